@@ -1,0 +1,76 @@
+// Package evidence holds what a judge may look at: the exchanges between one
+// agent and its provider, as seen on the wire, whatever recorded them.
+package evidence
+
+import (
+	"net/http"
+	"time"
+)
+
+// Source says where evidence came from.
+type Source string
+
+// The sources of evidence.
+const (
+	SourceCassette  Source = "cassette"
+	SourceSimulator Source = "simulator"
+	SourceLive      Source = "live"
+	SourceRecording Source = "recording" // traffic of another tool
+)
+
+// Evidence is everything seen of one case, in request order. It is read-only
+// once built: checks and mutants work on copies.
+type Evidence struct {
+	Source    Source
+	Case      string // stable name, e.g. "thinking-tool-loop/anthropic"
+	Exchanges []Exchange
+	Process   []Process // the agent processes of a play; empty for recordings
+}
+
+// Exchange is one request and its response.
+type Exchange struct {
+	Index    int // ordinal in the case, from 0
+	Provider string
+	Request  Request
+	Response Response
+	// Process is the ordinal of the agent process that sent it, from 0; resume
+	// starts a new process. -1 when unknown (recordings).
+	Process int
+	// Missed is set when a replaying proxy had no answer for the request: the
+	// response is then the proxy's, not the provider's.
+	Missed bool
+}
+
+// Request is what the agent sent.
+type Request struct {
+	Method string
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// Response is what came back. Status is 0 when nothing did.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	Chunks []Chunk
+	// End is "eof", "reset", "client_abort", "h2:CODE", or "" when unknown.
+	End string
+}
+
+// Chunk is one piece of a response body, complete At after the headers.
+type Chunk struct {
+	At     time.Duration
+	Length int
+}
+
+// Process is one run of the agent under test.
+type Process struct {
+	Args     []string
+	ExitCode int
+	Stdout   []byte
+	Stderr   []byte
+	// Resumed is set for a process that continued an earlier session.
+	Resumed bool
+}

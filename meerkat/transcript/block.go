@@ -1,0 +1,119 @@
+package transcript
+
+import "encoding/json"
+
+// BlockType is the JSON tag block_type of a Block (seed 000 §3.1).
+type BlockType string
+
+// The block types of seed 000 §3.1, and Opaque for every provider block that
+// has no shape of its own here (server tools, citations results, compaction).
+const (
+	BlockText      BlockType = "text"
+	BlockReasoning BlockType = "reasoning"
+	BlockToolUse   BlockType = "tool_use"
+	BlockOpaque    BlockType = "opaque"
+)
+
+// Block is one piece of an assistant message. Blocks stand in the order in
+// which they started on the wire and are never sorted. Type says which fields
+// count:
+//
+//	text, reasoning   Text (may be empty when Meta carries a token)
+//	tool_use          ID, Name, Args
+//	opaque            Kind (the provider's own type name), Raw
+type Block struct {
+	Type BlockType
+	Text string
+
+	ID   string // the provider's call id; synthesised only when it sent none
+	Name string
+	Args []byte // the argument bytes as streamed; "{}" when none were
+
+	Kind string
+
+	// Meta is the continuity token that came with the block, nil if none.
+	Meta *Meta
+	// Origin says who made the block, nil for blocks made by hand.
+	Origin *Origin
+	// Raw is the wire object, kept only where it arrived whole: a unary reply,
+	// OpenAI's output_item.done, a Gemini part, any opaque block. Rendering to
+	// the same origin sends it untouched; whoever edits the block clears it.
+	Raw []byte
+}
+
+// MetaProvider is the JSON tag provider of a Meta.
+type MetaProvider string
+
+// The tags of seed 000 §3.1 (serde's snake case of OpenAi is open_ai) and the
+// additive anthropic_redacted of DESIGN §3.
+const (
+	MetaAnthropic         MetaProvider = "anthropic"
+	MetaAnthropicRedacted MetaProvider = "anthropic_redacted"
+	MetaGemini            MetaProvider = "gemini"
+	MetaOpenAI            MetaProvider = "open_ai"
+)
+
+// Meta is a provider's continuity token, kept opaque. Provider says which
+// fields count:
+//
+//	anthropic            Signature
+//	anthropic_redacted   Data
+//	gemini               ThoughtSignature
+//	open_ai              ID, EncryptedContent, Summary, Phase
+type Meta struct {
+	Provider         MetaProvider
+	Signature        string
+	Data             string
+	ThoughtSignature string
+	ID               string
+	// EncryptedContent is nil when the item carried none.
+	EncryptedContent *string
+	// Summary holds the summary parts of a reasoning item one by one; nil when
+	// unknown, empty but not nil when the item had none.
+	Summary []string
+	// Phase is "commentary" or "final_answer" on message items that had one.
+	Phase string
+	// Unknown is the whole JSON object of a meta with a provider tag that this
+	// version does not know; it is written back as it was read.
+	Unknown json.RawMessage
+}
+
+// Origin says who made a block: continuity tokens go only back there
+// (DESIGN §3.4, hand-off rule H1).
+type Origin struct {
+	Provider   string `json:"provider"`
+	API        string `json:"api,omitempty"`
+	Model      string `json:"model,omitempty"`
+	Account    string `json:"account,omitempty"`
+	ResponseID string `json:"response_id,omitempty"`
+	Index      int    `json:"index"`
+}
+
+// ToolCall is a view of a tool_use block; it shares the block's bytes.
+type ToolCall struct {
+	ID   string
+	Name string
+	Args []byte
+}
+
+// Unmarshal decodes the arguments of c into v. Malformed arguments are an
+// error of the tool, not of the protocol: answer them with an error result.
+func (c ToolCall) Unmarshal(v any) error { return json.Unmarshal(c.Args, v) }
+
+func (b *Block) toolCall() ToolCall { return ToolCall{ID: b.ID, Name: b.Name, Args: b.Args} }
+
+// Text returns a text block.
+func Text(text string) Block { return Block{Type: BlockText, Text: text} }
+
+// Reasoning returns a reasoning block with its token, which may be nil.
+func Reasoning(text string, meta *Meta) Block {
+	return Block{Type: BlockReasoning, Text: text, Meta: meta}
+}
+
+// ToolUse returns a tool_use block that owns args.
+func ToolUse(id, name string, args []byte) Block {
+	return Block{Type: BlockToolUse, ID: id, Name: name, Args: args}
+}
+
+// RawJSON is one JSON value kept as the bytes it was read from.
+type RawJSON []byte

@@ -1,0 +1,128 @@
+package transcript
+
+import (
+	"iter"
+	"strings"
+)
+
+// Role names the author of a Message. It is the JSON tag of seed 001 §5.
+type Role string
+
+// The four roles a stored conversation knows.
+const (
+	RoleSystem      Role = "system"
+	RoleUser        Role = "user"
+	RoleAssistant   Role = "assistant"
+	RoleToolResults Role = "tool_results"
+)
+
+// Message is one entry of a conversation. Role says which fields count:
+//
+//	system, user   Content, Parts
+//	assistant      Blocks, StopReason
+//	tool_results   Results
+type Message struct {
+	Role       Role
+	Content    string
+	Parts      []Part
+	Blocks     []Block
+	StopReason StopReason
+	Results    []ToolResult
+}
+
+// System returns a system message.
+func System(content string) Message { return Message{Role: RoleSystem, Content: content} }
+
+// User returns a user message.
+func User(content string) Message { return Message{Role: RoleUser, Content: content} }
+
+// Assistant returns an assistant message that owns blocks.
+func Assistant(stop StopReason, blocks ...Block) Message {
+	return Message{Role: RoleAssistant, Blocks: blocks, StopReason: stop}
+}
+
+// ToolResults returns the message that answers the tool calls of the
+// assistant message before it.
+func ToolResults(results ...ToolResult) Message {
+	return Message{Role: RoleToolResults, Results: results}
+}
+
+// ToolCalls yields the tool calls of m in the order the model emitted them.
+func (m *Message) ToolCalls() iter.Seq[ToolCall] {
+	return func(yield func(ToolCall) bool) {
+		for i := range m.Blocks {
+			if b := &m.Blocks[i]; b.Type == BlockToolUse && !yield(b.toolCall()) {
+				return
+			}
+		}
+	}
+}
+
+// HasToolCalls reports whether m holds at least one tool call.
+func (m *Message) HasToolCalls() bool {
+	for range m.ToolCalls() {
+		return true
+	}
+	return false
+}
+
+// ToolUse returns the first tool call of m with the given id.
+func (m *Message) ToolUse(id string) (ToolCall, bool) {
+	for c := range m.ToolCalls() {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	return ToolCall{}, false
+}
+
+// Texts yields the visible text blocks of m in order.
+func (m *Message) Texts() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range m.Blocks {
+			if b := &m.Blocks[i]; b.Type == BlockText && !yield(b.Text) {
+				return
+			}
+		}
+	}
+}
+
+// String returns the visible text of m: the joined text blocks of an
+// assistant message, the content of a system or user message.
+func (m *Message) String() string {
+	if m.Role != RoleAssistant {
+		return m.Content
+	}
+	var s strings.Builder
+	for t := range m.Texts() {
+		s.WriteString(t)
+	}
+	return s.String()
+}
+
+// ToolResult answers one tool call. It has no place for a continuity token:
+// Gemini's signatures ride on calls and text, never on results (seed 000 §3.2).
+type ToolResult struct {
+	ToolUseID string
+	Content   string
+	Parts     []Part
+	IsError   bool
+}
+
+// Part is content beside the joined text of a message: an image or a file.
+// Data is the raw content, MediaType its MIME type; URL is set instead of Data
+// when the content is only referred to.
+type Part struct {
+	Type      string // "image" or "file"
+	MediaType string
+	Data      []byte
+	URL       string
+}
+
+// ToolDef offers one tool to a model. InputSchema is a JSON Schema object and
+// is sent exactly as it stands.
+type ToolDef struct {
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	InputSchema RawJSON `json:"input_schema"`
+}

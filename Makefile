@@ -1,0 +1,85 @@
+# Verbs: build test lint fuzz suites bench record release help
+SHELL      := /bin/bash
+GO         ?= go
+FUZZTIME   ?= 20s
+BENCHTIME  ?= 1s
+VERSION    ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BIN        := bin
+DIST       := dist
+TOOLS      := .tmp/bin
+LINTER     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
+
+.PHONY: help
+help: ## show the verbs
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build rkat, recorder and conform into bin/
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/ ./cmd/...
+
+.PHONY: test
+test: ## run every test, the oracle module included
+	$(GO) vet ./...
+	$(GO) test ./...
+	cd oracle && $(GO) test ./...
+
+.PHONY: race
+race: ## run the packages with concurrency under the race detector
+	$(GO) test -race ./meerkat/... ./proxy/... ./simulator/... ./suites/...
+
+.PHONY: lint
+lint: ## gofmt, vet, golangci-lint and actionlint
+	@test -z "$$(gofmt -l .)" || { echo 'gofmt would change:'; gofmt -l .; exit 1; }
+	$(GO) vet ./...
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(LINTER)
+	$(TOOLS)/golangci-lint run ./...
+	$(MAKE) actionlint
+
+.PHONY: actionlint
+actionlint: ## check the workflow template together with the composite action
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(ACTIONLINT)
+	@rm -rf .tmp/actionlint && mkdir -p .tmp/actionlint/.github .tmp/actionlint/.git
+	@cp -r ci/workflows .tmp/actionlint/.github/workflows && cp -r ci .tmp/actionlint/ci
+	cd .tmp/actionlint && ../bin/actionlint .github/workflows/*.yml
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@set -e; for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
+	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go 2>/dev/null | sed 's/func //'); do \
+	    echo "== $${dir#$(CURDIR)/} $$f"; \
+	    (cd $$dir && $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); \
+	  done; \
+	done
+
+.PHONY: suites
+suites: ## play the conformance suites through go test
+	$(GO) test -count=1 ./suites/...
+
+.PHONY: bench
+bench: ## benchmarks, our side
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./meerkat/... ./proxy/... ./conform/...
+
+.PHONY: bench-peers
+bench-peers: ## benchmarks against the official SDKs, in one run
+	cd oracle && $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+.PHONY: record
+record: ## record the committed cassettes again from the scripted upstream
+	$(GO) run ./internal/recordings
+
+.PHONY: release
+release: ## cross-compile stripped binaries with checksums into dist/
+	@set -e; rm -rf $(DIST); mkdir -p $(DIST); \
+	for target in linux/amd64 linux/arm64 darwin/arm64 windows/amd64; do \
+	  os=$${target%/*}; arch=$${target#*/}; ext=; [ $$os = windows ] && ext=.exe; \
+	  for cmd in rkat recorder conform; do \
+	    CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+	      -o $(DIST)/$$cmd-$$os-$$arch$$ext ./cmd/$$cmd; \
+	  done; \
+	done; cd $(DIST) && sha256sum * > SHA256SUMS
+
+.PHONY: clean
+clean: ## remove what the verbs made
+	rm -rf $(BIN) $(DIST) .tmp reports

@@ -1,0 +1,154 @@
+// Package archtest holds the walls between the parts (DESIGN §2): a referee
+// that shares code with the player, or a proxy that understands messages,
+// would cancel out the very bugs it is there to find.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/meerkat-go/conformance/"
+
+// pkg is the part of `go list -json` that the walls look at.
+type pkg struct {
+	ImportPath string
+	Imports    []string // direct imports of non-test files
+	Deps       []string // transitive
+}
+
+// name is the import path below the module root.
+func (p pkg) name() string { return strings.TrimPrefix(p.ImportPath, module) }
+
+// ownDeps yields the transitive imports that belong to this module.
+func (p pkg) ownDeps() []string {
+	var own []string
+	for _, d := range p.Deps {
+		if rest, ok := strings.CutPrefix(d, module); ok {
+			own = append(own, rest)
+		}
+	}
+	return own
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Imports,Deps", module+"...")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	if len(all) < 20 {
+		t.Fatalf("go list named %d packages; the walls would prove nothing", len(all))
+	}
+	return all
+}
+
+// under reports whether path is tree or lies below it.
+func under(path, tree string) bool { return path == tree || strings.HasPrefix(path, tree+"/") }
+
+func underAny(path string, trees []string) bool {
+	return slices.ContainsFunc(trees, func(t string) bool { return under(path, t) })
+}
+
+// wall forbids every package below from to reach, directly or not, a package
+// below one of into, unless it lies below one of except.
+type wall struct {
+	from   string
+	into   []string
+	except []string
+}
+
+var walls = []wall{
+	{from: "meerkat", into: []string{"proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "proxy", into: []string{"meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "simulator", into: []string{"meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
+	{from: "conform", into: []string{"meerkat", "simulator", "suites", "internal", "proxy"}, except: []string{"proxy/cassette", "proxy/route"}},
+	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
+	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
+	// Inside meerkat the arrows point down only.
+	{from: "meerkat/transcript", into: []string{"meerkat"}, except: []string{"meerkat/transcript", "meerkat/internal"}},
+	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
+	{from: "meerkat/provider", into: []string{"meerkat/session", "meerkat/tool", "meerkat/agent"}},
+	{from: "meerkat/session", into: []string{"meerkat/agent"}},
+	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session"}},
+}
+
+func TestWalls(t *testing.T) {
+	all := packages(t)
+	for _, w := range walls {
+		seen := false
+		for _, p := range all {
+			if !under(p.name(), w.from) {
+				continue
+			}
+			seen = true
+			for _, d := range p.ownDeps() {
+				if underAny(d, w.into) && !underAny(d, w.except) {
+					t.Errorf("%s reaches %s: DESIGN §2 keeps %s apart from it", p.name(), d, w.from)
+				}
+			}
+		}
+		if !seen {
+			t.Errorf("wall around %s guards no package", w.from)
+		}
+	}
+}
+
+// libraries lists where a library may be imported directly by non-test code.
+var libraries = map[string][]string{
+	"github.com/spf13/viper":          {"meerkat/config", "internal/app"},
+	"github.com/elazarl/goproxy":      {"proxy"},
+	"github.com/dnaeon/go-vcr":        {"proxy/cassette"},
+	"github.com/onsi/ginkgo":          {"suites"},
+	"github.com/onsi/gomega":          {"suites"},
+	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
+	"github.com/anthropics":           {},
+	"github.com/openai":               {},
+	"google.golang.org/genai":         {},
+	"github.com/spf13/cobra":          {"internal/app"},
+	"github.com/charmbracelet":        {"internal/app", "conform/report"},
+	"testing":                         {"internal", "meerkat/session/storetest", "meerkat/provider/providertest", "suites"},
+	"github.com/rogpeppe/go-internal": {},
+}
+
+func TestLibraries(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			for lib, homes := range libraries {
+				if under(imp, lib) && !underAny(p.name(), homes) {
+					t.Errorf("%s imports %s, which belongs in %v", p.name(), imp, homes)
+				}
+			}
+		}
+	}
+}
+
+// TestShell holds the thin shell: main packages only call their app.
+func TestShell(t *testing.T) {
+	for _, p := range packages(t) {
+		if !under(p.name(), "cmd") {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if rest, ok := strings.CutPrefix(imp, module); ok && !under(rest, "internal/app") {
+				t.Errorf("%s imports %s; main.go only calls internal/app", p.name(), rest)
+			}
+		}
+	}
+}

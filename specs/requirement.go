@@ -1,0 +1,96 @@
+package specs
+
+// Requirement is one sentence an agent is held to. Ids are never reused and
+// never renumbered; a requirement that no longer holds is withdrawn (DESIGN §6).
+type Requirement struct {
+	// ID is AREA-NNN, e.g. "SIG-001".
+	ID    string `yaml:"id" json:"id"`
+	Title string `yaml:"title" json:"title"`
+	Level Level  `yaml:"level" json:"level"`
+	// Text is the normative sentence.
+	Text string `yaml:"text" json:"text"`
+	// Sources says where the sentence comes from; at least one.
+	Sources []Source `yaml:"source" json:"source"`
+	// Applies says what evidence the sentence speaks of.
+	Applies Applies `yaml:"applies,omitempty" json:"applies,omitzero"`
+	Status  Status  `yaml:"status" json:"status"`
+	// Since is the month, yyyy-mm, the requirement entered the catalogue.
+	Since string `yaml:"since" json:"since"`
+	// Why says what breaks for users; Fix says how to mend a breach.
+	Why string `yaml:"why" json:"why"`
+	Fix string `yaml:"fix" json:"fix"`
+	// Breach is an example of wire traffic that breaks the sentence.
+	Breach string `yaml:"breach,omitempty" json:"breach,omitempty"`
+	// Checks are the ids, ID/aspect, of the checks that judge it; at least one.
+	Checks []string `yaml:"checks" json:"checks"`
+	// Mutants names the distortions of evidence its checks must catch; at
+	// least one.
+	Mutants []string `yaml:"mutants" json:"mutants"`
+}
+
+// Area is the part of the id before the dash.
+func (r Requirement) Area() string {
+	area, _ := areaOf(r.ID)
+	return area
+}
+
+// Level says how much a breach weighs (RFC 2119).
+type Level string
+
+// The levels: a breach of a MUST is a failure, of a SHOULD a warning, of a MAY
+// a remark.
+const (
+	Must   Level = "MUST"
+	Should Level = "SHOULD"
+	May    Level = "MAY"
+)
+
+// Status is the state of a requirement's life.
+type Status string
+
+// The statuses. Withdrawn requirements stay in the catalogue so that their ids
+// are not used again; they are not judged.
+const (
+	Draft       Status = "draft"
+	Provisional Status = "provisional"
+	Stable      Status = "stable"
+	Withdrawn   Status = "withdrawn"
+)
+
+// Source cites where a requirement comes from: a URL with the day it was read,
+// or a document of this project.
+type Source struct {
+	URL string `yaml:"url,omitempty" json:"url,omitempty"`
+	Doc string `yaml:"doc,omitempty" json:"doc,omitempty"`
+	// Section is the heading, paragraph or rule id inside it.
+	Section string `yaml:"section,omitempty" json:"section,omitempty"`
+	// Retrieved is the day, yyyy-mm-dd, a URL was read.
+	Retrieved string `yaml:"retrieved,omitempty" json:"retrieved,omitempty"`
+}
+
+// Applies narrows a requirement. An empty list means all.
+type Applies struct {
+	// Provider is any of anthropic, openai, gemini.
+	Provider []string `yaml:"provider,omitempty" json:"provider,omitempty"`
+	// Source is any of cassette, simulator, live, recording: what the evidence
+	// came from (conform/evidence).
+	Source []string `yaml:"source,omitempty" json:"source,omitempty"`
+}
+
+// To reports whether the requirement speaks of evidence from source with
+// provider.
+func (a Applies) To(provider, source string) bool {
+	return allows(a.Provider, provider) && allows(a.Source, source)
+}
+
+func allows(list []string, name string) bool {
+	if len(list) == 0 {
+		return true
+	}
+	for _, l := range list {
+		if l == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,152 @@
+package specs
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestEmbeddedCatalogueLoads(t *testing.T) {
+	all, err := Requirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range all {
+		if i > 0 && all[i-1].ID >= r.ID {
+			t.Errorf("%s stands after %s", r.ID, all[i-1].ID)
+		}
+		if r.Area() == "" {
+			t.Errorf("%s has no area", r.ID)
+		}
+	}
+}
+
+const entry = `- id: ORD-001
+  title: a title
+  level: MUST
+  text: A sentence.
+  source: [{doc: seed 000, section: "2.1"}]
+  applies: {provider: [anthropic], source: [cassette, live]}
+  status: stable
+  since: "2026-12"
+  why: Users lose work.
+  fix: Do not.
+  checks: [ORD-001/answered]
+  mutants: [orphan-tool-result]
+`
+
+// TestFaults alters one thing of a good entry and expects one sentence.
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ name, old, new, want string }{
+		{"form of id", "id: ORD-001", "id: ORD-1", "ord.yaml: ORD-1: id is not AREA-NNN"},
+		{"unknown area", "id: ORD-001", "id: ODR-001", "ODR-001: id is not AREA-NNN with one of the areas ORD, SIG"},
+		{"wrong file", "id: ORD-001", "id: SIG-001", "SIG-001: stands in ord.yaml; move it to sig.yaml"},
+		{"no id", "- id: ORD-001\n  title", "- title", "entry 1: id is not AREA-NNN"},
+		{"no title", "a title", `""`, "ORD-001: title is empty; write it"},
+		{"no text", "text: A sentence.", "text: ' '", "text is empty"},
+		{"no why", "why: Users lose work.", "why:", "why is empty"},
+		{"no fix", "fix: Do not.", "fix:", "fix is empty"},
+		{"unknown level", "level: MUST", "level: must", `level "must" is unknown; use MUST, SHOULD, MAY`},
+		{"unknown status", "status: stable", "status: done", `status "done" is unknown`},
+		{"since", `since: "2026-12"`, `since: "2026-13"`, `since "2026-13" is not a month`},
+		{"no source", `source: [{doc: seed 000, section: "2.1"}]`, "source: []", "has no source; cite one"},
+		{"url without a day", `{doc: seed 000, section: "2.1"}`, "{url: https://example.com}", `retrieved "" is not a day`},
+		{"two homes of a source", "{doc: seed 000,", "{doc: seed 000, url: https://example.com, retrieved: '2026-01-01',", "either url or doc"},
+		{"unknown provider", "[anthropic]", "[antropic]", `applies.provider "antropic" is unknown`},
+		{"provider twice", "[anthropic]", "[anthropic, anthropic]", `"anthropic" stands twice`},
+		{"unknown evidence", "[cassette, live]", "[tape]", `applies.source "tape" is unknown`},
+		{"no check", "[ORD-001/answered]", "[]", "has no check"},
+		{"foreign check", "ORD-001/answered", "ORD-002/answered", `check "ORD-002/answered" is not ORD-001/aspect`},
+		{"check twice", "[ORD-001/answered]", "[ORD-001/answered, ORD-001/answered]", `"ORD-001/answered" is already used`},
+		{"no mutant", "[orphan-tool-result]", "[]", "has no mutant"},
+		{"mutant name", "orphan-tool-result", "Orphan", `mutant "Orphan" is not lower case`},
+		{"mutant twice", "[orphan-tool-result]", "[a, a]", `mutant "a" stands twice`},
+		{"unknown key", "level: MUST", "levle: MUST", "ORD-001: line 3: field levle not found in Requirement"},
+		{"wrong kind", "title: a title", "title: [a]", "ORD-001: line 2: cannot unmarshal"},
+		{"garbage", "- id", "{- id", "did not find expected"},
+		{"empty", entry, "", "no requirement"},
+		{"two documents", "  mutants: [orphan-tool-result]\n", "  mutants: [a]\n---\n- id: ORD-002\n", "more than one YAML document"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := strings.Replace(entry, c.old, c.new, 1)
+			if text == entry {
+				t.Fatal("the case alters nothing")
+			}
+			_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "ord.yaml") {
+				t.Fatalf("error %v\nwant one naming ord.yaml with %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestGoodEntryLoads(t *testing.T) {
+	all, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry)}})
+	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "2.1" {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	r := all[0]
+	if !r.Applies.To("anthropic", "live") || r.Applies.To("gemini", "live") || r.Applies.To("anthropic", "recording") {
+		t.Error("applies is not honoured")
+	}
+	if !(Applies{}).To("gemini", "recording") {
+		t.Error("an empty list means all")
+	}
+}
+
+func TestDuplicateIDs(t *testing.T) {
+	_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry + entry)}})
+	if err == nil || !strings.Contains(err.Error(), `ord.yaml: ORD-001: "ORD-001" is already used in requirements/ord.yaml`) {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryFaultIsReported(t *testing.T) {
+	text := strings.NewReplacer("level: MUST", "level: x", "status: stable", "status: y").Replace(entry)
+	_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
+	if err == nil || !strings.Contains(err.Error(), "level") || !strings.Contains(err.Error(), "status") {
+		t.Fatal(err)
+	}
+}
+
+func TestWithdrawnNeedsNoCheck(t *testing.T) {
+	text := strings.NewReplacer("status: stable", "status: withdrawn", "[ORD-001/answered]", "[]", "[orphan-tool-result]", "[]").Replace(entry)
+	if _, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFindRequirement(t *testing.T) {
+	if r, err := FindRequirement("ord-001"); err != nil || r.ID != "ORD-001" {
+		t.Fatal(r.ID, err)
+	}
+	_, err := FindRequirement("ODR-001")
+	if !errors.Is(err, ErrUnknownRequirement) || !strings.Contains(err.Error(), "did you mean ORD-001?") {
+		t.Fatal(err)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"ORD-001", "SIG-001", "SIG-010"}
+	for in, want := range map[string]string{"sig-011": "SIG-001", "SIG010": "SIG-010", "ORD": "ORD-001", "": "ORD-001"} {
+		if got := Nearest(in, names); got != want {
+			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if Nearest("x", nil) != "" {
+		t.Error("no candidate, no answer")
+	}
+}
+
+func FuzzParseRequirements(f *testing.F) {
+	f.Add([]byte(entry))
+	f.Add([]byte("- id: ORD-001\n  levle: x\n"))
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := ParseRequirements("ord.yaml", data)
+		if err == nil && len(list) == 0 {
+			t.Fatal("nothing was read and nothing was said")
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package specs
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Areas are the first parts of requirement ids, in the order reports show them
+// (DESIGN §6).
+var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "BUD", "OPS", "MCP", "CAS", "RED", "HYG"}
+
+var (
+	providers = []string{"anthropic", "openai", "gemini"}
+	sources   = []string{"cassette", "simulator", "live", "recording"}
+	kebab     = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	idForm    = regexp.MustCompile(`^([A-Z]+)-[0-9]{3}$`)
+)
+
+// areaOf returns the area of an id of the form AREA-NNN with a known area.
+func areaOf(id string) (string, bool) {
+	m := idForm.FindStringSubmatch(id)
+	if m == nil || !slices.Contains(Areas, m[1]) {
+		return "", false
+	}
+	return m[1], true
+}
+
+// faults lists what is wrong with r as an entry of the file named stem.yaml.
+func (r Requirement) faults(stem string) []string {
+	var f faults
+	area, ok := areaOf(r.ID)
+	f.unless(ok, "id is not AREA-NNN with one of the areas %s", strings.Join(Areas, ", "))
+	f.unless(!ok || strings.EqualFold(area, stem), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
+	f.filled("title", r.Title)
+	f.filled("text", r.Text)
+	f.filled("why", r.Why)
+	f.filled("fix", r.Fix)
+	f.oneOf("level", string(r.Level), string(Must), string(Should), string(May))
+	f.oneOf("status", string(r.Status), string(Draft), string(Provisional), string(Stable), string(Withdrawn))
+	f.unless(isDate("2006-01", r.Since), "since %q is not a month written yyyy-mm", r.Since)
+	r.sourceFaults(&f)
+	f.subset("applies.provider", r.Applies.Provider, providers)
+	f.subset("applies.source", r.Applies.Source, sources)
+	if r.Status != Withdrawn {
+		f.unless(len(r.Checks) > 0, "has no check; name at least one")
+		f.unless(len(r.Mutants) > 0, "has no mutant; a check that nothing must trip proves nothing")
+	}
+	for _, c := range r.Checks {
+		aspect, ok := strings.CutPrefix(c, r.ID+"/")
+		f.unless(ok && kebab.MatchString(aspect), "check %q is not %s/aspect in lower case with dashes", c, r.ID)
+	}
+	for i, m := range r.Mutants {
+		f.unless(kebab.MatchString(m), "mutant %q is not lower case with dashes", m)
+		f.unless(!slices.Contains(r.Mutants[:i], m), "mutant %q stands twice", m)
+	}
+	return f
+}
+
+func (r Requirement) sourceFaults(f *faults) {
+	f.unless(len(r.Sources) > 0, "has no source; cite one")
+	for _, s := range r.Sources {
+		f.unless((s.URL == "") != (s.Doc == ""), "source needs either url or doc")
+		f.unless(s.URL == "" || isDate("2006-01-02", s.Retrieved), "source %s: retrieved %q is not a day written yyyy-mm-dd", s.URL, s.Retrieved)
+	}
+}
+
+func isDate(layout, s string) bool {
+	_, err := time.Parse(layout, s)
+	return err == nil
+}
+
+// faults collects sentences about one entry.
+type faults []string
+
+func (f *faults) unless(ok bool, format string, args ...any) {
+	if !ok {
+		*f = append(*f, fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *faults) filled(name, value string) {
+	f.unless(strings.TrimSpace(value) != "", "%s is empty; write it", name)
+}
+
+func (f *faults) oneOf(name, value string, known ...string) {
+	f.unless(slices.Contains(known, value), "%s %q is unknown; use %s", name, value, strings.Join(known, ", "))
+}
+
+func (f *faults) subset(name string, values, known []string) {
+	for i, v := range values {
+		f.oneOf(name, v, known...)
+		f.unless(!slices.Contains(values[:i], v), "%s %q stands twice", name, v)
+	}
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): `)
+
+// yamlFault turns a decoder's error into one line that names the entry: the
+// decoder knows only lines, the author thinks in ids.
+func yamlFault(data []byte, err error) string {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if te := (*yaml.TypeError)(nil); errors.As(err, &te) {
+		text = te.Errors[0]
+	}
+	text = strings.ReplaceAll(strings.TrimSpace(text), "in type specs.", "in ")
+	m := yamlLine.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	line, _ := strconv.Atoi(m[1])
+	if id := entryAt(data, line); id != "" {
+		return id + ": " + text
+	}
+	return text
+}
+
+// entryAt returns the id of the entry that covers line, "" where there is none.
+func entryAt(data []byte, line int) string {
+	var entries []yaml.Node
+	if yaml.Unmarshal(data, &entries) != nil {
+		return ""
+	}
+	id := ""
+	for _, n := range entries {
+		if n.Line > line {
+			break
+		}
+		var e struct{ ID string }
+		id = ""
+		if n.Decode(&e) == nil {
+			id = e.ID
+		}
+	}
+	return id
+}

@@ -1,0 +1,208 @@
+package specs
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed scenarios/*.txtar
+var scenarioFiles embed.FS
+
+// Scenario is one script for two sides: what the player does, step by step,
+// and what the provider answers, turn by turn. It is provider-neutral; the
+// simulator compiles the provider's side and the referee the player's.
+//
+// A Scenario is read-only once parsed.
+type Scenario struct {
+	// Name is the file's name without .txtar.
+	Name string
+	// Why says what goes wrong in agents that fail it.
+	Why string
+	// Requirements are the ids whose rule the scenario puts to the test. A play
+	// that shows nothing of one of them proves nothing.
+	Requirements []string
+	Title        string
+	// System is the system prompt of every step, possibly empty.
+	System string
+	// Targets say with which models the scenario is played, in the order
+	// anthropic, openai, gemini.
+	Targets []Target
+	Steps   []Step
+	Turns   []Turn
+}
+
+// Target returns the target of provider.
+func (s *Scenario) Target(provider string) (Target, bool) {
+	i := slices.IndexFunc(s.Targets, func(t Target) bool { return t.Provider == provider })
+	if i < 0 {
+		return Target{}, false
+	}
+	return s.Targets[i], true
+}
+
+// Target is one provider and the model to ask for. Effort is "", "none",
+// "low", "medium", "high", "xhigh" or "max"; empty leaves it to the agent.
+type Target struct {
+	Provider string
+	Model    string
+	Effort   string
+}
+
+// Step is one agent process. A step with Resume continues the session of the
+// step before it in a new process; Prompt may then be empty.
+type Step struct {
+	Resume bool
+	Prompt string
+	Exit   Exit
+	Line   int // in the scenario file
+}
+
+// Exit is how a step must end. Codes differ from agent to agent; success and
+// failure do not.
+type Exit string
+
+// The ends of a step. ExitUnsupported is a failure without any traffic.
+const (
+	ExitOK          Exit = "ok"
+	ExitError       Exit = "error"
+	ExitUnsupported Exit = "unsupported"
+)
+
+// Turn is one reply of the provider. The reply to a request is the turn with
+// the ordinal of the provider's own turns the request already holds.
+type Turn struct {
+	Emit []Block
+	// Stop is why the model stopped. Empty: tool_use after a call, else
+	// end_turn.
+	Stop Stop
+	// Cut, if not nil, aborts the connection after so many wire events.
+	Cut *After
+	// Fail, if not nil, reports a failure inside the stream.
+	Fail   *Failure
+	Chunks Chunks
+	Line   int // in the scenario file
+}
+
+// Stop is a provider-neutral stop reason.
+type Stop string
+
+// The stop reasons a scenario can ask for.
+const (
+	StopEnd       Stop = "end_turn"
+	StopTool      Stop = "tool_use"
+	StopMaxTokens Stop = "max_tokens"
+)
+
+// After counts wire events, by provider.
+type After map[string]int
+
+// Failure is an error that the provider reports inside a stream with status
+// 200, after so many wire events. Kind is "overloaded" or "server".
+type Failure struct {
+	Kind  string
+	After After
+}
+
+// Chunks says how the bytes of a stream are cut into writes: Sizes are used in
+// turn, whatever they split, down to single bytes of a character. Without
+// Sizes each wire event is one write; Whole puts all into one.
+type Chunks struct {
+	Whole bool
+	Sizes []int
+}
+
+// BlockKind names what a Block emits.
+type BlockKind string
+
+// The kinds of blocks. What each becomes on the wire:
+//
+//	thinking     anthropic: thinking block and signature. openai: reasoning
+//	             item, one summary part per entry of Parts, encrypted content.
+//	             gemini: thought parts; the signature rides on the first call or
+//	             the last text. Without Parts the thought is withheld: a block
+//	             with empty text, an item with an empty summary, no part.
+//	redacted     anthropic: redacted_thinking. openai and gemini: a withheld
+//	             thought.
+//	text         visible text.
+//	signed_text  gemini: one text part, possibly empty, that carries a
+//	             signature itself. Elsewhere text, or nothing when empty.
+//	call         a tool call.
+const (
+	KindThinking   BlockKind = "thinking"
+	KindRedacted   BlockKind = "redacted"
+	KindText       BlockKind = "text"
+	KindSignedText BlockKind = "signed_text"
+	KindCall       BlockKind = "call"
+)
+
+// Block is one thing a provider says.
+type Block struct {
+	Kind  BlockKind
+	Parts []string // thinking
+	Text  string   // text, signed_text
+	// Role names a conformance tool ("echo", "fail", "noargs"), resolved from
+	// the request's own tool list, since agents rename the tools they offer.
+	Role string
+	// Args are the argument bytes exactly as streamed; empty means that none
+	// are.
+	Args []byte
+	// Only restricts the block to these providers; empty means all.
+	Only []string
+	Line int // in the scenario file
+}
+
+// For reports whether provider emits the block.
+func (b Block) For(provider string) bool { return allows(b.Only, provider) }
+
+// Scenarios returns the embedded scenarios in order of name. The slice is the
+// caller's; what its elements point to is shared and must not be changed.
+func Scenarios() ([]*Scenario, error) {
+	all, err := embeddedScenarios()
+	return slices.Clone(all), err
+}
+
+var embeddedScenarios = sync.OnceValues(func() ([]*Scenario, error) { return LoadScenarios(scenarioFiles) })
+
+// LoadScenarios parses every scenarios/*.txtar below fsys. All that is wrong is
+// reported at once, each line with file and line number.
+func LoadScenarios(fsys fs.FS) ([]*Scenario, error) {
+	files, err := fs.Glob(fsys, "scenarios/*.txtar")
+	if err != nil {
+		return nil, err
+	}
+	var all []*Scenario
+	var errs []error
+	for _, file := range files {
+		data, err := fs.ReadFile(fsys, file)
+		if err != nil {
+			return nil, err
+		}
+		s, err := ParseScenario(file, data)
+		all, errs = append(all, s), append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("scenarios: no *.txtar file; nothing to play")
+	}
+	return all, nil
+}
+
+func scenarioName(file string) string { return strings.TrimSuffix(path.Base(file), ".txtar") }
+
+// ScenarioError is a fault of a scenario file and its place.
+type ScenarioError struct {
+	File string
+	Line int
+	Text string
+}
+
+// Error returns "file:line: text".
+func (e *ScenarioError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Text) }

@@ -1,0 +1,317 @@
+package specs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+	"gopkg.in/yaml.v3"
+)
+
+const (
+	scenarioDoc      = "scenario.yaml"
+	requirementsLine = "requirements:"
+)
+
+var (
+	efforts     = []string{"none", "low", "medium", "high", "xhigh", "max"}
+	toolRoles   = []string{"echo", "fail", "noargs"}
+	failures    = []string{"overloaded", "server"}
+	yamlErrLine = regexp.MustCompile(`^yaml: line (\d+): `)
+)
+
+// ParseScenario reads a scenario in txtar form: a comment that says why and
+// which requirements it puts to the test, then the file scenario.yaml. file is
+// named in errors, which are *ScenarioError; unknown keys are errors.
+func ParseScenario(file string, data []byte) (s *Scenario, err error) {
+	p := &scenarioParser{file: file}
+	defer func() {
+		switch fault := recover().(type) {
+		case nil:
+		case *ScenarioError:
+			s, err = nil, fault
+		default:
+			panic(fault)
+		}
+	}()
+	archive := txtar.Parse(data)
+	s = &Scenario{Name: scenarioName(file)}
+	p.name(s.Name)
+	p.comment(s, string(archive.Comment))
+	p.document(s, p.body(archive, data))
+	p.consistent(s)
+	return s, nil
+}
+
+// scenarioParser carries the file's name. Its methods panic with
+// *ScenarioError, which ParseScenario returns: every method then reads as what
+// the format is, not as what could be wrong with it.
+type scenarioParser struct{ file string }
+
+func (p *scenarioParser) fail(line int, format string, args ...any) {
+	panic(&ScenarioError{File: p.file, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (p *scenarioParser) name(name string) {
+	if !kebab.MatchString(name) {
+		p.fail(1, "file name %q is not lower case with dashes", name)
+	}
+}
+
+// comment splits the text before the first file into the reason and the last
+// line, which lists requirement ids.
+func (p *scenarioParser) comment(s *Scenario, comment string) {
+	lines := strings.Split(strings.TrimRight(comment, "\n"), "\n")
+	last := len(lines)
+	list, ok := strings.CutPrefix(lines[last-1], requirementsLine)
+	if !ok {
+		p.fail(last, "the comment must end with a line %q and requirement ids", requirementsLine)
+	}
+	s.Why = strings.TrimSpace(strings.Join(lines[:last-1], "\n"))
+	if s.Why == "" {
+		p.fail(1, "the comment must say why the scenario exists")
+	}
+	s.Requirements = strings.Fields(list)
+	if len(s.Requirements) == 0 {
+		p.fail(last, "no requirement; name at least one")
+	}
+	for i, id := range s.Requirements {
+		if _, ok := areaOf(id); !ok {
+			p.fail(last, "requirement %q is not AREA-NNN with a known area", id)
+		}
+		if slices.Contains(s.Requirements[:i], id) {
+			p.fail(last, "requirement %s stands twice", id)
+		}
+	}
+}
+
+// body returns scenario.yaml with as many empty lines before it as it has
+// lines before it in data, so that YAML's line numbers are the file's.
+func (p *scenarioParser) body(archive *txtar.Archive, data []byte) []byte {
+	var body []byte
+	for _, f := range archive.Files {
+		marker := []byte("-- " + f.Name + " --")
+		line := 1 + bytes.Count(data[:max(0, bytes.Index(data, marker))], []byte("\n"))
+		if f.Name != scenarioDoc || body != nil {
+			p.fail(line, "unexpected file %q; a scenario holds one %s", f.Name, scenarioDoc)
+		}
+		body = append(bytes.Repeat([]byte("\n"), line), f.Data...)
+	}
+	if body == nil {
+		p.fail(1, "no file %s", scenarioDoc)
+	}
+	return body
+}
+
+func (p *scenarioParser) document(s *Scenario, body []byte) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(body, &doc); err != nil {
+		text, line := err.Error(), 1
+		if m := yamlErrLine.FindStringSubmatch(text); m != nil {
+			line, _ = strconv.Atoi(m[1])
+			text = strings.TrimPrefix(text, m[0])
+		}
+		p.fail(line, "%s", text)
+	}
+	if len(doc.Content) == 0 {
+		p.fail(1, "%s is empty", scenarioDoc)
+	}
+	p.fields(doc.Content[0], fields{
+		"title":     func(n *yaml.Node) { s.Title = p.filled(n) },
+		"system":    func(n *yaml.Node) { s.System = p.text(n) },
+		"providers": func(n *yaml.Node) { s.Targets = p.targets(n) },
+		"player":    func(n *yaml.Node) { s.Steps = list(p, n, p.step) },
+		"turns":     func(n *yaml.Node) { s.Turns = list(p, n, p.turn) },
+	}, "title", "providers", "player")
+}
+
+func (p *scenarioParser) targets(n *yaml.Node) []Target {
+	given := map[string]Target{}
+	known := fields{}
+	for _, provider := range providers {
+		known[provider] = func(n *yaml.Node) {
+			t := Target{Provider: provider}
+			p.fields(n, fields{
+				"model":  func(n *yaml.Node) { t.Model = p.filled(n) },
+				"effort": func(n *yaml.Node) { t.Effort = p.oneOf(n, efforts...) },
+			}, "model")
+			given[provider] = t
+		}
+	}
+	p.fields(n, known)
+	var targets []Target
+	for _, provider := range providers {
+		if t, ok := given[provider]; ok {
+			targets = append(targets, t)
+		}
+	}
+	if targets == nil {
+		p.fail(n.Line, "no provider; name at least one of %s", strings.Join(providers, ", "))
+	}
+	return targets
+}
+
+func (p *scenarioParser) step(n *yaml.Node) Step {
+	s := Step{Exit: ExitOK, Line: n.Line}
+	given := 0
+	p.fields(n, fields{
+		"prompt": func(n *yaml.Node) { s.Prompt = p.filled(n); given++ },
+		"resume": func(n *yaml.Node) { s.Resume, s.Prompt = true, p.text(n); given++ },
+		"exit": func(n *yaml.Node) {
+			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitUnsupported)))
+		},
+	})
+	if given != 1 {
+		p.fail(n.Line, "a step has either prompt or resume")
+	}
+	return s
+}
+
+func (p *scenarioParser) turn(n *yaml.Node) Turn {
+	t := Turn{Line: n.Line}
+	p.fields(n, fields{
+		"emit": func(n *yaml.Node) { t.Emit = list(p, n, p.block) },
+		"stop": func(n *yaml.Node) {
+			t.Stop = Stop(p.oneOf(n, string(StopEnd), string(StopTool), string(StopMaxTokens)))
+		},
+		"cut": func(n *yaml.Node) {
+			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Cut = &a }}, "after")
+		},
+		"error":  func(n *yaml.Node) { t.Fail = p.failure(n) },
+		"chunks": func(n *yaml.Node) { t.Chunks = p.chunks(n) },
+	}, "emit")
+	if t.Cut != nil && t.Fail != nil {
+		p.fail(n.Line, "a turn has either cut or error")
+	}
+	return t
+}
+
+func (p *scenarioParser) failure(n *yaml.Node) *Failure {
+	var f Failure
+	p.fields(n, fields{
+		"kind":  func(n *yaml.Node) { f.Kind = p.oneOf(n, failures...) },
+		"after": func(n *yaml.Node) { f.After = p.after(n) },
+	}, "kind", "after")
+	return &f
+}
+
+// after reads a count for all providers, or one for each.
+func (p *scenarioParser) after(n *yaml.Node) After {
+	a := After{}
+	if n.Kind == yaml.ScalarNode {
+		count := p.positive(n)
+		for _, provider := range providers {
+			a[provider] = count
+		}
+		return a
+	}
+	known := fields{}
+	for _, provider := range providers {
+		known[provider] = func(n *yaml.Node) { a[provider] = p.positive(n) }
+	}
+	p.fields(n, known)
+	return a
+}
+
+func (p *scenarioParser) chunks(n *yaml.Node) Chunks {
+	if n.Kind == yaml.SequenceNode {
+		return Chunks{Sizes: list(p, n, p.positive)}
+	}
+	return Chunks{Whole: p.oneOf(n, "event", "whole") == "whole"}
+}
+
+func (p *scenarioParser) block(n *yaml.Node) Block {
+	b := Block{Line: n.Line}
+	kind := func(k BlockKind, read func(*yaml.Node)) func(*yaml.Node) {
+		return func(n *yaml.Node) {
+			if b.Kind != "" {
+				p.fail(n.Line, "a block is either %s or %s", b.Kind, k)
+			}
+			b.Kind = k
+			read(n)
+		}
+	}
+	p.fields(n, fields{
+		"thinking":    kind(KindThinking, func(n *yaml.Node) { b.Parts = p.parts(n) }),
+		"redacted":    kind(KindRedacted, func(n *yaml.Node) { p.oneOf(n, "true") }),
+		"text":        kind(KindText, func(n *yaml.Node) { b.Text = p.filled(n) }),
+		"signed_text": kind(KindSignedText, func(n *yaml.Node) { b.Text = p.text(n) }),
+		"call":        kind(KindCall, func(n *yaml.Node) { p.call(n, &b) }),
+		"only": func(n *yaml.Node) {
+			b.Only = list(p, n, func(n *yaml.Node) string { return p.oneOf(n, providers...) })
+		},
+	})
+	if b.Kind == "" {
+		p.fail(n.Line, "a block is one of thinking, redacted, text, signed_text, call")
+	}
+	return b
+}
+
+// parts reads one thought, several, or "" for one that is withheld.
+func (p *scenarioParser) parts(n *yaml.Node) []string {
+	if n.Kind == yaml.SequenceNode {
+		return list(p, n, p.filled)
+	}
+	if text := p.text(n); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+func (p *scenarioParser) call(n *yaml.Node, b *Block) {
+	p.fields(n, fields{
+		"role": func(n *yaml.Node) { b.Role = p.oneOf(n, toolRoles...) },
+		"args": func(n *yaml.Node) { b.Args = p.object(n) },
+	}, "role")
+}
+
+// object reads a string that holds one JSON object, whose bytes are kept.
+func (p *scenarioParser) object(n *yaml.Node) []byte {
+	text := p.text(n)
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
+		p.fail(n.Line, "args is not a string with a JSON object: %s", text)
+	}
+	return []byte(text)
+}
+
+// consistent checks what only the whole scenario shows.
+func (p *scenarioParser) consistent(s *Scenario) {
+	for i, step := range s.Steps {
+		if step.Resume != (i > 0) {
+			p.fail(step.Line, "the first step is a prompt, every other one a resume")
+		}
+	}
+	traffic := slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Exit != ExitUnsupported })
+	if traffic != (len(s.Turns) > 0) {
+		p.fail(s.Steps[0].Line, "a scenario has turns, unless every step ends unsupported")
+	}
+	for _, t := range s.Turns {
+		for _, target := range s.Targets {
+			p.ends(t, target.Provider)
+		}
+	}
+}
+
+// ends checks that a cut or an error has a place for provider, and that the
+// turn says anything to it.
+func (p *scenarioParser) ends(t Turn, provider string) {
+	var after After
+	switch {
+	case t.Cut != nil:
+		after = *t.Cut
+	case t.Fail != nil:
+		after = t.Fail.After
+	}
+	if after != nil && after[provider] == 0 {
+		p.fail(t.Line, "after names no event count for %s", provider)
+	}
+	if !slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) }) {
+		p.fail(t.Line, "the turn emits nothing for %s", provider)
+	}
+}

@@ -1,0 +1,213 @@
+package specs
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const goodScenario = `Agents lose thoughts.
+And calls.
+requirements: ORD-001 SIG-001
+-- scenario.yaml --
+title: everything at once
+system: Be brief.
+providers:
+  gemini: {model: gemini-3-flash-preview}
+  anthropic: {model: claude-opus-4-5, effort: high}
+player:
+  - prompt: go
+  - resume: ""
+    exit: error
+turns:
+  - emit:
+      - thinking: [one, two]
+      - thinking: ""
+      - redacted: true
+        only: [anthropic]
+      - text: "  spaced "
+      - signed_text: ""
+      - call: {role: echo, args: '{"b": 1.0,"a":2}'}
+      - call: {role: noargs}
+    stop: max_tokens
+    chunks: [1, 7]
+  - emit:
+      - text: cut here
+    cut: {after: 3}
+    chunks: whole
+  - emit:
+      - text: fails here
+    error: {kind: overloaded, after: {anthropic: 4, gemini: 1}}
+`
+
+func TestParseScenario(t *testing.T) {
+	got, err := ParseScenario("scenarios/all-at-once.txtar", []byte(goodScenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Scenario{
+		Name: "all-at-once", Why: "Agents lose thoughts.\nAnd calls.",
+		Requirements: []string{"ORD-001", "SIG-001"},
+		Title:        "everything at once", System: "Be brief.",
+		Targets: []Target{
+			{Provider: "anthropic", Model: "claude-opus-4-5", Effort: "high"},
+			{Provider: "gemini", Model: "gemini-3-flash-preview"},
+		},
+		Steps: []Step{{Prompt: "go", Exit: ExitOK, Line: 11}, {Resume: true, Exit: ExitError, Line: 12}},
+		Turns: []Turn{
+			{Line: 15, Stop: StopMaxTokens, Chunks: Chunks{Sizes: []int{1, 7}}, Emit: []Block{
+				{Kind: KindThinking, Parts: []string{"one", "two"}, Line: 16},
+				{Kind: KindThinking, Line: 17},
+				{Kind: KindRedacted, Only: []string{"anthropic"}, Line: 18},
+				{Kind: KindText, Text: "  spaced ", Line: 20},
+				{Kind: KindSignedText, Line: 21},
+				{Kind: KindCall, Role: "echo", Args: []byte(`{"b": 1.0,"a":2}`), Line: 22},
+				{Kind: KindCall, Role: "noargs", Line: 23},
+			}},
+			{Line: 26, Cut: &After{"anthropic": 3, "openai": 3, "gemini": 3}, Chunks: Chunks{Whole: true},
+				Emit: []Block{{Kind: KindText, Text: "cut here", Line: 27}}},
+			{Line: 30, Fail: &Failure{Kind: "overloaded", After: After{"anthropic": 4, "gemini": 1}},
+				Emit: []Block{{Kind: KindText, Text: "fails here", Line: 31}}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, ok := got.Target("openai"); ok {
+		t.Error("a provider that is not named has a target")
+	}
+	if got.Turns[0].Emit[2].For("gemini") || !got.Turns[0].Emit[0].For("gemini") {
+		t.Error("only does not restrict a block to its providers")
+	}
+}
+
+// TestParseScenarioFaults edits the good scenario and expects one fault, with
+// the line it is on.
+func TestParseScenarioFaults(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{"Agents lose thoughts.\nAnd calls.\n", "", "x.txtar:1: the comment must say why"},
+		{"requirements: ORD-001 SIG-001\n", "", `x.txtar:2: the comment must end with a line "requirements:"`},
+		{"ORD-001 SIG-001", "", "x.txtar:3: no requirement"},
+		{"ORD-001 SIG-001", "ORD-1", `x.txtar:3: requirement "ORD-1" is not AREA-NNN`},
+		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
+		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
+		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: player, providers, system, title, turns`},
+		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
+		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
+		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before
+		{"system: Be brief.", "system: *e", "x.txtar:1: yaml: unknown anchor"},
+		{"title: everything at once\nsystem: Be brief.", "title: &e once\nsystem: *e", "x.txtar:6: expected a text"},
+		{"effort: high", "effort: huge", `x.txtar:9: "huge" is not one of none, low`},
+		{"model: claude-opus-4-5, ", "", `x.txtar:9: key "model" is missing`},
+		{"  gemini:", "  mistral:", `x.txtar:8: unknown key "mistral"; known here: anthropic, gemini, openai`},
+		{"- prompt: go", "- resume: go", "x.txtar:11: the first step is a prompt"},
+		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has either prompt or resume"},
+		{"- prompt: go", `- prompt: " "`, "x.txtar:11: expected a text that is not empty"},
+		{"exit: error", "exit: 3", `x.txtar:13: "3" is not one of ok, error, unsupported`},
+		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20: unknown key "prose"`},
+		{"- text: \"  spaced \"", "- only: [openai]", "x.txtar:20: a block is one of"},
+		{"redacted: true", "redacted: false", `x.txtar:18: "false" is not one of true`},
+		{"        only: [anthropic]", "        text: too", "x.txtar:19: a block is either redacted or text"},
+		{"role: noargs", "role: shell", `x.txtar:23: "shell" is not one of echo, fail, noargs`},
+		{`'{"b": 1.0,"a":2}'`, `'[1]'`, "x.txtar:22: args is not a string with a JSON object: [1]"},
+		{`'{"b": 1.0,"a":2}'`, `{"b": 1.0}`, "x.txtar:22: expected a text"},
+		{"chunks: [1, 7]", "chunks: [0]", `x.txtar:25: "0" is not a whole number from 1`},
+		{"chunks: [1, 7]", "chunks: byte", `x.txtar:25: "byte" is not one of event, whole`},
+		{"cut: {after: 3}", "cut: {}", `x.txtar:28: key "after" is missing`},
+		{"cut: {after: 3}", "cut: {after: {openai: 1}}", "x.txtar:26: after names no event count for anthropic"},
+		{"kind: overloaded", "kind: bored", `x.txtar:32: "bored" is not one of overloaded, server`},
+		{"chunks: whole", "error: {kind: server, after: 1}", "x.txtar:26: a turn has either cut or error"},
+		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
+		{"turns:", "turns: []\nrest:", "x.txtar:14: expected a list with at least one entry"},
+	} {
+		broken := strings.Replace(goodScenario, c.old, c.new, 1)
+		if broken == goodScenario {
+			t.Fatalf("the edit of %q does not apply", c.old)
+		}
+		_, err := ParseScenario("x.txtar", []byte(broken))
+		var fault *ScenarioError
+		if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q for %q:\n got %v\nwant %s…", c.new, c.old, err, c.want)
+		}
+	}
+}
+
+func TestTurnsAndTrafficAgree(t *testing.T) {
+	head, _, _ := strings.Cut(goodScenario, "turns:")
+	silent := strings.Replace(head, "  - resume: \"\"\n    exit: error\n", "    exit: unsupported\n", 1)
+	if _, err := ParseScenario("x.txtar", []byte(silent)); err != nil {
+		t.Error(err)
+	}
+	if _, err := ParseScenario("x.txtar", []byte(head)); err == nil {
+		t.Error("a scenario with traffic and without turns is accepted")
+	}
+}
+
+func TestLoadScenariosReportsEveryFile(t *testing.T) {
+	fsys := fstest.MapFS{
+		"scenarios/a.txtar": {Data: []byte("no document")},
+		"scenarios/b.txtar": {Data: []byte(goodScenario)},
+		"scenarios/c.txtar": {Data: nil},
+	}
+	_, err := LoadScenarios(fsys)
+	if err == nil || !strings.Contains(err.Error(), "scenarios/a.txtar:1") || !strings.Contains(err.Error(), "scenarios/c.txtar:1") {
+		t.Errorf("got %v, want the faults of a and c", err)
+	}
+	if _, err := LoadScenarios(fstest.MapFS{}); err == nil {
+		t.Error("an empty directory is a success")
+	}
+}
+
+// TestEmbeddedScenarios holds what a play relies on: known requirements, all
+// three providers, names that differ.
+func TestEmbeddedScenarios(t *testing.T) {
+	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	requirements, err := Requirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		for _, id := range s.Requirements {
+			if !slices.ContainsFunc(requirements, func(r Requirement) bool { return r.ID == id }) {
+				t.Errorf("%s: requirement %s is not in the catalogue", s.Name, id)
+			}
+		}
+		if len(s.Targets) != len(providers) {
+			t.Errorf("%s: plays with %d providers, want all of %v", s.Name, len(s.Targets), providers)
+		}
+	}
+}
+
+func FuzzParseScenario(f *testing.F) {
+	f.Add([]byte(goodScenario))
+	files, err := filepath.Glob("scenarios/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := ParseScenario("x.txtar", data)
+		var fault *ScenarioError
+		switch {
+		case err != nil && !errors.As(err, &fault):
+			t.Fatalf("%T: %v", err, err)
+		case err == nil && (len(s.Steps) == 0 || len(s.Targets) == 0 || s.Title == ""):
+			t.Fatalf("half a scenario is accepted: %+v", s)
+		}
+	})
+}

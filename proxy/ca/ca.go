@@ -1,0 +1,151 @@
+// Package ca keeps the certificate authority of the intercepting proxy and
+// mints the leaves it serves.
+//
+// The authority is worth little to a thief: it is ECDSA P-256, lives at most
+// thirty days, may sign no further authority, and its critical name
+// constraints let clients accept it for the provider hosts and loopback only
+// (DESIGN §4). Its key never leaves the folder the caller names.
+package ca
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Lifetime is how long an authority is valid, from an hour before its issue
+// so that a client with a slow clock accepts it.
+const Lifetime = 30 * 24 * time.Hour
+
+// clockSkew is how far a client's clock may lag behind ours.
+const clockSkew = time.Hour
+
+// Authority signs leaves for its hosts and for nothing else. It is safe for
+// concurrent use.
+type Authority struct {
+	cert   *x509.Certificate
+	key    *ecdsa.PrivateKey
+	leaves sync.Map // host → func() (*tls.Certificate, error)
+}
+
+// New issues an authority for hosts (names or IP addresses, without ports) and
+// loopback. It exists in memory only; Open keeps one on disk.
+func New(hosts []string, now time.Time) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("proxy authority: %w", err)
+	}
+	serial, err := serialNumber()
+	if err != nil {
+		return nil, err
+	}
+	names, ranges := constraints(hosts)
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "meerkat recorder " + now.UTC().Format(time.DateOnly)},
+		NotBefore:    now.Add(-clockSkew),
+		NotAfter:     now.Add(-clockSkew).Add(Lifetime),
+
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+		KeyUsage:              x509.KeyUsageCertSign,
+		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+
+		// No names would mean every name, no ranges every address, so both are
+		// always set.
+		PermittedDNSDomainsCritical: true,
+		PermittedDNSDomains:         names,
+		PermittedIPRanges:           ranges,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("proxy authority: %w", err)
+	}
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("proxy authority: %w", err)
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+// Certificate is the authority's own certificate; it must not be changed.
+func (a *Authority) Certificate() *x509.Certificate { return a.cert }
+
+// PEM is the certificate in the form clients are given to trust.
+func (a *Authority) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
+}
+
+// Pool trusts this authority alone.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	return pool
+}
+
+// Hosts lists the names the authority may sign for, sorted, loopback included.
+func (a *Authority) Hosts() []string { return slices.Clone(a.cert.PermittedDNSDomains) }
+
+// Permits reports whether host is one the authority signs for. Names must
+// match exactly: the constraint itself also covers names below a host, but we
+// never intercept those.
+func (a *Authority) Permits(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return slices.ContainsFunc(a.cert.PermittedIPRanges, func(r *net.IPNet) bool { return r.Contains(ip) })
+	}
+	return slices.Contains(a.cert.PermittedDNSDomains, strings.ToLower(host))
+}
+
+// issuedFor reports whether the authority is constrained to exactly hosts.
+func (a *Authority) issuedFor(hosts []string) bool {
+	names, ranges := constraints(hosts)
+	return a.cert.PermittedDNSDomainsCritical &&
+		slices.Equal(a.cert.PermittedDNSDomains, names) &&
+		slices.EqualFunc(a.cert.PermittedIPRanges, ranges, func(x, y *net.IPNet) bool { return x.String() == y.String() })
+}
+
+// constraints splits hosts into the names and address ranges of a certificate,
+// each sorted and without repeats, loopback added.
+func constraints(hosts []string) (names []string, ranges []*net.IPNet) {
+	addresses := []string{"127.0.0.0/8", "::1/128"}
+	names = []string{"localhost"}
+	for _, host := range hosts {
+		ip := net.ParseIP(host)
+		switch {
+		case ip == nil:
+			names = append(names, strings.ToLower(host))
+		case ip.IsLoopback():
+		case ip.To4() != nil:
+			addresses = append(addresses, ip.String()+"/32")
+		default:
+			addresses = append(addresses, ip.String()+"/128")
+		}
+	}
+	slices.Sort(names)
+	slices.Sort(addresses)
+	for _, cidr := range slices.Compact(addresses) {
+		if _, r, err := net.ParseCIDR(cidr); err == nil {
+			ranges = append(ranges, r)
+		}
+	}
+	return slices.Compact(names), ranges
+}
+
+func serialNumber() (*big.Int, error) {
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, fmt.Errorf("certificate serial: %w", err)
+	}
+	return serial, nil
+}

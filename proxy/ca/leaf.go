@@ -1,0 +1,89 @@
+package ca
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+)
+
+// Named is a connection that knows which host its client asked for; a tunnel
+// opened by CONNECT is one.
+type Named interface{ Host() string }
+
+// TLSConfig is the one server configuration for every intercepted connection:
+// shared, so that sessions resume, and offering HTTP/2 and HTTP/1.1. Where the
+// connection is Named, the name the client sends inside TLS must be the same.
+func (a *Authority) TLSConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"h2", "http/1.1"},
+		GetCertificate: a.certificateFor,
+	}
+}
+
+func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	name := strings.ToLower(hello.ServerName)
+	if conn, ok := hello.Conn.(Named); ok {
+		host := strings.ToLower(conn.Host())
+		if name != "" && name != host {
+			return nil, fmt.Errorf("%s: asked for inside a tunnel to %s", name, host)
+		}
+		name = host
+	}
+	return a.Leaf(name)
+}
+
+// Leaf returns the certificate for host, minted at its first use and shared by
+// all later ones: a hundred simultaneous first connections mint one.
+func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
+	host = strings.ToLower(host)
+	if !a.Permits(host) {
+		return nil, fmt.Errorf("%q: not a host this proxy intercepts", host)
+	}
+	mint, ok := a.leaves.Load(host)
+	if !ok {
+		mint, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.mint(host) }))
+	}
+	return mint.(func() (*tls.Certificate, error))()
+}
+
+// mint signs a leaf for host. The name stands in SAN only: OpenSSL clients
+// check a common name against the DNS constraints even when it is an address,
+// and refuse it.
+func (a *Authority) mint(host string) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	serial, err := serialNumber()
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		NotBefore:    a.cert.NotBefore,
+		NotAfter:     a.cert.NotAfter,
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("%s: certificate: %w", host, err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, nil
+}

@@ -1,0 +1,164 @@
+package ca
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// The files of a folder. The key travels with its certificate in one file, so
+// that the two are never of different ages.
+const (
+	secretFile = "authority.pem" // certificate and key, 0600
+	// CertFile is the certificate alone, for clients to trust.
+	CertFile = "ca.pem"
+)
+
+// renewBefore is how close to its end an authority is replaced: a recording
+// that starts today must not outlive it.
+const renewBefore = 3 * 24 * time.Hour
+
+// ErrNotOurs marks an authority file that Open did not write or that others
+// may have read. It is never overwritten by Open; Rotate replaces it.
+var ErrNotOurs = errors.New("not a usable authority; `recorder ca rotate` replaces it")
+
+// Open returns the authority kept in dir, or issues one and keeps it there
+// when there is none, when it is about to expire, or when its hosts are not
+// exactly hosts and loopback. dir is created with mode 0700.
+func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
+	path := filepath.Join(dir, secretFile)
+	a, err := load(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return issue(dir, hosts, now, os.Link)
+	case err != nil:
+		return nil, err
+	case !a.issuedFor(hosts) || now.Add(renewBefore).After(a.cert.NotAfter) || now.Before(a.cert.NotBefore):
+		return Rotate(dir, hosts, now)
+	}
+	return a, publish(dir, a)
+}
+
+// Rotate issues a new authority for hosts and keeps it in dir, whatever is
+// there. Clients that trusted the old one must be given the new one.
+func Rotate(dir string, hosts []string, now time.Time) (*Authority, error) {
+	return issue(dir, hosts, now, os.Rename)
+}
+
+// issue makes an authority and puts its file in place. With os.Link an
+// authority that another process put there first wins, and is returned.
+func issue(dir string, hosts []string, now time.Time, place func(from, to string) error) (*Authority, error) {
+	a, err := New(hosts, now)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w", dir, errors.Unwrap(err))
+	}
+	secret, err := a.secretPEM()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, secretFile)
+	err = writeVia(path, secret, place)
+	if errors.Is(err, fs.ErrExist) {
+		return Open(dir, hosts, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, publish(dir, a)
+}
+
+// publish keeps the certificate beside the key, for people to point clients at.
+func publish(dir string, a *Authority) error {
+	path := filepath.Join(dir, CertFile)
+	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, a.PEM()) {
+		return nil
+	}
+	return writeVia(path, a.PEM(), os.Rename)
+}
+
+func (a *Authority) secretPEM() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return nil, fmt.Errorf("proxy authority: %w", err)
+	}
+	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...), nil
+}
+
+// load reads an authority back and trusts nothing about it: key type, key
+// match, constraints and file mode are all checked.
+func load(path string) (*Authority, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: mode %04o lets others read the key: %w", path, info.Mode().Perm(), ErrNotOurs)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, err, ErrNotOurs)
+	}
+	return a, nil
+}
+
+func parse(data []byte) (*Authority, error) {
+	certBlock, rest := pem.Decode(data)
+	if certBlock == nil {
+		return nil, errors.New("no certificate")
+	}
+	cert, err := x509.ParseCertificate(certBlock.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	keyBlock, _ := pem.Decode(rest)
+	if keyBlock == nil {
+		return nil, errors.New("no key")
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(keyBlock.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok || !key.PublicKey.Equal(cert.PublicKey) {
+		return nil, errors.New("key and certificate do not belong together")
+	}
+	if !cert.IsCA || !cert.MaxPathLenZero || !cert.PermittedDNSDomainsCritical {
+		return nil, errors.New("certificate is not constrained")
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+// writeVia writes data to a private temporary file and puts it at path by
+// place: os.Rename replaces what is there, os.Link refuses to.
+func writeVia(path string, data []byte, place func(from, to string) error) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return fmt.Errorf("%s: cannot be written: %w", path, errors.Unwrap(err))
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(data); err != nil {
+		_ = tmp.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := tmp.Close(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := place(tmp.Name(), path); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

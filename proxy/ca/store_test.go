@@ -1,0 +1,179 @@
+package ca
+
+import (
+	"bytes"
+	"crypto/x509"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func open(t *testing.T, dir string, now time.Time, hosts ...string) *Authority {
+	t.Helper()
+	a, err := Open(dir, hosts, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestOpenKeepsAndReissues(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "ca")
+	first := open(t, dir, issued, "api.anthropic.com")
+	same := func(a *Authority) bool { return bytes.Equal(a.cert.Raw, first.cert.Raw) }
+
+	if !same(open(t, dir, issued.Add(time.Hour), "api.anthropic.com")) {
+		t.Error("reissued although nothing changed")
+	}
+	if same(open(t, dir, issued, "api.anthropic.com", "example.com")) {
+		t.Error("kept although a host was added")
+	}
+	first = open(t, dir, issued, "api.anthropic.com")
+	if same(open(t, dir, issued.Add(28*24*time.Hour), "api.anthropic.com")) {
+		t.Error("kept although it is about to expire")
+	}
+}
+
+func TestOpenedAuthoritySigns(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, issued, "api.anthropic.com")
+	leaf, err := open(t, dir, issued, "api.anthropic.com").Leaf("api.anthropic.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if data, err := os.ReadFile(filepath.Join(dir, CertFile)); err != nil || !pool.AppendCertsFromPEM(data) {
+		t.Fatalf("%s holds no certificate: %v", CertFile, err)
+	}
+	if _, err := leaf.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: "api.anthropic.com", CurrentTime: issued}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ca")
+	open(t, dir, issued, "api.anthropic.com")
+	for name, want := range map[string]os.FileMode{"": 0o700, secretFile: 0o600, CertFile: 0o600} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != want {
+			t.Errorf("%s: mode %o, want %o", name, info.Mode().Perm(), want)
+		}
+	}
+	public, err := os.ReadFile(filepath.Join(dir, CertFile))
+	if err != nil || bytes.Contains(public, []byte("PRIVATE")) {
+		t.Errorf("%s shows the key (%v)", CertFile, err)
+	}
+}
+
+func TestOpenLeavesForeignFilesAlone(t *testing.T) {
+	foreign := newAuthority(t, "api.anthropic.com")
+	secret, err := foreign.secretPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := newAuthority(t, "api.anthropic.com").secretPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mixed := append(foreign.PEM(), other[len(foreign.PEM()):]...)
+	for name, c := range map[string]struct {
+		data []byte
+		mode os.FileMode
+	}{
+		"garbage":          {[]byte("not a certificate"), 0o600},
+		"certificate only": {foreign.PEM(), 0o600},
+		"another's key":    {mixed, 0o600},
+		"readable by all":  {secret, 0o644},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, secretFile)
+			if err := os.WriteFile(path, c.data, c.mode); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir, []string{"api.anthropic.com"}, issued); !errors.Is(err, ErrNotOurs) {
+				t.Errorf("error %v, want ErrNotOurs", err)
+			}
+			if after, _ := os.ReadFile(path); !bytes.Equal(after, c.data) {
+				t.Error("the file was changed")
+			}
+			if _, err := Rotate(dir, []string{"api.anthropic.com"}, issued); err != nil {
+				t.Errorf("rotate: %v", err)
+			}
+			open(t, dir, issued, "api.anthropic.com")
+		})
+	}
+}
+
+func TestOpenInUnwritableFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(filepath.Join(file, "ca"), nil, issued); err == nil {
+		t.Error("an authority was kept below a file")
+	}
+}
+
+func TestSimultaneousFirstOpensAgree(t *testing.T) {
+	dir := t.TempDir()
+	const processes = 8
+	got := make([]*Authority, processes)
+	var wg sync.WaitGroup
+	for i := range processes {
+		wg.Go(func() { got[i], _ = Open(dir, []string{"api.anthropic.com"}, issued) })
+	}
+	wg.Wait()
+	for i := range got {
+		if got[i] == nil || !bytes.Equal(got[i].cert.Raw, got[0].cert.Raw) {
+			t.Fatalf("process %d uses another authority", i)
+		}
+	}
+}
+
+func TestBundleAddsToTheRoots(t *testing.T) {
+	a := newAuthority(t, "api.anthropic.com")
+	other := newAuthority(t, "api.openai.com")
+	file := filepath.Join(t.TempDir(), "roots.pem")
+	if err := os.WriteFile(file, other.PEM(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := x509.NewCertPool()
+	want.AddCert(a.cert)
+	want.AddCert(other.cert)
+	got := x509.NewCertPool()
+	got.AppendCertsFromPEM(a.Bundle(SystemRoots(file)))
+	if !got.Equal(want) {
+		t.Error("bundle is not the roots and the authority")
+	}
+	alone := x509.NewCertPool()
+	alone.AppendCertsFromPEM(a.Bundle(nil))
+	if !alone.Equal(a.Pool()) {
+		t.Error("bundle without roots is not the authority")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	a, err := New([]string{"api.anthropic.com"}, issued)
+	if err != nil {
+		f.Fatal(err)
+	}
+	secret, err := a.secretPEM()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(secret)
+	f.Add(a.PEM())
+	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if a, err := parse(data); err == nil && (a.key == nil || !a.cert.PermittedDNSDomainsCritical) {
+			t.Fatal("accepted an unconstrained authority")
+		}
+	})
+}

@@ -1,0 +1,128 @@
+// Package seal mints the opaque tokens that providers hand out with a thought:
+// signatures, redacted data, encrypted reasoning, thought signatures. A token
+// has the shape of the real one, is the same for the same facts and key, and
+// opens only with the facts it was minted for, so that an agent that alters,
+// moves or swaps one is found out without any memory of the conversation.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+)
+
+// ErrBroken says that a token was not minted with this key for these facts.
+var ErrBroken = errors.New("seal: token does not belong to these facts")
+
+// Facts are what a token is bound to. Two tokens for different facts differ.
+type Facts struct {
+	// Origin is who hands the token out, e.g. "anthropic/signature". A token
+	// never opens under another origin.
+	Origin string
+	Model  string
+	// Prefix is a digest of the conversation before the reply for models that
+	// bind their thoughts to it, else nil.
+	Prefix []byte
+	// Content is what the token vouches for: the thought's text, the call.
+	Content []byte
+}
+
+// Place says which of a reply's tokens one is. It travels inside the token:
+// when a token is missing from a replayed reply, the others tell.
+type Place struct {
+	Reply   string // the provider's id of the reply or of the item
+	Ordinal uint16 // from 0
+	Total   uint16
+}
+
+// Key mints and opens tokens. The zero Key is valid and means no seed.
+type Key struct{ mac, mask [sha256.Size]byte }
+
+// NewKey derives a key from seed: equal seeds give equal tokens.
+func NewKey(seed string) Key {
+	return Key{mac: derive(seed, "mac"), mask: derive(seed, "mask")}
+}
+
+func derive(seed, use string) (out [sha256.Size]byte) {
+	h := hmac.New(sha256.New, []byte(seed))
+	h.Write([]byte(use))
+	h.Sum(out[:0])
+	return out
+}
+
+// seal returns tag ‖ masked(place ‖ fill): the tag authenticates facts, salt,
+// place and fill, and is the nonce of the mask, so equal input gives equal
+// bytes and nothing inside is readable. size is the length in bytes of fill.
+func (k Key) seal(f Facts, salt string, p Place, size int) []byte {
+	plain := p.encode()
+	plain = append(plain, k.fill(f, salt, p, size)...)
+	tag := k.tag(f, salt, plain)
+	return append(tag, k.masked(tag, plain)...)
+}
+
+// open is the inverse of seal.
+func (k Key) open(f Facts, salt string, sealed []byte) (Place, error) {
+	if len(sealed) < sha256.Size {
+		return Place{}, fmt.Errorf("%w: %d bytes are too few", ErrBroken, len(sealed))
+	}
+	tag := sealed[:sha256.Size]
+	plain := k.masked(tag, sealed[sha256.Size:])
+	if !hmac.Equal(tag, k.tag(f, salt, plain)) {
+		return Place{}, ErrBroken
+	}
+	return decodePlace(plain)
+}
+
+func (k Key) tag(f Facts, salt string, plain []byte) []byte {
+	h := hmac.New(sha256.New, k.mac[:])
+	for _, part := range [][]byte{[]byte(f.Origin), []byte(f.Model), f.Prefix, f.Content, []byte(salt), plain} {
+		writePart(h, part)
+	}
+	return h.Sum(nil)
+}
+
+// writePart writes b behind its length, so that no two lists of parts read the
+// same.
+func writePart(h hash.Hash, b []byte) {
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+	h.Write(b)
+}
+
+// fill is the opaque remainder that gives a token its real length.
+func (k Key) fill(f Facts, salt string, p Place, size int) []byte {
+	seed := k.tag(f, "fill/"+salt, p.encode())
+	return k.masked(seed, make([]byte, size))
+}
+
+func (k Key) masked(nonce, b []byte) []byte {
+	block, err := aes.NewCipher(k.mask[:])
+	if err != nil {
+		panic(err) // a 32-byte key is always valid
+	}
+	out := make([]byte, len(b))
+	cipher.NewCTR(block, nonce[:aes.BlockSize]).XORKeyStream(out, b)
+	return out
+}
+
+func (p Place) encode() []byte {
+	out := binary.BigEndian.AppendUint16(nil, p.Ordinal)
+	out = binary.BigEndian.AppendUint16(out, p.Total)
+	out = binary.BigEndian.AppendUint16(out, uint16(len(p.Reply)))
+	return append(out, p.Reply...)
+}
+
+func decodePlace(b []byte) (Place, error) {
+	if len(b) < 6 || len(b) < 6+int(binary.BigEndian.Uint16(b[4:])) {
+		return Place{}, fmt.Errorf("%w: no place inside", ErrBroken)
+	}
+	return Place{
+		Ordinal: binary.BigEndian.Uint16(b),
+		Total:   binary.BigEndian.Uint16(b[2:]),
+		Reply:   string(b[6 : 6+int(binary.BigEndian.Uint16(b[4:]))]),
+	}, nil
+}

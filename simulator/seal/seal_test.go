@@ -1,0 +1,146 @@
+package seal
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var (
+	key   = NewKey("seed")
+	facts = Facts{Origin: "anthropic/signature", Model: "claude-opus-4-5", Content: []byte("Two lookups are needed.")}
+	place = Place{Reply: "msg_01", Ordinal: 1, Total: 3}
+	at    = time.Unix(1_795_000_000, 0)
+)
+
+func TestEnvelopeShape(t *testing.T) {
+	token := key.Envelope(facts, place)
+	if !strings.HasPrefix(token, "E") || len(token) < 200 {
+		t.Errorf("%d characters %.10s…: real ones start with E and have 200 or more", len(token), token)
+	}
+	if _, err := base64.StdEncoding.DecodeString(token); err != nil {
+		t.Error(err)
+	}
+	if empty := key.Envelope(Facts{Origin: "anthropic/redacted"}, Place{}); len(empty) < 200 {
+		t.Errorf("a token for nothing has %d characters", len(empty))
+	}
+}
+
+func TestFernetShape(t *testing.T) {
+	seen := map[string]Stage{}
+	for _, stage := range []Stage{StageAdded, StageDone, StageCompleted} {
+		token := key.Fernet(facts, place, stage, at)
+		raw, err := base64.URLEncoding.DecodeString(token)
+		if err != nil || !strings.HasPrefix(token, "gAAAAA") {
+			t.Errorf("%s: %.12s…: %v", stage, token, err)
+		}
+		if blocks := len(raw) - 1 - 8 - 32; blocks%16 != 0 {
+			t.Errorf("%s: %d bytes between time and MAC are not whole blocks", stage, blocks)
+		}
+		if other, ok := seen[token]; ok {
+			t.Errorf("%s and %s show the same string", stage, other)
+		}
+		seen[token] = stage
+		if got, s, err := key.OpenFernet(facts, token); err != nil || got != place || s != stage {
+			t.Errorf("opened %+v of stage %q: %v", got, s, err)
+		}
+	}
+	if a, d := key.Fernet(facts, place, StageAdded, at), key.Fernet(facts, place, StageDone, at); len(a) >= len(d) {
+		t.Errorf("added has %d characters, done %d; real ones grow", len(a), len(d))
+	}
+}
+
+// TestOpensOnlyWithItsFacts changes one fact at a time.
+func TestOpensOnlyWithItsFacts(t *testing.T) {
+	envelope, fernet := key.Envelope(facts, place), key.Fernet(facts, place, StageDone, at)
+	if p, err := key.OpenEnvelope(facts, envelope); err != nil || p != place {
+		t.Fatalf("opened %+v: %v", p, err)
+	}
+	for name, f := range map[string]Facts{
+		"origin":  {Origin: "gemini", Model: facts.Model, Content: facts.Content},
+		"model":   {Origin: facts.Origin, Model: "claude-opus-4-6", Content: facts.Content},
+		"prefix":  {Origin: facts.Origin, Model: facts.Model, Content: facts.Content, Prefix: []byte("x")},
+		"content": {Origin: facts.Origin, Model: facts.Model, Content: []byte("Two lookups are needed")},
+		"shifted": {Origin: facts.Origin + "c", Model: facts.Model[1:], Content: facts.Content},
+	} {
+		if _, err := key.OpenEnvelope(f, envelope); !errors.Is(err, ErrBroken) {
+			t.Errorf("another %s opens the envelope: %v", name, err)
+		}
+		if _, _, err := key.OpenFernet(f, fernet); !errors.Is(err, ErrBroken) {
+			t.Errorf("another %s opens the encrypted content: %v", name, err)
+		}
+		if key.Envelope(f, place) == envelope {
+			t.Errorf("another %s has the same token", name)
+		}
+	}
+	if _, err := NewKey("other").OpenEnvelope(facts, envelope); !errors.Is(err, ErrBroken) {
+		t.Errorf("another key opens it: %v", err)
+	}
+	other := place
+	other.Ordinal++
+	if key.Envelope(facts, other) == envelope {
+		t.Error("two places have the same token")
+	}
+}
+
+// TestEveryByteCounts holds that no edit of a token goes unnoticed.
+func TestEveryByteCounts(t *testing.T) {
+	envelope, _ := base64.StdEncoding.DecodeString(key.Envelope(facts, place))
+	fernet, _ := base64.URLEncoding.DecodeString(key.Fernet(facts, place, StageAdded, at))
+	for i := range envelope {
+		broken := append([]byte(nil), envelope...)
+		broken[i] ^= 0x10
+		if _, err := key.OpenEnvelope(facts, base64.StdEncoding.EncodeToString(broken)); err == nil {
+			t.Fatalf("byte %d of the envelope does not count", i)
+		}
+	}
+	for i := range fernet {
+		broken := append([]byte(nil), fernet...)
+		broken[i] ^= 0x10
+		if _, _, err := key.OpenFernet(facts, base64.URLEncoding.EncodeToString(broken)); err == nil {
+			t.Fatalf("byte %d of the encrypted content does not count", i)
+		}
+	}
+	if _, err := key.OpenEnvelope(facts, key.Envelope(facts, place)[:200]); !errors.Is(err, ErrBroken) {
+		t.Errorf("a trimmed token opens: %v", err)
+	}
+}
+
+func TestSeals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := NewKey(rapid.String().Draw(t, "seed"))
+		f := Facts{
+			Origin: rapid.String().Draw(t, "origin"), Model: rapid.String().Draw(t, "model"),
+			Content: rapid.SliceOf(rapid.Byte()).Draw(t, "content"),
+		}
+		p := Place{Reply: rapid.StringN(0, 80, 200).Draw(t, "reply"), Ordinal: rapid.Uint16().Draw(t, "n"), Total: rapid.Uint16().Draw(t, "of")}
+		if k.Envelope(f, p) != k.Envelope(f, p) {
+			t.Fatal("the same facts give two tokens")
+		}
+		if got, err := k.OpenEnvelope(f, k.Envelope(f, p)); err != nil || got != p {
+			t.Fatalf("got %+v: %v", got, err)
+		}
+		urlSafe := strings.NewReplacer("+", "-", "/", "_").Replace(k.Envelope(f, p))
+		if _, err := k.OpenEnvelope(f, urlSafe); err != nil {
+			t.Fatalf("in the URL alphabet: %v", err)
+		}
+	})
+}
+
+func FuzzOpen(f *testing.F) {
+	f.Add(key.Envelope(facts, place))
+	f.Add(key.Fernet(facts, place, StageDone, at))
+	f.Add("skip_thought_signature_validator")
+	f.Fuzz(func(t *testing.T, token string) {
+		if _, err := key.OpenEnvelope(facts, token); err != nil && !errors.Is(err, ErrBroken) {
+			t.Fatal(err)
+		}
+		if _, _, err := key.OpenFernet(facts, token); err != nil && !errors.Is(err, ErrBroken) {
+			t.Fatal(err)
+		}
+	})
+}

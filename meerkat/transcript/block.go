@@ -39,6 +39,10 @@ type Block struct {
 	// OpenAI's output_item.done, a Gemini part, any opaque block. Rendering to
 	// the same origin sends it untouched; whoever edits the block clears it.
 	Raw []byte
+	// Extra holds the members that a newer writer added, as one JSON object; ""
+	// if none. They are written back as they were read. A block whose type this
+	// version does not know has all its members here.
+	Extra string
 }
 
 // MetaProvider is the JSON tag provider of a Meta.
@@ -76,6 +80,8 @@ type Meta struct {
 	// Unknown is the whole JSON object of a meta with a provider tag that this
 	// version does not know; it is written back as it was read.
 	Unknown json.RawMessage
+	// Extra holds the members that a newer writer added, as in Block.
+	Extra string
 }
 
 // Origin says who made a block: continuity tokens go only back there
@@ -87,6 +93,8 @@ type Origin struct {
 	Account    string `json:"account,omitempty"`
 	ResponseID string `json:"response_id,omitempty"`
 	Index      int    `json:"index"`
+	// Extra holds the members that a newer writer added, as in Block.
+	Extra string `json:"-"`
 }
 
 // ToolCall is a view of a tool_use block; it shares the block's bytes.

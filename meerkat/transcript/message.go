@@ -28,6 +28,10 @@ type Message struct {
 	Blocks     []Block
 	StopReason StopReason
 	Results    []ToolResult
+	// Extra holds the members that a newer writer added, as one JSON object; ""
+	// if none. A message whose role this version does not know has all its
+	// members here.
+	Extra string
 }
 
 // System returns a system message.
@@ -107,6 +111,7 @@ type ToolResult struct {
 	Content   string
 	Parts     []Part
 	IsError   bool
+	Extra     string // as in Message
 }
 
 // Part is content beside the joined text of a message: an image or a file.
@@ -117,6 +122,7 @@ type Part struct {
 	MediaType string
 	Data      []byte
 	URL       string
+	Extra     string // as in Message
 }
 
 // ToolDef offers one tool to a model. InputSchema is a JSON Schema object and
@@ -125,4 +131,5 @@ type ToolDef struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	InputSchema RawJSON `json:"input_schema"`
+	Extra       string  `json:"-"` // as in Message
 }

@@ -1,0 +1,187 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UnsupportedModel says why a model is not allowed. It is returned before any
+// network traffic (seed 000 §1.3, DESIGN §3.10).
+type UnsupportedModel struct {
+	Model  string
+	Reason string
+	// Known lists allowed names, the nearest first.
+	Known []string
+}
+
+// Error names the model, the reason and the nearest allowed names.
+func (e *UnsupportedModel) Error() string {
+	return fmt.Sprintf("model %q is not supported: %s; allowed are for example %s",
+		e.Model, e.Reason, strings.Join(e.Known, ", "))
+}
+
+// Lookup returns the entry of an allowed model, or *UnsupportedModel.
+func Lookup(model string) (Entry, error) {
+	base, _ := cutDate(model)
+	t := catalogue()
+	if i := slices.IndexFunc(t.Models, func(e Entry) bool { return e.Name == base }); i >= 0 {
+		return t.Models[i].as(model, base), nil
+	}
+	reason := t.reject(base)
+	if reason == "" {
+		if e, ok := t.below(parse(base)); ok {
+			e = e.as(model, base)
+			e.Inferred = true
+			return e, nil
+		}
+		reason = t.explain(base)
+	}
+	return Entry{}, &UnsupportedModel{Model: model, Reason: reason, Known: t.nearest(base)}
+}
+
+// Unlisted is Lookup for callers who were told to take any model of a known
+// provider. The entry of a model that is not allowed has Unlisted set and
+// careful guesses for flags; a name of no known provider is *UnsupportedModel.
+func Unlisted(model string) (Entry, error) {
+	e, err := Lookup(model)
+	if err == nil {
+		return e, nil
+	}
+	base, _ := cutDate(model)
+	best := -1
+	table := catalogue().Unlisted
+	for i := range table {
+		if strings.HasPrefix(base, table[i].Name) && (best < 0 || len(table[i].Name) > len(table[best].Name)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Entry{}, err
+	}
+	e = table[best].as(model, base)
+	e.Unlisted = true
+	return e, nil
+}
+
+// Default returns the model used when none is named: named by seed 000 §1.3,
+// allowed and without an announced end (X4). An unknown provider has none.
+func Default(provider string) (Entry, bool) {
+	name, ok := catalogue().Defaults[provider]
+	if !ok {
+		return Entry{}, false
+	}
+	e, err := Lookup(name)
+	return e, err == nil
+}
+
+// Models returns every entry in the order of the data file.
+func Models() []Entry { return slices.Clone(catalogue().Models) }
+
+// ProviderOf infers the provider from a model's name, allowed or not. It
+// returns "" for names of no known family.
+func ProviderOf(model string) string {
+	for _, f := range []struct{ prefix, provider string }{
+		{"claude", Anthropic}, {"gpt-", OpenAI}, {"chatgpt-", OpenAI}, {"codex-", OpenAI},
+		{"o1", OpenAI}, {"o3", OpenAI}, {"o4", OpenAI}, {"gemini", Gemini},
+	} {
+		if strings.HasPrefix(model, f.prefix) {
+			return f.provider
+		}
+	}
+	return ""
+}
+
+func (e Entry) as(model, base string) Entry {
+	e.Model, e.Base = model, base
+	return e
+}
+
+func (t *table) reject(base string) string {
+	for _, r := range t.Rejected {
+		if r.matches(base) {
+			return r.Reason
+		}
+	}
+	return ""
+}
+
+// below returns the entry with the highest version that is not above n in n's
+// own line and variant.
+func (t *table) below(n name) (Entry, bool) {
+	best, found := Entry{}, false
+	minimum, ok := t.Minimum[n.line]
+	if !ok || !n.versioned || n.version.less(minimum) {
+		return best, false
+	}
+	var top version
+	for _, e := range t.Models {
+		m := parse(e.Name)
+		if m.line != n.line || m.variant != n.variant || n.version.less(m.version) || found && m.version.less(top) {
+			continue
+		}
+		best, top, found = e, m.version, true
+	}
+	return best, found
+}
+
+// explain says why a name that no rejection covers is not allowed.
+func (t *table) explain(base string) string {
+	n := parse(base)
+	minimum, ok := t.Minimum[n.line]
+	switch {
+	case base == "":
+		return "no model is named"
+	case strings.ContainsAny(base, "/@:"), strings.Contains(base, "anthropic."):
+		return "it is written as a platform names it; use the provider's own name"
+	case strings.HasPrefix(n.line, "claude") && n.versioned && n.version.major < 4:
+		return fmt.Sprintf("Claude %s has no interleaved thinking", n.version)
+	case !ok:
+		return fmt.Sprintf("%q is no model line of Anthropic, OpenAI or Gemini that is supported", n.line)
+	case !n.versioned:
+		return "its name has no version"
+	case n.version.less(minimum):
+		return fmt.Sprintf("%s %s is below the minimum %s", n.line, n.version, minimum)
+	default:
+		return fmt.Sprintf("the catalogue has no %s %s variant %q", n.line, n.version, n.variant)
+	}
+}
+
+// nearest returns the three allowed names closest to base, of base's own
+// provider when that is known.
+func (t *table) nearest(base string) []string {
+	provider := ProviderOf(strings.TrimPrefix(base, "models/"))
+	base = base[:min(len(base), 100)]
+	var names []string
+	for _, e := range t.Models {
+		if (provider == "" || e.Provider == provider) && e.Retires == "" {
+			names = append(names, e.Name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Compare(distance(a, base), distance(b, base))
+	})
+	return names[:3]
+}
+
+// distance is the Levenshtein distance of two short names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diag
+			if a[i] != b[j] {
+				cost++
+			}
+			diag = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

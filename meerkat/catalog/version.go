@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// version is a model version, compared by number: 4.10 is above 4.5.
+type version struct{ major, minor int }
+
+func (v version) less(w version) bool {
+	return v.major < w.major || v.major == w.major && v.minor < w.minor
+}
+
+func (v version) String() string {
+	if v.minor == 0 {
+		return strconv.Itoa(v.major)
+	}
+	return fmt.Sprintf("%d.%d", v.major, v.minor)
+}
+
+// UnmarshalYAML reads "4.5" as a version, not as a number.
+func (v *version) UnmarshalYAML(n *yaml.Node) error {
+	parsed, rest, ok := cutVersion(n.Value)
+	if !ok || rest != "" {
+		return fmt.Errorf("line %d: %q is not a version", n.Line, n.Value)
+	}
+	*v = parsed
+	return nil
+}
+
+// snapshot matches the dates providers append: -20250929, -2025-12-11, -09-2025.
+var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4})$`)
+
+// cutDate splits a model name from its snapshot date. Digits that are no date
+// stay in the name.
+func cutDate(model string) (base, date string) {
+	m := snapshot.FindString(model)
+	for _, layout := range []string{"-20060102", "-2006-01-02", "-01-2006"} {
+		if _, err := time.Parse(layout, m); err == nil {
+			return strings.TrimSuffix(model, m), m[1:]
+		}
+	}
+	return model, ""
+}
+
+// name is a model name taken apart: claude-opus-4-5 is line claude-opus,
+// version 4.5; gpt-5.2-codex is line gpt, version 5.2, variant codex.
+type name struct {
+	line    string
+	version version
+	variant string
+	// versioned is false when the name holds no version at all.
+	versioned bool
+}
+
+// parse takes apart a name without its date.
+func parse(base string) name {
+	family, rest, _ := strings.Cut(base, "-")
+	if family == "claude" {
+		return parseClaude(rest)
+	}
+	v, tail, ok := cutVersion(rest)
+	if !ok {
+		return name{line: family, variant: rest}
+	}
+	return name{line: family, version: v, variant: strings.TrimPrefix(tail, "-"), versioned: true}
+}
+
+// parseClaude reads LINE-MAJOR[-MINOR][-VARIANT] and the older
+// MAJOR[-MINOR]-LINE. An 8-digit group is a date and never a version.
+func parseClaude(rest string) name {
+	var n name
+	var words []string
+	parts := strings.Split(rest, "-")
+	for i := 0; i < len(parts); i++ {
+		num, ok := number(parts[i])
+		switch {
+		case ok && !n.versioned:
+			n.versioned, n.version.major = true, num
+			if i+1 < len(parts) {
+				if minor, ok := number(parts[i+1]); ok {
+					n.version.minor = minor
+					i++
+				}
+			}
+		case strings.Contains(parts[i], ".") && !n.versioned: // claude-2.1
+			v, tail, ok := cutVersion(parts[i])
+			if ok && tail == "" {
+				n.versioned, n.version = true, v
+				continue
+			}
+			words = append(words, parts[i])
+		default:
+			words = append(words, parts[i])
+		}
+	}
+	n.line = "claude"
+	if len(words) > 0 {
+		n.line, n.variant = "claude-"+words[0], strings.Join(words[1:], "-")
+	}
+	return n
+}
+
+// cutVersion reads "5.2-codex" as 5.2 and "-codex", "4o" as 4 and "o".
+func cutVersion(s string) (v version, rest string, ok bool) {
+	end := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
+	if end < 0 {
+		end = len(s)
+	}
+	v.major, ok = number(s[:end])
+	if !ok {
+		return version{}, s, false
+	}
+	rest = s[end:]
+	if strings.HasPrefix(rest, ".") {
+		tail := rest[1:]
+		end = strings.IndexFunc(tail, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(tail)
+		}
+		if v.minor, ok = number(tail[:end]); !ok {
+			return version{}, s, false
+		}
+		rest = tail[end:]
+	}
+	return v, rest, true
+}
+
+// number reads up to three digits without a leading zero.
+func number(s string) (int, bool) {
+	if s == "" || len(s) > 3 || len(s) > 1 && s[0] == '0' {
+		return 0, false
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 0 && s[0] != '+' && s[0] != '-'
+}

@@ -1,0 +1,192 @@
+package cassette
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"slices"
+)
+
+// Cassette is a recording opened for reading. It is immutable and safe for
+// concurrent use; what its methods return belongs to the caller.
+type Cassette struct {
+	name   string
+	meta   Meta
+	data   []byte // of a sealed file
+	head   int
+	spans  []span
+	parsed []Interaction // of an unsealed one
+}
+
+// Open reads the cassette at path. A sealed file is only indexed: its
+// interactions are verified and decoded when they are asked for.
+func Open(path string) (*Cassette, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, perr := os.Lstat(partial(path)); perr == nil {
+			return nil, fail(path, ErrTorn, "was never finished; run: recorder recover %s", path)
+		}
+	}
+	return parseRead(path, data, err)
+}
+
+// OpenFS is Open in a file system.
+func OpenFS(fsys fs.FS, name string) (*Cassette, error) {
+	data, err := fs.ReadFile(fsys, name)
+	return parseRead(name, data, err)
+}
+
+func parseRead(name string, data []byte, err error) (*Cassette, error) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", name)
+	case err != nil:
+		return nil, fail(name, err, "cannot be read (%s)", pathReason(err))
+	}
+	return Parse(name, data)
+}
+
+// Parse is Open on bytes. The cassette keeps data, which must not change. The
+// name is for errors.
+func Parse(name string, data []byte) (*Cassette, error) {
+	if len(data) == 0 {
+		return nil, fail(name, ErrEmpty, "is empty; record it again")
+	}
+	c := &Cassette{name: name}
+	var err error
+	if ours(data) {
+		err = c.parseOurs(data)
+	} else {
+		c.meta = Meta{Provenance: ProvenanceImport}
+		c.parsed, err = parseForeign(name, data)
+	}
+	if err == nil && c.Len() == 0 {
+		err = fail(name, ErrEmpty, "holds no interactions; record it again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Cassette) parseOurs(data []byte) (err error) {
+	if len(data) < len(headStart) {
+		return torn(c.name)
+	}
+	if c.meta, c.head, err = parseHead(c.name, data); err != nil {
+		return err
+	}
+	c.data = data
+	c.spans, err = index(c.name, data, c.head)
+	return err
+}
+
+// Name returns the name the cassette was opened by.
+func (c *Cassette) Name() string { return c.name }
+
+// Meta returns what the file says of itself; for a file that says nothing, only
+// the provenance "import".
+func (c *Cassette) Meta() Meta {
+	m := c.meta
+	m.Redaction = slices.Clone(m.Redaction)
+	return m
+}
+
+// Sealed reports whether the file is ours and complete, so that Verify can tell
+// whether any byte has changed.
+func (c *Cassette) Sealed() bool { return c.data != nil }
+
+// Len returns the number of interactions.
+func (c *Cassette) Len() int { return len(c.spans) + len(c.parsed) }
+
+// At returns interaction i, 0 ≤ i < Len, after checking its seal. The error is
+// ErrDamaged when the bytes are not the ones that were recorded.
+func (c *Cassette) At(i int) (Interaction, error) {
+	if !c.Sealed() {
+		return c.parsed[i].clone(), nil
+	}
+	if !checkSeal(c.data, c.head, c.spans, i) {
+		return Interaction{}, c.damagedAt(i)
+	}
+	in, err := decode(c.item(i))
+	if err != nil {
+		return Interaction{}, c.damagedAt(i)
+	}
+	return in, nil
+}
+
+// All yields every interaction in recorded order. One that is damaged is
+// yielded as an error and does not end the sequence.
+func (c *Cassette) All() iter.Seq2[Interaction, error] {
+	return func(yield func(Interaction, error) bool) {
+		for i := range c.Len() {
+			if !yield(c.At(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (c *Cassette) item(i int) []byte { return c.data[c.spans[i].start:c.spans[i].seal] }
+
+func (in Interaction) clone() Interaction {
+	in.Request.Header = in.Request.Header.Clone()
+	in.Request.Body = slices.Clone(in.Request.Body)
+	in.Response.Header = in.Response.Header.Clone()
+	in.Response.Body = slices.Clone(in.Response.Body)
+	in.Response.Trailer = in.Response.Trailer.Clone()
+	in.Timeline = slices.Clone(in.Timeline)
+	return in
+}
+
+// pathReason is an error of the operating system without the path, which the
+// message already begins with.
+func pathReason(err error) string {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return firstLine(err)
+}
+
+func (c *Cassette) damagedAt(i int) error {
+	return damaged(c.name, fmt.Sprintf("interaction %d", i))
+}
+
+// Request returns the request of interaction i without reading its response
+// or checking its seal: enough to index a large cassette by what was asked. At
+// still refuses to serve an interaction that is damaged.
+func (c *Cassette) Request(i int) (Request, error) {
+	if !c.Sealed() {
+		return c.parsed[i].clone().Request, nil
+	}
+	if r, ok := decodeRequest(c.item(i)); ok {
+		return r, nil
+	}
+	in, err := c.At(i)
+	return in.Request, err
+}
+
+// Verify checks every byte of the cassette at path against its seals and that
+// every interaction decodes. A file of another tool is ErrUnsealed.
+func Verify(path string) error {
+	c, err := Open(path)
+	if err != nil {
+		return err
+	}
+	return c.Verify()
+}
+
+// Verify is the function Verify on an opened cassette.
+func (c *Cassette) Verify() error {
+	if !c.Sealed() {
+		return fail(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; run: recorder import %s", c.name)
+	}
+	for _, err := range c.All() {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

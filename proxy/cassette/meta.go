@@ -1,0 +1,111 @@
+package cassette
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// FormatVersion is the format this build writes and the highest it reads.
+const FormatVersion = 1
+
+// Where the interactions of a cassette came from. A file that does not say is
+// an import, never live.
+const (
+	ProvenanceLive      = "live"      // a provider's own API answered
+	ProvenanceSimulator = "simulator" // our strict simulator answered
+	ProvenanceSynthetic = "synthetic" // a scripted server answered
+	ProvenanceImport    = "import"    // another tool wrote it
+)
+
+// Meta is what a cassette says of itself. It is written first, so it holds
+// nothing that is known only at the end.
+type Meta struct {
+	// Version of the format; 0 for an import. Create fills it in.
+	Version int
+	// Provenance is one of the Provenance constants.
+	Provenance string
+	// Tool is the program and version that wrote the file.
+	Tool string
+	// Created is the time of Create in RFC 3339, UTC; the caller's clock.
+	Created string
+	// Redaction names the rules applied before writing. No name holds a space.
+	Redaction []string
+}
+
+// Every file of ours starts with headStart and its head ends with headEnd.
+const (
+	headStart = "---\nmeta:\n"
+	headEnd   = "\ninteractions:\n"
+)
+
+func appendHead(dst []byte, m Meta) []byte {
+	dst = append(dst, headStart...)
+	for _, f := range [][2]string{
+		{"format", strconv.Itoa(m.Version)},
+		{"provenance", m.Provenance},
+		{"tool", m.Tool},
+		{"created", m.Created},
+		{"redaction", strings.Join(m.Redaction, " ")},
+	} {
+		dst = append(append(append(dst, "    "...), f[0]...), ": "...)
+		dst = append(appendQuoted(dst, f[1]), '\n')
+	}
+	// The version key is go-vcr's, not ours.
+	return append(append(dst, "version: 1"...), headEnd...)
+}
+
+// ours reports whether data starts like a file of this package, or is so short
+// that it may have been going to.
+func ours(data []byte) bool {
+	n := min(len(data), len(headStart))
+	return n > 0 && string(data[:n]) == headStart[:n]
+}
+
+// parseHead reads the head of a file of ours and returns its length.
+func parseHead(name string, data []byte) (Meta, int, error) {
+	n := bytes.Index(data, []byte(headEnd))
+	if n < 0 {
+		return Meta{}, 0, torn(name)
+	}
+	n += len(headEnd)
+	var head struct {
+		Meta struct {
+			Format, Provenance, Tool, Created, Redaction string
+		}
+	}
+	if err := yaml.Unmarshal(data[:n], &head); err != nil {
+		return Meta{}, 0, fail(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", firstLine(err))
+	}
+	version, err := strconv.Atoi(head.Meta.Format)
+	if err != nil || version < 1 {
+		return Meta{}, 0, fail(name, ErrFormat, "names no format in its meta; restore the file from a copy")
+	}
+	if version > FormatVersion {
+		return Meta{}, 0, fail(name, ErrVersion, "format %d: this build reads up to %d; use a newer build", version, FormatVersion)
+	}
+	return Meta{
+		Version: version, Provenance: head.Meta.Provenance, Tool: head.Meta.Tool,
+		Created: head.Meta.Created, Redaction: strings.Fields(head.Meta.Redaction),
+	}, n, nil
+}
+
+// problem says what keeps m from being written, or nothing.
+func (m Meta) problem() string {
+	if m.Version != FormatVersion {
+		return "format " + strconv.Itoa(m.Version) + ": this build writes " + strconv.Itoa(FormatVersion)
+	}
+	switch m.Provenance {
+	case ProvenanceLive, ProvenanceSimulator, ProvenanceSynthetic, ProvenanceImport:
+	default:
+		return "provenance " + strconv.Quote(m.Provenance) + " is none of live, simulator, synthetic, import"
+	}
+	for _, rule := range m.Redaction {
+		if len(strings.Fields(rule)) != 1 || strings.TrimSpace(rule) != rule {
+			return "redaction rule " + strconv.Quote(rule) + " is not one word"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Recover finishes the recording path that was interrupted: it keeps every
+// whole interaction, drops the piece of one that was being written, and gives
+// the file its name. path may be the cassette's name or that of its .partial
+// file. Nothing is replaced: a finished cassette of the same name is
+// fs.ErrExist. When bytes before the end are damaged, not merely missing,
+// nothing is changed and the error is ErrDamaged.
+func Recover(path string) (kept int, err error) {
+	path = strings.TrimSuffix(path, ".partial")
+	source := partial(path)
+	if _, err := os.Lstat(source); errors.Is(err, fs.ErrNotExist) {
+		source = path // a finished file that lost its end
+	} else if err := vacantForRecover(path); err != nil {
+		return 0, err
+	}
+	data, err := os.ReadFile(source)
+	if err != nil {
+		_, err = parseRead(path, nil, err)
+		return 0, err
+	}
+	whole, kept, err := wholePart(source, data)
+	if err != nil || len(whole) == len(data) && source == path {
+		return kept, err
+	}
+	return kept, replace(path, source, whole)
+}
+
+func vacantForRecover(path string) error {
+	if err := vacant(path, false); err != nil {
+		return fail(path, fs.ErrExist, "exists; move it away, then recover %s again", partial(path))
+	}
+	return nil
+}
+
+// wholePart returns the complete file that data is the beginning of.
+func wholePart(name string, data []byte) (whole []byte, kept int, err error) {
+	if c, err := Parse(name, data); err == nil {
+		return data, c.Len(), unlessUnsealed(c.Verify())
+	}
+	if len(data) == 0 {
+		return nil, 0, nothingWhole(name)
+	}
+	if !ours(data) {
+		return nil, 0, notCassette(name, "its head is not ours")
+	}
+	_, head, err := parseHead(name, data)
+	if errors.Is(err, ErrTorn) || len(data) < len(headStart) {
+		return nil, 0, nothingWhole(name)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	end, kept, last := scan(data, head)
+	if sealAhead(data[end:]) {
+		return nil, kept, damaged(name, "an interaction before the end")
+	}
+	if kept == 0 {
+		return nil, 0, nothingWhole(name)
+	}
+	return append(bytes.Clone(data[:end]), closeLine(kept, last)...), kept, nil
+}
+
+// sealAhead reports whether a whole seal line follows: then what precedes it is
+// damaged and not torn off.
+func sealAhead(rest []byte) bool {
+	at := bytes.Index(rest, []byte("\n"+sealPrefix)) + 1
+	return at > 0 && bytes.IndexByte(rest[at:], '\n') >= 0
+}
+
+func nothingWhole(name string) error {
+	return fail(name, ErrEmpty, "holds no whole interaction; delete it and record again")
+}
+
+// unlessUnsealed lets a file of another tool be: there is nothing to recover.
+func unlessUnsealed(err error) error {
+	if errors.Is(err, ErrUnsealed) {
+		return nil
+	}
+	return err
+}
+
+// scan walks forward over whole items and returns where they end.
+func scan(data []byte, head int) (end, count int, last seal) {
+	end, last = head, sha256.Sum256(data[:head])
+	for {
+		at := bytes.Index(data[end:], []byte("\n"+sealPrefix)) + 1
+		if at == 0 || !bytes.HasPrefix(data[end:], []byte(itemStart)) {
+			return end, count, last
+		}
+		s := last.next(data[end : end+at])
+		line := sealLine(count, at, s)
+		if !bytes.HasPrefix(data[end+at:], []byte(line)) {
+			return end, count, last
+		}
+		end, count, last = end+at+len(line), count+1, s
+	}
+}
+
+// replace writes whole beside path, gives it that name and removes the source.
+func replace(path, source string, whole []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".recovered-*")
+	if err != nil {
+		return fail(path, err, "cannot be written (%s)", pathReason(err))
+	}
+	_, err = f.Write(whole)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = Verify(f.Name())
+	}
+	if err != nil {
+		return errors.Join(fail(path, err, "cannot be written (%s)", firstLine(err)), os.Remove(f.Name()))
+	}
+	if err := rename(f.Name(), path); err != nil || source == path {
+		return err
+	}
+	if err := os.Remove(source); err != nil {
+		return fail(source, err, "is recovered and can be deleted (%s)", pathReason(err))
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package cassette
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// What go-vcr has no place for rides in request headers: they survive its Load
+// and Save and never reach a client, which response headers would (DESIGN §4).
+const (
+	reservedPrefix = "X-Cassette-"
+	hdrTimeline    = reservedPrefix + "Timeline"
+	hdrEnd         = reservedPrefix + "End"
+	hdrTrailer     = reservedPrefix + "Trailer"
+	hdrReqProto    = reservedPrefix + "Request-Proto"
+	hdrRespProto   = reservedPrefix + "Response-Proto"
+)
+
+// timelineV1 marks: pairs of uvarints, microseconds since the chunk before and
+// length in bytes, in base64.
+const timelineV1 = "v1 "
+
+// Reserved reports whether a request header belongs to the file format. Such
+// headers of a client are not recorded, or they could forge a timeline.
+func Reserved(name string) bool {
+	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
+}
+
+// withReserved returns the request headers as stored.
+func withReserved(in Interaction) http.Header {
+	h := make(http.Header, len(in.Request.Header)+5)
+	for name, values := range in.Request.Header {
+		if !Reserved(name) {
+			h[name] = values
+		}
+	}
+	set := func(name, value string) {
+		if value != "" {
+			h[name] = []string{value}
+		}
+	}
+	set(hdrTimeline, encodeTimeline(in.Timeline))
+	set(hdrEnd, string(in.End))
+	set(hdrTrailer, url.Values(in.Response.Trailer).Encode())
+	set(hdrReqProto, in.Request.Proto)
+	set(hdrRespProto, in.Response.Proto)
+	return h
+}
+
+// takeReserved moves the reserved headers of a loaded request to where they
+// belong.
+func takeReserved(in *Interaction) (err error) {
+	h := in.Request.Header
+	take := func(name string) string {
+		v := h[name]
+		delete(h, name)
+		if len(v) == 0 {
+			return ""
+		}
+		return v[0]
+	}
+	in.End = End(take(hdrEnd))
+	in.Request.Proto, in.Response.Proto = take(hdrReqProto), take(hdrRespProto)
+	if t := take(hdrTrailer); t != "" {
+		trailer, err := url.ParseQuery(t)
+		if err != nil {
+			return fmt.Errorf("%s is unreadable", hdrTrailer)
+		}
+		in.Response.Trailer = http.Header(trailer)
+	}
+	if in.Timeline, err = decodeTimeline(take(hdrTimeline)); err != nil {
+		return err
+	}
+	maps.DeleteFunc(h, func(name string, _ []string) bool { return Reserved(name) })
+	return checkTimeline(in.Timeline, len(in.Response.Body))
+}
+
+func encodeTimeline(chunks []Chunk) string {
+	if len(chunks) == 0 {
+		return ""
+	}
+	var raw []byte
+	var last int64
+	for _, c := range chunks {
+		at := c.At.Microseconds()
+		raw = binary.AppendUvarint(raw, uint64(at-last))
+		raw = binary.AppendUvarint(raw, uint64(c.Length))
+		last = at
+	}
+	return timelineV1 + base64.StdEncoding.EncodeToString(raw)
+}
+
+var errTimeline = errors.New(hdrTimeline + " is unreadable")
+
+func decodeTimeline(s string) ([]Chunk, error) {
+	if s == "" {
+		return nil, nil
+	}
+	text, ok := strings.CutPrefix(s, timelineV1)
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil {
+		return nil, errTimeline
+	}
+	chunks := make([]Chunk, 0, len(raw)/3)
+	var at, step, length uint64
+	for len(raw) > 0 {
+		if step, raw, ok = uvarint(raw); !ok {
+			return nil, errTimeline
+		}
+		if length, raw, ok = uvarint(raw); !ok {
+			return nil, errTimeline
+		}
+		if at += step; at > maxMicros || length > maxMicros {
+			return nil, errTimeline
+		}
+		chunks = append(chunks, Chunk{At: time.Duration(at) * time.Microsecond, Length: int(length)})
+	}
+	return chunks, nil
+}
+
+// maxMicros is far beyond any recording and safely inside time.Duration.
+const maxMicros = 1 << 50
+
+func uvarint(b []byte) (uint64, []byte, bool) {
+	v, n := binary.Uvarint(b)
+	if n <= 0 || v > maxMicros {
+		return 0, nil, false
+	}
+	return v, b[n:], true
+}
+
+// checkTimeline holds the contract of Interaction.Timeline.
+func checkTimeline(chunks []Chunk, body int) error {
+	if len(chunks) == 0 {
+		return nil
+	}
+	sum, last := 0, time.Duration(0)
+	for i, c := range chunks {
+		if c.Length < 0 || c.At < last || c.At > maxMicros*time.Microsecond {
+			return fmt.Errorf("chunk %d of the timeline goes backwards", i)
+		}
+		sum, last = sum+c.Length, c.At
+		if sum > body {
+			break
+		}
+	}
+	if sum != body {
+		return fmt.Errorf("the timeline covers %d bytes of a body of %d", sum, body)
+	}
+	return nil
+}

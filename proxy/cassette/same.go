@@ -1,0 +1,57 @@
+package cassette
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// differs names the first part in which the file's reading of an interaction
+// is not what was given, or nothing. It holds the whole of what the format
+// promises: everything but what Append says it leaves out.
+func differs(given, read Interaction) string {
+	a, b := given, read
+	for _, part := range []struct {
+		name string
+		same bool
+	}{
+		{"method", a.Request.Method == b.Request.Method},
+		{"URL", a.Request.URL == b.Request.URL},
+		{"request protocol", a.Request.Proto == b.Request.Proto},
+		{"request header", sameHeader(a.Request.Header, b.Request.Header, Reserved)},
+		{"request body", bytes.Equal(a.Request.Body, b.Request.Body)},
+		{"status", a.Response.Status == b.Response.Status},
+		{"response protocol", a.Response.Proto == b.Response.Proto},
+		{"response header", sameHeader(a.Response.Header, b.Response.Header, nil)},
+		{"response body", bytes.Equal(a.Response.Body, b.Response.Body)},
+		{"trailer", sameHeader(a.Response.Trailer, b.Response.Trailer, nil)},
+		{"timeline", slices.EqualFunc(a.Timeline, b.Timeline, sameChunk)},
+		{"ending", a.End == b.End},
+		{"duration", a.Duration == b.Duration},
+	} {
+		if !part.same {
+			return part.name
+		}
+	}
+	return ""
+}
+
+// sameHeader compares headers without those for which skip holds. A name with
+// no values is no header.
+func sameHeader(a, b http.Header, skip func(string) bool) bool {
+	return covers(a, b, skip) && covers(b, a, skip)
+}
+
+func covers(a, b http.Header, skip func(string) bool) bool {
+	for name, values := range a {
+		if (skip == nil || !skip(name)) && !slices.Equal(values, b[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameChunk(given, read Chunk) bool {
+	return given.Length == read.Length && given.At.Truncate(time.Microsecond) == read.At
+}

@@ -1,0 +1,117 @@
+package cassette
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"unicode/utf8"
+)
+
+// bodyIndent is where the lines of a literal body start; it is also the indent
+// of header names. yaml.v3 writes the same layout.
+const bodyIndent = "            "
+
+// appendBody writes a message body: as a literal block where YAML keeps that
+// byte for byte, because people read and diff cassettes, otherwise quoted.
+func appendBody(dst, body []byte) []byte {
+	if !literalSafe(body) {
+		return append(appendQuoted(dst, body), '\n')
+	}
+	text := bytes.TrimRight(body, "\n")
+	breaks := len(body) - len(text)
+	dst = append(dst, [...]string{"|-\n", "|\n", "|+\n"}[min(breaks, 2)]...)
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		if len(line) > 0 {
+			dst = append(append(dst, bodyIndent...), line...)
+		}
+		dst, text = append(dst, '\n'), rest
+	}
+	for range breaks - 1 {
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// literalSafe reports whether a literal block keeps s. YAML loses carriage
+// returns, exotic line breaks and leading white space; blanks before a line end
+// would be safe from YAML but not from editors.
+func literalSafe(s []byte) bool {
+	if len(s) == 0 || isBlank(s[0]) || s[0] == '\n' || isBlank(s[len(s)-1]) {
+		return false
+	}
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c == '\n' && isBlank(s[i-1]) {
+			return false
+		}
+		if c < utf8.RuneSelf {
+			if !plainByte[c] && c != '\n' && c != '\t' {
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(s[i:])
+		if r == utf8.RuneError && n == 1 || !printable(r) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// plainByte marks the ASCII bytes that need no escape between double quotes,
+// apart from the quote and the backslash themselves.
+var plainByte = func() (t [utf8.RuneSelf]bool) {
+	for c := 0x20; c < 0x7f; c++ {
+		t[c] = true
+	}
+	return t
+}()
+
+// printable reports whether a non-ASCII rune may stand in YAML as itself: no C1
+// controls, no line or paragraph separators, no byte order mark.
+func printable(r rune) bool {
+	switch {
+	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
+		return false
+	}
+	return true
+}
+
+// appendQuoted writes s on one line between double quotes, or as !!binary when
+// it is not UTF-8. It loses nothing, whatever s holds.
+func appendQuoted[T string | []byte](dst []byte, s T) []byte {
+	if !utf8.ValidString(string(s)) {
+		dst = append(dst, `!!binary "`...)
+		dst = base64.StdEncoding.AppendEncode(dst, []byte(s))
+		return append(dst, '"')
+	}
+	dst = append(dst, '"')
+	for _, r := range string(s) {
+		dst = appendRune(dst, r)
+	}
+	return append(dst, '"')
+}
+
+func appendRune(dst []byte, r rune) []byte {
+	switch {
+	case r == '"' || r == '\\':
+		return append(dst, '\\', byte(r))
+	case r == '\n':
+		return append(dst, `\n`...)
+	case r == '\r':
+		return append(dst, `\r`...)
+	case r == '\t':
+		return append(dst, `\t`...)
+	case r < utf8.RuneSelf && plainByte[r], r >= utf8.RuneSelf && printable(r):
+		return utf8.AppendRune(dst, r)
+	case r < 0x100:
+		return fmt.Appendf(dst, `\x%02x`, r)
+	default:
+		return fmt.Appendf(dst, `\u%04x`, r)
+	}
+}

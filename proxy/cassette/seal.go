@@ -1,0 +1,139 @@
+package cassette
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A seal is the SHA-256 of the seal before and the item's bytes; the first one
+// starts from the hash of the head. So no item can change, move or vanish
+// without a seal that fails, except from the end: the closing line counts.
+type seal [sha256.Size]byte
+
+const (
+	sealPrefix  = "      # sealed "
+	closePrefix = "# closed "
+)
+
+func (s seal) next(item []byte) seal {
+	h := sha256.New()
+	h.Write(s[:])
+	h.Write(item)
+	return seal(h.Sum(nil))
+}
+
+// sealLine is the comment after item number n.
+func sealLine(n, length int, s seal) string {
+	return fmt.Sprintf("%s%d %d %x\n", sealPrefix, n, length, s[:])
+}
+
+// closeLine is the last line of a complete file; last is the last item's seal,
+// or the head's when there is none.
+func closeLine(count int, last seal) string {
+	text := closePrefix + strconv.Itoa(count) + " "
+	s := last.next([]byte(text))
+	return text + hex.EncodeToString(s[:]) + "\n"
+}
+
+// readSeal reads a seal line into its parts. The parts are claims: whoever
+// trusts the item regenerates the line and compares.
+func readSeal(line []byte) (n, length int, s seal, ok bool) {
+	f := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
+	// Six spaces of indent give six empty fields before "#" and "sealed".
+	if len(f) != 11 || !bytes.HasPrefix(line, []byte(sealPrefix)) || len(f[10]) != 2*len(s) {
+		return 0, 0, s, false
+	}
+	n, err1 := strconv.Atoi(f[8])
+	length, err2 := strconv.Atoi(f[9])
+	_, err3 := hex.Decode(s[:], []byte(f[10]))
+	return n, length, s, err1 == nil && err2 == nil && err3 == nil && n >= 0 && length >= 0
+}
+
+// readClose returns the count on a complete file's last line and where that
+// line starts.
+func readClose(data []byte) (count, start int, ok bool) {
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		return 0, 0, false
+	}
+	start = lineStart(data, len(data))
+	f := strings.Split(string(data[start:len(data)-1]), " ")
+	if len(f) != 4 || !bytes.HasPrefix(data[start:], []byte(closePrefix)) {
+		return 0, 0, false
+	}
+	count, err := strconv.Atoi(f[2])
+	return count, start, err == nil && count >= 0
+}
+
+// lineStart returns where the line that ends (with its line feed) at end starts.
+func lineStart(data []byte, end int) int {
+	if end == 0 {
+		return 0
+	}
+	return bytes.LastIndexByte(data[:end-1], '\n') + 1
+}
+
+// span is one item in a sealed file: its bytes, and the seal line up to end.
+type span struct{ start, seal, end int }
+
+// index finds the items of a complete file by walking back from the closing
+// line: each seal tells its item's length, so only the seals are read.
+func index(name string, data []byte, head int) ([]span, error) {
+	count, end, ok := readClose(data)
+	if !ok || end < head {
+		return nil, torn(name)
+	}
+	if count > (len(data)-head)/len(itemStart) {
+		return nil, damaged(name, "the closing line")
+	}
+	spans := make([]span, count)
+	for i := count - 1; i >= 0; i-- {
+		at := lineStart(data, end)
+		n, length, _, ok := readSeal(data[at:end])
+		start := at - length
+		if !ok || n != i || start < head || !bytes.HasPrefix(data[start:], []byte(itemStart)) {
+			return nil, damaged(name, fmt.Sprintf("the seal of interaction %d", i))
+		}
+		spans[i] = span{start, at, end}
+		end = start
+	}
+	if end != head {
+		return nil, damaged(name, "the head")
+	}
+	return spans, checkClose(name, data, head, spans)
+}
+
+func checkClose(name string, data []byte, head int, spans []span) error {
+	last := seal(sha256.Sum256(data[:head]))
+	end := head
+	if n := len(spans); n > 0 {
+		end = spans[n-1].end
+		_, _, last, _ = readSeal(data[spans[n-1].seal:end])
+	}
+	if string(data[end:]) != closeLine(len(spans), last) {
+		return damaged(name, "the closing line")
+	}
+	return nil
+}
+
+// checkSeal verifies item i against the seal before it as written there.
+func checkSeal(data []byte, head int, spans []span, i int) bool {
+	prev := seal(sha256.Sum256(data[:head]))
+	if i > 0 {
+		_, _, prev, _ = readSeal(data[spans[i-1].seal:spans[i-1].end])
+	}
+	s := spans[i]
+	item := data[s.start:s.seal]
+	return string(data[s.seal:s.end]) == sealLine(i, len(item), prev.next(item))
+}
+
+func torn(name string) error {
+	return fail(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", name)
+}
+
+func damaged(name, what string) error {
+	return fail(name, ErrDamaged, "%s is damaged; restore the file from a copy or record it again", what)
+}

@@ -15,7 +15,7 @@ const (
 	SourceCassette  Source = "cassette"
 	SourceSimulator Source = "simulator"
 	SourceLive      Source = "live"
-	SourceRecording Source = "recording" // traffic of another tool
+	SourceRecording Source = "recording" // traffic recorded earlier, by any tool
 )
 
 // Evidence is everything seen of one case, in request order. It is read-only
@@ -29,7 +29,9 @@ type Evidence struct {
 
 // Exchange is one request and its response.
 type Exchange struct {
-	Index    int // ordinal in the case, from 0
+	// Index is the ordinal in the case, from 0. It has gaps where a recording
+	// holds exchanges that are not judged, so it is no index of a slice.
+	Index    int
 	Provider string
 	Request  Request
 	Response Response
@@ -41,7 +43,8 @@ type Exchange struct {
 	Missed bool
 }
 
-// Request is what the agent sent.
+// Request is what the agent sent. Body is nil when the source did not keep it,
+// which says nothing about what was sent.
 type Request struct {
 	Method string
 	URL    string
@@ -49,7 +52,8 @@ type Request struct {
 	Body   []byte
 }
 
-// Response is what came back. Status is 0 when nothing did.
+// Response is what came back. Status is 0 when nothing did. Body is nil when
+// the source did not keep it (browsers drop streams), empty when it was empty.
 type Response struct {
 	Status int
 	Header http.Header

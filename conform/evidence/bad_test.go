@@ -1,0 +1,253 @@
+package evidence
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func TestBadInput(t *testing.T) {
+	good := goVCR(2, "id: 0")
+	for _, c := range []struct{ name, text, want string }{
+		{"empty.yaml", "", "is empty; restore it or record it again"},
+		{"blank.yaml", " \n\t\n", "is empty"},
+		{"picture.yaml", "\x89PNG\r\n\x1a\n\x00\x00", "is not text"},
+		{"prose.yaml", "Dear reader, this is prose.", "is YAML without interactions"},
+		{"broken.yaml", "interactions:\n - {a", "is unreadable YAML (line "},
+		{"list.yaml", "- a\n- b\n", "is YAML without interactions"},
+		{"wrong.yaml", "interactions: 3\nversion: 1\n", "is no cassette (unmarshal errors: line 1"},
+		{"none.yaml", "version: 2\ninteractions: []\n", "holds no exchange; record it again"},
+		{"future.yaml", strings.Replace(good, "version: 2", "version: 99", 1), `go-vcr cassette of version "99"; conform reads 1 and 2`},
+		{"noversion.yaml", strings.Replace(good, "version: 2", "", 1), `of version ""`},
+		{"futurepy.yaml", strings.Replace(vcrpy("body: x", "body: y"), "version: 1", "version: 2", 1), `vcrpy cassette of version "2"; conform reads 1:`},
+		{"listbody.yaml", vcrpy("body: x", "body: [1]"), "interaction 1: response body: line"},
+		{"base64.yaml", vcrpy("body: !!binary '%'", "body: y"), "interaction 1: request body: illegal base64"},
+		{"status.yaml", strings.Replace(vcrpy("body: x", "body: y"), "code: 200\n", "code: many\n", 1), "interaction 1: response status:"},
+		{"torn.har", har("1.2", `"text":"x"`)[:300], "is unreadable JSON (unexpected end of JSON input)"},
+		{"twice.har", har("1.2", `"text":"x"`) + "{}", "is unreadable JSON (invalid character '{' after top-level value)"},
+		{"data.json", `{"a":1}`, `is JSON without "log"`},
+		{"future.har", har("2.0", `"text":"x"`), `HAR version "2.0" is unknown`},
+		{"none.har", `{"log":{"version":"1.2","entries":[]}}`, "holds no exchange"},
+		{"base64.har", har("1.2", `"encoding":"base64","text":"%"`), "entry 1: response body: illegal base64"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := readText(c.name, c.text)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "rec/"+c.name+": ") {
+				t.Fatalf("%v\nwant %q", err, c.want)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Error("an error is one line")
+			}
+		})
+	}
+}
+
+func TestBadCase(t *testing.T) {
+	for name, want := range map[string]string{
+		"a/case/02.request.json":  "root/a/case/02.request.json: unreadable JSON",
+		"a/case/02.response.json": "root/a/case/02.response.json: unreadable JSON",
+	} {
+		fsys := corpusCase()
+		fsys[name] = &fstest.MapFile{Data: []byte("{")}
+		if _, err := FindFS(fsys, "root")[0].Read(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	fsys := corpusCase()
+	delete(fsys, "a/case/02.response.body")
+	if _, err := FindFS(fsys, "root")[0].Read(); err == nil || !strings.Contains(err.Error(), "02.response.body: file does not exist; check") {
+		t.Error(err)
+	}
+}
+
+// locked is a file system with one directory nobody may list: the tests may run
+// as root, who may list them all.
+type locked struct{ fstest.MapFS }
+
+func (l locked) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name == "b" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return l.MapFS.ReadDir(name)
+}
+
+func TestUnreadableDirectoryIsReported(t *testing.T) {
+	found := FindFS(locked{corpusCase()}, "root")
+	if len(found) != 2 {
+		t.Fatalf("%+v", found)
+	}
+	if _, err := found[0].Read(); err != nil {
+		t.Error("the rest is still read:", err)
+	}
+	_, err := found[1].Read()
+	if !errors.Is(err, fs.ErrPermission) || err.Error() != "root/b: permission denied; check the path and its permissions" {
+		t.Error(err)
+	}
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"good.yaml": goVCR(2, "id: 0"), "notes.yaml": "a: 1", "bad.yaml": "interactions:\n - {a"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := Load(dir)
+	if len(all) != 1 || err == nil || !strings.Contains(err.Error(), "bad.yaml: is unreadable") || strings.Contains(err.Error(), "notes") {
+		t.Fatal(len(all), err)
+	}
+	if _, err := Load(filepath.Join(dir, "notes.yaml")); !errors.Is(err, ErrNotRecording) {
+		t.Error("a file asked for by name is not passed over:", err)
+	}
+	if _, err := Load(filepath.Join(dir, "absent")); !errors.Is(err, fs.ErrNotExist) || !strings.HasSuffix(err.Error(), "check the path and its permissions") {
+		t.Error(err)
+	}
+}
+
+func TestProvider(t *testing.T) {
+	for _, c := range []struct{ url, body, provider, reason string }{
+		{"https://api.anthropic.com/v1/messages", "", Anthropic, ""},
+		{"https://api.anthropic.com/v1/messages/count_tokens", "", "", "counts tokens only"},
+		{"https://api.anthropic.com/v1/models?limit=5", "", "", "no generation, nothing to judge"},
+		{"https://api.anthropic.com/v1/messages/batches", "", "", "no generation, nothing to judge"},
+		{"https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4@20250514:streamRawPredict", "", Anthropic, ""},
+		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke", `{"messages":[]}`, Anthropic, ""},
+		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke-with-response-stream", "", "", "the binary event stream of Bedrock is not judged"},
+		{"https://x.services.ai.azure.com/anthropic/v1/messages", `{"messages":[]}`, Anthropic, ""},
+		{"http://127.0.0.1:9/v1/messages", `{"messages":[]}`, Anthropic, ""},
+		{"http://mail.example.com/v1/messages", `{"to":"you"}`, "", unknownProvider},
+		{"https://api.openai.com/v1/responses", "", OpenAI, ""},
+		{"https://api.openai.com/v1/responses/resp_1?stream=true", "", OpenAI, ""},
+		{"https://api.openai.com/v1/responses/compact", "", OpenAI, ""},
+		{"https://api.openai.com/v1/responses/resp_1/cancel", "", "", "no generation, nothing to judge"},
+		{"https://api.openai.com/v1/responses/input_tokens", "", "", "counts tokens only"},
+		{"https://api.openai.com/v1/chat/completions", "", "", "the Chat Completions API is not judged"},
+		{"https://me.openai.azure.com/openai/responses?api-version=preview", "", OpenAI, ""},
+		{"https://chatgpt.com/backend-api/codex/responses", "", OpenAI, ""},
+		{"http://localhost:1234/v1/responses", `{"input":"x"}`, OpenAI, ""},
+		{"http://localhost:1234/survey/responses", `{"answer":"x"}`, "", unknownProvider},
+		{"https://generativelanguage.googleapis.com/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse", "", Gemini, ""},
+		{"https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google/models/g:generateContent", "", Gemini, ""},
+		{"https://generativelanguage.googleapis.com/v1beta/models/g:countTokens", "", "", "counts tokens only"},
+		{"https://generativelanguage.googleapis.com/v1beta/models?key=x", "", "", "no generation, nothing to judge"},
+		{"https://gateway.example.com/v1beta/models/g:generateContent", `{"contents":[]}`, Gemini, ""},
+		{"https://example.com/", "", "", unknownProvider},
+		{"https://evil-anthropic.com/v1/messages", "", "", unknownProvider},
+		{"http://[bad", "", "", "unreadable URL"},
+	} {
+		provider, reason := Provider(Request{Method: http.MethodPost, URL: c.url, Body: []byte(c.body)})
+		if provider != c.provider || reason != c.reason {
+			t.Errorf("%s: %q, %q", c.url, provider, reason)
+		}
+	}
+}
+
+func gzipped(t *testing.T, s string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(s))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestDecodeBody(t *testing.T) {
+	packed := gzipped(t, gotBody)
+	for _, c := range []struct {
+		name, encoding, body, want string
+		err                        error
+	}{
+		{"already decoded", "gzip", gotBody, gotBody, nil},
+		{"decoded brotli", "br", gotBody, gotBody, nil},
+		{"packed", "gzip", string(packed), gotBody, nil},
+		{"packed, header lost", "", string(packed), gotBody, nil},
+		{"cut in mid-stream", "gzip", string(packed[:len(packed)-8]), gotBody, nil},
+		{"damaged", "gzip", "\x1f\x8bxxxxxxxxxxxxxxxxx", "", errGzip},
+		{"brotli", "br", "\x8b\x02\x80\xff", "", errCompressed},
+		{"zstd", "", "\x28\xb5\x2f\xfd\x00", "", errCompressed},
+		{"binary, not packed", "identity", "\xff\xfe", "\xff\xfe", nil},
+		{"empty", "br", "", "", nil},
+	} {
+		got, err := decodeBody(http.Header{"Content-Encoding": {c.encoding}}, []byte(c.body))
+		if string(got) != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+	}
+}
+
+func TestPackedExchanges(t *testing.T) {
+	in := interactions()[1]
+	in.Response.Body = gzipped(t, gotBody)
+	in.Request.Body = gzipped(t, sentBody)
+	ev, _ := FromInteractions("c", SourceCassette, interactionsOf(in))
+	if len(ev.Exchanges) != 1 || string(ev.Exchanges[0].Response.Body) != gotBody || string(ev.Exchanges[0].Request.Body) != sentBody {
+		t.Fatalf("%+v", ev)
+	}
+	if ev.Exchanges[0].Response.Chunks != nil {
+		t.Error("chunks of compressed bytes say nothing about the decoded ones")
+	}
+	in.Response.Body = []byte("\x28\xb5\x2f\xfd\x00")
+	_, skipped := FromInteractions("c", SourceCassette, interactionsOf(in))
+	if len(skipped) != 1 || !strings.Contains(skipped[0].Reason, "the response body is compressed") {
+		t.Fatalf("%+v", skipped)
+	}
+}
+
+func TestBodyNotRecorded(t *testing.T) {
+	rec, err := readText("x.har", har("1.2", `"size":900`))
+	if err != nil || rec.Evidence.Exchanges[0].Response.Body != nil {
+		t.Fatal("a body the tool did not keep is nil, not empty", err)
+	}
+	rec, err = readText("x.yaml", vcrpy("body: null", "body: {string: ''}"))
+	if err != nil || rec.Evidence.Exchanges[0].Request.Body != nil || rec.Evidence.Exchanges[0].Response.Body == nil {
+		t.Fatal("null is not recorded, '' is empty", err)
+	}
+}
+
+func TestParsedBody(t *testing.T) {
+	rec, err := readText("x.yaml", vcrpy(`parsed_body:
+      model: m
+      messages: &m
+      - {role: user, content: "a <b> ü"}
+      big: 123456789012345678901234567890
+      f: 1.50
+      x: 0x10
+      none: null
+      yes: true
+      t: 2024-01-01
+      again: *m`, "parsed_body: []"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"model":"m","messages":[{"role":"user","content":"a <b> ü"}],"big":123456789012345678901234567890,"f":1.50,"x":16,"none":null,"yes":true,"t":"2024-01-01","again":[{"role":"user","content":"a <b> ü"}]}`
+	ex := rec.Evidence.Exchanges[0]
+	if string(ex.Request.Body) != want || string(ex.Response.Body) != "[]" {
+		t.Fatalf("%s\n%s", ex.Request.Body, ex.Response.Body)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(goVCR(1, "id: 0")))
+	f.Add([]byte(goVCR(2, "id: 0")))
+	f.Add([]byte(vcrpy("body: x", "parsed_body: {a: [1, .inf, *b]}")))
+	f.Add([]byte(har("1.2", `"text":"x"`)))
+	f.Add([]byte("---\nmeta:\n    format: \"1\"\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := readText("x.yaml", string(data))
+		if err == nil && len(rec.Evidence.Exchanges)+len(rec.Skipped) == 0 {
+			t.Fatal("nothing was read and nothing was said")
+		}
+		if err != nil && (!strings.HasPrefix(err.Error(), "rec/x.yaml: ") || strings.Contains(err.Error(), "\n")) {
+			t.Fatalf("%q is not one line that names the file", err)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package evidence
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+)
+
+// Found is one recording that waits to be read: a file, a case directory, or
+// something that looked like one and cannot be opened, in which case Read says
+// why. It may be read from any goroutine.
+type Found struct {
+	// Path is what reports call it: the path asked for, joined with the place
+	// below it, with slashes.
+	Path string
+	// Named is set for a path asked for itself, not found below a directory.
+	Named bool
+
+	fsys fs.FS
+	name string // in fsys
+	err  error
+}
+
+// Find lists the recordings at path in lexical order: the file itself, or every
+// case directory and every file called *.yaml, *.yml, *.har, *.json or
+// *.yaml.partial below the directory. What cannot be opened is in the list too. The
+// error is for path alone.
+func Find(path string) ([]Found, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if info.IsDir() {
+		return FindFS(os.DirFS(path), filepath.ToSlash(filepath.Clean(path))), nil
+	}
+	dir, base := filepath.Split(filepath.Clean(path))
+	if dir == "" {
+		dir = "."
+	}
+	return []Found{{Path: path, Named: true, fsys: os.DirFS(dir), name: base}}, nil
+}
+
+// FindFS lists the recordings in fsys; shown is what reports call its root.
+func FindFS(fsys fs.FS, shown string) []Found {
+	w := walker{fsys: fsys, shown: shown}
+	w.dir(".")
+	if len(w.found) == 1 && w.found[0].name == "." {
+		w.found[0].Named = true
+	}
+	return w.found
+}
+
+type walker struct {
+	fsys  fs.FS
+	shown string
+	found []Found
+}
+
+func (w *walker) add(name string, err error) {
+	w.found = append(w.found, Found{Path: path.Join(w.shown, name), fsys: w.fsys, name: name, err: err})
+}
+
+var (
+	caseFile  = regexp.MustCompile(`^[0-9]+\.request\.json$`)
+	mayBeTape = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
+)
+
+func (w *walker) dir(name string) {
+	entries, err := fs.ReadDir(w.fsys, name)
+	if err != nil {
+		w.add(name, unreadable(path.Join(w.shown, name), err))
+		return
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return caseFile.MatchString(e.Name()) }) {
+		w.add(name, nil)
+		return
+	}
+	for _, e := range entries {
+		below := path.Join(name, e.Name())
+		switch {
+		case e.IsDir():
+			w.dir(below)
+		case mayBeTape.MatchString(e.Name()):
+			w.add(below, nil)
+		}
+	}
+}
+
+// Read reads the recording. Its errors are one line that names the path; a file
+// that is no recording at all wraps ErrNotRecording.
+func (f Found) Read() (Recording, error) {
+	if f.err != nil {
+		return Recording{}, f.err
+	}
+	info, err := fs.Stat(f.fsys, f.name)
+	switch {
+	case err != nil:
+		return Recording{}, unreadable(f.Path, err)
+	case info.IsDir():
+		return readCase(f.fsys, f.name, f.Path)
+	case !info.Mode().IsRegular():
+		return Recording{}, notRecording(f.Path, "is no regular file")
+	}
+	data, err := fs.ReadFile(f.fsys, f.name)
+	if err != nil {
+		return Recording{}, unreadable(f.Path, err)
+	}
+	return f.readFile(data)
+}
+
+// Load reads every recording at path; what cannot be read is reported in the
+// joined error and the rest is returned. Files below a directory that are no
+// recordings are passed over.
+func Load(path string) ([]Recording, error) {
+	found, err := Find(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []Recording
+	var errs []error
+	for _, f := range found {
+		rec, err := f.Read()
+		switch {
+		case err == nil:
+			all = append(all, rec)
+		case f.Named || !errors.Is(err, ErrNotRecording):
+			errs = append(errs, err)
+		}
+	}
+	return all, errors.Join(errs...)
+}

@@ -1,0 +1,78 @@
+package evidence
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// The providers whose traffic is judged.
+const (
+	Anthropic = "anthropic" // Messages API
+	OpenAI    = "openai"    // Responses API
+	Gemini    = "gemini"    // generateContent
+)
+
+// operations lists what a path means, first match wins. Hosts do not decide:
+// the same API is served by clouds, gateways and local servers (reference §1).
+var operations = []struct {
+	path     *regexp.Regexp
+	provider string
+	skip     string // why it is not judged
+}{
+	{path: regexp.MustCompile(`/v1/messages$`), provider: Anthropic},
+	{path: regexp.MustCompile(`/publishers/anthropic/models/[^/]+:(streamR|r)awPredict$`), provider: Anthropic},
+	{path: regexp.MustCompile(`/model/[^/]*anthropic[^/]*/invoke$`), provider: Anthropic},
+	{path: regexp.MustCompile(`/responses(/compact|/resp_[^/]+)?$`), provider: OpenAI},
+	{path: regexp.MustCompile(`/models/[^/]+:(streamG|g)enerateContent$`), provider: Gemini},
+	{path: regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), skip: "the binary event stream of Bedrock is not judged"},
+	{path: regexp.MustCompile(`/chat/completions$`), skip: "the Chat Completions API is not judged"},
+	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: "counts tokens only"},
+	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: "no generation, nothing to judge"},
+}
+
+const unknownProvider = "unknown provider: not a call of Anthropic Messages, OpenAI Responses or Gemini generateContent"
+
+// Provider says whose exchange r opens. For one that is not judged it returns
+// "" and the reason. A host that is not the provider's own must also show the
+// provider's kind of request.
+func Provider(r Request) (provider, reason string) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return "", "unreadable URL"
+	}
+	for _, op := range operations {
+		if !op.path.MatchString(u.Path) {
+			continue
+		}
+		if op.skip == "" && !ownHost(u.Hostname()) && !speaks(op.provider, r) {
+			break
+		}
+		return op.provider, op.skip
+	}
+	return "", unknownProvider
+}
+
+var own = regexp.MustCompile(`(^|\.)(anthropic\.com|openai\.com|openai\.azure\.com|chatgpt\.com|googleapis\.com)$`)
+
+func ownHost(host string) bool { return own.MatchString(strings.ToLower(host)) }
+
+// speaks reports whether a request to a foreign host carries what only the
+// provider's API asks for, so that somebody's own /v1/messages is left alone.
+func speaks(provider string, r Request) bool {
+	switch provider {
+	case Anthropic:
+		return r.Header.Get("Anthropic-Version") != "" || hasKey(r.Body, "messages")
+	case OpenAI:
+		return r.Method == http.MethodPost && hasKey(r.Body, "input")
+	}
+	return hasKey(r.Body, "contents")
+}
+
+// hasKey is a cheap look for a JSON key; what it lets through is read properly
+// by the checks.
+func hasKey(body []byte, key string) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) && bytes.Contains(body, []byte(`"`+key+`"`))
+}

@@ -46,7 +46,8 @@ type Reply struct {
 	UsageKnown bool
 	ResponseID string
 	Model      string
-	// Anomalies lists what lenient mode let pass, in order.
+	// Anomalies lists what lenient mode let pass, and in either mode what is
+	// marked Harmless, in order.
 	Anomalies []Anomaly
 }
 
@@ -65,6 +66,20 @@ const (
 	EventAnomaly
 	EventDone
 )
+
+var eventNames = [...]string{
+	EventBlockStart: "block_start", EventTextDelta: "text_delta", EventReasoningDelta: "reasoning_delta",
+	EventToolCallDelta: "tool_call_delta", EventBlockComplete: "block_complete", EventUsage: "usage",
+	EventAnomaly: "assembly_anomaly", EventDone: "done",
+}
+
+// String returns the name of k, such as text_delta.
+func (k EventKind) String() string {
+	if int(k) < len(eventNames) && eventNames[k] != "" {
+		return eventNames[k]
+	}
+	return fmt.Sprintf("event_kind_%d", uint8(k))
+}
 
 // Event is one normalised event. Kind says which fields count: Index is the
 // block's ordinal in start order for block events and deltas.
@@ -87,6 +102,10 @@ type Anomaly struct {
 	// offset in the reply where it began.
 	Event  int
 	Offset int64
+	// Harmless marks what cost nothing, such as an unknown event, or is the
+	// model's fault and not the stream's, such as arguments that are not JSON.
+	// Strict mode lets it pass.
+	Harmless bool
 }
 
 // String returns "rule: detail".
@@ -105,7 +124,13 @@ func (e *AnomalyError) Error() string {
 type IncompleteError struct {
 	Reason  string
 	Pending int // blocks that were still open
+	// Err is the *AnomalyError of an unterminated last event in strict mode,
+	// else nil.
+	Err error
 }
+
+// Unwrap returns e.Err.
+func (e *IncompleteError) Unwrap() error { return e.Err }
 
 // Error says what was missing.
 func (e *IncompleteError) Error() string {

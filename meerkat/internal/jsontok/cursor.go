@@ -1,0 +1,242 @@
+package jsontok
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Cursor scans JSON forward. Every method reports whether it found what it
+// names; after false the position means nothing and the caller must fall back
+// to the general path. The zero Cursor is empty; set Src to use it.
+type Cursor struct {
+	Src []byte
+	pos int
+}
+
+// maxSkip bounds the nesting that Skip follows.
+const maxSkip = 64
+
+// Lit consumes exactly the bytes of s.
+func (c *Cursor) Lit(s string) bool {
+	end := c.pos + len(s)
+	if end > len(c.Src) || string(c.Src[c.pos:end]) != s {
+		return false
+	}
+	c.pos = end
+	return true
+}
+
+// Byte consumes b, after any white space.
+func (c *Cursor) Byte(b byte) bool {
+	c.space()
+	if c.pos < len(c.Src) && c.Src[c.pos] == b {
+		c.pos++
+		return true
+	}
+	return false
+}
+
+// Peek returns the next byte after any white space, 0 at the end.
+func (c *Cursor) Peek() byte {
+	c.space()
+	if c.pos < len(c.Src) {
+		return c.Src[c.pos]
+	}
+	return 0
+}
+
+// End reports whether only white space is left.
+func (c *Cursor) End() bool {
+	c.space()
+	return c.pos == len(c.Src)
+}
+
+func (c *Cursor) space() {
+	for c.pos < len(c.Src) {
+		switch c.Src[c.pos] {
+		case ' ', '\n', '\t', '\r':
+			c.pos++
+		default:
+			return
+		}
+	}
+}
+
+// String consumes a string and returns what stands between its quotes, still
+// escaped, as a slice of Src.
+func (c *Cursor) String() ([]byte, bool) {
+	if !c.Byte('"') {
+		return nil, false
+	}
+	start := c.pos
+	for {
+		c.pos += run(c.Src[c.pos:])
+		if c.pos >= len(c.Src) {
+			return nil, false
+		}
+		switch c.Src[c.pos] {
+		case '"':
+			c.pos++
+			return c.Src[start : c.pos-1], true
+		case '\\':
+			if !c.escape() {
+				return nil, false
+			}
+		default: // a control character
+			return nil, false
+		}
+	}
+}
+
+// escape consumes one escape sequence.
+func (c *Cursor) escape() bool {
+	rest := c.Src[c.pos:]
+	if len(rest) > 1 && unescapes[rest[1]] != 0 {
+		c.pos += 2
+		return true
+	}
+	if _, ok := hex4(rest); ok {
+		c.pos += 6
+		return true
+	}
+	return false
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// run counts the leading bytes of b that need no attention inside a string:
+// neither quote, backslash nor control character. It looks at eight at once;
+// the lowest flag of each test is exact, which is all that counts.
+func run(b []byte) int {
+	n := 0
+	for ; len(b)-n >= 8; n += 8 {
+		x := binary.LittleEndian.Uint64(b[n:])
+		q, s := x^(ones*'"'), x^(ones*'\\')
+		flags := ((x - ones*0x20) & ^x) | ((q - ones) & ^q) | ((s - ones) & ^s)
+		if flags &= highs; flags != 0 {
+			return n + bits.TrailingZeros64(flags)/8
+		}
+	}
+	for n < len(b) && b[n] >= 0x20 && b[n] != '"' && b[n] != '\\' {
+		n++
+	}
+	return n
+}
+
+// Key consumes a member name without escapes and its colon.
+func (c *Cursor) Key() ([]byte, bool) {
+	if !c.Byte('"') {
+		return nil, false
+	}
+	start := c.pos
+	c.pos += run(c.Src[c.pos:])
+	if c.pos >= len(c.Src) || c.Src[c.pos] != '"' {
+		return nil, false
+	}
+	c.pos++
+	return c.Src[start : c.pos-1], c.Byte(':')
+}
+
+// Int consumes an unsigned integer of at most nine digits.
+func (c *Cursor) Int() (int, bool) {
+	c.space()
+	start, n := c.pos, 0
+	for c.pos < len(c.Src) && c.Src[c.pos]-'0' <= 9 {
+		n = n*10 + int(c.Src[c.pos]-'0')
+		c.pos++
+	}
+	digits := c.pos - start
+	if digits == 0 || digits > 9 || (digits > 1 && c.Src[start] == '0') {
+		return 0, false
+	}
+	if c.pos < len(c.Src) && (c.Src[c.pos] == '.' || c.Src[c.pos]|0x20 == 'e') {
+		return 0, false
+	}
+	return n, true
+}
+
+// Skip consumes one value of any kind.
+func (c *Cursor) Skip() bool { return c.skip(maxSkip) }
+
+func (c *Cursor) skip(depth int) bool {
+	switch c.Peek() {
+	case '"':
+		_, ok := c.String()
+		return ok
+	case '{':
+		return depth > 0 && c.skipObject(depth-1)
+	case '[':
+		return depth > 0 && c.skipArray(depth-1)
+	case 't':
+		return c.Lit("true")
+	case 'f':
+		return c.Lit("false")
+	case 'n':
+		return c.Lit("null")
+	}
+	return c.skipNumber()
+}
+
+func (c *Cursor) skipObject(depth int) bool {
+	c.pos++
+	for first := true; !c.Byte('}'); first = false {
+		if !first && !c.Byte(',') {
+			return false
+		}
+		if _, ok := c.String(); !ok || !c.Byte(':') || !c.skip(depth) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Cursor) skipArray(depth int) bool {
+	c.pos++
+	for first := true; !c.Byte(']'); first = false {
+		if !first && !c.Byte(',') {
+			return false
+		}
+		if !c.skip(depth) {
+			return false
+		}
+	}
+	return true
+}
+
+// skipNumber follows RFC 8259 §6: -? int frac? exp?
+func (c *Cursor) skipNumber() bool {
+	if c.is('-') {
+		c.pos++
+	}
+	zero := c.is('0')
+	if n := c.digits(); n == 0 || (zero && n > 1) {
+		return false
+	}
+	if c.is('.') {
+		c.pos++
+		if c.digits() == 0 {
+			return false
+		}
+	}
+	if c.is('e') || c.is('E') {
+		c.pos++
+		if c.is('+') || c.is('-') {
+			c.pos++
+		}
+		return c.digits() > 0
+	}
+	return true
+}
+
+func (c *Cursor) is(b byte) bool { return c.pos < len(c.Src) && c.Src[c.pos] == b }
+
+func (c *Cursor) digits() int {
+	start := c.pos
+	for c.pos < len(c.Src) && c.Src[c.pos]-'0' <= 9 {
+		c.pos++
+	}
+	return c.pos - start
+}

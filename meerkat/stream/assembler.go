@@ -1,0 +1,250 @@
+package stream
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Assembler builds one Reply from the blocks of a wire format (seed 000 §3.4).
+// Blocks are addressed by their wire index, stand in the order in which they
+// were opened, may be open at the same time and are never sorted or merged
+// (DESIGN §3.2). Provider dialects drive it.
+//
+// Methods that meet a departure from the grammar return an *AnomalyError in
+// strict mode; in lenient mode they record it, report an event and go on.
+// Departures that cost nothing are only noted, in either mode.
+type Assembler struct {
+	opts  Options
+	slots []slot
+	byKey map[int]int // wire index → slot
+	key   int         // the key last looked up, and its slot
+	last  int
+	open  int
+	reply Reply
+
+	failure *ProviderError
+	event   int
+	offset  int64
+}
+
+// slot is one block under way or complete.
+type slot struct {
+	block   transcript.Block
+	buf     []byte    // the text or the arguments that deltas brought
+	accepts EventKind // the only kind of delta that belongs here
+	open    bool
+}
+
+// Rules that the assembler and the parser name; dialects add their own.
+const (
+	RuleOrphanedDelta   = "orphaned_delta"
+	RuleDuplicateStart  = "duplicate_start"
+	RuleUnknownComplete = "unknown_complete"
+	RuleInvalidArgs     = "invalid_args"
+	RuleUnknownEvent    = "unknown_event"
+	RuleUnknownDelta    = "unknown_delta"
+	RuleUnknownStop     = "unknown_stop_reason"
+	RuleMalformedEvent  = "malformed_event"
+	RuleEventAfterEnd   = "event_after_end"
+	RuleUnterminated    = "unterminated_event"
+)
+
+// NewAssembler returns an empty Assembler.
+func NewAssembler(opts Options) *Assembler {
+	return &Assembler{opts: opts, byKey: map[int]int{}, key: -1}
+}
+
+// Open begins the block with wire index key. What b already holds of text or
+// arguments counts; deltas add to its text and replace its arguments.
+func (a *Assembler) Open(key int, b transcript.Block) error {
+	if i, ok := a.byKey[key]; ok {
+		if err := a.Anomaly(RuleDuplicateStart, "block %d starts again as %s", key, b.Type); err != nil || a.slots[i].open {
+			return err
+		}
+	}
+	s := slot{block: b, open: true, accepts: acceptedBy(b.Type)}
+	if b.Text != "" {
+		s.buf = append(s.buf, b.Text...)
+	}
+	a.key, a.last = key, len(a.slots)
+	a.byKey[key] = a.last
+	a.slots = append(a.slots, s)
+	a.open++
+	a.emit(Event{Kind: EventBlockStart, Index: a.last, Block: &a.slots[a.last].block})
+	return nil
+}
+
+// acceptedBy says which deltas belong to a block: server tools, which are
+// opaque, stream their input as tools do.
+func acceptedBy(t transcript.BlockType) EventKind {
+	switch t {
+	case transcript.BlockText:
+		return EventTextDelta
+	case transcript.BlockReasoning:
+		return EventReasoningDelta
+	}
+	return EventToolCallDelta
+}
+
+// find returns the open block with wire index key, or nil.
+func (a *Assembler) find(key int) *slot {
+	if key != a.key || len(a.slots) == 0 {
+		i, ok := a.byKey[key]
+		if !ok {
+			return nil
+		}
+		a.key, a.last = key, i
+	}
+	if s := &a.slots[a.last]; s.open {
+		return s
+	}
+	return nil
+}
+
+// Append adds a delta to block key. kind is one of the three delta kinds; lit
+// is the inside of a JSON string, still escaped, so that its text is written
+// exactly once: into the block.
+func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
+	s := a.find(key)
+	if s == nil || s.accepts != kind {
+		return a.orphan(key, kind, lit)
+	}
+	n := len(s.buf)
+	s.buf = jsontok.AppendUnescaped(s.buf, lit)
+	if a.opts.OnEvent != nil && s.block.Type != transcript.BlockOpaque {
+		a.emit(Event{Kind: kind, Index: a.last, Delta: s.buf[deltaStart(s.buf, n):]})
+	}
+	return nil
+}
+
+// deltaStart returns where the delta that was appended at n begins. It is
+// earlier than n when the delta's first surrogate joined the one before it.
+func deltaStart(buf []byte, n int) int {
+	if n >= 3 && n < len(buf) && buf[n-3] >= 0xF0 && buf[n]&0xC0 == 0x80 {
+		return n - 3
+	}
+	return n
+}
+
+// orphan handles a delta that no open block accepts. Lenient mode opens a block
+// for it rather than lose it, unless the index is taken.
+func (a *Assembler) orphan(key int, kind EventKind, lit []byte) error {
+	if err := a.Anomaly(RuleOrphanedDelta, "%s for block %d, which is not open for it", kind, key); err != nil {
+		return err
+	}
+	if _, taken := a.byKey[key]; taken {
+		return nil
+	}
+	t := map[EventKind]transcript.BlockType{
+		EventTextDelta: transcript.BlockText, EventReasoningDelta: transcript.BlockReasoning, EventToolCallDelta: transcript.BlockToolUse,
+	}[kind]
+	if err := a.Open(key, transcript.Block{Type: t}); err != nil {
+		return err
+	}
+	return a.Append(key, kind, lit)
+}
+
+// Block returns the block with wire index key while it is open, to look at or
+// to add to; its text and arguments are only there once it is complete.
+func (a *Assembler) Block(key int) (*transcript.Block, bool) {
+	if s := a.find(key); s != nil {
+		return &s.block, true
+	}
+	return nil, false
+}
+
+// Complete ends block key. edit, which may be nil, gets the block with its text
+// and arguments in place and may add to it or replace it.
+func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
+	s := a.find(key)
+	if s == nil {
+		return a.Anomaly(RuleUnknownComplete, "block %d ends but is not open", key)
+	}
+	i := a.last
+	s.fill()
+	if edit != nil {
+		edit(&s.block)
+	}
+	s.open, s.buf = false, nil
+	a.open--
+	a.checkArgs(&s.block)
+	a.emit(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
+	return nil
+}
+
+// Whole adds a block that arrived complete and has no wire index of its own.
+func (a *Assembler) Whole(b transcript.Block) {
+	i := len(a.slots)
+	a.slots = append(a.slots, slot{block: b})
+	s := &a.slots[i]
+	a.emit(Event{Kind: EventBlockStart, Index: i, Block: &s.block})
+	a.checkArgs(&s.block)
+	a.emit(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
+}
+
+// fill moves what the deltas brought into the block. No arguments at all mean
+// an empty object (DESIGN §3.3); an opaque block may have none.
+func (s *slot) fill() {
+	if s.accepts != EventToolCallDelta {
+		s.block.Text = string(s.buf)
+		return
+	}
+	if len(s.buf) > 0 {
+		s.block.Args = s.buf
+	}
+	if len(s.block.Args) == 0 && s.block.Type == transcript.BlockToolUse {
+		s.block.Args = []byte("{}")
+	}
+}
+
+// checkArgs notes arguments that are not JSON. The call is kept as it came:
+// the agent answers it with an error result (DESIGN §3.3).
+func (a *Assembler) checkArgs(b *transcript.Block) {
+	if len(b.Args) > 0 && !jsontok.Valid(b.Args) {
+		a.Note(RuleInvalidArgs, "the arguments of %q (%s) are not JSON", b.Name, b.ID)
+	}
+}
+
+// Has reports whether key was ever opened.
+func (a *Assembler) Has(key int) bool {
+	_, ok := a.byKey[key]
+	return ok
+}
+
+// Len returns how many blocks were started, Pending how many are still open.
+func (a *Assembler) Len() int { return len(a.slots) }
+
+// Pending returns how many blocks are still open.
+func (a *Assembler) Pending() int { return a.open }
+
+// At says where the following calls stand in the stream.
+func (a *Assembler) At(event int, offset int64) { a.event, a.offset = event, offset }
+
+// Anomaly records a departure from the grammar, or returns it as an error in
+// strict mode.
+func (a *Assembler) Anomaly(rule, format string, args ...any) error {
+	an := Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset}
+	if !a.opts.Lenient {
+		return &AnomalyError{Anomaly: an}
+	}
+	a.record(an)
+	return nil
+}
+
+// Note records something odd that costs nothing: strict mode lets it pass.
+func (a *Assembler) Note(rule, format string, args ...any) {
+	a.record(Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true})
+}
+
+func (a *Assembler) record(an Anomaly) {
+	a.reply.Anomalies = append(a.reply.Anomalies, an)
+	a.emit(Event{Kind: EventAnomaly, Anomaly: an})
+}
+
+func (a *Assembler) emit(e Event) {
+	if a.opts.OnEvent != nil {
+		a.opts.OnEvent(e)
+	}
+}

@@ -1,0 +1,182 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// jsonFrames cuts a JSON array that arrives in pieces into its elements; a bare
+// object is one element. Gemini streams so without alt=sse, and reports errors
+// so (reference §1.3, §3.3). It follows brackets and strings only: whether an
+// element is JSON is for its reader to say.
+type jsonFrames struct {
+	emit func(Frame) error
+	max  int
+	err  error
+
+	buf    []byte // the element under way
+	depth  int    // open brackets of the element
+	inStr  bool
+	esc    bool // the last byte was a backslash inside a string
+	array  bool // the outer bracket was seen
+	closed bool // the outer bracket was closed, or the bare object has ended
+	frame  Frame
+	offset int64
+}
+
+// Write takes the next bytes. It never keeps p.
+func (j *jsonFrames) Write(p []byte) (int, error) {
+	if j.err != nil {
+		return 0, j.err
+	}
+	for i := 0; i < len(p); {
+		n := 1
+		if len(j.buf) > 0 {
+			n = j.inside(p[i:])
+		} else {
+			j.between(p[i])
+		}
+		i += n
+		j.offset += int64(n)
+		if j.err != nil {
+			return i, j.err
+		}
+	}
+	return len(p), nil
+}
+
+// between handles a byte outside every element.
+func (j *jsonFrames) between(c byte) {
+	switch {
+	case c == ' ' || c == '\n' || c == '\r' || c == '\t' || (c == ',' && j.array && !j.closed):
+	case j.closed:
+		j.err = fmt.Errorf("stream: byte %d: text after the end of the JSON reply", j.offset)
+	case c == '[' && !j.array:
+		j.array = true
+	case c == ']' && j.array:
+		j.closed = true
+	case c == '{':
+		j.frame.Offset, j.depth = j.offset, 1
+		j.buf = append(j.buf[:0], c)
+	default:
+		j.err = fmt.Errorf("stream: byte %d: %q where a JSON object was expected", j.offset, c)
+	}
+}
+
+// inside consumes bytes of the element under way and returns how many.
+func (j *jsonFrames) inside(p []byte) int {
+	i := 0
+	for i < len(p) && j.depth > 0 {
+		switch {
+		case j.esc:
+			j.esc = false
+			i++
+		case j.inStr:
+			i += j.text(p[i:])
+		default:
+			j.bracket(p[i])
+			i++
+		}
+	}
+	if len(j.buf)+i > j.max {
+		j.err = &LineTooLongError{Max: j.max, Offset: j.frame.Offset}
+		return i
+	}
+	j.buf = append(j.buf, p[:i]...)
+	if j.depth == 0 {
+		j.err = j.end()
+	}
+	return i
+}
+
+// text consumes bytes of a string up to and including a quote or backslash.
+func (j *jsonFrames) text(p []byte) int {
+	i := bytes.IndexAny(p, `"\`)
+	if i < 0 {
+		return len(p)
+	}
+	j.inStr, j.esc = p[i] == '\\', p[i] == '\\'
+	return i + 1
+}
+
+func (j *jsonFrames) bracket(c byte) {
+	switch c {
+	case '"':
+		j.inStr = true
+	case '{', '[':
+		j.depth++
+	case '}', ']':
+		j.depth--
+	}
+}
+
+func (j *jsonFrames) end() error {
+	j.frame.Data = j.buf
+	err := j.emit(j.frame)
+	j.frame.N++
+	j.buf = j.buf[:0]
+	j.closed = !j.array
+	return err
+}
+
+// Close returns the element under way, if the stream ended inside one.
+func (j *jsonFrames) Close() (Frame, bool) {
+	if j.err != nil {
+		return Frame{}, false
+	}
+	j.err = errClosed
+	j.frame.Data = j.buf
+	return j.frame, len(j.buf) > 0 || (j.array && !j.closed)
+}
+
+// sniffer hands the bytes to an SSE until the first byte that is not white
+// space, a byte order mark aside, says that they are JSON.
+type sniffer struct {
+	emit func(Frame) error
+	max  int
+	sse  *SSE
+	json *jsonFrames
+	n    int64
+	bom  int
+	set  bool // the first byte was seen
+}
+
+// Write takes the next bytes. It never keeps p.
+func (s *sniffer) Write(p []byte) (int, error) {
+	if s.set {
+		return s.write(p)
+	}
+	for i, c := range p {
+		const mark = "\xEF\xBB\xBF"
+		switch {
+		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
+		case s.bom < len(mark) && c == mark[s.bom]:
+			s.bom++
+		default:
+			s.set = true
+			if c == '[' || c == '{' {
+				s.json = &jsonFrames{emit: s.emit, max: s.max, offset: s.n + int64(i)}
+				n, err := s.json.Write(p[i:])
+				return i + n, err
+			}
+			return s.sse.Write(p)
+		}
+	}
+	s.n += int64(len(p))
+	return s.sse.Write(p)
+}
+
+func (s *sniffer) write(p []byte) (int, error) {
+	if s.json != nil {
+		return s.json.Write(p)
+	}
+	return s.sse.Write(p)
+}
+
+// Close ends whichever reader was chosen.
+func (s *sniffer) Close() (Frame, bool) {
+	if s.json != nil {
+		return s.json.Close()
+	}
+	return s.sse.Close()
+}

@@ -1,0 +1,274 @@
+package stream
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// DefaultMaxLine bounds one line of an event stream, in bytes. Signatures and
+// images arrive on single lines; 16 MiB has been seen (reference §1.4).
+const DefaultMaxLine = 64 << 20
+
+// Frame is one event of an event stream. Its bytes are valid only during the
+// call that hands it over.
+type Frame struct {
+	Name []byte // the event field; empty means "message"
+	Data []byte // the data lines, joined by LF
+	// N is the ordinal of the event, from 0; Offset is where its first field
+	// line began, in bytes from the start of the stream.
+	N      int
+	Offset int64
+}
+
+// LineTooLongError says that a line, or the data of one event, is longer than
+// Options.MaxLine allows.
+type LineTooLongError struct {
+	Max    int
+	Offset int64 // where the event began
+}
+
+// Error names the option that raises the limit.
+func (e *LineTooLongError) Error() string {
+	return fmt.Sprintf("stream: event at byte %d has a line of more than %d bytes; raise Options.MaxLine", e.Offset, e.Max)
+}
+
+// SSE cuts a byte stream into events as the WHATWG standard says
+// (html.spec.whatwg.org, "Interpreting an event stream"): lines end with LF, CR
+// or CRLF, a CR ends its line at once, a byte order mark is skipped, an event
+// without data is not dispatched. The id and retry fields serve reconnecting
+// clients only and are ignored.
+//
+// Write may split the stream anywhere. Nothing is allocated for an event; bytes
+// are copied only where a line spans two calls. An SSE is used by one goroutine.
+type SSE struct {
+	emit func(Frame) error
+	max  int
+	err  error
+
+	line   []byte // an unfinished line of earlier calls
+	skipLF bool   // the last byte was CR
+	bom    int    // bytes of a byte order mark seen; -1 when past the start
+
+	name, data  []byte // of the event under way; may alias the current chunk
+	ownN, ownD  []byte // where they go when they must outlive it
+	has, joined bool   // has: a data line was seen; joined: data is ownD
+	begun       bool   // a field line was seen since the last dispatch
+	frame       Frame
+	offset      int64 // of the current line, in the stream
+}
+
+// NewSSE returns an SSE that calls emit for every event. An error of emit ends
+// the stream and is returned by Write. maxLine of zero means DefaultMaxLine.
+func NewSSE(maxLine int, emit func(Frame) error) *SSE {
+	if maxLine <= 0 {
+		maxLine = DefaultMaxLine
+	}
+	return &SSE{emit: emit, max: maxLine}
+}
+
+// Write takes the next bytes of the stream. It never keeps p.
+func (s *SSE) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	i := s.begin(p)
+	cr := -1 // the next CR at or after i, len(p) when there is none
+	for i < len(p) {
+		if p[i] == '\n' && len(s.line) == 0 { // the end of nearly every event
+			if s.err = s.blank(); s.err != nil {
+				return i, s.err
+			}
+			i++
+			s.offset++
+			continue
+		}
+		if cr < i {
+			if cr = bytes.IndexByte(p[i:], '\r'); cr < 0 {
+				cr = len(p)
+			} else {
+				cr += i
+			}
+		}
+		end, next := cr, cr+1
+		if lf := bytes.IndexByte(p[i:cr], '\n'); lf >= 0 {
+			end, next = i+lf, i+lf+1
+		} else if cr == len(p) {
+			break
+		} else if next == len(p) {
+			s.skipLF = true
+		} else if p[next] == '\n' {
+			next++
+		}
+		if s.err = s.endLine(p[i:end]); s.err != nil {
+			return i, s.err
+		}
+		s.offset += int64(next - i)
+		i = next
+	}
+	s.err = s.keep(p[i:])
+	return len(p), s.err
+}
+
+// begin skips what the start of p still owes to the bytes before it: the LF of
+// a CRLF, the byte order mark.
+func (s *SSE) begin(p []byte) int {
+	if s.skipLF && len(p) > 0 {
+		s.skipLF = false
+		if p[0] == '\n' {
+			s.offset++
+			return 1
+		}
+		return 0
+	}
+	i := 0
+	const mark = "\xEF\xBB\xBF"
+	for s.bom >= 0 && i < len(p) {
+		if p[i] != mark[s.bom] { // these bytes were no mark after all
+			s.line = append(s.line, mark[:s.bom]...)
+			s.bom = -1
+			break
+		}
+		i++
+		if s.bom++; s.bom == len(mark) {
+			s.bom = -1
+			s.offset += int64(len(mark))
+		}
+	}
+	return i
+}
+
+// endLine handles a line whose last piece is p.
+func (s *SSE) endLine(p []byte) error {
+	if len(s.line)+len(p) > s.max {
+		return s.tooLong()
+	}
+	if len(s.line) == 0 {
+		return s.field(p)
+	}
+	// The offset of the line counts from its first piece.
+	s.line = append(s.line, p...)
+	err := s.field(s.line)
+	s.own()
+	s.offset += int64(len(s.line) - len(p))
+	s.line = s.line[:0]
+	return err
+}
+
+// keep holds the unfinished line p, and what aliases the chunk that ends.
+func (s *SSE) keep(p []byte) error {
+	s.own()
+	if len(s.line)+len(p) > s.max {
+		return s.tooLong()
+	}
+	s.line = append(s.line, p...)
+	return nil
+}
+
+// own copies what the event under way has borrowed.
+func (s *SSE) own() {
+	if len(s.name) > 0 {
+		s.ownN = append(s.ownN[:0], s.name...)
+		s.name = s.ownN
+	}
+	if s.has && !s.joined {
+		s.ownD = append(s.ownD[:0], s.data...)
+		s.data, s.joined = s.ownD, true
+	}
+}
+
+// field interprets one line.
+func (s *SSE) field(line []byte) error {
+	if len(line) == 0 {
+		return s.blank()
+	}
+	if line[0] == ':' {
+		return nil
+	}
+	if !s.begun {
+		s.begun, s.frame.Offset = true, s.offset
+	}
+	if v, ok := value(line, "data"); ok {
+		return s.addData(v)
+	}
+	if v, ok := value(line, "event"); ok {
+		s.name = v
+	}
+	return nil
+}
+
+// value returns the value of line if its field is called name.
+func value(line []byte, name string) ([]byte, bool) {
+	n := len(name)
+	if len(line) < n || string(line[:n]) != name {
+		return nil, false
+	}
+	if len(line) == n {
+		return line[n:], true
+	}
+	if line[n] != ':' {
+		return nil, false
+	}
+	if len(line) > n+1 && line[n+1] == ' ' {
+		n++
+	}
+	return line[n+1:], true
+}
+
+func (s *SSE) addData(v []byte) error {
+	if !s.has {
+		s.data, s.has, s.joined = v, true, false
+		return nil
+	}
+	if len(s.data)+1+len(v) > s.max {
+		return s.tooLong()
+	}
+	if !s.joined {
+		s.own()
+	}
+	s.ownD = append(append(s.ownD, '\n'), v...)
+	s.data = s.ownD
+	return nil
+}
+
+// blank ends the event under way.
+func (s *SSE) blank() error {
+	name, data, has := s.name, s.data, s.has
+	s.name, s.data, s.has, s.joined, s.begun = nil, nil, false, false, false
+	if !has {
+		return nil
+	}
+	s.frame.Name, s.frame.Data = name, data
+	err := s.emit(s.frame)
+	s.frame.N++
+	return err
+}
+
+func (s *SSE) tooLong() error {
+	offset := s.offset
+	if s.begun {
+		offset = s.frame.Offset
+	}
+	return &LineTooLongError{Max: s.max, Offset: offset}
+}
+
+// Close ends the stream and returns the event that was under way, if any: one
+// that no blank line ended. The standard drops such an event, and so does SSE;
+// the caller may call it unterminated_event or, in lenient mode, decode it.
+func (s *SSE) Close() (Frame, bool) {
+	if s.err != nil {
+		return Frame{}, false
+	}
+	s.err = errClosed
+	if s.bom > 0 {
+		s.line = append(s.line, "\xEF\xBB\xBF"[:s.bom]...)
+	}
+	line := s.line
+	s.line = nil
+	if len(line) > 0 {
+		if s.field(line) != nil {
+			return Frame{}, false
+		}
+	}
+	s.frame.Name, s.frame.Data = s.name, s.data
+	return s.frame, s.has
+}

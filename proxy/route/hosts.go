@@ -1,0 +1,111 @@
+package route
+
+import (
+	"net"
+	"slices"
+	"strings"
+)
+
+// The providers, as every part of this module names them.
+const (
+	Anthropic = "anthropic"
+	OpenAI    = "openai"
+	Gemini    = "gemini"
+)
+
+const (
+	anthropicHost = "api.anthropic.com"
+	openAIHost    = "api.openai.com"
+	geminiHost    = "generativelanguage.googleapis.com"
+	vertexHost    = "aiplatform.googleapis.com"
+)
+
+// vertexRegions are the locations that have a Vertex host of their own. They
+// are listed because a certificate authority constrained to a parent name
+// would not cover them: the region stands before a dash, not before a dot.
+var vertexRegions = []string{
+	"africa-south1",
+	"asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2", "asia-northeast3",
+	"asia-south1", "asia-south2", "asia-southeast1", "asia-southeast2",
+	"australia-southeast1", "australia-southeast2",
+	"europe-central2", "europe-north1", "europe-southwest1",
+	"europe-west1", "europe-west2", "europe-west3", "europe-west4", "europe-west6",
+	"europe-west8", "europe-west9", "europe-west12",
+	"me-central1", "me-central2", "me-west1",
+	"northamerica-northeast1", "northamerica-northeast2",
+	"southamerica-east1", "southamerica-west1",
+	"us-central1", "us-east1", "us-east4", "us-east5", "us-south1",
+	"us-west1", "us-west2", "us-west3", "us-west4",
+}
+
+// vertexHosts are the global host, the two multi-regions and every region.
+var vertexHosts = func() []string {
+	hosts := []string{vertexHost, "aiplatform.eu.rep.googleapis.com", "aiplatform.us.rep.googleapis.com"}
+	for _, region := range vertexRegions {
+		hosts = append(hosts, region+"-"+vertexHost)
+	}
+	return hosts
+}()
+
+// Hosts returns every provider host name, the caller's own copy: what a proxy
+// may intercept without being told to.
+func Hosts() []string {
+	return slices.Concat([]string{anthropicHost, openAIHost, geminiHost}, vertexHosts)
+}
+
+// Provider names the provider whose API a call speaks, or "". The host, with
+// or without a port, decides; on a host that is no provider's (a base URL on
+// loopback, a gateway) the path does.
+func Provider(host, path string) string {
+	switch name := hostname(host); {
+	case name == anthropicHost:
+		return Anthropic
+	case name == openAIHost:
+		return OpenAI
+	case name == geminiHost:
+		return Gemini
+	case slices.Contains(vertexHosts, name):
+		return publisher(path)
+	}
+	return byPath(path)
+}
+
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// publisher tells whose model a Vertex path names; each speaks its own API.
+func publisher(path string) string {
+	switch {
+	case strings.Contains(path, "/publishers/anthropic/"):
+		return Anthropic
+	case strings.Contains(path, "/publishers/google/"):
+		return Gemini
+	}
+	return ""
+}
+
+func byPath(path string) string {
+	if p := publisher(path); p != "" {
+		return p
+	}
+	switch {
+	case hasSegments(path, "/v1/messages"):
+		return Anthropic
+	case hasSegments(path, "/v1/responses"):
+		return OpenAI
+	case hasSegments(path, "/v1beta/models"), geminiVerb(path) != "":
+		return Gemini
+	}
+	return ""
+}
+
+// hasSegments reports whether path is want, lies below it, or has it behind a
+// prefix, as base URLs often add one.
+func hasSegments(path, want string) bool {
+	_, rest, found := strings.Cut(path, want)
+	return found && (rest == "" || rest[0] == '/')
+}

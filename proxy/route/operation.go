@@ -1,0 +1,106 @@
+package route
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Operation is what a call asks a provider for.
+type Operation string
+
+// The operations of reference §1; everything else is Other.
+const (
+	Stream Operation = "stream" // a generated reply in pieces
+	Unary  Operation = "unary"  // a generated reply in one piece
+	Count  Operation = "count"  // tokens of a would-be request
+	Models Operation = "models" // the list of models, or one of them
+	Other  Operation = "other"
+)
+
+// OperationOf tells what a call asks for. Anthropic and OpenAI say only in the
+// body whether the reply is streamed; Gemini says so in the path.
+func OperationOf(method string, u *url.URL, body []byte) Operation {
+	path := strings.TrimSuffix(u.Path, "/")
+	if method == http.MethodGet {
+		return get(path, u.Query())
+	}
+	if method != http.MethodPost {
+		return Other
+	}
+	switch Provider(u.Host, path) {
+	case Anthropic:
+		return anthropic(path, body)
+	case OpenAI:
+		return openAI(path, body)
+	case Gemini:
+		return gemini(path)
+	}
+	return Other
+}
+
+// get: lists of models, and a stored OpenAI response taken up again as a stream.
+func get(path string, query url.Values) Operation {
+	switch {
+	case hasSegments(path, "/models"):
+		return Models
+	case hasSegments(path, "/v1/responses") && query.Get("stream") == "true":
+		return Stream
+	}
+	return Other
+}
+
+func anthropic(path string, body []byte) Operation {
+	switch {
+	case strings.HasSuffix(path, "/count_tokens"), strings.HasSuffix(path, "/count-tokens:rawPredict"):
+		return Count
+	case strings.HasSuffix(path, ":streamRawPredict"):
+		return Stream
+	case strings.HasSuffix(path, "/messages"), strings.HasSuffix(path, ":rawPredict"):
+		return generate(body)
+	}
+	return Other
+}
+
+func openAI(path string, body []byte) Operation {
+	switch {
+	case strings.HasSuffix(path, "/responses/input_tokens"):
+		return Count
+	case strings.HasSuffix(path, "/responses"):
+		return generate(body)
+	}
+	return Other
+}
+
+func gemini(path string) Operation {
+	switch geminiVerb(path) {
+	case "streamGenerateContent":
+		return Stream
+	case "generateContent":
+		return Unary
+	case "countTokens":
+		return Count
+	}
+	return Other
+}
+
+// geminiVerb is what follows the colon of a path like models/x:countTokens.
+func geminiVerb(path string) string {
+	_, verb, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
+	switch verb {
+	case "streamGenerateContent", "generateContent", "countTokens":
+		return verb
+	}
+	return ""
+}
+
+func generate(body []byte) Operation {
+	var request struct {
+		Stream bool `json:"stream"`
+	}
+	if json.Unmarshal(body, &request) == nil && request.Stream {
+		return Stream
+	}
+	return Unary
+}

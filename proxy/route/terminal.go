@@ -1,0 +1,134 @@
+package route
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+)
+
+// Terminal reports whether a reply's body is all that the provider meant to
+// send: a stream that reached the provider's terminal event, or one whole JSON
+// document. Only then was an end of file an end and not a cut (reference §3).
+// A body of a type no provider replies with is taken as complete: nothing in
+// it could tell. An unknown provider's stream may end in any of their ways.
+func Terminal(provider, contentType string, body []byte) bool {
+	media, _, _ := mime.ParseMediaType(contentType)
+	text := bytes.TrimLeft(body, " \t\r\n")
+	switch {
+	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
+		// Errors come as plain JSON even under text/event-stream, and Gemini
+		// streams a JSON array when nobody asks for SSE.
+		return document(provider, body)
+	case media == "text/event-stream":
+		return stream(provider, body)
+	}
+	return media != "application/json"
+}
+
+func document(provider string, body []byte) bool {
+	var chunks []chunk
+	if provider != Gemini || json.Unmarshal(body, &chunks) != nil {
+		return json.Valid(body)
+	}
+	return lastFinish(chunks)
+}
+
+func stream(provider string, body []byte) bool {
+	switch provider {
+	case Anthropic:
+		return typed(body, "message_stop", "error")
+	case OpenAI:
+		return typed(body, "response.completed", "response.failed", "response.incomplete", "error")
+	case Gemini:
+		return geminiStream(body)
+	}
+	return stream(Anthropic, body) || stream(OpenAI, body) || stream(Gemini, body)
+}
+
+// typed reports whether an event of one of the types occurs. It need not be
+// the last: gateways add a [DONE], and OpenAI sends response.failed after error.
+func typed(body []byte, types ...string) bool {
+	for data := range events(body) {
+		for _, t := range types {
+			if bytes.Contains(data, []byte(t)) && typeOf(data) == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func typeOf(data []byte) string {
+	var event struct {
+		Type string `json:"type"`
+	}
+	_ = json.Unmarshal(data, &event) // what is no JSON has no type
+	return event.Type
+}
+
+// chunk is what of a Gemini chunk speaks of endings.
+type chunk struct {
+	Candidates []struct {
+		FinishReason string `json:"finishReason"`
+		Content      struct {
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"content"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	Error json.RawMessage `json:"error"`
+}
+
+func geminiStream(body []byte) bool {
+	var chunks []chunk
+	for data := range events(body) {
+		var c chunk
+		if json.Unmarshal(data, &c) == nil {
+			chunks = append(chunks, c)
+		}
+	}
+	return lastFinish(chunks) || bareError(body)
+}
+
+// lastFinish reports whether the stream was finished and stayed so: with code
+// execution, content and another finishReason follow the first one.
+func lastFinish(chunks []chunk) (done bool) {
+	for _, c := range chunks {
+		done = done && !c.speaks() || c.ends()
+	}
+	return done
+}
+
+func (c chunk) ends() bool {
+	for _, candidate := range c.Candidates {
+		if candidate.FinishReason != "" {
+			return true
+		}
+	}
+	return c.PromptFeedback.BlockReason != "" || len(c.Error) > 0
+}
+
+func (c chunk) speaks() bool {
+	for _, candidate := range c.Candidates {
+		if len(candidate.Content.Parts) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// bareError finds the error that Gemini may write into a stream as JSON without
+// a field name: the rest of the body from there.
+func bareError(body []byte) bool {
+	for _, start := range []string{"\n{", "\n["} {
+		if at := bytes.LastIndex(body, []byte(start)); at >= 0 {
+			text := bytes.Trim(bytes.TrimSpace(body[at:]), "[]")
+			var c chunk
+			if json.Unmarshal(text, &c) == nil && len(c.Error) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}

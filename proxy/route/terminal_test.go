@@ -1,0 +1,151 @@
+package route
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const sse = "text/event-stream; charset=utf-8"
+
+func TestTerminal(t *testing.T) {
+	const (
+		stop   = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+		finish = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}]},\"finishReason\":\"STOP\"}]}\r\n\r\n"
+		more   = "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"y\"}]}}]}\r\n\r\n"
+		usage  = "data: {\"usageMetadata\":{}}\r\n\r\n"
+	)
+	for _, tt := range []struct {
+		name, provider, kind, body string
+		want                       bool
+	}{
+		{"anthropic stop", Anthropic, sse, "data: {\"type\":\"message_start\"}\n\n" + stop, true},
+		{"anthropic error", Anthropic, sse, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n", true},
+		{"anthropic stop and DONE", Anthropic, sse, stop + "data: [DONE]\n\n", true},
+		{"anthropic padded", Anthropic, sse, "data: {\"type\":\"message_stop\"         }\n\n", true},
+		{"anthropic cut before the blank line", Anthropic, sse, strings.TrimSuffix(stop, "\n"), false},
+		{"anthropic cut in the event", Anthropic, sse, stop[:20], false},
+		{"anthropic only speaks of it", Anthropic, sse, "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"message_stop\"}}\n\n", false},
+		{"anthropic in a comment", Anthropic, sse, ": {\"type\":\"message_stop\"}\n\n", false},
+		{"anthropic data over two lines", Anthropic, sse, "data: {\"type\":\ndata: \"message_stop\"}\n\n", true},
+		{"anthropic CR, with a byte order mark", Anthropic, sse, "\ufeffdata:{\"type\":\"message_stop\"}\r\r", true},
+		{"anthropic empty", Anthropic, sse, "", false},
+		{"openai completed", OpenAI, sse, "data: {\"type\":\"response.completed\"}\n\n", true},
+		{"openai incomplete", OpenAI, sse, "data: {\"type\":\"response.incomplete\"}\n\n", true},
+		{"openai failed", OpenAI, sse, "data: {\"type\":\"error\"}\n\ndata: {\"type\":\"response.failed\"}\n\n", true},
+		{"openai DONE alone", OpenAI, sse, "data: {\"type\":\"response.created\"}\n\ndata: [DONE]\n\n", false},
+		{"gemini finish", Gemini, sse, more + finish, true},
+		{"gemini usage after finish", Gemini, sse, finish + usage, true},
+		{"gemini content after finish", Gemini, sse, finish + more, false},
+		{"gemini second finish", Gemini, sse, finish + more + finish, true},
+		{"gemini no finish", Gemini, sse, more + usage, false},
+		{"gemini blocked", Gemini, sse, "data: {\"promptFeedback\":{\"blockReason\":\"SAFETY\"}}\n\n", true},
+		{"gemini error event", Gemini, sse, more + "data: {\"error\":{\"code\":503}}\n\n", true},
+		{"gemini bare error", Gemini, sse, more + "{\n  \"error\": {\n    \"code\": 503\n  }\n}\n", true},
+		{"gemini bare error in an array", Gemini, sse, more + "[{\"error\": {\"code\": 503}}]", true},
+		{"gemini cut bare error", Gemini, sse, more + "{\"error\": {\"co", false},
+		{"gemini plain error under sse", Gemini, sse, "{\"error\":{\"code\":400}}", true},
+		{"gemini array", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}\n,\r\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]", true},
+		{"gemini cut array", Gemini, "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}\n,", false},
+		{"gemini array without finish", Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{}]}}]}]", false},
+		{"document", Anthropic, "application/json", "{\"type\":\"message\"}", true},
+		{"cut document", Anthropic, "application/json", "{\"type\":\"mess", false},
+		{"empty document", OpenAI, "application/json", "", false},
+		{"page of a gateway", Anthropic, "text/html", "<html>", true},
+		{"unknown provider's stream", "", sse, "data: {\"type\":\"response.completed\"}\n\n", true},
+		{"unknown provider's cut stream", "", sse, "data: {\"type\":\"response.created\"}\n\n", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Terminal(tt.provider, tt.kind, []byte(tt.body)); got != tt.want {
+				t.Errorf("Terminal = %v, want %v for %q", got, tt.want, tt.body)
+			}
+		})
+	}
+}
+
+// corpus is where the recorded traffic is, or "".
+func corpus(t testing.TB) string {
+	root := os.Getenv("MEERKAT_TRAFFIC")
+	if root == "" {
+		root = "../../../shared/traffic"
+	}
+	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
+		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
+	}
+	return root
+}
+
+// unfinished are the recordings whose stream has no end, and why.
+var unfinished = map[string]string{
+	"rig__anthropic.prompt_caching.streaming_prompt_caching_reuses_tool_cache":              "the source trimmed the last blank line",
+	"vertexai-sdk-test-data__googleai.streaming-failure-prompt-blocked-safety":              "no last blank line",
+	"vertexai-sdk-test-data__googleai.streaming-success-finish-message":                     "no last blank line",
+	"vertexai-sdk-test-data__googleai.streaming-success-no-content-parts":                   "no last blank line",
+	"vertexai-sdk-test-data__vertexai.streaming-failure-prompt-blocked-safety-with-message": "no last blank line",
+	"vertexai-sdk-test-data__vertexai.streaming-failure-empty-content":                      "no finishReason",
+	"vertexai-sdk-test-data__vertexai.streaming-failure-invalid-json":                       "no JSON",
+	"vertexai-sdk-test-data__vertexai.streaming-failure-malformed-content":                  "no finishReason",
+	"vertexai-sdk-test-data__vertexai.streaming-success-quotes-escaped":                     "no finishReason",
+}
+
+// Every recorded stream is complete but for the ones listed, and none is when
+// it is cut at a quarter or a half.
+func TestTerminalOnRecordedTraffic(t *testing.T) {
+	root := corpus(t)
+	bodies, err := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.response.body"))
+	if err != nil || len(bodies) == 0 {
+		t.Fatalf("%d bodies, %v", len(bodies), err)
+	}
+	streams, open := 0, map[string]bool{}
+	for _, path := range bodies {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(body, []byte("event:")) && !bytes.HasPrefix(body, []byte("data:")) {
+			continue
+		}
+		streams++
+		dir := filepath.Dir(path)
+		provider := filepath.Base(filepath.Dir(dir))
+		if !Terminal(provider, sse, body) {
+			open[filepath.Base(dir)] = true
+		}
+		for _, cut := range []int{len(body) / 4, len(body) / 2} {
+			if Terminal(provider, sse, body[:cut]) {
+				t.Errorf("%s counts as complete at byte %d of %d", path, cut, len(body))
+			}
+		}
+	}
+	for name := range open {
+		if unfinished[name] == "" {
+			t.Errorf("%s counts as cut", name)
+		}
+	}
+	for name, why := range unfinished {
+		if !open[name] {
+			t.Errorf("%s counts as complete (%s)", name, why)
+		}
+	}
+	t.Logf("%d streams, %d of %d cases without an end", streams, len(open), len(unfinished))
+}
+
+func FuzzTerminal(f *testing.F) {
+	f.Add(Anthropic, sse, "data: {\"type\":\"message_stop\"}\n\n")
+	f.Add(Gemini, sse, "data: {}\r\n\r\n[{\"error\":{}}]")
+	f.Add(Gemini, "application/json", "[{\"candidates\":[{\"finishReason\":\"STOP\"}]}]")
+	f.Fuzz(func(t *testing.T, provider, kind, body string) {
+		before := strings.Clone(body)
+		data := []byte(body)
+		whole := Terminal(provider, kind, data)
+		if string(data) != before {
+			t.Fatal("the body changed")
+		}
+		// Within SSE only a completed event can end a stream.
+		if whole && strings.HasPrefix(kind, "text/event-stream") && !strings.ContainsAny(body, "\r\n{[") {
+			t.Fatalf("%q has no event", body)
+		}
+	})
+}

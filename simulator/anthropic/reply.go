@@ -1,0 +1,198 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// The origins of Anthropic's tokens.
+const (
+	OriginSignature = "anthropic/signature"
+	OriginRedacted  = "anthropic/redacted"
+)
+
+// Header is what the API sends with a reply (reference §1.1).
+func (v Voice) Header(r script.Reply) http.Header {
+	h := http.Header{
+		"Content-Type":                               {"application/json"},
+		"Anthropic-Organization-Id":                  {"00000000-0000-4000-8000-000000000000"},
+		"Anthropic-Ratelimit-Requests-Limit":         {"4000"},
+		"Anthropic-Ratelimit-Requests-Remaining":     {"3999"},
+		"Anthropic-Ratelimit-Requests-Reset":         {r.At.UTC().Format("2006-01-02T15:04:05Z")},
+		"Anthropic-Ratelimit-Input-Tokens-Limit":     {"2000000"},
+		"Anthropic-Ratelimit-Input-Tokens-Remaining": {"2000000"},
+		"Anthropic-Ratelimit-Input-Tokens-Reset":     {r.At.UTC().Format("2006-01-02T15:04:05Z")},
+		"Request-Id":                                 {r.ID("req_011", 0, script.Alnum, 21)},
+		"Strict-Transport-Security":                  {"max-age=31536000; includeSubDomains; preload"},
+		"X-Robots-Tag":                               {"none"},
+		"Via":                                        {"1.1 google"},
+	}
+	if r.Request.Form == script.FormSSE {
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+		h.Set("Cache-Control", "no-cache")
+	}
+	return h
+}
+
+// stream collects the frames of one reply.
+type stream struct {
+	script.Reply
+	frames [][]byte
+	index  int // of the next content block
+}
+
+// Frames returns the events of r, or its one JSON document.
+func (v Voice) Frames(r script.Reply) [][]byte {
+	if r.Request.Form == script.FormUnary {
+		return [][]byte{unary(r)}
+	}
+	s := &stream{Reply: r}
+	s.event("message_start", script.Object{"type", "message_start", "message", envelope(r, script.Array{}, nil, usage(r, 4))})
+	for n, b := range r.Blocks {
+		s.block(n, b)
+	}
+	s.event("message_delta", script.Object{"type", "message_delta",
+		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", nil}, "usage", endUsage(r)})
+	s.event("message_stop", script.Object{"type", "message_stop"})
+	return s.frames
+}
+
+// event appends one event. Like the API it pads the JSON with a random run of
+// spaces before the last brace.
+func (s *stream) event(name string, data script.Object) {
+	body := script.JSON(data)
+	pad := strings.Repeat(" ", s.Dice("pad", len(s.frames)).IntN(16))
+	s.frames = append(s.frames, fmt.Appendf(nil, "event: %s\ndata: %s%s}\n\n", name, body[:len(body)-1], pad))
+}
+
+// ping follows the first content_block_start; its data has a space no other
+// event has.
+func (s *stream) ping() {
+	s.frames = append(s.frames, []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
+}
+
+// block emits one content block, nothing for an empty text.
+func (s *stream) block(n int, b script.Block) {
+	if b.Kind == specs.KindSignedText && b.Text == "" {
+		return
+	}
+	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", opening(s.Reply, n, b)})
+	if s.index == 0 {
+		s.ping()
+	}
+	switch b.Kind {
+	case specs.KindThinking:
+		s.deltas("thinking_delta", "thinking", thoughtPieces(b))
+		s.deltas("signature_delta", "signature", []string{signature(s.Reply, n, b)})
+	case specs.KindText, specs.KindSignedText:
+		s.deltas("text_delta", "text", script.Words(b.Text, 3))
+	case specs.KindCall:
+		s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
+	}
+	s.event("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
+	s.index++
+}
+
+func (s *stream) deltas(kind, field string, pieces []string) {
+	for _, piece := range pieces {
+		s.event("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+			"delta", script.Object{"type", kind, field, piece}})
+	}
+}
+
+// thought joins the parts of a thought; other providers keep them apart.
+func thought(b script.Block) string { return strings.Join(b.Parts, "\n\n") }
+
+// thoughtPieces are the deltas of a thought: one empty delta when its text is
+// withheld.
+func thoughtPieces(b script.Block) []string {
+	if len(b.Parts) == 0 {
+		return []string{""}
+	}
+	return script.Words(thought(b), 4)
+}
+
+// opening is the block of content_block_start: all of a redacted block, the
+// rest without what its deltas bring.
+func opening(r script.Reply, n int, b script.Block) script.Object {
+	switch b.Kind {
+	case specs.KindThinking:
+		return script.Object{"type", "thinking", "thinking", "", "signature", ""}
+	case specs.KindRedacted:
+		return script.Object{"type", "redacted_thinking", "data", redacted(r, n)}
+	case specs.KindCall:
+		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller", script.Object{"type", "direct"}}
+	}
+	return script.Object{"type", "text", "text", ""}
+}
+
+func callID(r script.Reply, n int) string { return r.ID("toolu_01", n, script.Alnum, 22) }
+
+func signature(r script.Reply, n int, b script.Block) string {
+	return r.Key.Envelope(seal.Facts{Origin: OriginSignature, Model: r.Request.Model, Content: []byte(thought(b))}, place(r, n))
+}
+
+func redacted(r script.Reply, n int) string {
+	return r.Key.Envelope(seal.Facts{Origin: OriginRedacted, Model: r.Request.Model}, place(r, n))
+}
+
+// place counts the sealed blocks of the reply.
+func place(r script.Reply, n int) seal.Place {
+	p := seal.Place{Reply: messageID(r)}
+	for i, b := range r.Blocks {
+		if b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted {
+			p.Total++
+			if i < n {
+				p.Ordinal++
+			}
+		}
+	}
+	return p
+}
+
+func messageID(r script.Reply) string { return r.ID("msg_01", 0, script.Alnum, 22) }
+
+// envelope is the message object around content.
+func envelope(r script.Reply, content script.Array, stop any, used script.Object) script.Object {
+	return script.Object{"model", r.Request.Model, "id", messageID(r), "type", "message", "role", "assistant",
+		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", nil, "usage", used}
+}
+
+// usage is what message_start and a whole message say, with output tokens.
+func usage(r script.Reply, output int) script.Object {
+	return script.Object{"input_tokens", r.InputTokens(), "cache_creation_input_tokens", 0, "cache_read_input_tokens", 0,
+		"cache_creation", script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", 0},
+		"output_tokens", output, "service_tier", "standard", "inference_geo", "not_available"}
+}
+
+// endUsage is cumulative: it overwrites what message_start said.
+func endUsage(r script.Reply) script.Object {
+	all, thought := r.OutputTokens()
+	return script.Object{"input_tokens", r.InputTokens(), "cache_creation_input_tokens", 0, "cache_read_input_tokens", 0,
+		"output_tokens", all, "output_tokens_details", script.Object{"thinking_tokens", thought}}
+}
+
+func unary(r script.Reply) []byte {
+	content := script.Array{}
+	for n, b := range r.Blocks {
+		switch {
+		case b.Kind == specs.KindThinking:
+			content = append(content, script.Object{"type", "thinking", "thinking", thought(b), "signature", signature(r, n, b)})
+		case b.Kind == specs.KindRedacted:
+			content = append(content, opening(r, n, b))
+		case b.Kind == specs.KindCall:
+			content = append(content, script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name,
+				"input", json.RawMessage(b.Arguments()), "caller", script.Object{"type", "direct"}})
+		case b.Text != "":
+			content = append(content, script.Object{"type", "text", "text", b.Text})
+		}
+	}
+	all, _ := r.OutputTokens()
+	return script.JSON(envelope(r, content, r.Stop, usage(r, all)))
+}

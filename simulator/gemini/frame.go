@@ -1,0 +1,70 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// frame puts chunks on the wire: events that end in CRLF CRLF, or a JSON array
+// that grows (reference §1.4, §3.3).
+func frame(chunks [][]byte, form script.Form) [][]byte {
+	var frames [][]byte
+	for i, c := range chunks {
+		switch {
+		case form == script.FormSSE:
+			frames = append(frames, join("data: ", spaced(c), "\r\n\r\n"))
+		case i == 0:
+			frames = append(frames, join("[", pretty(c), ""))
+		default:
+			frames = append(frames, join(",\r\n", pretty(c), ""))
+		}
+	}
+	if form == script.FormArray {
+		last := len(frames) - 1
+		frames[last] = append(frames[last], "\n]"...)
+	}
+	return frames
+}
+
+func join(before string, body []byte, after string) []byte {
+	return append(append([]byte(before), body...), after...)
+}
+
+// spaced writes JSON as the stream has it: a space after each colon between
+// name and value, none after a comma, and < and > as escapes.
+func spaced(doc []byte) []byte {
+	out := make([]byte, 0, len(doc)+len(doc)/8)
+	quoted, escaped := false, false
+	for _, c := range doc {
+		switch {
+		case quoted && c == '<':
+			out = append(out, `\u003c`...)
+			continue
+		case quoted && c == '>':
+			out = append(out, `\u003e`...)
+			continue
+		case !quoted && (c == ' ' || c == '\n' || c == '\t' || c == '\r'):
+			continue
+		}
+		out = append(out, c)
+		if c == ':' && !quoted {
+			out = append(out, ' ')
+		}
+		if c == '"' && !escaped {
+			quoted = !quoted
+		}
+		escaped = quoted && c == '\\' && !escaped
+	}
+	return out
+}
+
+// pretty writes JSON as unary replies have it: two spaces an indent.
+func pretty(doc []byte) []byte {
+	var out bytes.Buffer
+	if err := json.Indent(&out, doc, "", "  "); err != nil {
+		panic(err) // doc was written by script.JSON
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,201 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// OriginThought is the origin of thoughtSignature.
+const OriginThought = "gemini/thought_signature"
+
+const calledFunctions = "Model generated function call(s)."
+
+// Header is what the API sends with a reply (reference §1.3).
+func (v Voice) Header(r script.Reply) http.Header {
+	h := http.Header{
+		"Content-Type":           {"application/json; charset=UTF-8"},
+		"Server":                 {"scaffolding on HTTPServer2"},
+		"Server-Timing":          {fmt.Sprintf("gfet4t7; dur=%d", 400+r.Dice("timing", 0).IntN(2000))},
+		"Vary":                   {"Origin", "X-Origin", "Referer"},
+		"X-Content-Type-Options": {"nosniff"},
+		"X-Frame-Options":        {"SAMEORIGIN"},
+		"X-Gemini-Service-Tier":  {"standard"},
+		"X-Xss-Protection":       {"0"},
+	}
+	if r.Request.Form == script.FormSSE {
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Content-Disposition", "attachment")
+	}
+	return h
+}
+
+// part is one part of a chunk and what has been generated when it is sent.
+type part struct {
+	object  script.Object
+	output  int // candidate tokens so far
+	thought int
+}
+
+// reply collects the parts of one reply.
+type reply struct {
+	script.Reply
+	words   int // of a text part
+	parts   []part
+	output  int
+	thought int
+	signed  bool // a token is out
+}
+
+// Frames returns the chunks of r in the request's form.
+func (v Voice) Frames(r script.Reply) [][]byte {
+	c := &reply{Reply: r, words: 5}
+	if r.Request.Form == script.FormUnary {
+		c.words = math.MaxInt32
+	}
+	for n, b := range r.Blocks {
+		c.block(n, b)
+	}
+	if r.Request.Form == script.FormUnary {
+		return [][]byte{pretty(c.document())}
+	}
+	return frame(c.chunks(), r.Request.Form)
+}
+
+// chunks are the response objects of a stream: one for each part, then the one
+// that ends it (reference §3.3).
+func (c *reply) chunks() [][]byte {
+	var chunks [][]byte
+	for _, p := range c.parts {
+		chunks = append(chunks, c.chunk(script.Array{p.object}, p.output, p.thought))
+	}
+	return append(chunks, c.chunk(script.Array{c.last()}, c.output, c.thought, c.ending()...))
+}
+
+// last is the final part: it carries the signature of a turn of text, and
+// nothing when a call has carried it.
+func (c *reply) last() script.Object {
+	o := script.Object{"text", ""}
+	if c.signed || c.calls() {
+		return o
+	}
+	return append(o, "thoughtSignature", c.signature(len(c.Blocks), ""))
+}
+
+func (c *reply) ending() script.Object {
+	switch {
+	case c.Stop == specs.StopMaxTokens:
+		return script.Object{"finishReason", "MAX_TOKENS"}
+	case c.calls():
+		return script.Object{"finishReason", "STOP", "finishMessage", calledFunctions}
+	}
+	return script.Object{"finishReason", "STOP"}
+}
+
+func (c *reply) calls() bool {
+	return slices.ContainsFunc(c.Blocks, func(b script.Block) bool { return b.Kind == specs.KindCall })
+}
+
+// block adds the parts of one block.
+func (c *reply) block(n int, b script.Block) {
+	switch b.Kind {
+	case specs.KindThinking, specs.KindRedacted:
+		c.thought += 16
+		for _, text := range b.Parts {
+			c.thought += script.Tokens(text)
+			c.add(script.Object{"text", text, "thought", true})
+		}
+	case specs.KindText:
+		for _, piece := range script.Words(b.Text, c.words) {
+			c.output += script.Tokens(piece)
+			c.add(script.Object{"text", piece})
+		}
+	case specs.KindSignedText:
+		c.output += script.Tokens(b.Text)
+		c.signed = true
+		c.add(script.Object{"text", b.Text, "thoughtSignature", c.signature(n, b.Text)})
+	case specs.KindCall:
+		c.output += script.Tokens(b.Name + string(b.Args))
+		c.add(c.call(n, b))
+	}
+}
+
+func (c *reply) add(o script.Object) {
+	c.parts = append(c.parts, part{object: o, output: c.output, thought: c.thought})
+}
+
+// call is a whole call in one part. The first of a turn is signed, the others
+// never are.
+func (c *reply) call(n int, b script.Block) script.Object {
+	f := script.Object{"name", b.Name, "args", json.RawMessage(b.Arguments())}
+	if issuesIDs(c.Request.Model) {
+		f = append(f, "id", c.ID("", n, script.Base36, 8))
+	}
+	o := script.Object{"functionCall", f}
+	if c.signed {
+		return o
+	}
+	c.signed = true
+	return append(o, "thoughtSignature", c.signature(n, b.Name+string(b.Arguments())))
+}
+
+// issuesIDs reports whether the model gives calls an id: those after 3.0 do
+// (reference §3.3).
+func issuesIDs(model string) bool { return !strings.HasPrefix(model, "gemini-3-") }
+
+func (c *reply) signature(n int, payload string) string {
+	f := seal.Facts{Origin: OriginThought, Model: c.Request.Model, Content: []byte(payload)}
+	return c.Key.Envelope(f, seal.Place{Reply: c.responseID(), Ordinal: uint16(n), Total: uint16(len(c.Blocks))})
+}
+
+func (c *reply) responseID() string { return c.ID("", 0, script.Alnum, 22) }
+
+// chunk is one response object. Usage is a running total.
+func (c *reply) chunk(parts script.Array, output, thought int, ending ...any) []byte {
+	candidate := script.Object{"content", script.Object{"parts", parts, "role", "model"}}
+	candidate = append(candidate, ending[:min(2, len(ending))]...)
+	candidate = append(candidate, "index", 0)
+	candidate = append(candidate, ending[min(2, len(ending)):]...)
+	return script.JSON(script.Object{
+		"candidates", script.Array{candidate}, "usageMetadata", c.usage(output, thought),
+		"modelVersion", c.Request.Model, "responseId", c.responseID(),
+	})
+}
+
+func (c *reply) usage(output, thought int) script.Object {
+	in := c.InputTokens()
+	u := script.Object{"promptTokenCount", in}
+	if output > 0 {
+		u = append(u, "candidatesTokenCount", output)
+	}
+	u = append(u, "totalTokenCount", in+output+thought,
+		"promptTokensDetails", script.Array{script.Object{"modality", "TEXT", "tokenCount", in}})
+	if thought > 0 {
+		u = append(u, "thoughtsTokenCount", thought)
+	}
+	return u
+}
+
+// document is the reply as one object. The signature of a turn of text stands
+// on its last text.
+func (c *reply) document() []byte {
+	parts := script.Array{}
+	for _, p := range c.parts {
+		parts = append(parts, p.object)
+	}
+	switch end := len(c.Blocks) - 1; {
+	case c.signed || c.calls():
+	case c.Blocks[end].Kind == specs.KindText:
+		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.signature(len(c.Blocks), ""))
+	default:
+		parts = append(parts, c.last())
+	}
+	return c.chunk(parts, c.output, c.thought, c.ending()...)
+}

@@ -1,0 +1,199 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Header is what the API sends with a reply (reference §1.2).
+func (v Voice) Header(r script.Reply) http.Header {
+	h := http.Header{
+		"Content-Type":                   {"application/json"},
+		"Openai-Organization":            {"org-simulator"},
+		"Openai-Processing-Ms":           {fmt.Sprint(200 + r.Dice("processing", 0).IntN(600))},
+		"Openai-Project":                 {"proj_simulator"},
+		"Openai-Version":                 {"2020-10-01"},
+		"X-Ratelimit-Limit-Requests":     {"10000"},
+		"X-Ratelimit-Limit-Tokens":       {"2000000"},
+		"X-Ratelimit-Remaining-Requests": {"9999"},
+		"X-Ratelimit-Remaining-Tokens":   {"1999000"},
+		"X-Ratelimit-Reset-Requests":     {"6ms"},
+		"X-Ratelimit-Reset-Tokens":       {"30ms"},
+		"X-Request-Id":                   {r.ID("req_", 0, script.Hex, 32)},
+		"Strict-Transport-Security":      {"max-age=31536000; includeSubDomains; preload"},
+		"X-Content-Type-Options":         {"nosniff"},
+	}
+	if r.Request.Form == script.FormSSE {
+		h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	}
+	return h
+}
+
+// stream collects the frames of one reply.
+type stream struct {
+	script.Reply
+	voice    Voice
+	sequence int
+	frames   [][]byte
+	output   int // index of the next item
+	items    script.Array
+	failure  any // the error of a failed response
+}
+
+// Frames returns the events of r, or its one JSON document.
+func (v Voice) Frames(r script.Reply) [][]byte {
+	s := &stream{Reply: r, voice: v}
+	if r.Request.Form == script.FormUnary {
+		for n := range r.Blocks {
+			if !silent(r.Blocks[n]) {
+				s.items = append(s.items, v.item(r, n, seal.StageCompleted, s.status(n)))
+			}
+		}
+		return [][]byte{script.JSON(s.response(s.end(), s.items, s.usage()))}
+	}
+	s.lifecycle("created", "in_progress", script.Array{}, nil)
+	s.lifecycle("in_progress", "in_progress", script.Array{}, nil)
+	for n, b := range r.Blocks {
+		if !silent(b) {
+			s.item(n, b)
+		}
+	}
+	s.lifecycle(s.end(), s.end(), s.items, s.usage())
+	return s.frames
+}
+
+// silent blocks have no item here: a signed text without text.
+func silent(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
+
+// end is the response's last status.
+func (s *stream) end() string {
+	if s.Stop == specs.StopMaxTokens {
+		return "incomplete"
+	}
+	return "completed"
+}
+
+// status is that of item n: truncation cuts the last one.
+func (s *stream) status(n int) string {
+	if n == len(s.Blocks)-1 {
+		return s.end()
+	}
+	return "completed"
+}
+
+// event appends one event with the next sequence number. Like the API it
+// writes the type first and the other names in order.
+func (s *stream) event(name string, data ...any) {
+	const number = "sequence_number"
+	at := 0
+	for at < len(data) && data[at].(string) < number {
+		at += 2
+	}
+	body := append(script.Object{"type", "response." + name}, data[:at]...)
+	body = append(append(body, number, s.sequence), data[at:]...)
+	s.sequence++
+	s.frames = append(s.frames, fmt.Appendf(nil, "event: response.%s\ndata: %s\n\n", name, script.JSON(body)))
+}
+
+func (s *stream) lifecycle(name, status string, output script.Array, usage any) {
+	s.event(name, "response", s.response(status, output, usage))
+}
+
+// item emits one output item from added to done.
+func (s *stream) item(n int, b script.Block) {
+	switch b.Kind {
+	case specs.KindThinking, specs.KindRedacted:
+		s.added(reasoning(s.Reply, n, seal.StageAdded, script.Array{}))
+		s.summary(reasonID(s.Reply, n), b.Parts)
+	case specs.KindCall:
+		s.added(call(s.Reply, n, "in_progress", ""))
+		s.arguments(itemID(s.Reply, n), string(b.Arguments()))
+	default:
+		s.added(message(s.Reply, n, "in_progress", script.Array{}))
+		s.text(textID(s.Reply, n), b.Text)
+	}
+	s.event("output_item.done", "item", s.voice.item(s.Reply, n, seal.StageDone, s.status(n)), "output_index", s.output)
+	s.items = append(s.items, s.voice.item(s.Reply, n, seal.StageCompleted, s.status(n)))
+	s.output++
+}
+
+func (s *stream) added(item script.Object) {
+	s.event("output_item.added", "item", item, "output_index", s.output)
+}
+
+func (s *stream) summary(id string, parts []string) {
+	for i, part := range parts {
+		s.event("reasoning_summary_part.added", "item_id", id, "output_index", s.output, "part", summaryPart(""), "summary_index", i)
+		for _, piece := range script.Words(part, 2) {
+			s.event("reasoning_summary_text.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece),
+				"output_index", s.output, "summary_index", i)
+		}
+		s.event("reasoning_summary_text.done", "item_id", id, "output_index", s.output, "summary_index", i, "text", part)
+		s.event("reasoning_summary_part.done", "item_id", id, "output_index", s.output, "part", summaryPart(part), "summary_index", i)
+	}
+}
+
+func (s *stream) arguments(id, arguments string) {
+	for _, piece := range script.Slices(arguments, 5) {
+		s.event("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece), "output_index", s.output)
+	}
+	s.event("function_call_arguments.done", "arguments", arguments, "item_id", id, "output_index", s.output)
+}
+
+func (s *stream) text(id, text string) {
+	s.event("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(""))
+	for _, piece := range script.Words(text, 1) {
+		s.event("output_text.delta", "content_index", 0, "delta", piece, "item_id", id, "logprobs", script.Array{},
+			"obfuscation", s.obfuscation(piece), "output_index", s.output)
+	}
+	s.event("output_text.done", "content_index", 0, "item_id", id, "logprobs", script.Array{}, "output_index", s.output, "text", text)
+	s.event("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(text))
+}
+
+// obfuscation pads a delta to a multiple of 16 characters with random ones.
+func (s *stream) obfuscation(delta string) string {
+	return s.ID("", s.sequence, script.Alnum, 16-len(delta)%16)
+}
+
+// response is the response object; what the client set is echoed.
+func (s *stream) response(status string, output script.Array, usage any) script.Object {
+	var asked map[string]json.RawMessage
+	_ = json.Unmarshal(s.Request.Body, &asked) // Read has accepted it
+	echo := func(name, otherwise string) json.RawMessage {
+		if v, ok := asked[name]; ok {
+			return v
+		}
+		return json.RawMessage(otherwise)
+	}
+	var details, completed any
+	if status == "incomplete" {
+		details = script.Object{"reason", "max_output_tokens"}
+	}
+	if status == "completed" {
+		completed = s.At.Unix() + 2
+	}
+	return script.Object{
+		"id", responseID(s.Reply), "object", "response", "created_at", s.At.Unix(), "status", status, "background", false,
+		"completed_at", completed, "error", s.failure, "frequency_penalty", json.RawMessage("0.0"), "incomplete_details", details,
+		"instructions", echo("instructions", "null"), "max_output_tokens", echo("max_output_tokens", "null"), "max_tool_calls", nil,
+		"model", s.Request.Model, "output", output, "parallel_tool_calls", echo("parallel_tool_calls", "true"),
+		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", nil, "prompt_cache_key", echo("prompt_cache_key", "null"),
+		"reasoning", echo("reasoning", `{"effort":null,"summary":null}`), "safety_identifier", nil, "service_tier", "default",
+		"store", echo("store", "true"), "temperature", json.RawMessage("1.0"), "text", echo("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
+		"tool_choice", echo("tool_choice", `"auto"`), "tools", echo("tools", "[]"), "top_logprobs", 0, "top_p", json.RawMessage("0.98"),
+		"truncation", "disabled", "usage", usage, "user", nil, "metadata", script.Object{},
+	}
+}
+
+func (s *stream) usage() script.Object {
+	all, thought := s.OutputTokens()
+	return script.Object{
+		"input_tokens", s.InputTokens(), "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", 0},
+		"output_tokens", all, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", s.InputTokens() + all,
+	}
+}

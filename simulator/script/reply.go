@@ -1,0 +1,103 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Reply is one turn of a script, ready to be voiced. Everything in it that a
+// real provider draws at random is a function of Seed and Ordinal.
+type Reply struct {
+	Request Request
+	Turn    specs.Turn
+	Ordinal int
+	Blocks  []Block
+	Stop    specs.Stop
+	Seed    string
+	Key     seal.Key
+	At      time.Time
+}
+
+// The alphabets of provider ids.
+const (
+	Alnum  = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	Base36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+	Hex    = "0123456789abcdef"
+)
+
+// ID returns prefix and size characters of alphabet. Equal replies, prefixes
+// and ordinals give equal ids.
+func (r Reply) ID(prefix string, n int, alphabet string, size int) string {
+	dice := r.Dice("id/"+prefix, n)
+	id := make([]byte, size)
+	for i := range id {
+		id[i] = alphabet[dice.IntN(len(alphabet))]
+	}
+	return prefix + string(id)
+}
+
+// Dice returns a source of chance of its own for use number n of use.
+func (r Reply) Dice(use string, n int) *rand.Rand {
+	seed := []byte(strings.Join([]string{r.Seed, use}, "\x00"))
+	seed = binary.BigEndian.AppendUint64(seed, uint64(r.Ordinal))
+	seed = binary.BigEndian.AppendUint64(seed, uint64(n))
+	return rand.New(rand.NewChaCha8(sha256.Sum256(seed)))
+}
+
+// Tokens estimates how many tokens text counts for.
+func Tokens(text string) int { return (len(text) + 3) / 4 }
+
+// InputTokens is the usage of the request.
+func (r Reply) InputTokens() int { return Tokens(string(r.Request.Body)) }
+
+// OutputTokens is the usage of the reply: all of it, and the part that is
+// thought. Withheld thoughts count too.
+func (r Reply) OutputTokens() (all, thought int) {
+	for _, b := range r.Blocks {
+		switch b.Kind {
+		case specs.KindThinking, specs.KindRedacted:
+			thought += 16 + Tokens(strings.Join(b.Parts, ""))
+		default:
+			all += 4 + Tokens(b.Text) + Tokens(b.Name) + Tokens(string(b.Args))
+		}
+	}
+	return all + thought, thought
+}
+
+// Words cuts text into pieces of up to n words, each with the space before it,
+// as models emit them.
+func Words(text string, n int) []string {
+	var pieces []string
+	start, words := 0, 0
+	for i := 1; i < len(text); i++ {
+		if text[i] == ' ' && text[i-1] != ' ' {
+			if words++; words == n {
+				pieces, start, words = append(pieces, text[start:i]), i, 0
+			}
+		}
+	}
+	if start < len(text) {
+		pieces = append(pieces, text[start:])
+	}
+	return pieces
+}
+
+// Slices cuts text into pieces of about n bytes that end between characters.
+func Slices(text string, n int) []string {
+	var pieces []string
+	for len(text) > 0 {
+		end := min(n, len(text))
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end++
+		}
+		pieces, text = append(pieces, text[:end]), text[end:]
+	}
+	return pieces
+}

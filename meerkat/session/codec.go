@@ -1,0 +1,166 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// AppendRecord appends r as one line of JSON, the newline included:
+//
+//	{"record":"header","version":1,"id":…,"created_at":…}
+//	{"record":"prefix","at":…,"provider":…,"model":…,"system":…,"tools":[…],"hash":…}
+//	{"record":"message","at":…,"message":{…}}
+//	{"record":"usage","at":…,"turn":1,"sent":1,"hash":…,"usage":{…}}
+//	{"record":"checkpoint","at":…,"reason":"assistant"}
+//
+// Messages and tool definitions keep their bytes, see package transcript.
+func AppendRecord(dst []byte, r Record) ([]byte, error) {
+	var err error
+	switch r := r.(type) {
+	case Entry:
+		dst, err = appendEntry(dst, r)
+	case Prefix:
+		dst, err = appendPrefix(dst, r)
+	case Unknown:
+		return dst, fmt.Errorf("session: a record of kind %q can only be kept, not written", r.Kind)
+	default:
+		dst, err = appendFlat(dst, r.kind(), r)
+	}
+	if err != nil {
+		return dst, fmt.Errorf("session: %s record: %w", r.kind(), err)
+	}
+	return append(dst, '\n'), nil
+}
+
+// appendFlat writes a struct with the record kind as its first member.
+func appendFlat(dst []byte, kind string, v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return dst, err
+	}
+	dst = append(dst, `{"record":"`+kind+`",`...)
+	return append(dst, bytes.TrimSpace(buf.Bytes()[1:])...), nil
+}
+
+func appendEntry(dst []byte, e Entry) ([]byte, error) {
+	dst = append(dst, `{"record":"message","at":"`...)
+	dst = e.At.AppendFormat(dst, time.RFC3339Nano)
+	dst, err := e.Message.AppendJSON(append(dst, `","message":`...))
+	return append(dst, '}'), err
+}
+
+// prefixLine is a Prefix with its tools already encoded.
+type prefixLine struct {
+	At       time.Time         `json:"at"`
+	Provider string            `json:"provider"`
+	Model    string            `json:"model"`
+	Effort   string            `json:"effort,omitempty"`
+	System   string            `json:"system"`
+	Tools    []json.RawMessage `json:"tools"`
+	Hash     string            `json:"hash"`
+}
+
+func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
+	if !utf8.ValidString(p.System) {
+		return dst, fmt.Errorf("the system prompt is not valid UTF-8; mend it first")
+	}
+	line := prefixLine{p.At, p.Provider, p.Model, p.Effort, p.System, make([]json.RawMessage, len(p.Tools)), p.Hash}
+	for i := range p.Tools {
+		var err error
+		if line.Tools[i], err = p.Tools[i].AppendJSON(nil); err != nil {
+			return dst, err
+		}
+	}
+	return appendFlat(dst, p.kind(), line)
+}
+
+// DecodeRecord reads one line, with or without its newline. A kind that this
+// package does not know is an Unknown; a header of a newer version is a
+// *VersionError, a prefix whose hash does not fit is an error.
+func DecodeRecord(line []byte) (Record, error) {
+	var tag struct {
+		Record string `json:"record"`
+	}
+	if err := json.Unmarshal(line, &tag); err != nil {
+		return nil, err
+	}
+	switch tag.Record {
+	case "":
+		return nil, fmt.Errorf("not a record: no member \"record\"")
+	case "header":
+		return decodeHeader(line)
+	case "prefix":
+		return decodePrefix(line)
+	case "message":
+		return decodeEntry(line)
+	case "usage":
+		return decodeFlat[Call](line)
+	case "mark":
+		return decodeFlat[Mark](line)
+	case "checkpoint":
+		return decodeFlat[Checkpoint](line)
+	case "repair":
+		return decodeFlat[Repair](line)
+	}
+	return Unknown{Kind: tag.Record}, nil
+}
+
+func decodeFlat[T Record](line []byte) (Record, error) {
+	var r T
+	err := json.Unmarshal(line, &r)
+	return r, err
+}
+
+func decodeHeader(line []byte) (Record, error) {
+	var h Header
+	if err := json.Unmarshal(line, &h); err != nil {
+		return nil, err
+	}
+	if h.Version > Version {
+		return nil, &VersionError{Have: h.Version}
+	}
+	if h.Version < 1 {
+		return nil, fmt.Errorf("header without a version")
+	}
+	_, err := ParseID(string(h.ID))
+	return h, err
+}
+
+func decodeEntry(line []byte) (Record, error) {
+	var e struct {
+		At      time.Time           `json:"at"`
+		Message *transcript.Message `json:"message"`
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return nil, err
+	}
+	if e.Message == nil {
+		return nil, fmt.Errorf("message record without a message")
+	}
+	return Entry{e.At, *e.Message}, nil
+}
+
+func decodePrefix(line []byte) (Record, error) {
+	var p prefixLine
+	if err := json.Unmarshal(line, &p); err != nil {
+		return nil, err
+	}
+	out := Prefix{p.At, p.Provider, p.Model, p.Effort, p.System, make([]transcript.ToolDef, len(p.Tools)), p.Hash}
+	for i := range p.Tools {
+		if err := out.Tools[i].UnmarshalJSON(p.Tools[i]); err != nil {
+			return nil, err
+		}
+	}
+	hash, err := Digest(out.System, out.Tools, nil)
+	if err == nil && hash != out.Hash {
+		err = fmt.Errorf("the stored prompt and tools do not match their hash %s", out.Hash)
+	}
+	return out, err
+}

@@ -1,0 +1,72 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The plain failures of a Store; test for them with errors.Is.
+var (
+	ErrNotFound = errors.New("not found")
+	ErrExists   = errors.New("exists already")
+	ErrClosed   = errors.New("closed")
+)
+
+// NotFound returns an ErrNotFound that names the session; "" means any.
+func NotFound(id ID) error {
+	if id == "" {
+		return fmt.Errorf("session: none is stored here: %w", ErrNotFound)
+	}
+	return fmt.Errorf("session %s: %w", id, ErrNotFound)
+}
+
+// LockedError says that somebody else writes the session.
+type LockedError struct{ ID ID }
+
+// Error says what to do.
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("session %s: another process is writing it; wait for it to end", e.ID)
+}
+
+// CorruptError says where a stored session is damaged. Nothing was changed.
+type CorruptError struct {
+	Path string // the file, or what else the store calls it
+	Line int    // from 1
+	Err  error
+}
+
+// Error names the file and the line.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s:%d: damaged record (%v); restore the file or delete the session", e.Path, e.Line, e.Err)
+}
+
+// Unwrap returns what is wrong with the record.
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// VersionError says that a newer program wrote the session.
+type VersionError struct {
+	Path string
+	Have int
+}
+
+// Error names both versions.
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("%s: session format %d is newer than %d, the newest known here; upgrade to read it", e.Path, e.Have, Version)
+}
+
+// AmbiguousError lists the sessions that an ID prefix could mean.
+type AmbiguousError struct {
+	Prefix     string
+	Candidates []ID
+}
+
+// Error lists at most five candidates.
+func (e *AmbiguousError) Error() string {
+	var names []string
+	for _, id := range e.Candidates[:min(5, len(e.Candidates))] {
+		names = append(names, string(id))
+	}
+	return fmt.Sprintf("session %s: %d sessions begin so, among them %s; give more of the id",
+		e.Prefix, len(e.Candidates), strings.Join(names, ", "))
+}

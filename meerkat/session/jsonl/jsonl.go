@@ -1,0 +1,245 @@
+// Package jsonl keeps each session in one append-only file of JSON lines,
+// <dir>/<id>.jsonl, readable by its owner alone. A kill at any byte leaves a
+// file that opens again (DESIGN §3.7).
+package jsonl
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+const suffix = ".jsonl"
+
+// Store is a session.Store over one folder, which it creates when the first
+// session is.
+type Store struct {
+	dir string
+	now func() time.Time
+}
+
+// New returns a Store over dir. The clock stamps repairs; nil means time.Now.
+func New(dir string, clock func() time.Time) *Store {
+	if clock == nil {
+		clock = time.Now
+	}
+	return &Store{dir: dir, now: clock}
+}
+
+// Path returns the file of a session, whether or not it exists.
+func (s *Store) Path(id session.ID) string { return filepath.Join(s.dir, string(id)+suffix) }
+
+// Create implements session.Store.
+func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, error) {
+	if _, err := session.ParseID(string(h.ID)); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+	}
+	f, err := os.OpenFile(s.Path(h.ID), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+	}
+	w := &writer{file: f, path: s.Path(h.ID)}
+	if err = lock(f); err == nil {
+		err = w.Append(ctx, h)
+	}
+	if err == nil {
+		err = syncDir(s.dir)
+	}
+	if err != nil {
+		_ = removeLocked(f)
+		return nil, err
+	}
+	return w, nil
+}
+
+// Open implements session.Store.
+func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
+	w, err := s.lock(ctx, id)
+	if err != nil {
+		return session.Session{}, nil, err
+	}
+	out, err := s.readAndMend(ctx, w)
+	if err != nil {
+		w.Close()
+		return session.Session{}, nil, err
+	}
+	return out, w, nil
+}
+
+// lock opens the file of a session and takes its lock.
+func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(s.Path(id), os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, absent(id, err)
+	}
+	if err := lock(f); err != nil {
+		f.Close()
+		if errors.Is(err, errLocked) {
+			return nil, &session.LockedError{ID: id}
+		}
+		return nil, fmt.Errorf("session %s: cannot lock %s: %w", id, f.Name(), err)
+	}
+	if !stillThere(f) { // deleted between open and lock
+		f.Close()
+		return nil, session.NotFound(id)
+	}
+	return &writer{file: f, path: f.Name()}, nil
+}
+
+// readAndMend reads the session under its lock, cuts a torn tail off and
+// writes down that it did.
+func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, error) {
+	data, err := io.ReadAll(w.file)
+	if err != nil {
+		return session.Session{}, fmt.Errorf("session file %s: %w", w.path, cause(err))
+	}
+	p, err := session.Parse(w.path, data)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if err := named(w.path, p.Session.ID); err != nil {
+		return session.Session{}, err
+	}
+	if p.Good == len(data) && !p.Unended {
+		return p.Session, nil
+	}
+	return s.mend(ctx, w, p, data[p.Good:])
+}
+
+func (s *Store) mend(ctx context.Context, w *writer, p session.Parsed, torn []byte) (session.Session, error) {
+	if err := w.file.Truncate(int64(p.Good)); err != nil {
+		return p.Session, fmt.Errorf("session file %s: cannot cut its torn tail: %w", w.path, cause(err))
+	}
+	if p.Unended {
+		if _, err := w.file.Write([]byte{'\n'}); err != nil {
+			return p.Session, fmt.Errorf("session file %s: %w", w.path, cause(err))
+		}
+	}
+	repair := session.Repair{At: s.now().UTC(), Dropped: torn}
+	if err := w.Append(ctx, repair); err != nil {
+		return p.Session, err
+	}
+	return p.Session.With(repair)
+}
+
+// Load implements session.Store. It may run beside a writer; a record that is
+// being written is not seen yet.
+func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
+	if err := ctx.Err(); err != nil {
+		return session.Session{}, err
+	}
+	data, err := os.ReadFile(s.Path(id))
+	if err != nil {
+		return session.Session{}, absent(id, err)
+	}
+	p, err := session.Parse(s.Path(id), data)
+	if err == nil {
+		err = named(s.Path(id), p.Session.ID)
+	}
+	return p.Session, err
+}
+
+// List implements session.Store. It reads one line of each file.
+func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+	}
+	var infos []session.Info
+	for _, e := range entries {
+		id, err := session.ParseID(strings.TrimSuffix(e.Name(), suffix))
+		if err != nil || !strings.HasSuffix(e.Name(), suffix) {
+			continue // not ours
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		infos = append(infos, s.info(id))
+	}
+	return f.Select(infos), nil
+}
+
+func (s *Store) info(id session.ID) session.Info {
+	out := session.Info{Header: session.Header{ID: id}}
+	stat, err := os.Stat(s.Path(id))
+	if err == nil {
+		out.Updated = stat.ModTime().UTC()
+		out.Header, err = readHeader(s.Path(id))
+	}
+	if err != nil {
+		out.Header, out.Problem = session.Header{ID: id, Created: out.Updated}, err
+	}
+	return out
+}
+
+// readHeader parses the first line of a file and nothing more.
+func readHeader(path string) (session.Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadBytes('\n')
+	if err != nil && err != io.EOF {
+		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
+	}
+	p, err := session.Parse(path, line)
+	if err == nil {
+		err = named(path, p.Session.ID)
+	}
+	return p.Session.Header, err
+}
+
+// Delete implements session.Store.
+func (s *Store) Delete(ctx context.Context, id session.ID) error {
+	w, err := s.lock(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := removeLocked(w.file); err != nil {
+		return fmt.Errorf("session file %s: %w", w.path, cause(err))
+	}
+	return syncDir(s.dir)
+}
+
+// named refuses a file that was copied over the name of another session.
+func named(path string, id session.ID) error {
+	if strings.TrimSuffix(filepath.Base(path), suffix) == string(id) {
+		return nil
+	}
+	return &session.CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it belongs to session %s", id)}
+}
+
+func absent(id session.ID, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return session.NotFound(id)
+	}
+	return fmt.Errorf("session %s: %w", id, err)
+}
+
+// cause strips the path that the caller has named already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,291 @@
+package jsonl_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
+	"github.com/meerkat-go/conformance/meerkat/session/storetest"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+const id = session.ID("0199a2b4-0000-7000-8000-000000000001")
+
+var (
+	ctx   = context.Background()
+	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+)
+
+func open(t *testing.T) *jsonl.Store {
+	return jsonl.New(filepath.Join(t.TempDir(), "a", "b"), func() time.Time { return epoch })
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) session.Store { return open(t) })
+}
+
+// written returns a store with one session of n messages and its bytes.
+func written(t testing.TB, store *jsonl.Store, n int) []byte {
+	t.Helper()
+	w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: epoch, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := w.Append(ctx, session.Entry{At: epoch, Message: transcript.User(fmt.Sprint("message ", i))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(store.Path(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestModes keeps what a session holds from everybody else.
+func TestModes(t *testing.T) {
+	store := open(t)
+	written(t, store, 1)
+	for path, want := range map[string]os.FileMode{store.Path(id): 0o600, filepath.Dir(store.Path(id)): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+}
+
+// TestGolden holds the first bytes of the format.
+func TestGolden(t *testing.T) {
+	const want = `{"record":"header","version":1,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-02T03:04:05Z","model":"m"}
+{"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"}}
+`
+	if got := string(written(t, open(t), 1)); got != want {
+		t.Errorf("have %s\nwant %s", got, want)
+	}
+}
+
+// TestKilledAtAnyByte cuts the file everywhere behind its header. Each cut must
+// open, keep every whole record, write its repair down and go on.
+func TestKilledAtAnyByte(t *testing.T) {
+	store := open(t)
+	whole := written(t, store, 3)
+	head := bytes.IndexByte(whole, '\n') + 1
+	for cut := head; cut <= len(whole); cut++ {
+		if err := os.WriteFile(store.Path(id), whole[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lines := bytes.Count(whole[head:cut], []byte{'\n'})
+		unended := cut < len(whole) && whole[cut] == '\n'
+		if unended {
+			lines++ // all of the record is there, only its newline is not
+		}
+		loaded, err := store.Load(ctx, id)
+		if err != nil || len(loaded.Messages) != lines {
+			t.Fatalf("cut %d: Load holds %d messages, %v; want %d", cut, len(loaded.Messages), err, lines)
+		}
+		got, w, err := store.Open(ctx, id)
+		if err != nil || len(got.Messages) != lines {
+			t.Fatalf("cut %d: Open holds %d messages, %v; want %d", cut, len(got.Messages), err, lines)
+		}
+		if err := errors.Join(w.Append(ctx, session.Entry{At: epoch, Message: transcript.User("next")}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		after, err := store.Load(ctx, id)
+		if err != nil || len(after.Messages) != lines+1 || after.Last().Content != "next" {
+			t.Fatalf("cut %d: after the repair %d messages, %v", cut, len(after.Messages), err)
+		}
+		data, _ := os.ReadFile(store.Path(id))
+		torn := whole[head+bytes.LastIndexByte(whole[head-1:cut], '\n') : cut]
+		if want := len(torn) > 0; bytes.Contains(data, []byte(`"record":"repair"`)) != want {
+			t.Fatalf("cut %d: a repair record: want %v in\n%s", cut, want, data)
+		}
+	}
+}
+
+// TestTornTails are tails that real crashes left behind (regressions.md R37).
+func TestTornTails(t *testing.T) {
+	for name, tail := range map[string]string{
+		"zeros of delayed allocation": "\x00\x00\x00\x00",
+		"zeros and a newline":         "\x00\x00\n",
+		"zeros behind half a record":  "{\"record\":\x00\x00",
+		"half a rune":                 `{"record":"message","message":{"role":"user","content":"` + "\xf0\x9f",
+		"torn, then blank lines":      "{\"record\":\"mess\n\n\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := open(t)
+			whole := written(t, store, 1)
+			if err := os.WriteFile(store.Path(id), append(whole, tail...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s, w, err := store.Open(ctx, id)
+			if err != nil || len(s.Messages) != 1 {
+				t.Fatalf("%d messages, %v", len(s.Messages), err)
+			}
+			w.Close()
+			data, _ := os.ReadFile(store.Path(id))
+			r, err := session.DecodeRecord(data[len(whole):])
+			if err != nil || string(r.(session.Repair).Dropped) != tail {
+				t.Errorf("repair %v, %v; want %q kept", r, err, tail)
+			}
+		})
+	}
+}
+
+// TestDamage refuses a file that is damaged before its end, names the place,
+// and leaves every byte as it was.
+func TestDamage(t *testing.T) {
+	const message = `{"record":"message","at":"2026-01-02T03:04:05Z","message":`
+	for name, c := range map[string]struct {
+		change func(string) string
+		want   string
+	}{
+		"torn record in the middle": {func(s string) string { return strings.Replace(s, `0"}}`, ``, 1) }, ":2: damaged record"},
+		"fused records":             {func(s string) string { return strings.Replace(s, "}}\n", "}}", 1) }, ":2: damaged record"},
+		"zeros in the middle":       {func(s string) string { return strings.Replace(s, "message 1", "\x00\x00", 1) }, ":3: damaged record"},
+		"record of no kind":         {func(s string) string { return s + "{}\n" }, `:4: damaged record (not a record`},
+		"message of no role":        {func(s string) string { return s + message + "{}}\n" }, ":4: damaged record (transcript: message: role: missing)"},
+		"second header":             {func(s string) string { return s + s[:strings.Index(s, "\n")+1] }, ":4: damaged record"},
+		"no header":                 {func(s string) string { return s[strings.Index(s, "\n")+1:] }, ":1: damaged record"},
+		"empty":                     {func(string) string { return "" }, ":1: damaged record (the header is missing)"},
+		"torn header":               {func(s string) string { return s[:20] }, ":1: damaged record"},
+		"other session":             {func(s string) string { return strings.Replace(s, "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
+		"prefix that was edited": {func(s string) string {
+			return s + `{"record":"prefix","system":"x","tools":[],"hash":"sha256:0"}` + "\n"
+		}, "do not match their hash"},
+		"newer version": {func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) + "torn" }, "session format 2 is newer than 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := open(t)
+			bad := c.change(string(written(t, store, 2)))
+			if err := os.WriteFile(store.Path(id), []byte(bad), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := store.Open(ctx, id)
+			_, loadErr := store.Load(ctx, id)
+			for _, err := range []error{err, loadErr} {
+				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), store.Path(id)) {
+					t.Errorf("%v\nwant %q and the file in it", err, c.want)
+				}
+			}
+			if data, _ := os.ReadFile(store.Path(id)); string(data) != bad {
+				t.Errorf("the file was changed to %q", data)
+			}
+		})
+	}
+}
+
+// TestListShowsDamage neither hides a bad session nor lets it hide the others,
+// and reads no further than the first line.
+func TestListShowsDamage(t *testing.T) {
+	store := open(t)
+	whole := written(t, store, 1)
+	if err := os.WriteFile(store.Path(id), append(whole, "garbage in the body\nmore\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bad := store.Path("0199a2b4-0000-7000-8000-000000000002")
+	for path, text := range map[string]string{bad: "{", filepath.Join(filepath.Dir(bad), "notes.txt"): "x"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	infos, err := store.List(ctx, session.Filter{})
+	if err != nil || len(infos) != 2 {
+		t.Fatalf("%v, %v", infos, err)
+	}
+	for _, i := range infos {
+		if (i.Problem != nil) != (i.ID != id) {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+// TestUnknownRecords of a newer writer are skipped, and stay in the file.
+func TestUnknownRecords(t *testing.T) {
+	store := open(t)
+	whole := append(written(t, store, 1), "{\"record\":\"steering\",\"x\":1}\n"...)
+	if err := os.WriteFile(store.Path(id), whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, w, err := store.Open(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if data, _ := os.ReadFile(store.Path(id)); !bytes.HasPrefix(data, whole) {
+		t.Errorf("%s", data)
+	}
+}
+
+// FuzzParse never panics and never loses a good record before the damage.
+func FuzzParse(f *testing.F) {
+	whole := written(f, jsonl.New(f.TempDir(), nil), 2)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-5])
+	f.Add([]byte("{\"record\":\"header\",\"version\":9}\n\n{"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := session.Parse("f", data)
+		if err != nil {
+			return
+		}
+		again, err := session.Parse("f", data[:p.Good])
+		if err != nil || again.Good != p.Good || len(again.Session.Messages) != len(p.Session.Messages) {
+			t.Fatalf("the intact part parses to %+v, %v; want %+v", again, err, p)
+		}
+	})
+}
+
+// BenchmarkCheckpoint appends one turn, fsync included, beside a bare write and
+// fsync of as many bytes. The cost must not grow with the session (DESIGN §7).
+func BenchmarkCheckpoint(b *testing.B) {
+	b.Run("bare_write_and_fsync", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "f"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		for line := bytes.Repeat([]byte("text "), 240); b.Loop(); {
+			if _, err := f.Write(line); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.Sync(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, n := range []int{10, 1000, 10000} {
+		b.Run(fmt.Sprint(n, "_messages"), func(b *testing.B) {
+			store := jsonl.New(b.TempDir(), nil)
+			w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: epoch})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer w.Close()
+			turn := session.Entry{At: epoch, Message: transcript.User(strings.Repeat("text ", 200))}
+			fill := make([]session.Record, n)
+			for i := range fill {
+				fill[i] = turn
+			}
+			if err := w.Append(ctx, fill...); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := w.Append(ctx, turn, session.Checkpoint{At: epoch, Reason: session.ReasonAssistant}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package jsonl
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// writer appends to one locked file. One Append is one write and one fsync,
+// however long the session is (DESIGN §7).
+type writer struct {
+	file *os.File
+	path string
+	buf  []byte
+	err  error // the first failure; sticks
+}
+
+// Append implements session.Writer.
+func (w *writer) Append(ctx context.Context, records ...session.Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(records) == 0 {
+		return nil
+	}
+	w.err = w.append(records)
+	return w.err
+}
+
+func (w *writer) append(records []session.Record) (err error) {
+	w.buf = w.buf[:0]
+	for _, r := range records {
+		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
+			return err
+		}
+	}
+	if _, err := w.file.Write(w.buf); err != nil {
+		return fmt.Errorf("session file %s: cannot append: %w", w.path, cause(err))
+	}
+	w.touch(records)
+	if err := w.file.Sync(); err != nil {
+		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, cause(err))
+	}
+	return nil
+}
+
+// touch gives the file the time of its last record, so that a listing need not
+// read it. A file system without times costs the listing its order only.
+func (w *writer) touch(records []session.Record) {
+	if at := session.Latest(records...); !at.IsZero() {
+		_ = os.Chtimes(w.path, time.Time{}, at)
+	}
+}
+
+// Close implements session.Writer. Closing the file drops its lock.
+func (w *writer) Close() error {
+	if w.file == nil {
+		return nil
+	}
+	err := w.file.Close()
+	w.file, w.err = nil, fmt.Errorf("session file %s: %w", w.path, session.ErrClosed)
+	return err
+}
+
+// stillThere reports whether f is still what its name leads to.
+func stillThere(f *os.File) bool {
+	have, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	want, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(have, want)
+}
+
+// syncDir makes a new or removed name durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("session folder %s: %w", dir, cause(err))
+	}
+	defer d.Close()
+	return ignoreUnsupported(d.Sync())
+}

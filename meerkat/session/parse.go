@@ -1,0 +1,70 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// Parsed is what a record file holds.
+type Parsed struct {
+	Session Session
+	// Good is the length of the intact part of the file in bytes; what follows
+	// is a torn tail of one line, or blank.
+	Good int
+	// Unended is true when the last intact record lacks its newline.
+	Unended bool
+}
+
+// Parse reads the records in data; name is what errors call it. A last line
+// that breaks off is a torn tail: a crash cut the write before anybody relied
+// on it. Any other damage is a *CorruptError, for skipping it would silently
+// lose a part of the conversation (regressions.md R37).
+func Parse(name string, data []byte) (Parsed, error) {
+	var p Parsed
+	for line, rest := 1, data; len(rest) > 0; line++ {
+		text, after, ended := bytes.Cut(rest, []byte{'\n'})
+		rest = after
+		if len(bytes.TrimSpace(text)) == 0 {
+			continue
+		}
+		if p.Session.ID != "" && len(bytes.TrimSpace(rest)) == 0 && brokenOff(text) {
+			break
+		}
+		if err := p.add(text); err != nil {
+			return p, located(name, line, err)
+		}
+		p.Good, p.Unended = len(data)-len(rest), !ended
+	}
+	if p.Session.ID == "" {
+		return p, &CorruptError{Path: name, Line: 1, Err: errors.New("the header is missing")}
+	}
+	return p, nil
+}
+
+// brokenOff reports whether line is the beginning of a record, or the zeros
+// that some file systems leave where a record was to be.
+func brokenOff(line []byte) bool {
+	line = bytes.TrimRight(line, "\x00")
+	var whole json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(line)).Decode(&whole)
+	return err == io.EOF || err == io.ErrUnexpectedEOF
+}
+
+func (p *Parsed) add(line []byte) error {
+	r, err := DecodeRecord(line)
+	if err != nil {
+		return err
+	}
+	return p.Session.add(r)
+}
+
+func located(name string, line int, err error) error {
+	var version *VersionError
+	if errors.As(err, &version) {
+		version.Path = name
+		return version
+	}
+	return &CorruptError{Path: name, Line: line, Err: err}
+}

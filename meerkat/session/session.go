@@ -1,0 +1,119 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Version is the newest session format this package reads and the one it
+// writes. Newer ones are refused, never guessed at (seed 001 §9).
+const Version = 1
+
+// ID names a session: the text of a UUID version 7, so that ids sort by the
+// time of creation (seed 001 §5).
+type ID string
+
+// NewID returns a fresh ID.
+func NewID() (ID, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("session: no randomness for an id: %w", err)
+	}
+	return ID(id.String()), nil
+}
+
+// ParseID accepts the canonical text of a UUID and nothing else, so that an ID
+// is always safe in a file name.
+func ParseID(s string) (ID, error) {
+	id, err := uuid.Parse(s)
+	if err != nil || id.String() != s {
+		return "", fmt.Errorf("session %q: not a session id; want a UUID such as 0199a2b4-…", s)
+	}
+	return ID(s), nil
+}
+
+// Session is what the records of one conversation add up to. It is a value:
+// With returns a new one. Treat its slices as read-only.
+type Session struct {
+	Header
+	// Updated is the time of the last record that carries one.
+	Updated time.Time
+	// Prefix is what the provider was given ahead of the messages, as sent; nil
+	// before the first request. Resume replays it (DESIGN §3.5).
+	Prefix   *Prefix
+	Messages []transcript.Message
+	// Usage adds up the calls; see Calls for each of them (DESIGN §3.8).
+	Usage transcript.Usage
+	Calls []Call
+	Marks []Mark
+	// Checkpoint is the reason of the last checkpoint, "" before the first.
+	Checkpoint Reason
+}
+
+// Load returns the Session that records add up to. The first must be a Header.
+func Load(records ...Record) (Session, error) {
+	return Session{}.With(records...)
+}
+
+// With returns s with records added. s stays as it is.
+func (s Session) With(records ...Record) (Session, error) {
+	s.Messages = slices.Clip(s.Messages)
+	s.Calls = slices.Clip(s.Calls)
+	s.Marks = slices.Clip(s.Marks)
+	for _, r := range records {
+		if err := s.add(r); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+func (s *Session) add(r Record) error {
+	if _, isHeader := r.(Header); isHeader == (s.ID != "") {
+		return fmt.Errorf("session: the header must be the first record and the only one")
+	}
+	switch r := r.(type) {
+	case Header:
+		s.Header, s.Updated = r, r.Created
+	case Prefix:
+		s.Prefix = &r
+	case Entry:
+		s.Messages = append(s.Messages, r.Message)
+	case Call:
+		s.Calls = append(s.Calls, r)
+		if r.Usage != nil {
+			s.Usage.Add(*r.Usage)
+		}
+	case Mark:
+		s.Marks = append(s.Marks, r)
+	case Checkpoint:
+		s.Checkpoint = r.Reason
+	}
+	if at := r.when(); at.After(s.Updated) {
+		s.Updated = at
+	}
+	return nil
+}
+
+// Marked returns the value of the last mark of that name.
+func (s *Session) Marked(name string) (string, bool) {
+	for _, m := range slices.Backward(s.Marks) {
+		if m.Name == name {
+			return m.Value, true
+		}
+	}
+	return "", false
+}
+
+// Last returns the last message, nil if there is none.
+func (s *Session) Last() *transcript.Message {
+	if len(s.Messages) == 0 {
+		return nil
+	}
+	return &s.Messages[len(s.Messages)-1]
+}

@@ -1,6 +1,7 @@
 package specs
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,9 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/schemas"
 )
 
 const goodScenario = `Agents lose thoughts.
@@ -210,4 +214,50 @@ func FuzzParseScenario(f *testing.F) {
 			t.Fatalf("half a scenario is accepted: %+v", s)
 		}
 	})
+}
+
+// TestScenarioSchema holds the published schema against the parser: what one
+// accepts, the other accepts.
+func TestScenarioSchema(t *testing.T) {
+	files, err := filepath.Glob("scenarios/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{"good": goodScenario}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[file] = string(data)
+	}
+	for name, text := range texts {
+		if err := againstSchema(t, text); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, broken := range [][2]string{
+		{"system:", "sistem:"}, {"title: everything at once\n", ""}, {"effort: high", "effort: huge"},
+		{"- prompt: go", "- exit: ok"}, {"role: noargs", "role: shell"}, {"cut: {after: 3}", "cut: {}"},
+		{"chunks: [1, 7]", "chunks: [0]"}, {"        only: [anthropic]", "        text: too"},
+		{"chunks: whole", "error: {kind: server, after: 1}"}, {"redacted: true", "redacted: false"},
+	} {
+		if err := againstSchema(t, strings.Replace(goodScenario, broken[0], broken[1], 1)); err == nil {
+			t.Errorf("the schema accepts %q", broken[1])
+		}
+	}
+}
+
+func againstSchema(t *testing.T, text string) error {
+	t.Helper()
+	_, body, _ := strings.Cut(text, "-- scenario.yaml --\n")
+	var doc any
+	if err := yaml.Unmarshal([]byte(body), &doc); err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schemas.Validate("scenario.v1", asJSON)
 }

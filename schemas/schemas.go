@@ -1,0 +1,140 @@
+// Package schemas holds the JSON Schemas (draft-07) of the providers' messages
+// and of every format of ours, and checks documents against them. Cross-field
+// rules (pairing, signatures, order) are not for schemas: conform/check has them.
+package schemas
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/xeipuuv/gojsonschema"
+)
+
+//go:embed *.json
+var files embed.FS
+
+// Name is a schema file without .json.
+type Name string
+
+// The schemas.
+const (
+	AnthropicRequest Name = "anthropic.request"
+	AnthropicEvent   Name = "anthropic.event"
+	OpenAIRequest    Name = "openai.request"
+	OpenAIEvent      Name = "openai.event"
+	GeminiRequest    Name = "gemini.request"
+	GeminiChunk      Name = "gemini.chunk"
+	Requirement      Name = "requirement.v1"
+	Report           Name = "conform.report.v1"
+	Check            Name = "conform.check.v1"
+	List             Name = "conform.list.v1"
+)
+
+// Names lists every schema in lexical order.
+func Names() []Name {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the directory is compiled in
+	}
+	names := make([]Name, len(entries))
+	for i, e := range entries {
+		names[i] = Name(strings.TrimSuffix(e.Name(), ".json"))
+	}
+	return names
+}
+
+// Source returns the text of a schema.
+func Source(name Name) ([]byte, error) {
+	text, err := files.ReadFile(string(name) + ".json")
+	if err != nil {
+		return nil, fmt.Errorf("%s: no such schema; one of %v", name, Names())
+	}
+	return text, nil
+}
+
+// Invalid is a document that breaks its schema.
+type Invalid struct {
+	Schema   Name
+	Problems []Problem
+}
+
+// Problem is one breach. Path is like messages[3].content, "" for the document.
+type Problem struct{ Path, Message string }
+
+func (e *Invalid) Error() string {
+	p := e.Problems[0]
+	text := fmt.Sprintf("%s: %s", e.Schema, p.Message)
+	if p.Path != "" {
+		text = fmt.Sprintf("%s: %s: %s", e.Schema, p.Path, p.Message)
+	}
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return text
+}
+
+// ErrSyntax is wrapped for a document that is not exactly one JSON value.
+var ErrSyntax = errors.New("not one JSON value")
+
+// Validate checks doc against a schema. The error is an *Invalid, wraps
+// ErrSyntax, or names an unknown schema. It is safe for concurrent use.
+func Validate(name Name, doc []byte) error {
+	set, err := compiled(name)
+	if err != nil {
+		return err
+	}
+	// The schema library reads the first value and ignores what follows it.
+	if err := checkSyntax(doc); err != nil {
+		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
+	}
+	schema, err := set.forType(typeOf(doc))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	result, err := schema.Validate(gojsonschema.NewBytesLoader(doc))
+	if err != nil {
+		return fmt.Errorf("%s: %w: %w", name, ErrSyntax, err)
+	}
+	if result.Valid() {
+		return nil
+	}
+	return &Invalid{Schema: name, Problems: problems(result.Errors())}
+}
+
+func checkSyntax(doc []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	var first, second json.RawMessage
+	if err := dec.Decode(&first); err != nil {
+		return err
+	}
+	end := dec.InputOffset()
+	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("something follows the value that ends at byte %d", end)
+	}
+	return nil
+}
+
+// typeOf returns the discriminator of a message, "" when it has none.
+func typeOf(doc []byte) string {
+	var tagged struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(doc, &tagged) != nil {
+		return ""
+	}
+	name, _ := tagged.Type.(string)
+	return name
+}
+
+var cache sync.Map // Name → func() (*typed, error)
+
+func compiled(name Name) (*typed, error) {
+	load, _ := cache.LoadOrStore(name, sync.OnceValues(func() (*typed, error) { return newTyped(name) }))
+	return load.(func() (*typed, error))()
+}

@@ -1,0 +1,54 @@
+package specs
+
+import (
+	"encoding/json"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/schemas"
+)
+
+// TestSchemaAgrees holds the published schema to the parser: both accept the
+// catalogue, and both refuse a broken entry.
+func TestSchemaAgrees(t *testing.T) {
+	files, err := fs.Glob(requirementFiles, "requirements/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := requirementFiles.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries(t, data) {
+			if err := schemas.Validate(schemas.Requirement, entry); err != nil {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+	for _, edit := range []string{"level: MUST|level: must", "id: ORD-001|id: ORD-1", "[orphan-tool-result]|[]", "[ORD-001/answered]|[answered]", "title: a title|titel: x", `section: "2.1"|sect: x`} {
+		old, broken, _ := strings.Cut(edit, "|")
+		if schemas.Validate(schemas.Requirement, entries(t, []byte(strings.Replace(entry, old, broken, 1)))[0]) == nil {
+			t.Errorf("the schema accepts %q", broken)
+		}
+	}
+}
+
+func entries(t *testing.T, text []byte) (out [][]byte) {
+	t.Helper()
+	var list []map[string]any
+	if err := yaml.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list {
+		doc, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, doc)
+	}
+	return out
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -92,16 +91,17 @@ func eachReply(t *testing.T, f func(t *testing.T, s *specs.Scenario, provider st
 		t.Fatal(err)
 	}
 	for _, s := range all {
-		h := New(Config{Scenario: s, Seed: "grammar"})
 		for _, target := range s.Targets {
 			for turn, script := range s.Turns {
 				t.Run(fmt.Sprintf("%s/%s/%d", s.Name, target.Provider, turn), func(t *testing.T) {
-					body := stream1(t, h, target, turn)
+					body := stream1(t, only(s, turn), target)
 					if script.Cut == nil {
 						f(t, s, target.Provider, turn, body)
 						return
 					}
-					if complete := stream1(t, New(Config{Scenario: uncut(s), Seed: "grammar"}), target, turn); len(body) >= len(complete) || !bytes.HasPrefix(complete, body) {
+					whole := only(s, turn)
+					whole.Turns[0].Cut = nil
+					if complete := stream1(t, whole, target); len(body) >= len(complete) || !bytes.HasPrefix(complete, body) {
 						t.Errorf("the cut stream has %d bytes, the whole one %d; it must be a shorter beginning", len(body), len(complete))
 					}
 				})
@@ -110,20 +110,19 @@ func eachReply(t *testing.T, f func(t *testing.T, s *specs.Scenario, provider st
 	}
 }
 
-func uncut(s *specs.Scenario) *specs.Scenario {
-	whole := *s
-	whole.Turns = slices.Clone(s.Turns)
-	for i := range whole.Turns {
-		whole.Turns[i].Cut = nil
-	}
-	return &whole
+// only is s reduced to one turn, which then answers a first request.
+func only(s *specs.Scenario, turn int) *specs.Scenario {
+	one := *s
+	one.Turns = slices.Clone(s.Turns[turn : turn+1])
+	one.Turns[0].Prompts = 0
+	return &one
 }
 
-// stream1 sends one streamed request without a network. A cut panics, as it does
-// in a server.
-func stream1(t *testing.T, h http.Handler, target specs.Target, turn int) []byte {
+// stream1 sends a first streamed request without a network. A cut panics, as it
+// does in a server.
+func stream1(t *testing.T, s *specs.Scenario, target specs.Target) []byte {
 	t.Helper()
-	r := asks[target.Provider]("http://sim", turn, true)
+	r := asks[target.Provider]("http://sim", 0, true)
 	body, _ := io.ReadAll(r.Body)
 	for _, model := range []string{"claude-opus-4-6", "gpt-5.5", "gemini-3.5-flash"} {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
@@ -136,7 +135,7 @@ func stream1(t *testing.T, h http.Handler, target specs.Target, turn int) []byte
 	w := httptest.NewRecorder()
 	func() {
 		defer func() { _ = recover() }()
-		h.ServeHTTP(w, r)
+		New(Config{Scenario: s, Seed: "grammar"}).ServeHTTP(w, r)
 	}()
 	if w.Code != 200 {
 		t.Fatalf("status %d: %s", w.Code, w.Body)

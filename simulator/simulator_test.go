@@ -293,7 +293,7 @@ func TestRefusals(t *testing.T) {
 		{"another model", with("openai", nil, `{"model":"gpt-5.2","input":"x"}`), 400, "model_not_found"},
 		{"another model", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-9:generateContent" }), 404, "models/gemini-9 is not found"},
 		{"no tool", with("openai", nil, `{"model":"gpt-5.5","input":"x"}`), 400, "no tool of the request ends in conform_echo"},
-		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400, "ends after 6 turns; this request holds 6"},
+		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400, "no turn for a request that holds 6 turns"},
 	} {
 		if got := send(t, client, c.r); got.status != c.status || !bytes.Contains(got.body, []byte(c.text)) {
 			t.Errorf("%s %s: status %d %s; want %d and %q", c.r.URL.Path, c.name, got.status, got.body, c.status, c.text)
@@ -328,5 +328,25 @@ func TestStart(t *testing.T) {
 			t.Errorf("as %q: status %d", name, got.status)
 		}
 		transport.CloseIdleConnections()
+	}
+}
+
+// TestRead holds what is counted as a turn of the provider and as a prompt.
+func TestRead(t *testing.T) {
+	for _, c := range []struct {
+		voice          int
+		url, body      string
+		turns, prompts int
+	}{
+		{0, "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"},{"type":"text"}]}]}`, 2, 2},
+		{1, "/v1/responses", `{"model":"m","input":"a"}`, 0, 1},
+		{1, "/v1/responses", `{"model":"m","input":[{"role":"developer"},{"role":"user"},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call"},{"type":"function_call_output"},{"type":"function_call_output"},{"type":"message","role":"assistant"},{"type":"message","role":"user"}]}`, 2, 2},
+		{2, "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
+	} {
+		r := post("http://sim"+c.url, c.body, "x-api-key", "k", "anthropic-version", "v", "Authorization", "Bearer k", "x-goog-api-key", "k")
+		got, refusal := voices[c.voice].Read(r, []byte(c.body))
+		if refusal != nil || got.Turns != c.turns || got.Prompts != c.prompts {
+			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal, c.turns, c.prompts)
+		}
 	}
 }

@@ -78,6 +78,10 @@ const (
 // the ordinal of the provider's own turns the request already holds.
 type Turn struct {
 	Emit []Block
+	// Prompts, if not 0, makes the turn take the place of the one before it, and
+	// share its ordinal, when the request holds at least so many prompts of the
+	// user: what is asked again after a turn that failed.
+	Prompts int
 	// Stop is why the model stopped. Empty: tool_use after a call, else
 	// end_turn.
 	Stop Stop

@@ -182,8 +182,9 @@ func (p *scenarioParser) turn(n *yaml.Node) Turn {
 		"cut": func(n *yaml.Node) {
 			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Cut = &a }}, "after")
 		},
-		"error":  func(n *yaml.Node) { t.Fail = p.failure(n) },
-		"chunks": func(n *yaml.Node) { t.Chunks = p.chunks(n) },
+		"error":   func(n *yaml.Node) { t.Fail = p.failure(n) },
+		"chunks":  func(n *yaml.Node) { t.Chunks = p.chunks(n) },
+		"prompts": func(n *yaml.Node) { t.Prompts = p.positive(n) },
 	}, "emit")
 	if t.Cut != nil && t.Fail != nil {
 		p.fail(n.Line, "a turn has either cut or error")
@@ -291,7 +292,10 @@ func (p *scenarioParser) consistent(s *Scenario) {
 	if traffic != (len(s.Turns) > 0) {
 		p.fail(s.Steps[0].Line, "a scenario has turns, unless every step ends unsupported")
 	}
-	for _, t := range s.Turns {
+	for i, t := range s.Turns {
+		if t.Prompts > 0 && i == 0 {
+			p.fail(t.Line, "the first turn has no turn before it to replace")
+		}
 		for _, target := range s.Targets {
 			p.ends(t, target.Provider)
 		}

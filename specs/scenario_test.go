@@ -48,6 +48,7 @@ turns:
   - emit:
       - text: fails here
     error: {kind: overloaded, after: {anthropic: 4, gemini: 1}}
+    prompts: 2
 `
 
 func TestParseScenario(t *testing.T) {
@@ -76,7 +77,7 @@ func TestParseScenario(t *testing.T) {
 			}},
 			{Line: 26, Cut: &After{"anthropic": 3, "openai": 3, "gemini": 3}, Chunks: Chunks{Whole: true},
 				Emit: []Block{{Kind: KindText, Text: "cut here", Line: 27}}},
-			{Line: 30, Fail: &Failure{Kind: "overloaded", After: After{"anthropic": 4, "gemini": 1}},
+			{Line: 30, Prompts: 2, Fail: &Failure{Kind: "overloaded", After: After{"anthropic": 4, "gemini": 1}},
 				Emit: []Block{{Kind: KindText, Text: "fails here", Line: 31}}},
 		},
 	}
@@ -126,6 +127,8 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"cut: {after: 3}", "cut: {}", `x.txtar:28: key "after" is missing`},
 		{"cut: {after: 3}", "cut: {after: {openai: 1}}", "x.txtar:26: after names no event count for anthropic"},
 		{"kind: overloaded", "kind: bored", `x.txtar:32: "bored" is not one of overloaded, server`},
+		{"prompts: 2", "prompts: 0", `x.txtar:33: "0" is not a whole number from 1`},
+		{"stop: max_tokens", "prompts: 2", "x.txtar:15: the first turn has no turn before it"},
 		{"chunks: whole", "error: {kind: server, after: 1}", "x.txtar:26: a turn has either cut or error"},
 		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
 		{"turns:", "turns: []\nrest:", "x.txtar:14: expected a list with at least one entry"},
@@ -240,7 +243,7 @@ func TestScenarioSchema(t *testing.T) {
 		{"system:", "sistem:"}, {"title: everything at once\n", ""}, {"effort: high", "effort: huge"},
 		{"- prompt: go", "- exit: ok"}, {"role: noargs", "role: shell"}, {"cut: {after: 3}", "cut: {}"},
 		{"chunks: [1, 7]", "chunks: [0]"}, {"        only: [anthropic]", "        text: too"},
-		{"chunks: whole", "error: {kind: server, after: 1}"}, {"redacted: true", "redacted: false"},
+		{"chunks: whole", "error: {kind: server, after: 1}"}, {"redacted: true", "redacted: false"}, {"prompts: 2", "prompts: 0"},
 	} {
 		if err := againstSchema(t, strings.Replace(goodScenario, broken[0], broken[1], 1)); err == nil {
 			t.Errorf("the schema accepts %q", broken[1])

@@ -22,18 +22,41 @@ func (Voice) Provider() string { return "anthropic" }
 func (Voice) Serves(path string) bool { return path == "/v1/messages" }
 
 type request struct {
-	Model    string `json:"model"`
-	Stream   bool   `json:"stream"`
-	Messages []struct {
-		Role string `json:"role"`
-	} `json:"messages"`
-	Tools []struct {
+	Model    string    `json:"model"`
+	Stream   bool      `json:"stream"`
+	Messages []message `json:"messages"`
+	Tools    []struct {
 		Name string `json:"name"`
 	} `json:"tools"`
 	Thinking struct {
 		Type    string `json:"type"`
 		Display string `json:"display"`
 	} `json:"thinking"`
+}
+
+type message struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// prompts reports whether the user says something in the message: a text, not
+// only results.
+func (m message) prompts() bool {
+	if m.Role != "user" {
+		return false
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(m.Content, &blocks) != nil {
+		return true // a plain string
+	}
+	for _, b := range blocks {
+		if b.Type == "text" {
+			return true
+		}
+	}
+	return false
 }
 
 // Read understands a Messages request (rules A-1, A-2, A-6, A-8).
@@ -61,6 +84,9 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	own := make([]bool, len(in.Messages))
 	for i, m := range in.Messages {
 		own[i] = m.Role == "assistant"
+		if m.prompts() {
+			out.Prompts++
+		}
 	}
 	out.Turns = script.Runs(own)
 	for _, t := range in.Tools {

@@ -25,10 +25,10 @@ var words = map[string]string{
 // Refuse returns the error envelope.
 func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusals[r.Kind]
-	return to.status, "application/json", script.JSON(fault(to.kind, message(r), "req_011CSimulatorRefusal00000"))
+	return to.status, "application/json", script.JSON(fault(to.kind, text(r), "req_011CSimulatorRefusal00000"))
 }
 
-func message(r *script.Refusal) string {
+func text(r *script.Refusal) string {
 	if r.Kind == script.RefuseModel {
 		return "model: " + r.Message
 	}

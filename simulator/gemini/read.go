@@ -37,15 +37,31 @@ func call(path string) (model, method string, ok bool) {
 }
 
 type request struct {
-	Contents []struct {
-		Role string `json:"role"`
-	} `json:"contents"`
+	Contents         []content       `json:"contents"`
 	Tools            json.RawMessage `json:"tools"`
 	GenerationConfig struct {
 		ThinkingConfig struct {
 			IncludeThoughts bool `json:"includeThoughts"`
 		} `json:"thinkingConfig"`
 	} `json:"generationConfig"`
+}
+
+type content struct {
+	Role  string `json:"role"`
+	Parts []struct {
+		Text *string `json:"text"`
+	} `json:"parts"`
+}
+
+// prompts reports whether the user says something in the content: a text, not
+// only results.
+func (c content) prompts() bool {
+	for _, p := range c.Parts {
+		if c.Role != "model" && p.Text != nil {
+			return true
+		}
+	}
+	return false
 }
 
 type toolset struct {
@@ -74,6 +90,9 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	own := make([]bool, len(in.Contents))
 	for i, c := range in.Contents {
 		own[i] = c.Role == "model"
+		if c.prompts() {
+			out.Prompts++
+		}
 	}
 	out.Turns = script.Runs(own)
 	for _, set := range toolsets(in.Tools) {

@@ -61,11 +61,19 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	if in.Model == "" {
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
-	own, refusal := authors(in.Input)
+	items, refusal := inputItems(in.Input)
 	if refusal != nil {
 		return script.Request{}, refusal
 	}
-	out := script.Request{Provider: v.Provider(), Model: in.Model, Body: body, Turns: script.Runs(own)}
+	out := script.Request{Provider: v.Provider(), Model: in.Model, Body: body}
+	own := make([]bool, len(items))
+	for i, it := range items {
+		own[i] = it.own()
+		if it.Role == "user" {
+			out.Prompts++
+		}
+	}
+	out.Turns = script.Runs(own)
 	if !in.Stream {
 		out.Form = script.FormUnary
 	}
@@ -78,23 +86,19 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	return out, nil
 }
 
-// authors says of each input item whether a provider wrote it.
-func authors(input json.RawMessage) ([]bool, *script.Refusal) {
+// inputItems reads the input: items, or a string that is one prompt.
+func inputItems(input json.RawMessage) ([]item, *script.Refusal) {
 	if len(input) == 0 {
 		return nil, script.Invalid("Missing required parameter: 'input'.")
 	}
 	if input[0] == '"' {
-		return nil, nil
+		return []item{{Type: "message", Role: "user"}}, nil
 	}
 	var items []item
 	if err := json.Unmarshal(input, &items); err != nil {
 		return nil, script.Invalid("Invalid type for 'input': expected one of an array of input items or a string.")
 	}
-	own := make([]bool, len(items))
-	for i, it := range items {
-		own[i] = it.own()
-	}
-	return own, nil
+	return items, nil
 }
 
 // alwaysThinks reports whether the model reasons without an effort: all but

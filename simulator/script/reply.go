@@ -17,7 +17,7 @@ import (
 type Reply struct {
 	Request Request
 	Turn    specs.Turn
-	Ordinal int
+	Ordinal int // of the turn in the script
 	Blocks  []Block
 	Stop    specs.Stop
 	Seed    string

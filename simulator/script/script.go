@@ -31,6 +31,8 @@ type Request struct {
 	Form     Form
 	// Turns counts the provider's own turns in the request.
 	Turns int
+	// Prompts counts the messages in which the user said something.
+	Prompts int
 	// Tools are the names of the tools it offers, in order.
 	Tools []string
 	// Thinks says that the model thinks at all under the request's settings,
@@ -104,18 +106,33 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	if req.Model != target.Model {
 		return Reply{}, &Refusal{Kind: RefuseModel, Message: req.Model}
 	}
-	if req.Turns >= len(s.Scenario.Turns) {
-		return Reply{}, Invalid("scenario %s ends after %d turns; this request holds %d", s.Scenario.Name, len(s.Scenario.Turns), req.Turns)
+	i := pick(s.Scenario.Turns, req)
+	if i < 0 {
+		return Reply{}, Invalid("scenario %s has no turn for a request that holds %d turns and %d prompts", s.Scenario.Name, req.Turns, req.Prompts)
 	}
-	turn := s.Scenario.Turns[req.Turns]
+	turn := s.Scenario.Turns[i]
 	blocks, refusal := resolve(turn.Emit, req)
 	if refusal != nil {
 		return Reply{}, refusal
 	}
 	return Reply{
-		Request: req, Turn: turn, Ordinal: req.Turns, Blocks: blocks, Stop: stop(turn, blocks),
+		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stop(turn, blocks),
 		Seed: s.Scenario.Name + "/" + req.Provider, Key: s.Key, At: s.Now(),
 	}, nil
+}
+
+// pick returns the index of the turn that answers req, -1 if none does.
+func pick(turns []specs.Turn, req Request) int {
+	found, ordinal := -1, -1
+	for i, t := range turns {
+		if t.Prompts == 0 {
+			ordinal++
+		}
+		if ordinal == req.Turns && t.Prompts <= req.Prompts {
+			found = i
+		}
+	}
+	return found
 }
 
 func stop(t specs.Turn, blocks []Block) specs.Stop {

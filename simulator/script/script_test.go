@@ -73,6 +73,19 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// TestPick holds that a turn with prompts replaces the one before it once the
+// user has asked again.
+func TestPick(t *testing.T) {
+	turns := []specs.Turn{{}, {}, {Prompts: 2}, {Prompts: 3}, {}}
+	for _, c := range []struct{ own, prompts, want int }{
+		{0, 1, 0}, {1, 1, 1}, {1, 2, 2}, {1, 5, 3}, {2, 1, 4}, {3, 1, -1}, {0, 2, 0},
+	} {
+		if got := pick(turns, Request{Turns: c.own, Prompts: c.prompts}); got != c.want {
+			t.Errorf("%d turns and %d prompts: turn %d, want %d", c.own, c.prompts, got, c.want)
+		}
+	}
+}
+
 func TestToolFor(t *testing.T) {
 	tools := []string{"not_conform_echo_really", "mcp__srv__conform_echo", "conform_noargs", "xconform_fail"}
 	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": ""} {

@@ -161,9 +161,9 @@ func TestCorpus(t *testing.T) {
 // knownOdd lists cases whose recording is not what the provider sends.
 var knownOdd = map[string]bool{
 	"vertexai-sdk-test-data__vertexai.streaming-failure-invalid-json": true, // broken on purpose by its authors
-	"lmnr-python__test_google_genai.test_google_genai_no_content":      true, // null where Google sends nothing: edited
-	"lmnr-python__test_google_genai.test_google_genai_no_tokens":       true, // likewise
-	"rig__openai.vllm.responses_api_accepts_null_metadata":             true, // vLLM answered, not OpenAI
+	"lmnr-python__test_google_genai.test_google_genai_no_content":     true, // null where Google sends nothing: edited
+	"lmnr-python__test_google_genai.test_google_genai_no_tokens":      true, // likewise
+	"rig__openai.vllm.responses_api_accepts_null_metadata":            true, // vLLM answered, not OpenAI
 }
 
 func report(t *testing.T, where string, err error) {

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Rule is one check together with the requirement it belongs to.
+type Rule struct {
+	Requirement specs.Requirement
+	Check       check.Check
+}
+
+// Rules pairs a catalogue with its checks, in the catalogue's order. Both must
+// know the same ids: a requirement whose check does not exist would vanish from
+// every report. Withdrawn requirements are left out.
+func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) {
+	byID := map[string]check.Check{}
+	for _, c := range checks {
+		byID[c.ID] = c
+	}
+	var rules []Rule
+	var errs []error
+	for _, r := range catalogue {
+		for _, id := range r.Checks {
+			c, ok := byID[id]
+			switch {
+			case !ok:
+				errs = append(errs, fmt.Errorf("%s: check %s does not exist; write it or correct the catalogue", r.ID, id))
+			case r.Status != specs.Withdrawn:
+				rules = append(rules, Rule{r, c})
+			}
+			delete(byID, id)
+		}
+	}
+	for id := range byID {
+		errs = append(errs, fmt.Errorf("%s: no requirement names this check; add it to the catalogue", id))
+	}
+	return rules, errors.Join(errs...)
+}
+
+// Finding is one breach with the requirement it breaks.
+type Finding struct {
+	Requirement string      `json:"requirement"`
+	Level       specs.Level `json:"level"`
+	check.Finding
+}
+
+// Result is what one check said about one case.
+type Result struct {
+	Requirement string      `json:"requirement"`
+	Level       specs.Level `json:"level"`
+	Check       string      `json:"check"`
+	Case        string      `json:"case"`
+	// Provider is whose traffic was judged; several are joined with commas.
+	Provider string  `json:"provider,omitempty"`
+	Verdict  Verdict `json:"verdict"`
+	// Observed counts the places where the rule could have been broken.
+	Observed int       `json:"observed"`
+	Findings []Finding `json:"findings"`
+	// Reason says why, for a verdict that is not about findings.
+	Reason string `json:"reason,omitempty"`
+	// Evidence is where what was judged can be looked at, e.g. a cassette.
+	Evidence string `json:"evidence,omitempty"`
+	// DurationMS is the time of the play, not of the judgement.
+	DurationMS int64 `json:"duration_ms,omitempty"`
+}
+
+// Area is the part of the requirement's id before the dash.
+func (r Result) Area() string {
+	area, _, _ := strings.Cut(r.Requirement, "-")
+	return area
+}
+
+// Judge runs the check on ev. A check that panics is a harness error, not a
+// breach.
+func (r Rule) Judge(ev *evidence.Evidence) (res Result) {
+	res = Result{
+		Requirement: r.Requirement.ID, Level: r.Requirement.Level, Check: r.Check.ID, Case: ev.Case,
+		Provider: strings.Join(Providers(ev), ","), Findings: []Finding{},
+	}
+	if reason := r.silent(ev); reason != "" {
+		res.Verdict, res.Reason = NotApplicable, reason
+		return res
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			res.Verdict, res.Reason = HarnessError, fmt.Sprintf("the check panicked: %v", p)
+		}
+	}()
+	seen := r.Check.Run(ev)
+	res.Observed = seen.Observed
+	for _, f := range seen.Findings {
+		res.Findings = append(res.Findings, Finding{r.Requirement.ID, r.Requirement.Level, f})
+	}
+	res.Verdict, res.Reason = verdict(r.Requirement.Level, seen)
+	return res
+}
+
+func verdict(level specs.Level, seen check.Result) (Verdict, string) {
+	switch {
+	case len(seen.Findings) > 0 && level == specs.Must:
+		return Fail, ""
+	case len(seen.Findings) > 0 && level == specs.Should:
+		return Warn, ""
+	case seen.Observed == 0 && len(seen.Findings) == 0:
+		return NotTestable, "nothing was seen where the rule could have been broken"
+	}
+	return Pass, ""
+}
+
+// silent says why the requirement does not speak of ev, "" when it does.
+func (r Rule) silent(ev *evidence.Evidence) string {
+	applies := r.Requirement.Applies
+	if len(applies.Source) > 0 && !slices.Contains(applies.Source, string(ev.Source)) {
+		return fmt.Sprintf("does not apply to evidence from a %s", ev.Source)
+	}
+	providers := Providers(ev)
+	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return applies.To(p, string(ev.Source)) }) {
+		return "does not apply to " + strings.Join(providers, ", ")
+	}
+	return ""
+}
+
+// Providers lists whose traffic ev holds, in lexical order.
+func Providers(ev *evidence.Evidence) []string {
+	var names []string
+	for _, ex := range ev.Exchanges {
+		if !slices.Contains(names, ex.Provider) {
+			names = append(names, ex.Provider)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

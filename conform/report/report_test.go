@@ -1,0 +1,316 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/schemas"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at the difference, then run with -update\n%s", name, got)
+	}
+}
+
+func TestWorstWins(t *testing.T) {
+	for i, better := range Verdicts {
+		for _, worse := range Verdicts[i:] {
+			if Worst(better, worse) != worse || Worst(worse, better) != worse {
+				t.Errorf("%s and %s: %s", better, worse, Worst(better, worse))
+			}
+		}
+	}
+	if Worst() != NotTestable {
+		t.Error("of nothing nothing is known")
+	}
+	if Worst(Pass, "new") != "new" || Verdict("new").Exit() != ExitHarness {
+		t.Error("an unknown verdict must not read as success")
+	}
+}
+
+func TestExitOfVerdicts(t *testing.T) {
+	for v, want := range map[Verdict]int{
+		Pass: 0, Warn: 0, KnownFail: 0, Fail: 1, Stale: 1, Flaky: 1, NotTestable: 3, NotApplicable: 3, HarnessError: 4,
+	} {
+		if v.Exit() != want {
+			t.Errorf("%s exits %d", v, v.Exit())
+		}
+	}
+}
+
+func requirement(id string, level specs.Level, checks ...string) specs.Requirement {
+	return specs.Requirement{ID: id, Title: "t", Level: level, Status: specs.Stable, Checks: checks}
+}
+
+func found(n int, findings ...check.Finding) func(*evidence.Evidence) check.Result {
+	return func(*evidence.Evidence) check.Result { return check.Result{Observed: n, Findings: findings} }
+}
+
+var breach = check.Finding{
+	Check: "SIG-001/signature-bytes", Exchange: 1, Event: 14, Offset: 3021, Path: "messages[3].content[0].signature",
+	Rule: "A-34", Message: "differs <here>", Fix: "keep it",
+}
+
+func TestRulesPairCatalogueAndChecks(t *testing.T) {
+	withdrawn := requirement("ORD-002", specs.Must, "ORD-002/a")
+	withdrawn.Status = specs.Withdrawn
+	catalogue := []specs.Requirement{requirement("ORD-001", specs.Must, "ORD-001/a", "ORD-001/b"), withdrawn}
+	checks := []check.Check{{ID: "ORD-001/b"}, {ID: "ORD-001/a"}, {ID: "ORD-002/a"}}
+	rules, err := Rules(catalogue, checks)
+	if err != nil || len(rules) != 2 || rules[0].Check.ID != "ORD-001/a" {
+		t.Fatal(rules, err)
+	}
+	if _, err := Rules(catalogue, checks[1:]); err == nil || !strings.Contains(err.Error(), "ORD-001: check ORD-001/b does not exist") {
+		t.Error(err)
+	}
+	if _, err := Rules(catalogue, append(checks, check.Check{ID: "SIG-001/x"})); err == nil || !strings.Contains(err.Error(), "SIG-001/x: no requirement names this check") {
+		t.Error(err)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	ev := &evidence.Evidence{Source: evidence.SourceRecording, Case: "c", Exchanges: []evidence.Exchange{{Provider: "openai"}, {Provider: "anthropic"}}}
+	only := func(a specs.Applies) specs.Requirement {
+		r := requirement("SIG-001", specs.Must)
+		r.Applies = a
+		return r
+	}
+	for _, c := range []struct {
+		name string
+		req  specs.Requirement
+		run  func(*evidence.Evidence) check.Result
+		want Verdict
+		why  string
+	}{
+		{"held", requirement("SIG-001", specs.Must), found(3), Pass, ""},
+		{"broken must", requirement("SIG-001", specs.Must), found(3, breach), Fail, ""},
+		{"broken should", requirement("SIG-001", specs.Should), found(3, breach), Warn, ""},
+		{"broken may", requirement("SIG-001", specs.May), found(3, breach), Pass, ""},
+		{"nothing seen", requirement("SIG-001", specs.Must), found(0), NotTestable, "nothing was seen"},
+		{"nothing seen of a may", requirement("SIG-001", specs.May), found(0), NotTestable, "nothing was seen"},
+		{"other provider", only(specs.Applies{Provider: []string{"gemini"}}), found(1, breach), NotApplicable, "anthropic, openai"},
+		{"one of the providers", only(specs.Applies{Provider: []string{"gemini", "openai"}}), found(1), Pass, ""},
+		{"other source", only(specs.Applies{Source: []string{"cassette", "live"}}), found(1, breach), NotApplicable, "evidence from a recording"},
+		{"panic", requirement("SIG-001", specs.Must), func(*evidence.Evidence) check.Result { panic("oops") }, HarnessError, "oops"},
+	} {
+		res := Rule{c.req, check.Check{ID: "SIG-001/x", Run: c.run}}.Judge(ev)
+		if res.Verdict != c.want || !strings.Contains(res.Reason, c.why) {
+			t.Errorf("%s: %s (%s)", c.name, res.Verdict, res.Reason)
+		}
+		if res.Provider != "anthropic,openai" || res.Case != "c" || res.Area() != "SIG" {
+			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}
+
+// sample is a run with one result of every verdict.
+func sample() *Run {
+	results := []Result{
+		{Requirement: "ORD-001", Level: specs.Must, Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
+		{Requirement: "SIG-001", Level: specs.Must, Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
+			Findings: []Finding{{"SIG-001", specs.Must, breach}}, Evidence: "cassettes/a.yaml"},
+		{Requirement: "SIG-002", Level: specs.Should, Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
+			Findings: []Finding{{"SIG-002", specs.Should, check.Finding{Check: "SIG-002/kept", Event: -1, Offset: -1, Message: "moved"}}}},
+		{Requirement: "SIG-003", Level: specs.May, Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Pass, Observed: 1,
+			Findings: []Finding{{"SIG-003", specs.May, check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"}}}},
+		{Requirement: "RES-001", Level: specs.Must, Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
+		{Requirement: "RES-002", Level: specs.Must, Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
+		{Requirement: "RES-003", Level: specs.Must, Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
+		{Requirement: "RES-004", Level: specs.Must, Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
+		{Requirement: "RES-005", Level: specs.Must, Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
+	}
+	for i := range results {
+		if results[i].Findings == nil {
+			results[i].Findings = []Finding{}
+		}
+	}
+	return NewRun(Run{
+		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"}, Ingress: []string{"mitm"},
+		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-009", "ORD-001"}),
+		Started: time.Date(2026, 12, 1, 2, 3, 4, 0, time.UTC), DurationMS: 1234,
+	}, results)
+}
+
+func TestRunReport(t *testing.T) {
+	r := sample()
+	if r.Summary.Verdict != HarnessError || r.Summary.Exit != ExitHarness || r.Summary.Counts[NotTestable] != 1 {
+		t.Errorf("%+v", r.Summary)
+	}
+	var text, doc, junit bytes.Buffer
+	NewTerminal(&text, false).Run(r)
+	golden(t, "run.txt", text.Bytes())
+	if err := WriteJSON(&doc, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "run.json", doc.Bytes())
+	if err := schemas.Validate(schemas.Report, doc.Bytes()); err != nil {
+		t.Error(err)
+	}
+	if err := WriteJUnit(&junit, r); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "run.xml", junit.Bytes())
+	for dec := xml.NewDecoder(&junit); ; {
+		if _, err := dec.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestExitOfRuns(t *testing.T) {
+	set := NewSet("s", []string{"ORD-001"})
+	pass := Result{Requirement: "ORD-001", Verdict: Pass}
+	for _, c := range []struct {
+		name string
+		run  *Run
+		want int
+	}{
+		{"pass", NewRun(Run{Set: set}, []Result{pass}), ExitOK},
+		{"vanished requirement", NewRun(Run{Set: set}, nil), ExitIncomplete},
+		{"nothing selected", NewRun(Run{}, nil), ExitUsage},
+		{"guard", NewRun(Run{Set: set, Guard: "real key"}, []Result{pass}), ExitGuard},
+		{"fail over not testable", NewRun(Run{Set: NewSet("s", []string{"ORD-001", "ORD-002"})}, []Result{{Requirement: "ORD-001", Verdict: Fail}}), ExitFailure},
+	} {
+		if c.run.Summary.Exit != c.want {
+			t.Errorf("%s: exit %d", c.name, c.run.Summary.Exit)
+		}
+	}
+}
+
+func TestSetDigest(t *testing.T) {
+	a, b, c := NewSet("x", []string{"B", "A", "B"}), NewSet("y", []string{"A", "B"}), NewSet("x", []string{"A"})
+	if a.Digest != b.Digest || a.Digest == c.Digest || strings.Join(a.Requirements, " ") != "A B" {
+		t.Error(a, b, c)
+	}
+}
+
+func recording(path string, n int) evidence.Recording {
+	rec := evidence.Recording{Path: path, Format: evidence.FormatHAR, Evidence: evidence.Evidence{Source: evidence.SourceRecording, Case: path}}
+	for range n {
+		rec.Evidence.Exchanges = append(rec.Evidence.Exchanges, evidence.Exchange{Provider: "anthropic"})
+	}
+	if n == 0 {
+		rec.Skipped = []evidence.Skip{{Exchange: 0, What: "GET example.com/", Reason: "unknown provider"}}
+	}
+	return rec
+}
+
+// rules: SIG-001 breaks in recordings of two exchanges, ORD-001 sees something
+// in those of three, STR-001 never sees anything, MOD-001 does not apply.
+func rules() []Rule {
+	mod := requirement("MOD-001", specs.Must)
+	mod.Applies.Source = []string{"cassette"}
+	return []Rule{
+		{requirement("SIG-001", specs.Must), check.Check{ID: "SIG-001/signature-bytes", Run: func(ev *evidence.Evidence) check.Result {
+			if len(ev.Exchanges) == 2 {
+				return check.Result{Observed: 1, Findings: []check.Finding{breach}}
+			}
+			return check.Result{}
+		}}},
+		{requirement("ORD-001", specs.Must), check.Check{ID: "ORD-001/a", Run: func(ev *evidence.Evidence) check.Result {
+			return check.Result{Observed: len(ev.Exchanges) / 3}
+		}}},
+		{requirement("STR-001", specs.Must), check.Check{ID: "STR-001/a", Run: found(0)}},
+		{mod, check.Check{ID: "MOD-001/a", Run: found(1, breach)}},
+	}
+}
+
+func judged(recs ...evidence.Recording) []Recording {
+	var out []Recording
+	for _, r := range recs {
+		out = append(out, JudgeRecording(rules(), r))
+	}
+	return out
+}
+
+func TestCheckedReport(t *testing.T) {
+	c := NewChecked(Tool{"conform", "v0"}, append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
+		Unreadable("torn.yaml", errors.New("torn.yaml: is empty; record it again")),
+		Unreadable("zcase", errors.New("zcase/01.request.json: unreadable JSON; fetch the case again"))))
+	var text, doc bytes.Buffer
+	NewTerminal(&text, false).Checked(c)
+	golden(t, "check.txt", text.Bytes())
+	if err := WriteJSON(&doc, c); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "check.json", doc.Bytes())
+	if err := schemas.Validate(schemas.Check, doc.Bytes()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestExitOfChecks(t *testing.T) {
+	torn := Unreadable("torn", errors.New("torn: x"))
+	for _, c := range []struct {
+		name string
+		recs []Recording
+		want int
+	}{
+		{"held", judged(recording("a", 3)), ExitOK},
+		{"broken", judged(recording("a", 3), recording("b", 2)), ExitFailure},
+		{"showed nothing", judged(recording("a", 1)), ExitIncomplete},
+		{"one showed nothing", judged(recording("a", 3), recording("b", 1)), ExitIncomplete},
+		{"one is torn", append(judged(recording("a", 3)), torn), ExitIncomplete},
+		{"broken and torn", append(judged(recording("b", 2)), torn), ExitFailure},
+		{"all torn", []Recording{torn}, ExitUsage},
+		{"no provider", judged(recording("a", 0)), ExitUsage},
+		{"none", nil, ExitUsage},
+	} {
+		if got := NewChecked(Tool{}, c.recs).Summary.Exit; got != c.want {
+			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestPaintKeepsColumns(t *testing.T) {
+	var plain, painted bytes.Buffer
+	NewTerminal(&plain, false).Run(sample())
+	p := NewTerminal(&painted, false)
+	p.paint = func(v Verdict, s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+	p.Run(sample())
+	if got := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(painted.String()); got != plain.String() {
+		t.Errorf("colours move the text:\n%s", got)
+	}
+	NewTerminal(&plain, true).Run(sample())
+	if strings.Contains(plain.String(), "\x1b") {
+		t.Error("a buffer is no terminal")
+	}
+}
+
+func TestFindingsCarryNoExtraEscapes(t *testing.T) {
+	var doc bytes.Buffer
+	if err := WriteJSON(&doc, sample()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(doc.String(), "differs <here>") || !json.Valid(doc.Bytes()) {
+		t.Error("HTML escapes in a report")
+	}
+}

@@ -1,0 +1,140 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Terminal writes reports for people.
+type Terminal struct {
+	w     io.Writer
+	paint func(Verdict, string) string
+}
+
+// NewTerminal writes to w, with colours when w is a terminal that has them and
+// colours are wanted.
+func NewTerminal(w io.Writer, colours bool) *Terminal {
+	t := &Terminal{w: w, paint: func(_ Verdict, s string) string { return s }}
+	if colours {
+		t.paint = painter(lipgloss.NewRenderer(w))
+	}
+	return t
+}
+
+func painter(r *lipgloss.Renderer) func(Verdict, string) string {
+	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "1", HarnessError: "5", NotApplicable: "8"}
+	return func(v Verdict, s string) string {
+		return r.NewStyle().Foreground(lipgloss.Color(colour[v])).Render(s)
+	}
+}
+
+// Run writes what failed, then the table of areas, then one line that sums up.
+func (t *Terminal) Run(r *Run) {
+	for _, res := range r.Results {
+		t.result(res)
+	}
+	t.table(r.Summary.Areas)
+	if r.Guard != "" {
+		t.line(HarnessError, "guard: %s", r.Guard)
+	}
+	t.line(r.Summary.Verdict, "%s: %d results of %d requirements (%s)", strings.ToUpper(string(r.Summary.Verdict)), len(r.Results),
+		len(r.Set.Requirements), r.Summary.Counts)
+}
+
+// result prints nothing for what is as it should be.
+func (t *Terminal) result(res Result) {
+	for _, f := range res.Findings {
+		t.finding(res.Case, f)
+	}
+	if len(res.Findings) == 0 && res.Verdict.rank() > Pass.rank() {
+		name := strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + "  " + res.Case)
+		t.line(res.Verdict, "%-14s %s", res.Verdict, name)
+		t.detail("", res.Reason)
+	}
+}
+
+// Checked writes what was found in each recording, then the table and a sum.
+func (t *Terminal) Checked(c *Checked) {
+	for _, r := range c.Recordings {
+		for _, f := range r.Findings {
+			t.finding(r.Path, f)
+		}
+		if r.Reason != "" {
+			t.line(r.Verdict, "%-14s %s", r.Verdict, r.why())
+		}
+		for _, s := range r.Skipped {
+			fmt.Fprintf(t.w, "%-14s %s  exchange %d, %s: %s\n", "skipped", r.Path, s.Exchange, s.What, s.Reason)
+		}
+	}
+	t.table(c.Summary.Areas)
+	t.line(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
+}
+
+// finding prints what is wrong, where, and how to mend it.
+func (t *Terminal) finding(where string, f Finding) {
+	weight := weights[f.Level]
+	t.line(weight.verdict, "%-14s %s  %s", weight.word, f.Check, where)
+	t.detail("at", f.Place())
+	t.detail("", f.Message)
+	t.detail("fix", f.Fix)
+}
+
+// weights say how a finding is called by its requirement's level.
+var weights = map[specs.Level]struct {
+	verdict Verdict
+	word    string
+}{
+	specs.Must:   {Fail, "fail"},
+	specs.Should: {Warn, "warn"},
+	specs.May:    {NotApplicable, "remark"},
+}
+
+func (t *Terminal) detail(label, text string) {
+	if label != "" {
+		label += ": "
+	}
+	if text != "" {
+		fmt.Fprintf(t.w, "    %s%s\n", label, text)
+	}
+}
+
+func (t *Terminal) line(v Verdict, format string, args ...any) {
+	fmt.Fprintln(t.w, t.paint(v, fmt.Sprintf(format, args...)))
+}
+
+// Place says where a finding is: exchange, event, byte, path and rule, as far
+// as they apply.
+func (f Finding) Place() string {
+	parts := []string{fmt.Sprintf("exchange %d", f.Exchange)}
+	if f.Event >= 0 {
+		parts = append(parts, fmt.Sprintf("event %d", f.Event))
+	}
+	if f.Offset >= 0 {
+		parts = append(parts, fmt.Sprintf("byte %d", f.Offset))
+	}
+	if f.Path != "" {
+		parts = append(parts, f.Path)
+	}
+	if f.Rule != "" {
+		parts = append(parts, "rule "+f.Rule)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String lists the counts that are not zero, worst first.
+func (c Counts) String() string {
+	var parts []string
+	for _, v := range slices.Backward(Verdicts) {
+		if c[v] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", c[v], v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

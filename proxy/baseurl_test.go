@@ -1,0 +1,53 @@
+package proxy_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+func TestBaseURLDoor(t *testing.T) {
+	p := start(t, proxy.Config{Doors: []string{proxy.BaseURL}}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.URL.String())
+	})
+	for path, want := range map[string]string{
+		"/anthropic/v1/messages": "https://api.anthropic.com/v1/messages",
+		"/openai/v1/responses":   "https://api.openai.com/v1/responses",
+		"/openai/v1/models":      "https://api.openai.com/v1/models",
+		"/gemini/v1beta/models/m:streamGenerateContent?alt=sse": "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+		"/gemini/v1beta/models/a%2Fb:generateContent":           "https://generativelanguage.googleapis.com/v1beta/models/a%2Fb:generateContent",
+		"/v1/messages":                     "https://api.anthropic.com/v1/messages",
+		"/v1/messages/count_tokens":        "https://api.anthropic.com/v1/messages/count_tokens",
+		"/v1/responses":                    "https://api.openai.com/v1/responses",
+		"/v1beta/models/m:generateContent": "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+	} {
+		resp, err := http.Get(p.URL() + path)
+		if got := body(t, resp, err); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+	for _, path := range []string{"/", "/v1/models", "/elsewhere", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent"} {
+		resp, err := http.Get(p.URL() + path)
+		if body(t, resp, err); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: status %d, want 404", path, resp.StatusCode)
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestDoorsOpenOnlyWhenAsked(t *testing.T) {
+	a := authority(t)
+	plain := start(t, proxy.Config{CA: a, Doors: []string{proxy.BaseURL}}, nil404)
+	c, _ := client(t, plain, a)
+	if _, err := c.Get("https://" + host + "/"); err == nil {
+		t.Error("a tunnel opened through the plain door")
+	}
+	mitm := start(t, proxy.Config{CA: a}, nil404)
+	resp, err := http.Get(mitm.URL() + "/anthropic/v1/messages")
+	if body(t, resp, err); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("base URL on an intercepting proxy: status %d, want 403", resp.StatusCode)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}

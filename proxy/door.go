@@ -1,0 +1,109 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/elazarl/goproxy"
+)
+
+// connectHandler is goproxy reduced to what it is used for: deciding on
+// CONNECT and telling proxy requests from others. It never dials.
+func (p *Proxy) connectHandler() http.Handler {
+	gp := goproxy.NewProxyHttpServer()
+	gp.ConnectDial = nil // it would follow HTTPS_PROXY, possibly to ourselves
+	gp.Tr = &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return nil, errors.New("the proxy makes no connections of its own")
+	}}
+	gp.Logger = discard{}
+	gp.NonproxyHandler = p.serve(http.HandlerFunc(p.baseURL))
+	gp.OnRequest().HandleConnectFunc(p.connect)
+	gp.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
+		return r, p.refuse(r, http.StatusForbidden, r.URL.Host+": plain HTTP is not intercepted; use https")
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodConnect {
+			w = eagerHijacker{w}
+		}
+		gp.ServeHTTP(w, r)
+	})
+}
+
+type discard struct{}
+
+func (discard) Printf(string, ...any) {}
+
+// connect admits tunnels to allowed hosts and refuses all others.
+func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+	switch {
+	case !slices.Contains(p.cfg.Doors, MITM):
+		ctx.Resp = p.refuse(ctx.Req, http.StatusForbidden, address+": tunnels are closed; open them with --ingress mitm")
+	case !p.allowed.allows(address):
+		ctx.Resp = p.refuse(ctx.Req, http.StatusForbidden, notAllowed(address))
+	default:
+		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
+			Hijack: func(_ *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
+				p.tunnels.open(conn, address, p.tls)
+			}}, address
+	}
+	return goproxy.RejectConnect, address
+}
+
+func notAllowed(address string) string {
+	return fmt.Sprintf("%s: not a provider host, so nothing is sent there; --allow-host %s intercepts it", address, authority(address))
+}
+
+// insideTunnel checks the inner request against the tunnel it came through and
+// passes it on with its absolute URL.
+func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
+	tunnel, _ := r.Context().Value(tunnelKey{}).(string)
+	switch {
+	case !p.allowed.allows(r.Host):
+		p.answer(w, r, http.StatusForbidden, notAllowed(r.Host))
+	case authority(r.Host) != authority(tunnel):
+		p.answer(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, tunnel))
+	default:
+		r.URL.Scheme, r.URL.Host = "https", authority(r.Host)
+		p.cfg.Handler.ServeHTTP(w, r)
+	}
+}
+
+// refuse notes a refusal and makes its answer for goproxy to write.
+func (p *Proxy) refuse(r *http.Request, status int, why string) *http.Response {
+	p.refused.Add(1)
+	p.cfg.Log("refused " + why)
+	body := refusalBody(why)
+	return &http.Response{
+		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header:        http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}},
+		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+// answer is refuse where there is a ResponseWriter.
+func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, status int, why string) {
+	resp := p.refuse(r, status, why)
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(status)
+	_, _ = io.Copy(w, resp.Body)
+}
+
+// refusalBody has the outline that Anthropic's and OpenAI's SDKs print.
+func refusalBody(why string) string {
+	quoted, err := json.Marshal(why)
+	if err != nil {
+		quoted = []byte(`"refused"`)
+	}
+	return `{"error":{"type":"proxy_refused","message":` + string(quoted) + "}}\n"
+}

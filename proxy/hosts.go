@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// hostSet holds the "name:port" pairs that may be intercepted.
+type hostSet map[string]bool
+
+func newHostSet(extra []string) (hostSet, error) {
+	set := hostSet{}
+	for _, name := range slices.Concat(route.Hosts(), extra) {
+		host, port := splitHost(name)
+		if host == "" || strings.ContainsAny(host, "/*? ") {
+			return nil, fmt.Errorf("host %q: write a name or name:port, without a scheme or wildcard", name)
+		}
+		set[net.JoinHostPort(host, port)] = true
+	}
+	return set, nil
+}
+
+// allows reports whether a client may reach address, "name" or "name:port".
+func (s hostSet) allows(address string) bool {
+	return s[net.JoinHostPort(splitHost(address))]
+}
+
+// names are the hosts without their ports, as certificates bear them.
+func (s hostSet) names() []string {
+	var names []string
+	for address := range s {
+		host, _ := splitHost(address)
+		names = append(names, host)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Hosts lists every host name a proxy with these extra hosts intercepts, the
+// providers' included: what its authority must be issued for.
+func Hosts(extra []string) ([]string, error) {
+	set, err := newHostSet(extra)
+	return set.names(), err
+}
+
+// splitHost separates a host, in lower case, from its port; 443 when it has none.
+func splitHost(address string) (host, port string) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		host, port = strings.Trim(address, "[]"), "443"
+	}
+	return strings.ToLower(strings.TrimSuffix(host, ".")), port
+}
+
+// authority is address as a URL bears it: without the port when it is https's.
+func authority(address string) string {
+	host, port := splitHost(address)
+	if port != "443" {
+		return net.JoinHostPort(host, port)
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}

@@ -1,0 +1,194 @@
+// Package proxy is the door between an agent and its provider: an intercepting
+// HTTPS proxy and, if asked for, a plain base URL, both on loopback. It decides
+// who may pass and hands every request that may, with its absolute URL, to one
+// handler: the recorder or the player (DESIGN §4).
+//
+// goproxy answers CONNECT and routes; what happens inside a tunnel is served by
+// net/http, which gives HTTP/2, 100-continue, isolated panics and requests that
+// are cancelled when the client goes away.
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/ca"
+)
+
+// The doors a Proxy can open.
+const (
+	// MITM: clients use the proxy by HTTPS_PROXY and trust its authority.
+	MITM = "mitm"
+	// BaseURL: clients are given the proxy's URL as the provider's.
+	BaseURL = "base-url"
+)
+
+// Config describes a Proxy. Handler is required, and CA where MITM is open.
+type Config struct {
+	// CA signs for the provider hosts and for AllowHosts.
+	CA *ca.Authority
+	// Listen is the loopback address to bind; "" means 127.0.0.1 and any port.
+	Listen string
+	// Doors are MITM, BaseURL or both; none means MITM.
+	Doors []string
+	// AllowHosts are hosts to intercept beside the providers': "name" for port
+	// 443, or "name:port".
+	AllowHosts []string
+	// Handler receives the requests. Their URL is absolute, with the host the
+	// client meant. Each of its Writes reaches the client at once.
+	Handler http.Handler
+	// Log receives one line for each refusal and mishap; nil discards them.
+	Log func(line string)
+}
+
+// Proxy listens on loopback between Start and Close.
+type Proxy struct {
+	cfg      Config
+	allowed  hostSet
+	outside  *http.Server // CONNECT and the base URL
+	inside   *http.Server // what comes out of tunnels
+	tunnels  *tunnelListener
+	listener net.Listener
+	tls      *tls.Config // shared by all tunnels, so that sessions resume
+	requests inflight
+	refused  atomic.Int64
+}
+
+// ErrInUse is returned by Start when another program has the address.
+var ErrInUse = errors.New("already in use; choose another address with --listen")
+
+// New checks cfg and returns a proxy that does not listen yet.
+func New(cfg Config) (*Proxy, error) {
+	if cfg.Log == nil {
+		cfg.Log = func(string) {}
+	}
+	if len(cfg.Doors) == 0 {
+		cfg.Doors = []string{MITM}
+	}
+	if cfg.Listen == "" {
+		cfg.Listen = "127.0.0.1:0"
+	}
+	allowed, err := newHostSet(cfg.AllowHosts)
+	if err == nil {
+		err = cfg.check(allowed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: newTunnelListener()}
+	p.outside = p.server(p.connectHandler())
+	p.inside = p.server(p.serve(http.HandlerFunc(p.insideTunnel)))
+	p.inside.ConnContext = withTunnelHost
+	if cfg.CA != nil {
+		p.tls = cfg.CA.TLSConfig()
+	}
+	return p, nil
+}
+
+func (cfg Config) check(allowed hostSet) error {
+	if cfg.Handler == nil {
+		return errors.New("proxy: no handler")
+	}
+	for _, door := range cfg.Doors {
+		if door != MITM && door != BaseURL {
+			return fmt.Errorf("ingress %q: unknown; use %s or %s", door, MITM, BaseURL)
+		}
+	}
+	if err := loopback(cfg.Listen); err != nil {
+		return err
+	}
+	if !slices.Contains(cfg.Doors, MITM) {
+		return nil
+	}
+	return checkAuthority(cfg.CA, allowed)
+}
+
+// checkAuthority refuses an authority that could not sign for every host.
+func checkAuthority(a *ca.Authority, allowed hostSet) error {
+	if a == nil {
+		return errors.New("proxy: no authority to intercept with")
+	}
+	for _, host := range allowed.names() {
+		if !a.Permits(host) {
+			return fmt.Errorf("%s: the authority was not issued for it; open it with every allowed host", host)
+		}
+	}
+	return nil
+}
+
+// loopback refuses addresses that other machines could reach.
+func loopback(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("listen address %q: use host:port, for example 127.0.0.1:8080", address)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	return fmt.Errorf("listen address %q: only loopback is allowed; use 127.0.0.1 or [::1]", address)
+}
+
+func (p *Proxy) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 30 * time.Second, // bounds TLS handshakes, too
+		IdleTimeout:       5 * time.Minute,
+		ErrorLog:          log.New(firstLine(p.cfg.Log), "", 0),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
+	}
+}
+
+// firstLine passes on each log entry without the stack trace below it.
+type firstLine func(string)
+
+func (log firstLine) Write(entry []byte) (int, error) {
+	line, _, _ := strings.Cut(string(entry), "\n")
+	log(line)
+	return len(entry), nil
+}
+
+// Start binds the address and serves until Close. A Proxy starts once.
+func (p *Proxy) Start() error {
+	l, err := net.Listen("tcp", p.cfg.Listen)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s: %w", p.cfg.Listen, ErrInUse)
+	case err != nil:
+		return fmt.Errorf("%s: cannot listen there: %w", p.cfg.Listen, err)
+	}
+	p.listener = l
+	go p.outside.Serve(l)
+	go p.inside.Serve(p.tunnels)
+	return nil
+}
+
+// URL is the proxy's address as clients write it, without a trailing slash:
+// the value of HTTPS_PROXY. It is valid after Start.
+func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+
+// Refused counts what was turned away: hosts that are not allowed, and
+// requests that can be neither recorded nor played.
+func (p *Proxy) Refused() int { return int(p.refused.Load()) }
+
+// Close stops accepting, lets open requests end until ctx is done, then cuts
+// them. When it returns no handler is running.
+func (p *Proxy) Close(ctx context.Context) error {
+	if p.listener == nil {
+		return nil
+	}
+	err := cmp.Or(p.outside.Shutdown(ctx), p.inside.Shutdown(ctx))
+	_, _ = p.outside.Close(), p.inside.Close()
+	p.requests.drain()
+	return err
+}

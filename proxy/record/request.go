@@ -1,0 +1,57 @@
+package record
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// hopByHop are the request headers meant for the proxy, not for the provider
+// (pitfall G19). Expect is among them: the body is complete by the time it is
+// sent on.
+var hopByHop = []string{
+	"Connection", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// Incoming is r as a cassette keeps it, before redaction. The player uses it,
+// too, to see a request exactly as the recorder saw its like.
+func Incoming(r *http.Request, body []byte) cassette.Request {
+	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header), Body: body}
+}
+
+// endToEnd returns a copy of h without the headers of the connection.
+func endToEnd(h http.Header) http.Header {
+	out := h.Clone()
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			out.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range hopByHop {
+		out.Del(name)
+	}
+	return out
+}
+
+// outgoing is r as it is sent on. Compression is declined, because what cannot
+// be read cannot be redacted (pitfall G12); the client's wish stays in the
+// recording.
+func outgoing(r *http.Request, body *spool) *http.Request {
+	out := r.Clone(r.Context())
+	out.RequestURI = ""
+	out.Header = endToEnd(r.Header)
+	if out.Header.Get("Accept-Encoding") != "" {
+		out.Header.Set("Accept-Encoding", "identity")
+	}
+	if _, ok := out.Header["User-Agent"]; !ok {
+		out.Header["User-Agent"] = nil // net/http would add its own
+	}
+	out.Body, out.ContentLength, out.TransferEncoding = http.NoBody, body.size, nil
+	if body.size > 0 {
+		out.Body = body.reader()
+		out.GetBody = body.again
+	}
+	return out
+}

@@ -1,0 +1,142 @@
+package record
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sync"
+)
+
+const (
+	// inMemory is how much of a body is held in memory before the rest of its
+	// life is spent on disk. Almost every body is smaller.
+	inMemory = 256 << 10
+	// spoolBlock is the unit written to disk, a multiple of the cipher's.
+	spoolBlock = 64 << 10
+)
+
+// spooler makes spools that share one key, which exists in memory only.
+type spooler struct{ cipher cipher.Block }
+
+func newSpooler() (*spooler, error) {
+	key := make([]byte, 16)
+	if _, err := rand.Read(key); err != nil {
+		return nil, fmt.Errorf("spool key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("spool key: %w", err)
+	}
+	return &spooler{block}, nil
+}
+
+func (f *spooler) new() *spool {
+	s := &spool{cipher: f.cipher, limit: inMemory}
+	_, _ = rand.Read(s.nonce[:])
+	return s
+}
+
+// spool collects a body of any size in little memory: what exceeds it goes to
+// a temporary file that has no name and that nobody else can read, because it
+// is encrypted (DESIGN §4: nothing reaches the disk unredacted). Writing never
+// fails: without a disk everything stays in memory. Methods are not safe for
+// concurrent use.
+type spool struct {
+	cipher cipher.Block
+	nonce  [8]byte
+	limit  int // of mem, before some of it is written to file
+	mem    []byte
+	file   *os.File
+	stored int64 // bytes in file, whole blocks
+	size   int64
+}
+
+func (s *spool) Write(p []byte) (int, error) {
+	s.mem = append(s.mem, p...)
+	s.size += int64(len(p))
+	if len(s.mem) >= s.limit {
+		s.spill()
+	}
+	return len(p), nil
+}
+
+var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
+
+// spill moves whole blocks to the file. What cannot be moved stays.
+func (s *spool) spill() {
+	if s.file == nil && !s.open() {
+		s.limit = math.MaxInt
+		return
+	}
+	s.limit = spoolBlock
+	sealed := scratch.Get().(*[spoolBlock]byte)
+	defer scratch.Put(sealed)
+	rest := s.mem
+	for len(rest) >= spoolBlock {
+		s.stream(s.stored).XORKeyStream(sealed[:], rest[:spoolBlock])
+		if _, err := s.file.WriteAt(sealed[:], s.stored); err != nil {
+			s.limit = math.MaxInt
+			break
+		}
+		s.stored, rest = s.stored+spoolBlock, rest[spoolBlock:]
+	}
+	if cap(s.mem) > 2*spoolBlock {
+		s.mem = make([]byte, 0, 2*spoolBlock)
+	}
+	s.mem = append(s.mem[:0], rest...)
+}
+
+func (s *spool) open() bool {
+	file, err := os.CreateTemp("", "recorder-*")
+	if err != nil {
+		return false
+	}
+	_ = os.Remove(file.Name()) // where the system refuses, close removes it
+	s.file = file
+	return true
+}
+
+// stream is the key stream from offset on, which is a multiple of spoolBlock.
+func (s *spool) stream(offset int64) cipher.Stream {
+	iv := append(s.nonce[:], 0, 0, 0, 0, 0, 0, 0, 0)
+	binary.BigEndian.PutUint64(iv[8:], uint64(offset/aes.BlockSize))
+	return cipher.NewCTR(s.cipher, iv)
+}
+
+// reader reads the body from its beginning; the spool must not grow meanwhile.
+func (s *spool) reader() io.ReadCloser {
+	if s.stored == 0 {
+		return io.NopCloser(bytes.NewReader(s.mem))
+	}
+	file := cipher.StreamReader{S: s.stream(0), R: io.NewSectionReader(s.file, 0, s.stored)}
+	return io.NopCloser(io.MultiReader(file, bytes.NewReader(s.mem)))
+}
+
+// again is http.Request.GetBody.
+func (s *spool) again() (io.ReadCloser, error) { return s.reader(), nil }
+
+// bytes returns the whole body.
+func (s *spool) bytes() ([]byte, error) {
+	if s.stored == 0 {
+		return s.mem, nil
+	}
+	body := make([]byte, s.size)
+	if _, err := io.ReadFull(s.reader(), body); err != nil {
+		return nil, fmt.Errorf("the spooled body cannot be read back: %w", err)
+	}
+	return body, nil
+}
+
+func (s *spool) close() {
+	if s.file != nil {
+		_ = s.file.Close()
+		_ = os.Remove(s.file.Name())
+	}
+	*s = spool{}
+}

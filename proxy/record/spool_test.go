@@ -1,0 +1,108 @@
+package record
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func newSpool(t interface{ Fatal(...any) }) *spool {
+	f, err := newSpooler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.new()
+}
+
+// Whatever is written in whatever pieces is read back.
+func TestSpoolKeepsBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSpool(t)
+		defer s.close()
+		var want bytes.Buffer
+		for i, n := range rapid.SliceOfN(rapid.IntRange(0, 150<<10), 0, 12).Draw(t, "sizes") {
+			piece := bytes.Repeat([]byte{byte('a' + i)}, n)
+			want.Write(piece)
+			if m, err := s.Write(piece); m != n || err != nil {
+				t.Fatal(m, err)
+			}
+		}
+		got, err := s.bytes()
+		if err != nil || !bytes.Equal(got, want.Bytes()) || s.size != int64(want.Len()) {
+			t.Fatalf("read back %d of %d bytes, error %v", len(got), want.Len(), err)
+		}
+		for range 2 { // a request is sent again on another connection
+			r, _ := s.again()
+			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want.Bytes()) {
+				t.Fatalf("streamed %d of %d bytes, error %v", len(got), want.Len(), err)
+			}
+		}
+	})
+}
+
+// A long body needs little memory, and nothing of it can be found on disk.
+func TestSpoolIsFlatAndUnreadable(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s := newSpool(t)
+	defer s.close()
+	line := bytes.Repeat([]byte("a secret line\n"), 2048)
+	for range 512 {
+		_, _ = s.Write(line)
+	}
+	if s.size < 14<<20 || cap(s.mem) > 2*spoolBlock+len(line) {
+		t.Errorf("%d bytes spooled hold %d in memory", s.size, cap(s.mem))
+	}
+	if names, _ := filepath.Glob(filepath.Join(dir, "*")); len(names) != 0 {
+		t.Errorf("the file has a name: %v", names)
+	}
+	disk := make([]byte, s.stored)
+	if _, err := s.file.ReadAt(disk, 0); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(disk, []byte("secret")) {
+		t.Error("the file can be read")
+	}
+	if bytes.Equal(disk[:spoolBlock], disk[spoolBlock:2*spoolBlock]) {
+		t.Error("equal blocks are equal on disk")
+	}
+	if info, err := s.file.Stat(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, error %v", info.Mode(), err)
+	}
+}
+
+// Without a disk a body stays in memory: the stream goes on.
+func TestSpoolWithoutDisk(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	s := newSpool(t)
+	want := bytes.Repeat([]byte("x"), 1<<20)
+	_, _ = s.Write(want)
+	_, _ = s.Write(want)
+	if got, err := s.bytes(); err != nil || len(got) != 2<<20 {
+		t.Errorf("%d bytes, error %v", len(got), err)
+	}
+}
+
+// A disk that fills up keeps what it has; the rest stays in memory.
+func TestSpoolWhenWritingFails(t *testing.T) {
+	s := newSpool(t)
+	_, _ = s.Write(bytes.Repeat([]byte("a"), inMemory))
+	readOnly, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := s.file
+	s.file = readOnly
+	_, _ = s.Write(bytes.Repeat([]byte("b"), inMemory))
+	s.file = good
+	defer readOnly.Close()
+	defer s.close()
+	want := append(bytes.Repeat([]byte("a"), inMemory), bytes.Repeat([]byte("b"), inMemory)...)
+	if got, err := s.bytes(); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, error %v", len(got), err)
+	}
+}

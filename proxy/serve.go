@@ -1,0 +1,94 @@
+package proxy
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// serve wraps what happens to every request, whichever door it came through.
+func (p *Proxy) serve(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !p.requests.enter() {
+			panic(http.ErrAbortHandler)
+		}
+		defer p.requests.leave()
+		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
+		if upgrades(r) {
+			p.answer(out, r, http.StatusNotImplemented, r.URL.Path+": protocol upgrades cannot be recorded; use plain HTTP streaming")
+			return
+		}
+		next.ServeHTTP(out, r)
+		if !out.started {
+			out.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+// upgrades reports whether a request wants to leave HTTP, as WebSocket
+// clients do (pitfall G16).
+func upgrades(r *http.Request) bool {
+	return r.Header.Get("Upgrade") != "" && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c") || r.Method == http.MethodConnect
+}
+
+// hopByHop are the headers that belong to one connection, not to the message,
+// and those that would lead the client around the proxy (pitfall G13).
+var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}
+
+// streamWriter sends every Write to the client at once, whatever its content
+// type (pitfall G6), and keeps hop-by-hop headers back.
+type streamWriter struct {
+	http.ResponseWriter
+	flush   func() error
+	started bool
+}
+
+func (w *streamWriter) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		w.started = true
+	}
+	for _, name := range hopByHop {
+		w.Header().Del(name)
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *streamWriter) Write(p []byte) (int, error) {
+	if !w.started {
+		w.WriteHeader(http.StatusOK)
+	}
+	n, err := w.ResponseWriter.Write(p)
+	if err == nil {
+		err = w.flush()
+	}
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// inflight counts running requests, so that Close can wait for the last one.
+type inflight struct {
+	mu     sync.Mutex
+	wg     sync.WaitGroup
+	closed bool
+}
+
+func (f *inflight) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.wg.Add(1)
+	}
+	return !f.closed
+}
+
+func (f *inflight) leave() { f.wg.Done() }
+
+// drain admits nobody any more and returns when the last request has left.
+func (f *inflight) drain() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
+	f.wg.Wait()
+}

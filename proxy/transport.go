@@ -1,0 +1,82 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// NewTransport returns the way to the providers. It speaks HTTP/2 where the
+// server does, leaves compression alone, ignores the environment's proxies (one
+// of them may be us) and sets no limit to how long a reply may take
+// (pitfall G11). upstream maps a provider's name to the URL that answers in its
+// place: scheme, host and a path to put before the request's. roots are whom to
+// trust; nil means the system's.
+func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundTripper, error) {
+	bases := make(map[string]*url.URL, len(upstream))
+	for _, provider := range slices.Sorted(maps.Keys(upstream)) {
+		base, err := parseUpstream(provider, upstream[provider])
+		if err != nil {
+			return nil, err
+		}
+		bases[provider] = base
+	}
+	return &transport{bases: bases, next: &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+		ReadBufferSize:        32 << 10,
+		WriteBufferSize:       32 << 10,
+	}}, nil
+}
+
+func parseUpstream(provider, base string) (*url.URL, error) {
+	if origins[provider] == "" {
+		return nil, fmt.Errorf("upstream %s=%s: unknown provider; use anthropic, openai or gemini", provider, base)
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.User != nil {
+		return nil, fmt.Errorf("upstream %s=%s: use a URL such as http://127.0.0.1:9000", provider, base)
+	}
+	return u, nil
+}
+
+type transport struct {
+	bases map[string]*url.URL
+	next  *http.Transport
+}
+
+// RoundTrip sends r to the provider it is addressed to, or to what stands in
+// for that provider.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	base := t.bases[route.Provider(r.URL.Host, r.URL.Path)]
+	if base == nil {
+		return t.next.RoundTrip(r)
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host, r.Host = base.Scheme, base.Host, ""
+	if prefix := strings.TrimSuffix(base.Path, "/"); prefix != "" {
+		r.URL.Path = prefix + r.URL.Path
+		if r.URL.RawPath != "" {
+			r.URL.RawPath = prefix + r.URL.RawPath
+		}
+	}
+	return t.next.RoundTrip(r)
+}
+
+// CloseIdleConnections lets go of connections that wait for another request.
+func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }

@@ -1,0 +1,71 @@
+// Package scenario compiles the player's side of a scenario: what to run, step
+// by step, and how each step must end. Who runs it is not its business.
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Play is one scenario with one provider.
+type Play struct {
+	Scenario *specs.Scenario
+	Target   specs.Target
+}
+
+// Plays returns every scenario with every provider it names, in order.
+func Plays(all []*specs.Scenario) []Play {
+	var plays []Play
+	for _, s := range all {
+		for _, t := range s.Targets {
+			plays = append(plays, Play{Scenario: s, Target: t})
+		}
+	}
+	return plays
+}
+
+// Name is the play's stable name, e.g. "thinking-tool-loop/anthropic".
+func (p Play) Name() string { return p.Scenario.Name + "/" + p.Target.Provider }
+
+// Silent reports whether the play must not cause any traffic.
+func (p Play) Silent() bool { return len(p.Scenario.Turns) == 0 }
+
+// Step is one run of the agent under test.
+type Step struct {
+	// Resume continues the session of the step before it in a new process.
+	Resume bool
+	Prompt string // may be empty when Resume is set
+	System string
+	Model  string
+	Effort string // empty: the agent's default
+	Exit   specs.Exit
+}
+
+// Steps returns what to run, in order.
+func (p Play) Steps() []Step {
+	steps := make([]Step, len(p.Scenario.Steps))
+	for i, s := range p.Scenario.Steps {
+		steps[i] = Step{
+			Resume: s.Resume, Prompt: s.Prompt, Exit: s.Exit,
+			System: p.Scenario.System, Model: p.Target.Model, Effort: p.Target.Effort,
+		}
+	}
+	return steps
+}
+
+// Ended says what is wrong with the way a step ended: the exit code of its
+// process and the number of requests it sent. Empty means as scripted.
+func (s Step) Ended(code, requests int) string {
+	switch {
+	case s.Exit == specs.ExitOK && code != 0:
+		return fmt.Sprintf("exited %d, the scenario expects success", code)
+	case s.Exit != specs.ExitOK && code == 0:
+		return "exited 0, the scenario expects a failure"
+	case s.Exit == specs.ExitUnsupported && requests > 0:
+		return fmt.Sprintf("sent %d requests, the scenario expects none", requests)
+	case s.Exit != specs.ExitUnsupported && requests == 0:
+		return "sent no request"
+	}
+	return ""
+}

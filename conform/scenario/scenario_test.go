@@ -1,0 +1,51 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+func TestPlays(t *testing.T) {
+	all := []*specs.Scenario{
+		{Name: "a", System: "s", Targets: []specs.Target{{Provider: "anthropic", Model: "m", Effort: "low"}, {Provider: "gemini", Model: "g"}},
+			Steps: []specs.Step{{Prompt: "p", Exit: specs.ExitError}, {Resume: true, Exit: specs.ExitOK}}, Turns: make([]specs.Turn, 1)},
+		{Name: "b", Targets: []specs.Target{{Provider: "openai", Model: "o"}}, Steps: []specs.Step{{Prompt: "q", Exit: specs.ExitUnsupported}}},
+	}
+	var names []string
+	for _, p := range Plays(all) {
+		names = append(names, p.Name())
+	}
+	if diff := cmp.Diff([]string{"a/anthropic", "a/gemini", "b/openai"}, names); diff != "" {
+		t.Error(diff)
+	}
+	first := Plays(all)[0]
+	want := []Step{
+		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError},
+		{Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
+	}
+	if diff := cmp.Diff(want, first.Steps()); diff != "" {
+		t.Error(diff)
+	}
+	if first.Silent() || !Plays(all)[2].Silent() {
+		t.Error("only a scenario without turns is silent")
+	}
+}
+
+func TestEnded(t *testing.T) {
+	for _, c := range []struct {
+		exit           specs.Exit
+		code, requests int
+		good           bool
+	}{
+		{specs.ExitOK, 0, 1, true}, {specs.ExitOK, 1, 1, false}, {specs.ExitOK, 0, 0, false},
+		{specs.ExitError, 1, 2, true}, {specs.ExitError, 0, 2, false}, {specs.ExitError, 1, 0, false},
+		{specs.ExitUnsupported, 77, 0, true}, {specs.ExitUnsupported, 77, 1, false}, {specs.ExitUnsupported, 0, 0, false},
+	} {
+		if why := (Step{Exit: c.exit}).Ended(c.code, c.requests); (why == "") != c.good {
+			t.Errorf("%s with code %d and %d requests: %q", c.exit, c.code, c.requests, why)
+		}
+	}
+}

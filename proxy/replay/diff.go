@@ -1,0 +1,125 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Change is one difference between two JSON values. Old or New is "" where the
+// value has no such place; otherwise it is JSON.
+type Change struct{ Path, Old, New string }
+
+// maxChanges bounds a Diff: two requests with more differences than this have
+// little to do with each other.
+const maxChanges = 64
+
+// Diff lists where two bodies differ, objects by member and arrays by index, in
+// a fixed order and at most 64 places. Bodies that are not JSON differ as a
+// whole.
+func Diff(old, new []byte) []Change {
+	a, errA := decode(old)
+	b, errB := decode(new)
+	if errA != nil || errB != nil {
+		if bytes.Equal(old, new) {
+			return nil
+		}
+		return []Change{{"", string(old), string(new)}}
+	}
+	var d differ
+	d.value("", a, b)
+	return d
+}
+
+// absent marks the side of a Change that has no value there.
+type absent struct{}
+
+func decode(data []byte) (any, error) {
+	if len(data) == 0 {
+		return absent{}, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+type differ []Change
+
+func (d *differ) value(path string, a, b any) {
+	if len(*d) >= maxChanges {
+		return
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			d.object(path, x, y)
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			d.array(path, x, y)
+			return
+		}
+	default:
+		if _, nested := b.(map[string]any); nested {
+			break
+		}
+		if _, nested := b.([]any); nested {
+			break
+		}
+		if a == b {
+			return
+		}
+	}
+	*d = append(*d, Change{path, encode(a), encode(b)})
+}
+
+func (d *differ) object(path string, a, b map[string]any) {
+	names := maps.Clone(a)
+	maps.Copy(names, b)
+	if path != "" {
+		path += "."
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		d.value(path+name, member(a, name), member(b, name))
+	}
+}
+
+func member(object map[string]any, name string) any {
+	if v, ok := object[name]; ok {
+		return v
+	}
+	return absent{}
+}
+
+func (d *differ) array(path string, a, b []any) {
+	for i := range max(len(a), len(b)) {
+		d.value(fmt.Sprintf("%s[%d]", path, i), element(a, i), element(b, i))
+	}
+}
+
+func element(array []any, i int) any {
+	if i < len(array) {
+		return array[i]
+	}
+	return absent{}
+}
+
+func encode(v any) string {
+	if v == (absent{}) {
+		return ""
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}

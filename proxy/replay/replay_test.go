@@ -1,0 +1,375 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const endpoint = "https://api.anthropic.com/v1/messages"
+
+// masked replaces the word "secret" by one of the same length.
+type masked struct{}
+
+func (masked) Interaction(in cassette.Interaction) cassette.Interaction {
+	in.Request.Body = bytes.ReplaceAll(in.Request.Body, []byte("secret"), []byte("MASKED"))
+	in.Request.URL = strings.ReplaceAll(in.Request.URL, "secret", "MASKED")
+	return in
+}
+
+func asked(body string) cassette.Request {
+	return cassette.Request{Method: "POST", URL: endpoint, Proto: "HTTP/1.1", Header: http.Header{}, Body: []byte(body)}
+}
+
+func answer(body string) cassette.Response {
+	return cassette.Response{Status: 200, Proto: "HTTP/1.1", Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}
+}
+
+func pair(request, response string) cassette.Interaction {
+	return cassette.Interaction{Request: asked(request), Response: answer(response), End: cassette.EndEOF}
+}
+
+func tape(t testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range ins {
+		if err := w.Append(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cassette.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func player(t testing.TB, cfg Config, ins ...cassette.Interaction) *Player {
+	t.Helper()
+	cfg.Cassette = tape(t, ins...)
+	if cfg.Redactor == nil {
+		cfg.Redactor = masked{}
+	}
+	p, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// writes notes each Write, as a client behind a flushing door would see them.
+type writes struct {
+	*httptest.ResponseRecorder
+	chunks []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.chunks = append(w.chunks, string(p))
+	return w.ResponseRecorder.Write(p)
+}
+
+func ask(p http.Handler, url, body string) (w *writes, aborted bool) {
+	w = &writes{ResponseRecorder: httptest.NewRecorder()}
+	defer func() {
+		if r := recover(); r == http.ErrAbortHandler {
+			aborted = true
+		} else if r != nil {
+			panic(r)
+		}
+	}()
+	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, url, strings.NewReader(body)))
+	return w, false
+}
+
+// Whatever was recorded comes back: bytes, chunks and ending.
+func TestReplayIsTheRecording(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		in := pair("{}", "")
+		in.End = rapid.SampledFrom([]cassette.End{cassette.EndEOF, cassette.EndReset, cassette.EndClientAbort, "h2:INTERNAL_ERROR"}).Draw(r, "end")
+		var want []string
+		for _, chunk := range rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 1, 40), 0, 6).Draw(r, "chunks") {
+			want = append(want, string(chunk))
+			in.Response.Body = append(in.Response.Body, chunk...)
+			in.Timeline = append(in.Timeline, cassette.Chunk{Length: len(chunk)})
+		}
+		p, err := New(Config{Cassette: tape(t, in), Redactor: masked{}})
+		if err != nil {
+			r.Fatal(err)
+		}
+		w, aborted := ask(p, endpoint, "{}")
+		if !slices.Equal(w.chunks, want) || aborted != (in.End != cassette.EndEOF) {
+			r.Fatalf("chunks %q, want %q; aborted %t, ended %s", w.chunks, want, aborted, in.End)
+		}
+	})
+}
+
+func TestEqualRequestsPlayInOrder(t *testing.T) {
+	p := player(t, Config{}, pair(`{"a":1}`, "first"), pair(`{"b":1}`, "other"), pair(`{"a":1}`, "second"))
+	for _, want := range []string{"first", "second"} {
+		if w, _ := ask(p, endpoint, `{"a":1}`); w.Body.String() != want {
+			t.Errorf("got %s, want %s", w.Body, want)
+		}
+	}
+	w, _ := ask(p, endpoint, `{"a":1}`)
+	if w.Code != 400 || w.Header().Get("X-Cassette-Miss") != missExhausted {
+		t.Errorf("a third time: %d %v", w.Code, w.Header())
+	}
+	want := Receipt{Served: 2, Missed: 1, Unused: 1, Relaxed: map[string]int{}}
+	if got := p.Receipt(); got.Served != want.Served || got.Missed != want.Missed || got.Unused != want.Unused || got.Egress != 0 {
+		t.Errorf("receipt %+v, want %+v", got, want)
+	}
+}
+
+func TestMatching(t *testing.T) {
+	const recorded = `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"héllo"}]}`
+	for name, c := range map[string]struct {
+		url, body string
+		served    bool
+	}{
+		"same":             {endpoint, recorded, true},
+		"other order":      {endpoint, `{"messages":[{"content":"héllo","role":"user"}],"max_tokens":10,"model":"m"}`, true},
+		"spaces":           {endpoint, ` { "model" : "m", "max_tokens":10, "messages":[ {"role":"user","content":"héllo"} ]}`, true},
+		"escapes":          {endpoint, `{"model":"m","max_tokens":10,"messages":[{"role":"user","content":"h\u00e9llo"}]}`, true},
+		"key in query":     {endpoint + "?key=abc", recorded, true},
+		"other prompt":     {endpoint, strings.Replace(recorded, "héllo", "hello", 1), false},
+		"array order":      {endpoint, `{"model":"m","max_tokens":10,"messages":[]}`, false},
+		"form of a number": {endpoint, strings.Replace(recorded, "10", "1e1", 1), false},
+		"other path":       {endpoint + "/count_tokens", recorded, false},
+		"other query":      {endpoint + "?beta=true", recorded, false},
+		"other host":       {"https://api.openai.com/v1/messages", recorded, false},
+		"not JSON":         {endpoint, recorded + "x", false},
+		"empty":            {endpoint, "", false},
+	} {
+		p := player(t, Config{}, pair(recorded, "ok"))
+		if w, _ := ask(p, c.url, c.body); (w.Code == 200) != c.served {
+			t.Errorf("%s: status %d, want served %t", name, w.Code, c.served)
+		}
+	}
+}
+
+// Requests are compared as they would have been recorded.
+func TestIncomingSideIsRedacted(t *testing.T) {
+	p := player(t, Config{}, pair(`{"k":"MASKED"}`, "ok"))
+	if w, _ := ask(p, endpoint, `{"k":"secret"}`); w.Code != 200 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if r := p.Receipt(); len(r.Relaxed) != 0 {
+		t.Errorf("redaction counted as a relaxed match: %v", r.Relaxed)
+	}
+}
+
+func TestVolatileFields(t *testing.T) {
+	const openai, gemini = "https://api.openai.com/v1/responses", "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
+	for name, c := range map[string]struct {
+		url, recorded, asked string
+		served               bool
+		relaxed              map[string]int
+	}{
+		"other value": {endpoint, `{"a":1,"metadata":{"user_id":"x"}}`, `{"a":1,"metadata":{"user_id":"y"}}`, true, map[string]int{"anthropic.metadata": 1}},
+		"now absent":  {endpoint, `{"a":1,"metadata":{}}`, `{"a":1}`, true, map[string]int{"anthropic.metadata": 1}},
+		"now present": {openai, `{"a":1}`, `{"a":1,"user":"u","prompt_cache_key":"k"}`, true, map[string]int{"openai.user": 1, "openai.prompt_cache_key": 1}},
+		"same value":  {openai, `{"a":1,"user":"u"}`, `{"user":"u","a":1}`, true, map[string]int{}},
+		"last member": {openai, `{"safety_identifier":"x"}`, `{}`, true, map[string]int{"openai.safety_identifier": 1}},
+		"labels":      {gemini, `{"labels":{},"z":1}`, `{"z":1}`, true, map[string]int{"gemini.labels": 1}},
+		"nested":      {endpoint, `{"a":{"metadata":1}}`, `{"a":{"metadata":2}}`, false, map[string]int{}},
+		"another's":   {endpoint, `{"a":1,"user":"u"}`, `{"a":1,"user":"v"}`, false, map[string]int{}},
+	} {
+		in := pair(c.recorded, "ok")
+		in.Request.URL = c.url
+		p := player(t, Config{}, in)
+		w, _ := ask(p, c.url, c.asked)
+		if r := p.Receipt(); (w.Code == 200) != c.served || !maps.Equal(r.Relaxed, c.relaxed) {
+			t.Errorf("%s: status %d, relaxed %v; want served %t, %v", name, w.Code, r.Relaxed, c.served, c.relaxed)
+		}
+	}
+}
+
+func TestMissIsExplained(t *testing.T) {
+	var log []string
+	var missed []cassette.Interaction
+	p := player(t, Config{
+		Log: func(line string) { log = append(log, line) },
+		Observe: func(in cassette.Interaction, m bool) {
+			if m {
+				missed = append(missed, in)
+			}
+		},
+	}, pair(`{"model":"a","system":"x","messages":[{"content":"one"}]}`, "1"), pair(`{"model":"a","messages":[{"content":"one"},{"content":"two"}]}`, "2"))
+	w, _ := ask(p, endpoint+"?key=secret", `{"model":"a","messages":[{"content":"one"},{"content":"secret"}]}`)
+
+	var body struct {
+		Type  string
+		Error struct{ Type, Message string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatal(err)
+	}
+	if w.Code != 400 || w.Header().Get("X-Cassette-Miss") != missUnknown || w.Header().Get("X-Should-Retry") != "false" || body.Type != "error" || body.Error.Type != "invalid_request_error" {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if want := "interaction 1 is nearest, it differs in messages[1].content"; !strings.Contains(body.Error.Message, want) {
+		t.Errorf("message %q", body.Error.Message)
+	}
+	text := strings.Join(log, "\n")
+	if want := `messages[1].content: recorded "two", now "MASKED"`; !strings.Contains(text, want) {
+		t.Errorf("log %q", text)
+	}
+	if strings.Contains(text+w.Body.String(), "secret") {
+		t.Errorf("a secret was told: %s %s", text, w.Body)
+	}
+	if len(missed) != 1 || missed[0].Response.Status != 400 || bytes.Contains(missed[0].Request.Body, []byte("secret")) {
+		t.Errorf("observed %+v", missed)
+	}
+}
+
+func TestObserverSeesRequestAndAnswer(t *testing.T) {
+	var seen []cassette.Interaction
+	p := player(t, Config{Observe: func(in cassette.Interaction, missed bool) {
+		if missed {
+			t.Error("called a miss")
+		}
+		seen = append(seen, in)
+	}}, pair(`{"k":"MASKED"}`, "ok"))
+	ask(p, endpoint, `{ "k":"secret"}`)
+	if len(seen) != 1 || string(seen[0].Request.Body) != `{ "k":"MASKED"}` || string(seen[0].Response.Body) != "ok" {
+		t.Errorf("observed %+v", seen)
+	}
+}
+
+func TestConcurrentRequestsShareNothing(t *testing.T) {
+	const n = 60
+	var ins []cassette.Interaction
+	for i := range n {
+		ins = append(ins, pair(`{"same":1}`, strings.Repeat("x", i+1)))
+	}
+	p := player(t, Config{}, ins...)
+	var mu sync.Mutex
+	got := map[int]bool{}
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			w, _ := ask(p, endpoint, `{"same":1}`)
+			mu.Lock()
+			defer mu.Unlock()
+			got[w.Body.Len()] = true
+		})
+	}
+	wg.Wait()
+	if len(got) != n {
+		t.Errorf("%d of %d interactions were played", len(got), n)
+	}
+}
+
+// An agent that asks in the recorded order reads the cassette as it goes.
+func TestCassetteIsReadAsFarAsNeeded(t *testing.T) {
+	p := player(t, Config{}, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2"), pair(`{"a":3}`, "3"))
+	ask(p, endpoint, `{"a":1}`)
+	if p.index.read != 1 {
+		t.Errorf("%d interactions read for the first answer", p.index.read)
+	}
+}
+
+func TestDamagedCassetteFailsClosed(t *testing.T) {
+	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"))
+	path := filepath.Join(t.TempDir(), "y.yaml")
+	data := readFile(t, whole.Name())
+	writeFile(t, path, bytes.Replace(data, []byte("first"), []byte("fIrst"), 1))
+	c, err := cassette.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Config{Cassette: c, Redactor: masked{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, _ := ask(p, endpoint, `{"a":1}`); w.Header().Get("X-Cassette-Miss") != missDamaged {
+		t.Errorf("damaged: %d %s", w.Code, w.Body)
+	}
+	if w, _ := ask(p, endpoint, `{"a":2}`); w.Body.String() != "second" {
+		t.Errorf("the next one: %d %s", w.Code, w.Body)
+	}
+}
+
+func TestReplyHeaderIsTrueOfTheBody(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		end    cassette.End
+		want   map[string]string
+	}{
+		"length kept":             {http.Header{"Content-Length": {"4"}}, cassette.EndEOF, map[string]string{"Content-Length": "4"}},
+		"length of other bytes":   {http.Header{"Content-Length": {"99"}}, cassette.EndEOF, map[string]string{"Content-Length": ""}},
+		"length of a cut reply":   {http.Header{"Content-Length": {"99"}}, cassette.EndReset, map[string]string{"Content-Length": "99"}},
+		"encoding already undone": {http.Header{"Content-Encoding": {"gzip"}}, cassette.EndEOF, map[string]string{"Content-Encoding": ""}},
+		"brotli already undone":   {http.Header{"Content-Encoding": {"br"}}, "", map[string]string{"Content-Encoding": ""}},
+	} {
+		in := pair("{}", "body")
+		in.Response.Header, in.End = c.header, c.end
+		w, _ := ask(player(t, Config{}, in), endpoint, "{}")
+		for k, v := range c.want {
+			if got := w.Header().Get(k); got != v {
+				t.Errorf("%s: %s is %q, want %q", name, k, got, v)
+			}
+		}
+	}
+}
+
+func TestTrailersAndUnansweredRequests(t *testing.T) {
+	in := pair("{}", "body")
+	in.Response.Trailer = http.Header{"X-Sum": {"42"}}
+	server := httptest.NewServer(player(t, Config{}, in, cassette.Interaction{Request: asked("{}"), End: cassette.EndReset}))
+	defer server.Close()
+	// The player wants an absolute URL, which the door gives it.
+	target := server.Config.Handler
+	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Scheme, r.URL.Host = "https", "api.anthropic.com"
+		target.ServeHTTP(w, r)
+	})
+	resp, err := http.Post(server.URL+"/v1/messages", "", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if got := resp.Trailer.Get("X-Sum"); got != "42" {
+		t.Errorf("trailer %q", got)
+	}
+	if _, err := http.Post(server.URL+"/v1/messages", "", strings.NewReader("{}")); err == nil {
+		t.Error("a request that had no reply was given one")
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	c := tape(t, pair("{}", ""))
+	for name, cfg := range map[string]Config{
+		"no cassette": {Redactor: masked{}},
+		"no redactor": {Cassette: c},
+		"backwards":   {Cassette: c, Redactor: masked{}, Timing: -1},
+	} {
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}

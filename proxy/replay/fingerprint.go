@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,14 +43,19 @@ type key struct {
 // body, volatile fields included. JSON bodies are compared as JSON: the order
 // of members, spaces and escapes do not matter, the form of numbers does.
 func fingerprint(r cassette.Request) (key, digest) {
-	exact, stable := r.Body, r.Body
-	canonical := jsontext.Value(bytes.Clone(r.Body))
+	body := pseudonym.ReplaceAll(r.Body, []byte("REDACTED"))
+	exact, stable := body, body
+	canonical := jsontext.Value(bytes.Clone(body))
 	if canonical.Canonicalize(jsontext.AllowDuplicateNames(true),
 		jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)) == nil {
 		exact, stable = canonical, withoutVolatile(provider(r), canonical)
 	}
 	return key{r.Method, canonicalURL(r.URL), sha256.Sum256(stable)}, sha256.Sum256(exact)
 }
+
+// pseudonym is what a redactor leaves of a secret. It depends on the user's
+// key, and credentials are no part of a fingerprint.
+var pseudonym = regexp.MustCompile(`REDACTED[A-Za-z0-9]{8,}`)
 
 // rawDigest identifies a request's bytes.
 func rawDigest(r cassette.Request) digest {
@@ -68,7 +74,7 @@ func provider(r cassette.Request) string {
 }
 
 // keyParameters are the query parameters that carry credentials.
-var keyParameters = []string{"key", "api_key", "api-key", "access_token"}
+var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig", "signature"}
 
 // canonicalURL is the URL without credentials, its query in a fixed order.
 func canonicalURL(raw string) string {

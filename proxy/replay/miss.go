@@ -15,7 +15,7 @@ const missStatus = http.StatusBadRequest
 
 // miss refuses a request in the shape of its provider's errors and explains.
 func (p *Player) miss(w http.ResponseWriter, asked cassette.Request, found item) {
-	asked = p.redacted(asked)
+	asked = p.cfg.Redactor.Request(asked)
 	sentence, details := p.explain(asked, found)
 	contentType, body := route.ErrorBody(provider(asked), missStatus, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{

@@ -30,7 +30,7 @@ type Config struct {
 	// Redactor does to requests what it did when they were recorded, so that
 	// they can be compared.
 	Redactor interface {
-		Interaction(cassette.Interaction) cassette.Interaction
+		Request(cassette.Request) cassette.Request
 	}
 	Timing Timing
 	// Observe is told of each redacted request and its answer, one at a time;
@@ -118,17 +118,13 @@ func (p *Player) identify(asked cassette.Request) (key, digest) {
 	if k, ok := p.index.known(raw); ok {
 		return k.key, k.exact
 	}
-	return fingerprint(p.redacted(asked))
-}
-
-func (p *Player) redacted(asked cassette.Request) cassette.Request {
-	return p.cfg.Redactor.Interaction(cassette.Interaction{Request: asked}).Request
+	return fingerprint(p.cfg.Redactor.Request(asked))
 }
 
 func (p *Player) served(asked cassette.Request, found item, exact digest) {
 	var rules []string
 	if exact != found.exact {
-		rules = relaxedBy(found.interaction.Request, p.redacted(asked))
+		rules = relaxedBy(found.interaction.Request, p.cfg.Redactor.Request(asked))
 	}
 	p.mu.Lock()
 	p.receipt.Served++
@@ -138,7 +134,7 @@ func (p *Player) served(asked cassette.Request, found item, exact digest) {
 	p.mu.Unlock()
 	if p.cfg.Observe != nil {
 		in := found.interaction
-		in.Request = p.redacted(asked)
+		in.Request = p.cfg.Redactor.Request(asked)
 		p.observe(in, false)
 	}
 }

@@ -26,9 +26,9 @@ const endpoint = "https://api.anthropic.com/v1/messages"
 // masked replaces the word "secret" by one of the same length.
 type masked struct{}
 
-func (masked) Interaction(in cassette.Interaction) cassette.Interaction {
-	in.Request.Body = bytes.ReplaceAll(in.Request.Body, []byte("secret"), []byte("MASKED"))
-	in.Request.URL = strings.ReplaceAll(in.Request.URL, "secret", "MASKED")
+func (masked) Request(in cassette.Request) cassette.Request {
+	in.Body = bytes.ReplaceAll(in.Body, []byte("secret"), []byte("MASKED"))
+	in.URL = strings.ReplaceAll(in.URL, "secret", "MASKED")
 	return in
 }
 
@@ -177,6 +177,19 @@ func TestIncomingSideIsRedacted(t *testing.T) {
 	}
 	if r := p.Receipt(); len(r.Relaxed) != 0 {
 		t.Errorf("redaction counted as a relaxed match: %v", r.Relaxed)
+	}
+}
+
+// A cassette serves users with other pseudonym keys than its recorder's.
+func TestPseudonymsOfAnotherUser(t *testing.T) {
+	in := pair(`{"mcp_servers":[{"authorization_token":"REDACTEDabcdefgh01"}]}`, "ok")
+	in.Request.URL = endpoint + "?key=REDACTEDxyzxyzxyz"
+	p := player(t, Config{}, in)
+	if w, _ := ask(p, endpoint+"?key=REDACTEDotherother", `{"mcp_servers":[{"authorization_token":"REDACTED98765432hg"}]}`); w.Code != 200 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if r := p.Receipt(); len(r.Relaxed) != 0 {
+		t.Errorf("credentials counted as a relaxed match: %v", r.Relaxed)
 	}
 }
 

@@ -125,3 +125,12 @@ func ToolUse(id, name string, args []byte) Block {
 
 // RawJSON is one JSON value kept as the bytes it was read from.
 type RawJSON []byte
+
+// JSON returns the arguments as valid JSON for people and logs: themselves
+// where they are JSON, else a JSON string that shows them.
+func (c ToolCall) JSON() RawJSON {
+	if len(c.Args) == 0 {
+		return RawJSON("{}")
+	}
+	return readableJSON(c.Args)
+}

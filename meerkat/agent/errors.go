@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// ErrNothingToContinue says that a session is complete, or empty, and no prompt
+// was given.
+var ErrNothingToContinue = errors.New("there is nothing to go on with; give a prompt")
+
+// RunError is every error of a run that has a session. The session on disk is
+// legal and can be resumed, whatever Err is.
+type RunError struct {
+	SessionID session.ID
+	Err       error
+}
+
+// Error names the session first.
+func (e *RunError) Error() string { return fmt.Sprintf("session %s: %v", e.SessionID, e.Err) }
+
+// Unwrap returns what went wrong: *TruncatedError, *RefusedError, *StopError,
+// *TurnLimitError, *PrefixError, *MismatchError, ErrNothingToContinue,
+// *provider.Error, an error of the store, or that of the context.
+func (e *RunError) Unwrap() error { return e.Err }
+
+// TruncatedError says that the last reply was cut off. What arrived is kept;
+// its tool calls were not executed.
+type TruncatedError struct{ Stop transcript.StopReason }
+
+// Error says which limit it was and what to do.
+func (e *TruncatedError) Error() string {
+	if e.Stop == transcript.StopContextWindow {
+		return "the reply was cut off: the model's context window is full; start a new session"
+	}
+	return "the reply was cut off at the output token limit; raise the limit and resume with a prompt"
+}
+
+// RefusedError says that the model declined or a filter stopped the reply.
+type RefusedError struct{ Stop transcript.StopReason }
+
+// Error says who stopped it.
+func (e *RefusedError) Error() string {
+	if e.Stop == transcript.StopContentFilter {
+		return "the provider's content filter stopped the reply; change the prompt"
+	}
+	return "the model refused to answer; change the prompt"
+}
+
+// StopError says that a turn ended in a way that is no answer.
+type StopError struct {
+	Stop   transcript.StopReason
+	Detail string
+}
+
+// Error names the stop reason.
+func (e *StopError) Error() string { return fmt.Sprintf("stop reason %q: %s", e.Stop, e.Detail) }
+
+// TurnLimitError says that the run made all the model calls it was allowed.
+type TurnLimitError struct{ Limit int }
+
+// Error says how to go on.
+func (e *TurnLimitError) Error() string {
+	return fmt.Sprintf("the limit of %d turns is reached; resume to go on", e.Limit)
+}
+
+// PrefixError says that a request would not begin with what was sent before.
+// Providers that bind their tokens to the conversation would refuse it.
+type PrefixError struct{ Turn int }
+
+// Error names the turn whose request is known to be different.
+func (e *PrefixError) Error() string {
+	return fmt.Sprintf("what was sent in turn %d (system prompt, tools or messages) has been changed since; nothing was sent; restore the session or start a new one", e.Turn)
+}
+
+// MismatchError says that a session cannot be resumed with what was asked for.
+type MismatchError struct{ What, Stored, Asked string }
+
+// Error names both values, except for the system prompt, which is long.
+func (e *MismatchError) Error() string {
+	if e.What == "system prompt" {
+		return "its system prompt cannot change after the first turn; say it in the prompt, or start a new session"
+	}
+	return fmt.Sprintf("it was started with %s %s, not %s; resume it with the same, or start a new session", e.What, e.Stored, e.Asked)
+}

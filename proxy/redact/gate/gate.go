@@ -1,0 +1,143 @@
+// Package gate looks at an interaction last, before it is saved, and refuses
+// what still holds a secret. It shares no code and no list with package redact,
+// so that a hole in the one is not a hole in the other (DESIGN §4).
+//
+// It knows secrets in two ways: the exact values this process has seen in
+// credential headers and parameters, looked for in the text as it is and as it
+// reads when URL, JSON and base64 encodings are undone; and a short list of the
+// literal prefixes of well-known keys.
+package gate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// Redactor is what comes before the gate.
+type Redactor interface {
+	Interaction(cassette.Interaction) cassette.Interaction
+}
+
+// Gate remembers the secrets it has seen. It is safe for concurrent use.
+type Gate struct {
+	exempt map[string]bool
+
+	mu   sync.RWMutex
+	seen *seen
+}
+
+// New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
+// that only looks like a key; no exemption covers an exact secret.
+func New(exempt ...string) *Gate {
+	g := &Gate{exempt: map[string]bool{}, seen: newSeen()}
+	for _, d := range exempt {
+		g.exempt[d] = true
+	}
+	return g
+}
+
+// Hit says where a secret was found, and never what it is.
+type Hit struct {
+	// Where is a part of the interaction: "URL", "request body" and so on.
+	Where string
+	// What says which kind of secret it is.
+	What string
+	// Digest stands for the text that was found: what New takes as exempt. It
+	// is empty for an exact secret.
+	Digest string
+}
+
+func (h *Hit) Error() string {
+	if h.Digest == "" {
+		return fmt.Sprintf("the %s holds %s; the interaction is not saved", h.Where, h.What)
+	}
+	return fmt.Sprintf("the %s holds what looks like %s (digest %s); the interaction is not saved", h.Where, h.What, h.Digest)
+}
+
+// Watch returns next with the gate listening: what goes into it is searched for
+// credentials, so that Check knows their values.
+func (g *Gate) Watch(next Redactor) Redactor { return watched{g, next} }
+
+type watched struct {
+	gate *Gate
+	next Redactor
+}
+
+func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
+	w.gate.saw(in)
+	return w.next.Interaction(in)
+}
+
+// Learn adds a secret to look for, for example the value of an environment
+// variable. Shorter ones than 12 bytes are ignored.
+func (g *Gate) Learn(secret string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seen = g.seen.with(secret)
+}
+
+// Check returns nil or a *Hit. It is what a recorder asks before it saves.
+func (g *Gate) Check(in cassette.Interaction) error {
+	g.mu.RLock()
+	s := g.seen
+	g.mu.RUnlock()
+	for _, h := range []http.Header{in.Request.Header, in.Response.Header} {
+		for name := range h {
+			if strings.Contains(strings.ToLower(name), "cookie") {
+				return &Hit{Where: "header", What: "a cookie"}
+			}
+		}
+	}
+	for _, part := range parts(in) {
+		if s.in(part.text) {
+			return &Hit{Where: part.where, What: "a credential this process has used"}
+		}
+		if kind, text := knownKey(part.text, g.allowed); kind != "" {
+			return &Hit{Where: part.where, What: kind, Digest: digest(text)}
+		}
+	}
+	return nil
+}
+
+func (g *Gate) allowed(text string) bool { return g.exempt[digest(text)] }
+
+// digest names a text without giving it away.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// part is a text of an interaction and what people call it.
+type part struct{ where, text string }
+
+func parts(in cassette.Interaction) []part {
+	out := []part{
+		{"method", in.Request.Method},
+		{"URL", in.Request.URL},
+		{"request body", string(in.Request.Body)},
+		{"response body", string(in.Response.Body)},
+		{"response body, its pieces joined,", joined(in.Response.Body)},
+	}
+	out = append(out, headerParts("request header ", in.Request.Header)...)
+	out = append(out, headerParts("response header ", in.Response.Header)...)
+	return append(out, headerParts("trailer ", in.Response.Trailer)...)
+}
+
+// headerParts are the names, which are not quoted when they are the problem,
+// and the values.
+func headerParts(where string, h http.Header) (out []part) {
+	var names []string
+	for name, values := range h {
+		names = append(names, name)
+		for _, v := range values {
+			out = append(out, part{where + name, v})
+		}
+	}
+	return append([]part{{where + "names", strings.Join(names, "\n")}}, out...)
+}

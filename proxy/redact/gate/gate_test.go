@@ -1,0 +1,283 @@
+package gate
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
+)
+
+const canary = "CANARY-7f3a/9c+21<e8>&b4=0d"
+
+func simple() cassette.Interaction {
+	return cassette.Interaction{
+		Request: cassette.Request{
+			Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"model":"m"}`),
+		},
+		Response: cassette.Response{Status: 200, Header: http.Header{"Server": {"x"}}, Body: []byte("data: {}\n\n"), Trailer: http.Header{}},
+	}
+}
+
+// deaf is a redactor that redacts nothing.
+type deaf struct{}
+
+func (deaf) Interaction(in cassette.Interaction) cassette.Interaction { return in }
+
+// Ways in which a secret may have got past the redactor.
+var holes = map[string]func(in *cassette.Interaction, s string){
+	"method": func(in *cassette.Interaction, s string) { in.Request.Method = s },
+	"URL":    func(in *cassette.Interaction, s string) { in.Request.URL += "?q=" + url.QueryEscape(s) },
+	"lower-case URL": func(in *cassette.Interaction, s string) {
+		in.Request.URL += "?q=" + hexCase.Replace(url.QueryEscape(s))
+	},
+	"request header":  func(in *cassette.Interaction, s string) { in.Request.Header.Set("User-Agent", "a "+s) },
+	"header name":     func(in *cassette.Interaction, s string) { in.Request.Header["X-"+s] = nil },
+	"response header": func(in *cassette.Interaction, s string) { in.Response.Header.Set("Via", s) },
+	"trailer":         func(in *cassette.Interaction, s string) { in.Response.Trailer.Set("X", s) },
+	"request body":    func(in *cassette.Interaction, s string) { in.Request.Body = []byte("..." + s) },
+	"JSON":            func(in *cassette.Interaction, s string) { in.Response.Body, _ = json.Marshal(s) },
+	"JSON with \\/": func(in *cassette.Interaction, s string) {
+		b, _ := json.Marshal(s)
+		in.Response.Body = []byte(strings.ReplaceAll(string(b), "/", `\/`))
+	},
+	"base64": func(in *cassette.Interaction, s string) {
+		in.Response.Body = []byte("=" + base64.StdEncoding.EncodeToString([]byte(s)))
+	},
+	"base64 +1": func(in *cassette.Interaction, s string) {
+		in.Response.Body = []byte(base64.StdEncoding.EncodeToString([]byte("u" + s)))
+	},
+	"base64 +2": func(in *cassette.Interaction, s string) {
+		in.Response.Body = []byte("abc" + base64.RawURLEncoding.EncodeToString([]byte("u:"+s+"z")))
+	},
+	"deltas": func(in *cassette.Interaction, s string) {
+		in.Response.Body = nil
+		for i := range s {
+			b, _ := json.Marshal(map[string]any{"delta": map[string]string{"text": s[i : i+1]}, "n": i})
+			in.Response.Body = fmt.Appendf(in.Response.Body, "data: %s\n\n", b)
+		}
+	},
+}
+
+var hexCase = strings.NewReplacer("%2F", "%2f", "%3C", "%3c", "%3E", "%3e", "%3D", "%3d", "%2B", "%2b")
+
+func TestExactSecretsAreFound(t *testing.T) {
+	sources := map[string]func(in *cassette.Interaction){
+		"authorization": func(in *cassette.Interaction) { in.Request.Header.Set("Authorization", "Bearer "+canary) },
+		"x-api-key":     func(in *cassette.Interaction) { in.Request.Header.Set("X-Api-Key", canary) },
+		"parameter":     func(in *cassette.Interaction) { in.Request.URL += "?key=" + url.QueryEscape(canary) },
+		"user info":     func(in *cassette.Interaction) { in.Request.URL = "https://u:" + url.QueryEscape(canary) + "@h/" },
+	}
+	for source, put := range sources {
+		for hole, leak := range holes {
+			g := New()
+			with := simple()
+			put(&with)
+			g.Watch(deaf{}).Interaction(with)
+			later := simple()
+			if err := g.Check(later); err != nil {
+				t.Fatalf("without a leak: %v", err)
+			}
+			leak(&later, canary)
+			wantHit(t, source+"/"+hole, g.Check(later), canary)
+		}
+	}
+}
+
+func wantHit(t *testing.T, name string, err error, secret string) {
+	t.Helper()
+	var hit *Hit
+	if !errors.As(err, &hit) {
+		t.Errorf("%s: %v, want a hit", name, err)
+		return
+	}
+	for at := 0; at+6 <= len(secret); at++ {
+		if strings.Contains(err.Error(), secret[at:at+6]) {
+			t.Errorf("%s: %q gives the secret away", name, err)
+			return
+		}
+	}
+}
+
+// planted are made-up keys of each family, put together here so that no
+// scanner takes this file for a leak.
+func planted() map[string]string {
+	letters := strings.Repeat("Ab3dEf9hIj", 9)
+	out := map[string]string{}
+	for _, f := range families {
+		key := f.prefix + letters[:max(f.least, 36)]
+		switch f.kind {
+		case "an AWS key id":
+			key = f.prefix + strings.ToUpper(letters[:16])
+		case "a private key":
+			key = f.prefix + "RSA PRIVATE KEY-----"
+		case "a Google API key":
+			key = f.prefix + letters[:35]
+		}
+		out[f.prefix] = key
+	}
+	return out
+}
+
+func TestKnownPrefixesAreFound(t *testing.T) {
+	for prefix, key := range planted() {
+		for name, body := range map[string]string{
+			"JSON": `{"messages":[{"content":"use ` + key + ` please"}]}`, "start": key, "value": `{"result":"` + key + `"}`,
+		} {
+			in := simple()
+			in.Request.Body = []byte(body)
+			err := New().Check(in)
+			wantHit(t, prefix+" "+name, err, key[len(prefix):])
+			var hit *Hit
+			if errors.As(err, &hit) {
+				if err := New(hit.Digest).Check(in); err != nil {
+					t.Errorf("%s: exempt, and still %v", prefix, err)
+				}
+			}
+		}
+		in := simple()
+		in.Request.Body = []byte(`{"x":"abc` + key + `"}`)
+		if err := New().Check(in); err != nil && prefix != "-----BEGIN " {
+			t.Errorf("%s inside a longer word: %v", prefix, err)
+		}
+	}
+}
+
+func TestContinuityTokensAreExemptFromPrefixes(t *testing.T) {
+	in := simple()
+	in.Response.Body = []byte(`{"thoughtSignature" : "EqQB/AIza` + strings.Repeat("x", 40) + `"}`)
+	if err := New().Check(in); err != nil {
+		t.Error(err)
+	}
+	g := New()
+	g.Learn(strings.Repeat("x", 40))
+	if err := g.Check(in); err == nil {
+		t.Error("an exact secret in a continuity token passes")
+	}
+}
+
+func TestCookiesNeverPass(t *testing.T) {
+	for _, h := range []func(*cassette.Interaction) http.Header{
+		func(in *cassette.Interaction) http.Header { return in.Request.Header },
+		func(in *cassette.Interaction) http.Header { return in.Response.Header },
+	} {
+		in := simple()
+		h(&in)["Set-Cookie"] = []string{"a=b"}
+		if New().Check(in) == nil {
+			t.Error("a cookie passes")
+		}
+	}
+}
+
+func TestInnocentNamesAreNoSecrets(t *testing.T) {
+	g := New()
+	in := simple()
+	in.Request.Header.Set("Idempotency-Key", "stainless-go-0123456789")
+	in.Request.URL += "?pageToken=abcdefghijklmnop"
+	in.Response.Header.Set("Anthropic-Ratelimit-Tokens-Reset", "2026-11-21T09:00:00Z")
+	g.Watch(deaf{}).Interaction(in)
+	if err := g.Check(in); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the redactor lets through, the gate lets through, and only that: the two
+// agree without sharing anything.
+func TestRedactorAndGateAgree(t *testing.T) {
+	for name, leak := range holes {
+		if name == "method" || name == "header name" {
+			continue // not a place the redactor edits: the gate alone guards it
+		}
+		g := New()
+		r := g.Watch(redact.New(nil))
+		in := simple()
+		in.Request.Header.Set("Authorization", "Bearer "+canary)
+		leak(&in, canary)
+		if err := g.Check(r.Interaction(in)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if g.Check(in) == nil {
+			t.Errorf("%s: the raw interaction passes", name)
+		}
+	}
+}
+
+// traffic is where the recorded traffic is.
+func traffic(t testing.TB) string {
+	root := os.Getenv("MEERKAT_TRAFFIC")
+	if root == "" {
+		root = "../../../../shared/traffic"
+	}
+	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
+		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
+	}
+	return root
+}
+
+// No body that real providers and clients exchanged looks like a key, and the
+// redactor, which knows of no secret there, changes none.
+func TestRecordedTrafficPasses(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join(traffic(t), "data", "*", "*", "*.*.*"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("%d files, %v", len(paths), err)
+	}
+	g, r, size := New(), redact.New(nil), 0
+	for _, path := range paths {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += len(body)
+		in := simple()
+		in.Response.Body = body
+		if err := g.Check(in); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if strings.HasSuffix(path, ".body") {
+			if out := r.Interaction(in); string(out.Response.Body) != string(body) {
+				t.Errorf("%s: the redactor changes it", path)
+			}
+		}
+	}
+	t.Logf("%d files, %d bytes", len(paths), size)
+}
+
+func FuzzCheck(f *testing.F) {
+	f.Add(canary, `{"x":"%2F\u002f\/"}`)
+	f.Add("sk-ant-", `data: {"a":"sk-`)
+	f.Fuzz(func(t *testing.T, secret, body string) {
+		g := New()
+		g.Learn(secret)
+		in := simple()
+		in.Response.Body = []byte(body + secret)
+		err := g.Check(in)
+		if len(secret) >= shortest && err == nil {
+			t.Fatal("a secret passes")
+		}
+		if err != nil && len(secret) >= shortest && strings.Contains(err.Error(), secret) {
+			t.Fatal("the error quotes the secret")
+		}
+	})
+}
+
+func BenchmarkCheck(b *testing.B) {
+	in := simple()
+	in.Response.Body = []byte(strings.Repeat("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some words of a reply\"}}\n\n", 1000))
+	g := New()
+	g.Learn(canary)
+	b.SetBytes(int64(len(in.Response.Body)))
+	for b.Loop() {
+		if err := g.Check(in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -118,6 +118,7 @@ func TestProvider(t *testing.T) {
 		{"https://api.anthropic.com/v1/models?limit=5", "", "", "no generation, nothing to judge"},
 		{"https://api.anthropic.com/v1/messages/batches", "", "", "no generation, nothing to judge"},
 		{"https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/claude-sonnet-4@20250514:streamRawPredict", "", Anthropic, ""},
+		{"https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", "", "", "counts tokens only"},
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke", `{"messages":[]}`, Anthropic, ""},
 		{"https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-3-haiku/invoke-with-response-stream", "", "", "the binary event stream of Bedrock is not judged"},
 		{"https://x.services.ai.azure.com/anthropic/v1/messages", `{"messages":[]}`, Anthropic, ""},

@@ -23,15 +23,18 @@ var operations = []struct {
 	skip     string // why it is not judged
 }{
 	{path: regexp.MustCompile(`/v1/messages$`), provider: Anthropic},
+	{path: regexp.MustCompile(`/publishers/anthropic/models/count-tokens:rawPredict$`), skip: tokensOnly},
 	{path: regexp.MustCompile(`/publishers/anthropic/models/[^/]+:(streamR|r)awPredict$`), provider: Anthropic},
 	{path: regexp.MustCompile(`/model/[^/]*anthropic[^/]*/invoke$`), provider: Anthropic},
 	{path: regexp.MustCompile(`/responses(/compact|/resp_[^/]+)?$`), provider: OpenAI},
 	{path: regexp.MustCompile(`/models/[^/]+:(streamG|g)enerateContent$`), provider: Gemini},
 	{path: regexp.MustCompile(`/model/[^/]+/invoke-with-response-stream$`), skip: "the binary event stream of Bedrock is not judged"},
 	{path: regexp.MustCompile(`/chat/completions$`), skip: "the Chat Completions API is not judged"},
-	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: "counts tokens only"},
+	{path: regexp.MustCompile(`/(count_tokens|input_tokens)$|:countTokens$`), skip: tokensOnly},
 	{path: regexp.MustCompile(`/v1(alpha|beta)?[0-9]*/(models|files|cachedContents|conversations|responses|messages/batches|batches|embeddings|uploads)\b`), skip: "no generation, nothing to judge"},
 }
+
+const tokensOnly = "counts tokens only"
 
 const unknownProvider = "unknown provider: not a call of Anthropic Messages, OpenAI Responses or Gemini generateContent"
 

@@ -109,7 +109,7 @@ func encode(in Interaction) ([]byte, error) {
 }
 
 // write appends b and syncs. When it fails the file is cut back to what was
-// whole before.
+// whole before; when that fails, too, nothing more is written behind the piece.
 func (w *Writer) write(b []byte) error {
 	if w.file == nil {
 		return w.closed()
@@ -118,11 +118,16 @@ func (w *Writer) write(b []byte) error {
 	if err == nil {
 		err = w.file.Sync()
 	}
-	if err != nil {
-		return errors.Join(fail(w.path, err, "cannot be written (%s)", pathReason(err)), w.file.Truncate(w.size))
+	if err == nil {
+		w.size += int64(len(b))
+		return nil
 	}
-	w.size += int64(len(b))
-	return nil
+	if w.file.Truncate(w.size) != nil {
+		_ = w.file.Close()
+		w.file = nil
+		return fail(w.path, err, "cannot be written any more (%s); run: recorder recover %s", pathReason(err), w.path)
+	}
+	return fail(w.path, err, "cannot be written (%s)", pathReason(err))
 }
 
 func (w *Writer) closed() error { return fail(w.path, fs.ErrClosed, "is closed for recording") }

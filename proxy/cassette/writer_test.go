@@ -148,6 +148,37 @@ func TestUntruthfulInteractionsAreRefused(t *testing.T) {
 	}
 }
 
+// A write that fails leaves what was whole, and says so on one line.
+func TestFailedWriteKeepsWhatWasWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	w, err := Create(path, testMeta, CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(samples()[0]); err != nil {
+		t.Fatal(err)
+	}
+	readOnly, err := os.Open(partial(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := w.file
+	w.file = readOnly
+	err = w.Append(samples()[1])
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), path+": cannot be written any more (") {
+		t.Errorf("Append = %v", err)
+	}
+	if err := w.Append(samples()[1]); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Append after that = %v, want ErrClosed", err)
+	}
+	if err := good.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := Recover(path); err != nil || kept != 1 {
+		t.Errorf("kept %d, %v", kept, err)
+	}
+}
+
 func TestDiscardAndEmptyClose(t *testing.T) {
 	dir := t.TempDir()
 	for name, end := range map[string]func(*Writer) error{

@@ -54,11 +54,13 @@ func (r *Redactor) Rules() []string {
 }
 
 // minSecret is the shortest secret that is looked for in other places. Shorter
-// ones are dummies, and words that happen to be dummies would corrupt bodies.
-const minSecret = 12
+// ones are dummies, and words that happen to be dummies would corrupt bodies;
+// the gate refuses what such a secret comes back in. Every form of a longer one
+// has room for the mark of a pseudonym.
+const minSecret = 2 * len(mark)
 
 // Learn makes secret one to be replaced wherever it appears. Shorter ones than
-// 12 bytes are ignored.
+// 16 bytes are ignored.
 func (r *Redactor) Learn(secret string) {
 	if len(secret) < minSecret || isPseudonym(secret) {
 		return

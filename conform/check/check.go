@@ -1,9 +1,15 @@
 // Package check holds the referee's checks: pure functions from evidence to
-// findings. A check reads bytes with this package's own small decoders and
-// shares none with any agent, so that a bug on both sides cannot cancel out.
+// findings. A check reads bytes with the decoders of conform/wire and shares
+// none with any agent, so that a bug on both sides cannot cancel out.
 package check
 
-import "github.com/meerkat-go/conformance/conform/evidence"
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
+)
 
 // Check judges one aspect of one requirement.
 type Check struct {
@@ -13,6 +19,8 @@ type Check struct {
 	Requirement string
 	// Run judges ev without changing it. It is deterministic.
 	Run func(ev *evidence.Evidence) Result
+
+	run rule
 }
 
 // Result is what a Check saw. Observed counts the places where the rule could
@@ -32,8 +40,62 @@ type Finding struct {
 	Offset int64 `json:"offset"`
 	// Path points into the request or reply, e.g. messages[3].content[0].signature.
 	Path string `json:"path,omitempty"`
+	// Emitted says where the reply stands that the finding compares with.
+	Emitted *Emission `json:"emitted,omitempty"`
 	// Rule cites the provider rule or the requirement's source, e.g. "A-37".
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
+}
+
+// Emission is the place in an earlier reply where the provider emitted what a
+// request should have sent back.
+type Emission struct {
+	Exchange int `json:"exchange"`
+	// Event and Offset are as in Finding.
+	Event  int   `json:"event"`
+	Offset int64 `json:"offset"`
+}
+
+// rule is the body of a check: it looks at decoded evidence and reports.
+type rule func(*scene, *report)
+
+// All returns every check in order of id. The slice is the caller's.
+func All() []Check {
+	var all []Check
+	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
+		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules} {
+		for id, run := range area {
+			all = append(all, newCheck(id, run))
+		}
+	}
+	slices.SortFunc(all, func(a, b Check) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+func newCheck(id string, run rule) Check {
+	requirement, _, _ := strings.Cut(id, "/")
+	c := Check{ID: id, Requirement: requirement, run: run}
+	c.Run = func(ev *evidence.Evidence) Result { return c.judge(look(ev)) }
+	return c
+}
+
+// ForRequirement returns the checks of one requirement in order of id.
+func ForRequirement(id string) []Check {
+	return slices.DeleteFunc(All(), func(c Check) bool { return c.Requirement != id })
+}
+
+func (c Check) judge(s *scene) Result {
+	r := report{check: c.ID, fix: fixOf(c.Requirement)}
+	c.run(s, &r)
+	return r.Result
+}
+
+// fixOf takes the advice from the catalogue, so that it is written down once.
+func fixOf(requirement string) string {
+	r, err := specs.FindRequirement(requirement)
+	if err != nil {
+		return ""
+	}
+	return r.Fix
 }

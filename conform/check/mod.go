@@ -1,0 +1,117 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs/sets"
+)
+
+// modelRules judge which models are asked (seed 000 §1.3, DESIGN §3.10, R41).
+var modelRules = map[string]rule{
+	"MOD-001/allowed":    modelAllowed,
+	"MOD-002/constant":   modelConstant,
+	"MOD-003/no-traffic": refusedModelSilent,
+}
+
+func allows(model string) (bool, string) {
+	policy, err := sets.Default()
+	if err != nil {
+		return false, err.Error()
+	}
+	return policy.Allows(strings.TrimPrefix(model, "models/"))
+}
+
+func modelAllowed(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		r.saw(1)
+		if ok, why := allows(x.req.Model); !ok {
+			r.found(x, modelPlace(x), "", "model %q is not on the allowlist: %s", x.req.Model, why)
+		}
+	})
+}
+
+func modelPlace(x *exchange) wire.Place {
+	at := wire.Place{Event: -1, Off: -1, Path: "model"}
+	if n := x.req.Doc.Get("model"); n != nil {
+		at.Off = n.Off
+	}
+	return at
+}
+
+// modelConstant: within one conversation the model changes only if the process
+// that asks was started with the new one.
+func modelConstant(s *scene, r *report) {
+	for _, l := range s.links {
+		was, is := l.from.req.Model, l.to.req.Model
+		if was == "" || is == "" {
+			continue
+		}
+		r.saw(1)
+		if was != is && !contains(declaredModels(s.ev, l.to.Process), is) {
+			r.found(l.to, modelPlace(l.to), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, l.from.Index, is)
+		}
+	}
+}
+
+// declaredModels returns the models the arguments of process n name.
+func declaredModels(ev *evidence.Evidence, n int) (models []string) {
+	if n < 0 || n >= len(ev.Process) {
+		return nil
+	}
+	args := ev.Process[n].Args
+	for i, a := range args {
+		flag, value, joined := strings.Cut(a, "=")
+		switch {
+		case flag != "--model" && flag != "-m":
+		case joined:
+			models = append(models, value)
+		case i+1 < len(args):
+			models = append(models, args[i+1])
+		}
+	}
+	return models
+}
+
+func contains(list []string, s string) bool {
+	for _, v := range list {
+		if v == s {
+			return true
+		}
+	}
+	return false
+}
+
+// refusedModelSilent: a process told to use a model outside the allowlist says
+// so, fails, and sends nothing.
+func refusedModelSilent(s *scene, r *report) {
+	for n := range s.ev.Process {
+		for _, model := range declaredModels(s.ev, n) {
+			ok, why := allows(model)
+			if ok {
+				continue
+			}
+			r.saw(1)
+			p := &s.ev.Process[n]
+			if p.ExitCode == 0 {
+				r.process(n, "process %d was told to use %q, which is not on the allowlist (%s), and exited 0", n, model, why)
+			}
+			if !strings.Contains(string(p.Stderr), model) {
+				r.process(n, "process %d refuses %q without naming it on stderr", n, model)
+			}
+			for _, x := range s.x {
+				if x.Process == n {
+					r.found(x, modelPlace(x), "", "process %d was told to use %q, which is not on the allowlist, and sent a request", n, model)
+				}
+			}
+		}
+	}
+}
+
+// process adds a finding about a process rather than an exchange.
+func (r *report) process(n int, format string, args ...any) {
+	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
+		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix})
+}

@@ -1,0 +1,183 @@
+package check
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// formRules judge the form of what is sent, whatever its history.
+var formRules = map[string]rule{
+	"ORD-014/nothing-empty": nothingEmpty,
+	"ORD-015/id-form":       idForm,
+	"ORD-015/arguments":     argumentForm,
+	"ORD-016/user-ends":     userEnds,
+}
+
+func nothingEmpty(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i, m := range x.req.Msgs {
+			switch x.Provider {
+			case evidence.Anthropic:
+				r.saw(1)
+				emptyAnthropic(x, r, i, m)
+			case evidence.Gemini:
+				r.saw(1)
+				emptyGemini(x, r, m)
+			}
+		}
+	})
+}
+
+func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
+	content, last := m.Node.Get("content"), i == len(x.req.Msgs)-1
+	at := wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".content"}
+	blocks := content.Elems()
+	if len(blocks) == 0 && content.Str() == "" {
+		if !last || m.Role != "assistant" {
+			r.found(x, at, "A-12", "message has no content")
+		}
+		return
+	}
+	for j, b := range blocks {
+		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
+		// White space beside a tool call was accepted in a recording of 2026.
+		if text := b.Get("text").Str(); b.Get("type").Str() == "text" && (text == "" || len(blocks) == 1 && strings.TrimSpace(text) == "") {
+			r.found(x, at, "A-11", "text block is empty")
+		}
+	}
+	if n := len(blocks); n > 0 && m.Role == "assistant" && !last {
+		if t := blocks[n-1].Get("type").Str(); t == "thinking" || t == "redacted_thinking" {
+			r.found(x, at, "A-40", "assistant message ends with a %s block", t)
+		}
+	}
+}
+
+// emptyGemini leaves an empty text beside other parts alone: recordings show
+// both answers to it (G-7).
+func emptyGemini(x *exchange, r *report, m wire.Msg) {
+	parts := m.Node.Get("parts")
+	at := wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".parts"}
+	if len(parts.Elems()) == 0 && !parts.Is('{') {
+		r.found(x, at, "G-6", "content has no parts")
+	}
+	for j, p := range parts.Elems() {
+		if len(p.Names) == 0 {
+			at.Off, at.Path = p.Off, m.Path+".parts["+strconv.Itoa(j)+"]"
+			r.found(x, at, "G-7", "part holds nothing")
+		}
+	}
+}
+
+var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// itemPrefixes are what the ids of input items begin with (O-8).
+var itemPrefixes = map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+
+func idForm(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			tool := it.What == wire.Call || it.What == wire.Result
+			switch {
+			case x.Provider == evidence.Anthropic && tool:
+				r.saw(1)
+				if !anthropicID.MatchString(it.ID) {
+					r.found(x, it.Place, "A-20", "tool id %q holds other characters than letters, digits, _ and -", it.ID)
+				}
+			case x.Provider == evidence.OpenAI && tool:
+				r.saw(1)
+				if n := len(it.ID); n < 1 || n > 64 {
+					r.found(x, it.Place, "O-7", "call_id has %d characters, 1 to 64 are allowed", n)
+				}
+			}
+			itemPrefix(x, r, it)
+		}
+	})
+}
+
+func itemPrefix(x *exchange, r *report, it *wire.Item) {
+	prefix := itemPrefixes[it.Type]
+	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" || !it.Model() {
+		return
+	}
+	r.saw(1)
+	if !strings.HasPrefix(it.ItemID, prefix) {
+		r.found(x, it.Place, "O-8", "id of a %s item begins with %.8q, not with %q", it.Type, it.ItemID, prefix)
+	}
+}
+
+// argumentForm: each provider takes arguments and results in one JSON form.
+func argumentForm(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			field, want, rule := argumentField(x.Provider, it)
+			if field == "" {
+				continue
+			}
+			r.saw(1)
+			if v := fieldOf(it, field); v != nil && !v.Is(want) || v == nil && rule != "" && want != '{' {
+				r.found(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[wire.Kind]string{'{': "an object", '"': "a string"}[want])
+			}
+		}
+	})
+}
+
+func argumentField(provider string, it *wire.Item) (field string, want wire.Kind, rule string) {
+	switch {
+	case provider == evidence.Anthropic && it.What == wire.Call:
+		return "input", '{', "A-22"
+	case provider == evidence.OpenAI && it.Type == "function_call":
+		return "arguments", '"', "O-5"
+	case provider == evidence.Gemini && it.What == wire.Call:
+		return "args", '{', "G-9"
+	case provider == evidence.Gemini && it.What == wire.Result:
+		return "response", '{', "G-9"
+	}
+	return "", 0, ""
+}
+
+// fieldOf looks for the field in the item and, for Gemini, in its only member.
+func fieldOf(it *wire.Item, field string) *wire.Node {
+	if v := it.Node.Get(field); v != nil {
+		return v
+	}
+	return it.Node.Any("functionCall", "function_call", "functionResponse", "function_response").Get(field)
+}
+
+// userEnds: the client speaks last. That it also speaks first is no longer
+// asked: recordings from 2025 on show assistant messages first and status 200.
+func userEnds(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
+			return
+		}
+		r.saw(1)
+		last := x.req.Msgs[len(x.req.Msgs)-1]
+		at := wire.Place{Event: -1, Off: last.Node.Off, Path: last.Path}
+		switch {
+		case x.Provider == evidence.Anthropic && last.Role == "assistant" && !prefillAllowed(x):
+			r.found(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
+		case x.Provider == evidence.Gemini && last.Role == "assistant":
+			r.found(x, at, "G-16", "the last content is the model's")
+		}
+	})
+}
+
+// prefillAllowed: models before 4.6 continue an assistant's text, and every
+// model goes on with a turn that the provider paused (ANT-S2).
+func prefillAllowed(x *exchange) bool {
+	if m := parseModel(x.req.Model); m.family == "claude" && m.before(4, 6) {
+		return true
+	}
+	for _, l := range x.replays {
+		if l.latest() && l.from.reply.Stop == "pause_turn" {
+			return true
+		}
+	}
+	return false
+}

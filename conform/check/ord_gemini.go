@@ -1,0 +1,64 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// oneContent: the results of one step are one content, as many as the calls and
+// named like them; ids are used on both sides or on none (G-15, G-32).
+func oneContent(s *scene, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
+		if x.Provider != evidence.Gemini || len(calls) == 0 || len(results) == 0 {
+			return
+		}
+		r.saw(len(calls))
+		first := x.pick(sameContent(x, results[0]), wire.Result)
+		if len(first) != len(calls) {
+			r.found(x, results[0].Place, "G-15", "the content after %d function calls holds %d function responses", len(calls), len(first))
+			return
+		}
+		oneSided(x, r, calls, results)
+	})
+}
+
+func sameContent(x *exchange, it *wire.Item) span {
+	from := slices.IndexFunc(x.req.Items, func(o wire.Item) bool { return o.Msg == it.Msg })
+	to := from
+	for to < len(x.req.Items) && x.req.Items[to].Msg == it.Msg {
+		to++
+	}
+	return span{from, to}
+}
+
+func oneSided(x *exchange, r *report, calls, results []*wire.Item) {
+	for _, res := range results {
+		same := func(c *wire.Item) bool { return c.Name == res.Name && (c.ID == "") == (res.ID == "") }
+		if !slices.ContainsFunc(calls, same) {
+			r.found(x, res.Place, "G-32", "function response %s matches no call by name and use of ids", nameOf(res))
+		}
+	}
+}
+
+// callTurn: calls follow something the user said or a function response, with
+// at most other contents of the model between, which the API joins (G-13, G-31).
+func callTurn(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Gemini {
+			return
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.What != wire.Call {
+				continue
+			}
+			r.saw(1)
+			if opening(x) == 0 && i < x.runs[0].to {
+				r.found(x, it.Place, "G-13", "the content with function call %s does not follow a user content", nameOf(it))
+			}
+		}
+	})
+}

@@ -1,0 +1,266 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// pairingRules judge calls and their results inside each single request.
+var pairingRules = map[string]rule{
+	"ORD-001/answered":      answered,
+	"ORD-002/single-result": singleResult,
+	"ORD-003/no-orphan":     noOrphan,
+	"ORD-004/results-first": resultsFirst,
+	"ORD-005/unique-calls":  uniqueCalls,
+	"ORD-005/unique-items":  uniqueItems,
+	"ORD-012/result-order":  resultOrder,
+}
+
+// answered: every call has its result where the provider looks for it.
+func answered(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) { callsAnswered(x, r) })
+}
+
+func callsAnswered(x *exchange, r *report) {
+	if x.Provider == evidence.OpenAI {
+		openAIAnswered(x, r)
+		return
+	}
+	for _, st := range x.steps() {
+		rule := "A-15"
+		if x.Provider == evidence.Gemini {
+			rule = "G-15"
+		}
+		calls := x.pick(st.run, wire.Call)
+		r.saw(len(calls))
+		for _, c := range unanswered(calls, x.pick(st.answer, wire.Result)) {
+			r.found(x, c.Place, rule, "tool call %s has no result in what follows it directly", nameOf(c))
+		}
+	}
+}
+
+// unanswered returns the calls that no result is for. Calls without an id are
+// told apart by name and number (Gemini before 3.5 issues none).
+func unanswered(calls, results []*wire.Item) (open []*wire.Item) {
+	free := slices.Clone(results)
+	for _, c := range calls {
+		k := slices.IndexFunc(free, func(res *wire.Item) bool { return answers(res, c) })
+		if k < 0 {
+			open = append(open, c)
+			continue
+		}
+		free = slices.Delete(free, k, k+1)
+	}
+	if n := len(open) - len(free); len(free) > 0 && free[0].ID == "" && n >= 0 {
+		return open[:n] // a wrong name is ORD-006's matter
+	}
+	return open
+}
+
+func answers(res, call *wire.Item) bool {
+	if res.ID != "" && call.ID != "" {
+		return res.ID == call.ID
+	}
+	return res.Name == call.Name && res.Name != ""
+}
+
+func nameOf(it *wire.Item) string {
+	if it.ID == "" {
+		return it.Name
+	}
+	return it.Name + " " + it.ID
+}
+
+// openAIAnswered: a result may stand anywhere after its call (O-10).
+func openAIAnswered(x *exchange, r *report) {
+	later := map[string]int{}
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; it.What == wire.Result {
+			later[it.ID] = i + 1
+		}
+	}
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		if it.What != wire.Call {
+			continue
+		}
+		r.saw(1)
+		if later[it.ID] <= i {
+			r.found(x, it.Place, "O-10", "tool call %s has no output after it", nameOf(it))
+		}
+	}
+}
+
+// singleResult: one result per call. A call id used twice is another matter
+// (ORD-005), so results are counted against calls.
+func singleResult(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		calls, results := map[string]int{}, map[string]int{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			switch {
+			case it.ID == "":
+			case it.What == wire.Call:
+				calls[it.ID]++
+			case it.What == wire.Result:
+				r.saw(1)
+				results[it.ID]++
+				if n := calls[it.ID]; n > 0 && results[it.ID] > n {
+					r.found(x, it.Place, byProvider(x, "A-19", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
+				}
+			}
+		}
+	})
+}
+
+func byProvider(x *exchange, anthropic, openAI, gemini string) string {
+	switch x.Provider {
+	case evidence.Anthropic:
+		return anthropic
+	case evidence.OpenAI:
+		return openAI
+	}
+	return gemini
+}
+
+// noOrphan: a result answers a call the provider can see.
+func noOrphan(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider == evidence.OpenAI {
+			openAIOrphans(x, r)
+			return
+		}
+		before := span{}
+		for _, st := range append([]step{{answer: span{0, opening(x)}}}, x.steps()...) {
+			before = st.run
+			results := x.pick(st.answer, wire.Result)
+			r.saw(len(results))
+			for _, o := range unasked(results, x.pick(before, wire.Call)) {
+				r.found(x, o.Place, byProvider(x, "A-17", "", "G-14"), "tool result %s answers no call of the model's turn before it", nameOf(o))
+			}
+		}
+	})
+}
+
+// opening returns the number of items before the first run.
+func opening(x *exchange) int {
+	if len(x.runs) == 0 {
+		return len(x.req.Items)
+	}
+	return x.runs[0].from
+}
+
+func unasked(results, calls []*wire.Item) (orphans []*wire.Item) {
+	for _, res := range results {
+		if !slices.ContainsFunc(calls, func(c *wire.Item) bool { return answers(res, c) }) {
+			orphans = append(orphans, res)
+		}
+	}
+	if len(results) <= len(calls) && len(orphans) > 0 && orphans[0].ID == "" {
+		return nil // a wrong name is ORD-006's matter
+	}
+	return orphans
+}
+
+// openAIOrphans: the call may be held by the provider or named by reference;
+// only a request that carries its whole history can be judged (O-11).
+func openAIOrphans(x *exchange, r *report) {
+	if x.req.Stateful || slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Type == "item_reference" }) {
+		return
+	}
+	calls := map[string]bool{}
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		switch it.What {
+		case wire.Call:
+			calls[it.ID] = true
+		case wire.Result:
+			r.saw(1)
+			if !calls[it.ID] {
+				r.found(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
+			}
+		}
+	}
+}
+
+// resultsFirst: Anthropic looks for results only before other content.
+func resultsFirst(s *scene, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		other := -1
+		for i := st.answer.from; i < st.answer.to; i++ {
+			switch it := &x.req.Items[i]; {
+			case it.What != wire.Result:
+				other = i
+			case other >= 0:
+				r.saw(1)
+				r.found(x, it.Place, "A-16", "tool result %s stands after %s; results come first", it.ID, x.req.Items[other].Place.Path)
+			default:
+				r.saw(1)
+			}
+		}
+	})
+}
+
+func uniqueCalls(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		first := map[string]string{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.What != wire.Call || it.ID == "" {
+				continue
+			}
+			r.saw(1)
+			if at, again := first[it.ID]; again {
+				r.found(x, it.Place, byProvider(x, "A-18", "OAI-P6", "G-32"), "call id %s is already used at %s", it.ID, at)
+				continue
+			}
+			first[it.ID] = it.Place.Path
+		}
+	})
+}
+
+func uniqueItems(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		first := map[string]string{}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if x.Provider != evidence.OpenAI || it.ItemID == "" {
+				continue
+			}
+			r.saw(1)
+			if at, again := first[it.ItemID]; again {
+				r.found(x, it.Place, "O-9", "item id %s is already used at %s", it.ItemID, at)
+				continue
+			}
+			first[it.ItemID] = it.Place.Path
+		}
+	})
+}
+
+// resultOrder: results of parallel calls stand in the order of the calls.
+func resultOrder(s *scene, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
+		if len(calls) < 2 || len(results) < 2 {
+			return
+		}
+		r.saw(len(results))
+		last := -1
+		for _, res := range results {
+			k := slices.IndexFunc(calls[max(last, 0):], func(c *wire.Item) bool { return answers(res, c) })
+			if k >= 0 {
+				last = max(last, 0) + k
+				continue
+			}
+			if slices.ContainsFunc(calls, func(c *wire.Item) bool { return answers(res, c) }) {
+				r.found(x, res.Place, "", "result %s stands after the result of a later call", nameOf(res))
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,163 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// replayRules judge what a request sends back against what was emitted.
+var replayRules = map[string]rule{
+	"ORD-006/one-content":    oneContent,
+	"ORD-007/call-turn":      callTurn,
+	"ORD-008/block-order":    blockOrder,
+	"ORD-009/calls-kept":     callsKept,
+	"ORD-010/sent-once":      sentOnce,
+	"ORD-011/arguments":      arguments,
+	"ORD-013/text-unchanged": textUnchanged,
+}
+
+// blockOrder: what is sent back stands in the order it was emitted in.
+func blockOrder(s *scene, r *report) {
+	for _, l := range s.links {
+		last := -1
+		for _, p := range l.pairs {
+			if !p.exact {
+				continue
+			}
+			if last >= 0 {
+				r.saw(1)
+			}
+			if p.r < last {
+				r.changed(l, p, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
+			}
+			last = max(last, p.r)
+		}
+	}
+}
+
+// callsKept: no call of a whole reply is left out and none is added. A call
+// that a token limit cut is nobody's to send back (D-8, D-16).
+func callsKept(s *scene, r *report) {
+	for _, l := range s.links {
+		for _, p := range l.pairs {
+			if l.reply(p.r).What == wire.Call {
+				r.saw(1)
+			}
+		}
+		for _, i := range l.missing {
+			if it := l.reply(i); it.What == wire.Call && runnable(it) && l.from.reply.Usable() {
+				r.saw(1)
+				r.lost(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
+			}
+		}
+		for _, q := range l.extra {
+			if it := l.sent(q); it.What == wire.Call {
+				r.saw(1)
+				r.found(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
+			}
+		}
+	}
+}
+
+// runnable reports whether a call arrived whole.
+func runnable(it *wire.Item) bool {
+	if !it.Done {
+		return false
+	}
+	n, err := wire.Parse([]byte(it.Args))
+	return !it.ArgsKnown || it.Type == "custom_tool_call" || err == nil && n.Is('{')
+}
+
+func sentOnce(s *scene, r *report) {
+	for _, l := range s.links {
+		r.saw(len(l.pairs))
+		for _, q := range l.again {
+			it := l.sent(q)
+			r.found(l.to, it.Place, byProvider(l.to, "A-18", "O-9", ""), "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
+		}
+	}
+}
+
+// arguments: a call keeps its name and arguments. OpenAI's are a string and
+// stay that string; elsewhere they are an object and stay that object as JSON.
+func arguments(s *scene, r *report) {
+	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
+		if !was.ArgsKnown || !runnable(was) {
+			return
+		}
+		r.saw(1)
+		if was.Name != is.Name {
+			r.changed(l, p, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
+			return
+		}
+		if was.Args == is.Args {
+			return
+		}
+		if l.to.Provider != evidence.OpenAI {
+			a, _ := wire.Parse([]byte(was.Args))
+			b, _ := wire.Parse([]byte(is.Args))
+			if wire.Equal(a, b) {
+				return
+			}
+		}
+		r.changed(l, p, is.Place, was.Place, "", "arguments of tool call %s: what was sent %s", nameOf(is), differText(was.Args, is.Args))
+	})
+}
+
+// textUnchanged: the visible text of a reply is sent back as it was, in as many
+// pieces. White space alone may go, because providers refuse it.
+func textUnchanged(s *scene, r *report) {
+	for _, l := range s.links {
+		was, is := l.texts()
+		if len(was) == 0 || !l.from.reply.Usable() {
+			continue
+		}
+		r.saw(1)
+		if equalTexts(was, is) {
+			continue
+		}
+		at := l.sent(l.items[0]).Place
+		a, b := strings.Join(was, ""), strings.Join(is, "")
+		switch {
+		case a == b:
+			r.found(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+		default:
+			r.found(l.to, at, "", "text of the reply of exchange %d: what was sent %s", l.from.Index, differText(a, b))
+		}
+	}
+}
+
+// texts returns the visible texts of both sides, without blank ones.
+func (l *link) texts() (was, is []string) {
+	for i := range l.from.reply.Items {
+		if it := l.reply(i); it.Model() {
+			was = appendText(was, it)
+		}
+	}
+	for _, q := range l.items {
+		is = appendText(is, l.sent(q))
+	}
+	return was, is
+}
+
+func appendText(list []string, it *wire.Item) []string {
+	if it.What != wire.Text || strings.TrimSpace(it.Text) == "" {
+		return list
+	}
+	return append(list, it.Text)
+}
+
+func equalTexts(a, b []string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

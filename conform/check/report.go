@@ -1,0 +1,122 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// report collects what one check sees.
+type report struct {
+	check, fix string
+	Result
+}
+
+// saw counts n places where the rule could have been broken.
+func (r *report) saw(n int) { r.Observed += n }
+
+// found adds a finding at a place in x's request or reply.
+func (r *report) found(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
+	msg := fmt.Sprintf(format, args...) + refusal(x, rule)
+	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
+		Path: at.Path, Rule: rule, Message: msg, Fix: r.fix})
+	return &r.Findings[len(r.Findings)-1]
+}
+
+// lost adds a finding about item i of the linked reply, which the request does
+// not hold where it should.
+func (r *report) lost(l *link, i int, rule, format string, args ...any) {
+	it := l.reply(i)
+	at := l.sent(l.items[0]).Place
+	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, it.Place) + ")"
+	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, it.Place)
+}
+
+// changed adds a finding about a pair whose field differs.
+func (r *report) changed(l *link, p pair, at wire.Place, emitted wire.Place, rule, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, emitted) + ")"
+	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, emitted)
+}
+
+func emission(x *exchange, at wire.Place) *Emission {
+	return &Emission{Exchange: x.Index, Event: at.Event, Offset: int64(at.Off)}
+}
+
+func emittedAt(x *exchange, at wire.Place) string {
+	if at.Event < 0 {
+		return fmt.Sprintf("emitted in exchange %d, byte %d", x.Index, at.Off)
+	}
+	return fmt.Sprintf("emitted in exchange %d, event %d, byte %d", x.Index, at.Event, at.Off)
+}
+
+// differ says how sent differs from emitted without showing either whole.
+func differ(emitted, sent string) string {
+	at := firstDifference(emitted, sent)
+	return fmt.Sprintf("differs from byte %d on: emitted %d bytes %s, sent %d bytes %s",
+		at, len(emitted), mask(emitted), len(sent), mask(sent))
+}
+
+// differText is differ for text that may be read: it shows a little of both
+// sides around the first difference.
+func differText(emitted, sent string) string {
+	at := firstDifference(emitted, sent)
+	return fmt.Sprintf("differs from byte %d on: emitted %d bytes with %q there, sent %d bytes with %q",
+		at, len(emitted), around(emitted, at), len(sent), around(sent, at))
+}
+
+func firstDifference(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+// mask shows the ends of a token: enough to find it, too little to use it.
+func mask(token string) string {
+	switch n := len(token); {
+	case n == 0:
+		return "(empty)"
+	case n < 20:
+		return token[:n/4] + "…"
+	}
+	return token[:6] + "…" + token[len(token)-4:]
+}
+
+const window = 12 // bytes shown on each side of a difference
+
+func around(s string, at int) string {
+	from, to := max(0, at-window), min(len(s), at+window)
+	for from > 0 && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	return s[from:to]
+}
+
+// refusal quotes the provider: what it did say to this request, else what it is
+// known to say to such a one.
+func refusal(x *exchange, rule string) string {
+	name := map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}[x.Provider]
+	if said := x.reply.Err.Get("message").Str(); x.reply.End == wire.Refused && !x.Missed && said != "" {
+		return fmt.Sprintf("; %s refused the request: %q", name, head(said, 200))
+	}
+	if text := refusals[rule]; text != "" {
+		return fmt.Sprintf("; where %s refuses this it says %q (%s)", name, text, rule)
+	}
+	return ""
+}
+
+func head(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}

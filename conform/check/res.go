@@ -1,0 +1,224 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// resumeRules judge that a conversation only grows, above all when another
+// process goes on with it (regressions R37, R44; DESIGN §3.5, §3.7).
+var resumeRules = map[string]rule{
+	"RES-001/prefix":     resumePrefix,
+	"RES-002/system":     systemConstant,
+	"RES-002/tools":      toolsConstant,
+	"RES-003/history":    historyKept,
+	"RES-004/last-reply": lastReplyKept,
+	"RES-005/closed":     resumeClosed,
+	"RES-006/once":       resumeOnce,
+	"RES-007/bytes":      prefixBytes,
+}
+
+// resumption is the first request of a process that resumed a session, and the
+// last request before it.
+type resumption struct{ before, first *exchange }
+
+func (s *scene) resumptions() (list []resumption) {
+	for n := range s.ev.Process {
+		if !s.ev.Process[n].Resumed {
+			continue
+		}
+		first := slices.IndexFunc(s.x, func(x *exchange) bool { return x.Process == n && x.asks() })
+		for k := first - 1; k >= 0; k-- {
+			if s.x[k].asks() && s.x[k].Process < n && s.x[k].Provider == s.x[first].Provider {
+				list = append(list, resumption{s.x[k], s.x[first]})
+				break
+			}
+		}
+	}
+	return list
+}
+
+func resumePrefix(s *scene, r *report) {
+	for _, p := range s.resumptions() {
+		r.saw(len(p.before.req.Items))
+		r.prefix(p.before, p.first)
+	}
+}
+
+// prefix adds a finding where the items of now do not begin with those of then.
+// Hidden state is left to the SIG checks, which know when it may go.
+func (r *report) prefix(then, now *exchange) {
+	was, is := visible(then.req.Items), visible(now.req.Items)
+	for k, a := range was {
+		if k >= len(is) {
+			at := wire.Place{Event: -1, Off: -1, Path: a.Place.Path}
+			r.found(now, at, prefixRule(now), "%s that exchange %d sent at %s is gone, with everything after it", a.What, then.Index, a.Place.Path)
+			return
+		}
+		if path, what := itemDiff(a, is[k]); path != "=" {
+			r.found(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s%s", a.What, then.Index, a.Place.Path, path, what)
+			return
+		}
+	}
+}
+
+func prefixRule(x *exchange) string { return byProvider(x, "A-41", "", "") }
+
+func visible(items []wire.Item) []*wire.Item {
+	var list []*wire.Item
+	for i := range items {
+		if !items[i].Continuity() {
+			list = append(list, &items[i])
+		}
+	}
+	return list
+}
+
+// itemDiff compares what two items say; cache marks do not count (A-43 is about
+// their number, the prefix check passes over them).
+func itemDiff(a, b *wire.Item) (path, what string) {
+	switch {
+	case a.What != b.What || a.Role != b.Role:
+		return "", "a " + b.Role + " " + b.What.String()
+	case a.What == wire.Text && a.Text != b.Text:
+		return "", "text " + differText(a.Text, b.Text)
+	case a.What == wire.Text:
+		return "=", ""
+	case a.Node == nil || b.Node == nil:
+		return "=", ""
+	}
+	return wire.Diff(a.Node, b.Node, "cache_control", "thoughtSignature", "thought_signature")
+}
+
+// eachNext calls f for every request and the latest earlier one of the same
+// conversation: the one whose reply it sends back.
+func (s *scene) eachNext(f func(then, now *exchange)) {
+	for _, x := range s.x {
+		var then *exchange
+		for _, l := range x.replays {
+			if then == nil || l.from.Index > then.Index {
+				then = l.from
+			}
+		}
+		if then != nil && then.asks() && (s.ev.Source != evidence.SourceRecording || bound(x)) {
+			f(then, x)
+		}
+	}
+}
+
+// bound reports whether the request sends back hidden state that its provider
+// may have bound to what stands before it (R44). In traffic of other tools
+// nothing else forbids a conversation to change.
+func bound(x *exchange) bool {
+	return x.Provider != evidence.Gemini && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
+}
+
+func systemConstant(s *scene, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		r.saw(1)
+		if path, what := wire.Diff(then.req.System, now.req.System, "cache_control"); path != "=" {
+			r.found(now, nodePlace(now.req.System, "system"), prefixRule(now), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+		}
+	})
+}
+
+func toolsConstant(s *scene, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		r.saw(1)
+		if path, what := wire.Diff(then.req.Tools, now.req.Tools, "cache_control"); path != "=" {
+			r.found(now, nodePlace(now.req.Tools, "tools"), prefixRule(now), "the tools are not those of exchange %d: tools%s %s", then.Index, path, what)
+		}
+	})
+}
+
+func nodePlace(n *wire.Node, path string) wire.Place {
+	at := wire.Place{Event: -1, Off: -1, Path: path}
+	if n != nil {
+		at.Off = n.Off
+	}
+	return at
+}
+
+func historyKept(s *scene, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		r.saw(len(then.req.Items))
+		r.prefix(then, now)
+	})
+}
+
+// lastReplyKept: what the session had received whole is not lost with the
+// process.
+func lastReplyKept(s *scene, r *report) {
+	for _, p := range s.resumptions() {
+		if !p.before.reply.Usable() || len(p.before.reply.Items) == 0 {
+			continue
+		}
+		r.saw(1)
+		if !slices.ContainsFunc(p.first.replays, func(l *link) bool { return l.from == p.before }) {
+			at := wire.Place{Event: -1, Off: -1}
+			r.found(p.first, at, "", "the resumed session does not send back the last reply (%s)", emittedAt(p.before, p.before.reply.Items[0].Place)).
+				Emitted = emission(p.before, p.before.reply.Items[0].Place)
+		}
+	}
+}
+
+func resumeClosed(s *scene, r *report) {
+	for _, p := range s.resumptions() {
+		callsAnswered(p.first, r)
+	}
+}
+
+// resumeOnce: after the old transcript comes only what is new: results and
+// prompts, nothing the model said and nothing a second time.
+func resumeOnce(s *scene, r *report) {
+	for _, p := range s.resumptions() {
+		r.saw(1)
+		end := 0
+		for _, l := range p.first.replays {
+			end = max(end, l.items[len(l.items)-1]+1)
+			for _, q := range l.again {
+				it := l.sent(q)
+				r.found(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
+			}
+		}
+		known := len(p.before.req.Items)
+		for q := max(end, known); q < len(p.first.req.Items); q++ {
+			it := &p.first.req.Items[q]
+			if k := repeats(p.before.req.Items, it); k >= 0 || it.Model() {
+				r.found(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)
+			}
+		}
+	}
+}
+
+// repeats finds a result the old transcript already holds. A user may say the
+// same thing twice, a tool does not answer one call twice.
+func repeats(items []wire.Item, it *wire.Item) int {
+	return slices.IndexFunc(items, func(o wire.Item) bool {
+		return o.What == wire.Result && it.What == wire.Result && o.ID != "" && o.ID == it.ID
+	})
+}
+
+// prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
+// equal as text as well.
+func prefixBytes(s *scene, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		for i, m := range then.req.Msgs {
+			if i >= len(now.req.Msgs) {
+				return
+			}
+			a, b := m.Node, now.req.Msgs[i].Node
+			if !wire.Equal(a, b) {
+				continue // another requirement's matter, or a cache mark
+			}
+			r.saw(1)
+			if !wire.SameTokens(a, b) {
+				r.found(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
+					"means the same as in exchange %d and is written differently: %s", then.Index, differText(string(a.Raw), string(b.Raw)))
+				return
+			}
+		}
+	})
+}

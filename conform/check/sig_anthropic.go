@@ -1,0 +1,176 @@
+package check
+
+import (
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// anthropicRules judge thinking and redacted thinking (reference §5.1, R1–R8).
+var anthropicRules = map[string]rule{
+	"SIG-001/signature-bytes": signatureBytes,
+	"SIG-001/thinking-text":   thinkingText,
+	"SIG-002/kept":            thinkingKept,
+	"SIG-003/redacted-data":   redactedData,
+	"SIG-004/leads":           thinkingLeads,
+	"SIG-005/fields":          thinkingFields,
+	"SIG-006/contiguous":      thinkingContiguous,
+}
+
+func signatureBytes(s *scene, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+		if !was.HasToken || !is.HasToken {
+			return
+		}
+		r.saw(1)
+		if was.Token != is.Token {
+			r.changed(l, p, is.Under("signature"), was.TokenAt, "A-34", "signature %s", differ(was.Token, is.Token))
+		}
+	})
+	for _, l := range s.links {
+		for _, q := range l.extra {
+			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken {
+				r.saw(1)
+				r.found(l.to, it.Place, "A-37", "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, mask(it.Token), l.from.Index)
+			}
+		}
+	}
+}
+
+func thinkingText(s *scene, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+		if !is.HasToken {
+			return
+		}
+		r.saw(1)
+		if was.Text != is.Text {
+			r.changed(l, p, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature: what was sent %s", differText(was.Text, is.Text))
+		}
+	})
+}
+
+// thinkingKept: as long as the turn goes on, none of its thinking is left out.
+// Before the turn the API leaves it out itself (ANT-T8), and so does a client
+// that switched thinking off (A-39).
+func thinkingKept(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.Anthropic || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) {
+			continue
+		}
+		for _, p := range l.pairs {
+			if l.reply(p.r).Continuity() {
+				r.saw(1)
+			}
+		}
+		for _, i := range l.missing {
+			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
+				r.saw(1)
+				r.lost(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, mask(it.Token))
+			}
+		}
+	}
+}
+
+// thinkingOn reports whether the request wants thinking, by its own words or,
+// like the request that brought the reply, by the model's default.
+func thinkingOn(l *link) bool {
+	now, then := thinkingType(l.to), thinkingType(l.from)
+	return now != "disabled" && (now != "" || then == "")
+}
+
+func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Str() }
+
+func redactedData(s *scene, r *report) {
+	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
+		r.saw(1)
+		if was.Token != is.Token {
+			r.changed(l, p, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", differ(was.Token, is.Token))
+		}
+	})
+}
+
+// thinkingLeads: with a thinking budget, the assistant message before the last
+// results starts with thinking if it was emitted so. Adaptive thinking does not
+// ask for it (A-38).
+func thinkingLeads(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.Anthropic || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
+			continue
+		}
+		items := l.from.reply.Items
+		if !items[0].Continuity() || len(l.to.pick(l.to.runs[len(l.to.runs)-1], wire.Call)) == 0 {
+			continue
+		}
+		r.saw(1)
+		if first := l.sent(l.items[0]); !first.Continuity() {
+			r.changed(l, pair{}, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
+		}
+	}
+}
+
+// thinkingFields: an empty thinking text is a text, and a signature is always
+// there (A-35, R6).
+func thinkingFields(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			switch {
+			case it.What == wire.Thinking:
+				r.saw(1)
+				if !it.Node.Get("thinking").Is('"') {
+					r.found(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
+				}
+				if it.Token == "" {
+					r.found(x, it.Place, "A-35", "thinking block without a signature")
+				}
+			case it.What == wire.Redacted:
+				r.saw(1)
+				if it.Token == "" {
+					r.found(x, it.Place, "A-36", "redacted thinking without data")
+				}
+			}
+		}
+	})
+}
+
+// thinkingContiguous: thinking may be left out from the start or to the end of
+// a conversation, not from its middle (A-41, ANT-B2).
+func thinkingContiguous(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		kept := false
+		var hole *link
+		holeItem := 0
+		for _, l := range x.replays {
+			for i, sent := range l.fates() {
+				it := l.reply(i)
+				switch {
+				case !it.Continuity() || it.Token == "":
+				case !sent && kept && hole == nil:
+					hole, holeItem = l, i
+				case sent && hole != nil:
+					r.lost(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, mask(hole.reply(holeItem).Token))
+					return
+				case sent:
+					if kept {
+						r.saw(1)
+					}
+					kept = true
+				}
+			}
+		}
+	})
+}
+
+// fates says of each item of the reply whether it was sent back.
+func (l *link) fates() []bool {
+	sent := make([]bool, len(l.from.reply.Items))
+	for _, p := range l.pairs {
+		sent[p.r] = true
+	}
+	return sent
+}

@@ -1,0 +1,219 @@
+package check
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// geminiRules judge thought signatures (reference §5.3, R22–R24).
+var geminiRules = map[string]rule{
+	"SIG-014/call-signed":     callSigned,
+	"SIG-015/signature-bytes": thoughtBytes,
+	"SIG-015/base64":          thoughtBase64,
+	"SIG-016/same-part":       samePart,
+	"SIG-016/beside-the-call": besideCall,
+	"SIG-017/signed-parts":    signedParts,
+}
+
+// isDummy reports whether a token switches the validation off, which is
+// accepted on calls (G-20), as it stands or encoded like any other.
+func isDummy(token string) bool {
+	for _, t := range []string{token, wire.TokenKey(evidence.Gemini, token)} {
+		if t == "skip_thought_signature_validator" || t == "context_engineering_is_the_way_to_go" {
+			return true
+		}
+	}
+	return false
+}
+
+// callSigned: from Gemini 3 on, the first call of each step of the current turn
+// carries its signature (G-17). Calls beside it carry none.
+func callSigned(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Gemini || !enforcesSignatures(x.req.Model) {
+			return
+		}
+		msg := -1
+		for i := x.turn; i < len(x.req.Items); i++ {
+			it := &x.req.Items[i]
+			if it.What != wire.Call || it.Msg == msg {
+				continue
+			}
+			msg = it.Msg
+			r.saw(1)
+			if it.Token == "" {
+				r.found(x, it.Place, "G-17", "function call %s, the first of its step in the current turn, has no thoughtSignature", nameOf(it))
+			}
+		}
+	})
+}
+
+func enforcesSignatures(model string) bool {
+	m := parseModel(model)
+	return m.family == "gemini" && !m.before(3, 0) && !strings.Contains(model, "image")
+}
+
+// thoughtBytes: a signature keeps its bytes; the alphabet of its base64 does
+// not count.
+func thoughtBytes(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.Gemini {
+			continue
+		}
+		for _, p := range l.pairs {
+			was, is := l.reply(p.r), l.sent(p.q)
+			if was.Token == "" || is.Token == "" || isDummy(is.Token) {
+				continue
+			}
+			r.saw(1)
+			a, b := wire.TokenKey(evidence.Gemini, was.Token), wire.TokenKey(evidence.Gemini, is.Token)
+			if a != b && !issuedBy(l.from, b) {
+				r.changed(l, p, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, differ(was.Token, is.Token))
+			}
+		}
+	}
+}
+
+func issuedBy(x *exchange, key string) bool {
+	for i := range x.reply.Items {
+		if t := x.reply.Items[i].Token; t != "" && wire.TokenKey(x.Provider, t) == key {
+			return true
+		}
+	}
+	return false
+}
+
+// thoughtBase64: the field is bytes, so the provider decodes it first (G-19).
+func thoughtBase64(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if x.Provider != evidence.Gemini || it.Token == "" || isDummy(it.Token) {
+				continue
+			}
+			r.saw(1)
+			if !decodes(it.Token) {
+				r.found(x, it.Under("thoughtSignature"), "G-19", "signature %s is not base64", mask(it.Token))
+			}
+		}
+	})
+}
+
+func decodes(token string) bool {
+	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
+	_, err := base64.RawStdEncoding.DecodeString(s)
+	return err == nil
+}
+
+// samePart: the signature of a call returns on that call. On another part it
+// proves nothing to the provider (G-21).
+func samePart(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.Gemini {
+			continue
+		}
+		home := map[string]int{} // signature to the call it was issued on
+		for i := range l.from.reply.Items {
+			if it := l.reply(i); it.What == wire.Call && it.Token != "" {
+				home[wire.TokenKey(evidence.Gemini, it.Token)] = i
+			}
+		}
+		if len(home) > 0 {
+			l.strays(r, home)
+		}
+	}
+}
+
+// strays looks for signatures of calls on other parts, from the reply's first
+// item sent back to the end of the results that answer it.
+func (l *link) strays(r *report, home map[string]int) {
+	paired := map[int]int{}
+	for _, p := range l.pairs {
+		paired[p.q] = p.r
+	}
+	for q := l.items[0]; q < len(l.to.req.Items); q++ {
+		it := l.sent(q)
+		if it.Model() && q > l.items[len(l.items)-1] {
+			return
+		}
+		i, issued := home[wire.TokenKey(evidence.Gemini, it.Token)]
+		if it.Token == "" || !issued {
+			continue
+		}
+		r.saw(1)
+		if of, ok := paired[q]; !ok || of != i {
+			if it.What == wire.Result && l.signed(i) {
+				continue // once more on the response does no harm
+			}
+			rule := "G-21"
+			if it.What == wire.Call {
+				rule = "" // a copy, which older models let pass
+			}
+			r.changed(l, pair{}, it.Under("thoughtSignature"), l.reply(i).Place, rule,
+				"signature of function call %s is sent on a %s", nameOf(l.reply(i)), it.Type)
+		}
+	}
+}
+
+// signed reports whether reply item i was sent back with a signature.
+func (l *link) signed(i int) bool {
+	for _, p := range l.pairs {
+		if p.r == i {
+			return l.sent(p.q).Token != ""
+		}
+	}
+	return false
+}
+
+// besideCall: the signature is a member of the part, not of what the part holds.
+func besideCall(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if x.Provider != evidence.Gemini || it.What != wire.Call {
+				continue
+			}
+			r.saw(1)
+			call := it.Node.Any("functionCall", "function_call")
+			if call.Any("thoughtSignature", "thought_signature") != nil {
+				r.found(x, it.Under("functionCall.thoughtSignature"), "G-3", "signature stands inside functionCall instead of beside it")
+			}
+		}
+	})
+}
+
+// signedParts: every other signature returns as well, on a part with the same
+// content, even when that content is empty (D-21, R23).
+func signedParts(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.Gemini {
+			continue
+		}
+		for i, sent := range l.fates() {
+			if it := l.reply(i); it.Token != "" && !sent && it.What != wire.Call {
+				r.saw(1)
+				r.lost(l, i, "", "signed %s part of %d bytes is not sent back", it.What, len(it.Text))
+			}
+		}
+		for _, p := range l.pairs {
+			l.signedPair(r, p)
+		}
+	}
+}
+
+func (l *link) signedPair(r *report, p pair) {
+	was, is := l.reply(p.r), l.sent(p.q)
+	if was.Token == "" || was.What == wire.Call && enforcesSignatures(l.to.req.Model) {
+		return
+	}
+	r.saw(1)
+	switch {
+	case is.Token == "":
+		r.changed(l, p, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, mask(was.Token))
+	case was.Text != is.Text:
+		r.changed(l, p, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
+	}
+}

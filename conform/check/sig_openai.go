@@ -1,0 +1,184 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// openAIRules judge reasoning items (reference §5.2, R15–R20).
+var openAIRules = map[string]rule{
+	"SIG-007/final-blob":     finalBlob,
+	"SIG-008/reasoning-kept": reasoningKept,
+	"SIG-009/followed":       reasoningFollowed,
+	"SIG-010/summary":        summaryParts,
+	"SIG-011/own-id":         ownID,
+	"SIG-012/stateless":      stateless,
+	"SIG-013/no-bare-ids":    noBareIDs,
+	"SIG-020/phase":          phaseKept,
+}
+
+// finalBlob: encrypted content is what output_item.done or the terminal event
+// brought. What output_item.added brings is a draft (D-12).
+func finalBlob(s *scene, r *report) {
+	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+		if was.Token == "" || is.Token == "" {
+			return
+		}
+		r.saw(1)
+		switch {
+		case is.Token == was.Token || slices.Contains(was.AlsoTokens, is.Token):
+		case slices.Contains(was.DraftTokens, is.Token):
+			r.changed(l, p, is.Under("encrypted_content"), was.TokenAt, "O-15",
+				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", mask(is.Token), mask(was.Token))
+		default:
+			r.changed(l, p, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", differ(was.Token, is.Token))
+		}
+	})
+}
+
+// reasoningKept: reasoning that led to calls is sent back with them while the
+// turn goes on. Only encrypted reasoning can be sent back without the
+// provider's memory, and a request may leave the whole history to that.
+func reasoningKept(s *scene, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.OpenAI || !l.open() || l.to.req.Stateful || !l.from.reply.Usable() {
+			continue
+		}
+		if len(l.to.pick(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) == 0 {
+			continue
+		}
+		for _, p := range l.pairs {
+			if l.reply(p.r).Token != "" {
+				r.saw(1)
+			}
+		}
+		for _, i := range l.missing {
+			if it := l.reply(i); it.What == wire.Thinking && it.Token != "" {
+				r.saw(1)
+				r.lost(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
+			}
+		}
+	}
+}
+
+// reasoningFollowed: what the model did after reasoning follows it (O-12).
+func reasoningFollowed(s *scene, r *report) {
+	s.eachStep(func(x *exchange, st step) {
+		if x.Provider != evidence.OpenAI {
+			return
+		}
+		followed := false
+		for i := st.run.to - 1; i >= st.run.from; i-- {
+			it := &x.req.Items[i]
+			if it.What != wire.Thinking {
+				followed = true
+				continue
+			}
+			r.saw(1)
+			if !followed {
+				r.found(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
+			}
+		}
+	})
+}
+
+// summaryParts: a summary stays a list of the same parts (R18).
+func summaryParts(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if x.Provider != evidence.OpenAI || it.What != wire.Thinking {
+				continue
+			}
+			r.saw(1)
+			if !it.Node.Get("summary").Is('[') {
+				r.found(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
+			}
+		}
+	})
+	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+		if !was.Done || slices.Equal(was.Summary, is.Summary) || !is.Node.Get("summary").Is('[') {
+			return
+		}
+		at := is.Under("summary")
+		if len(was.Summary) != len(is.Summary) {
+			r.changed(l, p, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
+			return
+		}
+		for k := range was.Summary {
+			if was.Summary[k] != is.Summary[k] {
+				r.changed(l, p, at, was.Place, "", "summary part %d: what was sent %s", k, differText(was.Summary[k], is.Summary[k]))
+				return
+			}
+		}
+	})
+}
+
+// ownID: a blob verifies only under the id it was issued with, or under none.
+func ownID(s *scene, r *report) {
+	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
+		if is.Token == "" || is.ItemID == "" || was.ItemID == "" {
+			return
+		}
+		r.saw(1)
+		if is.ItemID != was.ItemID {
+			r.changed(l, p, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+		}
+	})
+}
+
+// stateless: an agent that keeps its own history says so, and asks for what it
+// needs to keep it (seed 000 §3.5, D-11).
+func stateless(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.OpenAI {
+			return
+		}
+		r.saw(1)
+		at := wire.Place{Event: -1, Off: 0, Path: "store"}
+		if !x.req.Doc.Get("store").Is('f') {
+			r.found(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
+		}
+		at.Path = "include"
+		for _, n := range x.req.Doc.Get("include").Elems() {
+			if n.Str() == "reasoning.encrypted_content" {
+				return
+			}
+		}
+		r.found(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
+	})
+}
+
+// noBareIDs: what the provider does not store cannot be named by id (O-14).
+func noBareIDs(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.OpenAI || !x.req.Doc.Get("store").Is('f') {
+			return
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.What != wire.Thinking && it.Type != "item_reference" {
+				continue
+			}
+			r.saw(1)
+			if it.ItemID != "" && it.Token == "" {
+				r.found(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off", it.Type, it.ItemID)
+			}
+		}
+	})
+}
+
+// phaseKept: a message keeps the phase it was emitted with (R20).
+func phaseKept(s *scene, r *report) {
+	s.eachPair(evidence.OpenAI, wire.Text, func(l *link, p pair, was, is *wire.Item) {
+		if was.Phase == "" {
+			return
+		}
+		r.saw(1)
+		if is.Phase != was.Phase {
+			r.changed(l, p, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// endingRules judge what an agent makes of a reply that did not end well
+// (DESIGN §3.3, §3.11; R30, R32, R34).
+var endingRules = map[string]rule{
+	"STR-007/partial-turn": partialTurn,
+	"STR-008/exit-code":    exitCode,
+	"STR-009/not-executed": notExecuted,
+}
+
+// partialTurn: what a cut or failed stream brought is not history (D-32).
+func partialTurn(s *scene, r *report) {
+	for i, x := range s.x {
+		if x.reply.End != wire.Cut && x.reply.End != wire.Failed || len(x.reply.Items) == 0 {
+			continue
+		}
+		for _, later := range s.x[i+1:] {
+			if later.asks() {
+				r.saw(1)
+				break
+			}
+		}
+		for _, l := range x.sentBack {
+			r.found(l.to, l.sent(l.items[0]).Place, "§4", "%s of a %s stream is sent back as if the turn were whole (%s)",
+				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emission(x, x.reply.Items[0].Place)
+		}
+	}
+}
+
+// exitCode: a process whose last reply never came whole did not succeed.
+func exitCode(s *scene, r *report) {
+	for n := range s.ev.Process {
+		var last *exchange
+		troubled := false
+		for _, x := range s.x {
+			if x.Process != n || x.req.Op != wire.Generate {
+				continue
+			}
+			last = x
+			troubled = troubled || x.reply.End == wire.Cut || x.reply.End == wire.Failed
+		}
+		if last == nil || !troubled {
+			continue
+		}
+		r.saw(1)
+		if !last.reply.Usable() && s.ev.Process[n].ExitCode == 0 {
+			r.process(n, "process %d exited 0 although its last reply (exchange %d) was %s", n, last.Index, last.reply.End)
+		}
+	}
+}
+
+// notExecuted: a call whose arguments are no JSON object, or that a cut left
+// unfinished, was not run: its result is an error (D2, R29, R30). Only
+// Anthropic marks errors; elsewhere the result must at least exist (ORD-001).
+func notExecuted(s *scene, r *report) {
+	s.eachPair("anthropic", wire.Call, func(l *link, p pair, was, is *wire.Item) {
+		for q := l.items[len(l.items)-1] + 1; q < len(l.to.req.Items) && !l.sent(q).Model(); q++ {
+			res := l.sent(q)
+			if res.What != wire.Result || res.ID != is.ID {
+				continue
+			}
+			r.saw(1)
+			if !runnable(was) && !res.IsError {
+				r.changed(l, p, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
+			}
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package check
+
+import (
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// grammarRules judge the order of events inside a stream, each provider by its
+// own grammar (reference §3).
+var grammarRules = map[string]rule{
+	"STR-003/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.Anthropic, r, anthropicStream) },
+	"STR-004/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.OpenAI, r, openAIStream) },
+	"STR-005/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.Gemini, r, geminiStream) },
+	"STR-006/deltas":  deltasAgree,
+}
+
+func (s *scene) eachStreamOf(provider string, r *report, f func(*exchange, *report)) {
+	s.eachStream(func(x *exchange) {
+		if x.Provider == provider {
+			f(x, r)
+		}
+	})
+}
+
+// geminiStream: every chunk is a reply or an error, and all are of one reply.
+func geminiStream(x *exchange, r *report) {
+	id := ""
+	for i, e := range x.reply.Events {
+		if e.JSON == nil {
+			continue
+		}
+		r.saw(1)
+		at := wire.Place{Event: i, Off: e.DataOff}
+		if e.JSON.Any("candidates", "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback", "error", "responseId", "modelVersion") == nil {
+			r.found(x, at, "§3.3", "chunk holds neither candidates nor feedback, usage or error")
+		}
+		got := e.JSON.Any("responseId", "response_id").Str()
+		if id != "" && got != "" && got != id {
+			r.found(x, at, "§3.3", "responseId changes from %s to %s inside one stream", mask(id), mask(got))
+		}
+		if got != "" {
+			id = got
+		}
+		geminiParts(x, r, at, e.JSON)
+	}
+}
+
+func geminiParts(x *exchange, r *report, at wire.Place, chunk *wire.Node) {
+	for _, c := range chunk.Get("candidates").Elems() {
+		if role := c.Get("content").Get("role"); role != nil && role.Str() != "model" {
+			r.found(x, at, "§3.3", "candidate has role %q, not model", role.Str())
+		}
+		for _, p := range c.Get("content").Get("parts").Elems() {
+			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !decodes(t.Str()) {
+				r.found(x, at, "G-19", "signature %s is not base64", mask(t.Str()))
+			}
+		}
+	}
+}

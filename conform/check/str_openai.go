@@ -1,0 +1,155 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// openAIGrammar follows one Responses stream (reference §3.2).
+type openAIGrammar struct {
+	x        *exchange
+	r        *report
+	seq      int // the last sequence_number, -1 before the first
+	terminal string
+	items    map[int]string // "added" or "done" by output_index
+	text     map[int]string // deltas by output_index
+}
+
+func openAIStream(x *exchange, r *report) {
+	g := openAIGrammar{x: x, r: r, seq: -1, items: map[int]string{}}
+	for i, e := range x.reply.Events {
+		if e.JSON != nil {
+			r.saw(1)
+			g.event(i, e)
+		}
+	}
+	if g.terminal == "response.completed" {
+		g.closed()
+	}
+}
+
+func (g *openAIGrammar) breach(at wire.Place, format string, args ...any) {
+	g.r.found(g.x, at, "§3.2", format, args...)
+}
+
+func (g *openAIGrammar) event(i int, e wire.StreamEvent) {
+	at, t := wire.Place{Event: i, Off: e.DataOff}, e.Type()
+	if e.Name != "" && e.Name != t {
+		g.breach(at, "event %q holds JSON of type %q", e.Name, t)
+	}
+	if i == 0 && t != "response.created" && t != "response.queued" && t != "error" && !resumed(g.x) {
+		g.breach(at, "the stream starts with %s, not with response.created", t)
+	}
+	g.sequence(at, e.JSON.Get("sequence_number"))
+	if g.terminal != "" && !(g.terminal == "error" && t == "response.failed") {
+		g.breach(at, "%s comes after %s", t, g.terminal)
+	}
+	switch t {
+	case "response.completed", "response.incomplete", "response.failed", "error":
+		g.terminal = t
+	case "response.output_item.added":
+		g.items[e.JSON.Get("output_index").Int()] = "added"
+	case "response.output_item.done":
+		g.items[e.JSON.Get("output_index").Int()] = "done"
+	default:
+		g.itemEvent(at, t, e.JSON)
+	}
+}
+
+// resumed reports whether the stream goes on with an earlier one.
+func resumed(x *exchange) bool { return strings.Contains(x.Request.URL, "starting_after=") }
+
+func (g *openAIGrammar) sequence(at wire.Place, n *wire.Node) {
+	if n == nil {
+		return // proxies and old recordings have none
+	}
+	if v := n.Int(); g.seq >= 0 && v != g.seq+1 {
+		g.breach(at, "sequence_number %d follows %d", v, g.seq)
+	}
+	g.seq = n.Int()
+}
+
+func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *wire.Node) {
+	index := ev.Get("output_index")
+	if index == nil || resumed(g.x) {
+		return
+	}
+	switch g.items[index.Int()] {
+	case "":
+		g.breach(at, "%s for item %d, which was not added", t, index.Int())
+	case "done":
+		g.breach(at, "%s for item %d, which is done", t, index.Int())
+	}
+}
+
+// closed: an item added is done or at least stands in the final output.
+func (g *openAIGrammar) closed() {
+	last := len(g.x.reply.Events) - 1
+	final := len(g.x.reply.Events[last].JSON.Get("response").Get("output").Elems())
+	for index, state := range g.items {
+		if state != "done" && index >= final {
+			g.breach(wire.Place{Event: last, Off: g.x.reply.Events[last].DataOff}, "item %d was added and is neither done nor in the final output", index)
+		}
+	}
+}
+
+// deltasAgree: what an item's deltas add up to is what its end says (R29).
+func deltasAgree(s *scene, r *report) {
+	s.eachStream(func(x *exchange) {
+		if x.Provider != evidence.OpenAI {
+			return
+		}
+		sums := map[string]*strings.Builder{}
+		for i, e := range x.reply.Events {
+			part, sum, whole := deltaOf(e)
+			if sum == nil && whole == nil {
+				continue
+			}
+			b := sums[part]
+			if b == nil {
+				b = &strings.Builder{}
+				sums[part] = b
+			}
+			b.WriteString(sum.Str())
+			if whole == nil {
+				continue
+			}
+			r.saw(1)
+			if b.String() != whole.Str() {
+				r.found(x, wire.Place{Event: i, Off: e.DataOff}, "§3.2", "%s is not what its deltas add up to: it %s", e.Type(), differText(b.String(), whole.Str()))
+			}
+		}
+	})
+}
+
+// deltaParts maps the stem of delta and done events to the field done has.
+var deltaParts = map[string]string{
+	"response.output_text": "text", "response.refusal": "refusal",
+	"response.reasoning_summary_text": "text", "response.reasoning_text": "text",
+	"response.function_call_arguments": "arguments", "response.custom_tool_call_input": "input",
+}
+
+// deltaOf returns the part an event speaks of and what it adds or closes with.
+func deltaOf(e wire.StreamEvent) (part string, delta, whole *wire.Node) {
+	t := e.Type()
+	dot := strings.LastIndexByte(t, '.')
+	if dot < 0 {
+		return "", nil, nil
+	}
+	field, known := deltaParts[t[:dot]]
+	if !known {
+		return "", nil, nil
+	}
+	part = t[:dot]
+	for _, key := range []string{"output_index", "content_index", "summary_index"} {
+		if n := e.JSON.Get(key); n != nil {
+			part += " " + string(n.Raw)
+		}
+	}
+	if t[dot:] == ".delta" {
+		return part, e.JSON.Get("delta"), nil
+	}
+	return part, nil, e.JSON.Get(field)
+}

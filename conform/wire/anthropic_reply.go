@@ -1,0 +1,150 @@
+package wire
+
+import "strconv"
+
+// readAnthropic builds the reply of the Messages API (reference §3.1). Blocks
+// are addressed by index, since several may be open at once.
+func readAnthropic(r *Reply) {
+	if r.Form == JSON {
+		readAnthropicDoc(r)
+		return
+	}
+	a := anthropicStream{Reply: r, byIndex: map[int]*growing{}}
+	for i, e := range r.Events {
+		a.event(i, e)
+	}
+	for _, g := range a.started {
+		r.Items = append(r.Items, g.item())
+	}
+}
+
+func readAnthropicDoc(r *Reply) {
+	if r.Doc == nil {
+		return
+	}
+	if r.Doc.Get("type").Str() == "error" {
+		r.fail(errorOf(r.Doc), Place{-1, r.Doc.Off, "error"})
+		return
+	}
+	r.message(r.Doc, Place{-1, 0, ""})
+	r.End = Complete
+}
+
+// message takes in a message object: the whole reply, or how it starts.
+func (r *Reply) message(m *Node, at Place) {
+	r.ID, r.Model = m.Get("id").Str(), m.Get("model").Str()
+	if s := m.Get("stop_reason").Str(); s != "" {
+		r.Stop = s
+	}
+	for i, b := range m.Get("content").Elems() {
+		it := anthropicBlock(b)
+		it.Place = Place{at.Event, at.Off + b.Off, at.Path + "content[" + strconv.Itoa(i) + "]"}
+		it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
+		r.Items = append(r.Items, it)
+	}
+}
+
+type anthropicStream struct {
+	*Reply
+	byIndex map[int]*growing // the block last started with an index
+	started []*growing       // in order
+}
+
+func (a *anthropicStream) event(i int, e StreamEvent) {
+	at := Place{i, e.DataOff, ""}
+	switch e.Type() {
+	case "message_start":
+		a.message(e.JSON.Get("message"), Place{i, e.DataOff, "message."})
+	case "content_block_start":
+		a.start(e.JSON, at)
+	case "content_block_delta":
+		if g := a.byIndex[e.JSON.Get("index").Int()]; g != nil {
+			g.anthropicDelta(e.JSON.Get("delta"), at)
+		}
+	case "content_block_stop":
+		a.stop(e.JSON.Get("index").Int())
+	case "message_delta":
+		if s := e.JSON.Get("delta").Get("stop_reason").Str(); s != "" {
+			a.Stop = s
+		}
+	case "message_stop":
+		if a.End == Cut {
+			a.End = Complete
+		}
+	case "error":
+		a.fail(errorOf(e.JSON), at)
+	}
+}
+
+func (a *anthropicStream) start(ev *Node, at Place) {
+	b := ev.Get("content_block")
+	it := anthropicBlock(b)
+	if it.What == Call {
+		// The start's empty input is a placeholder for what the deltas bring.
+		it.Args = ""
+		if in := b.Get("input"); in.Is('{') && len(in.Items) > 0 {
+			it.Args = string(in.Raw)
+		}
+	}
+	it.Place, it.TokenAt, it.Role, it.Node = at, at, "assistant", nil
+	g := grow(it)
+	a.byIndex[ev.Get("index").Int()] = g
+	a.started = append(a.started, g)
+}
+
+func (a *anthropicStream) stop(index int) {
+	g := a.byIndex[index]
+	if g == nil {
+		return
+	}
+	g.Done = true
+	if g.What == Call && len(g.args) == 0 {
+		g.args = []byte("{}") // D-3: a call without arguments streams nothing
+	}
+}
+
+func (g *growing) anthropicDelta(d *Node, at Place) {
+	switch d.Get("type").Str() {
+	case "text_delta":
+		g.text = append(g.text, d.Get("text").Str()...)
+	case "thinking_delta":
+		g.text = append(g.text, d.Get("thinking").Str()...)
+	case "input_json_delta":
+		g.args = append(g.args, d.Get("partial_json").Str()...)
+	case "signature_delta":
+		g.Token += d.Get("signature").Str()
+		g.HasToken, g.TokenAt = true, at
+	}
+}
+
+// anthropicBlock reads one content block, in a request or a whole reply.
+func anthropicBlock(b *Node) Item {
+	it := Item{Type: b.Get("type").Str(), Node: b}
+	switch it.Type {
+	case "text":
+		it.What, it.Text = Text, b.Get("text").Str()
+	case "thinking":
+		it.What, it.Text = Thinking, b.Get("thinking").Str()
+		it.token(b.Get("signature"))
+	case "redacted_thinking":
+		it.What = Redacted
+		it.token(b.Get("data"))
+	case "tool_use":
+		it.What, it.ID, it.Name = Call, b.Get("id").Str(), b.Get("name").Str()
+		if in := b.Get("input"); in != nil {
+			it.Args = string(in.Raw)
+		}
+		it.ArgsKnown = true
+	case "tool_result":
+		it.What, it.ID, it.IsError = Result, b.Get("tool_use_id").Str(), b.Get("is_error").True()
+	case "image", "document":
+		it.What = Media
+	default:
+		it.ItemID = b.Get("id").Str()
+	}
+	return it
+}
+
+func (it *Item) token(n *Node) {
+	it.Token, it.HasToken = n.Str(), n != nil
+}

@@ -1,0 +1,22 @@
+package wire
+
+import "strconv"
+
+// anthropicRequest flattens the messages of a Messages request into items. A
+// string content is one text block (reference §2.1).
+func anthropicRequest(q *Request) {
+	q.System, q.Tools = q.Doc.Get("system"), q.Doc.Get("tools")
+	for i, m := range q.Doc.Get("messages").Elems() {
+		path := "messages[" + strconv.Itoa(i) + "]"
+		role := m.Get("role").Str()
+		q.Msgs = append(q.Msgs, Msg{Role: role, Node: m, Path: path})
+		content := m.Get("content")
+		if content.Is('"') {
+			q.add(Item{What: Text, Type: "text", Text: content.Str(), Node: content},
+				role, i, content, path+".content")
+		}
+		for j, b := range content.Elems() {
+			q.add(anthropicBlock(b), role, i, b, path+".content["+strconv.Itoa(j)+"]")
+		}
+	}
+}

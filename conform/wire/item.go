@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// What is what an Item is, whatever its provider calls it.
+type What int
+
+// The kinds of items. Opaque is everything a client must carry without
+// understanding it: server tools, citations results, compaction, code.
+const (
+	Opaque What = iota
+	Text
+	Thinking
+	Redacted
+	Call
+	Result
+	Media
+)
+
+// String names w for findings.
+func (w What) String() string {
+	return [...]string{"block", "text", "thinking", "redacted thinking", "tool call", "tool result", "media"}[w]
+}
+
+// Place says where something stands: Event is the ordinal of a stream event and
+// Off a byte offset in the body, both -1 where they do not apply; Path leads
+// there inside the JSON of the request, reply or event.
+type Place struct {
+	Event int
+	Off   int
+	Path  string
+}
+
+// Item is one block, item or part of a conversation, in a reply or in a
+// request. A field its provider has no use for is empty.
+type Item struct {
+	What  What
+	Type  string // the provider's own name for it
+	Role  string // who said it: system, user, assistant
+	Msg   int    // ordinal of the message, content or item that holds it
+	Place Place
+	// ID is a tool call's id, for a Result the id it answers. ItemID is
+	// OpenAI's id of the item itself.
+	ID, ItemID string
+	Name       string // of the tool
+	Text       string // text, or a thinking block's text
+	// Args are a Call's argument bytes: OpenAI's exact string, elsewhere an
+	// object's bytes. ArgsKnown is false when a stream gave them in pieces
+	// that have no byte form.
+	Args      string
+	ArgsKnown bool
+	// Token is what the provider wants back unchanged: signature, data,
+	// encrypted_content or thoughtSignature. HasToken tells an empty token from none.
+	Token    string
+	HasToken bool
+	TokenAt  Place
+	// AlsoTokens are as good as Token (OpenAI encrypts again for the terminal
+	// event); DraftTokens were replaced before the item was done (O-15, D-12).
+	AlsoTokens, DraftTokens []string
+	Summary                 []string // the texts of OpenAI's summary parts
+	Phase                   string
+	IsError                 bool
+	// Done is false for an item whose stream ended before it did.
+	Done bool
+	// Node is the item as sent, where it was sent whole.
+	Node *Node
+}
+
+// Model reports whether the model made the item: what a client replays, as
+// opposed to what it adds.
+func (it *Item) Model() bool { return it.Role == "assistant" }
+
+// Continuity reports whether the item is or carries the model's hidden state.
+func (it *Item) Continuity() bool { return it.What == Thinking || it.What == Redacted }
+
+// growing is an Item that deltas still add to. Text is collected in buffers,
+// because a string grown piece by piece costs the square of its length.
+type growing struct {
+	Item
+	text, args []byte
+}
+
+func grow(it Item) *growing { return &growing{it, []byte(it.Text), []byte(it.Args)} }
+
+func (g *growing) item() Item {
+	g.Text, g.Args = string(g.text), string(g.args)
+	return g.Item
+}
+
+// TokenKey brings a token to the form in which providers compare it. Gemini
+// takes base64 in both alphabets, so its bytes count (traffic: python clients
+// answer standard base64 with base64url); elsewhere every character counts.
+func TokenKey(provider, token string) string {
+	if provider != "gemini" {
+		return token
+	}
+	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
+	if b, err := base64.RawStdEncoding.DecodeString(s); err == nil {
+		return string(b)
+	}
+	return token
+}
+
+// Under returns the place of a field of the item.
+func (it *Item) Under(field string) Place {
+	at := it.Place
+	at.Path += "." + field
+	if n := it.Node.Get(field); n != nil {
+		at.Off += n.Off - it.Node.Off
+	}
+	return at
+}

@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+)
+
+// readOpenAI builds the reply of the Responses API (reference §3.2). Items are
+// addressed by output_index: item ids may rotate, indexes may skip. What
+// output_item.done says is authoritative, deltas fill in for a cut stream.
+func readOpenAI(r *Reply) {
+	if r.Form == JSON {
+		r.response(r.Doc, Place{-1, 0, ""})
+		r.openAIEnd(r.Doc.Get("status").Str(), r.Doc, Place{-1, 0, ""})
+		return
+	}
+	o := openAIStream{Reply: r, items: map[int]*growing{}}
+	for i, e := range r.Events {
+		o.event(i, e)
+	}
+	o.finish()
+}
+
+// openAIEnd sets the ending a response object's status means. An incomplete
+// response is a whole one: it says where it stopped and why.
+func (r *Reply) openAIEnd(status string, resp *Node, at Place) {
+	r.Stop = status
+	switch status {
+	case "completed", "incomplete":
+		if r.End == Cut {
+			r.End = Complete
+		}
+	case "failed", "cancelled":
+		r.fail(errorOf(resp), at)
+	case "queued", "in_progress":
+		if at.Event < 0 {
+			r.End = Pending
+		}
+	default:
+		if err := errorOf(resp); !err.Null() {
+			r.fail(err, at)
+		} else if resp.Get("output").Is('[') && r.End == Cut {
+			r.End = Complete // older and compatible hosts send no status
+		}
+	}
+}
+
+// response takes in a whole response object.
+func (r *Reply) response(resp *Node, at Place) {
+	r.ID, r.Model = resp.Get("id").Str(), resp.Get("model").Str()
+	for i, n := range resp.Get("output").Elems() {
+		it := openAIItem(n)
+		it.Place = Place{at.Event, at.Off + n.Off, at.Path + "output[" + strconv.Itoa(i) + "]"}
+		it.TokenAt = it.Place
+		it.Role, it.Done = openAIRole(it, n), n.Get("status").Str() != "incomplete"
+		r.Items = append(r.Items, it)
+	}
+}
+
+type openAIStream struct {
+	*Reply
+	items map[int]*growing // by output_index
+	final []*Node          // output of the terminal event
+	seen  []int            // output indexes in order of appearance
+}
+
+func (o *openAIStream) event(i int, e StreamEvent) {
+	at := Place{i, e.DataOff, ""}
+	switch t := e.Type(); t {
+	case "response.created", "response.in_progress", "response.queued":
+		o.ID, o.Model = e.JSON.Get("response").Get("id").Str(), e.JSON.Get("response").Get("model").Str()
+	case "response.output_item.added", "response.output_item.done":
+		o.item(e.JSON, at, t == "response.output_item.done")
+	case "response.completed", "response.incomplete", "response.failed":
+		resp := e.JSON.Get("response")
+		o.final = resp.Get("output").Elems()
+		o.openAIEnd(t[len("response."):], resp, at)
+	case "error", "response.error":
+		o.fail(errorNode(e.JSON), at)
+	default:
+		o.delta(t, e.JSON)
+	}
+}
+
+// errorNode accepts the nested and the flat error event (reference §3.2).
+func errorNode(ev *Node) *Node {
+	if n := errorOf(ev); n.Is('{') {
+		return n
+	}
+	return ev
+}
+
+func (o *openAIStream) item(ev *Node, at Place, done bool) {
+	idx := ev.Get("output_index").Int()
+	old := o.items[idx]
+	it := openAIItem(ev.Get("item"))
+	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", done
+	if done && ev.Get("item").Get("status").Str() == "incomplete" {
+		it.Done = false
+	}
+	if old == nil {
+		o.seen = append(o.seen, idx)
+	} else if old.HasToken && old.Token != it.Token {
+		it.DraftTokens = append(old.DraftTokens, old.Token)
+	}
+	o.items[idx] = grow(it)
+}
+
+func (o *openAIStream) delta(t string, ev *Node) {
+	it := o.items[ev.Get("output_index").Int()]
+	if it == nil || it.Done {
+		return
+	}
+	switch t {
+	case "response.output_text.delta", "response.refusal.delta",
+		"response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+		it.text = append(it.text, ev.Get("delta").Str()...)
+	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
+		it.args = append(it.args, ev.Get("delta").Str()...)
+	}
+}
+
+// finish lines the items up by output index and takes from the terminal event
+// what only it has: another form of each token, and items without a done event.
+func (o *openAIStream) finish() {
+	slices.Sort(o.seen)
+	for _, idx := range o.seen {
+		it := o.items[idx].item()
+		if idx >= 0 && idx < len(o.final) {
+			it.also(o.final[idx])
+		}
+		o.Items = append(o.Items, it)
+	}
+	if len(o.seen) == 0 {
+		for i, n := range o.final {
+			it := openAIItem(n)
+			it.Place = Place{len(o.Events) - 1, o.Events[len(o.Events)-1].offOf(n), "response.output[" + strconv.Itoa(i) + "]"}
+			it.TokenAt, it.Role, it.Done = it.Place, "assistant", true
+			o.Items = append(o.Items, it)
+		}
+	}
+}
+
+func (it *Item) also(final *Node) {
+	f := openAIItem(final)
+	if f.Type != it.Type {
+		return
+	}
+	if !it.Done && final.Get("status").Str() != "incomplete" {
+		place, drafts := it.Place, it.DraftTokens
+		if it.HasToken && it.Token != f.Token {
+			drafts = append(drafts, it.Token)
+		}
+		*it = f
+		it.Place, it.TokenAt, it.Role, it.Done, it.DraftTokens = place, place, "assistant", true, drafts
+		return
+	}
+	if f.HasToken && f.Token != it.Token {
+		it.AlsoTokens = append(it.AlsoTokens, f.Token)
+	}
+}

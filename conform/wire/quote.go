@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// unquote resolves the escapes of a valid JSON string body. A lone surrogate
+// becomes its three-byte form (WTF-8) instead of U+FFFD: replacing it would
+// hide that an agent replaced it (regressions R33).
+func unquote(s []byte) string {
+	i := indexByte(s, '\\')
+	if i < 0 {
+		return string(s)
+	}
+	b := make([]byte, i, len(s))
+	copy(b, s[:i])
+	for i < len(s) {
+		if s[i] != '\\' {
+			b = append(b, s[i])
+			i++
+			continue
+		}
+		if s[i+1] == 'u' {
+			var r rune
+			r, i = escapedRune(s, i)
+			b = appendRune(b, r)
+			continue
+		}
+		b = append(b, unescape[s[i+1]])
+		i += 2
+	}
+	return string(b)
+}
+
+var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+
+func indexByte(s []byte, c byte) int {
+	for i, x := range s {
+		if x == c {
+			return i
+		}
+	}
+	return -1
+}
+
+// escapedRune reads the \uXXXX at s[i:], with its low half if it has one, and
+// returns the offset after it.
+func escapedRune(s []byte, i int) (rune, int) {
+	r, next := hex4(s, i), i+6
+	if utf16.IsSurrogate(r) && next+6 <= len(s) && s[next] == '\\' && s[next+1] == 'u' {
+		if c := utf16.DecodeRune(r, hex4(s, next)); c != utf8.RuneError {
+			return c, next + 6
+		}
+	}
+	return r, next
+}
+
+func hex4(s []byte, i int) rune {
+	v, _ := strconv.ParseUint(string(s[i+2:i+6]), 16, 16)
+	return rune(v)
+}
+
+func appendRune(b []byte, r rune) []byte {
+	if utf16.IsSurrogate(r) {
+		return append(b, 0xE0|byte(r>>12), 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)
+	}
+	return utf8.AppendRune(b, r)
+}
+
+const hexDigits = "0123456789abcdef"
+
+// Quote renders s as a JSON string; Str of the result is s again.
+func Quote(s string) []byte {
+	b := []byte{'"'}
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ':
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		case c == 0xED && strings.HasPrefix(s[i:], "\xED") && i+2 < len(s) && s[i+1] >= 0xA0:
+			r := rune(0xD000) | rune(s[i+1]&0x3F)<<6 | rune(s[i+2]&0x3F)
+			b = append(b, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+			i += 2
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

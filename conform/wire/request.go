@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Op is what a request asks for.
+type Op int
+
+// The operations. Only Generate and Stream carry a conversation to answer.
+const (
+	OtherOp Op = iota
+	Generate
+)
+
+// Request is a request body as its provider reads it.
+type Request struct {
+	Op    Op
+	Doc   *Node // nil when the body is no JSON
+	Model string
+	// WantsStream is set when the caller asked for a stream.
+	WantsStream bool
+	// Stateful is set when the provider holds part of the conversation
+	// (previous_response_id, conversation, cachedContent).
+	Stateful bool
+	System   *Node
+	Tools    *Node
+	Msgs     []Msg // messages, input items or contents
+	Items    []Item
+}
+
+// Msg is one message, input item or content as sent.
+type Msg struct {
+	Role string
+	Node *Node
+	Path string
+}
+
+// ReadRequest decodes a request. It never fails: a body that is no JSON leaves
+// Doc nil.
+func ReadRequest(provider, method, rawURL string, body []byte) *Request {
+	q := &Request{}
+	u, _ := url.Parse(rawURL)
+	if u == nil {
+		u = &url.URL{}
+	}
+	q.Doc, _ = Parse(body)
+	q.Model = q.Doc.Get("model").Str()
+	q.WantsStream = q.Doc.Get("stream").True()
+	switch provider {
+	case "anthropic":
+		q.op(method, strings.HasSuffix(u.Path, "/messages") ||
+			strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
+		anthropicRequest(q)
+	case "openai":
+		q.op(method, strings.HasSuffix(u.Path, "/responses"))
+		openAIRequest(q)
+	case "gemini":
+		q.gemini(method, u)
+	}
+	return q
+}
+
+func (q *Request) op(method string, generates bool) {
+	if generates && (method == http.MethodPost || method == "") {
+		q.Op = Generate
+	}
+}
+
+func (q *Request) gemini(method string, u *url.URL) {
+	name, verb, _ := strings.Cut(u.Path[strings.LastIndexByte(u.Path, '/')+1:], ":")
+	if q.Model == "" {
+		q.Model = name
+	}
+	q.op(method, verb == "generateContent" || verb == "streamGenerateContent")
+	q.WantsStream = verb == "streamGenerateContent"
+	geminiRequest(q)
+}
+
+func (q *Request) add(it Item, role string, msg int, n *Node, path string) {
+	it.Role, it.Msg, it.Done = role, msg, true
+	it.Place = Place{-1, n.Off, path}
+	it.TokenAt = it.Place
+	q.Items = append(q.Items, it)
+}

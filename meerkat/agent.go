@@ -1,0 +1,41 @@
+package meerkat
+
+import (
+	"context"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// The names a caller of the SDK meets, so that one import is enough.
+type (
+	// RunResult is what a run came to (seed 001 §6).
+	RunResult = agent.Result
+	// Event is one step of a run as it happens (seed 001 §5).
+	Event = agent.Event
+	// SessionID names a session.
+	SessionID = session.ID
+)
+
+// Agent runs prompts. It holds no conversation: several runs may go on at once,
+// each with a session of its own.
+type Agent struct{ config agent.Config }
+
+// Model returns the model that Build decided on.
+func (a *Agent) Model() string { return a.config.Model }
+
+// Store returns where the sessions are.
+func (a *Agent) Store() session.Store { return a.config.Store }
+
+// Run starts a session with prompt. Errors are *agent.RunError once there is a
+// session; the RunResult says how far it got even then.
+func (a *Agent) Run(ctx context.Context, prompt string) (RunResult, error) {
+	return agent.Run(ctx, a.config, prompt)
+}
+
+// Resume goes on with a stored session, also one of another process. An empty
+// prompt is legal when the last turn still wants an answer. The session keeps
+// the system prompt and the tools it was started with.
+func (a *Agent) Resume(ctx context.Context, id SessionID, prompt string) (RunResult, error) {
+	return agent.Resume(ctx, a.config, id, prompt)
+}

@@ -1,0 +1,297 @@
+package meerkat
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/call"
+	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
+	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+)
+
+// AgentBuilder collects what an Agent is made of (seed 001 §12). The With
+// functions return the builder; what is wrong shows in Build.
+type AgentBuilder struct {
+	config     agent.Config
+	keys       map[string]string // by provider
+	first      string            // the provider whose key came first
+	baseURL    string
+	httpClient *http.Client
+	tools      []tool.Tool
+	unlisted   bool
+}
+
+// NewAgent returns a builder of an agent without tools that keeps its sessions
+// in memory.
+func NewAgent() *AgentBuilder { return &AgentBuilder{keys: map[string]string{}} }
+
+// WithAnthropic sets the key of the Anthropic API.
+func (b *AgentBuilder) WithAnthropic(apiKey string) *AgentBuilder {
+	return b.WithKey(catalog.Anthropic, apiKey)
+}
+
+// WithOpenAI sets the key of the OpenAI API.
+func (b *AgentBuilder) WithOpenAI(apiKey string) *AgentBuilder {
+	return b.WithKey(catalog.OpenAI, apiKey)
+}
+
+// WithGemini sets the key of the Gemini API.
+func (b *AgentBuilder) WithGemini(apiKey string) *AgentBuilder {
+	return b.WithKey(catalog.Gemini, apiKey)
+}
+
+// WithKey sets the key of a provider: "anthropic", "openai" or "gemini". Several
+// may be set; the model decides which is used, and without a model the first.
+func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
+	if b.first == "" {
+		b.first = provider
+	}
+	b.keys[provider] = apiKey
+	return b
+}
+
+// WithClient uses c instead of a client of ours; keys, base URL and HTTP client
+// do not count then.
+func (b *AgentBuilder) WithClient(c provider.Client) *AgentBuilder {
+	b.config.Client = c
+	return b
+}
+
+// WithModel sets the model. Build refuses one that is not in the catalogue.
+// Without it the provider's default is used.
+func (b *AgentBuilder) WithModel(model string) *AgentBuilder {
+	b.config.Model = model
+	return b
+}
+
+// WithUnlistedModel lets Build take any model of a known provider. New sessions
+// are marked with it (DESIGN §3.10).
+func (b *AgentBuilder) WithUnlistedModel() *AgentBuilder {
+	b.unlisted = true
+	return b
+}
+
+// WithSystemPrompt sets the system prompt of new sessions.
+func (b *AgentBuilder) WithSystemPrompt(prompt string) *AgentBuilder {
+	b.config.System = prompt
+	return b
+}
+
+// WithEffort sets how hard the model thinks; see provider.Request.Effort.
+func (b *AgentBuilder) WithEffort(effort string) *AgentBuilder {
+	b.config.Effort = effort
+	return b
+}
+
+// WithTemperature sets the temperature for models that take one.
+func (b *AgentBuilder) WithTemperature(t float64) *AgentBuilder {
+	b.config.Temperature = &t
+	return b
+}
+
+// WithMaxOutputTokens bounds each reply; it is no budget of the run.
+func (b *AgentBuilder) WithMaxOutputTokens(n int) *AgentBuilder {
+	b.config.MaxOutputTokens = n
+	return b
+}
+
+// WithMaxTurns bounds the model calls of one run.
+func (b *AgentBuilder) WithMaxTurns(n int) *AgentBuilder {
+	b.config.MaxTurns = n
+	return b
+}
+
+// WithMaxParallelTools bounds how many tools run at once.
+func (b *AgentBuilder) WithMaxParallelTools(n int) *AgentBuilder {
+	b.config.MaxParallel = n
+	return b
+}
+
+// WithUnary asks for whole JSON replies instead of streams.
+func (b *AgentBuilder) WithUnary() *AgentBuilder {
+	b.config.Unary = true
+	return b
+}
+
+// WithBaseURL sends requests to url instead of the provider's own address.
+func (b *AgentBuilder) WithBaseURL(url string) *AgentBuilder {
+	b.baseURL = url
+	return b
+}
+
+// WithHTTPClient sets proxy, certificates and timeouts. Without it a client is
+// used that knows no proxy.
+func (b *AgentBuilder) WithHTTPClient(c *http.Client) *AgentBuilder {
+	b.httpClient = c
+	return b
+}
+
+// WithTool adds a tool of Go code.
+func (b *AgentBuilder) WithTool(t tool.Tool) *AgentBuilder {
+	b.tools = append(b.tools, t)
+	return b
+}
+
+// WithDispatcher uses d for all tools; it excludes WithTool.
+func (b *AgentBuilder) WithDispatcher(d tool.Dispatcher) *AgentBuilder {
+	b.config.Tools = d
+	return b
+}
+
+// WithStore keeps sessions in s.
+func (b *AgentBuilder) WithStore(s session.Store) *AgentBuilder {
+	b.config.Store = s
+	return b
+}
+
+// WithJSONLStore keeps each session in a file below dir.
+func (b *AgentBuilder) WithJSONLStore(dir string) *AgentBuilder {
+	return b.WithStore(jsonl.New(dir, nil))
+}
+
+// WithEvents passes what happens to f, one event at a time.
+func (b *AgentBuilder) WithEvents(f func(Event)) *AgentBuilder {
+	b.config.OnEvent = f
+	return b
+}
+
+// WithClock sets where times come from.
+func (b *AgentBuilder) WithClock(now func() time.Time) *AgentBuilder {
+	b.config.Now = now
+	return b
+}
+
+// What Build refuses besides *catalog.UnsupportedModel; see also
+// *MissingKeyError.
+var (
+	ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
+	ErrTwoTools   = errors.New("tools come from functions or from a dispatcher, not from both")
+)
+
+// MissingKeyError says that the provider of the model has no key.
+type MissingKeyError struct {
+	Provider string
+	// Variable is where the key is kept by custom.
+	Variable string
+}
+
+// Error says which key is missing.
+func (e *MissingKeyError) Error() string {
+	return fmt.Sprintf("%s: there is no API key; set %s", e.Provider, e.Variable)
+}
+
+// variables names where each provider's key is kept by custom.
+var variables = map[string]string{
+	catalog.Anthropic: "ANTHROPIC_API_KEY",
+	catalog.OpenAI:    "OPENAI_API_KEY",
+	catalog.Gemini:    "GEMINI_API_KEY",
+}
+
+// Build returns the agent. It checks the model against the catalogue before
+// there is anything that could reach the network (seed 000 §1.3). The builder
+// may be used again.
+func (b *AgentBuilder) Build() (*Agent, error) {
+	config := b.config
+	entry, err := b.model()
+	if err != nil {
+		return nil, err
+	}
+	config.Model = entry.Model
+	if entry.Unlisted {
+		config.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: entry.Model}}
+	}
+	if config.Client == nil {
+		if config.Client, err = b.client(entry.Provider); err != nil {
+			return nil, err
+		}
+		config.Account = fingerprint(b.keys[entry.Provider])
+	}
+	if config.Tools, err = b.dispatcher(); err != nil {
+		return nil, err
+	}
+	if config.Store == nil {
+		config.Store = memory.New()
+	}
+	return &Agent{config}, nil
+}
+
+// model returns the entry of the model that is to be used.
+func (b *AgentBuilder) model() (catalog.Entry, error) {
+	provider := b.first
+	if b.config.Client != nil {
+		provider = b.config.Client.Provider()
+	}
+	if b.config.Model == "" {
+		entry, ok := catalog.Default(provider)
+		if !ok {
+			return entry, ErrNoProvider
+		}
+		return entry, nil
+	}
+	entry, err := b.lookup()(b.config.Model)
+	if err == nil && b.config.Client != nil && entry.Provider != provider {
+		err = fmt.Errorf("model %s: it is a model of %s, and the client speaks to %s", entry.Model, entry.Provider, provider)
+	}
+	return entry, err
+}
+
+func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
+	if b.unlisted {
+		return catalog.Unlisted
+	}
+	return catalog.Lookup
+}
+
+func (b *AgentBuilder) client(name string) (provider.Client, error) {
+	key := b.keys[name]
+	if key == "" {
+		return nil, &MissingKeyError{name, variables[name]}
+	}
+	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now}
+	switch name {
+	case catalog.Anthropic:
+		return checked(anthropic.New(cfg))
+	case catalog.OpenAI:
+		return checked(openai.New(cfg))
+	case catalog.Gemini:
+		return checked(gemini.New(cfg))
+	}
+	return nil, ErrNoProvider
+}
+
+// checked turns a typed nil into none.
+func checked[C provider.Client](c C, err error) (provider.Client, error) {
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (b *AgentBuilder) dispatcher() (tool.Dispatcher, error) {
+	switch {
+	case len(b.tools) == 0:
+		return b.config.Tools, nil
+	case b.config.Tools != nil:
+		return nil, ErrTwoTools
+	}
+	return tool.New(b.tools...)
+}
+
+// fingerprint names an account without giving its key away: continuity tokens
+// go back only to who issued them (DESIGN §3.4, H1).
+func fingerprint(key string) string {
+	sum := sha256.Sum256([]byte("meerkat account\x00" + key))
+	return hex.EncodeToString(sum[:8])
+}

@@ -4,6 +4,8 @@ package scenario
 
 import (
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -30,6 +32,23 @@ func (p Play) Name() string { return p.Scenario.Name + "/" + p.Target.Provider }
 
 // Silent reports whether the play must not cause any traffic.
 func (p Play) Silent() bool { return len(p.Scenario.Turns) == 0 }
+
+// suites names the suite of each requirement area that has one.
+var suites = map[string]string{
+	"ORD": "ordering", "SIG": "signature", "MOD": "allowlist", "RES": "resume", "STR": "streaming",
+}
+
+// Suite is the suite a requirement is judged in, empty if none.
+func Suite(requirement string) string {
+	area, _, _ := strings.Cut(requirement, "-")
+	return suites[area]
+}
+
+// Cassette is the path of the play's recording below the cassettes: provider,
+// the suite of the scenario's first requirement, name.
+func (p Play) Cassette() string {
+	return path.Join(p.Target.Provider, Suite(p.Scenario.Requirements[0]), p.Scenario.Name+".yaml")
+}
 
 // Step is one run of the agent under test.
 type Step struct {

@@ -46,6 +46,7 @@ func refused(v Voice, r *Refusal) Plan {
 func perform(v Voice, r Reply) Plan {
 	frames := v.Frames(r)
 	plan := Plan{Status: http.StatusOK, Header: v.Header(r)}
+	plan.Header.Set("Date", r.At.UTC().Format(http.TimeFormat))
 	t, unary := r.Turn, r.Request.Form == FormUnary
 	switch {
 	case t.Fail != nil && unary:

@@ -4,6 +4,7 @@
 package archtest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,9 +40,11 @@ func (p pkg) ownDeps() []string {
 func packages(t *testing.T) []pkg {
 	t.Helper()
 	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Imports,Deps", module+"...")
+	var why bytes.Buffer
+	cmd.Stderr = &why
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatalf("go list: %v\n%s", err, why.String())
 	}
 	var all []pkg
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {

@@ -35,7 +35,7 @@ var ErrUnknownRequirement = errors.New("no such requirement")
 // FindRequirement returns the embedded requirement with id, in any case of
 // letters. For an unknown id the error names the nearest known one.
 func FindRequirement(id string) (Requirement, error) {
-	all, err := Requirements()
+	all, err := embedded()
 	if err != nil {
 		return Requirement{}, err
 	}

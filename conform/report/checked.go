@@ -12,6 +12,8 @@ type Checked struct {
 	Schema     string      `json:"schema"`
 	Tool       Tool        `json:"tool"`
 	Recordings []Recording `json:"recordings"`
+	// PassedOver lists files found below a directory that are no recordings.
+	PassedOver []string `json:"passed_over,omitempty"`
 	Summary    Summary     `json:"summary"`
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 			delete(byID, id)
 		}
 	}
-	for id := range byID {
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		errs = append(errs, fmt.Errorf("%s: no requirement names this check; add it to the catalogue", id))
 	}
 	return rules, errors.Join(errs...)

@@ -255,6 +255,7 @@ func TestCheckedReport(t *testing.T) {
 	c := NewChecked(Tool{"conform", "v0"}, append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
 		Unreadable("torn.yaml", errors.New("torn.yaml: is empty; record it again")),
 		Unreadable("zcase", errors.New("zcase/01.request.json: unreadable JSON; fetch the case again"))))
+	c.PassedOver = []string{"compose.yaml", "notes.yaml"}
 	var text, doc bytes.Buffer
 	NewTerminal(&text, false).Checked(c)
 	golden(t, "check.txt", text.Bytes())

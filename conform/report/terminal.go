@@ -73,6 +73,9 @@ func (t *Terminal) Checked(c *Checked) {
 			fmt.Fprintf(t.w, "%-14s %s  exchange %d, %s: %s\n", "skipped", r.Path, s.Exchange, s.What, s.Reason)
 		}
 	}
+	if n := len(c.PassedOver); n > 0 {
+		fmt.Fprintf(t.w, "%-14s %d files that are no recordings, first %s\n", "passed over", n, c.PassedOver[0])
+	}
 	t.table(c.Summary.Areas)
 	t.line(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
 }

@@ -63,19 +63,20 @@ func (p *scenarioParser) name(name string) {
 	}
 }
 
-// comment splits the text before the first file into the reason and the last
-// line, which lists requirement ids.
+// comment splits the text before the first file into the reason and, from the
+// line that starts with "requirements:" to the end, ids.
 func (p *scenarioParser) comment(s *Scenario, comment string) {
 	lines := strings.Split(strings.TrimRight(comment, "\n"), "\n")
 	last := len(lines)
-	list, ok := strings.CutPrefix(lines[last-1], requirementsLine)
-	if !ok {
+	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, requirementsLine) })
+	if at < 0 {
 		p.fail(last, "the comment must end with a line %q and requirement ids", requirementsLine)
 	}
-	s.Why = strings.TrimSpace(strings.Join(lines[:last-1], "\n"))
+	s.Why = strings.TrimSpace(strings.Join(lines[:at], "\n"))
 	if s.Why == "" {
 		p.fail(1, "the comment must say why the scenario exists")
 	}
+	list := strings.TrimPrefix(strings.Join(lines[at:], " "), requirementsLine)
 	s.Requirements = strings.Fields(list)
 	if len(s.Requirements) == 0 {
 		p.fail(last, "no requirement; name at least one")

@@ -101,6 +101,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"ORD-001 SIG-001", "", "x.txtar:3: no requirement"},
 		{"ORD-001 SIG-001", "ORD-1", `x.txtar:3: requirement "ORD-1" is not AREA-NNN`},
 		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
+		{"ORD-001 SIG-001", "ORD-001\nSIG-001\nand prose", `x.txtar:5: requirement "and" is not AREA-NNN`},
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
 		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: player, providers, system, title, turns`},
 		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/route"
@@ -16,7 +17,7 @@ func newHostSet(extra []string) (hostSet, error) {
 	set := hostSet{}
 	for _, name := range slices.Concat(route.Hosts(), extra) {
 		host, port := splitHost(name)
-		if host == "" || strings.ContainsAny(host, "/*? ") {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" || strings.ContainsAny(name, "/*?@ ") {
 			return nil, fmt.Errorf("host %q: write a name or name:port, without a scheme or wildcard", name)
 		}
 		set[net.JoinHostPort(host, port)] = true

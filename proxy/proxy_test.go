@@ -187,6 +187,8 @@ func TestConfigIsChecked(t *testing.T) {
 		"any address":    {CA: a, Handler: h, Listen: "0.0.0.0:0"},
 		"no port":        {CA: a, Handler: h, Listen: "127.0.0.1"},
 		"unknown door":   {CA: a, Handler: h, Doors: []string{"back"}},
+		"port by name":   {CA: a, Handler: h, AllowHosts: []string{"example.com:https"}},
+		"scheme":         {CA: a, Handler: h, AllowHosts: []string{"https://example.com"}},
 		"host with path": {CA: a, Handler: h, AllowHosts: []string{"https://example.com/"}},
 		"wildcard":       {CA: a, Handler: h, AllowHosts: []string{"*.example.com"}},
 	} {

@@ -33,8 +33,7 @@ var ErrNotOurs = errors.New("not a usable authority; `recorder ca rotate` replac
 // when there is none, when it is about to expire, or when its hosts are not
 // exactly hosts and loopback. dir is created with mode 0700.
 func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
-	path := filepath.Join(dir, secretFile)
-	a, err := load(path)
+	a, err := Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return issue(dir, hosts, now, os.Link)
@@ -45,6 +44,10 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	}
 	return a, publish(dir, a)
 }
+
+// Load returns the authority kept in dir as it is. Without one the error is
+// fs.ErrNotExist.
+func Load(dir string) (*Authority, error) { return load(filepath.Join(dir, secretFile)) }
 
 // Rotate issues a new authority for hosts and keeps it in dir, whatever is
 // there. Clients that trusted the old one must be given the new one.

@@ -1,0 +1,114 @@
+package recorder
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/proxy/ca"
+)
+
+func (a *app) caCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "ca", Short: "The authority that clients of the proxy must trust",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("ca %s: unknown; one of show, export, rotate", args[0])
+			}
+			return usage("ca: say what: show, export or rotate")
+		},
+	}
+	cmd.AddCommand(a.caShowCommand(), a.caExportCommand(), a.caRotateCommand())
+	return cmd
+}
+
+// kept loads the authority that is there, without renewing it.
+func (a *app) kept() (dir string, authority *ca.Authority, err error) {
+	if dir, err = a.configDir(); err != nil {
+		return "", nil, err
+	}
+	authority, err = ca.Load(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil, usage("%s: no authority there yet; it is made when first needed, or by: recorder ca rotate", dir)
+	case err != nil:
+		return "", nil, usage("%w", err)
+	}
+	return dir, authority, nil
+}
+
+func (a *app) caShowCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "show", Short: "Say which authority is in use, for which hosts and until when", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	return cmd
+}
+
+func (a *app) showCA(asJSON bool) error {
+	dir, authority, err := a.kept()
+	if err != nil {
+		return err
+	}
+	cert := authority.Certificate()
+	sum := sha256.Sum256(cert.Raw)
+	var ranges []string
+	for _, r := range cert.PermittedIPRanges {
+		ranges = append(ranges, r.String())
+	}
+	shown := struct {
+		Schema  string    `json:"schema"`
+		Path    string    `json:"path"`
+		Subject string    `json:"subject"`
+		SHA256  string    `json:"sha256"`
+		Expires time.Time `json:"expires"`
+		Hosts   []string  `json:"hosts"`
+		Ranges  []string  `json:"ranges"`
+	}{"recorder.ca.v1", filepath.Join(dir, ca.CertFile), cert.Subject.String(), hex.EncodeToString(sum[:]), cert.NotAfter, authority.Hosts(), ranges}
+	if asJSON {
+		return a.json(shown)
+	}
+	fmt.Fprintf(a.human(), "certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
+		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339), strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
+	return nil
+}
+
+func (a *app) caExportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "export", Short: "Print the certificate, for clients to trust", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			_, authority, err := a.kept()
+			if err != nil {
+				return err
+			}
+			_, err = a.stdout.Write(authority.PEM())
+			return err
+		},
+	}
+}
+
+func (a *app) caRotateCommand() *cobra.Command {
+	var allowed []string
+	cmd := &cobra.Command{
+		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			authority, err := a.authorityBy(ca.Rotate, allowed)
+			if err != nil {
+				return err
+			}
+			a.say("authority replaced, valid until %s", authority.Certificate().NotAfter.Format(time.DateOnly))
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&allowed, "allow-host", nil, "a `host` beside the providers'; may be repeated")
+	return cmd
+}

@@ -1,0 +1,118 @@
+package recorder
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
+)
+
+// configDir is the user's folder for what outlives a recording: the authority
+// and the key of the pseudonyms.
+func (a *app) configDir() (string, error) {
+	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "meerkat"), nil
+	}
+	if home := a.getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config", "meerkat"), nil
+	}
+	return "", usage("HOME: not set, so there is no place for the proxy's authority; set it or XDG_CONFIG_HOME")
+}
+
+// authority opens the user's authority for the provider hosts and allowed.
+func (a *app) authority(allowed []string) (*ca.Authority, error) {
+	return a.authorityBy(ca.Open, allowed)
+}
+
+func (a *app) authorityBy(open func(string, []string, time.Time) (*ca.Authority, error), allowed []string) (*ca.Authority, error) {
+	dir, err := a.configDir()
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := proxy.Hosts(allowed)
+	if err != nil {
+		return nil, usage("--allow-host: %w", err)
+	}
+	authority, err := open(dir, hosts, time.Now())
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return authority, nil
+}
+
+// pseudonymFile holds the key by which secrets become pseudonyms: the user's,
+// and in no cassette.
+const pseudonymFile = "pseudonym.key"
+
+// pseudonymKey reads the key, or makes it at its first use. When two programs
+// make it at once, the first one's stays.
+func (a *app) pseudonymKey() ([]byte, error) {
+	dir, err := a.configDir()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, pseudonymFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createKey(dir, path); err != nil {
+			return nil, usage("%s: cannot be written: %w", path, err)
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, usage("%s: cannot be read: %w", path, err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) < 32 {
+		return nil, usage("%s: not a key of 64 hexadecimal digits; delete it to have a new one made", path)
+	}
+	return key, nil
+}
+
+func createKey(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, "."+pseudonymFile+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.WriteString(hex.EncodeToString(key) + "\n")
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(tmp.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// secretNames are the parts of variable names whose values are credentials.
+var secretNames = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}
+
+// secrets returns the credentials in the environment: an agent that is given
+// one may send it anywhere in a message.
+func (a *app) secrets() (values []string) {
+	for _, kv := range a.env {
+		name, value, _ := strings.Cut(kv, "=")
+		for _, part := range secretNames {
+			if strings.Contains(strings.ToUpper(name), part) && value != "" {
+				values = append(values, value)
+				break
+			}
+		}
+	}
+	return values
+}

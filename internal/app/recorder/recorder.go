@@ -1,0 +1,172 @@
+// Package recorder is the command line of the proxy: it reads flags, wires
+// proxy/* together and prints. Decisions are made there, not here.
+package recorder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/version"
+)
+
+// Exit codes (DESIGN §6).
+const (
+	exitOK         = 0
+	exitGate       = 1 // unused, missed, or a secret found
+	exitUsage      = 2 // the command line, or what it names
+	exitIncomplete = 3 // the recording lacks something
+	exitInternal   = 4
+)
+
+// Run executes one command and returns the process's exit code. env is a list
+// of K=V; nothing is read from the process's own environment. When ctx ends, a
+// recording is finished and saved. Errors are one line on stderr:
+// "recorder: object: what is wrong; what to do".
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteContext(ctx))
+}
+
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            []string
+}
+
+const long = `Record and replay what an agent and its provider say to each other.
+
+  recorder run --cassette F -- CMD…       run CMD and record its traffic
+  recorder run --mode replay … -- CMD…    run it again, answered from the cassette
+  recorder record | replay --cassette F   the same, for programs started elsewhere
+  recorder inspect F | verify PATH…       look into cassettes, check every byte
+  recorder recover F                      finish a recording that was interrupted
+  recorder ca show | export | rotate      the authority that clients must trust
+
+Exit codes: 0 ok, 1 unused, missed or a secret found, 2 wrong usage, 3 the
+recording is incomplete, 4 internal; run passes CMD's code on when its own is 0.`
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "recorder",
+		Short:         "Record and replay what an agent and its provider say to each other",
+		Long:          long,
+		Version:       version.String(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("recorder {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s: %v; run: %s --help", cmd.Name(), err, cmd.CommandPath())
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(a.recordCommand(), a.replayCommand(), a.runCommand(),
+		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.caCommand())
+	root.AddCommand(absentCommands()...)
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return usage("%s: unknown command; one of %s", args[0], strings.Join(names, ", "))
+}
+
+// absentCommands are those of the contract that this build lacks. They are
+// refused by name, so that nobody waits for what will not come.
+func absentCommands() []*cobra.Command {
+	var list []*cobra.Command
+	for name, advice := range map[string]string{
+		"refresh":  "record into a new file and compare it with the old one",
+		"pass":     "record, and delete the cassette",
+		"simulate": "point --upstream at a server of your own",
+		"diff":     "compare the output of recorder inspect --json",
+		"import":   "conform check reads the files of other tools as they are",
+		"export":   "a cassette is a go-vcr v2 file already",
+		"doctor":   "recorder run -- CMD shows whether CMD uses the proxy",
+	} {
+		list = append(list, &cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error { return usage("%s: not in this build; %s", name, advice) },
+		})
+	}
+	return list
+}
+
+// absent is a flag of the contract that this build lacks: setting it fails.
+type absent struct{ advice string }
+
+func (absent) String() string     { return "" }
+func (absent) Type() string       { return "string" }
+func (f absent) Set(string) error { return errors.New("not in this build; " + f.advice) }
+
+// failure is an error with the exit code it ends in. Without a text all has
+// been said.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is a failure of the command line or of what it names.
+func usage(format string, args ...any) error {
+	return &failure{exitUsage, fmt.Errorf(format, args...)}
+}
+
+var errReported = errors.New("reported")
+
+// code ends with an exit code after the reason was printed.
+func code(exit int) error {
+	if exit == exitOK {
+		return nil
+	}
+	return &failure{exit, errReported}
+}
+
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	exit := exitInternal
+	if f := (*failure)(nil); errors.As(err, &f) {
+		exit = f.code
+	}
+	if !errors.Is(err, errReported) {
+		a.say("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return exit
+}
+
+// say prints one line for people.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.stderr, "recorder: "+format+"\n", args...)
+}
+
+// getenv returns the last value of a variable, as shells would.
+func (a *app) getenv(name string) (value string) {
+	for _, kv := range a.env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}

@@ -1,0 +1,120 @@
+package recorder_test
+
+import (
+	"context"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meerkat-go/conformance/internal/app/recorder"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"recorder": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			os.Exit(recorder.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+		},
+		"ask":   ask,
+		"await": await,
+		"fail":  func() { os.Exit(7) },
+	})
+}
+
+// ask is the agent: it posts its second argument to the first one, by whatever
+// proxy and roots its environment names, and prints what comes back.
+func ask() {
+	req, err := http.NewRequest(http.MethodPost, os.Args[1], strings.NewReader(os.Args[2]))
+	if err != nil {
+		panic(err)
+	}
+	req.Header.Set("X-Api-Key", os.Getenv("ANTHROPIC_API_KEY"))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(resp.StatusCode, resp.Header.Get("X-Cassette-Miss"))
+	if _, err := io.Copy(os.Stdout, resp.Body); err != nil {
+		fmt.Println("cut:", err)
+	}
+}
+
+// await returns when something listens on the port it is given.
+func await() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	for range tick.C {
+		if conn, err := net.Dial("tcp", "127.0.0.1:"+os.Args[1]); err == nil {
+			_ = conn.Close()
+			return
+		}
+	}
+}
+
+func TestScripts(t *testing.T) {
+	upstream := httptest.NewTLSServer(http.HandlerFunc(provider))
+	t.Cleanup(upstream.Close)
+	authority := filepath.Join(t.TempDir(), "upstream.pem")
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})
+	if err := os.WriteFile(authority, block, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			taken, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return err
+			}
+			e.Defer(func() { _ = taken.Close() })
+			e.Setenv("PORT", fmt.Sprint(free.Addr().(*net.TCPAddr).Port))
+			e.Setenv("TAKEN", taken.Addr().String())
+			e.Setenv("UPSTREAM", upstream.URL)
+			e.Setenv("UPSTREAM_CA", authority)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
+			e.Setenv("API", "https://api.anthropic.com/v1/messages")
+			e.Setenv("ANTHROPIC_API_KEY", canary)
+			return free.Close()
+		},
+	})
+}
+
+// canary is the credential that must be nowhere on disk.
+const canary = "sk-ant-api03-canary0canary0canary0canary0"
+
+// provider is a small Anthropic: what it is asked decides how it behaves.
+func provider(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	send := func(text string) {
+		_, _ = io.WriteString(w, text)
+		w.(http.Flusher).Flush()
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	send("event: message_start\ndata: {\"type\":\"message_start\"}\n\n")
+	switch text := string(body); {
+	case strings.Contains(text, "cut"):
+		panic(http.ErrAbortHandler)
+	case strings.Contains(text, "reflect"):
+		send("event: ping\ndata: {\"type\":\"ping\",\"key\":\"" + r.Header.Get("X-Api-Key") + "\"}\n\n")
+	case strings.Contains(text, "leak"):
+		send("event: ping\ndata: {\"type\":\"ping\",\"key\":\"sk-ant-api03-anotherkey0anotherkey0another\"}\n\n")
+	}
+	send("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+}

@@ -150,6 +150,7 @@ type driver struct {
 	writer session.Writer
 	state  state
 	seq    int
+	turn   int                  // the call under way or the last one
 	begun  map[string]time.Time // tools that are running
 }
 
@@ -214,6 +215,7 @@ func (d *driver) call(ctx context.Context, req *provider.Request) input {
 	if err := ctx.Err(); err != nil {
 		return failed{fmt.Errorf("cancelled before turn %d: %w", d.state.turns, err)}
 	}
+	d.turn = d.state.turns
 	d.emit(Event{Type: TurnStarted})
 	reply, err := d.cfg.Client.Complete(ctx, req, func(e stream.Event) {
 		if out, ok := fromStream(e); ok {
@@ -271,7 +273,7 @@ func (d *driver) emit(e Event) {
 	if d.cfg.OnEvent == nil {
 		return
 	}
-	e.SessionID, e.Seq, e.Turn = d.state.session.ID, d.seq, d.state.turns
+	e.SessionID, e.Seq, e.Turn = d.state.session.ID, d.seq, d.turn
 	d.seq++
 	d.cfg.OnEvent(e)
 }

@@ -170,7 +170,12 @@ func TestKilledAtAnyByte(t *testing.T) {
 func TestBrokenTurnLeavesNothing(t *testing.T) {
 	store := memory.New()
 	broken := &provider.Error{Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF", Pending: 1}}
-	got, err := Run(ctx, config(&model{replies: []any{calls("a"), broken}}, store, &counter{}), "go")
+	first := calls("a")
+	first.Message.Blocks = append(first.Message.Blocks, transcript.Text("I call a."))
+	got, err := Run(ctx, config(&model{replies: []any{first, broken}}, store, &counter{}), "go")
+	if got.Text != "" {
+		t.Errorf("%q passes for the answer", got.Text)
+	}
 	var run *RunError
 	var incomplete *stream.IncompleteError
 	if !errors.As(err, &run) || run.SessionID != sessionID || !errors.As(err, &incomplete) || got.SessionID != sessionID {

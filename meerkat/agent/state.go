@@ -19,7 +19,8 @@ type state struct {
 	tools    int // tool calls answered by this run
 	usage    transcript.Usage
 	stop     transcript.StopReason
-	sent     sent // the call under way
+	text     string // visible text of the last answer
+	sent     sent   // the call under way
 }
 
 // settings are what a run was asked to do.
@@ -83,20 +84,19 @@ func (finish) isEffect()   {}
 
 // result is what the run has come to so far.
 func (s *state) result() Result {
-	return Result{SessionID: s.session.ID, Text: s.text(), StopReason: s.stop, Usage: s.usage, Turns: s.turns, ToolCalls: s.tools}
+	return Result{SessionID: s.session.ID, Text: s.text, StopReason: s.stop, Usage: s.usage, Turns: s.turns, ToolCalls: s.tools}
 }
 
-// text is the visible text since the last message that is not the model's own:
-// a reply that paused is one answer in several messages.
-func (s *state) text() string {
-	m := s.session.Messages
-	first := len(m)
-	for first > 0 && m[first-1].Role == transcript.RoleAssistant {
+// answer is the visible text since the last message that is not the model's
+// own: a reply that paused is one answer in several messages.
+func answer(messages []transcript.Message) string {
+	first := len(messages)
+	for first > 0 && messages[first-1].Role == transcript.RoleAssistant {
 		first--
 	}
 	text := ""
-	for i := range m[first:] {
-		text += m[first+i].String()
+	for i := range messages[first:] {
+		text += messages[first+i].String()
 	}
 	return text
 }

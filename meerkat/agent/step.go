@@ -124,6 +124,7 @@ func (s state) call() (state, []effect) {
 		return s.finish(err)
 	}
 	s.turns++
+	s.text = ""
 	s.sent = sent{len(req.Messages), hash}
 	return s, []effect{call{req}}
 }
@@ -166,13 +167,14 @@ func guard(req *provider.Request, calls []session.Call) (string, error) {
 func (s state) replied(in replied) (state, []effect) {
 	r := &in.reply
 	v := judge(&r.Message)
-	s.stop = r.Message.StopReason
+	s.stop, s.text = r.Message.StopReason, ""
 	if r.UsageKnown {
 		s.usage.Add(r.Usage)
 	}
 	p := plan{state: s}
 	if v.keep {
 		p.message(in.at, r.Message)
+		p.state.text = answer(p.state.session.Messages)
 	}
 	p.add(s.record(in, v.keep))
 	if v.keep {

@@ -93,6 +93,9 @@ func TestStops(t *testing.T) {
 			if got := trace(effects); got != c.want {
 				t.Errorf("have %s\nwant %s", got, c.want)
 			}
+			if want := c.reply.Message.String(); s.text != want && strings.Contains(c.want, "(assistant") && !strings.Contains(c.want, " call(") {
+				t.Errorf("text %q; want %q", s.text, want)
+			}
 			if s.usage.Total() != 13 || s.session.Usage.Total() != 13 || len(s.session.Calls) != 1 {
 				t.Errorf("usage %v of %v", s.usage, s.session.Calls)
 			}
@@ -138,12 +141,12 @@ func TestPausesAreCapped(t *testing.T) {
 			if want := "finish(stop reason \"pause_turn\""; n != maxPauses+1 || !strings.Contains(trace(effects), want) {
 				t.Errorf("after %d pauses %s", n, trace(effects))
 			}
+			if s.text != strings.Repeat("part ", n) {
+				t.Errorf("text %q", s.text)
+			}
 			return
 		}
 		s, effects = step(s, replied{epoch, says("pause_turn", transcript.Text("part "))})
-		if s.text() != strings.Repeat("part ", n+1) {
-			t.Errorf("text %q", s.text())
-		}
 	}
 }
 

@@ -1,0 +1,151 @@
+package rkat
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+)
+
+// environ holds the variables a process was given; the last value counts.
+type environ map[string]string
+
+func readEnv(env []string) environ {
+	out := environ{}
+	for _, kv := range env {
+		if name, value, ok := strings.Cut(kv, "="); ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// first returns the first of the variables that is not empty.
+func (e environ) first(names ...string) string {
+	for _, n := range names {
+		if v := e[n]; v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// providers lists what can be spoken to, in the order in which a provider is
+// chosen when nothing names one.
+var providers = []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini}
+
+func (e environ) key(provider string) string {
+	switch provider {
+	case catalog.Anthropic:
+		return e["ANTHROPIC_API_KEY"]
+	case catalog.OpenAI:
+		return e["OPENAI_API_KEY"]
+	}
+	return e.first("GEMINI_API_KEY", "GOOGLE_API_KEY")
+}
+
+func (e environ) baseURL(provider string) string {
+	switch provider {
+	case catalog.Anthropic:
+		return e["ANTHROPIC_BASE_URL"]
+	case catalog.OpenAI:
+		return e["OPENAI_BASE_URL"]
+	}
+	return e["GOOGLE_GEMINI_BASE_URL"]
+}
+
+// sessions returns the folder of the sessions.
+func (e environ) sessions() (string, error) {
+	if dir := e["RKAT_SESSION_DIR"]; dir != "" {
+		return dir, nil
+	}
+	if data := e["XDG_DATA_HOME"]; filepath.IsAbs(data) {
+		return filepath.Join(data, "rkat", "sessions"), nil
+	}
+	home := e.first("HOME", "USERPROFILE")
+	if home == "" {
+		return "", usage("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")
+	}
+	return filepath.Join(home, ".local", "share", "rkat", "sessions"), nil
+}
+
+// httpClient returns a client with exactly the proxy and the certificates that
+// e names. net/http would ask the process, and remember the first answer.
+func (e environ) httpClient() (*http.Client, error) {
+	proxy, err := e.proxy()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := e.roots()
+	if err != nil {
+		return nil, err
+	}
+	return &http.Client{Transport: &http.Transport{
+		Proxy:               proxy,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 15 * time.Second,
+		ForceAttemptHTTP2:   true,
+		IdleConnTimeout:     time.Minute,
+	}}, nil
+}
+
+func (e environ) proxy() (func(*http.Request) (*url.URL, error), error) {
+	config := httpproxy.Config{
+		HTTPProxy:  e.first("HTTP_PROXY", "http_proxy"),
+		HTTPSProxy: e.first("HTTPS_PROXY", "https_proxy"),
+		NoProxy:    e.first("NO_PROXY", "no_proxy"),
+	}
+	// ProxyFunc would ignore what it cannot read, and let everything out.
+	if !isProxy(config.HTTPProxy) {
+		return nil, usage("HTTP_PROXY: it is not the address of a proxy; use http://HOST:PORT")
+	}
+	if !isProxy(config.HTTPSProxy) {
+		return nil, usage("HTTPS_PROXY: it is not the address of a proxy; use http://HOST:PORT")
+	}
+	choose := config.ProxyFunc()
+	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }, nil
+}
+
+// isProxy reports whether address is empty or names a proxy that net/http can
+// speak to, with or without a scheme.
+func isProxy(address string) bool {
+	if address == "" {
+		return true
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
+}
+
+// roots returns the system's certificates and those of SSL_CERT_FILE.
+func (e environ) roots() (*x509.CertPool, error) {
+	file := e["SSL_CERT_FILE"]
+	if file == "" {
+		return nil, nil // the system's
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, usage("SSL_CERT_FILE: %v; name a file of PEM certificates or unset it", err)
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, usage("SSL_CERT_FILE: %s holds no PEM certificate; name one that does or unset it", file)
+	}
+	return pool, nil
+}

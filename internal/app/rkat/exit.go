@@ -1,0 +1,147 @@
+package rkat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/provider/wire"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// Exit codes (DESIGN §6); the help text explains them.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitLimit       = 2
+	exitRefused     = 3
+	exitTruncated   = 4
+	exitUsage       = 64
+	exitCorrupt     = 65
+	exitUnavailable = 69
+	exitDenied      = 77
+	exitInterrupted = 130
+)
+
+// usageError is a mistake in the command line or the environment.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// exit prints err and returns its code. Where stdout is for machines they read
+// it there as well.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var told *toldError
+	if !errors.As(err, &told) && a.format != formatText {
+		a.tell(agent.Result{}, err)
+	}
+	a.say("rkat: %s", oneLine(err))
+	code, _ := classify(err)
+	return code
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// classify returns the exit code of an error and its kind in JSON.
+func classify(err error) (code int, kind string) {
+	for _, is := range []func(error) (int, string, bool){ofUsage, ofModel, ofRun, ofSession, ofProvider} {
+		if code, kind, ok := is(err); ok {
+			return code, kind
+		}
+	}
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted, "cancelled"
+	}
+	return exitError, "error"
+}
+
+// as reports whether err is or wraps a T.
+func as[T error](err error) bool {
+	var target T
+	return errors.As(err, &target)
+}
+
+func ofUsage(err error) (int, string, bool) {
+	switch {
+	case as[usageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*wire.RequestError](err):
+		return exitUsage, "usage", true
+	}
+	return 0, "", false
+}
+
+func ofModel(err error) (int, string, bool) {
+	switch {
+	case as[*catalog.UnsupportedModel](err):
+		return exitDenied, "unsupported_model", true
+	case as[*meerkat.MissingKeyError](err):
+		return exitDenied, "missing_key", true
+	}
+	return 0, "", false
+}
+
+func ofRun(err error) (int, string, bool) {
+	switch {
+	case as[*agent.TurnLimitError](err):
+		return exitLimit, "turn_limit", true
+	case as[*agent.RefusedError](err):
+		return exitRefused, "refused", true
+	case as[*agent.TruncatedError](err):
+		return exitTruncated, "truncated", true
+	case as[*agent.StopError](err):
+		return exitError, "stop_reason", true
+	case as[*agent.PrefixError](err):
+		return exitCorrupt, "prefix_changed", true
+	case as[*agent.MismatchError](err):
+		return exitUsage, "session_mismatch", true
+	}
+	return 0, "", false
+}
+
+func ofSession(err error) (int, string, bool) {
+	switch {
+	case as[*session.CorruptError](err):
+		return exitCorrupt, "session_corrupt", true
+	case as[*session.VersionError](err):
+		return exitCorrupt, "session_newer", true
+	case as[*session.LockedError](err):
+		return exitError, "session_locked", true
+	case as[*session.AmbiguousError](err):
+		return exitUsage, "session_ambiguous", true
+	case errors.Is(err, session.ErrNotFound):
+		return exitUsage, "session_not_found", true
+	}
+	return 0, "", false
+}
+
+// ofProvider: a stream that was cut or failed in the middle is the provider not
+// being available, not an answer that was wrong.
+func ofProvider(err error) (int, string, bool) {
+	var e *provider.Error
+	if !errors.As(err, &e) {
+		return 0, "", false
+	}
+	code := exitError
+	switch e.Kind {
+	case provider.RateLimited, provider.Overloaded, provider.Timeout, provider.ConnectionReset, provider.ServerError, provider.Incomplete:
+		code = exitUnavailable
+	case provider.Authentication, provider.ModelNotFound:
+		code = exitDenied
+	case provider.ContentFiltered:
+		code = exitRefused
+	case provider.ContextTooLong:
+		code = exitTruncated
+	case provider.Cancelled:
+		code = exitInterrupted
+	}
+	return code, string(e.Kind), true
+}

@@ -1,0 +1,58 @@
+package rkat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+)
+
+func (a *app) modelsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "models", Short: "List the models that are allowed",
+		Long: "List the models that are allowed. Dated snapshots of them, and later versions of\ntheir lines, are allowed too.",
+		Args: arguments(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error { return a.models(asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// model is a catalogue entry in the JSON of models.
+type model struct {
+	Name          string   `json:"name"`
+	Provider      string   `json:"provider"`
+	Default       bool     `json:"default"`
+	Thinking      string   `json:"thinking"`
+	Efforts       []string `json:"efforts"`
+	DefaultEffort string   `json:"default_effort,omitempty"`
+	MaxOutput     int      `json:"max_output_tokens,omitempty"`
+	Retires       string   `json:"retires,omitempty"`
+}
+
+func (a *app) models(asJSON bool) error {
+	var all []model
+	for _, e := range catalog.Models() {
+		d, _ := catalog.Default(e.Provider)
+		all = append(all, model{
+			Name: e.Name, Provider: e.Provider, Default: d.Name == e.Name, Thinking: string(e.Thinking),
+			Efforts: append([]string{}, e.Efforts...), DefaultEffort: e.DefaultEffort, MaxOutput: e.MaxOutput, Retires: e.Retires,
+		})
+	}
+	if asJSON {
+		return a.line(map[string]any{"models": all})
+	}
+	return table(a.stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
+		var notes []string
+		if m.Default {
+			notes = append(notes, "default")
+		}
+		if m.Retires != "" {
+			notes = append(notes, "retires "+m.Retires)
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%s", m.Provider, m.Name, strings.Join(m.Efforts, " "), strings.Join(notes, ", "))
+	})
+}

@@ -1,0 +1,187 @@
+package rkat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// schemaVersion is that of the lines of json-stream; the first one carries it.
+const schemaVersion = 1
+
+// format is the value of --output.
+type format int
+
+const (
+	formatText format = iota
+	formatJSON
+	formatStream
+)
+
+var formats = []string{"text", "json", "json-stream"}
+
+func (f *format) String() string { return formats[*f] }
+func (f *format) Type() string   { return "format" }
+
+func (f *format) Set(s string) error {
+	for i, name := range formats {
+		if s == name {
+			*f = format(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("it must be one of %s", strings.Join(formats, ", "))
+}
+
+// outcome is what a run prints for machines: the only object of json, the last
+// line of json-stream.
+type outcome struct {
+	Type          string      `json:"type,omitempty"`
+	SchemaVersion int         `json:"schema_version,omitempty"`
+	SessionID     *session.ID `json:"session_id"` // null when there is none
+	agentResult
+	Error *failure `json:"error,omitempty"`
+}
+
+// agentResult is agent.Result without its session id.
+type agentResult struct {
+	Text       string `json:"text"`
+	StopReason string `json:"stop_reason"`
+	Usage      any    `json:"usage"`
+	Turns      int    `json:"turns"`
+	ToolCalls  int    `json:"tool_calls"`
+}
+
+// failure is an error in JSON.
+type failure struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+// toldError is an error that stdout knows already.
+type toldError struct{ error }
+
+func (e *toldError) Unwrap() error { return e.error }
+
+// tell prints how a run ended and returns its error.
+func (a *app) tell(r meerkat.RunResult, err error) error {
+	switch a.format {
+	case formatText:
+		return a.tellPeople(r, err)
+	case formatJSON:
+		return a.told(a.line(newOutcome(r, err)), err)
+	}
+	out := newOutcome(r, err)
+	out.Type = "result"
+	if !a.streamed {
+		out.SchemaVersion = schemaVersion
+	}
+	return a.told(a.line(out), err)
+}
+
+// told marks err as printed; a line that could not be written is an error of
+// its own.
+func (a *app) told(writing, err error) error {
+	switch {
+	case err != nil:
+		return &toldError{err}
+	case writing != nil:
+		return &toldError{writing}
+	}
+	return nil
+}
+
+func newOutcome(r meerkat.RunResult, err error) outcome {
+	out := outcome{agentResult: agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls}}
+	if r.SessionID != "" {
+		out.SessionID = &r.SessionID
+	}
+	if err != nil {
+		_, kind := classify(err)
+		out.Error = &failure{kind, oneLine(err)}
+	}
+	return out
+}
+
+func (a *app) tellPeople(r meerkat.RunResult, err error) error {
+	if a.live() {
+		fmt.Fprintln(a.stdout)
+	} else if r.Text != "" {
+		if _, werr := fmt.Fprintln(a.stdout, r.Text); werr != nil && err == nil {
+			err = fmt.Errorf("stdout: %w", werr)
+		}
+	}
+	if r.SessionID != "" {
+		a.say("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(int(r.Usage.Total()), "token"))
+	}
+	return err
+}
+
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// event prints what happens while it happens.
+func (a *app) event(e agent.Event) {
+	switch a.format {
+	case formatStream:
+		a.streamEvent(e)
+	case formatText:
+		a.showEvent(e)
+	}
+}
+
+// streamEvent prints one line; a failed write shows again at the last line.
+func (a *app) streamEvent(e agent.Event) {
+	line := struct {
+		SchemaVersion int `json:"schema_version,omitempty"`
+		agent.Event
+	}{Event: e}
+	if !a.streamed {
+		line.SchemaVersion = schemaVersion
+	}
+	a.streamed = true
+	_ = a.line(line)
+}
+
+// showEvent prints the answer as it comes, but only for eyes: what a program
+// reads must be the whole answer or nothing.
+func (a *app) showEvent(e agent.Event) {
+	if !a.live() {
+		return
+	}
+	switch e.Type {
+	case agent.TextDelta:
+		fmt.Fprint(a.stdout, e.Delta)
+	case agent.ToolExecutionStarted:
+		a.say("\n[%s]", e.Name)
+	}
+}
+
+func (a *app) live() bool { return isTerminal(a.stdout) }
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// line writes v as one line of JSON to stdout.
+func (a *app) line(v any) error {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	return nil
+}

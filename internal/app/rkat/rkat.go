@@ -1,0 +1,137 @@
+// Package rkat is the command line of the agent: it reads flags and
+// environment, wires meerkat/* together and prints. Decisions are made there,
+// not here.
+package rkat
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/version"
+)
+
+// Run executes one command and returns the process's exit code. env is a list
+// of K=V; keys, addresses, proxy and certificates come from it and never from
+// the process. When ctx ends, the run stops, its session stays legal and the
+// code is 130. Errors are one line on stderr: "rkat: object: what; what to do".
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: readEnv(env)}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteContext(ctx))
+}
+
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	env            environ
+	sessionDir     string // --session-dir
+	format         format // --output of the command that runs
+	streamed       bool   // the first line of a json-stream is out
+}
+
+const long = `Run an agent: a model, tools, and a session that can be resumed.
+
+  rkat run "PROMPT"            start a session; - reads the prompt from stdin
+  rkat resume ID ["PROMPT"]    go on with one; the beginning of the id is enough
+  rkat resume --last ["PROMPT"]
+  rkat sessions list | show ID | delete ID
+  rkat models                  the models that are allowed
+
+Environment:
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (or GOOGLE_API_KEY)
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY   as everywhere, also in lower case
+  SSL_CERT_FILE                       certificates trusted besides the system's
+  RKAT_SESSION_DIR                    where sessions are (see --session-dir)
+
+Exit codes:
+    0  ok
+    1  the run failed, or a reply could not be read
+    2  the turn limit was reached
+    3  the model refused, or a filter stopped it
+    4  the reply was cut off (output tokens, context window)
+   64  wrong usage
+   65  the session is damaged, of a newer format, or changed since it was sent
+   69  the provider is not available: rate limit, overload, no connection, a
+       stream that was cut or that failed in the middle
+   77  unsupported model, or the provider does not accept the key
+  130  interrupted
+A session that exists when a run fails is legal and can be resumed.`
+
+func (a *app) command() *cobra.Command {
+	root := group("rkat", "Run an agent that can be resumed", long)
+	root.Version = version.String()
+	root.SilenceUsage, root.SilenceErrors = true, true
+	root.SetVersionTemplate("rkat {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%s: %v; run: %s --help", cmd.Name(), err, cmd.CommandPath())
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "folder of the sessions (default $RKAT_SESSION_DIR, $XDG_DATA_HOME/rkat/sessions, ~/.local/share/rkat/sessions)")
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.modelsCommand())
+	addAbsent(root, map[string]string{
+		"render":     "the request of a run shows in recorder run -- rkat run …",
+		"doctor":     "rkat sessions list shows sessions that are damaged",
+		"mcp-server": "use rkat run",
+		"serve":      "use rkat run",
+		"events":     "the events are described at agent.Event",
+	})
+	return root
+}
+
+// group is a command that only holds others.
+func group(name, short, long string) *cobra.Command {
+	return &cobra.Command{
+		Use: name, Short: short, Long: long,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usage("%s: unknown command; one of %s", args[0], names(cmd))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+}
+
+func names(cmd *cobra.Command) string {
+	var list []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden && c.Name() != "help" {
+			list = append(list, c.Name())
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// addAbsent adds commands of the contract (DESIGN §6) that this build lacks.
+// They are refused by name, so that nobody waits for what will not come.
+func addAbsent(parent *cobra.Command, advice map[string]string) {
+	for name, text := range advice {
+		parent.AddCommand(&cobra.Command{
+			Use: name, Hidden: true, DisableFlagParsing: true,
+			RunE: func(*cobra.Command, []string) error { return usage("%s: not in this build; %s", name, text) },
+		})
+	}
+}
+
+// arguments refuses more or fewer of them than wanted.
+func arguments(least, most int, want string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usage("%s: want %s; run: %s --help", cmd.Name(), want, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// say prints one line for people.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.stderr, format+"\n", args...)
+}

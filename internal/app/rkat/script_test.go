@@ -1,0 +1,128 @@
+package rkat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// TestMain runs rkat when a script calls it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"rkat": func() {
+			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+		},
+	})
+}
+
+// TestScripts holds the command contract of DESIGN §6: flags, output, errors
+// and exit codes, every command a process of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("RKAT_SESSION_DIR", filepath.Join(e.WorkDir, "sessions"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"scenario": func(ts *testscript.TestScript, _ bool, args []string) { scenario(t, ts, args) },
+			"answers":  func(ts *testscript.TestScript, _ bool, args []string) { answers(t, ts, args) },
+			"lines":    lineCount,
+			"absent":   absent,
+			"ndjson":   ndjson,
+		},
+	})
+}
+
+// exits runs rkat and compares its exit code: exits 64 run.
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if ee := (*exec.ExitError)(nil); errors.As(ts.Exec("rkat", args[1:]...), &ee) {
+		got = ee.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("rkat %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// scenario starts a provider that plays a scenario: scenario thinking-tool-loop.
+func scenario(t *testing.T, ts *testscript.TestScript, args []string) {
+	all, err := specs.Scenarios()
+	ts.Check(err)
+	for _, s := range all {
+		if s.Name == args[0] {
+			use(ts, newUpstream(t, simulator.New(simulator.Config{Scenario: s, Seed: "script"})))
+			return
+		}
+	}
+	ts.Fatalf("no scenario %s", args[0])
+}
+
+// answers starts a provider that always answers the same: answers 529 FILE
+// [TYPE].
+func answers(t *testing.T, ts *testscript.TestScript, args []string) {
+	status, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	body, kind := ts.ReadFile(args[1]), "application/json"
+	if len(args) > 2 {
+		kind = args[2]
+	}
+	use(ts, newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	})))
+}
+
+func use(ts *testscript.TestScript, u *upstream) {
+	for _, kv := range u.env(ts.Getenv("RKAT_SESSION_DIR")) {
+		name, value, _ := strings.Cut(kv, "=")
+		ts.Setenv(name, value)
+	}
+}
+
+// lineCount counts the lines of a file: lines 1 stderr.
+func lineCount(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[1])
+	if n := strings.Count(text, "\n"); strconv.Itoa(n) != args[0] {
+		ts.Fatalf("%s has %d lines, not %s:\n%s", args[1], n, args[0], text)
+	}
+}
+
+// absent fails if a session file holds a text: absent half.
+func absent(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("RKAT_SESSION_DIR"), "*.jsonl"))
+	ts.Check(err)
+	for _, f := range files {
+		if strings.Contains(ts.ReadFile(f), args[0]) {
+			ts.Fatalf("%s holds %q", f, args[0])
+		}
+	}
+}
+
+// ndjson requires one JSON object a line and nothing else: ndjson events.
+func ndjson(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(line), &object); err != nil || !strings.HasSuffix(line, "}\n") {
+			ts.Fatalf("%s: %q is not a line of JSON: %v", args[0], line, err)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package rkat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+func (a *app) sessionsCommand() *cobra.Command {
+	cmd := group("sessions", "List, show and delete sessions", "")
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.deleteCommand())
+	addAbsent(cmd, map[string]string{
+		"fork":   "copy what you need into a new prompt",
+		"export": "use rkat sessions show ID --json",
+	})
+	return cmd
+}
+
+func (a *app) listCommand() *cobra.Command {
+	var asJSON bool
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, last updated first",
+		Args: arguments(0, 0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), limit, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().IntVar(&limit, "limit", 0, "list so many (default all)")
+	return cmd
+}
+
+// listed is a session in the JSON of sessions list.
+type listed struct {
+	session.Header
+	Updated time.Time `json:"updated_at"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+func (a *app) list(ctx context.Context, limit int, asJSON bool) error {
+	store, err := a.store()
+	if err != nil {
+		return err
+	}
+	infos, err := store.List(ctx, session.Filter{Limit: limit})
+	if err != nil {
+		return err
+	}
+	all := make([]listed, len(infos))
+	for i, info := range infos {
+		all[i] = listed{Header: info.Header, Updated: info.Updated}
+		if info.Problem != nil {
+			all[i].Problem = info.Problem.Error()
+		}
+	}
+	if asJSON {
+		return a.line(map[string]any{"sessions": all})
+	}
+	return table(a.stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
+		if s.Problem != "" {
+			return fmt.Sprintf("%s\t%s\tunreadable: %s", s.ID, s.Updated.Format(time.DateTime), s.Problem)
+		}
+		return fmt.Sprintf("%s\t%s\t%s", s.ID, s.Updated.Format(time.DateTime), s.Model)
+	})
+}
+
+func table[T any](w io.Writer, head string, rows []T, row func(T) string) error {
+	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(out, head)
+	for _, r := range rows {
+		fmt.Fprintln(out, row(r))
+	}
+	return out.Flush()
+}
+
+func (a *app) showCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show a session",
+		Args: arguments(1, 1, "a session id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0], asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, messages as they are stored")
+	return cmd
+}
+
+// shown is the JSON of sessions show.
+type shown struct {
+	session.Header
+	Updated    time.Time         `json:"updated_at"`
+	Effort     string            `json:"effort,omitempty"`
+	System     string            `json:"system"`
+	Tools      []json.RawMessage `json:"tools"`
+	PrefixHash string            `json:"prefix_hash,omitempty"`
+	Usage      transcript.Usage  `json:"usage"`
+	Calls      []session.Call    `json:"calls"`
+	Marks      []session.Mark    `json:"marks"`
+	Checkpoint session.Reason    `json:"checkpoint"`
+	Messages   []json.RawMessage `json:"messages"`
+}
+
+func (a *app) show(ctx context.Context, prefix string, asJSON bool) error {
+	store, err := a.store()
+	if err != nil {
+		return err
+	}
+	id, err := session.Find(ctx, store, prefix)
+	if err != nil {
+		return err
+	}
+	s, err := store.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !asJSON {
+		return showPeople(a.stdout, &s)
+	}
+	out, err := newShown(&s)
+	if err != nil {
+		return err
+	}
+	return a.line(out)
+}
+
+func newShown(s *session.Session) (out shown, err error) {
+	out = shown{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
+		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Mark{}, s.Marks...),
+		Tools: []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
+	for i := range s.Messages {
+		if out.Messages[i], err = s.Messages[i].AppendJSON(nil); err != nil {
+			return out, err
+		}
+	}
+	if s.Prefix == nil {
+		return out, nil
+	}
+	out.Effort, out.System, out.PrefixHash = s.Prefix.Effort, s.Prefix.System, s.Prefix.Hash
+	for i := range s.Prefix.Tools {
+		line, err := s.Prefix.Tools[i].AppendJSON(nil)
+		if err != nil {
+			return out, err
+		}
+		out.Tools = append(out.Tools, line)
+	}
+	return out, nil
+}
+
+func showPeople(w io.Writer, s *session.Session) error {
+	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, s.Model, count(len(s.Calls), "model call"), count(int(s.Usage.Total()), "token"))
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		for _, line := range lines(m) {
+			if _, err := fmt.Fprintf(w, "\n[%s] %s\n", m.Role, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lines describes a message for people, one string a block.
+func lines(m *transcript.Message) (out []string) {
+	switch m.Role {
+	case transcript.RoleAssistant:
+		for i := range m.Blocks {
+			out = append(out, describe(&m.Blocks[i]))
+		}
+		return out
+	case transcript.RoleToolResults:
+		for _, r := range m.Results {
+			state := "ok"
+			if r.IsError {
+				state = "error"
+			}
+			out = append(out, fmt.Sprintf("%s (%s): %s", r.ToolUseID, state, r.Content))
+		}
+		return out
+	}
+	return []string{m.Content}
+}
+
+func describe(b *transcript.Block) string {
+	switch b.Type {
+	case transcript.BlockText:
+		return b.Text
+	case transcript.BlockReasoning:
+		return strings.TrimSpace("(thinking) " + b.Text)
+	case transcript.BlockToolUse:
+		return fmt.Sprintf("%s calls %s %s", b.ID, b.Name, b.Args)
+	}
+	return fmt.Sprintf("(%s)", b.Kind)
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID", Short: "Delete a session for good",
+		Args: arguments(1, 1, "a session id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			store, err := a.store()
+			if err != nil {
+				return err
+			}
+			id, err := session.Find(cmd.Context(), store, args[0])
+			if err != nil {
+				return err
+			}
+			return store.Delete(cmd.Context(), id)
+		},
+	}
+}

@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -22,6 +24,7 @@ type Assembler struct {
 	key   int         // the key last looked up, and its slot
 	last  int
 	open  int
+	spare [][]byte // buffers of completed blocks
 	reply Reply
 
 	failure *ProviderError
@@ -64,16 +67,25 @@ func (a *Assembler) Open(key int, b transcript.Block) error {
 			return err
 		}
 	}
-	s := slot{block: b, open: true, accepts: acceptedBy(b.Type)}
-	if b.Text != "" {
-		s.buf = append(s.buf, b.Text...)
-	}
+	s := slot{block: b, open: true, accepts: acceptedBy(b.Type), buf: a.buffer()}
+	s.buf = append(s.buf, b.Text...)
 	a.key, a.last = key, len(a.slots)
 	a.byKey[key] = a.last
 	a.slots = append(a.slots, s)
 	a.open++
 	a.emit(Event{Kind: EventBlockStart, Index: a.last, Block: &a.slots[a.last].block})
 	return nil
+}
+
+// buffer returns an empty buffer, one that a completed block has left if there
+// is one: blocks get copies of their exact size.
+func (a *Assembler) buffer() []byte {
+	if n := len(a.spare); n > 0 {
+		buf := a.spare[n-1]
+		a.spare = a.spare[:n-1]
+		return buf
+	}
+	return make([]byte, 0, 1024)
 }
 
 // acceptedBy says which deltas belong to a block: server tools, which are
@@ -112,6 +124,9 @@ func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
 		return a.orphan(key, kind, lit)
 	}
 	n := len(s.buf)
+	if cap(s.buf)-n < len(lit) {
+		s.buf = slices.Grow(s.buf, n+len(lit)) // doubling: append alone grows by a quarter
+	}
 	s.buf = jsontok.AppendUnescaped(s.buf, lit)
 	if a.opts.OnEvent != nil && s.block.Type != transcript.BlockOpaque {
 		a.emit(Event{Kind: kind, Index: a.last, Delta: s.buf[deltaStart(s.buf, n):]})
@@ -167,6 +182,7 @@ func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
 	if edit != nil {
 		edit(&s.block)
 	}
+	a.spare = append(a.spare, s.buf[:0])
 	s.open, s.buf = false, nil
 	a.open--
 	a.checkArgs(&s.block)
@@ -192,7 +208,7 @@ func (s *slot) fill() {
 		return
 	}
 	if len(s.buf) > 0 {
-		s.block.Args = s.buf
+		s.block.Args = bytes.Clone(s.buf)
 	}
 	if len(s.block.Args) == 0 && s.block.Type == transcript.BlockToolUse {
 		s.block.Args = []byte("{}")

@@ -10,7 +10,7 @@ import (
 // so (reference §1.3, §3.3). It follows brackets and strings only: whether an
 // element is JSON is for its reader to say.
 type jsonFrames struct {
-	emit func(Frame) error
+	emit func(*Frame) error
 	max  int
 	err  error
 
@@ -50,7 +50,7 @@ func (j *jsonFrames) between(c byte) {
 	switch {
 	case c == ' ' || c == '\n' || c == '\r' || c == '\t' || (c == ',' && j.array && !j.closed):
 	case j.closed:
-		j.err = fmt.Errorf("stream: byte %d: text after the end of the JSON reply", j.offset)
+		j.err = j.malformed("%q after the end of the JSON reply", c)
 	case c == '[' && !j.array:
 		j.array = true
 	case c == ']' && j.array:
@@ -59,8 +59,14 @@ func (j *jsonFrames) between(c byte) {
 		j.frame.Offset, j.depth = j.offset, 1
 		j.buf = append(j.buf[:0], c)
 	default:
-		j.err = fmt.Errorf("stream: byte %d: %q where a JSON object was expected", j.offset, c)
+		j.err = j.malformed("%q where a JSON object was expected", c)
 	}
+}
+
+func (j *jsonFrames) malformed(format string, args ...any) error {
+	return &AnomalyError{Anomaly: Anomaly{
+		Rule: RuleMalformedEvent, Detail: fmt.Sprintf(format, args...), Event: j.frame.N, Offset: j.offset,
+	}}
 }
 
 // inside consumes bytes of the element under way and returns how many.
@@ -112,7 +118,7 @@ func (j *jsonFrames) bracket(c byte) {
 
 func (j *jsonFrames) end() error {
 	j.frame.Data = j.buf
-	err := j.emit(j.frame)
+	err := j.emit(&j.frame)
 	j.frame.N++
 	j.buf = j.buf[:0]
 	j.closed = !j.array
@@ -132,7 +138,7 @@ func (j *jsonFrames) Close() (Frame, bool) {
 // sniffer hands the bytes to an SSE until the first byte that is not white
 // space, a byte order mark aside, says that they are JSON.
 type sniffer struct {
-	emit func(Frame) error
+	emit func(*Frame) error
 	max  int
 	sse  *SSE
 	json *jsonFrames

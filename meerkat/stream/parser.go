@@ -3,6 +3,9 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"io"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
 var errClosed = errors.New("stream: the parser is closed; use a new one for each reply")
@@ -75,7 +78,7 @@ func (p *parser) Write(b []byte) (int, error) {
 // (reference §1.4).
 const done = "[DONE]"
 
-func (p *parser) event(f Frame) error {
+func (p *parser) event(f *Frame) error {
 	p.events++
 	p.asm.At(f.N, f.Offset)
 	if string(f.Data) == done {
@@ -97,47 +100,89 @@ func (p *parser) Close() (Reply, error) {
 	return p.reply, p.verdict
 }
 
-// finish decides how the reply ended. What ended it early comes first, then
-// what the provider said, then what is missing.
+// finish decides how the reply ended. What the provider said comes first, then
+// what ended the reply early, then what is missing.
 func (p *parser) finish() error {
 	torn := p.tail()
-	if p.err != nil && !p.asm.Failed() {
-		return p.err
-	}
 	missing, err := p.dialect.End()
 	switch {
 	case p.asm.Failed():
 		return p.asm.failure
+	case p.err != nil:
+		return p.err
 	case missing != "":
 		return p.incomplete(missing, torn)
 	case p.asm.Pending() > 0:
 		return p.incomplete("blocks were never ended", torn)
 	case err != nil:
 		return err
+	case torn != nil:
+		return torn
 	}
-	return torn
+	return nil
 }
 
-// tail deals with an event that no blank line ended. The returned error is nil
-// in lenient mode, which decodes it.
-func (p *parser) tail() error {
+// tail deals with an event that no blank line ended. Strict mode returns it as
+// an anomaly; lenient mode records it and decodes the event.
+func (p *parser) tail() (torn *AnomalyError) {
 	f, pending := p.framer.Close()
 	if p.err != nil || !pending {
 		return nil
 	}
 	p.asm.At(f.N, f.Offset)
-	if err := p.asm.Anomaly(RuleUnterminated, "the last event has no end (%d bytes of data)", len(f.Data)); err != nil {
-		return err
+	err := p.asm.Anomaly(RuleUnterminated, "the last event has no end (%d bytes of data)", len(f.Data))
+	if errors.As(err, &torn) {
+		return torn
 	}
 	if len(f.Data) > 0 {
-		p.err = p.event(f)
+		p.err = p.event(&f)
 	}
 	return nil
 }
 
-func (p *parser) incomplete(missing string, cause error) error {
-	if p.events == 0 {
-		missing = fmt.Sprintf("no event in %d bytes", p.bytes)
+func (p *parser) incomplete(missing string, torn *AnomalyError) error {
+	e := &IncompleteError{Reason: missing, Pending: p.asm.Pending()}
+	switch {
+	case torn != nil:
+		e.Reason, e.Err = missing+"; "+torn.Anomaly.String(), torn
+	case p.events == 0:
+		e.Reason = fmt.Sprintf("no event in %d bytes", p.bytes)
 	}
-	return &IncompleteError{Reason: missing, Pending: p.asm.Pending(), Err: cause}
+	return e
+}
+
+// IsVerdict reports whether err is an error of this package that ends a reply,
+// as opposed to an error of the JSON walk that met it.
+func IsVerdict(err error) bool {
+	var (
+		anomaly    *AnomalyError
+		incomplete *IncompleteError
+	)
+	return errors.As(err, &anomaly) || errors.As(err, &incomplete)
+}
+
+// noFrames is the framer of a reply that has none.
+type noFrames struct{}
+
+func (noFrames) Write(p []byte) (int, error) { return len(p), nil }
+func (noFrames) Close() (Frame, bool)        { return Frame{}, false }
+
+// ReadWhole runs read over a reply that arrived as one body and gives the
+// verdict that Close would give. An error of the JSON walk becomes an anomaly,
+// or says that the reply is incomplete when the body just stops.
+func ReadWhole(asm *Assembler, d Dialect, body []byte, read func([]byte) error) (Reply, error) {
+	p := &parser{framer: noFrames{}, asm: asm, dialect: d, bytes: int64(len(body)), events: 1}
+	p.err = read(body)
+	if p.err != nil && !IsVerdict(p.err) {
+		p.err = asm.wholeError(p.err)
+	}
+	return p.Close()
+}
+
+func (a *Assembler) wholeError(err error) error {
+	var syntax *jsontok.SyntaxError
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF || (errors.As(err, &syntax) && syntax.Cut) {
+		return &IncompleteError{Reason: "the JSON body is cut short"}
+	}
+	return a.Anomaly(RuleMalformedEvent, "the body is not the JSON of a reply: %v", err)
 }

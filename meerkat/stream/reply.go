@@ -32,6 +32,10 @@ type Options struct {
 	// Origin is stamped on every block, with Index and ResponseID filled in.
 	// Nil: blocks carry no origin.
 	Origin *transcript.Origin
+	// IDSeed is mixed into the ids that a parser makes up for calls without
+	// one. Give something unique to the request, such as a digest of its body:
+	// a reply without an id of its own has nothing else that is.
+	IDSeed string
 	// MaxLine bounds one SSE line in bytes. Zero means DefaultMaxLine.
 	MaxLine int
 }

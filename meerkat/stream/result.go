@@ -3,16 +3,21 @@ package stream
 import "github.com/meerkat-go/conformance/meerkat/transcript"
 
 // SetID notes the provider's id of the reply.
-func (a *Assembler) SetID(id string) { a.reply.ResponseID = id }
+func (a *Assembler) SetID(id []byte) { replace(&a.reply.ResponseID, id) }
+
+// replace copies text only if it is news: some providers repeat it in every
+// event.
+func replace(s *string, text []byte) {
+	if *s != string(text) {
+		*s = string(text)
+	}
+}
 
 // ID returns the provider's id of the reply as far as it is known.
 func (a *Assembler) ID() string { return a.reply.ResponseID }
 
 // SetModel notes the model that the provider says it used.
-func (a *Assembler) SetModel(model string) { a.reply.Model = model }
-
-// Model returns the model that the provider says it used.
-func (a *Assembler) Model() string { return a.reply.Model }
+func (a *Assembler) SetModel(model []byte) { replace(&a.reply.Model, model) }
 
 // SetUsage replaces the usage: provider totals overwrite, they never add
 // (DESIGN §3.8).

@@ -41,7 +41,7 @@ func (e *LineTooLongError) Error() string {
 // Write may split the stream anywhere. Nothing is allocated for an event; bytes
 // are copied only where a line spans two calls. An SSE is used by one goroutine.
 type SSE struct {
-	emit func(Frame) error
+	emit func(*Frame) error
 	max  int
 	err  error
 
@@ -49,17 +49,16 @@ type SSE struct {
 	skipLF bool   // the last byte was CR
 	bom    int    // bytes of a byte order mark seen; -1 when past the start
 
-	name, data  []byte // of the event under way; may alias the current chunk
+	frame       Frame  // the event under way; its bytes may alias the chunk
 	ownN, ownD  []byte // where they go when they must outlive it
-	has, joined bool   // has: a data line was seen; joined: data is ownD
+	has, joined bool   // has: a data line was seen; joined: the data is ownD
 	begun       bool   // a field line was seen since the last dispatch
-	frame       Frame
-	offset      int64 // of the current line, in the stream
+	offset      int64  // of the current line, in the stream
 }
 
 // NewSSE returns an SSE that calls emit for every event. An error of emit ends
 // the stream and is returned by Write. maxLine of zero means DefaultMaxLine.
-func NewSSE(maxLine int, emit func(Frame) error) *SSE {
+func NewSSE(maxLine int, emit func(*Frame) error) *SSE {
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
 	}
@@ -166,13 +165,13 @@ func (s *SSE) keep(p []byte) error {
 
 // own copies what the event under way has borrowed.
 func (s *SSE) own() {
-	if len(s.name) > 0 {
-		s.ownN = append(s.ownN[:0], s.name...)
-		s.name = s.ownN
+	if len(s.frame.Name) > 0 {
+		s.ownN = append(s.ownN[:0], s.frame.Name...)
+		s.frame.Name = s.ownN
 	}
 	if s.has && !s.joined {
-		s.ownD = append(s.ownD[:0], s.data...)
-		s.data, s.joined = s.ownD, true
+		s.ownD = append(s.ownD[:0], s.frame.Data...)
+		s.frame.Data, s.joined = s.ownD, true
 	}
 }
 
@@ -191,7 +190,7 @@ func (s *SSE) field(line []byte) error {
 		return s.addData(v)
 	}
 	if v, ok := value(line, "event"); ok {
-		s.name = v
+		s.frame.Name = v
 	}
 	return nil
 }
@@ -216,30 +215,28 @@ func value(line []byte, name string) ([]byte, bool) {
 
 func (s *SSE) addData(v []byte) error {
 	if !s.has {
-		s.data, s.has, s.joined = v, true, false
+		s.frame.Data, s.has, s.joined = v, true, false
 		return nil
 	}
-	if len(s.data)+1+len(v) > s.max {
+	if len(s.frame.Data)+1+len(v) > s.max {
 		return s.tooLong()
 	}
 	if !s.joined {
 		s.own()
 	}
 	s.ownD = append(append(s.ownD, '\n'), v...)
-	s.data = s.ownD
+	s.frame.Data = s.ownD
 	return nil
 }
 
 // blank ends the event under way.
-func (s *SSE) blank() error {
-	name, data, has := s.name, s.data, s.has
-	s.name, s.data, s.has, s.joined, s.begun = nil, nil, false, false, false
-	if !has {
-		return nil
+func (s *SSE) blank() (err error) {
+	if s.has {
+		err = s.emit(&s.frame)
+		s.frame.N++
 	}
-	s.frame.Name, s.frame.Data = name, data
-	err := s.emit(s.frame)
-	s.frame.N++
+	s.frame.Name, s.frame.Data = nil, nil
+	s.has, s.joined, s.begun = false, false, false
 	return err
 }
 
@@ -269,6 +266,5 @@ func (s *SSE) Close() (Frame, bool) {
 			return Frame{}, false
 		}
 	}
-	s.frame.Name, s.frame.Data = s.name, s.data
 	return s.frame, s.has
 }

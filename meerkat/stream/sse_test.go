@@ -43,7 +43,7 @@ var whatwg = []struct {
 // frames returns the events of in, delivered in the given pieces.
 func frames(t interface{ Fatal(...any) }, pieces ...string) []string {
 	var got []string
-	s := NewSSE(0, func(f Frame) error {
+	s := NewSSE(0, func(f *Frame) error {
 		got = append(got, string(f.Name)+"|"+string(f.Data))
 		return nil
 	})
@@ -144,7 +144,7 @@ func naive(in string) (events []string) {
 
 func TestSSEDispatchesOnCR(t *testing.T) {
 	n := 0
-	s := NewSSE(0, func(Frame) error { n++; return nil })
+	s := NewSSE(0, func(*Frame) error { n++; return nil })
 	s.Write([]byte("data: a\r\r"))
 	if n != 1 {
 		t.Errorf("%d events after CR CR, want 1 without waiting for the next byte", n)
@@ -160,7 +160,7 @@ func TestSSELongLine(t *testing.T) {
 	in := "data: " + long + "\n\n"
 	for _, size := range []int{len(in), 32 << 10} {
 		got := 0
-		s := NewSSE(0, func(f Frame) error { got = len(f.Data); return nil })
+		s := NewSSE(0, func(f *Frame) error { got = len(f.Data); return nil })
 		for b := []byte(in); len(b) > 0; b = b[min(size, len(b)):] {
 			if _, err := s.Write(b[:min(size, len(b))]); err != nil {
 				t.Fatal(err)
@@ -180,7 +180,7 @@ func TestSSELimit(t *testing.T) {
 	} {
 		for _, pieces := range [][]string{{in}, bytewise(in)} {
 			n := 0
-			s := NewSSE(64, func(Frame) error { n++; return nil })
+			s := NewSSE(64, func(*Frame) error { n++; return nil })
 			var err error
 			for _, p := range pieces {
 				if _, err = s.Write([]byte(p)); err != nil {
@@ -202,7 +202,7 @@ func TestSSEPositions(t *testing.T) {
 	in := "\ufeff: c\r\n\r\nevent: x\r\ndata: a\r\n\r\n\r\ndata: b\n\n"
 	for _, pieces := range [][]string{{in}, bytewise(in)} {
 		var got []Frame
-		s := NewSSE(0, func(f Frame) error { got = append(got, Frame{N: f.N, Offset: f.Offset}); return nil })
+		s := NewSSE(0, func(f *Frame) error { got = append(got, Frame{N: f.N, Offset: f.Offset}); return nil })
 		for _, p := range pieces {
 			s.Write([]byte(p))
 		}
@@ -215,7 +215,7 @@ func TestSSEPositions(t *testing.T) {
 
 func TestSSEClose(t *testing.T) {
 	for in, want := range map[string]string{"data: a\n": "a", "data: a": "a", "data: a\r": "a", "event: x\n": "-", "data: a\n\n": "-", ": c": "-", "": "-"} {
-		s := NewSSE(0, func(Frame) error { return nil })
+		s := NewSSE(0, func(*Frame) error { return nil })
 		s.Write([]byte(in))
 		got := "-"
 		if f, ok := s.Close(); ok {
@@ -229,7 +229,7 @@ func TestSSEClose(t *testing.T) {
 
 func TestSSEEmitError(t *testing.T) {
 	stop := errors.New("stop")
-	s := NewSSE(0, func(f Frame) error { return stop })
+	s := NewSSE(0, func(f *Frame) error { return stop })
 	if _, err := s.Write([]byte("data: a\n\ndata: b\n\n")); err != stop {
 		t.Errorf("%v, want the error of emit", err)
 	}
@@ -240,7 +240,7 @@ func TestSSEEmitError(t *testing.T) {
 
 func TestSSEAllocatesNothing(t *testing.T) {
 	chunk := bytes.Repeat([]byte("event: x\ndata: {\"a\":1}\n\ndata: b\r\n\r\n"), 100)
-	s := NewSSE(0, func(Frame) error { return nil })
+	s := NewSSE(0, func(*Frame) error { return nil })
 	for _, size := range []int{len(chunk), 7} {
 		write := func() {
 			for b := chunk; len(b) > 0; b = b[min(size, len(b)):] {

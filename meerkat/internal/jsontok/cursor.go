@@ -28,10 +28,16 @@ func (c *Cursor) Lit(s string) bool {
 
 // Byte consumes b, after any white space.
 func (c *Cursor) Byte(b byte) bool {
-	c.space()
-	if c.pos < len(c.Src) && c.Src[c.pos] == b {
-		c.pos++
-		return true
+	for c.pos < len(c.Src) {
+		switch next := c.Src[c.pos]; {
+		case next == b:
+			c.pos++
+			return true
+		case next == ' ' || next == '\n' || next == '\r' || next == '\t':
+			c.pos++
+		default:
+			return false
+		}
 	}
 	return false
 }
@@ -44,6 +50,12 @@ func (c *Cursor) Peek() byte {
 	}
 	return 0
 }
+
+// Pos returns the offset of the next byte.
+func (c *Cursor) Pos() int { return c.pos }
+
+// Since returns what was consumed from the offset start on, as a slice of Src.
+func (c *Cursor) Since(start int) []byte { return c.Src[start:c.pos:c.pos] }
 
 // End reports whether only white space is left.
 func (c *Cursor) End() bool {
@@ -107,17 +119,35 @@ const (
 	highs = 0x8080808080808080
 )
 
-// run counts the leading bytes of b that need no attention inside a string:
-// neither quote, backslash nor control character. It looks at eight at once;
-// the lowest flag of each test is exact, which is all that counts.
+// special flags, with the high bit of each byte, the bytes of x that need
+// attention inside a string: the quote, the backslash and control characters.
+// Only the lowest flag is exact, which is all that counts. Flipping bit 1 puts
+// the quote (0x22) right above the controls, so that one comparison finds both.
+func special(x uint64) uint64 {
+	t, s := x^(ones*0x02), x^(ones*'\\')
+	return ((t - ones*0x21) & ^t) | ((s - ones) & ^s)
+}
+
+// run counts the leading bytes of b that need no attention inside a string.
+// Most strings are short, some are very long.
 func run(b []byte) int {
 	n := 0
-	for ; len(b)-n >= 8; n += 8 {
-		x := binary.LittleEndian.Uint64(b[n:])
-		q, s := x^(ones*'"'), x^(ones*'\\')
-		flags := ((x - ones*0x20) & ^x) | ((q - ones) & ^q) | ((s - ones) & ^s)
-		if flags &= highs; flags != 0 {
-			return n + bits.TrailingZeros64(flags)/8
+	for ; n < 16 && n+8 <= len(b); n += 8 {
+		if f := special(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
+			return n + bits.TrailingZeros64(f)/8
+		}
+	}
+	for ; n+32 <= len(b); n += 32 {
+		w := b[n : n+32 : n+32]
+		f0, f1 := special(binary.LittleEndian.Uint64(w)), special(binary.LittleEndian.Uint64(w[8:]))
+		f2, f3 := special(binary.LittleEndian.Uint64(w[16:])), special(binary.LittleEndian.Uint64(w[24:]))
+		if (f0|f1|f2|f3)&highs != 0 {
+			break
+		}
+	}
+	for ; n+8 <= len(b); n += 8 {
+		if f := special(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
+			return n + bits.TrailingZeros64(f)/8
 		}
 	}
 	for n < len(b) && b[n] >= 0x20 && b[n] != '"' && b[n] != '\\' {
@@ -126,8 +156,8 @@ func run(b []byte) int {
 	return n
 }
 
-// Key consumes a member name without escapes and its colon.
-func (c *Cursor) Key() ([]byte, bool) {
+// Plain consumes a string without escapes.
+func (c *Cursor) Plain() ([]byte, bool) {
 	if !c.Byte('"') {
 		return nil, false
 	}
@@ -137,7 +167,13 @@ func (c *Cursor) Key() ([]byte, bool) {
 		return nil, false
 	}
 	c.pos++
-	return c.Src[start : c.pos-1], c.Byte(':')
+	return c.Src[start : c.pos-1], true
+}
+
+// Key consumes a member name without escapes and its colon.
+func (c *Cursor) Key() ([]byte, bool) {
+	key, ok := c.Plain()
+	return key, ok && c.Byte(':')
 }
 
 // Int consumes an unsigned integer of at most nine digits.

@@ -3,9 +3,13 @@ package jsontok
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestUnescape(t *testing.T) {
@@ -133,10 +137,57 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		c := Cursor{Src: src}
 		got := c.Skip() && c.End()
-		want := Valid(src)
+		want := jsontext.Value(src).IsValid(lax...)
 		deep := bytes.Count(src, []byte("["))+bytes.Count(src, []byte("{")) > maxSkip
 		if got != want && !(deep && want) {
 			t.Fatalf("cursor %v, tokeniser %v: %q", got, want, src)
 		}
 	})
+}
+
+// FuzzFields: the members that Fields reports, and whether it reports an error,
+// are what a walk with the tokeniser gives.
+func FuzzFields(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"a":1}`, ` { "a" : [ 1 ] , "\u0062":{} } `, `{"a":1,}`, `{"a":1}x`, `{"a":1,"b"`, `[]`, `{"a":"\ud800"}`,
+		"{\"a\":\"\xff\"}", `{"a":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `,"b":2}`, `{"a":01}`, `{"a" "b"}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		var got []string
+		err := Fields(src, func(name, value []byte) error {
+			got = append(got, string(name), string(value))
+			return nil
+		})
+		want, wantErr := tokenised(src)
+		if (err == nil) != (wantErr == nil) || strings.Join(got, "\x00") != strings.Join(want, "\x00") {
+			t.Fatalf("%q: %q, %v; the tokeniser says %q, %v", src, got, err, want, wantErr)
+		}
+	})
+}
+
+// tokenised walks an object with jsontext alone.
+func tokenised(src []byte) (members []string, err error) {
+	dec := jsontext.NewDecoder(bytes.NewReader(src), lax...)
+	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil, errors.New("no object")
+	}
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadValue()
+		if err != nil {
+			return members, err
+		}
+		key := string(AppendUnescaped(nil, name[1:len(name)-1]))
+		value, err := dec.ReadValue()
+		if err != nil {
+			return members, err
+		}
+		members = append(members, key, string(value))
+	}
+	dec.ReadToken()
+	if _, err := dec.ReadToken(); err != io.EOF {
+		return members, errors.New("something follows")
+	}
+	return members, nil
 }

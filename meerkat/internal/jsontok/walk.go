@@ -3,119 +3,54 @@ package jsontok
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"strconv"
-	"sync"
+	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// walker is a tokeniser that reads straight from the caller's bytes.
-type walker struct {
-	buf bytes.Buffer
-	dec *jsontext.Decoder
-	src []byte
-}
-
-// Invalid UTF-8 and repeated names are the provider's business: we keep them.
-var lax = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
-
-var walkers = sync.Pool{New: func() any {
-	return &walker{dec: jsontext.NewDecoder(new(bytes.Buffer), lax...)}
-}}
-
-func newWalker(src []byte) *walker {
-	w := walkers.Get().(*walker)
-	w.src = src
-	w.buf = *bytes.NewBuffer(src)
-	w.dec.Reset(&w.buf, lax...)
-	return w
-}
-
-func (w *walker) free() {
-	w.src, w.buf = nil, bytes.Buffer{}
-	w.dec.Reset(&w.buf, lax...)
-	walkers.Put(w)
-}
-
-// value reads the next value and returns it as a slice of the caller's bytes.
-func (w *walker) value() ([]byte, error) {
-	v, err := w.dec.ReadValue()
-	if err != nil {
-		return nil, err
-	}
-	end := int(w.dec.InputOffset())
-	return w.src[end-len(v) : end : end], nil
-}
-
-// open reads the bracket that the value must begin with.
-func (w *walker) open(kind jsontext.Kind) error {
-	tok, err := w.dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	if tok.Kind() != kind {
-		return fmt.Errorf("a JSON %v where %q was expected", tok.Kind(), byte(kind))
-	}
-	return nil
-}
-
-// end reads the closing bracket and makes sure that nothing follows.
-func (w *walker) end() error {
-	if _, err := w.dec.ReadToken(); err != nil {
-		return err
-	}
-	if _, err := w.dec.ReadToken(); err != io.EOF {
-		return fmt.Errorf("text after the JSON value at byte %d", w.dec.InputOffset())
-	}
-	return nil
-}
-
 // Fields calls f for every member of the JSON object in src, in order. name is
 // unescaped; value is a slice of src, and so is name as a rule: keep neither
-// longer than src. An error of f ends the walk and is
-// returned as it is.
+// longer than src. An error of f ends the walk and is returned as it is; a
+// syntax error comes after the members before it.
 func Fields(src []byte, f func(name, value []byte) error) error {
-	w := newWalker(src)
-	defer w.free()
-	if err := w.open('{'); err != nil {
-		return err
+	c := Cursor{Src: src}
+	if !c.Byte('{') {
+		return c.syntaxError("an object")
 	}
-	for w.dec.PeekKind() != '}' {
-		name, err := w.value()
+	for first := true; !c.Byte('}'); first = false {
+		if !first && !c.Byte(',') {
+			return c.syntaxError("a comma or a closing brace")
+		}
+		name, ok := c.String()
+		if !ok || !c.Byte(':') {
+			return c.syntaxError("a member name and a colon")
+		}
+		value, err := c.value()
 		if err != nil {
 			return err
 		}
-		value, err := w.value()
-		if err != nil {
-			return err
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name = AppendUnescaped(nil, name)
 		}
-		if err := f(memberName(name), value); err != nil {
+		if err := f(name, value); err != nil {
 			return err
 		}
 	}
-	return w.end()
-}
-
-// memberName unescapes a quoted name; almost none needs it.
-func memberName(quoted []byte) []byte {
-	lit := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(lit, '\\') < 0 {
-		return lit
-	}
-	return AppendUnescaped(nil, lit)
+	return c.onlySpace()
 }
 
 // Elements calls f for every element of the JSON array in src, in order, as
 // Fields does for members.
 func Elements(src []byte, f func(value []byte) error) error {
-	w := newWalker(src)
-	defer w.free()
-	if err := w.open('['); err != nil {
-		return err
+	c := Cursor{Src: src}
+	if !c.Byte('[') {
+		return c.syntaxError("an array")
 	}
-	for w.dec.PeekKind() != ']' {
-		value, err := w.value()
+	for first := true; !c.Byte(']'); first = false {
+		if !first && !c.Byte(',') {
+			return c.syntaxError("a comma or a closing bracket")
+		}
+		value, err := c.value()
 		if err != nil {
 			return err
 		}
@@ -123,21 +58,73 @@ func Elements(src []byte, f func(value []byte) error) error {
 			return err
 		}
 	}
-	return w.end()
+	return c.onlySpace()
 }
 
+// value consumes one value and returns its bytes. What the cursor refuses goes
+// to the tokeniser, which follows deeper nesting and says what is wrong.
+func (c *Cursor) value() ([]byte, error) {
+	c.space()
+	start := c.pos
+	if !c.Skip() {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(c.Src[start:]), lax...)
+		if _, err := dec.ReadValue(); err != nil {
+			return nil, err
+		}
+		c.pos = start + int(dec.InputOffset())
+	}
+	return c.Src[start:c.pos:c.pos], nil
+}
+
+// Invalid UTF-8 and repeated names are the provider's business: we keep them.
+var lax = []jsontext.Options{jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)}
+
 // Valid reports whether src is exactly one JSON value.
-func Valid(src []byte) bool { return jsontext.Value(src).IsValid(lax...) }
+func Valid(src []byte) bool {
+	c := Cursor{Src: src}
+	return c.Skip() && c.End() || jsontext.Value(src).IsValid(lax...)
+}
+
+func (c *Cursor) onlySpace() error {
+	if !c.End() {
+		return c.syntaxError("the end")
+	}
+	return nil
+}
+
+// SyntaxError says where text departs from JSON.
+type SyntaxError struct {
+	Want   string
+	Offset int
+	// Cut is set when the text just stops.
+	Cut bool
+}
+
+// Error says what was expected where.
+func (e *SyntaxError) Error() string {
+	if e.Cut {
+		return fmt.Sprintf("JSON stops at byte %d where %s was expected", e.Offset, e.Want)
+	}
+	return fmt.Sprintf("JSON has no %s at byte %d", e.Want, e.Offset)
+}
+
+func (c *Cursor) syntaxError(want string) error {
+	return &SyntaxError{Want: want, Offset: c.pos, Cut: c.pos >= len(c.Src)}
+}
 
 // String returns the text of a JSON string, and "" for any other value.
 func String(value []byte) string {
-	if lit, ok := Literal(value); ok {
-		if bytes.IndexByte(lit, '\\') < 0 {
-			return string(lit)
-		}
-		return string(AppendUnescaped(nil, lit))
+	return string(Text(value))
+}
+
+// Text returns the text of a JSON string as bytes, a slice of value unless it
+// has escapes, and nil for any other value.
+func Text(value []byte) []byte {
+	lit, ok := Literal(value)
+	if ok && bytes.IndexByte(lit, '\\') >= 0 {
+		return AppendUnescaped(nil, lit)
 	}
-	return ""
+	return lit
 }
 
 // Literal returns what stands between the quotes of a JSON string.
@@ -151,14 +138,21 @@ func Literal(value []byte) ([]byte, bool) {
 // IsNull reports whether value is null or absent.
 func IsNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
 
-// Int returns the value of a JSON integer that fits an int.
+// Int returns the value of a JSON number that is an unsigned integer and fits
+// an int.
 func Int(value []byte) (int, bool) {
-	n, err := strconv.Atoi(string(value))
-	return n, err == nil
+	n, ok := Uint(value)
+	return int(n), ok && n <= math.MaxInt
 }
 
 // Uint returns the value of a JSON number that is an unsigned integer.
-func Uint(value []byte) (uint64, bool) {
-	n, err := strconv.ParseUint(string(value), 10, 64)
-	return n, err == nil
+func Uint(value []byte) (n uint64, ok bool) {
+	for _, c := range value {
+		d := uint64(c - '0')
+		if d > 9 || n > (math.MaxUint64-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
+	}
+	return n, len(value) > 0
 }

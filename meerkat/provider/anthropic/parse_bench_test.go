@@ -1,0 +1,12 @@
+package anthropic
+
+import (
+	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+func BenchmarkParser(b *testing.B) {
+	providertest.Bench(b, "anthropic", func() stream.Parser { return NewParser(stream.Options{}) })
+}

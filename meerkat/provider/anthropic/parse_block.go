@@ -1,0 +1,336 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// extra is what an open block needs beside its text and arguments.
+type extra struct {
+	start     []byte // the start object, kept when the block cannot be rendered from its fields
+	signature []byte // every signature_delta appended
+	citations []byte // the elements of the citations array, comma separated
+	content   []byte // of a compaction, joined, unescaped
+	sealed    []byte // encrypted_content of a compaction, a JSON value
+}
+
+// members are the members of a content block that this package knows.
+type members struct {
+	kind, text, thinking, signature, id, name, input, data []byte
+
+	count int // of all members, known or not
+}
+
+// errOpaque ends the reading of a block that is kept whole anyway.
+var errOpaque = errors.New("opaque")
+
+func readMembers(raw []byte) (m members, err error) {
+	err = jsontok.Fields(raw, func(field, value []byte) error {
+		m.count++
+		switch string(field) {
+		case "type":
+			m.kind = value
+			if !hasShape(jsontok.Text(value)) {
+				return errOpaque
+			}
+		case "text":
+			m.text = value
+		case "thinking":
+			m.thinking = value
+		case "signature":
+			m.signature = value
+		case "id":
+			m.id = value
+		case "name":
+			m.name = value
+		case "input":
+			m.input = value
+		case "data":
+			m.data = value
+		}
+		return nil
+	})
+	if err == errOpaque {
+		err = nil
+	}
+	return m, err
+}
+
+// hasShape reports whether blocks of a kind have a shape of their own here.
+func hasShape(kind []byte) bool {
+	switch string(kind) {
+	case "text", "thinking", "redacted_thinking", "tool_use":
+		return true
+	}
+	return false
+}
+
+// only reports whether the block has no member beside known ones.
+func (m *members) only(known ...[]byte) bool {
+	n := m.count
+	for _, v := range known {
+		if v != nil {
+			n--
+		}
+	}
+	return n == 0
+}
+
+// readBlock reads a content block. plain says that its fields tell all: no
+// member is unknown.
+func (d *dialect) readBlock(raw []byte) (b transcript.Block, plain bool, err error) {
+	m, err := readMembers(raw)
+	if err != nil {
+		return b, false, err
+	}
+	switch kind := jsontok.Text(m.kind); string(kind) {
+	case "text":
+		return transcript.Text(jsontok.String(m.text)), m.only(m.kind, m.text), nil
+	case "thinking":
+		b = transcript.Reasoning(jsontok.String(m.thinking), signed(jsontok.String(m.signature)))
+		return b, m.only(m.kind, m.thinking, m.signature), nil
+	case "redacted_thinking":
+		meta := &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: jsontok.String(m.data)}
+		return transcript.Reasoning("", meta), m.only(m.kind, m.data), nil
+	case "tool_use":
+		b = transcript.ToolUse(jsontok.String(m.id), jsontok.String(m.name), arguments(m.input))
+		if b.ID == "" || b.Name == "" {
+			err = d.asm.Anomaly(ruleMalformedBlock, "tool_use without id or name: %.80s", raw)
+		}
+		return b, m.only(m.kind, m.id, m.name, m.input), err
+	default:
+		return transcript.Block{Type: transcript.BlockOpaque, Kind: string(kind)}, false, nil
+	}
+}
+
+// signed returns the meta of a thinking block, nil when it has no signature.
+func signed(signature string) *transcript.Meta {
+	if signature == "" {
+		return nil
+	}
+	return &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: signature}
+}
+
+// arguments copies the input of a tool call, which is an object as a rule.
+func arguments(input []byte) []byte {
+	if jsontok.IsNull(input) {
+		return []byte("{}")
+	}
+	return bytes.Clone(input)
+}
+
+func (d *dialect) blockEvent(e *wireEvent) error {
+	if err := d.expect(e.kind); err != nil {
+		return err
+	}
+	if !e.hasIndex {
+		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without index", e.kind)
+	}
+	switch string(e.kind) {
+	case "content_block_start":
+		return d.blockStart(e)
+	case "content_block_delta":
+		return d.blockDelta(e)
+	}
+	return d.blockStop(e.index)
+}
+
+func (d *dialect) blockStart(e *wireEvent) error {
+	b, plain, err := d.readBlock(e.block)
+	if err != nil {
+		return d.walked(err, "content_block")
+	}
+	if _, open := d.asm.Block(e.index); !open {
+		if !plain || b.Type == transcript.BlockReasoning {
+			d.extras[e.index] = newExtra(e.block, &b, plain)
+		}
+	}
+	return d.asm.Open(e.index, b)
+}
+
+func newExtra(start []byte, b *transcript.Block, plain bool) *extra {
+	x := &extra{}
+	if !plain {
+		x.start = bytes.Clone(start)
+	}
+	if b.Meta != nil {
+		x.signature = []byte(b.Meta.Signature)
+	}
+	return x
+}
+
+// extraOf returns the extra of the open block index, made if need be.
+func (d *dialect) extraOf(index int) *extra {
+	x := d.extras[index]
+	if x == nil {
+		x = &extra{}
+		d.extras[index] = x
+	}
+	return x
+}
+
+// blockDelta is the general path of every delta.
+func (d *dialect) blockDelta(e *wireEvent) error {
+	var kind, value, sealed []byte
+	err := jsontok.Fields(e.delta, func(field, v []byte) error {
+		switch string(field) {
+		case "type":
+			kind = jsontok.Text(v)
+		case "text", "thinking", "partial_json", "signature", "citation", "content":
+			value = v
+		case "encrypted_content":
+			sealed = v
+		}
+		return nil
+	})
+	if err != nil {
+		return d.walked(err, "delta")
+	}
+	switch string(kind) {
+	case "text_delta":
+		return d.append(e.index, stream.EventTextDelta, value)
+	case "thinking_delta":
+		return d.append(e.index, stream.EventReasoningDelta, value)
+	case "input_json_delta":
+		return d.append(e.index, stream.EventToolCallDelta, value)
+	case "signature_delta", "citations_delta", "compaction_delta":
+		return d.fold(e.index, kind, value, sealed)
+	}
+	return d.asm.Anomaly(stream.RuleUnknownDelta, "delta %q of block %d", kind, e.index)
+}
+
+func (d *dialect) append(index int, kind stream.EventKind, value []byte) error {
+	lit, ok := jsontok.Literal(value)
+	if !ok && !jsontok.IsNull(value) {
+		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s of block %d is no string: %.80s", kind, index, value)
+	}
+	return d.asm.Append(index, kind, lit)
+}
+
+// fold keeps what is neither text nor arguments until the block ends.
+func (d *dialect) fold(index int, kind, value, sealed []byte) error {
+	b, open := d.asm.Block(index)
+	if !open {
+		return d.asm.Anomaly(stream.RuleOrphanedDelta, "%s for block %d, which is not open", kind, index)
+	}
+	if jsontok.IsNull(value) && sealed == nil {
+		return nil
+	}
+	x := d.extraOf(index)
+	lit, isString := jsontok.Literal(value)
+	switch string(kind) {
+	case "signature_delta":
+		// One delta holds it all as a rule, but gateways split it, and the
+		// official accumulators append (regressions D1).
+		x.signature = jsontok.AppendUnescaped(x.signature, lit)
+	case "citations_delta":
+		if jsontok.IsNull(value) {
+			return nil
+		}
+		x.citations = appendElement(x.citations, value)
+		if x.start == nil && b.Type == transcript.BlockText {
+			x.start = []byte(`{"type":"text","text":""}`)
+		}
+	case "compaction_delta":
+		if isString {
+			x.content = jsontok.AppendUnescaped(x.content, lit)
+		}
+		if sealed != nil {
+			x.sealed = bytes.Clone(sealed)
+		}
+	}
+	return nil
+}
+
+func appendElement(list, value []byte) []byte {
+	if len(list) > 0 {
+		list = append(list, ',')
+	}
+	return append(list, value...)
+}
+
+func (d *dialect) blockStop(index int) error {
+	x := d.extras[index]
+	delete(d.extras, index)
+	return d.asm.Complete(index, func(b *transcript.Block) { x.finish(b) })
+}
+
+// finish gives the block what its extra collected.
+func (x *extra) finish(b *transcript.Block) {
+	if x == nil {
+		return
+	}
+	if b.Type == transcript.BlockReasoning && (b.Meta == nil || b.Meta.Provider == transcript.MetaAnthropic) {
+		b.Meta = signed(string(x.signature))
+	}
+	if x.start == nil {
+		return
+	}
+	b.Raw = x.raw(b)
+	if b.Type == transcript.BlockOpaque && jsontok.Valid(b.Args) {
+		b.Args = nil // they are in Raw
+	}
+}
+
+// raw returns the block as one JSON object that can be sent back: its start
+// with every delta folded in. Members that nothing here knows stay.
+func (x *extra) raw(b *transcript.Block) []byte {
+	var set []jsontok.Member
+	put := func(name string, value []byte) { set = append(set, jsontok.Member{Name: name, Value: value}) }
+	switch {
+	case b.Type == transcript.BlockText:
+		put("text", jsontok.AppendQuoted(nil, b.Text))
+	case b.Meta != nil && b.Meta.Provider == transcript.MetaAnthropic:
+		put("thinking", jsontok.AppendQuoted(nil, b.Text))
+		put("signature", jsontok.AppendQuoted(nil, b.Meta.Signature))
+	case len(b.Args) > 0:
+		if !jsontok.Valid(b.Args) {
+			return x.unfinished(b)
+		}
+		put("input", b.Args)
+	}
+	if len(x.citations) > 0 {
+		put("citations", x.allCitations())
+	}
+	if len(x.content) > 0 {
+		put("content", jsontok.AppendQuoted(nil, x.content))
+	}
+	if x.sealed != nil {
+		put("encrypted_content", x.sealed)
+	}
+	if len(set) == 0 {
+		return x.start
+	}
+	return jsontok.With(x.start, set...)
+}
+
+// unfinished is the raw form of a call whose arguments were cut: none for a tool
+// call, which is rendered from its fields; its start for a server tool call,
+// whose cut bytes stay in Args.
+func (x *extra) unfinished(b *transcript.Block) []byte {
+	if b.Type == transcript.BlockOpaque {
+		return x.start
+	}
+	return nil
+}
+
+// allCitations returns the citations of the start and of the deltas.
+func (x *extra) allCitations() []byte {
+	var list []byte
+	add := func(v []byte) error {
+		list = appendElement(list, v)
+		return nil
+	}
+	jsontok.Fields(x.start, func(field, value []byte) error {
+		if string(field) == "citations" && !jsontok.IsNull(value) {
+			return jsontok.Elements(value, add)
+		}
+		return nil
+	})
+	list = appendElement(list, x.citations)
+	return append(append([]byte{'['}, list...), ']')
+}

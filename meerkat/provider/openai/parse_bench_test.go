@@ -1,0 +1,12 @@
+package openai
+
+import (
+	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+func BenchmarkParser(b *testing.B) {
+	providertest.Bench(b, "openai", func() stream.Parser { return NewParser(stream.Options{}) })
+}

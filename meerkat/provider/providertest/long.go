@@ -1,0 +1,187 @@
+package providertest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"sort"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+)
+
+// LongStream returns a valid event stream of one reply with about the given
+// number of events, made from the recorded streams of provider: their blocks in
+// turn, numbered anew, or with oneBlock one text block of all their text
+// deltas. Without the corpus the deltas are synthetic. The result is the same
+// on every call; the caller owns it.
+func LongStream(provider string, events int, oneBlock bool) []byte {
+	w := &writer{}
+	switch provider {
+	case "anthropic":
+		anthropicStream(w, material(provider), events, oneBlock)
+	case "openai":
+		openaiStream(w, material(provider), events, oneBlock)
+	case "gemini":
+		geminiStream(w, material(provider), events, oneBlock)
+	default:
+		panic("providertest: no provider " + provider)
+	}
+	return w.Bytes()
+}
+
+// wireBlock is the run of payloads of one wire block or item.
+type wireBlock [][]byte
+
+// stock is what streams are made of.
+type stock struct {
+	blocks []wireBlock
+	deltas [][]byte // payloads of text deltas
+}
+
+var stocks = map[string]func() stock{
+	"anthropic": sync.OnceValue(func() stock { return gather("anthropic", anthropicBlocks, anthropicSynthetic) }),
+	"openai":    sync.OnceValue(func() stock { return gather("openai", openaiBlocks, openaiSynthetic) }),
+	"gemini":    sync.OnceValue(func() stock { return gather("gemini", geminiBlocks, geminiSynthetic) }),
+}
+
+func material(provider string) stock { return stocks[provider]() }
+
+// gather collects the blocks of every recorded stream of a provider.
+func gather(provider string, blocks func([][]byte) []wireBlock, synthetic func() []wireBlock) stock {
+	var s stock
+	if dir, ok := CorpusDir(); ok {
+		exchanges, _ := load(dir, provider)
+		for _, e := range exchanges {
+			if e.Status == 200 && bytes.Contains(e.Body[:min(len(e.Body), 512)], []byte("data:")) {
+				s.blocks = append(s.blocks, blocks(Payloads(e.Body))...)
+			}
+		}
+	}
+	if len(s.blocks) == 0 {
+		s.blocks = synthetic()
+	}
+	s.blocks = sample(s.blocks, 2000)
+	for _, b := range s.blocks {
+		for _, p := range b {
+			if isTextDelta(p) {
+				s.deltas = append(s.deltas, p)
+			}
+		}
+	}
+	return s
+}
+
+// sample takes blocks of about the given number of events altogether: every
+// n-th in the order of their size, in a fixed random order. A stream of 2,000
+// events and one of 20,000 are then made of the same mix.
+func sample(blocks []wireBlock, events int) []wireBlock {
+	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].size() < blocks[j].size() })
+	total := 0
+	for _, b := range blocks {
+		total += len(b)
+	}
+	step := max(1, total/events)
+	var out []wireBlock
+	for i := step / 2; i < len(blocks); i += step {
+		out = append(out, blocks[i])
+	}
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+func (b wireBlock) size() (n int) {
+	for _, p := range b {
+		n += len(p)
+	}
+	return n
+}
+
+// Payloads returns the data of every event of a stream whose events have one
+// data line each, which all three providers keep to.
+func Payloads(body []byte) [][]byte {
+	var out [][]byte
+	for _, line := range bytes.Split(body, []byte("\n")) {
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			data = bytes.TrimPrefix(data, []byte(" "))
+			if jsontok.Valid(data) {
+				out = append(out, data)
+			}
+		}
+	}
+	return out
+}
+
+// isTextDelta recognises visible text of any of the providers.
+func isTextDelta(p []byte) bool {
+	return bytes.Contains(p, []byte(`"text_delta"`)) || bytes.Contains(p, []byte(`response.output_text.delta"`)) ||
+		(bytes.Contains(p, []byte(`"parts"`)) && bytes.Contains(p, []byte(`"text"`)) && !bytes.Contains(p, []byte(`"thought`)))
+}
+
+// get returns the value of one member of an object, nil if it has none.
+func get(obj []byte, names ...string) []byte {
+	for _, name := range names {
+		var found []byte
+		jsontok.Fields(obj, func(field, value []byte) error {
+			if string(field) == name {
+				found = value
+			}
+			return nil
+		})
+		if obj = found; obj == nil {
+			return nil
+		}
+	}
+	return obj
+}
+
+func text(obj []byte, names ...string) string { return jsontok.String(get(obj, names...)) }
+
+func number(n int) []byte { return fmt.Append(nil, n) }
+
+// reindex replaces an integer member where it stands, so that the spelling of
+// everything else survives.
+func reindex(p []byte, name string, n int) []byte {
+	head := `"` + name + `":`
+	at := bytes.Index(p, []byte(head))
+	if at < 0 {
+		return p
+	}
+	at += len(head)
+	end := at
+	for end < len(p) && strings.IndexByte(" 0123456789", p[end]) >= 0 {
+		end++
+	}
+	return append(append(append([]byte{}, p[:at]...), number(n)...), p[end:]...)
+}
+
+// writer writes events and counts them.
+type writer struct {
+	bytes.Buffer
+	events int
+}
+
+// named writes an event with its name, as Anthropic and OpenAI do.
+func (w *writer) named(p []byte) {
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", text(p, "type"), p)
+	w.events++
+}
+
+// bare writes an event without a name and with CRLF, as Gemini does.
+func (w *writer) bare(p []byte) {
+	fmt.Fprintf(w, "data: %s\r\n\r\n", p)
+	w.events++
+}
+
+// prose returns synthetic deltas for machines without the corpus.
+func prose() []string {
+	words := strings.Fields(`The quick brown fox jumps over the lazy dog while a café in Zürich serves
+		"déjà vu" cakes at 7:45 — naïve guests ask why; the answer is 42 \o/ and nobody minds.`)
+	var out []string
+	for i := range 400 {
+		out = append(out, " "+strings.Join(words[i%7:i%7+1+i%4], " "))
+	}
+	return out
+}

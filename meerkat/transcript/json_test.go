@@ -14,7 +14,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
+// updating reports whether -update is set, which package providertest defines.
+func updating() bool {
+	f := flag.Lookup("update")
+	return f != nil && f.Value.String() == "true"
+}
 
 func encode(t interface{ Fatalf(string, ...any) }, m *Message) []byte {
 	line, err := m.AppendJSON(nil)
@@ -64,7 +68,7 @@ func TestGoldenShapes(t *testing.T) {
 		got.WriteByte('\n')
 	}
 	const golden = "testdata/shapes.jsonl"
-	if *update {
+	if updating() {
 		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -119,7 +119,7 @@ func (a *app) tellPeople(r meerkat.RunResult, err error) error {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
-	if r.SessionID != "" {
+	if err == nil { // an error names the session itself
 		a.say("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(int(r.Usage.Total()), "token"))
 	}
 	return err

@@ -8,22 +8,27 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/specs"
 )
 
 // TestMain runs rkat when a script calls it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"rkat": func() {
-			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+			code := Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+			stop()
+			os.Exit(code)
 		},
 	})
 }
@@ -35,6 +40,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			e.Values[arrivals{}] = make(chan (<-chan struct{}), 1)
 			e.Setenv("RKAT_SESSION_DIR", filepath.Join(e.WorkDir, "sessions"))
 			return nil
 		},
@@ -44,6 +50,8 @@ func TestScripts(t *testing.T) {
 			"answers":  func(ts *testscript.TestScript, _ bool, args []string) { answers(t, ts, args) },
 			"lines":    lineCount,
 			"absent":   absent,
+			"hangs":    func(ts *testscript.TestScript, _ bool, args []string) { hangs(t, ts, args) },
+			"arrived":  arrived,
 			"ndjson":   ndjson,
 		},
 	})
@@ -64,15 +72,44 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 
 // scenario starts a provider that plays a scenario: scenario thinking-tool-loop.
 func scenario(t *testing.T, ts *testscript.TestScript, args []string) {
-	all, err := specs.Scenarios()
-	ts.Check(err)
-	for _, s := range all {
-		if s.Name == args[0] {
-			use(ts, newUpstream(t, simulator.New(simulator.Config{Scenario: s, Seed: "script"})))
+	use(ts, newUpstream(t, playing(t, args[0])))
+}
+
+func playing(t *testing.T, name string) http.Handler {
+	return simulator.New(simulator.Config{Scenario: scenarioNamed(t, name), Seed: "script"})
+}
+
+// arrivals has the channel of each script's hanging provider.
+type arrivals struct{}
+
+// hangs starts a provider that says nothing to the first request and plays a
+// scenario for the others: hangs thinking-tool-loop.
+func hangs(t *testing.T, ts *testscript.TestScript, args []string) {
+	first := make(chan struct{})
+	var once sync.Once
+	play := playing(t, args[0])
+	use(ts, newUpstream(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		hang := false
+		once.Do(func() { hang = true })
+		if !hang {
+			play.ServeHTTP(w, r)
 			return
 		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		close(first)
+		<-r.Context().Done()
+	})))
+	ts.Value(arrivals{}).(chan (<-chan struct{})) <- first
+}
+
+// arrived waits for the request that hangs.
+func arrived(ts *testscript.TestScript, _ bool, _ []string) {
+	select {
+	case <-<-ts.Value(arrivals{}).(chan (<-chan struct{})):
+	case <-time.After(time.Minute):
+		ts.Fatalf("no request came")
 	}
-	ts.Fatalf("no scenario %s", args[0])
 }
 
 // answers starts a provider that always answers the same: answers 529 FILE

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Kind classifies an Error: the taxonomy of seed 001 §7, and cancelled for a
@@ -70,7 +71,19 @@ func (e *Error) Error() string {
 	if e.RetryAfter != nil {
 		fmt.Fprintf(&s, "; retry after %s", *e.RetryAfter)
 	}
-	return s.String()
+	return oneLine(s.String())
+}
+
+// oneLine makes a text of others safe to print: no line breaks, no control
+// characters.
+func oneLine(s string) string {
+	visible := func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}
+	return strings.Join(strings.Fields(strings.Map(visible, s)), " ")
 }
 
 // detail joins status, type, code and request id as far as they are known.
@@ -91,13 +104,12 @@ func (e *Error) detail() string {
 	return strings.Join(parts, ", ")
 }
 
-// text is the provider's message, else the cause, on one line.
+// text is the provider's message, else the cause.
 func (e *Error) text() string {
-	text := e.Message
-	if text == "" && e.Err != nil {
-		text = e.Err.Error()
+	if e.Message == "" && e.Err != nil {
+		return e.Err.Error()
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return e.Message
 }
 
 // Unwrap returns the cause, so that errors.Is and errors.As see it.

@@ -93,7 +93,7 @@ func TestErrorText(t *testing.T) {
 		{
 			Error{
 				Kind: RateLimited, Provider: "openai", Status: 429, Type: "tokens", Code: "rate_limit_exceeded",
-				Message: "Rate limit\nreached", RequestID: "req_1", RetryAfter: &wait,
+				Message: "Rate limit\n\x1b reached", RequestID: "req_1", RetryAfter: &wait,
 			},
 			"openai: rate_limited (HTTP 429, tokens, rate_limit_exceeded, request req_1): Rate limit reached; retry after 3s",
 		},

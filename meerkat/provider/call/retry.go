@@ -1,0 +1,58 @@
+package call
+
+import (
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// retryAfter reads the delay headers in the order the SDKs do: milliseconds,
+// then seconds or a date (reference §4). Delays that are no number, negative
+// or absurd are nil.
+func retryAfter(h http.Header, now time.Time) *time.Duration {
+	if d := number(h.Get("Retry-After-Ms"), time.Millisecond); d != nil {
+		return d
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if d := number(value, time.Second); d != nil {
+		return d
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return nil
+	}
+	d := max(0, at.Sub(now))
+	return &d
+}
+
+// longest is the longest delay that is believed.
+const longest = 24 * time.Hour
+
+// number reads a decimal number of units.
+func number(s string, unit time.Duration) *time.Duration {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f > float64(longest/unit) {
+		return nil
+	}
+	d := time.Duration(f * float64(unit))
+	return &d
+}
+
+// spoken matches "Please retry in 48.9s." and "Please try again in 6m0s.": the
+// only place where some limits say how long they last.
+var spoken = regexp.MustCompile(`[Pp]lease (?:re)?try (?:again )?in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
+
+func spokenDelay(message string) *time.Duration {
+	m := spoken.FindStringSubmatch(message)
+	if m == nil {
+		return nil
+	}
+	d, err := time.ParseDuration(m[1])
+	if err != nil || d > longest {
+		return nil
+	}
+	return &d
+}

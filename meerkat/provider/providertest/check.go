@@ -1,0 +1,100 @@
+package providertest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+// Paths makes the two parsers of a provider: one that takes the fast path where
+// it can, one that never does.
+type Paths struct {
+	Fast, General func(stream.Options) stream.Parser
+}
+
+// Check holds both paths, strict and lenient, whole and cut into random pieces,
+// against each other: all must come to the same outcome. It returns the strict
+// one.
+func (p Paths) Check(t testing.TB, body []byte, rng *rand.Rand) Outcome {
+	t.Helper()
+	var strict Outcome
+	for _, lenient := range []bool{true, false} {
+		opts := stream.Options{Lenient: lenient}
+		strict = Parse(p.General(opts), body)
+		p.same(t, "fast path", strict, Parse(p.Fast(opts), body))
+		p.same(t, "fast path in pieces", strict, Parse(p.Fast(opts), Cut(body, rng)...))
+		p.same(t, "general path in pieces", strict, Parse(p.General(opts), Cut(body, rng)...))
+	}
+	return strict
+}
+
+func (p Paths) same(t testing.TB, what string, want, got Outcome) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("%s:\n%s\nthe general path on the whole says:\n%s", what, got, want)
+	}
+}
+
+// CheckEverySplit compares the outcomes of body cut in two at every byte, and
+// byte by byte.
+func (p Paths) CheckEverySplit(t testing.TB, body []byte) {
+	t.Helper()
+	want := Parse(p.Fast(stream.Options{}), body)
+	for i := range len(body) + 1 {
+		p.same(t, "cut in two", want, Parse(p.Fast(stream.Options{}), body[:i], body[i:]))
+	}
+	p.same(t, "byte by byte", want, Parse(p.Fast(stream.Options{}), Bytes(body)...))
+}
+
+// CheckMutations checks n bodies that differ from body in a few bytes: the
+// bytes that JSON and event streams are made of, put in, taken out or doubled.
+func (p Paths) CheckMutations(t testing.TB, body []byte, n int) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(uint64(len(body)), uint64(n)))
+	const marks = "\"\\{}[],:0-e. \n\rntu"
+	for range n {
+		b := bytes.Clone(body)
+		for range 1 + rng.IntN(2) {
+			i := rng.IntN(len(b))
+			switch mark := marks[rng.IntN(len(marks))]; rng.IntN(4) {
+			case 0:
+				b = slices.Insert(b, i, mark)
+			case 1:
+				b = slices.Delete(b, i, i+1)
+			case 2:
+				b[i] = mark
+			case 3:
+				end := min(len(b), i+1+rng.IntN(20))
+				b = slices.Insert(b, i, b[i:end]...)
+			}
+		}
+		p.Check(t, b, rng)
+	}
+}
+
+// Fuzz looks for a body on which the paths or the splits disagree, or that
+// breaks a parser. The seeds are streams of the provider; the corpus, where it
+// is present, adds its shortest.
+func (p Paths) Fuzz(f *testing.F, provider string, seeds ...[]byte) {
+	for _, s := range seeds {
+		f.Add(s, uint64(1))
+		f.Add(bytes.ReplaceAll(s, []byte("\n"), []byte("\r\n")), uint64(2))
+	}
+	if dir, ok := CorpusDir(); ok {
+		exchanges, err := load(dir, provider)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, e := range exchanges {
+			if e.Status == 200 && len(e.Body) < 2000 && e.Streamed() {
+				f.Add(e.Body, uint64(len(e.Body)))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
+		p.Check(t, body, rand.New(rand.NewPCG(seed, 0)))
+	})
+}

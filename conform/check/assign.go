@@ -52,6 +52,12 @@ func (c claimant) owners() []*exchange {
 			}
 		}
 	}
+	if a, first := allText(c.x.req.Items[run.from:run.to]); first >= 0 {
+		for _, s := range c.index[a] {
+			claims[first] = append(claims[first], s)
+			strong[first] = append(strong[first], false)
+		}
+	}
 	owners := make([]*exchange, n)
 	for best := c.elect(claims, strong, owners); best != nil; best = c.elect(claims, strong, owners) {
 		for k := range n {

@@ -99,3 +99,12 @@ func fixOf(requirement string) string {
 	}
 	return r.Fix
 }
+
+// Replays lists which request sends back which earlier reply, as the ordinals
+// of the two exchanges: the links that the checks build on.
+func Replays(ev *evidence.Evidence) (pairs [][2]int) {
+	for _, l := range look(ev).links {
+		pairs = append(pairs, [2]int{l.from.Index, l.to.Index})
+	}
+	return pairs
+}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -121,18 +122,40 @@ func (l *linker) run() {
 const maxSources = 12
 
 func remember(x *exchange, index map[anchor][]source) {
+	enter := func(a anchor, i int) {
+		list := append(index[a], source{x, i})
+		if len(list) > maxSources {
+			list = list[len(list)-maxSources:]
+		}
+		index[a] = list
+	}
 	for i := range x.reply.Items {
 		if !x.reply.Items[i].Model() {
 			continue
 		}
 		for _, a := range anchors(x.Provider, &x.reply.Items[i]) {
-			list := append(index[a], source{x, i})
-			if len(list) > maxSources {
-				list = list[len(list)-maxSources:]
-			}
-			index[a] = list
+			enter(a, i)
 		}
 	}
+	if a, i := allText(x.reply.Items); i >= 0 {
+		enter(a, i)
+	}
+}
+
+// allText is the anchor of everything visible among items, which survives when
+// a client joins or splits texts, and the ordinal of the first text.
+func allText(items []wire.Item) (a anchor, first int) {
+	var b strings.Builder
+	first = -1
+	for i := range items {
+		if it := &items[i]; it.What == wire.Text && it.Model() && it.Text != "" {
+			b.WriteString(it.Text)
+			if first < 0 {
+				first = i
+			}
+		}
+	}
+	return anchor{'x', "all:" + b.String()}, first
 }
 
 // request links every run of model items of x to the replies it stems from.
@@ -140,6 +163,9 @@ func (l *linker) request(x *exchange, index map[anchor][]source) {
 	byReply := map[*exchange]*link{}
 	for n, run := range x.runs {
 		owners := claimant{x, n, index}.owners()
+		if owners[0] == nil {
+			l.presume(x, n, owners)
+		}
 		for k, from := range owners {
 			if from == nil {
 				continue
@@ -157,5 +183,23 @@ func (l *linker) request(x *exchange, index map[anchor][]source) {
 	}
 	for _, ln := range x.replays {
 		ln.align()
+	}
+}
+
+// presume gives a run nobody claims to the reply that should stand there: the
+// latest one to the same words of the client after as many turns. Only where
+// an agent is watched from its start can nothing else stand there.
+func (l *linker) presume(x *exchange, n int, owners []*exchange) {
+	if l.ev.Source == evidence.SourceRecording {
+		return
+	}
+	for k := x.n - 1; k >= 0; k-- {
+		from := l.x[k]
+		if from.Provider == x.Provider && from.asks() && from.reply.Usable() && len(from.reply.Items) > 0 && len(from.runs) == n && sameContext(x, x.runs[n], from) {
+			for i := range owners {
+				owners[i] = from
+			}
+			return
+		}
 	}
 }

@@ -14,6 +14,7 @@ var formRules = map[string]rule{
 	"ORD-014/nothing-empty": nothingEmpty,
 	"ORD-015/id-form":       idForm,
 	"ORD-015/arguments":     argumentForm,
+	"ORD-015/roles":         knownRoles,
 	"ORD-016/user-ends":     userEnds,
 }
 
@@ -110,6 +111,25 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	}
 }
 
+// roles are who may speak, by provider; an absent role is the user's or, on
+// OpenAI, that of an item that is no message.
+var roles = map[string][]string{
+	evidence.Anthropic: {"user", "assistant", "system"},
+	evidence.OpenAI:    {"", "user", "assistant", "system", "developer"},
+	evidence.Gemini:    {"", "user", "model", "function"},
+}
+
+func knownRoles(s *scene, r *report) {
+	s.eachRequest(func(x *exchange) {
+		for _, m := range x.req.Msgs {
+			r.saw(1)
+			if role := m.Node.Get("role").Str(); m.Node.Is('{') && !contains(roles[x.Provider], role) {
+				r.found(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
+			}
+		}
+	})
+}
+
 // argumentForm: each provider takes arguments and results in one JSON form.
 func argumentForm(s *scene, r *report) {
 	s.eachRequest(func(x *exchange) {
@@ -120,7 +140,8 @@ func argumentForm(s *scene, r *report) {
 				continue
 			}
 			r.saw(1)
-			if v := fieldOf(it, field); v != nil && !v.Is(want) || v == nil && rule != "" && want != '{' {
+			v := fieldOf(it, field)
+			if optional := x.Provider == evidence.Gemini; v.Null() && !optional || !v.Null() && !v.Is(want) {
 				r.found(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[wire.Kind]string{'{': "an object", '"': "a string"}[want])
 			}
 		}

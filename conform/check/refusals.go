@@ -3,6 +3,7 @@ package check
 // refusals are the providers' own words for breaking a rule (reference §5), cut
 // to what stays the same. They let a user search for what a log shows.
 var refusals = map[string]string{
+	"A-9":    "messages.0.role: Input should be 'user' or 'assistant'",
 	"A-11":   "messages: text content blocks must be non-empty",
 	"A-12":   "all messages must have non-empty content except for the optional final assistant message",
 	"A-14":   "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -23,6 +24,7 @@ var refusals = map[string]string{
 	"ANT-T5": "thinking.thinking: Field required",
 
 	"O-2":    "The requested model 'X' does not exist.",
+	"G-5":    "Please use a valid role: user, model.",
 	"O-5":    "Invalid type for 'input[N].arguments': expected a string, but got an object instead.",
 	"O-7":    "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64",
 	"O-8":    "Invalid 'input[N].id': Expected an ID that begins with",

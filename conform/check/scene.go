@@ -20,6 +20,7 @@ type scene struct {
 // exchange is one exchange with both sides decoded.
 type exchange struct {
 	*evidence.Exchange
+	n     int // ordinal in the scene
 	req   *wire.Request
 	reply *wire.Reply
 	// runs are the stretches of model items in the request, each between two
@@ -79,6 +80,7 @@ func newScene(ev *evidence.Evidence) *scene {
 	s := &scene{ev: ev}
 	for i := range ev.Exchanges {
 		s.x = append(s.x, lookAt(&ev.Exchanges[i]))
+		s.x[i].n = i
 	}
 	newLinker(s).run()
 	return s

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
@@ -28,12 +30,18 @@ func signatureBytes(s *scene, r *report) {
 	})
 	for _, l := range s.links {
 		for _, q := range l.extra {
-			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken {
+			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken && l.amid(it) {
 				r.saw(1)
 				r.found(l.to, it.Place, "A-37", "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, mask(it.Token), l.from.Index)
 			}
 		}
 	}
+}
+
+// amid reports whether the item stands in one message with what was sent back
+// of the reply: messages before it may be history of another recording.
+func (l *link) amid(it *wire.Item) bool {
+	return slices.ContainsFunc(l.pairs, func(p pair) bool { return l.sent(p.q).Msg == it.Msg })
 }
 
 func thinkingText(s *scene, r *report) {

@@ -129,6 +129,7 @@ var deltaParts = map[string]string{
 	"response.output_text": "text", "response.refusal": "refusal",
 	"response.reasoning_summary_text": "text", "response.reasoning_text": "text",
 	"response.function_call_arguments": "arguments", "response.custom_tool_call_input": "input",
+	"response.mcp_call_arguments": "arguments", "response.code_interpreter_call_code": "code",
 }
 
 // deltaOf returns the part an event speaks of and what it adds or closes with.

@@ -1,0 +1,251 @@
+package check_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// corpus reads the recorded traffic of other tools, or skips the test.
+func corpus(t testing.TB) (root string, recordings []evidence.Recording) {
+	t.Helper()
+	dir := os.Getenv("MEERKAT_TRAFFIC")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "traffic")
+	}
+	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
+		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
+	}
+	root = filepath.Join(dir, "data")
+	loaded.Do(func() { loaded.recordings, loaded.err = evidence.Load(root) })
+	if loaded.err != nil {
+		t.Fatal(loaded.err)
+	}
+	return filepath.ToSlash(filepath.Clean(root)) + "/", loaded.recordings
+}
+
+var loaded struct {
+	sync.Once
+	recordings []evidence.Recording
+	err        error
+}
+
+func catalogue(t testing.TB) []report.Rule {
+	t.Helper()
+	all, err := specs.Requirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := report.Rules(all, check.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// defects are the findings on the corpus. Each is what that recording really
+// shows; none is there to keep the test quiet.
+var defects = []struct {
+	reason string
+	checks []string
+	cases  []string // below <provider>/
+}{
+	{"the provider refused it with these words: no prefilled answer on this model", []string{"ORD-016/user-ends"}, []string{
+		"activeagent__anthropic-1.14.docs.actions.structured_output.anthropic_json",
+	}},
+	{"the provider refused it with these words: the test sends a role that does not exist", []string{"ORD-015/roles"}, []string{
+		"opentelemetry-python-contrib__vertexai.test_generate_content_invalid_role",
+	}},
+	{"the client answers a function call with plain text instead of a function response; Gemini 2 let it pass", []string{"ORD-001/answered"}, []string{
+		"req_llm__google.gemini_2_0_flash_lite.tool_round_trip",
+		"req_llm__google.gemini_2_5_flash_preview_05_20.tool_round_trip",
+		"req_llm__google.gemini_2_5_pro.tool_round_trip",
+		"req_llm__google.gemini_flash_latest.tool_round_trip",
+		"req_llm__google_vertex.gemini_2_0_flash.tool_round_trip",
+		"req_llm__google_vertex.gemini_2_5_flash.tool_round_trip",
+		"req_llm__google_vertex.gemini_2_5_flash_lite.tool_round_trip",
+	}},
+	{"the client names the function response after the call id", []string{"ORD-006/one-content"}, []string{
+		"cagent__TestExec_Gemini_ToolCall",
+	}},
+	{"the client reuses the id of one call for the call it adds to it", []string{"ORD-005/unique-calls"}, []string{
+		"pydantic-ai__test_tool_search.test_cross_provider_capability_replay_google-gemini-3-flash-preview-anthropic-claud-b0e4b331~2",
+	}},
+	{"the client adds a search_tools call to the model's turn", []string{"ORD-009/calls-kept"}, []string{
+		"pydantic-ai__test_tool_search.test_cross_provider_capability_replay_anthropic-claude-sonnet-4-5-openai-responses-gpt-5.4",
+		"pydantic-ai__test_tool_search.test_cross_provider_capability_replay_google-gemini-3-flash-preview-openai-responses-gpt-5.4",
+	}},
+	{"the test's hook repairs the name of a call before it is sent back", []string{"ORD-011/arguments"}, []string{
+		"rig__anthropic.response_identity_edge.repaired_invalid_call_keeps_call_identity",
+		"rig__gemini.agent_run_streamed.streamed_repair_continues_the_same_stream",
+	}},
+	{"the plug-in under test takes arguments of its own out of the call", []string{"ORD-011/arguments"}, []string{
+		"adk-go__plugin.functioncallmodifier.TestPluginCallbackIntegration_agent_tool_default_schema",
+	}},
+	{"the client parses the argument string and writes it with other spaces", []string{"ORD-011/arguments"}, []string{
+		"llm-openai-plugin__test_openai.test_tools",
+		"llm__test_openai_responses.test_responses_interleaved_reasoning_between_tool_calls",
+		"llm__test_openai_responses.test_responses_round_trips_encrypted_reasoning",
+		"llm__test_openai_responses.test_responses_tool_use",
+		"llm__test_openai_responses.test_responses_tool_use_streaming",
+	}},
+	{"the client drops the text before a tool call", []string{"ORD-013/text-unchanged"}, []string{
+		"fantasy__TestAnthropicComputerUse.claude-sonnet-4.computer_use",
+		"fantasy__TestAnthropicComputerUse.claude-sonnet-4.computer_use_streaming",
+	}},
+	{"the test sends back the server tool blocks of a reply without its text", []string{"ORD-013/text-unchanged"}, []string{
+		"rig__anthropic.opus_4_8.messages_preserve_system_role_after_server_tool_result",
+	}},
+	{"the recorder replaced typographic quotes in JSON bodies, not in streams", []string{"ORD-013/text-unchanged"}, []string{
+		"pydantic-ai__test_openai_responses.test_openai_responses_compact_stateful_mode_stream",
+		"pydantic-ai__test_openai_responses.test_openai_responses_phase_streamed_on_part_start",
+	}},
+	{"the test changes the instructions while it sends reasoning back", []string{"RES-002/system"}, []string{
+		"ruby_llm__chat_basic_chat_functionality_openai_gpt-5-nano_replaces_previous_system_messages_by_default",
+	}},
+	{"the test takes the tools away while it sends reasoning back", []string{"RES-002/tools"}, []string{
+		"rig__openai.streaming_grammar.three_turn_tool_session",
+	}},
+	{"the client drops thinking with empty text in a tool loop (adaptive model, accepted, reasoning lost)", []string{"SIG-002/kept"}, []string{
+		"ellmer__anthropic-tool", "ellmer__anthropic-tool-image",
+	}},
+	{"the client drops encrypted reasoning in a tool loop", []string{"SIG-008/reasoning-kept"}, []string{
+		"fantasy__TestOpenAIResponsesWithSummaryThinking.openai-gpt-5.thinking",
+		"fantasy__TestOpenAIResponsesWithSummaryThinking.openai-gpt-5.thinking-streaming",
+		"fantasy__TestOpenAIResponsesWithSummaryThinking.openai-o4-mini.thinking",
+		"fantasy__TestOpenAIResponsesWithSummaryThinking.openai-o4-mini.thinking-streaming",
+	}},
+	{"the client copies the signature of the first call to the others; Gemini 2.5 let it pass", []string{"SIG-016/same-part"}, []string{
+		"ruby_llm__chat_function_calling_gemini_gemini-2_5-flash_can_use_parallel_tool_calls",
+		"ruby_llm__chat_function_calling_vertexai_gemini-2_5-flash_can_handle_multiple_tool_calls_in_a_single_response",
+		"ruby_llm__chat_function_calling_vertexai_gemini-2_5-flash_can_use_parallel_tool_calls",
+	}},
+	{"the client sends signed text back without its signature", []string{"SIG-017/signed-parts"}, []string{
+		"ellmer__google-tool", "ellmer__google-upload", "ellmer__google-web-fetch", "ellmer__google-web-search",
+		"rig__gemini.chat_history.five_turn_chat_history_stress_preserves_context_and_tools",
+	}},
+	{"the client drops the signed empty text at the end of a stream", []string{"SIG-017/signed-parts"}, []string{
+		"adk-go__internal.llminternal.TestParallelFunctionCalls_test_parallel_function_calls_gemini-3.1-pro-preview",
+	}},
+	{"the client sends a signed call back without its signature; only a warning before Gemini 3", []string{"SIG-017/signed-parts"}, []string{
+		"req_llm__google.gemini_2_5_flash_preview_05_20.tool_round_trip",
+		"req_llm__google.gemini_2_5_pro.tool_round_trip",
+		"req_llm__google_vertex.gemini_2_5_flash.tool_round_trip",
+	}},
+	{"the client forgets the phase of messages", []string{"SIG-020/phase"}, []string{
+		"ellmer__chat-tools-dangling", "ellmer__inst._vcr.chat_openai", "ellmer__openai-v2-pdf", "ellmer__openai-v2-tool",
+		"ellmer__openai-v2-tool-image", "rig__openai.gpt_5_6_reasoning.five_turn_metadata_roundtrip",
+		"rig__openai.gpt_5_6_reasoning.five_turn_streaming_metadata_roundtrip", "rig__openai.streaming_grammar.three_turn_tool_session",
+	}},
+	{"the stored body lost the blank line at its end", []string{"STR-001/framing"}, []string{
+		"rig__anthropic.prompt_caching.streaming_prompt_caching_reuses_tool_cache",
+		"vertexai-sdk-test-data__googleai.streaming-failure-prompt-blocked-safety",
+		"vertexai-sdk-test-data__googleai.streaming-success-finish-message",
+		"vertexai-sdk-test-data__googleai.streaming-success-no-content-parts",
+		"vertexai-sdk-test-data__vertexai.streaming-failure-prompt-blocked-safety-with-message",
+		"vertexai-sdk-test-data__vertexai.streaming-success-quotes-escaped",
+	}},
+	{"the source's authors cut or edited the stream to test their reader", []string{"STR-002/terminal"}, []string{
+		"vertexai-sdk-test-data__vertexai.streaming-failure-empty-content",
+		"vertexai-sdk-test-data__vertexai.streaming-failure-invalid-json",
+		"vertexai-sdk-test-data__vertexai.streaming-failure-malformed-content",
+		"vertexai-sdk-test-data__vertexai.streaming-success-quotes-escaped",
+	}},
+	{"the source's authors replaced the chunk to test their reader", []string{"STR-005/grammar"}, []string{
+		"vertexai-sdk-test-data__vertexai.streaming-failure-invalid-json",
+	}},
+}
+
+// TestCorpus holds every recording to the whole catalogue. What it finds is a
+// defect listed above; what is listed is found.
+func TestCorpus(t *testing.T) {
+	root, recordings := corpus(t)
+	want := map[string]string{} // check and case to reason
+	for _, d := range defects {
+		for _, id := range d.checks {
+			for _, c := range d.cases {
+				want[id+" "+c] = d.reason
+			}
+		}
+	}
+	rules := catalogue(t)
+	observed := map[string]int{}
+	for _, rec := range recordings {
+		_, name, _ := strings.Cut(strings.TrimPrefix(rec.Path, root), "/")
+		for _, rule := range rules {
+			res := rule.Judge(&rec.Evidence)
+			observed[rule.Requirement.ID] += res.Observed
+			if res.Verdict == report.HarnessError {
+				t.Fatalf("%s: %s: %s", name, rule.Check.ID, res.Reason)
+			}
+			key := rule.Check.ID + " " + name
+			if _, known := want[key]; len(res.Findings) > 0 && !known {
+				t.Errorf("%s: %s", key, res.Findings[0].Message)
+			} else if known && len(res.Findings) == 0 {
+				t.Errorf("%s: listed (%s) and not found", key, want[key])
+			}
+			delete(want, key)
+		}
+	}
+	for key, reason := range want {
+		t.Errorf("%s: listed (%s), but there is no such recording", key, reason)
+	}
+	for _, id := range []string{"ORD-001", "ORD-008", "SIG-001", "SIG-007", "SIG-014", "STR-003", "STR-004", "STR-005"} {
+		if observed[id] < 20 {
+			t.Errorf("%s: saw only %d places in the whole corpus", id, observed[id])
+		}
+	}
+}
+
+// TestCorpusReplays compares what the linker finds with what the corpus says
+// which request sends back which reply, computed there from tokens and texts.
+func TestCorpusReplays(t *testing.T) {
+	_, recordings := corpus(t)
+	found, missed := 0, 0
+	for _, rec := range recordings {
+		var meta struct {
+			Edges [][]int `json:"replay_edges"`
+		}
+		data, err := os.ReadFile(filepath.Join(rec.Path, "meta.json"))
+		if err != nil || json.Unmarshal(data, &meta) != nil {
+			t.Fatal(rec.Path, err)
+		}
+		replays := check.Replays(&rec.Evidence)
+		for _, e := range meta.Edges {
+			if slices.Contains(replays, [2]int{e[0] - 1, e[1] - 1}) {
+				found++
+				continue
+			}
+			missed++
+			if why := unlinkable(rec, e[1]-1); why == "" {
+				t.Errorf("%s: request %d sends reply %d back and is not linked to it", rec.Path, e[1], e[0])
+			}
+		}
+	}
+	if found < 860 || missed > 40 {
+		t.Errorf("%d replays found, %d missed", found, missed)
+	}
+}
+
+// unlinkable says why a replay the corpus lists is none for the linker.
+func unlinkable(rec evidence.Recording, request int) string {
+	body := string(rec.Evidence.Exchanges[request].Request.Body)
+	switch {
+	case strings.HasSuffix(rec.Evidence.Exchanges[request].Request.URL, "/compact"):
+		return "asks for a summary, not for an answer"
+	case strings.Contains(body, `"previous_response_id":"`) || strings.Contains(body, `"previous_response_id": "`):
+		return "the provider holds the conversation"
+	case strings.Contains(rec.Path, "/rig__"):
+		return "the source replaced ids by placeholders, and the text stands elsewhere"
+	}
+	return ""
+}

@@ -1,0 +1,257 @@
+package mutant
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// streamMutants disturb replies on their way to the agent or into a recording.
+var streamMutants = []Mutant{
+	{"wrong-content-type", "sends a stream as plain JSON", []string{"STR-001"}, reply(func(x *evidence.Exchange, _ *wire.Reply) bool {
+		if x.Response.Header.Get("Content-Type") == "" {
+			return false
+		}
+		x.Response.Header.Set("Content-Type", "text/plain")
+		return true
+	})},
+	{"lose-last-line", "loses the blank line at the end", []string{"STR-001"}, reply(func(x *evidence.Exchange, _ *wire.Reply) bool {
+		x.Response.Body = bytes.TrimRight(x.Response.Body, "\r\n")
+		return true
+	})},
+	{"drop-terminal", "ends a stream before it is over", []string{"STR-002"}, reply(dropTerminal)},
+	{"second-message-start", "starts a message inside a message", []string{"STR-003"}, reply(spliced(func(ev []piece) []piece {
+		if len(ev) < 4 || ev[0].kind != "message_start" {
+			return nil
+		}
+		return slices.Insert(slices.Clone(ev), 3, ev[0])
+	}), evidence.Anthropic)},
+	{"drop-block-stop", "does not close a block", []string{"STR-003"}, reply(spliced(without("content_block_stop")), evidence.Anthropic)},
+	{"repeat-event", "sends an event twice", []string{"STR-004"}, reply(spliced(func(ev []piece) []piece {
+		if len(ev) < 3 || !bytes.Contains(ev[1].data, []byte(`"sequence_number"`)) {
+			return nil
+		}
+		return slices.Insert(slices.Clone(ev), 2, ev[1])
+	}), evidence.OpenAI)},
+	{"drop-item-added", "loses the start of an item", []string{"STR-004"}, reply(spliced(without("response.output_item.added")), evidence.OpenAI)},
+	{"change-response-id", "mixes chunks of two replies", []string{"STR-005"}, reply(spliced(changeResponseID), evidence.Gemini)},
+	{"drop-delta", "loses a piece of text or arguments", []string{"STR-006"}, reply(spliced(dropDelta), evidence.OpenAI)},
+}
+
+// piece is one event of a stream with all its bytes.
+type piece struct {
+	kind string
+	data []byte
+}
+
+// reply makes a mutant that changes the first whole stream for which change
+// returns true.
+func reply(change func(x *evidence.Exchange, r *wire.Reply) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
+	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
+		ev = clone(ev)
+		for i := range ev.Exchanges {
+			x := &ev.Exchanges[i]
+			if len(providers) > 0 && !slices.Contains(providers, x.Provider) {
+				continue
+			}
+			r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+			if x.Response.Status == 200 && r.Form == wire.SSE && r.Usable() && len(r.Events) > 1 && change(x, r) {
+				return ev, true
+			}
+		}
+		return ev, false
+	}
+}
+
+// spliced changes the list of events; nil means that there is nothing to change.
+func spliced(change func([]piece) []piece) func(*evidence.Exchange, *wire.Reply) bool {
+	return func(x *evidence.Exchange, r *wire.Reply) bool {
+		var events []piece
+		for _, e := range r.Events {
+			events = append(events, piece{e.Type(), x.Response.Body[e.Off:e.End]})
+		}
+		events = change(events)
+		if events == nil {
+			return false
+		}
+		var body []byte
+		for _, e := range events {
+			body = append(body, e.data...)
+		}
+		x.Response.Body = body
+		return true
+	}
+}
+
+// without loses the first event of a kind.
+func without(kind string) func([]piece) []piece {
+	return func(ev []piece) []piece {
+		k := slices.IndexFunc(ev, func(p piece) bool { return p.kind == kind })
+		if k < 0 {
+			return nil
+		}
+		return slices.Delete(slices.Clone(ev), k, k+1)
+	}
+}
+
+// dropTerminal cuts the body where the events that say it is over begin.
+func dropTerminal(x *evidence.Exchange, r *wire.Reply) bool {
+	for i, e := range r.Events {
+		over := e.Type() == "message_stop" || strings.HasPrefix(e.Type(), "response.completed") || e.Type() == "response.incomplete" ||
+			slices.ContainsFunc(e.JSON.Get("candidates").Elems(), func(c *wire.Node) bool { return !c.Any("finishReason", "finish_reason").Null() }) ||
+			e.JSON.Any("promptFeedback", "prompt_feedback") != nil
+		if over {
+			x.Response.Body = x.Response.Body[:e.Off]
+			return i > 0
+		}
+	}
+	return false
+}
+
+func changeResponseID(ev []piece) []piece {
+	for i := 1; i < len(ev); i++ {
+		n, err := wire.Parse(ev[i].data[bytes.IndexByte(ev[i].data, '{'):])
+		if err != nil || n.Get("responseId").Str() == "" {
+			continue
+		}
+		id := wire.Quote(n.Get("responseId").Str())
+		out := slices.Clone(ev)
+		out[i].data = bytes.Replace(ev[i].data, id, []byte(`"AnotherResponse"`), 1)
+		return out
+	}
+	return nil
+}
+
+// dropDelta loses a delta that said something.
+func dropDelta(ev []piece) []piece {
+	for i, p := range ev {
+		if strings.HasSuffix(p.kind, "_text.delta") || strings.HasSuffix(p.kind, "_arguments.delta") {
+			if bytes.Contains(p.data, []byte(`"delta":""`)) {
+				continue
+			}
+			done := strings.TrimSuffix(p.kind, "delta") + "done"
+			if slices.ContainsFunc(ev, func(q piece) bool { return q.kind == done }) {
+				return slices.Delete(slices.Clone(ev), i, i+1)
+			}
+		}
+	}
+	return nil
+}
+
+// endingMutants make too much of a reply that did not end well.
+var endingMutants = []Mutant{
+	{"replay-partial", "sends the half turn of a broken stream back", []string{"STR-007"}, replayPartial},
+	{"claim-success", "exits 0 after a broken stream", []string{"STR-008"}, claimSuccess},
+	{"run-malformed", "runs a call with malformed arguments", []string{"STR-009"}, runMalformed},
+}
+
+func broken(x *evidence.Exchange) (*wire.Reply, bool) {
+	r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+	return r, r.End == wire.Cut || r.End == wire.Failed
+}
+
+// replayPartial adds the text of a broken reply to the next request, after what
+// the broken one was asked.
+func replayPartial(ev evidence.Evidence) (evidence.Evidence, bool) {
+	for i := range ev.Exchanges {
+		r, bad := broken(&ev.Exchanges[i])
+		text := slices.IndexFunc(r.Items, func(it wire.Item) bool { return it.What == wire.Text && it.Text != "" })
+		if !bad || text < 0 {
+			continue
+		}
+		b := ev.Exchanges[i].Request
+		before := wire.ReadRequest(ev.Exchanges[i].Provider, b.Method, b.URL, b.Body)
+		return request(func(e *editor) bool {
+			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.msgs().Elems()) < len(before.Msgs) {
+				return false
+			}
+			all := e.msgs()
+			all.Items = slices.Insert(all.Items, len(before.Msgs), saying(e.x.Provider, r.Items[text].Text))
+			return true
+		})(ev)
+	}
+	return ev, false
+}
+
+// saying makes a message of the model.
+func saying(provider, text string) *wire.Node {
+	quoted := string(wire.Quote(text))
+	switch provider {
+	case evidence.Gemini:
+		return parse(`{"role":"model","parts":[{"text":` + quoted + `}]}`)
+	case evidence.OpenAI:
+		return parse(`{"role":"assistant","content":[{"type":"output_text","text":` + quoted + `}]}`)
+	}
+	return parse(`{"role":"assistant","content":[{"type":"text","text":` + quoted + `}]}`)
+}
+
+func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ev = clone(ev)
+	for n := range ev.Process {
+		last := -1
+		for i := range ev.Exchanges {
+			if ev.Exchanges[i].Process == n {
+				last = i
+			}
+		}
+		if last < 0 || ev.Process[n].ExitCode == 0 {
+			continue
+		}
+		if _, bad := broken(&ev.Exchanges[last]); bad {
+			ev.Process[n].ExitCode = 0
+			return ev, true
+		}
+	}
+	return ev, false
+}
+
+// runMalformed cuts the arguments of a call in its reply, so that the result
+// that follows is one of a call that should not have been run.
+func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ran := answered(&ev)
+	return reply(func(x *evidence.Exchange, r *wire.Reply) bool {
+		for _, it := range r.Items {
+			if it.What != wire.Call || !ran[it.ID] {
+				continue
+			}
+			for i := len(r.Events) - 1; i > it.Place.Event; i-- {
+				if sameBlock(r.Events[it.Place.Event], r.Events[i]) && cutArguments(x, r.Events[i]) {
+					return true
+				}
+			}
+		}
+		return false
+	}, evidence.Anthropic)(ev)
+}
+
+// answered lists the calls that a request answers without an error.
+func answered(ev *evidence.Evidence) map[string]bool {
+	ids := map[string]bool{}
+	for n := range ev.Exchanges {
+		for _, it := range open(ev, n, nil).req.Items {
+			if it.What == wire.Result && !it.IsError {
+				ids[it.ID] = true
+			}
+		}
+	}
+	return ids
+}
+
+func sameBlock(a, b wire.StreamEvent) bool {
+	return wire.Equal(a.JSON.Get("index"), b.JSON.Get("index"))
+}
+
+func cutArguments(x *evidence.Exchange, e wire.StreamEvent) bool {
+	p := e.JSON.Get("delta").Get("partial_json")
+	s := p.Str()
+	if len(s) < 2 {
+		return false
+	}
+	at := e.DataOff + p.Off
+	body := append(slices.Clone(x.Response.Body[:at]), wire.Quote(s[:len(s)-1])...)
+	x.Response.Body = append(body, x.Response.Body[at+len(p.Raw):]...)
+	return true
+}

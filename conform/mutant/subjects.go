@@ -1,0 +1,57 @@
+package mutant
+
+import (
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// wrongSubjects get one thing wrong in every request they can. Whatever else
+// they do right, none may pass.
+var wrongSubjects = []Mutant{
+	{ID: "forgetful", Does: "sends only the newest message", Apply: everyRequest(func(e *editor) bool {
+		all := e.msgs()
+		if len(all.Elems()) < 2 {
+			return false
+		}
+		all.Items = all.Items[len(all.Items)-1:]
+		return true
+	})},
+	{ID: "scribbler", Does: "writes every token anew", Apply: everyRequest(func(e *editor) bool {
+		changed := false
+		e.each(func(_ int, it *wire.Item) bool {
+			if it.Model() && it.Token != "" && len(it.Token) > 8 {
+				changed = rewrite(it.Node, trim, "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature") || changed
+			}
+			return false
+		})
+		return changed
+	})},
+	{ID: "silent", Does: "answers no call", Apply: everyRequest(func(e *editor) bool {
+		changed := false
+		e.each(func(_ int, it *wire.Item) bool {
+			if it.What == wire.Result {
+				changed = e.remove(it) || changed
+			}
+			return false
+		})
+		return changed
+	})},
+	{ID: "cheap", Does: "asks old models", Apply: everyRequest(func(e *editor) bool {
+		return e.setModel(map[string]string{evidence.Anthropic: "claude-3-haiku-20240307", evidence.OpenAI: "gpt-3.5-turbo", evidence.Gemini: "gemini-1.5-flash"}[e.x.Provider])
+	})},
+}
+
+// everyRequest changes all requests for which change returns true.
+func everyRequest(change func(e *editor) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
+		ev = clone(ev)
+		applied := false
+		for n := range ev.Exchanges {
+			if e := open(&ev, n, nil); e.asks() && change(e) {
+				e.x.Request.Body = wire.Encode(e.doc)
+				applied = true
+			}
+		}
+		return ev, applied
+	}
+}

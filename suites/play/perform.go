@@ -43,13 +43,13 @@ func (s *Stage) Perform(ctx context.Context, p scenario.Play, tapes fs.FS) (done
 		}
 		done.Took = time.Since(began)
 	}()
-	w := &witness{play: p}
+	w := newWitness(p)
 	wire, err := w.wire(tapes)
 	if err != nil {
 		done.Err = err
 		return done
 	}
-	processes, err := s.Act(ctx, p, wire, w.step)
+	processes, err := s.Act(ctx, p, w.count(wire), w.step)
 	done.Err = err
 	done.Evidence, done.Trouble = w.report(processes)
 	done.Cassette = w.tape
@@ -62,12 +62,25 @@ type witness struct {
 	player *replay.Player
 	tape   string
 
-	mu     sync.Mutex
-	now    int // the step that runs
-	passed []cassette.Interaction
-	during []int // the step of each
-	missed []bool
-	notes  []string
+	mu      sync.Mutex
+	now     int         // the step that runs
+	arrived map[int]int // requests by step
+	passed  []cassette.Interaction
+	during  []int // the step of each
+	missed  []bool
+	notes   []string
+}
+
+func newWitness(p scenario.Play) *witness { return &witness{play: p, arrived: map[int]int{}} }
+
+// count counts requests when they arrive: a recorder tells of them only later.
+func (w *witness) count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		w.mu.Lock()
+		w.arrived[w.now]++
+		w.mu.Unlock()
+		next.ServeHTTP(rw, r)
+	})
 }
 
 // wire is what answers the agent: the play's cassette, or nobody.
@@ -132,13 +145,7 @@ func (w *witness) ended(i int, step scenario.Step, processes []evidence.Process)
 	if i >= len(processes) {
 		return []string{fmt.Sprintf("step %d did not run", i)}
 	}
-	requests := 0
-	for _, during := range w.during {
-		if during == i {
-			requests++
-		}
-	}
-	why := step.Ended(processes[i].ExitCode, requests)
+	why := step.Ended(processes[i].ExitCode, w.arrived[i])
 	if why == "" {
 		return nil
 	}

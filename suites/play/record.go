@@ -75,15 +75,12 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator
 	if err != nil {
 		return err
 	}
-	w := &witness{play: p}
-	recorder, err := record.New(record.Config{
-		Transport: transport, Writer: out, Redactor: last.Watch(redactor), Gate: last.Check,
-		Observe: func(in cassette.Interaction) { w.observe(in, false) },
-	})
+	w := newWitness(p)
+	recorder, err := record.New(record.Config{Transport: transport, Writer: out, Redactor: last.Watch(redactor), Gate: last.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())
 	}
-	processes, err := s.Act(ctx, p, recorder, w.step)
+	processes, err := s.Act(ctx, p, w.count(recorder), w.step)
 	report := recorder.Close()
 	_, trouble := w.report(processes)
 	trouble = append(append(trouble, report.Refused...), report.Lost...)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -84,6 +85,11 @@ func (r Rkat) call(ctx context.Context, p *evidence.Process, env []string) {
 	p.ExitCode = r.Main(ctx, p.Args, strings.NewReader(""), &stdout, &stderr, env)
 }
 
+// starting lets one process start at a time. Between fork and exec a child
+// holds copies of every open file of this process, and with them the locks of
+// sessions that other plays are about to resume.
+var starting sync.Mutex
+
 func (r Rkat) spawn(ctx context.Context, p *evidence.Process, env []string) error {
 	self := r.Self
 	if self == "" {
@@ -98,7 +104,12 @@ func (r Rkat) spawn(ctx context.Context, p *evidence.Process, env []string) erro
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
-	err := cmd.Run()
+	starting.Lock()
+	err := cmd.Start()
+	starting.Unlock()
+	if err == nil {
+		err = cmd.Wait()
+	}
 	p.ExitCode, p.Stdout, p.Stderr = cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 		return nil

@@ -1,0 +1,39 @@
+// Package cassette holds the specs about the committed recordings, on which
+// every other verdict rests: each is whole, says where it came from, and holds
+// nothing that the referee finds fault with.
+package cassette
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/suites/program"
+)
+
+// Register adds the specs to p.
+func Register(p *program.Program) {
+	for _, pl := range p.Plays() {
+		if !pl.Silent() {
+			p.Sound("cassettes/"+pl.Cassette(), "is whole and synthetic", func() error { return sound(p, pl) })
+		}
+	}
+}
+
+func sound(p *program.Program, pl scenario.Play) error {
+	tape, err := cassette.OpenFS(p.Tapes(), pl.Cassette())
+	if err != nil {
+		return err
+	}
+	if !tape.Sealed() {
+		return errors.New(tape.Name() + ": has no seals; record it again with: make record")
+	}
+	if err := tape.Verify(); err != nil {
+		return err
+	}
+	if got := tape.Meta().Provenance; got != cassette.ProvenanceSynthetic {
+		return fmt.Errorf("%s: says it is %s, committed cassettes are %s", tape.Name(), got, cassette.ProvenanceSynthetic)
+	}
+	return nil
+}

@@ -1,0 +1,12 @@
+package ordering_test
+
+import (
+	"testing"
+
+	"github.com/meerkat-go/conformance/suites"
+	"github.com/meerkat-go/conformance/suites/ordering"
+)
+
+func TestMain(m *testing.M) { suites.Main(m) }
+
+func TestSpecs(t *testing.T) { suites.Test(t, ordering.Register) }

@@ -136,15 +136,50 @@ func (j *jsonFrames) Close() (Frame, bool) {
 }
 
 // sniffer hands the bytes to an SSE until the first byte that is not white
-// space, a byte order mark aside, says that they are JSON.
+// space, a byte order mark aside, says that they are JSON. A JSON value that
+// begins between two events is read too: the API ends a stream that fails with
+// the bare error object (reference §3.3).
 type sniffer struct {
 	emit func(*Frame) error
 	max  int
 	sse  *SSE
 	json *jsonFrames
+	bare *jsonFrames // the value between events that is under way
+	seen int         // events so far
 	n    int64
 	bom  int
 	set  bool // the first byte was seen
+}
+
+func newSniffer(maxLine int, emit func(*Frame) error) *sniffer {
+	s := &sniffer{emit: emit}
+	s.sse = NewSSE(maxLine, s.count)
+	s.sse.stray = s.stray
+	s.max = s.sse.max
+	return s
+}
+
+// count numbers the events of both readers in one row.
+func (s *sniffer) count(f *Frame) error {
+	f.N = s.seen
+	s.seen++
+	return s.emit(f)
+}
+
+// stray takes a line that begins or continues a bare JSON value.
+func (s *sniffer) stray(line []byte, offset int64) (bool, error) {
+	if s.bare == nil {
+		if line[0] != '{' && line[0] != '[' {
+			return false, nil
+		}
+		s.bare = &jsonFrames{emit: s.count, max: s.max}
+	}
+	s.bare.offset = offset
+	_, err := s.bare.Write(line)
+	if err == nil && s.bare.closed {
+		s.bare = nil
+	}
+	return true, err
 }
 
 // Write takes the next bytes. It never keeps p.
@@ -161,7 +196,7 @@ func (s *sniffer) Write(p []byte) (int, error) {
 		default:
 			s.set = true
 			if c == '[' || c == '{' {
-				s.json = &jsonFrames{emit: s.emit, max: s.max, offset: s.n + int64(i)}
+				s.json = &jsonFrames{emit: s.count, max: s.max, offset: s.n + int64(i)}
 				n, err := s.json.Write(p[i:])
 				return i + n, err
 			}
@@ -184,5 +219,10 @@ func (s *sniffer) Close() (Frame, bool) {
 	if s.json != nil {
 		return s.json.Close()
 	}
-	return s.sse.Close()
+	f, pending := s.sse.Close()
+	if s.bare != nil {
+		f, pending = s.bare.Close()
+	}
+	f.N = s.seen
+	return f, pending
 }

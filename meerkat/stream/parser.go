@@ -53,8 +53,7 @@ func NewParser(opts Options, asm *Assembler, d Dialect) Parser {
 // one bare JSON object: the first byte that is not white space decides.
 func NewSniffingParser(opts Options, asm *Assembler, d Dialect) Parser {
 	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient}
-	sse := NewSSE(opts.MaxLine, p.event)
-	p.framer = &sniffer{emit: p.event, max: sse.max, sse: sse}
+	p.framer = newSniffer(opts.MaxLine, p.event)
 	return p
 }
 

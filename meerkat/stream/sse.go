@@ -54,6 +54,10 @@ type SSE struct {
 	has, joined bool   // has: a data line was seen; joined: the data is ownD
 	begun       bool   // a field line was seen since the last dispatch
 	offset      int64  // of the current line, in the stream
+
+	// stray, if set, is offered the lines between events and reports whether it
+	// took one: Gemini may break an event stream off with a bare JSON error.
+	stray func(line []byte, offset int64) (taken bool, err error)
 }
 
 // NewSSE returns an SSE that calls emit for every event. An error of emit ends
@@ -182,6 +186,11 @@ func (s *SSE) field(line []byte) error {
 	}
 	if line[0] == ':' {
 		return nil
+	}
+	if s.stray != nil && !s.begun {
+		if taken, err := s.stray(line, s.offset); taken {
+			return err
+		}
 	}
 	if !s.begun {
 		s.begun, s.frame.Offset = true, s.offset

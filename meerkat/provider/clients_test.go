@@ -453,7 +453,7 @@ func TestNobodyListens(t *testing.T) {
 		server := httptest.NewServer(nil)
 		server.Close()
 		e := fails(t, s.at(t, call.Config{BaseURL: server.URL + "/prefix"}), s.request())
-		if e.Kind != provider.ConnectionReset || !e.Retryable() || !strings.Contains(e.Error(), "refused") {
+		if e.Kind != provider.ConnectionReset || !e.Retryable() || !strings.Contains(e.Error(), "refused") || strings.Contains(e.Error(), "/prefix") {
 			t.Errorf("%v", e)
 		}
 	})

@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -8,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"math/big"
@@ -16,9 +18,9 @@ import (
 	"time"
 )
 
-// Server is a handler behind TLS on a free loopback port.
+// Server is a handler behind TLS on loopback.
 type Server struct {
-	// URL is https://127.0.0.1:PORT.
+	// URL is https://HOST:PORT.
 	URL string
 	// CA is the PEM certificate that clients must trust.
 	CA   []byte
@@ -26,17 +28,21 @@ type Server struct {
 	done chan struct{}
 }
 
-// Start serves h until Close. The certificate is good for the loopback and for
+// Start serves h on a loopback address until Close; "" is a free port. The
+// certificate is good for the loopback and for
 // the providers' host names, lives in memory and for a day. HTTP/1.1 only: a
 // cut is then a connection that breaks.
-func Start(h http.Handler) (*Server, error) {
+func Start(address string, h http.Handler) (*Server, error) {
+	if address = cmp.Or(address, "127.0.0.1:0"); !loopback(address) {
+		return nil, fmt.Errorf("%s: not a loopback address; use 127.0.0.1:PORT", address)
+	}
 	cert, ca, err := certificate()
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: cannot listen there: %w", address, err)
 	}
 	s := &Server{URL: "https://" + listener.Addr().String(), CA: ca, done: make(chan struct{})}
 	s.http = &http.Server{
@@ -51,6 +57,12 @@ func Start(h http.Handler) (*Server, error) {
 		_ = s.http.ServeTLS(listener, "", "") // ErrServerClosed, always
 	}()
 	return s, nil
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }
 
 // Close breaks open connections and returns when the server has ended.

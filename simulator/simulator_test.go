@@ -312,7 +312,7 @@ func TestBodyLimit(t *testing.T) {
 // TestStart holds that the certificate is enough to trust the server under its
 // address and the providers' names.
 func TestStart(t *testing.T) {
-	server, err := Start(New(Config{Scenario: parse(t, everything)}))
+	server, err := Start("", New(Config{Scenario: parse(t, everything)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,6 +347,15 @@ func TestRead(t *testing.T) {
 		got, refusal := voices[c.voice].Read(r, []byte(c.body))
 		if refusal != nil || got.Turns != c.turns || got.Prompts != c.prompts {
 			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal, c.turns, c.prompts)
+		}
+	}
+}
+
+func TestStartRefusesOtherMachines(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:1", "nonsense"} {
+		if s, err := Start(address, http.NotFoundHandler()); err == nil {
+			s.Close()
+			t.Errorf("%s: listens there", address)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,10 +21,11 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 )
 
-// Upstream returns the scripted upstream of p: what its cassette was recorded
-// from. pace is the pause between two writes.
-func Upstream(p scenario.Play, pace time.Duration) (*simulator.Server, error) {
-	return simulator.Start(simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed, Pace: pace}))
+// Script returns what answers when the cassette of p is recorded.
+func Script(p scenario.Play) http.Handler { return scripted(p, 0) }
+
+func scripted(p scenario.Play, pace time.Duration) http.Handler {
+	return simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed, Pace: pace})
 }
 
 const (
@@ -39,7 +41,7 @@ const (
 // is; changed reports whether it did not. Anything that does not go as scripted
 // is an error and leaves the old cassette in place.
 func (s *Stage) Record(ctx context.Context, p scenario.Play, dir, tool string) (changed bool, err error) {
-	upstream, err := Upstream(p, pace)
+	upstream, err := simulator.Start("", scripted(p, pace))
 	if err != nil {
 		return false, err
 	}

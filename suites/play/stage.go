@@ -110,14 +110,25 @@ func (s *Stage) steps(ctx context.Context, p scenario.Play, env []string, before
 	return done, ctx.Err()
 }
 
+// Keys are the made-up keys an agent is given, by the variable it finds them
+// in. No provider would accept them.
+var Keys = map[string]string{
+	"ANTHROPIC_API_KEY": "conform-made-up-key-anthropic",
+	"OPENAI_API_KEY":    "conform-made-up-key-openai",
+	"GEMINI_API_KEY":    "conform-made-up-key-gemini",
+}
+
 // surroundings is the whole environment of an agent: the proxy and whom to
 // trust, made-up keys, and directories of its own.
 func (s *Stage) surroundings(proxyURL, home string) []string {
-	return []string{
+	env := []string{
 		"HTTPS_PROXY=" + proxyURL, "https_proxy=" + proxyURL, "NO_PROXY=", "no_proxy=",
 		"SSL_CERT_FILE=" + s.trust, "NODE_EXTRA_CA_CERTS=" + s.trust, "REQUESTS_CA_BUNDLE=" + s.trust, "CURL_CA_BUNDLE=" + s.trust,
-		"ANTHROPIC_API_KEY=conform-made-up-key-anthropic", "OPENAI_API_KEY=conform-made-up-key-openai", "GEMINI_API_KEY=conform-made-up-key-gemini",
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "TMPDIR=" + home,
 		"RKAT_SESSION_DIR=" + filepath.Join(home, "sessions"), "LANG=C.UTF-8", "TZ=UTC",
 	}
+	for name, key := range Keys {
+		env = append(env, name+"="+key)
+	}
+	return env
 }

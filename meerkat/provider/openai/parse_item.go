@@ -34,10 +34,14 @@ func (d *dialect) added(index int, m *members, b transcript.Block) error {
 	before := d.asm.Len()
 	err := d.asm.Open(index, b)
 	if d.asm.Len() > before {
-		d.places[index] = len(d.items)
-		d.items = append(d.items, itemRef{index: index, id: jsontok.String(m.id), kind: jsontok.String(m.kind)})
+		d.remember(index, m)
 	}
 	return err
+}
+
+func (d *dialect) remember(index int, m *members) {
+	d.places[index] = len(d.items)
+	d.items = append(d.items, itemRef{index: index, id: jsontok.String(m.id), kind: jsontok.String(m.kind)})
 }
 
 // done replaces the block by the finished item.
@@ -49,6 +53,9 @@ func (d *dialect) done(index int, m *members, b transcript.Block) error {
 		if err := d.added(index, m, b); err != nil {
 			return err
 		}
+	}
+	if _, known := d.places[index]; !known { // lenient mode opened it for a stray delta
+		d.remember(index, m)
 	}
 	d.items[d.places[index]].done = true
 	return d.asm.Complete(index, func(old *transcript.Block) { *old = b })

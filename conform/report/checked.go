@@ -14,7 +14,7 @@ type Checked struct {
 	Recordings []Recording `json:"recordings"`
 	// PassedOver lists files found below a directory that are no recordings.
 	PassedOver []string `json:"passed_over,omitempty"`
-	Summary    Summary     `json:"summary"`
+	Summary    Summary  `json:"summary"`
 }
 
 // Recording is what became of one recording.

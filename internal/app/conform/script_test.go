@@ -1,0 +1,47 @@
+package conform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/meerkat-go/conformance/suites"
+)
+
+func TestMain(m *testing.M) {
+	env := os.Environ()
+	if code, acted := suites.ActAs(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env); acted {
+		os.Exit(code)
+	}
+	testscript.Main(m, map[string]func(){
+		"conform": func() {
+			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env))
+		},
+	})
+}
+
+// TestScripts holds the command contracts of DESIGN §6: flags, output, errors
+// and exit codes.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Condition:           condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"valid": valid,
+			"gen":   gen,
+		},
+	})
+}
+
+// condition knows "root": root may list every directory.
+func condition(name string) (bool, error) {
+	if name != "root" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return os.Getuid() == 0, nil
+}

@@ -2,7 +2,6 @@ package specs
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -171,115 +170,6 @@ func (p *scenarioParser) step(n *yaml.Node) Step {
 		p.fail(n.Line, "a step has either prompt or resume")
 	}
 	return s
-}
-
-func (p *scenarioParser) turn(n *yaml.Node) Turn {
-	t := Turn{Line: n.Line}
-	p.fields(n, fields{
-		"emit": func(n *yaml.Node) { t.Emit = list(p, n, p.block) },
-		"stop": func(n *yaml.Node) {
-			t.Stop = Stop(p.oneOf(n, string(StopEnd), string(StopTool), string(StopMaxTokens)))
-		},
-		"cut": func(n *yaml.Node) {
-			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Cut = &a }}, "after")
-		},
-		"error":   func(n *yaml.Node) { t.Fail = p.failure(n) },
-		"chunks":  func(n *yaml.Node) { t.Chunks = p.chunks(n) },
-		"prompts": func(n *yaml.Node) { t.Prompts = p.positive(n) },
-	}, "emit")
-	if t.Cut != nil && t.Fail != nil {
-		p.fail(n.Line, "a turn has either cut or error")
-	}
-	return t
-}
-
-func (p *scenarioParser) failure(n *yaml.Node) *Failure {
-	var f Failure
-	p.fields(n, fields{
-		"kind":  func(n *yaml.Node) { f.Kind = p.oneOf(n, failures...) },
-		"after": func(n *yaml.Node) { f.After = p.after(n) },
-	}, "kind", "after")
-	return &f
-}
-
-// after reads a count for all providers, or one for each.
-func (p *scenarioParser) after(n *yaml.Node) After {
-	a := After{}
-	if n.Kind == yaml.ScalarNode {
-		count := p.positive(n)
-		for _, provider := range providers {
-			a[provider] = count
-		}
-		return a
-	}
-	known := fields{}
-	for _, provider := range providers {
-		known[provider] = func(n *yaml.Node) { a[provider] = p.positive(n) }
-	}
-	p.fields(n, known)
-	return a
-}
-
-func (p *scenarioParser) chunks(n *yaml.Node) Chunks {
-	if n.Kind == yaml.SequenceNode {
-		return Chunks{Sizes: list(p, n, p.positive)}
-	}
-	return Chunks{Whole: p.oneOf(n, "event", "whole") == "whole"}
-}
-
-func (p *scenarioParser) block(n *yaml.Node) Block {
-	b := Block{Line: n.Line}
-	kind := func(k BlockKind, read func(*yaml.Node)) func(*yaml.Node) {
-		return func(n *yaml.Node) {
-			if b.Kind != "" {
-				p.fail(n.Line, "a block is either %s or %s", b.Kind, k)
-			}
-			b.Kind = k
-			read(n)
-		}
-	}
-	p.fields(n, fields{
-		"thinking":    kind(KindThinking, func(n *yaml.Node) { b.Parts = p.parts(n) }),
-		"redacted":    kind(KindRedacted, func(n *yaml.Node) { p.oneOf(n, "true") }),
-		"text":        kind(KindText, func(n *yaml.Node) { b.Text = p.filled(n) }),
-		"signed_text": kind(KindSignedText, func(n *yaml.Node) { b.Text = p.text(n) }),
-		"call":        kind(KindCall, func(n *yaml.Node) { p.call(n, &b) }),
-		"only": func(n *yaml.Node) {
-			b.Only = list(p, n, func(n *yaml.Node) string { return p.oneOf(n, providers...) })
-		},
-	})
-	if b.Kind == "" {
-		p.fail(n.Line, "a block is one of thinking, redacted, text, signed_text, call")
-	}
-	return b
-}
-
-// parts reads one thought, several, or "" for one that is withheld.
-func (p *scenarioParser) parts(n *yaml.Node) []string {
-	if n.Kind == yaml.SequenceNode {
-		return list(p, n, p.filled)
-	}
-	if text := p.text(n); text != "" {
-		return []string{text}
-	}
-	return nil
-}
-
-func (p *scenarioParser) call(n *yaml.Node, b *Block) {
-	p.fields(n, fields{
-		"role": func(n *yaml.Node) { b.Role = p.oneOf(n, toolRoles...) },
-		"args": func(n *yaml.Node) { b.Args = p.object(n) },
-	}, "role")
-}
-
-// object reads a string that holds one JSON object, whose bytes are kept.
-func (p *scenarioParser) object(n *yaml.Node) []byte {
-	text := p.text(n)
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &object); err != nil || object == nil {
-		p.fail(n.Line, "args is not a string with a JSON object: %s", text)
-	}
-	return []byte(text)
 }
 
 // consistent checks what only the whole scenario shows.

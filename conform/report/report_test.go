@@ -268,6 +268,18 @@ func TestCheckedReport(t *testing.T) {
 	}
 }
 
+func TestManySilentRecordingsAreCounted(t *testing.T) {
+	var recs []evidence.Recording
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		recs = append(recs, recording(name, 1))
+	}
+	var text bytes.Buffer
+	NewTerminal(&text, false).Checked(NewChecked(Tool{}, judged(recs...)))
+	if got := text.String(); !strings.Contains(got, "e: shows nothing") || strings.Contains(got, "f: shows nothing") || !strings.Contains(got, "2 more recordings") {
+		t.Error(got)
+	}
+}
+
 func TestExitOfChecks(t *testing.T) {
 	torn := Unreadable("torn", errors.New("torn: x"))
 	for _, c := range []struct {

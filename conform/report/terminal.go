@@ -66,18 +66,39 @@ func (t *Terminal) Checked(c *Checked) {
 		for _, f := range r.Findings {
 			t.finding(r.Path, f)
 		}
-		if r.Reason != "" {
+		if r.Reason != "" && (r.unread || r.Verdict != NotTestable) {
 			t.line(r.Verdict, "%-14s %s", r.Verdict, r.why())
 		}
 		for _, s := range r.Skipped {
 			fmt.Fprintf(t.w, "%-14s %s  exchange %d, %s: %s\n", "skipped", r.Path, s.Exchange, s.What, s.Reason)
 		}
 	}
+	t.silent(c)
 	if n := len(c.PassedOver); n > 0 {
 		fmt.Fprintf(t.w, "%-14s %d files that are no recordings, first %s\n", "passed over", n, c.PassedOver[0])
 	}
 	t.table(c.Summary.Areas)
 	t.line(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
+}
+
+// few is how many recordings that show nothing are named one by one.
+const few = 5
+
+// silent lists recordings that were read and show nothing; many of them, as in a
+// directory of single answers, are counted.
+func (t *Terminal) silent(c *Checked) {
+	var quiet []Recording
+	for _, r := range c.Recordings {
+		if r.Verdict == NotTestable && !r.unread {
+			quiet = append(quiet, r)
+		}
+	}
+	for _, r := range quiet[:min(few, len(quiet))] {
+		t.line(NotTestable, "%-14s %s", NotTestable, r.why())
+	}
+	if more := len(quiet) - few; more > 0 {
+		t.line(NotTestable, "%-14s %d more recordings that show nothing; --json lists them", NotTestable, more)
+	}
 }
 
 // finding prints what is wrong, where, and how to mend it.

@@ -67,6 +67,22 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+func TestInterruptedRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := t.TempDir() + "/r.json"
+	var out, errs bytes.Buffer
+	if got := Run(ctx, []string{"run", "--filter", "SIG-001", "--report", "json=" + path}, nil, &out, &errs, nil); got != report.ExitHarness {
+		t.Errorf("exit %d", got)
+	}
+	if !strings.Contains(errs.String(), "conform: interrupted after 0 results; run it again for a verdict") {
+		t.Error(errs.String())
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), "no case of this run shows it") {
+		t.Errorf("what was found until then is lost: %v", err)
+	}
+}
+
 func TestErrorsAreOneLine(t *testing.T) {
 	if got := oneLine(errors.Join(errors.New("a"), errors.New("b"), errors.New("c"))); got != "a (and 2 more)" {
 		t.Error(got)

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/cassettes"
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/scenario"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/specs"
@@ -43,5 +46,25 @@ func TestGoodEvidence(t *testing.T) {
 				t.Errorf("%s: process %d exits %d, in a play %d", p.Name(), k, g.ExitCode, pr.ExitCode)
 			}
 		}
+	}
+}
+
+// TestSelftest holds that the committed cassettes show every requirement and
+// give every mutant something to distort, and that every check notices.
+func TestSelftest(t *testing.T) {
+	good, err := GoodEvidence()
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalogue, err := specs.Requirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := report.Rules(catalogue, check.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fault := range mutant.Selftest(good, rules).Faults {
+		t.Error(fault)
 	}
 }

@@ -66,16 +66,3 @@ func TestAheadEnds(t *testing.T) {
 	}
 	a.stop()
 }
-
-func TestCheckFilter(t *testing.T) {
-	for filter, want := range map[string]string{
-		"": "", "SIG && !gemini": "", "SIG-001 || /ORD-.*/": "",
-		"!(":   `filter "!(": Mismatched '(' - could not find matching ')'.`,
-		"a &&": `filter "a &&": Unexpected EOF.`,
-	} {
-		err := checkFilter(filter)
-		if got := fmt.Sprint(err); (want == "") != (err == nil) || err != nil && got != want {
-			t.Errorf("%q: %v, want %s", filter, err, want)
-		}
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/suites/filter"
 	"github.com/meerkat-go/conformance/suites/play"
 )
 
@@ -129,26 +129,18 @@ func (p *Program) play(ctx context.Context, t ginkgo.GinkgoTestingT, suite types
 }
 
 // FilterError is a filter that cannot be read.
-type FilterError struct {
-	Filter string
-	Reason string
-}
+type FilterError struct{ err error }
 
-// Error quotes the filter.
-func (e *FilterError) Error() string { return fmt.Sprintf("filter %q: %s", e.Filter, e.Reason) }
+// Error quotes the filter and says what is wrong with it.
+func (e *FilterError) Error() string { return e.err.Error() }
 
-var colours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+// Unwrap returns the reader's error.
+func (e *FilterError) Unwrap() error { return e.err }
 
 // checkFilter reads a filter before Ginkgo does, which would end the process.
-// Ginkgo's error is a picture of three lines; the last is the sentence.
-func checkFilter(filter string) error {
-	if filter == "" {
-		return nil
+func checkFilter(expression string) error {
+	if _, err := filter.Parse(expression); err != nil {
+		return &FilterError{err}
 	}
-	_, err := types.ParseLabelFilter(filter)
-	if err == nil {
-		return nil
-	}
-	lines := strings.Split(colours.ReplaceAllString(err.Error(), ""), "\n")
-	return &FilterError{filter, strings.TrimSpace(lines[min(2, len(lines)-1)])}
+	return nil
 }

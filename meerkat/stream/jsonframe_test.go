@@ -8,7 +8,7 @@ import (
 // sniffed returns the data of every frame and of the tail, if any.
 func sniffed(pieces ...string) (got []string, tail string, err error) {
 	emit := func(f *Frame) error { got = append(got, string(f.Data)); return nil }
-	s := &sniffer{emit: emit, max: 1 << 10, sse: NewSSE(1<<10, emit)}
+	s := newSniffer(1<<10, emit)
 	for _, p := range pieces {
 		b := []byte(p)
 		if _, err = s.Write(b); err != nil {

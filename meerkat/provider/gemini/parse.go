@@ -49,10 +49,12 @@ func newDialect(opts stream.Options) *dialect {
 
 // Event implements stream.Dialect.
 func (d *dialect) Event(_, data []byte) error {
+	var err error
 	if !d.general && d.fastChunk(data) {
-		return d.apply()
+		err = d.apply()
+	} else {
+		err = d.read(data)
 	}
-	err := d.read(data)
 	if err != nil && !stream.IsVerdict(err) {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
 	}

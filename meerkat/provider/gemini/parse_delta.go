@@ -12,6 +12,7 @@ type fast struct {
 	id     []byte
 	model  []byte
 	finish []byte
+	known  bool // a member that says something was seen
 }
 
 type fastPart struct {
@@ -24,7 +25,7 @@ type fastPart struct {
 // Else apply follows.
 func (d *dialect) fastChunk(data []byte) bool {
 	d.fast = fast{c: jsontok.Cursor{Src: data}, parts: d.fast.parts[:0]}
-	return d.fast.object(d.fast.chunkMember) && d.fast.c.End()
+	return d.fast.object(d.fast.chunkMember) && d.fast.known && d.fast.c.End()
 }
 
 // apply does what the scan found.
@@ -75,6 +76,10 @@ func (f *fast) object(member func(key []byte) (bit int, ok bool)) bool {
 }
 
 func (f *fast) chunkMember(key []byte) (bit int, ok bool) {
+	if string(key) == "createTime" {
+		return 0, f.c.Skip()
+	}
+	f.known = true
 	switch string(key) {
 	case "candidates":
 		return 1, f.c.Byte('[') && f.object(f.candidateMember) && f.c.Byte(']')
@@ -86,8 +91,6 @@ func (f *fast) chunkMember(key []byte) (bit int, ok bool) {
 	case "responseId":
 		f.id, ok = f.c.Plain()
 		return 8, ok
-	case "createTime":
-		return 0, f.c.Skip()
 	}
 	return 0, false
 }

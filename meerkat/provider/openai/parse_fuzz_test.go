@@ -33,7 +33,7 @@ func FuzzParser(f *testing.F) { paths.Fuzz(f, "openai", seeds...) }
 
 func TestMutations(t *testing.T) {
 	for _, s := range seeds {
-		paths.CheckMutations(t, s, 1000)
+		paths.CheckMutations(t, s, 500)
 	}
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -58,7 +59,7 @@ func (r *report) prefix(then, now *exchange) {
 			return
 		}
 		if path, what := itemDiff(a, is[k]); path != "=" {
-			r.found(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s%s", a.What, then.Index, a.Place.Path, path, what)
+			r.found(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s", a.What, then.Index, a.Place.Path, strings.TrimSpace(path+" "+what))
 			return
 		}
 	}

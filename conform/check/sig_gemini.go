@@ -195,13 +195,30 @@ func signedParts(s *scene, r *report) {
 		for i, sent := range l.fates() {
 			if it := l.reply(i); it.Token != "" && !sent && it.What != wire.Call {
 				r.saw(1)
-				r.lost(l, i, "", "signed %s part of %d bytes is not sent back", it.What, len(it.Text))
+				l.unsent(r, i)
 			}
 		}
 		for _, p := range l.pairs {
 			l.signedPair(r, p)
 		}
 	}
+}
+
+// unsent reports a signed part that was not sent back, or whose signature was
+// put on another one.
+func (l *link) unsent(r *report, i int) {
+	was := l.reply(i)
+	for _, q := range l.items {
+		if is := l.sent(q); is.Token != "" && wire.TokenKey(evidence.Gemini, is.Token) == wire.TokenKey(evidence.Gemini, was.Token) {
+			l.misplaced(r, was, is)
+			return
+		}
+	}
+	r.lost(l, i, "", "signed %s part of %d bytes is not sent back", was.What, len(was.Text))
+}
+
+func (l *link) misplaced(r *report, was, is *wire.Item) {
+	r.changed(l, pair{}, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
 }
 
 func (l *link) signedPair(r *report, p pair) {
@@ -214,6 +231,6 @@ func (l *link) signedPair(r *report, p pair) {
 	case is.Token == "":
 		r.changed(l, p, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, mask(was.Token))
 	case was.Text != is.Text:
-		r.changed(l, p, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
+		l.misplaced(r, was, is)
 	}
 }

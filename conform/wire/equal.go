@@ -135,7 +135,7 @@ func SameTokens(a, b *Node) bool {
 	if bytes.Equal(a.Raw, b.Raw) {
 		return true
 	}
-	if a.Kind != b.Kind || len(a.Items) != len(b.Items) || a.Items == nil {
+	if container := a.Kind == '{' || a.Kind == '['; !container || a.Kind != b.Kind || len(a.Items) != len(b.Items) {
 		return false
 	}
 	for i := range a.Items {

@@ -1,3 +1,8 @@
+// Package wire reads what went over the wire, for the referee alone: JSON with
+// its exact bytes, event streams, and what the three providers' requests and
+// replies say. It shares nothing with any agent's decoders, and no agent may
+// use it: the same bug on both sides would cancel out. Nothing here fails on
+// odd input; what cannot be read is absent, and a check says so.
 package wire
 
 import (

@@ -1,0 +1,156 @@
+package check_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// TestConcurrent plays all samples into one recording, one exchange of each in
+// turn, as a proxy in front of several agents sees them. Nobody is accused of
+// another's history.
+func TestConcurrent(t *testing.T) {
+	byName := samples(t)
+	merged := evidence.Evidence{Source: evidence.SourceRecording, Case: "merged"}
+	for n := range 8 {
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			if n < len(byName[name].Exchanges) {
+				x := byName[name].Exchanges[n]
+				x.Index, x.Process = len(merged.Exchanges), -1
+				merged.Exchanges = append(merged.Exchanges, x)
+			}
+		}
+	}
+	for _, r := range catalogue(t) {
+		if res := r.Judge(&merged); len(res.Findings) > 0 {
+			t.Errorf("%s: %s", r.Check.ID, res.Findings[0].Message)
+		}
+	}
+	if n := len(check.Replays(&merged)); n < 15 {
+		t.Errorf("only %d replays found", n)
+	}
+}
+
+// TestSameConversationTwice: two runs of one test, with the same prompts and
+// answers, recorded one after the other, only the second going on.
+func TestSameConversationTwice(t *testing.T) {
+	once := samples(t)["gemini-loop"]
+	twice := evidence.Evidence{Source: evidence.SourceRecording, Case: "twice"}
+	for _, ev := range []evidence.Evidence{{Exchanges: once.Exchanges[:2]}, once} {
+		for _, x := range ev.Exchanges {
+			x.Index, x.Process = len(twice.Exchanges), -1
+			twice.Exchanges = append(twice.Exchanges, x)
+		}
+	}
+	for _, r := range catalogue(t) {
+		if res := r.Judge(&twice); len(res.Findings) > 0 {
+			t.Errorf("%s: %s", r.Check.ID, res.Findings[0].Message)
+		}
+	}
+	if got := fmt.Sprint(check.Replays(&twice)); got != "[[0 1] [0 3] [2 4] [1 4] [2 5] [1 5] [4 5]]" &&
+		got != "[[0 1] [2 3] [2 4] [3 4] [2 5] [3 5] [4 5]]" {
+		t.Errorf("replays %s", got)
+	}
+}
+
+// TestRewrittenHistory: an agent watched from its start is linked even where
+// nothing of a reply is left as it was.
+func TestRewrittenHistory(t *testing.T) {
+	ev := samples(t)["anthropic-loop"]
+	x := &ev.Exchanges[4]
+	body := string(x.Request.Body)
+	from := strings.Index(body, `[{"type":"thinking","thinking":"Done."`)
+	to := strings.Index(body, `,{"role":"user","content":[{"type":"text","text":"Thank you."`)
+	x.Request.Body = []byte(body[:from] + `"Summary: it worked."}` + body[to:])
+	res := find(t, "ORD-013/text-unchanged").Run(&ev)
+	if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Message, "reply of exchange 3") {
+		t.Errorf("%+v", res.Findings)
+	}
+	ev.Source = evidence.SourceRecording
+	if res := find(t, "ORD-013/text-unchanged").Run(&ev); len(res.Findings) != 0 {
+		t.Errorf("in a recording the words may be anybody's: %+v", res.Findings)
+	}
+}
+
+// TestLongSession: with the same answer to every question, each reply is still
+// found in each later request, and nobody is accused.
+func TestLongSession(t *testing.T) {
+	const turns = 100
+	ev := longSession(turns)
+	rules := catalogue(t)
+	for _, r := range rules {
+		res := r.Judge(&ev)
+		if res.Verdict == report.Fail || res.Verdict == report.HarnessError {
+			t.Fatalf("%s: %+v %s", r.Check.ID, res.Findings[:min(1, len(res.Findings))], res.Reason)
+		}
+	}
+	if got := len(check.Replays(&ev)); got != turns*(turns-1)/2 {
+		t.Errorf("%d replays", got)
+	}
+}
+
+func longSession(turns int) evidence.Evidence {
+	ev := evidence.Evidence{Source: evidence.SourceLive, Case: "long", Process: []evidence.Process{{}}}
+	var messages []string
+	for i := range turns {
+		messages = append(messages, fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Question %d"}]}`, i))
+		x := evidence.Exchange{Index: i, Provider: evidence.Anthropic}
+		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Body: []byte(`{"model":"claude-opus-4-6","system":"s","thinking":{"type":"adaptive"},"messages":[` + strings.Join(messages, ",") + `]}`)}
+		block := fmt.Sprintf(`[{"type":"thinking","thinking":"Hm.","signature":"c2lnbmF0dXJlLW5v%04d"},{"type":"text","text":"ok"}]`, i)
+		x.Response = evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":` + block + `,"stop_reason":"end_turn"}`)}
+		ev.Exchanges = append(ev.Exchanges, x)
+		messages = append(messages, `{"role":"assistant","content":`+block+`}`)
+	}
+	return ev
+}
+
+// TestGarbage: no bytes make a check panic or change its input.
+func TestGarbage(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for name, ev := range samples(t) {
+		for range 60 {
+			bad := evidence.Evidence{Source: ev.Source, Case: name, Exchanges: slices.Clone(ev.Exchanges), Process: slices.Clone(ev.Process)}
+			for i := range bad.Exchanges {
+				bad.Exchanges[i].Request.Body = scramble(rng, bad.Exchanges[i].Request.Body)
+				bad.Exchanges[i].Response.Body = scramble(rng, bad.Exchanges[i].Response.Body)
+			}
+			before := fmt.Sprintf("%v", bad)
+			for _, c := range check.All() {
+				c.Run(&bad)
+			}
+			if fmt.Sprintf("%v", bad) != before {
+				t.Fatal("a check changed its evidence")
+			}
+		}
+	}
+}
+
+// scramble cuts, doubles or overwrites a piece of the body.
+func scramble(rng *rand.Rand, body []byte) []byte {
+	if len(body) < 2 {
+		return body
+	}
+	a, b := rng.IntN(len(body)), rng.IntN(len(body))
+	a, b = min(a, b), max(a, b)
+	switch rng.IntN(4) {
+	case 0:
+		return slices.Clone(body[:a])
+	case 1:
+		return slices.Concat(body[:a], body[b:])
+	case 2:
+		return slices.Concat(body[:b], body[a:])
+	}
+	out := slices.Clone(body)
+	for range 3 {
+		out[rng.IntN(len(out))] = `{}[]":,0\`[rng.IntN(9)]
+	}
+	return out
+}

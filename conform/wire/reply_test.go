@@ -1,0 +1,166 @@
+package wire
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// line writes items as one short line.
+func line(items []Item) string {
+	var out []string
+	for _, it := range items {
+		s := fmt.Sprintf("%s %q", it.What, it.Text+it.Args)
+		for _, f := range []string{it.ID, it.ItemID, it.Name, it.Token} {
+			if f != "" {
+				s += " " + f
+			}
+		}
+		if !it.Done {
+			s += " open"
+		}
+		out = append(out, s)
+	}
+	return strings.Join(out, "; ")
+}
+
+func sse(events ...string) string {
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString("data: " + e + "\n\n")
+	}
+	return b.String()
+}
+
+func TestReadReply(t *testing.T) {
+	for _, c := range []struct {
+		name, provider string
+		status         int
+		body           string
+		end            End
+		stop, items    string
+	}{
+		{"interleaved blocks", "anthropic", 200, sse(
+			`{"type":"message_start","message":{"id":"m","model":"x","content":[]}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"a\":"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"S1"}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"S2"}}`,
+			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"1}"}}`,
+			`{"type":"content_block_stop","index":1}`, `{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
+			Complete, "tool_use", `thinking "hm" S1S2; tool call "{\"a\":1}" t1 f`},
+		{"no arguments", "anthropic", 200, sse(
+			`{"type":"message_start","message":{"content":[]}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}`,
+			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
+			Complete, "", `tool call "{}" t1 f`},
+		{"arguments at the start", "anthropic", 200, sse(
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{"q":"x"}}}`,
+			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
+			Complete, "", `tool call "{\"q\":\"x\"}" t1 f`},
+		{"content in message_start", "anthropic", 200, sse(
+			`{"type":"message_start","message":{"content":[{"type":"tool_use","id":"t1","name":"f","input":{"q":1}}],"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
+			Complete, "tool_use", `tool call "{\"q\":1}" t1 f`},
+		{"cut", "anthropic", 200, sse(
+			`{"type":"message_start","message":{"content":[]}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ha"}}`) + "data: {\"type\":\"mess",
+			Cut, "", `text "Ha" open`},
+		{"error event", "anthropic", 200, sse(`{"type":"message_start","message":{"content":[]}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
+			Failed, "", ``},
+		{"refused", "anthropic", 400, `{"type":"error","error":{"message":"no"}}`, Refused, "", ``},
+		{"document", "anthropic", 200, `{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
+			Complete, "end_turn", `redacted thinking "" D; block ""`},
+		{"nothing came", "anthropic", 0, ``, Absent, "", ``},
+		{"not JSON", "anthropic", 200, `<html>`, Cut, "", ``},
+
+		{"draft and final blob", "openai", 200, sse(
+			`{"type":"response.created","response":{"id":"r","status":"in_progress"}}`,
+			`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"draft","summary":[]}}`,
+			`{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":""}}`,
+			`{"type":"response.function_call_arguments.delta","output_index":2,"delta":"{}"}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"final","summary":[{"type":"summary_text","text":"s"}]}}`,
+			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","id":"rs_1","encrypted_content":"again","summary":[]}]}}`),
+			Complete, "completed", `thinking "s" rs_1 final; tool call "{}" c1 fc_1 f open`},
+		{"only in the terminal event", "openai", 200, sse(
+			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"b"}]}]}}`),
+			Complete, "completed", `text "ab" msg_1`},
+		{"incomplete", "openai", 200, `{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
+			Complete, "incomplete", `tool call "{\"a" c1 fc_1 f open`},
+		{"flat error", "openai", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), Failed, "", ``},
+		{"failed response", "openai", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, Failed, "failed", ``},
+		{"in background", "openai", 200, `{"status":"queued","output":[]}`, Pending, "queued", ``},
+		{"no status", "openai", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, Complete, "", `text "hi"`},
+
+		{"signed empty tail", "gemini", 200, sse(
+			`{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"b"}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"U0lH"}]},"finishReason":"STOP"}]}`),
+			Complete, "STOP", `text "ab"; text "" U0lH`},
+		{"calls", "gemini", 200, sse(
+			`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{"a":1},"id":"x1"},"thought_signature":"U0lH"},{"functionCall":{"name":"g"}}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}`),
+			Complete, "STOP", `thinking "hm"; tool call "{\"a\":1}" x1 f U0lH; tool call "{}" g`},
+		{"call in pieces", "gemini", 200, sse(
+			`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true}}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a"}],"willContinue":true}}]}}]}`,
+			`{"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}`),
+			Complete, "STOP", `tool call "{}" f`},
+		{"text after STOP", "gemini", 200, sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
+			Complete, "MAX_TOKENS", `block ""; text "x"`},
+		{"blocked prompt", "gemini", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), Complete, "SAFETY", ``},
+		{"array", "gemini", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, Complete, "", `text "ab"`},
+		{"array cut", "gemini", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, Cut, "", `text "a"`},
+		{"error without framing", "gemini", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, Failed, "", `text "a"`},
+		{"document without a reason", "gemini", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, Complete, "", `text "a"`},
+	} {
+		r := ReadReply(c.provider, c.status, []byte(c.body))
+		if r.End != c.end || r.Stop != c.stop || line(r.Items) != c.items {
+			t.Errorf("%s %s: %s %q\n got %s\nwant %s", c.provider, c.name, r.End, r.Stop, line(r.Items), c.items)
+		}
+	}
+}
+
+// TestTokensOfOneItem: OpenAI writes a reasoning item's blob three times.
+func TestTokensOfOneItem(t *testing.T) {
+	r := ReadReply("openai", 200, []byte(sse(
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"draft","summary":[]}}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"final","summary":[]}}`,
+		`{"type":"response.completed","response":{"output":[{"type":"reasoning","id":"rs_1","encrypted_content":"again","summary":[]}]}}`)))
+	it := r.Items[0]
+	if fmt.Sprintf("%s %s %s", it.Token, it.AlsoTokens, it.DraftTokens) != "final [again] [draft]" {
+		t.Errorf("%s %v %v", it.Token, it.AlsoTokens, it.DraftTokens)
+	}
+	if it.TokenAt.Event != 1 {
+		t.Errorf("final blob at event %d", it.TokenAt.Event)
+	}
+}
+
+func TestTokenKey(t *testing.T) {
+	if TokenKey("gemini", "-_8=") != TokenKey("gemini", "+/8") {
+		t.Error("two spellings of the same bytes differ")
+	}
+	if TokenKey("anthropic", "-_8=") == TokenKey("anthropic", "+/8=") {
+		t.Error("Anthropic's signatures are compared by character")
+	}
+}
+
+func FuzzReadReply(f *testing.F) {
+	for _, p := range []string{"anthropic", "openai", "gemini"} {
+		f.Add(p, []byte(sse(`{"type":"content_block_start","index":0,"content_block":{"type":"text"}}`, `{"type":"response.output_item.done","output_index":0,"item":{}}`, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`)))
+		f.Add(p, []byte(`[{"candidates":[]},`))
+		f.Add(p, []byte(`{"output":[{"type":"reasoning"}],"content":[{}]}`))
+	}
+	f.Fuzz(func(t *testing.T, provider string, body []byte) {
+		r := ReadReply(provider, 200, body)
+		for _, it := range r.Items {
+			if it.Place.Off < 0 || it.Place.Off > len(body) || it.Place.Event >= len(r.Events) {
+				t.Fatalf("item at byte %d, event %d", it.Place.Off, it.Place.Event)
+			}
+		}
+	})
+}

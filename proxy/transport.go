@@ -37,7 +37,7 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 		ExpectContinueTimeout: time.Second,
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,
-		MaxIdleConnsPerHost:   256,
+		MaxIdleConnsPerHost:   512,
 		IdleConnTimeout:       90 * time.Second,
 		ReadBufferSize:        32 << 10,
 		WriteBufferSize:       32 << 10,

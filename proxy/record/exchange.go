@@ -5,7 +5,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -59,8 +58,8 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 // its header does not wait for the first chunk.
 func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 	x.answered = x.clock()
-	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header.Clone()}
-	maps.Copy(w.Header(), resp.Header.Clone())
+	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
+	maps.Copy(w.Header(), resp.Header)
 	for name := range resp.Trailer {
 		w.Header().Add("Trailer", name)
 		w.Header().Del("Content-Length") // HTTP/1.1 has trailers in chunked bodies only
@@ -70,9 +69,6 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 		_ = http.NewResponseController(w).Flush()
 	}
 }
-
-// chunks are the buffers that replies pass through.
-var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
 // stream passes the body on, one Write for each Read, and says how it ended. A
 // chunk that the client did not take was still sent by the server, so it is

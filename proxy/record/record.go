@@ -9,7 +9,6 @@ package record
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
@@ -52,7 +51,7 @@ type Recorder struct {
 
 // backlog is how many ended interactions may wait to be saved. Beyond it a
 // reply's end, never its bytes, waits for the disk.
-const backlog = 64
+const backlog = 1024
 
 // New starts a recorder; Close ends it.
 func New(cfg Config) (*Recorder, error) {
@@ -82,7 +81,7 @@ func (rec *Recorder) Close() Report {
 // ServeHTTP forwards one request and streams the reply back as it arrives.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := rec.spools.new()
-	if _, err := io.Copy(body, r.Body); err != nil {
+	if _, err := body.ReadFrom(r.Body); err != nil {
 		body.close()
 		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}

@@ -265,6 +265,21 @@ func TestContentLengthIsKept(t *testing.T) {
 	}
 }
 
+// G13: what would lead the client around the proxy is kept, not passed on.
+func TestAltSvcIsKeptNotPassedOn(t *testing.T) {
+	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Alt-Svc", `h3=":443"`)
+	})
+	resp := g.post("{}")
+	read(t, resp)
+	if got := resp.Header.Get("Alt-Svc"); got != "" {
+		t.Errorf("client got %q", got)
+	}
+	if got := g.only().Response.Header.Get("Alt-Svc"); got != `h3=":443"` {
+		t.Errorf("kept %q", got)
+	}
+}
+
 func TestTrailers(t *testing.T) {
 	for _, announced := range []bool{true, false} {
 		for _, h2 := range []bool{false, true} {

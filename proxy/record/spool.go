@@ -36,11 +36,7 @@ func newSpooler() (*spooler, error) {
 	return &spooler{block}, nil
 }
 
-func (f *spooler) new() *spool {
-	s := &spool{cipher: f.cipher, limit: inMemory}
-	_, _ = rand.Read(s.nonce[:])
-	return s
-}
+func (f *spooler) new() *spool { return &spool{cipher: f.cipher, limit: inMemory} }
 
 // spool collects a body of any size in little memory: what exceeds it goes to
 // a temporary file that has no name and that nobody else can read, because it
@@ -64,6 +60,26 @@ func (s *spool) Write(p []byte) (int, error) {
 		s.spill()
 	}
 	return len(p), nil
+}
+
+// chunks are the buffers that bodies pass through.
+var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// ReadFrom collects all of r.
+func (s *spool) ReadFrom(r io.Reader) (n int64, err error) {
+	buf := chunks.Get().(*[32 << 10]byte)
+	defer chunks.Put(buf)
+	for {
+		m, err := r.Read(buf[:])
+		n += int64(m)
+		_, _ = s.Write(buf[:m])
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+	}
 }
 
 var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
@@ -97,7 +113,8 @@ func (s *spool) open() bool {
 	if err != nil {
 		return false
 	}
-	_ = os.Remove(file.Name()) // where the system refuses, close removes it
+	_ = os.Remove(file.Name())   // where the system refuses, close removes it
+	_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
 	s.file = file
 	return true
 }

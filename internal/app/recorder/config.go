@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,19 +100,22 @@ func createKey(dir, path string) error {
 	return nil
 }
 
-// secretNames are the parts of variable names whose values are credentials.
-var secretNames = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}
+// A variable holds a credential when its name has one of secretNames and none
+// of the harmless endings, which say that the value only leads to one.
+var (
+	secretNames = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}
+	harmless    = []string{"_FILE", "_PATH", "_DIR", "_URL"}
+)
 
 // secrets returns the credentials in the environment: an agent that is given
 // one may send it anywhere in a message.
 func (a *app) secrets() (values []string) {
 	for _, kv := range a.env {
 		name, value, _ := strings.Cut(kv, "=")
-		for _, part := range secretNames {
-			if strings.Contains(strings.ToUpper(name), part) && value != "" {
-				values = append(values, value)
-				break
-			}
+		has := func(part string) bool { return strings.Contains(strings.ToUpper(name), part) }
+		ends := func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), end) }
+		if value != "" && slices.ContainsFunc(secretNames, has) && !slices.ContainsFunc(harmless, ends) {
+			values = append(values, value)
 		}
 	}
 	return values

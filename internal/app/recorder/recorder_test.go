@@ -53,10 +53,13 @@ func ask() {
 	}
 }
 
-// await returns when something listens on the port it is given.
+// await returns when something listens on the port it is given, or when the
+// file it is given has a sealed interaction.
 func await() {
-	tick := time.NewTicker(5 * time.Millisecond)
-	for range tick.C {
+	for range time.NewTicker(5 * time.Millisecond).C {
+		if data, err := os.ReadFile(os.Args[1]); err == nil && strings.Contains(string(data), "# sealed") {
+			return
+		}
 		if conn, err := net.Dial("tcp", "127.0.0.1:"+os.Args[1]); err == nil {
 			_ = conn.Close()
 			return

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy"
@@ -64,7 +65,7 @@ func (a *app) open(f *flags) (_ *session, err error) {
 		return nil, err
 	}
 	cfg := proxy.Config{CA: authority, Listen: f.listen, Doors: f.doors, AllowHosts: f.allow, Handler: s.work,
-		Log: func(line string) { a.say("%s", line) }}
+		Log: func(line string) { a.say("%s", explain(line)) }}
 	if s.proxy, err = proxy.New(cfg); err == nil {
 		err = s.proxy.Start()
 	}
@@ -72,6 +73,14 @@ func (a *app) open(f *flags) (_ *session, err error) {
 		return nil, usage("%w", err)
 	}
 	return s, nil
+}
+
+// explain puts net/http's words for the commonest mishap into plainer ones.
+func explain(line string) string {
+	if strings.Contains(line, "TLS handshake error") && strings.Contains(line, "remote error: tls: ") {
+		return "a client refused the proxy's certificate; make it trust what `recorder ca export` prints (" + line + ")"
+	}
+	return line
 }
 
 func (a *app) trustFiles(authority *ca.Authority) (string, error) {

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -124,9 +125,7 @@ func (p *Program) spec(pl scenario.Play, rule report.Rule) {
 		if !seen {
 			ginkgo.Skip("this play does not show it")
 		}
-		if text := complaint(result); text != "" {
-			ginkgo.Fail(text)
-		}
+		gomega.Expect(result).To(hold())
 	})
 }
 
@@ -142,8 +141,8 @@ func (p *Program) Sound(object, sentence string, check func() error) {
 			p.step()
 			if err != nil {
 				p.faults = append(p.faults, err)
-				ginkgo.Fail(err.Error())
 			}
+			gomega.Expect(err).NotTo(gomega.HaveOccurred())
 		})
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/onsi/ginkgo/v2/extensions/globals"
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
+	"github.com/onsi/gomega"
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/scenario"
@@ -45,6 +46,7 @@ func (p *Program) Run(ctx context.Context, t ginkgo.GinkgoTestingT, register fun
 	defer house.Unlock()
 	defer redirect(p.cfg.Log)()
 	globals.Reset()
+	gomega.RegisterFailHandler(ginkgo.Fail)
 	register(p)
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.LabelFilter = cmp.Or(p.cfg.Filter, flagFilter())

@@ -102,10 +102,10 @@ var breaches = []breach{
 	{"ORD-009/calls-kept", "anthropic-loop", "1>", `{"type":"tool_use","id":"toolu_01B"`, `{"type":"tool_use","id":"toolu_9","name":"ls","input":{}},{"type":"tool_use","id":"toolu_01B"`, "messages[1].content[3]", "", "tool call ls toolu_9 was not emitted by the reply it stands in (exchange 0)"},
 	{"ORD-010/sent-once", "openai-loop", "1>", `{"id":"fc_01ad"`, `{"id":"fc_01ac","type":"function_call","arguments":"{\"text\": \"heron\", \"n\": 1.0}","call_id":"call_01A","name":"echo"},{"id":"fc_01ad"`, "input[4]", "O-9", "tool call is sent back a second time"},
 	{"ORD-011/arguments", "anthropic-loop", "1>", `"n":[1.0,2]`, `"n":[1.5,2]`, "messages[1].content[2]", "", "arguments of tool call echo toolu_01A"},
-	{"ORD-011/arguments", "openai-loop", "1>", `{\"text\": \"heron\", \"n\": 1.0}`, `{\"text\":\"heron\",\"n\":1}`, "input[3]", "", "differs from byte 8 on: emitted 27 bytes"},
+	{"ORD-011/arguments", "openai-loop", "1>", `{\"text\": \"heron\", \"n\": 1.0}`, `{\"text\":\"heron\",\"n\":1}`, "input[3]", "", "differs from byte 8 on: was 27 bytes"},
 	{"ORD-011/arguments", "gemini-loop", "1>", `"functionCall":{"name":"noargs"`, `"functionCall":{"name":"time"`, "contents[1].parts[2]", "", `tool call "noargs" is sent back as "time"`},
 	{"ORD-012/result-order", "anthropic-loop", "1>", `{"type":"tool_result","tool_use_id":"toolu_01A","content":"heron","is_error":false},{"type":"tool_result","tool_use_id":"toolu_01B","content":"12:00","is_error":false}`, `{"type":"tool_result","tool_use_id":"toolu_01B","content":"12:00"},{"type":"tool_result","tool_use_id":"toolu_01A","content":"heron"}`, "messages[2].content[1]", "", "stands after the result of a later call"},
-	{"ORD-013/text-unchanged", "anthropic-loop", "1>", `"text":"Checking both."`, `"text":"Checking both"`, "messages[1].content[0]", "", `differs from byte 13 on: emitted 14 bytes with "hecking both." there, sent 13 bytes`},
+	{"ORD-013/text-unchanged", "anthropic-loop", "1>", `"text":"Checking both."`, `"text":"Checking both"`, "messages[1].content[0]", "", `differs from byte 13 on: was 14 bytes with "hecking both." there, is 13 bytes`},
 	{"ORD-013/text-unchanged", "gemini-loop", "3>", `{"text":"The tools answered heron and again."},{"text":"",`, `{"text":"The tools answered heron and ",`, "contents[5].parts[0]", "", "text of the reply of exchange 2"},
 	{"ORD-014/nothing-empty", "anthropic-loop", "1>", `"text":"Checking both."`, `"text":""`, "messages[1].content[1]", "A-11", "text block is empty"},
 	{"ORD-014/nothing-empty", "anthropic-loop", "0>", `"content":[{"type":"text","text":"Use both tools, then report."}]`, `"content":[]`, "messages[0].content", "A-12", "message has no content"},
@@ -122,7 +122,7 @@ var breaches = []breach{
 	{"ORD-016/user-ends", "anthropic-cut", "0>", `"text":"Echo kite."}]}`, `"text":"Echo kite."}]},{"role":"assistant","content":"Sure"}`, "messages[1]", "A-14", "claude-sonnet-5 does not continue"},
 	{"ORD-016/user-ends", "gemini-loop", "3>", `,{"role":"user","parts":[{"text":"Thank you."}]}`, ``, "contents[5]", "G-16", "the last content is the model's"},
 
-	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `KkDcaB1x`, `KkDcaB2x`, "messages[1].content[0].signature", "A-34", "differs from byte 18 on: emitted 50 bytes EsYBCk…1x==, sent 50 bytes"},
+	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `KkDcaB1x`, `KkDcaB2x`, "messages[1].content[0].signature", "A-34", "differs from byte 18 on: was 50 bytes EsYBCk…1x==, is 50 bytes"},
 	{"SIG-001/signature-bytes", "anthropic-loop", "1>", `{"type":"text","text":"Checking both."}`, `{"type":"thinking","thinking":"","signature":"b3RoZXI="},{"type":"text","text":"Checking both."}`, "messages[1].content[1]", "A-37", "was not emitted by the reply it stands in"},
 	{"SIG-001/thinking-text", "anthropic-loop", "1>", `Two lookups are needed.`, `Two lookups are needed`, "messages[1].content[0].thinking", "A-37", "emitted in exchange 0, event 1"},
 	{"SIG-002/kept", "anthropic-loop", "2>", `{"type":"redacted_thinking","data":"EsYBCkYIDBgCKkDceF3zeF3zeF3zeF3zc3ludGhldGljeF3z=="},`, ``, "messages[3].content[0]", "A-37", "redacted thinking block EsYBCk…3z== of the open turn is not sent back"},
@@ -324,6 +324,7 @@ var legal = []struct {
 	{"text in the pieces it streamed in", "gemini-loop", "3>", []string{`{"text":"The tools answered heron and again."}`, `{"text":"The tools "},{"text":"answered heron and again."}`}},
 	{"ids on neither side", "gemini-loop", "2>", []string{`,"id":"c0a1b2c3"`, ``, `,"id":"c0d4e5f6"`, ``, `"id":"c0a1b2c3",`, ``, `"id":"c0d4e5f6",`, ``}},
 	{"comments and a BOM in the stream", "anthropic-loop", "0<", []string{"event: ping\n", ": keep alive\nevent: ping\n"}},
+	{"events nobody knows, first and last", "openai-loop", "0<", []string{"event: response.created", "event: news\ndata: {\"type\":\"news\"}\n\nevent: response.created"}},
 	{"events nobody knows", "anthropic-loop", "0<", []string{"event: ping\ndata: {\"type\":\"ping\"}\n", "event: news\ndata: {\"type\":\"news\",\"index\":9}\n"}},
 }
 

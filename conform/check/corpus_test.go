@@ -160,9 +160,6 @@ var defects = []struct {
 		"vertexai-sdk-test-data__vertexai.streaming-failure-malformed-content",
 		"vertexai-sdk-test-data__vertexai.streaming-success-quotes-escaped",
 	}},
-	{"the source's authors replaced the chunk to test their reader", []string{"STR-005/grammar"}, []string{
-		"vertexai-sdk-test-data__vertexai.streaming-failure-invalid-json",
-	}},
 }
 
 // TestCorpus holds every recording to the whole catalogue. What it finds is a

@@ -154,3 +154,25 @@ func scramble(rng *rand.Rand, body []byte) []byte {
 	}
 	return out
 }
+
+// TestCutAnywhere: a stream that is marked as cut may end at any byte. Only the
+// agent can do wrong then.
+func TestCutAnywhere(t *testing.T) {
+	framing, terminal := find(t, "STR-001/framing"), find(t, "STR-002/terminal")
+	for _, name := range []string{"anthropic-loop", "openai-loop", "gemini-loop"} {
+		ev := samples(t)[name]
+		whole := ev.Exchanges[0].Response.Body
+		for n := len(whole) / 2; n < len(whole)-2; n += 7 {
+			ev.Exchanges[0].Response.Body, ev.Exchanges[0].Response.End = whole[:n:n], "reset"
+			for _, c := range []check.Check{framing, terminal} {
+				if res := c.Run(&ev); len(res.Findings) > 0 {
+					t.Fatalf("%s cut at byte %d: %s: %s", name, n, c.ID, res.Findings[0].Message)
+				}
+			}
+		}
+		ev.Exchanges[0].Response.End = "eof"
+		if res := terminal.Run(&ev); len(res.Findings) == 0 {
+			t.Errorf("%s: a cut that is not marked passes", name)
+		}
+	}
+}

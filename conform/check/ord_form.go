@@ -51,8 +51,8 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 		}
 	}
 	if n := len(blocks); n > 0 && m.Role == "assistant" && !last {
-		if t := blocks[n-1].Get("type").Str(); t == "thinking" || t == "redacted_thinking" {
-			r.found(x, at, "A-40", "assistant message ends with a %s block", t)
+		if blocks[n-1].Get("type").Str() == "thinking" {
+			r.found(x, at, "A-40", "assistant message ends with a thinking block")
 		}
 	}
 }
@@ -192,8 +192,8 @@ func userEnds(s *scene, r *report) {
 // prefillAllowed: models before 4.6 continue an assistant's text, and every
 // model goes on with a turn that the provider paused (ANT-S2).
 func prefillAllowed(x *exchange) bool {
-	if m := parseModel(x.req.Model); m.family == "claude" && m.before(4, 6) {
-		return true
+	if m := parseModel(x.req.Model); m.family != "claude" || m.before(4, 6) {
+		return true // a name that says nothing is given the benefit of the doubt
 	}
 	for _, l := range x.replays {
 		if l.latest() && l.from.reply.Stop == "pause_turn" {

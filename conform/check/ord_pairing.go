@@ -206,42 +206,6 @@ func resultsFirst(s *scene, r *report) {
 	})
 }
 
-func uniqueCalls(s *scene, r *report) {
-	s.eachRequest(func(x *exchange) {
-		first := map[string]string{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if it.What != wire.Call || it.ID == "" {
-				continue
-			}
-			r.saw(1)
-			if at, again := first[it.ID]; again {
-				r.found(x, it.Place, byProvider(x, "A-18", "OAI-P6", "G-32"), "call id %s is already used at %s", it.ID, at)
-				continue
-			}
-			first[it.ID] = it.Place.Path
-		}
-	})
-}
-
-func uniqueItems(s *scene, r *report) {
-	s.eachRequest(func(x *exchange) {
-		first := map[string]string{}
-		for i := range x.req.Items {
-			it := &x.req.Items[i]
-			if x.Provider != evidence.OpenAI || it.ItemID == "" {
-				continue
-			}
-			r.saw(1)
-			if at, again := first[it.ItemID]; again {
-				r.found(x, it.Place, "O-9", "item id %s is already used at %s", it.ItemID, at)
-				continue
-			}
-			first[it.ItemID] = it.Place.Path
-		}
-	})
-}
-
 // resultOrder: results of parallel calls stand in the order of the calls.
 func resultOrder(s *scene, r *report) {
 	s.eachStep(func(x *exchange, st step) {

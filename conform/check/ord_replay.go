@@ -103,7 +103,7 @@ func arguments(s *scene, r *report) {
 				return
 			}
 		}
-		r.changed(l, p, is.Place, was.Place, "", "arguments of tool call %s: what was sent %s", nameOf(is), differText(was.Args, is.Args))
+		r.changed(l, p, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), differText(was.Args, is.Args))
 	})
 }
 
@@ -125,7 +125,7 @@ func textUnchanged(s *scene, r *report) {
 		case a == b:
 			r.found(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
 		default:
-			r.found(l.to, at, "", "text of the reply of exchange %d: what was sent %s", l.from.Index, differText(a, b))
+			r.found(l.to, at, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, differText(a, b))
 		}
 	}
 }

@@ -52,19 +52,19 @@ func emittedAt(x *exchange, at wire.Place) string {
 	return fmt.Sprintf("emitted in exchange %d, event %d, byte %d", x.Index, at.Event, at.Off)
 }
 
-// differ says how sent differs from emitted without showing either whole.
-func differ(emitted, sent string) string {
-	at := firstDifference(emitted, sent)
-	return fmt.Sprintf("differs from byte %d on: emitted %d bytes %s, sent %d bytes %s",
-		at, len(emitted), mask(emitted), len(sent), mask(sent))
+// differ says how two tokens differ without showing either whole.
+func differ(was, is string) string {
+	at := firstDifference(was, is)
+	return fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
+		at, len(was), mask(was), len(is), mask(is))
 }
 
 // differText is differ for text that may be read: it shows a little of both
 // sides around the first difference.
-func differText(emitted, sent string) string {
-	at := firstDifference(emitted, sent)
-	return fmt.Sprintf("differs from byte %d on: emitted %d bytes with %q there, sent %d bytes with %q",
-		at, len(emitted), around(emitted, at), len(sent), around(sent, at))
+func differText(was, is string) string {
+	at := firstDifference(was, is)
+	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
+		at, len(was), around(was, at), len(is), around(is, at))
 }
 
 func firstDifference(a, b string) int {

@@ -51,7 +51,7 @@ func thinkingText(s *scene, r *report) {
 		}
 		r.saw(1)
 		if was.Text != is.Text {
-			r.changed(l, p, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature: what was sent %s", differText(was.Text, is.Text))
+			r.changed(l, p, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", differText(was.Text, is.Text))
 		}
 	})
 }

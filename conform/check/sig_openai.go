@@ -109,7 +109,7 @@ func summaryParts(s *scene, r *report) {
 		}
 		for k := range was.Summary {
 			if was.Summary[k] != is.Summary[k] {
-				r.changed(l, p, at, was.Place, "", "summary part %d: what was sent %s", k, differText(was.Summary[k], is.Summary[k]))
+				r.changed(l, p, at, was.Place, "", "summary part %d %s", k, differText(was.Summary[k], is.Summary[k]))
 				return
 			}
 		}

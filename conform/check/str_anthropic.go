@@ -33,6 +33,9 @@ func (g *anthropicGrammar) event(at wire.Place, e wire.StreamEvent) {
 	if e.Name != "" && e.Name != t {
 		g.breach(at, "event %q holds JSON of type %q", e.Name, t)
 	}
+	if known := contains(anthropicEvents, t); !known {
+		return // clients ignore what they do not know
+	}
 	if !g.started && t != "message_start" && t != "ping" && t != "error" {
 		g.breach(at, "%s comes before message_start", t)
 	}
@@ -70,6 +73,10 @@ func (g *anthropicGrammar) start(at wire.Place, ev *wire.Node) {
 	g.next = index + 1
 	g.open[index] = ev.Get("content_block").Get("type").Str()
 }
+
+// anthropicEvents are the types the grammar speaks of.
+var anthropicEvents = []string{"message_start", "content_block_start", "content_block_delta", "content_block_stop",
+	"message_delta", "message_stop", "ping", "error"}
 
 // deltasOf says which deltas a kind of block takes; kinds not named are free.
 var deltasOf = map[string][]string{

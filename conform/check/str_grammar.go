@@ -31,8 +31,8 @@ func geminiStream(x *exchange, r *report) {
 		}
 		r.saw(1)
 		at := wire.Place{Event: i, Off: e.DataOff}
-		if e.JSON.Any("candidates", "usageMetadata", "usage_metadata", "promptFeedback", "prompt_feedback", "error", "responseId", "modelVersion") == nil {
-			r.found(x, at, "§3.3", "chunk holds neither candidates nor feedback, usage or error")
+		if !e.JSON.Is('{') {
+			r.found(x, at, "§3.3", "chunk is no object")
 		}
 		got := e.JSON.Any("responseId", "response_id").Str()
 		if id != "" && got != "" && got != id {

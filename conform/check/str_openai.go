@@ -39,7 +39,7 @@ func (g *openAIGrammar) event(i int, e wire.StreamEvent) {
 	if e.Name != "" && e.Name != t {
 		g.breach(at, "event %q holds JSON of type %q", e.Name, t)
 	}
-	if i == 0 && t != "response.created" && t != "response.queued" && t != "error" && !resumed(g.x) {
+	if i == 0 && strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !resumed(g.x) {
 		g.breach(at, "the stream starts with %s, not with response.created", t)
 	}
 	g.sequence(at, e.JSON.Get("sequence_number"))
@@ -73,7 +73,7 @@ func (g *openAIGrammar) sequence(at wire.Place, n *wire.Node) {
 
 func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *wire.Node) {
 	index := ev.Get("output_index")
-	if index == nil || resumed(g.x) {
+	if index == nil || resumed(g.x) || !insideItem(t) {
 		return
 	}
 	switch g.items[index.Int()] {
@@ -82,6 +82,14 @@ func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *wire.Node) {
 	case "done":
 		g.breach(at, "%s for item %d, which is done", t, index.Int())
 	}
+}
+
+// insideItem reports whether events of the type stand between an item's added
+// and its done. Types nobody knows may stand anywhere.
+func insideItem(t string) bool {
+	stem := t[:max(0, strings.LastIndexByte(t, '.'))]
+	_, known := deltaParts[stem]
+	return known || stem == "response.content_part" || stem == "response.reasoning_summary_part"
 }
 
 // closed: an item added is done or at least stands in the final output.

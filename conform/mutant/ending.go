@@ -1,0 +1,123 @@
+package mutant
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// endingMutants make too much of a reply that did not end well.
+var endingMutants = []Mutant{
+	{"replay-partial", "sends the half turn of a broken stream back", []string{"STR-007"}, replayPartial},
+	{"claim-success", "exits 0 after a broken stream", []string{"STR-008"}, claimSuccess},
+	{"run-malformed", "runs a call with malformed arguments", []string{"STR-009"}, runMalformed},
+}
+
+func broken(x *evidence.Exchange) (*wire.Reply, bool) {
+	r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+	return r, r.End == wire.Cut || r.End == wire.Failed
+}
+
+// replayPartial adds the text of a broken reply to the next request, after what
+// the broken one was asked.
+func replayPartial(ev evidence.Evidence) (evidence.Evidence, bool) {
+	for i := range ev.Exchanges {
+		r, bad := broken(&ev.Exchanges[i])
+		text := slices.IndexFunc(r.Items, func(it wire.Item) bool { return it.What == wire.Text && it.Text != "" })
+		if !bad || text < 0 {
+			continue
+		}
+		b := ev.Exchanges[i].Request
+		before := wire.ReadRequest(ev.Exchanges[i].Provider, b.Method, b.URL, b.Body)
+		return request(func(e *editor) bool {
+			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.msgs().Elems()) < len(before.Msgs) {
+				return false
+			}
+			all := e.msgs()
+			all.Items = slices.Insert(all.Items, len(before.Msgs), saying(e.x.Provider, r.Items[text].Text))
+			return true
+		})(ev)
+	}
+	return ev, false
+}
+
+// saying makes a message of the model.
+func saying(provider, text string) *wire.Node {
+	quoted := string(wire.Quote(text))
+	switch provider {
+	case evidence.Gemini:
+		return parse(`{"role":"model","parts":[{"text":` + quoted + `}]}`)
+	case evidence.OpenAI:
+		return parse(`{"role":"assistant","content":[{"type":"output_text","text":` + quoted + `}]}`)
+	}
+	return parse(`{"role":"assistant","content":[{"type":"text","text":` + quoted + `}]}`)
+}
+
+func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ev = clone(ev)
+	for n := range ev.Process {
+		last := -1
+		for i := range ev.Exchanges {
+			if ev.Exchanges[i].Process == n {
+				last = i
+			}
+		}
+		if last < 0 || ev.Process[n].ExitCode == 0 {
+			continue
+		}
+		if _, bad := broken(&ev.Exchanges[last]); bad {
+			ev.Process[n].ExitCode = 0
+			return ev, true
+		}
+	}
+	return ev, false
+}
+
+// runMalformed cuts the arguments of a call in its reply, so that the result
+// that follows is one of a call that should not have been run.
+func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ran := answered(&ev)
+	return reply(func(x *evidence.Exchange, r *wire.Reply) bool {
+		for _, it := range r.Items {
+			if it.What != wire.Call || !ran[it.ID] {
+				continue
+			}
+			for i := len(r.Events) - 1; i > it.Place.Event; i-- {
+				if sameBlock(r.Events[it.Place.Event], r.Events[i]) && cutArguments(x, r.Events[i]) {
+					return true
+				}
+			}
+		}
+		return false
+	}, evidence.Anthropic)(ev)
+}
+
+// answered lists the calls that a request answers without an error.
+func answered(ev *evidence.Evidence) map[string]bool {
+	ids := map[string]bool{}
+	for n := range ev.Exchanges {
+		for _, it := range open(ev, n, nil).req.Items {
+			if it.What == wire.Result && !it.IsError {
+				ids[it.ID] = true
+			}
+		}
+	}
+	return ids
+}
+
+func sameBlock(a, b wire.StreamEvent) bool {
+	return wire.Equal(a.JSON.Get("index"), b.JSON.Get("index"))
+}
+
+func cutArguments(x *evidence.Exchange, e wire.StreamEvent) bool {
+	p := e.JSON.Get("delta").Get("partial_json")
+	s := p.Str()
+	if len(s) < 2 {
+		return false
+	}
+	at := e.DataOff + p.Off
+	body := append(slices.Clone(x.Response.Body[:at]), wire.Quote(s[:len(s)-1])...)
+	x.Response.Body = append(body, x.Response.Body[at+len(p.Raw):]...)
+	return true
+}

@@ -1,0 +1,59 @@
+package mutant
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// formMutants break the form of requests.
+var formMutants = []Mutant{
+	{"empty-text", "adds a text block or part that holds nothing", []string{"ORD-014"}, request(func(e *editor) bool {
+		empty := map[string]string{evidence.Anthropic: `{"type":"text","text":""}`, evidence.Gemini: `{}`}[e.x.Provider]
+		return e.each(func(_ int, it *wire.Item) bool { return e.insert(it, 1, parse(empty)) })
+	}, evidence.Anthropic, evidence.Gemini)},
+	{"empty-message", "empties a message", []string{"ORD-014"}, request(func(e *editor) bool {
+		if len(e.req.Msgs) < 2 {
+			return false
+		}
+		m := e.req.Msgs[0].Node
+		return m.Get("content") != nil && set(m, "content", parse("[]")) || m.Get("parts") != nil && set(m, "parts", parse("[]"))
+	}, evidence.Anthropic, evidence.Gemini)},
+	{"bad-id", "gives a call an id the provider does not take", []string{"ORD-015"}, request(func(e *editor) bool {
+		field, id := "id", "functions.echo:0"
+		if e.x.Provider == evidence.OpenAI {
+			field, id = "call_id", strings.Repeat("call_", 14)
+		}
+		return e.each(func(_ int, it *wire.Item) bool { return it.What == wire.Call && set(it.Node, field, str(id)) })
+	}, evidence.Anthropic, evidence.OpenAI)},
+	{"wrong-argument-form", "sends arguments or results as another JSON type", []string{"ORD-015"}, request(func(e *editor) bool {
+		return e.each(func(_ int, it *wire.Item) bool {
+			switch {
+			case e.x.Provider == evidence.Gemini:
+				return it.What == wire.Result && set(part(it), "response", str("heron"))
+			case it.Type == "function_call":
+				return set(it.Node, "arguments", parse("{}"))
+			}
+			return it.What == wire.Call && set(it.Node, "input", str("{}"))
+		})
+	})},
+	{"wrong-role", "lets somebody speak whom the provider does not know", []string{"ORD-015"}, request(func(e *editor) bool {
+		return len(e.req.Msgs) > 0 && e.req.Msgs[0].Node.Get("role") != nil && set(e.req.Msgs[0].Node, "role", str("tool"))
+	})},
+	{"end-with-assistant", "ends the request with words of the model", []string{"ORD-016"}, request(endWithAssistant, evidence.Anthropic, evidence.Gemini)},
+}
+
+func endWithAssistant(e *editor) bool {
+	last := `{"role":"assistant","content":"And then"}`
+	if e.x.Provider == evidence.Gemini {
+		last = `{"role":"model","parts":[{"text":"And then"}]}`
+	}
+	for _, old := range []string{"-2", "-instant", "-3-", "-4-0", "-4-1", "-4-2", "-4-5", "-4@"} {
+		if strings.HasPrefix(e.req.Model, "claude") && strings.Contains(e.req.Model, old) {
+			return false // continues a prefilled answer
+		}
+	}
+	e.msgs().Items = append(e.msgs().Items, parse(last))
+	return true
+}

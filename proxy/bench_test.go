@@ -65,6 +65,7 @@ func ways(b *testing.B, h http.HandlerFunc) []way {
 }
 
 func benchClient(b *testing.B, through string, roots *x509.CertPool) *http.Client {
+	b.Helper()
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 512, DisableCompression: true}
 	if through != "" {
 		u, err := url.Parse(through)
@@ -211,6 +212,7 @@ func BenchmarkChunkDelay(b *testing.B) {
 
 // streamDelays reads streams at once and returns each event's delay in µs.
 func streamDelays(b *testing.B, w way, streams int) (all []float64) {
+	b.Helper()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range streams {
@@ -220,7 +222,7 @@ func streamDelays(b *testing.B, w way, streams int) (all []float64) {
 				b.Error(err)
 				return
 			}
-			defer resp.Body.Close()
+			defer func() { _ = resp.Body.Close() }()
 			event := make([]byte, eventSize)
 			var mine []float64
 			for {
@@ -258,7 +260,7 @@ func BenchmarkFirstByte(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer resp.Body.Close()
+		defer func() { _ = resp.Body.Close() }()
 		if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
 			b.Fatal(err)
 		}
@@ -322,6 +324,7 @@ func BenchmarkLongStream(b *testing.B) {
 // longStream reads one stream and returns its speed, and how much the heap was
 // above its start at the stream's end, before anything is saved.
 func longStream(b *testing.B, w way) (speed, grown float64) {
+	b.Helper()
 	runtime.GC()
 	before := heapInUse()
 	begin := time.Now()
@@ -329,7 +332,7 @@ func longStream(b *testing.B, w way) (speed, grown float64) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	buf := make([]byte, 64<<10)
 	var n, peak int64
 	for {
@@ -402,6 +405,7 @@ func BenchmarkShortReplies(b *testing.B) {
 }
 
 func shortReplies(b *testing.B, w way, requests int) float64 {
+	b.Helper()
 	const workers = 32
 	begin := time.Now()
 	var wg sync.WaitGroup

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/elazarl/goproxy"
@@ -27,7 +27,7 @@ func (p *Proxy) connectHandler() http.Handler {
 	gp.NonproxyHandler = p.serve(http.HandlerFunc(p.baseURL))
 	gp.OnRequest().HandleConnectFunc(p.connect)
 	gp.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		return r, p.refuse(r, http.StatusForbidden, r.URL.Host+": plain HTTP is not intercepted; use https")
+		return r, p.refuse(r, r.URL.Host+": plain HTTP is not intercepted; use https")
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
@@ -45,9 +45,9 @@ func (discard) Printf(string, ...any) {}
 func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	switch {
 	case !slices.Contains(p.cfg.Doors, MITM):
-		ctx.Resp = p.refuse(ctx.Req, http.StatusForbidden, address+": tunnels are closed; open them with --ingress mitm")
+		ctx.Resp = p.refuse(ctx.Req, address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
 	case !p.allowed.allows(address):
-		ctx.Resp = p.refuse(ctx.Req, http.StatusForbidden, notAllowed(address))
+		ctx.Resp = p.refuse(ctx.Req, notAllowed(address)) //nolint:bodyclose // goproxy closes it
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(_ *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
@@ -67,40 +67,41 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	tunnel, _ := r.Context().Value(tunnelKey{}).(string)
 	switch {
 	case !p.allowed.allows(r.Host):
-		p.answer(w, r, http.StatusForbidden, notAllowed(r.Host))
+		p.answer(w, http.StatusForbidden, notAllowed(r.Host))
 	case authority(r.Host) != authority(tunnel):
-		p.answer(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, tunnel))
+		p.answer(w, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, tunnel))
 	default:
 		r.URL.Scheme, r.URL.Host = "https", authority(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)
 	}
 }
 
-// refuse notes a refusal and makes its answer for goproxy to write.
-func (p *Proxy) refuse(r *http.Request, status int, why string) *http.Response {
-	p.refused.Add(1)
-	p.cfg.Log("refused " + why)
-	body := refusalBody(why)
+// refuse makes a refusal for goproxy to write and close.
+func (p *Proxy) refuse(r *http.Request, why string) *http.Response {
+	body := p.refusal(why)
 	return &http.Response{
-		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header:        http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}},
+		Status: "403 Forbidden", StatusCode: http.StatusForbidden,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: refusalHeader(),
 		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 	}
 }
 
-// answer is refuse where there is a ResponseWriter.
-func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, status int, why string) {
-	resp := p.refuse(r, status, why)
-	for name, values := range resp.Header {
-		w.Header()[name] = values
-	}
+// answer writes a refusal where there is a ResponseWriter.
+func (p *Proxy) answer(w http.ResponseWriter, status int, why string) {
+	maps.Copy(w.Header(), refusalHeader())
 	w.WriteHeader(status)
-	_, _ = io.Copy(w, resp.Body)
+	_, _ = io.WriteString(w, p.refusal(why)) //nolint:gosec // JSON for an API client
 }
 
-// refusalBody has the outline that Anthropic's and OpenAI's SDKs print.
-func refusalBody(why string) string {
+func refusalHeader() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}}
+}
+
+// refusal notes that a request was turned away and returns the reply's body,
+// in the outline that Anthropic's and OpenAI's SDKs print.
+func (p *Proxy) refusal(why string) string {
+	p.refused.Add(1)
+	p.cfg.Log("refused " + why)
 	quoted, err := json.Marshal(why)
 	if err != nil {
 		quoted = []byte(`"refused"`)

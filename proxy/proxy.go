@@ -160,7 +160,7 @@ func (log firstLine) Write(entry []byte) (int, error) {
 
 // Start binds the address and serves until Close. A Proxy starts once.
 func (p *Proxy) Start() error {
-	l, err := net.Listen("tcp", p.cfg.Listen)
+	l, err := net.Listen("tcp", p.cfg.Listen) //nolint:noctx // returns at once
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s: %w", p.cfg.Listen, ErrInUse)
@@ -168,8 +168,8 @@ func (p *Proxy) Start() error {
 		return fmt.Errorf("%s: cannot listen there: %w", p.cfg.Listen, err)
 	}
 	p.listener = l
-	go p.outside.Serve(l)
-	go p.inside.Serve(p.tunnels)
+	go func() { _ = p.outside.Serve(l) }() // ends when Close says so
+	go func() { _ = p.inside.Serve(p.tunnels) }()
 	return nil
 }
 

@@ -27,34 +27,34 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const host = "api.anthropic.com"
 
-func authority(t testing.TB, extra ...string) *ca.Authority {
-	t.Helper()
+func authority(tb testing.TB, extra ...string) *ca.Authority {
+	tb.Helper()
 	hosts, err := proxy.Hosts(extra)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	a, err := ca.New(hosts, time.Now())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return a
 }
 
 // start runs a proxy in front of h until the test ends.
-func start(t testing.TB, cfg proxy.Config, h http.HandlerFunc) *proxy.Proxy {
-	t.Helper()
+func start(tb testing.TB, cfg proxy.Config, h http.HandlerFunc) *proxy.Proxy {
+	tb.Helper()
 	if cfg.CA == nil {
-		cfg.CA = authority(t, cfg.AllowHosts...)
+		cfg.CA = authority(tb, cfg.AllowHosts...)
 	}
 	cfg.Handler = h
 	p, err := proxy.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := p.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = p.Close(ctx)
@@ -63,34 +63,34 @@ func start(t testing.TB, cfg proxy.Config, h http.HandlerFunc) *proxy.Proxy {
 }
 
 // client goes through p and trusts its authority.
-func client(t testing.TB, p *proxy.Proxy, a *ca.Authority) (*http.Client, *http.Transport) {
-	t.Helper()
+func client(tb testing.TB, p *proxy.Proxy, a *ca.Authority) (*http.Client, *http.Transport) {
+	tb.Helper()
 	through, err := url.Parse(p.URL())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	tr := &http.Transport{Proxy: http.ProxyURL(through), TLSClientConfig: &tls.Config{RootCAs: a.Pool()}}
-	t.Cleanup(tr.CloseIdleConnections)
+	tb.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}, tr
 }
 
-func setup(t testing.TB, h http.HandlerFunc) (*proxy.Proxy, *http.Client, *http.Transport) {
-	t.Helper()
-	a := authority(t)
-	p := start(t, proxy.Config{CA: a}, h)
-	c, tr := client(t, p, a)
+func setup(tb testing.TB, h http.HandlerFunc) (*proxy.Proxy, *http.Client, *http.Transport) {
+	tb.Helper()
+	a := authority(tb)
+	p := start(tb, proxy.Config{CA: a}, h)
+	c, tr := client(tb, p, a)
 	return p, c, tr
 }
 
-func body(t testing.TB, resp *http.Response, err error) string {
-	t.Helper()
+func body(tb testing.TB, resp *http.Response, err error) string {
+	tb.Helper()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(data)
 }
@@ -116,7 +116,7 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	p, c, _ := setup(t, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
 
 	conn := dial(t, p)
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	text := body(t, resp, err)
@@ -222,11 +222,11 @@ func TestBuiltInAuthorityIsRefused(t *testing.T) {
 	}
 }
 
-func dial(t testing.TB, p *proxy.Proxy) net.Conn {
-	t.Helper()
+func dial(tb testing.TB, p *proxy.Proxy) net.Conn {
+	tb.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL(), "http://"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return conn
 }

@@ -15,7 +15,7 @@ func (p *Proxy) serve(next http.Handler) http.Handler {
 		defer p.requests.leave()
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
 		if upgrades(r) {
-			p.answer(out, r, http.StatusNotImplemented, r.URL.Path+": protocol upgrades cannot be recorded; use plain HTTP streaming")
+			p.answer(out, http.StatusNotImplemented, r.URL.Path+": protocol upgrades cannot be recorded; use plain HTTP streaming")
 			return
 		}
 		next.ServeHTTP(out, r)

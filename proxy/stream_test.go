@@ -36,7 +36,7 @@ func TestEveryWriteIsFlushed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer resp.Body.Close()
+				defer func() { _ = resp.Body.Close() }()
 				for range 3 {
 					if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
 						t.Fatal(err)
@@ -83,7 +83,7 @@ func TestPanicsAreIsolated(t *testing.T) {
 		t.Error("a panicking handler answered")
 	}
 	resp, err := c.Get("https://" + host + "/")
-	if body(t, resp, err); resp.StatusCode != 200 {
+	if body(t, resp, err); resp.StatusCode != http.StatusOK {
 		t.Errorf("after a panic: %d", resp.StatusCode)
 	}
 }
@@ -113,7 +113,7 @@ func TestOneRecordPerChunk(t *testing.T) {
 	})
 	count := &recordCounter{Conn: connect(t, p)}
 	conn := tls.Client(count, &tls.Config{RootCAs: a.Pool(), ServerName: host})
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
@@ -136,13 +136,13 @@ func TestOneRecordPerChunk(t *testing.T) {
 }
 
 // connect opens a tunnel to host.
-func connect(t testing.TB, p *proxy.Proxy) net.Conn {
-	t.Helper()
-	conn := dial(t, p)
+func connect(tb testing.TB, p *proxy.Proxy) net.Conn {
+	tb.Helper()
+	conn := dial(tb, p)
 	_, _ = io.WriteString(conn, "CONNECT "+host+":443 HTTP/1.1\r\nHost: "+host+":443\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil || resp.StatusCode != 200 {
-		t.Fatalf("CONNECT: %v %v", resp, err)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		tb.Fatalf("CONNECT: %v %v", resp, err)
 	}
 	return conn
 }
@@ -177,7 +177,7 @@ func TestEagerClient(t *testing.T) {
 	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") })
 	conn := tls.Client(&eagerConn{Conn: dial(t, p)}, &tls.Config{RootCAs: a.Pool(), ServerName: host})
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if got := body(t, resp, err); got != "hello" {
@@ -303,7 +303,7 @@ func TestCloseCutsWhatOverstays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	<-started
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -298,7 +298,7 @@ func askCorpus(client *http.Client, c *wireCase, inStep bool) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	var got []byte
 	if inStep {
 		for _, n := range c.chunks {
@@ -337,10 +337,10 @@ func askFramed(p *proxy.Proxy, a *ca.Authority, c *wireCase) error {
 	if err != nil {
 		return err
 	}
-	defer raw.Close()
+	defer func() { _ = raw.Close() }()
 	fmt.Fprintf(raw, "CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n", u.Host, u.Host)
-	if resp, err := http.ReadResponse(bufio.NewReaderSize(raw, 16), nil); err != nil || resp.StatusCode != 200 {
-		return fmt.Errorf("CONNECT: %v %v", resp, err)
+	if resp, err := http.ReadResponse(bufio.NewReaderSize(raw, 16), nil); err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("CONNECT: %v, %w", resp, err)
 	}
 	conn := tls.Client(raw, &tls.Config{RootCAs: a.Pool(), ServerName: u.Host})
 	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", u.RequestURI(), u.Host, len(c.request), c.request)

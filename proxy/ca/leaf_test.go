@@ -64,7 +64,7 @@ func (t tunnel) Host() string { return t.host }
 
 func handshake(a *Authority, config *tls.Config, connectHost, sni string, cache tls.ClientSessionCache) (tls.ConnectionState, error) {
 	client, server := net.Pipe()
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 	go func() {
 		conn := tls.Server(tunnel{server, connectHost}, config)
 		_, _ = conn.Write([]byte("x")) // carries the session ticket

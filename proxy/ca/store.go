@@ -152,7 +152,7 @@ func writeVia(path string, data []byte, place func(from, to string) error) error
 	if err != nil {
 		return fmt.Errorf("%s: cannot be written: %w", path, errors.Unwrap(err))
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }()
 	if _, err := tmp.Write(data); err != nil {
 		_ = tmp.Close()
 		return fmt.Errorf("%s: %w", path, err)

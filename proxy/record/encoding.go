@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -33,7 +34,7 @@ func readable(h http.Header, body []byte) (decoded bool, plain []byte, err error
 	if err == nil {
 		plain, err = io.ReadAll(io.LimitReader(r, maxDecoded+1))
 	}
-	if err == io.ErrUnexpectedEOF && len(plain) > 0 {
+	if errors.Is(err, io.ErrUnexpectedEOF) && len(plain) > 0 {
 		err = nil // cut in transfer; what came is readable
 	}
 	if err != nil || len(plain) > maxDecoded {

@@ -51,7 +51,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Recorder-Error", "no reply from upstream")
 	w.WriteHeader(http.StatusBadGateway)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
 // head passes the reply's header on. A reply of unknown length is a stream:
@@ -120,7 +120,7 @@ func (x *exchange) trailer(w http.ResponseWriter, resp *http.Response) {
 func ending(r *http.Request, err error) cassette.End {
 	var stream http2.StreamError
 	switch {
-	case err == io.EOF:
+	case err == io.EOF: //nolint:errorlint // an EOF inside another error is no clean end
 		return cassette.EndEOF
 	case r.Context().Err() != nil:
 		return cassette.EndClientAbort

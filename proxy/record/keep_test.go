@@ -27,7 +27,7 @@ func TestNothingUnredactedLeaves(t *testing.T) {
 		}),
 		Observe: func(in cassette.Interaction) { observed = append(observed, in) },
 	}, say(`{"k":"secret"}`))
-	if got := read(t, g.post("{}")); got != `{"k":"secret"}` {
+	if got := read(t, g.post()); got != `{"k":"secret"}` {
 		t.Errorf("the client's reply was redacted: %q", got)
 	}
 	in := g.only()
@@ -73,7 +73,7 @@ func TestFailuresStayWithTheRecording(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, false, c.cfg, say(`{"k":"secret"}`))
 			for range 2 {
-				if got := read(t, g.post("{}")); got != `{"k":"secret"}` {
+				if got := read(t, g.post()); got != `{"k":"secret"}` {
 					t.Errorf("client got %q", got)
 				}
 			}
@@ -102,7 +102,7 @@ func TestCompressedReplies(t *testing.T) {
 			w.Header().Set("Content-Encoding", encoding)
 			_, _ = w.Write(packed.Bytes())
 		})
-		resp := g.post("{}")
+		resp := g.post()
 		if got := read(t, resp); got != packed.String() || resp.Header.Get("Content-Encoding") != encoding {
 			t.Errorf("%s: the client's reply was changed", encoding)
 		}

@@ -127,9 +127,9 @@ func (g *rig) only() cassette.Interaction {
 	return g.tape.kept[0]
 }
 
-func (g *rig) post(body string) *http.Response {
+func (g *rig) post() *http.Response {
 	g.t.Helper()
-	resp, err := g.client.Post(endpoint+"?beta=true", "application/json", strings.NewReader(body))
+	resp, err := g.client.Post(endpoint+"?beta=true", "application/json", strings.NewReader("{}"))
 	check(g.t, err)
 	return resp
 }
@@ -143,7 +143,7 @@ func check(t *testing.T, err error) {
 
 func read(t *testing.T, resp *http.Response) string {
 	t.Helper()
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	check(t, err)
 	return string(data)
@@ -174,7 +174,7 @@ func TestRequestIsKeptAndForwardedWhole(t *testing.T) {
 		t.Errorf("client got %q", got)
 	}
 	in := g.only()
-	if in.Request.Method != "POST" || in.Request.URL != endpoint+"?beta=true" || string(in.Request.Body) != "hello" || in.Request.Proto != "HTTP/1.1" {
+	if in.Request.Method != http.MethodPost || in.Request.URL != endpoint+"?beta=true" || string(in.Request.Body) != "hello" || in.Request.Proto != "HTTP/1.1" {
 		t.Errorf("kept request %+v", in.Request)
 	}
 	for name, want := range map[string][2]string{ // forwarded, kept
@@ -205,7 +205,7 @@ func TestStreamIsKeptAsItArrives(t *testing.T) {
 				<-next
 			}
 		})
-		resp := g.post("{}")
+		resp := g.post()
 		var got []byte
 		for _, chunk := range sent {
 			buf := make([]byte, len(chunk))
@@ -255,7 +255,7 @@ func ticking() func() time.Time {
 // G1: a reply of known length stays one.
 func TestContentLengthIsKept(t *testing.T) {
 	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
-	resp := g.post("{}")
+	resp := g.post()
 	if resp.ContentLength != 2 || resp.TransferEncoding != nil {
 		t.Errorf("length %d, encoding %v", resp.ContentLength, resp.TransferEncoding)
 	}
@@ -270,7 +270,7 @@ func TestAltSvcIsKeptNotPassedOn(t *testing.T) {
 	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Alt-Svc", `h3=":443"`)
 	})
-	resp := g.post("{}")
+	resp := g.post()
 	read(t, resp)
 	if got := resp.Header.Get("Alt-Svc"); got != "" {
 		t.Errorf("client got %q", got)
@@ -293,7 +293,7 @@ func TestTrailers(t *testing.T) {
 				w.(http.Flusher).Flush()
 				w.Header().Set(name, "42")
 			})
-			resp := g.post("{}")
+			resp := g.post()
 			read(t, resp)
 			if got := resp.Trailer.Get("X-Sum"); got != "42" {
 				t.Errorf("announced=%t h2=%t: client got %q", announced, h2, got)
@@ -330,7 +330,7 @@ func TestEndings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newRig(t, c.h2, record.Config{}, c.upstream)
-			resp := g.post("{}")
+			resp := g.post()
 			data, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if string(data) != "data: 1\n\n" || err == nil {
@@ -380,7 +380,7 @@ func TestMissingTerminalEventIsReported(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_, _ = io.WriteString(w, body)
 		})
-		read(t, g.post("{}"))
+		read(t, g.post())
 		if in := g.only(); in.End != cassette.EndEOF || len(g.report.Cut) != cuts {
 			t.Errorf("%q: ended %s, report %+v", body, in.End, *g.report)
 		}
@@ -392,7 +392,7 @@ func TestUnreachableUpstream(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	g := newRigTo(t, server.URL, nil, record.Config{})
-	resp := g.post("{}")
+	resp := g.post()
 	text := read(t, resp)
 	if resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Recorder-Error") == "" || !strings.Contains(text, `"type":"error"`) {
 		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, text)
@@ -438,7 +438,7 @@ func TestManyStreamsAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer resp.Body.Close()
+			defer func() { _ = resp.Body.Close() }()
 			if got, err := io.ReadAll(resp.Body); err != nil || string(got) != strings.Repeat(body, 20) {
 				t.Errorf("got %d bytes, error %v", len(got), err)
 			}

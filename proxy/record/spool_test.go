@@ -99,7 +99,7 @@ func TestSpoolWhenWritingFails(t *testing.T) {
 	s.file = readOnly
 	_, _ = s.Write(bytes.Repeat([]byte("b"), inMemory))
 	s.file = good
-	defer readOnly.Close()
+	defer func() { _ = readOnly.Close() }()
 	defer s.close()
 	want := append(bytes.Repeat([]byte("a"), inMemory), bytes.Repeat([]byte("b"), inMemory)...)
 	if got, err := s.bytes(); err != nil || !bytes.Equal(got, want) {

@@ -64,6 +64,7 @@ func request(i int) string {
 }
 
 func streams(b *testing.B, n int) *cassette.Cassette {
+	b.Helper()
 	ins := make([]cassette.Interaction, n)
 	for i := range ins {
 		ins[i] = pair(request(i), string(bytes.Repeat(event, events)))
@@ -76,6 +77,7 @@ func streams(b *testing.B, n int) *cassette.Cassette {
 }
 
 func fresh(b *testing.B, c *cassette.Cassette) http.Handler {
+	b.Helper()
 	p, err := New(Config{Cassette: c, Redactor: masked{}})
 	if err != nil {
 		b.Fatal(err)
@@ -86,6 +88,7 @@ func fresh(b *testing.B, c *cassette.Cassette) http.Handler {
 // rate serves a fixed number of requests; each worker goes through a whole
 // cassette, again and again, with a player of its own.
 func rate(b *testing.B, handler func() http.Handler, cassetteSize int) float64 {
+	b.Helper()
 	const workers, each = 32, 300
 	server := httptest.NewServer(http.HandlerFunc(serveFor))
 	defer server.Close()

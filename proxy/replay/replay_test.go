@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -44,37 +45,37 @@ func pair(request, response string) cassette.Interaction {
 	return cassette.Interaction{Request: asked(request), Response: answer(response), End: cassette.EndEOF}
 }
 
-func tape(t testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.yaml")
+func tape(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "x.yaml")
 	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, in := range ins {
 		if err := w.Append(in); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	c, err := cassette.Open(path)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c
 }
 
-func player(t testing.TB, cfg Config, ins ...cassette.Interaction) *Player {
-	t.Helper()
-	cfg.Cassette = tape(t, ins...)
+func player(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Player {
+	tb.Helper()
+	cfg.Cassette = tape(tb, ins...)
 	if cfg.Redactor == nil {
 		cfg.Redactor = masked{}
 	}
 	p, err := New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
@@ -93,10 +94,11 @@ func (w *writes) Write(p []byte) (int, error) {
 func ask(p http.Handler, url, body string) (w *writes, aborted bool) {
 	w = &writes{ResponseRecorder: httptest.NewRecorder()}
 	defer func() {
-		if r := recover(); r == http.ErrAbortHandler {
+		if r := recover(); r != nil {
 			aborted = true
-		} else if r != nil {
-			panic(r)
+			if err, _ := r.(error); !errors.Is(err, http.ErrAbortHandler) {
+				panic(r)
+			}
 		}
 	}()
 	p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, url, strings.NewReader(body)))

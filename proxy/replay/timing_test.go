@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -64,8 +65,8 @@ func TestTimingEndsWithTheClient(t *testing.T) {
 		begin := time.Now()
 		func() {
 			defer func() {
-				if r := recover(); r != http.ErrAbortHandler {
-					t.Errorf("ended with %v", r)
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("ended with %v", err)
 				}
 			}()
 			r := httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")).WithContext(ctx)

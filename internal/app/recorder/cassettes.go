@@ -43,7 +43,7 @@ func (a *app) recoverCommand() *cobra.Command {
 			if err != nil {
 				return usage("%w", err)
 			}
-			a.say("%s: %s kept", strings.TrimSuffix(args[0], ".partial"), count(kept, "interaction"))
+			a.say("%s: %s kept", strings.TrimSuffix(args[0], ".partial"), interactions(kept))
 			return nil
 		},
 	}

@@ -89,7 +89,7 @@ func createKey(dir, path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name())
+	defer func() { _ = os.Remove(tmp.Name()) }()
 	_, err = tmp.WriteString(hex.EncodeToString(key) + "\n")
 	if err := errors.Join(err, tmp.Close()); err != nil {
 		return err

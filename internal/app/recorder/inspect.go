@@ -55,7 +55,7 @@ func (a *app) inspect(file string, asJSON bool) error {
 		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
 			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction, "interactions": rows})
 	}
-	fmt.Fprintf(a.human(), "%s: %s, %s\n", file, meta.Provenance, count(len(rows), "interaction"))
+	fmt.Fprintf(a.human(), "%s: %s, %s\n", file, meta.Provenance, interactions(len(rows)))
 	return table(a.human(), rows)
 }
 

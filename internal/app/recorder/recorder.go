@@ -29,7 +29,7 @@ const (
 // "recorder: object: what is wrong; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
-	root := a.command()
+	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

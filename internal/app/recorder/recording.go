@@ -58,7 +58,7 @@ func provenance(upstream map[string]string) string {
 }
 
 func (r *recording) finish(a *app) int {
-	report := r.Recorder.Close()
+	report := r.Close()
 	for _, line := range report.Refused {
 		a.say("not saved: %s", line)
 	}
@@ -73,7 +73,7 @@ func (r *recording) finish(a *app) int {
 	case err != nil:
 		a.say("%v", err)
 	default:
-		a.say("%s: %s saved", r.path, count(report.Saved, "interaction"))
+		a.say("%s: %s saved", r.path, interactions(report.Saved))
 	}
 	switch {
 	case len(report.Refused) > 0:
@@ -87,6 +87,6 @@ func (r *recording) finish(a *app) int {
 }
 
 func (r *recording) abandon() {
-	r.Recorder.Close()
+	r.Close()
 	_ = r.writer.Discard()
 }

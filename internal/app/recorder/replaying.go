@@ -31,7 +31,7 @@ func (a *app) replaying(f *flags, redactor *redact.Redactor) (work, error) {
 }
 
 func (r *replaying) finish(a *app) int {
-	got := r.Player.Receipt()
+	got := r.Receipt()
 	relaxed := 0
 	for _, n := range got.Relaxed {
 		relaxed += n

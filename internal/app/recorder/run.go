@@ -46,7 +46,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 // serve runs a session until ctx ends. What clients need to be given goes to
 // stdout, one KEY=VALUE a line.
 func (a *app) serve(ctx context.Context, f *flags) error {
-	s, err := a.open(f)
+	s, err := a.open(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (a *app) serve(ctx context.Context, f *flags) error {
 	}
 	a.say("%s: %sing at %s; interrupt to finish", f.cassette, strings.TrimSuffix(f.mode, "e"), s.proxy.URL())
 	<-ctx.Done()
-	return code(s.close())
+	return code(s.close(ctx))
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -78,17 +78,17 @@ func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	if err != nil {
 		return usage("%s: not a program that can be run: %w", args[0], lookReason(err))
 	}
-	s, err := a.open(f)
+	s, err := a.open(ctx, f)
 	if err != nil {
 		return err
 	}
 	child := a.child(ctx, s, f, path, args)
 	if err := child.Start(); err != nil {
-		s.abandon()
+		s.abandon(ctx)
 		return usage("%s: cannot be started: %w", args[0], reason(err))
 	}
 	_ = child.Wait() // what there is to know is in ProcessState
-	if exit := s.close(); exit != exitOK {
+	if exit := s.close(ctx); exit != exitOK {
 		return code(exit)
 	}
 	return code(exitOf(child))
@@ -104,7 +104,7 @@ func lookReason(err error) error {
 // child is the program with the proxy in its environment. When ctx ends it is
 // asked to stop, and later made to.
 func (a *app) child(ctx context.Context, s *session, f *flags, path string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, path, args[1:]...)
+	cmd := exec.CommandContext(ctx, path, args[1:]...) //nolint:gosec // running the user's program is what run is for
 	cmd.Args[0] = args[0]
 	cmd.Env = overlay(a.env, s.settings(f.doors))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr

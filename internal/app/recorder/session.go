@@ -44,7 +44,7 @@ const (
 
 // open starts a session. The cassette is touched last: whatever else is wrong
 // leaves no trace.
-func (a *app) open(f *flags) (_ *session, err error) {
+func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (a *app) open(f *flags) (_ *session, err error) {
 	s := &session{app: a}
 	defer func() {
 		if err != nil {
-			s.abandon()
+			s.abandon(ctx)
 		}
 	}()
 	if s.trust, err = a.trustFiles(authority); err != nil {
@@ -98,9 +98,10 @@ func (a *app) trustFiles(authority *ca.Authority) (string, error) {
 	return dir, nil
 }
 
-// close ends the session and returns its exit code.
-func (s *session) close() int {
-	ctx, cancel := context.WithTimeout(context.Background(), grace)
+// close ends the session and returns its exit code. ctx may be done already:
+// that is how sessions are ended.
+func (s *session) close(ctx context.Context) int {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.proxy.Close(ctx); err != nil {
 		s.app.say("replies still open after %v were cut", grace)
@@ -110,9 +111,9 @@ func (s *session) close() int {
 }
 
 // abandon undoes what open did so far.
-func (s *session) abandon() {
+func (s *session) abandon(ctx context.Context) {
 	if s.proxy != nil {
-		_ = s.proxy.Close(context.Background())
+		_ = s.proxy.Close(ctx)
 	}
 	if s.work != nil {
 		s.work.abandon()
@@ -137,11 +138,11 @@ func (a *app) work(f *flags) (work, error) {
 	return a.recording(f, redactor)
 }
 
-func count(n int, thing string) string {
+func interactions(n int) string {
 	if n == 1 {
-		return "1 " + thing
+		return "1 interaction"
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return fmt.Sprintf("%d interactions", n)
 }
 
 // reason is an error of the operating system without the path, which the

@@ -55,7 +55,7 @@ func (a *app) verify(paths []string, asJSON bool) error {
 	}
 	for _, v := range verdicts {
 		if v.OK {
-			fmt.Fprintf(a.human(), "ok      %s: %s\n", v.Path, count(v.Interactions, "interaction"))
+			fmt.Fprintf(a.human(), "ok      %s: %s\n", v.Path, interactions(v.Interactions))
 		} else {
 			fmt.Fprintf(a.human(), "failed  %s\n", v.Problem)
 		}

@@ -318,7 +318,7 @@ var legal = []struct {
 	{"results not directly after their calls", "openai-loop", "1>", []string{`{"type":"function_call_output","call_id":"call_01A"`, `{"type":"message","role":"developer","content":"Be brief."},{"type":"function_call_output","call_id":"call_01A"`}},
 	{"snake case and the URL alphabet", "gemini-loop", "1>", []string{`"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, `"thought_signature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA"`}},
 	{"signature on the response as well", "gemini-loop", "1>", []string{`{"functionResponse":{"name":"echo"`, `{"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA==","functionResponse":{"name":"echo"`}},
-	{"the documented placeholder", "gemini-loop", "1>", []string{`EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA==`, `skip_thought_signature_validator`}},
+	{"the documented dummy", "gemini-loop", "1>", []string{`EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA==`, `skip_thought_signature_validator`}},
 	{"closed turn unsigned", "gemini-loop", "3>", []string{`,"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, ``, `,"thoughtSignature":"EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA=="`, ``}},
 	{"thoughts sent back", "gemini-loop", "1>", []string{`{"text":"I call both tools."`, `{"text":"**Plan** two calls.","thought":true},{"text":"I call both tools."`}},
 	{"text in the pieces it streamed in", "gemini-loop", "3>", []string{`{"text":"The tools answered heron and again."}`, `{"text":"The tools "},{"text":"answered heron and again."}`}},

@@ -242,7 +242,7 @@ func unlinkable(rec evidence.Recording, request int) string {
 	case strings.Contains(body, `"previous_response_id":"`) || strings.Contains(body, `"previous_response_id": "`):
 		return "the provider holds the conversation"
 	case strings.Contains(rec.Path, "/rig__"):
-		return "the source replaced ids by placeholders, and the text stands elsewhere"
+		return "the source replaced ids by dummies, and the text stands elsewhere"
 	}
 	return ""
 }

@@ -141,7 +141,7 @@ func TestAllIsSound(t *testing.T) {
 
 // survivors are mutants of recordings that no check can be held to notice.
 var survivors = map[string]string{
-	"rig__":                               "the source replaced ids and tokens by placeholders that repeat; without them an edited prompt hides where a turn came from",
+	"rig__":                               "the source replaced ids and tokens by dummies that repeat; without them an edited prompt hides where a turn came from",
 	"adk-go__plugin.functioncallmodifier": "the client edits arguments already; with the signature gone nothing is left to know the call by",
 	"adk-go__agent.llmagent.TestDelegation_03_ChatToSingle": "another agent's words are quoted after other words of the client; without the signature they may be anybody's",
 }

@@ -80,7 +80,7 @@ func (a *anthropicStream) start(ev *Node, at Place) {
 	b := ev.Get("content_block")
 	it := anthropicBlock(b)
 	if it.What == Call {
-		// The start's empty input is a placeholder for what the deltas bring.
+		// The start's empty input stands in for what the deltas bring.
 		it.Args = ""
 		if in := b.Get("input"); in.Is('{') && len(in.Items) > 0 {
 			it.Args = string(in.Raw)

@@ -88,7 +88,7 @@ func (j *jsonFrames) inside(p []byte) int {
 		j.err = &LineTooLongError{Max: j.max, Offset: j.frame.Offset}
 		return i
 	}
-	j.buf = append(j.buf, p[:i]...)
+	j.buf = extend(j.buf, p[:i])
 	if j.depth == 0 {
 		j.err = j.end()
 	}

@@ -3,6 +3,7 @@ package stream
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // DefaultMaxLine bounds one line of an event stream, in bytes. Signatures and
@@ -51,7 +52,8 @@ type SSE struct {
 
 	frame       Frame  // the event under way; its bytes may alias the chunk
 	ownN, ownD  []byte // where they go when they must outlive it
-	has, joined bool   // has: a data line was seen; joined: the data is ownD
+	from        int    // where the data begins in ownD
+	has, joined bool   // has: a data line was seen; joined: the data lies in ownD
 	begun       bool   // a field line was seen since the last dispatch
 	offset      int64  // of the current line, in the stream
 
@@ -77,39 +79,53 @@ func (s *SSE) Write(p []byte) (int, error) {
 	i := s.begin(p)
 	cr := -1 // the next CR at or after i, len(p) when there is none
 	for i < len(p) {
-		if p[i] == '\n' && len(s.line) == 0 { // the end of nearly every event
-			if s.err = s.blank(); s.err != nil {
-				return i, s.err
-			}
-			i++
-			s.offset++
-			continue
-		}
-		if cr < i {
-			if cr = bytes.IndexByte(p[i:], '\r'); cr < 0 {
-				cr = len(p)
-			} else {
-				cr += i
+		end := i // of the blank line that ends an event
+		if p[i] != '\n' && p[i] != '\r' {
+			if end, cr = lineEnd(p, i, cr); end == len(p) {
+				break
 			}
 		}
-		end, next := cr, cr+1
-		if lf := bytes.IndexByte(p[i:cr], '\n'); lf >= 0 {
-			end, next = i+lf, i+lf+1
-		} else if cr == len(p) {
-			break
-		} else if next == len(p) {
-			s.skipLF = true
-		} else if p[next] == '\n' {
-			next++
+		next := end + 1
+		if p[end] == '\r' {
+			next = s.afterCR(p, next)
 		}
-		if s.err = s.endLine(p[i:end]); s.err != nil {
-			return i, s.err
+		if err := s.endLine(p[i:end]); err != nil {
+			s.err = err
+			return i, err
 		}
 		s.offset += int64(next - i)
 		i = next
 	}
 	s.err = s.keep(p[i:])
 	return len(p), s.err
+}
+
+// lineEnd returns where the line that goes on at i ends, len(p) if not in p.
+// cr is the next CR as far as an earlier call has found it.
+func lineEnd(p []byte, i, cr int) (end, nextCR int) {
+	if cr < i {
+		if cr = bytes.IndexByte(p[i:], '\r'); cr < 0 {
+			cr = len(p)
+		} else {
+			cr += i
+		}
+	}
+	if lf := bytes.IndexByte(p[i:cr], '\n'); lf >= 0 {
+		return i + lf, cr
+	}
+	return cr, cr
+}
+
+// afterCR skips the LF that belongs to a CR, which may come with the next call:
+// the line has ended all the same.
+func (s *SSE) afterCR(p []byte, next int) int {
+	switch {
+	case next == len(p):
+		s.skipLF = true
+	case p[next] == '\n':
+		next++
+	}
+	return next
 }
 
 // begin skips what the start of p still owes to the bytes before it: the LF of
@@ -142,6 +158,9 @@ func (s *SSE) begin(p []byte) int {
 
 // endLine handles a line whose last piece is p.
 func (s *SSE) endLine(p []byte) error {
+	if len(p) == 0 && len(s.line) == 0 {
+		return s.blank()
+	}
 	if len(s.line)+len(p) > s.max {
 		return s.tooLong()
 	}
@@ -149,12 +168,24 @@ func (s *SSE) endLine(p []byte) error {
 		return s.field(p)
 	}
 	// The offset of the line counts from its first piece.
-	s.line = append(s.line, p...)
+	s.line = extend(s.line, p)
 	err := s.field(s.line)
-	s.own()
 	s.offset += int64(len(s.line) - len(p))
+	if s.has && !s.joined { // the data lies in this line: let it keep the buffer
+		s.ownD, s.line, s.from, s.joined = s.line, s.ownD, len(s.line)-len(s.frame.Data), true
+	}
+	s.own()
 	s.line = s.line[:0]
 	return err
+}
+
+// extend appends p to buf, which it doubles when it must grow: append alone
+// grows large buffers by a quarter, and copies a long line five times.
+func extend(buf, p []byte) []byte {
+	if cap(buf)-len(buf) < len(p) {
+		buf = slices.Grow(buf, len(buf)+len(p))
+	}
+	return append(buf, p...)
 }
 
 // keep holds the unfinished line p, and what aliases the chunk that ends.
@@ -163,7 +194,7 @@ func (s *SSE) keep(p []byte) error {
 	if len(s.line)+len(p) > s.max {
 		return s.tooLong()
 	}
-	s.line = append(s.line, p...)
+	s.line = extend(s.line, p)
 	return nil
 }
 
@@ -175,7 +206,7 @@ func (s *SSE) own() {
 	}
 	if s.has && !s.joined {
 		s.ownD = append(s.ownD[:0], s.frame.Data...)
-		s.frame.Data, s.joined = s.ownD, true
+		s.frame.Data, s.from, s.joined = s.ownD, 0, true
 	}
 }
 
@@ -195,31 +226,31 @@ func (s *SSE) field(line []byte) error {
 	if !s.begun {
 		s.begun, s.frame.Offset = true, s.offset
 	}
-	if v, ok := value(line, "data"); ok {
-		return s.addData(v)
-	}
-	if v, ok := value(line, "event"); ok {
-		s.frame.Name = v
+	switch {
+	case len(line) >= 4 && string(line[:4]) == "data":
+		if v, ok := value(line[4:]); ok {
+			return s.addData(v)
+		}
+	case len(line) >= 5 && string(line[:5]) == "event":
+		if v, ok := value(line[5:]); ok {
+			s.frame.Name = v
+		}
 	}
 	return nil
 }
 
-// value returns the value of line if its field is called name.
-func value(line []byte, name string) ([]byte, bool) {
-	n := len(name)
-	if len(line) < n || string(line[:n]) != name {
+// value returns the value of a field, given what follows its name; a longer
+// name is another field.
+func value(rest []byte) ([]byte, bool) {
+	switch {
+	case len(rest) == 0:
+		return rest, true
+	case rest[0] != ':':
 		return nil, false
+	case len(rest) > 1 && rest[1] == ' ':
+		return rest[2:], true
 	}
-	if len(line) == n {
-		return line[n:], true
-	}
-	if line[n] != ':' {
-		return nil, false
-	}
-	if len(line) > n+1 && line[n+1] == ' ' {
-		n++
-	}
-	return line[n+1:], true
+	return rest[1:], true
 }
 
 func (s *SSE) addData(v []byte) error {
@@ -234,7 +265,7 @@ func (s *SSE) addData(v []byte) error {
 		s.own()
 	}
 	s.ownD = append(append(s.ownD, '\n'), v...)
-	s.frame.Data = s.ownD
+	s.frame.Data = s.ownD[s.from:]
 	return nil
 }
 

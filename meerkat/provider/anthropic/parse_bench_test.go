@@ -10,3 +10,7 @@ import (
 func BenchmarkParser(b *testing.B) {
 	providertest.Bench(b, "anthropic", func() stream.Parser { return NewParser(stream.Options{}) })
 }
+
+func TestAllocations(t *testing.T) {
+	providertest.CheckAllocations(t, "anthropic", func() stream.Parser { return NewParser(stream.Options{}) })
+}

@@ -10,3 +10,7 @@ import (
 func BenchmarkParser(b *testing.B) {
 	providertest.Bench(b, "gemini", func() stream.Parser { return NewParser(stream.Options{}) })
 }
+
+func TestAllocations(t *testing.T) {
+	providertest.CheckAllocations(t, "gemini", func() stream.Parser { return NewParser(stream.Options{}) })
+}

@@ -69,7 +69,17 @@ func (d *dialect) part(m *members, raw []byte) error {
 	case m.data == nil || isText:
 		return d.whole(transcript.Block{Type: m.blockType(), Text: jsontok.String(m.text), Meta: meta}, raw)
 	}
-	return d.whole(transcript.Block{Type: transcript.BlockOpaque, Kind: string(m.data), Meta: meta}, raw)
+	return d.whole(transcript.Block{Type: transcript.BlockOpaque, Kind: kindOf(m.data), Meta: meta}, raw)
+}
+
+// kindOf returns the name of a data member, without a copy where it is known.
+func kindOf(name []byte) string {
+	for _, known := range []string{"executableCode", "codeExecutionResult", "inlineData", "toolCall", "toolResponse"} {
+		if string(name) == known {
+			return known
+		}
+	}
+	return string(name)
 }
 
 func (m *members) kind() stream.EventKind {
@@ -198,10 +208,10 @@ func (d *dialect) callID(c *wireCall, signature []byte) string {
 	if c.id != "" {
 		return c.id
 	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %d", d.asm.ID(), d.idSeed, n)
+	of := fmt.Appendf(nil, "%q %q %d", d.asm.ID(), d.idSeed, n)
 	if d.asm.ID() == "" {
-		fmt.Fprintf(h, " %q %q %q", c.name, c.args, signature)
+		of = fmt.Appendf(of, " %q %q %q", c.name, c.args, signature)
 	}
-	return synthesised + hex.EncodeToString(h.Sum(nil)[:12])
+	sum := sha256.Sum256(of)
+	return synthesised + hex.EncodeToString(sum[:12])
 }

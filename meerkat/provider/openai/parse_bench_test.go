@@ -10,3 +10,7 @@ import (
 func BenchmarkParser(b *testing.B) {
 	providertest.Bench(b, "openai", func() stream.Parser { return NewParser(stream.Options{}) })
 }
+
+func TestAllocations(t *testing.T) {
+	providertest.CheckAllocations(t, "openai", func() stream.Parser { return NewParser(stream.Options{}) })
+}

@@ -16,27 +16,43 @@ func (d *dialect) item(e *wireEvent) error {
 	if err != nil {
 		return err
 	}
-	b, err := d.block(&m, e.item)
-	if err != nil {
-		return err
-	}
 	if string(e.kind) == "response.output_item.added" {
-		return d.added(e.index, &m, b)
+		return d.added(e.index, &m)
 	}
-	return d.done(e.index, &m, b)
+	return d.done(e.index, &m, e.item)
 }
 
 // added opens the item's block. Only its names count: what it holds of text,
 // arguments and encrypted_content comes again, and encrypted_content is another
 // one that cannot be replayed (reference §3.2).
-func (d *dialect) added(index int, m *members, b transcript.Block) error {
-	b.Text, b.Args, b.Raw, b.Meta = "", nil, nil, nil
+func (d *dialect) added(index int, m *members) error {
 	before := d.asm.Len()
-	err := d.asm.Open(index, b)
+	err := d.asm.Open(index, m.outline())
 	if d.asm.Len() > before {
 		d.remember(index, m)
 	}
 	return err
+}
+
+// outline returns the type and the names of an item's block.
+func (m *members) outline() transcript.Block {
+	switch kind := jsontok.Text(m.kind); {
+	case string(kind) == "message" && m.assistant():
+		return transcript.Block{Type: transcript.BlockText}
+	case string(kind) == "reasoning":
+		return transcript.Block{Type: transcript.BlockReasoning}
+	case string(kind) == "function_call":
+		return transcript.ToolUse(jsontok.String(m.callID), jsontok.String(m.name), nil)
+	default:
+		return transcript.Block{Type: transcript.BlockOpaque, Kind: string(kind)}
+	}
+}
+
+// assistant reports whether a message is the assistant's, as it is in every
+// reply but that of /responses/compact.
+func (m *members) assistant() bool {
+	role := jsontok.Text(m.role)
+	return len(role) == 0 || string(role) == "assistant"
 }
 
 func (d *dialect) remember(index int, m *members) {
@@ -45,14 +61,18 @@ func (d *dialect) remember(index int, m *members) {
 }
 
 // done replaces the block by the finished item.
-func (d *dialect) done(index int, m *members, b transcript.Block) error {
+func (d *dialect) done(index int, m *members, raw []byte) error {
 	if !d.asm.Has(index) {
 		if err := d.asm.Anomaly(stream.RuleUnknownComplete, "item %d ends but was never added", index); err != nil {
 			return err
 		}
-		if err := d.added(index, m, b); err != nil {
+		if err := d.added(index, m); err != nil {
 			return err
 		}
+	}
+	b, err := d.block(m, raw)
+	if err != nil {
+		return err
 	}
 	if _, known := d.places[index]; !known { // lenient mode opened it for a stray delta
 		d.remember(index, m)
@@ -63,7 +83,7 @@ func (d *dialect) done(index int, m *members, b transcript.Block) error {
 
 // members are the members of an output item that this package knows.
 type members struct {
-	kind, id, role, phase, content, summary, encrypted, callID, name, arguments []byte
+	kind, id, role, phase, content, summary, encrypted, callID, name, arguments, status []byte
 }
 
 func readMembers(raw []byte) (m members, err error) {
@@ -83,6 +103,8 @@ func readMembers(raw []byte) (m members, err error) {
 			m.summary = value
 		case "encrypted_content":
 			m.encrypted = value
+		case "status":
+			m.status = value
 		case "call_id":
 			m.callID = value
 		case "name":
@@ -95,41 +117,35 @@ func readMembers(raw []byte) (m members, err error) {
 	return m, err
 }
 
-// block makes the block of an output item. Raw is always the item itself: it
+// block makes the block of a finished item. Raw is always the item itself: it
 // is replayed untouched (regressions D9).
 func (d *dialect) block(m *members, raw []byte) (b transcript.Block, err error) {
-	switch kind := jsontok.String(m.kind); kind {
-	case "message":
-		b, err = d.message(m)
-	case "reasoning":
-		b, err = reasoning(m)
-	case "function_call":
-		d.called = true
-		b, err = d.functionCall(m, raw)
-	case "custom_tool_call":
-		d.called = true
-		fallthrough
-	default:
-		b = transcript.Block{Type: transcript.BlockOpaque, Kind: kind}
+	b = m.outline()
+	switch b.Type {
+	case transcript.BlockText:
+		err = d.message(m, &b)
+	case transcript.BlockReasoning:
+		err = reasoning(m, &b)
+	case transcript.BlockToolUse:
+		err = d.functionCall(m, &b)
+	case transcript.BlockOpaque:
+		d.called = d.called || b.Kind == "custom_tool_call"
 	}
 	b.Raw = bytes.Clone(raw)
 	return b, err
 }
 
 // message joins the text of all parts; a refusal is text too, and ends the turn
-// as one. A message that is not the assistant's is kept whole.
-func (d *dialect) message(m *members) (transcript.Block, error) {
-	if role := jsontok.String(m.role); role != "assistant" && role != "" {
-		return transcript.Block{Type: transcript.BlockOpaque, Kind: "message"}, nil
-	}
-	var text strings.Builder
+// as one.
+func (d *dialect) message(m *members, b *transcript.Block) error {
+	var text []byte
 	err := eachPart(m.content, func(kind, part []byte) {
 		d.refused = d.refused || string(kind) == "refusal"
-		text.Write(part)
+		text = append(text, part...)
 	})
-	b := transcript.Text(text.String())
+	b.Text = string(text)
 	b.Meta = &transcript.Meta{Provider: transcript.MetaOpenAI, ID: jsontok.String(m.id), Phase: jsontok.String(m.phase)}
-	return b, err
+	return err
 }
 
 // eachPart calls f with the type and the text of every content or summary part.
@@ -155,41 +171,47 @@ func eachPart(list []byte, f func(kind, text []byte)) error {
 
 // reasoning keeps the summary parts one by one. Its text joins them, or the
 // open reasoning of models that show it.
-func reasoning(m *members) (transcript.Block, error) {
-	meta := &transcript.Meta{Provider: transcript.MetaOpenAI, ID: jsontok.String(m.id), Summary: []string{}}
+func reasoning(m *members, b *transcript.Block) error {
+	b.Meta = &transcript.Meta{Provider: transcript.MetaOpenAI, ID: jsontok.String(m.id), Summary: []string{}}
 	if !jsontok.IsNull(m.encrypted) {
 		sealed := jsontok.String(m.encrypted)
-		meta.EncryptedContent = &sealed
+		b.Meta.EncryptedContent = &sealed
 	}
-	err := eachPart(m.summary, func(_, text []byte) { meta.Summary = append(meta.Summary, string(text)) })
+	err := eachPart(m.summary, func(_, text []byte) { b.Meta.Summary = append(b.Meta.Summary, string(text)) })
 	if err != nil {
-		return transcript.Block{}, err
+		return err
 	}
-	text := strings.Join(meta.Summary, "\n")
-	if len(meta.Summary) == 0 {
-		var open strings.Builder
-		err = eachPart(m.content, func(_, part []byte) { open.Write(part) })
-		text = open.String()
+	if b.Text = strings.Join(b.Meta.Summary, "\n"); len(b.Meta.Summary) > 0 {
+		return nil
 	}
-	return transcript.Reasoning(text, meta), err
+	var open []byte
+	err = eachPart(m.content, func(_, part []byte) { open = append(open, part...) })
+	b.Text = string(open)
+	return err
 }
+
+// ruleIncompleteCall names a call that the provider itself calls incomplete,
+// even if what came of its arguments is JSON.
+const ruleIncompleteCall = "incomplete_call"
 
 // functionCall names the call by call_id, which its output must repeat; the
 // item id goes to the meta.
-func (d *dialect) functionCall(m *members, raw []byte) (transcript.Block, error) {
-	var args []byte
+func (d *dialect) functionCall(m *members, b *transcript.Block) error {
+	d.called = true
 	if lit, ok := jsontok.Literal(m.arguments); ok {
-		args = jsontok.AppendUnescaped(nil, lit)
+		b.Args = jsontok.AppendUnescaped(nil, lit)
 	} else if !jsontok.IsNull(m.arguments) {
-		args = bytes.Clone(m.arguments)
+		b.Args = bytes.Clone(m.arguments)
 	}
-	if len(args) == 0 {
-		args = []byte("{}")
+	if len(b.Args) == 0 {
+		b.Args = []byte("{}")
 	}
-	b := transcript.ToolUse(jsontok.String(m.callID), jsontok.String(m.name), args)
 	b.Meta = &transcript.Meta{Provider: transcript.MetaOpenAI, ID: jsontok.String(m.id)}
-	if b.ID == "" || b.Name == "" {
-		return b, d.asm.Anomaly(ruleMalformedItem, "function_call without call_id or name: %.80s", raw)
+	if string(jsontok.Text(m.status)) == "incomplete" {
+		d.asm.Note(ruleIncompleteCall, "the call of %q (%s) was cut", b.Name, b.ID)
 	}
-	return b, nil
+	if b.ID == "" || b.Name == "" {
+		return d.asm.Anomaly(ruleMalformedItem, "function_call %s has no call_id or no name", b.Meta.ID)
+	}
+	return nil
 }

@@ -176,7 +176,7 @@ func TestIncompleteResponse(t *testing.T) {
 		if err != nil || r.Message.StopReason != want {
 			t.Errorf("%s: %s, %v; want %s though there are calls", reason, r.Message.StopReason, err, want)
 		}
-		if b := r.Message.Blocks[1]; string(b.Args) != `{"b":` || string(b.Raw) != cut || r.Anomalies[0].Rule != stream.RuleInvalidArgs {
+		if b := r.Message.Blocks[1]; string(b.Args) != `{"b":` || string(b.Raw) != cut || r.Anomalies[0].Rule != "incomplete_call" || r.Anomalies[1].Rule != stream.RuleInvalidArgs {
 			t.Errorf("%s: the cut call is %q, %v; want its bytes kept and named", reason, b.Args, r.Anomalies)
 		}
 	}
@@ -211,7 +211,7 @@ func TestStreamFailures(t *testing.T) {
 		{"end of an unknown item", []string{created, done(3, messageItem)}, &anomaly, "unknown_complete"},
 		{"item added twice", []string{created, added(0, openItem), added(0, openItem)}, &anomaly, "duplicate_start"},
 		{"item that was never streamed", []string{created, added(0, openItem), done(0, messageItem), completed(messageItem, callItem)}, &anomaly, "never streamed"},
-		{"call without call_id", []string{created, added(0, `{"type":"function_call","name":"f","arguments":"{}"}`)}, &anomaly, "malformed_item"},
+		{"call without call_id", []string{created, added(0, `{"type":"function_call","name":"f"}`), done(0, `{"type":"function_call","name":"f","arguments":"{}"}`)}, &anomaly, "malformed_item"},
 		{"no JSON", []string{created, `{"type":"response.output_text.delta",`}, &anomaly, "malformed_event"},
 		{"item that is no object", []string{created, added(0, `[]`)}, &anomaly, "malformed_event"},
 	} {

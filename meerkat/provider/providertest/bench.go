@@ -3,6 +3,7 @@ package providertest
 import (
 	"bytes"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -70,7 +71,7 @@ func compare(b *testing.B, body []byte, events int, newParser func() stream.Pars
 	var ours, floor time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if err := decode(newParser(), body); err != nil {
+		if _, err := decode(newParser(), body); err != nil {
 			b.Fatal(err)
 		}
 		ours += time.Since(start)
@@ -89,10 +90,44 @@ func compare(b *testing.B, body []byte, events int, newParser func() stream.Pars
 	b.ReportMetric(float64(ours.Nanoseconds())/float64(b.N)/float64(events), "ns/event")
 }
 
-func decode(p stream.Parser, body []byte) error {
-	if err := writeChunks(p, body); err != nil {
-		return err
+// CheckAllocations holds a parser to its memory budget on long streams: at most
+// half an allocation an event, or three a block where blocks are many; as many on
+// a long stream as on a short one; three bytes a byte of payload (DESIGN §7).
+func CheckAllocations(t *testing.T, provider string, newParser func() stream.Parser) {
+	t.Helper()
+	var short float64
+	for _, c := range []struct {
+		events   int
+		oneBlock bool
+	}{{2000, false}, {20000, false}, {20000, true}} {
+		body := LongStream(provider, c.events, c.oneBlock)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := decode(newParser(), body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		allocs := float64(after.Mallocs-before.Mallocs) / float64(c.events)
+		size := float64(after.TotalAlloc - before.TotalAlloc)
+		t.Logf("%d events, one block %v: %.2f allocations an event, %.2f bytes a byte", c.events, c.oneBlock, allocs, size/float64(len(body)))
+		if blocks := float64(len(r.Message.Blocks)); allocs > max(0.5, 3*blocks/float64(c.events)) {
+			t.Errorf("%d events in %.0f blocks: %.2f allocations an event, want at most 0.5", c.events, blocks, allocs)
+		}
+		if size > 3*float64(len(body)) {
+			t.Errorf("%d events: %.0f bytes allocated for %d, want at most three times as many", c.events, size, len(body))
+		}
+		if c.events == 2000 {
+			short = allocs
+		} else if allocs > 1.25*short+0.01 {
+			t.Errorf("%d events: %.2f allocations an event, %.2f with 2000 events", c.events, allocs, short)
+		}
 	}
-	_, err := p.Close()
-	return err
+}
+
+func decode(p stream.Parser, body []byte) (stream.Reply, error) {
+	if err := writeChunks(p, body); err != nil {
+		return stream.Reply{}, err
+	}
+	return p.Close()
 }

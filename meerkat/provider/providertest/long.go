@@ -116,8 +116,8 @@ func Payloads(body []byte) [][]byte {
 
 // isTextDelta recognises visible text of any of the providers.
 func isTextDelta(p []byte) bool {
-	return bytes.Contains(p, []byte(`"text_delta"`)) || bytes.Contains(p, []byte(`response.output_text.delta"`)) ||
-		(bytes.Contains(p, []byte(`"parts"`)) && bytes.Contains(p, []byte(`"text"`)) && !bytes.Contains(p, []byte(`"thought`)))
+	return has(p, `"text_delta"`) || has(p, `"response.output_text.delta"`) ||
+		has(p, `"parts"`, `"text"`) && !has(p, `"thought"`) && !has(p, `"thoughtSignature"`) && !has(p, `"functionCall"`)
 }
 
 // get returns the value of one member of an object, nil if it has none.

@@ -7,17 +7,30 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
-// geminiBlocks takes the chunks that carry parts and do not end a stream, each
-// as a run of its own. Streamed arguments are left out: they belong together.
+// geminiBlocks takes the chunks of a stream that carry parts and do not end it,
+// as one run. Streamed arguments are left out: they belong together.
 func geminiBlocks(payloads [][]byte) []wireBlock {
-	var out []wireBlock
+	var run wireBlock
 	for _, p := range payloads {
-		if bytes.Contains(p, []byte(`"parts"`)) && bytes.Contains(p, []byte(`"responseId"`)) && bytes.Contains(p, []byte(`"modelVersion"`)) && !bytes.Contains(p, []byte(`"finishReason"`)) &&
-			!bytes.Contains(p, []byte(`willContinue`)) && !bytes.Contains(p, []byte(`"functionCall":{}`)) && !bytes.Contains(p, []byte("partialArgs")) {
-			out = append(out, wireBlock{p})
+		if has(p, `"parts"`, `"responseId"`, `"modelVersion"`) && !has(p, `"finishReason"`) &&
+			!has(p, `willContinue`) && !has(p, `"functionCall":{}`) && !has(p, "partialArgs") {
+			run = append(run, p)
 		}
 	}
-	return out
+	if run == nil {
+		return nil
+	}
+	return []wireBlock{run}
+}
+
+// has reports whether p contains all of the strings.
+func has(p []byte, all ...string) bool {
+	for _, s := range all {
+		if !bytes.Contains(p, []byte(s)) {
+			return false
+		}
+	}
+	return true
 }
 
 const (
@@ -27,17 +40,17 @@ const (
 )
 
 func geminiSynthetic() []wireBlock {
-	var out []wireBlock
+	var run wireBlock
 	for _, t := range prose() {
-		out = append(out, wireBlock{fmt.Appendf(nil, `{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`, jsontok.AppendQuoted(nil, t), geminiTail)})
+		run = append(run, fmt.Appendf(nil, `{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`, jsontok.AppendQuoted(nil, t), geminiTail))
 	}
-	return out
+	return []wireBlock{run}
 }
 
 func geminiStream(w *writer, s stock, events int, oneBlock bool) {
-	chunks := make([][]byte, 0, len(s.blocks))
+	var chunks [][]byte
 	for _, b := range s.blocks {
-		chunks = append(chunks, b[0])
+		chunks = append(chunks, b...)
 	}
 	if oneBlock {
 		chunks = s.deltas

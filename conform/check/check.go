@@ -64,7 +64,7 @@ type rule func(*scene, *report)
 func All() []Check {
 	var all []Check
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
-		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules} {
+		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules} {
 		for id, run := range area {
 			all = append(all, newCheck(id, run))
 		}

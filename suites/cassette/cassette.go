@@ -1,6 +1,6 @@
-// Package cassette holds the specs about the committed recordings, on which
-// every other verdict rests: each is whole, says where it came from, and holds
-// nothing that the referee finds fault with.
+// Package cassette holds the specs of area CAS, what an agent owes to its
+// recording, and those about the committed recordings, on which every other
+// verdict rests: each is whole and says where it came from.
 package cassette
 
 import (
@@ -12,8 +12,12 @@ import (
 	"github.com/meerkat-go/conformance/suites/program"
 )
 
+// Area is the part of the requirements' ids before the dash.
+const Area = "CAS"
+
 // Register adds the specs to p.
 func Register(p *program.Program) {
+	p.Specs(Area)
 	for _, pl := range p.Plays() {
 		if !pl.Silent() {
 			p.Sound("cassettes/"+pl.Cassette(), "is whole and synthetic", func() error { return sound(p, pl) })

@@ -62,7 +62,7 @@ func scenarioNamed(t *testing.T, name string) *specs.Scenario {
 // TestThroughAProxy reaches the providers' real names through a proxy and trusts
 // a certificate, both taken from env alone, and leaves nothing running.
 func TestThroughAProxy(t *testing.T) {
-	server, err := simulator.Start(simulator.New(simulator.Config{Scenario: scenarioNamed(t, "thinking-tool-loop"), Seed: "x"}))
+	server, err := simulator.Start("", simulator.New(simulator.Config{Scenario: scenarioNamed(t, "thinking-tool-loop"), Seed: "x"}))
 	if err != nil {
 		t.Fatal(err)
 	}

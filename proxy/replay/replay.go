@@ -5,8 +5,8 @@
 package replay
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"net/http"
 	"sync"
 
@@ -95,11 +95,12 @@ func (p *Player) Receipt() Receipt {
 
 // ServeHTTP answers one request.
 func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler)
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
+	if _, err := body.ReadFrom(r.Body); err != nil {
+		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}
-	asked := record.Incoming(r, body)
+	asked := record.Incoming(r, body.Bytes())
 	asked.Body = record.Readable(asked.Header, asked.Body)
 	key, exact := p.identify(asked)
 	found := p.index.take(key)

@@ -50,113 +50,115 @@ func opaque(kind, raw string) transcript.Block {
 	return transcript.Block{Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(raw)}
 }
 
+var streamCases = []struct {
+	name   string
+	events []string
+	want   []transcript.Block
+}{
+	{"thinking, text, tools", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`, ping,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Two "}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"lookups","estimated_tokens":3}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EsYB+/=="}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Che\"ck\u00e9"}   }`,
+		`{"type":"content_block_stop","index":1      }`,
+		`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_A","name":"read","input":{}}}`,
+		`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}`,
+		`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"b\": 1.0,"}}`,
+		`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" \"a\": 12345678901234567890, \"a\":\"\\u00e9\"}"}}`,
+		`{"type":"content_block_stop","index":2}`,
+		`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_B","name":"list","input":{}}}`,
+		`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}`,
+		`{"type":"content_block_stop","index":3}`,
+	}, []transcript.Block{
+		thinking("Two lookups", "EsYB+/=="), transcript.Text("Che\"cké"),
+		transcript.ToolUse("toolu_A", "read", []byte(`{"b": 1.0, "a": 12345678901234567890, "a":"\u00e9"}`)),
+		transcript.ToolUse("toolu_B", "list", []byte(`{}`)),
+	}},
+	{"redacted twice", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"Epg+/1"}}`, ping,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"Epg2"}}`,
+		`{"type":"content_block_stop","index":1}`,
+	}, []transcript.Block{redacted("Epg+/1"), redacted("Epg2")}},
+	{"signed thinking without text, signature in pieces", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eu"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"YB"}}`,
+		`{"type":"content_block_stop","index":0}`,
+	}, []transcript.Block{thinking("", "EuYB")}},
+	{"thinking that was never signed", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"a","signature":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"b"}}`,
+		`{"type":"content_block_stop","index":0}`,
+	}, []transcript.Block{transcript.Reasoning("ab", nil)}},
+	{"blocks open at once", []string{
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"x"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"S"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_stop","index":1}`,
+	}, []transcript.Block{transcript.Text("x"), thinking("t", "S")}},
+	{"call with input at the start and a caller", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_D","name":"g","input":{},"caller":{"type":"direct"}}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"z\":0.10}"}}`,
+		`{"type":"content_block_stop","index":1}`,
+	}, []transcript.Block{
+		raw(transcript.ToolUse("toolu_C", "f", []byte(`{"k": 1e3}`)), `{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}`),
+		raw(transcript.ToolUse("toolu_D", "g", []byte(`{"z":0.10}`)), `{"type":"tool_use","id":"toolu_D","name":"g","input":{"z":0.10},"caller":{"type":"direct"}}`),
+	}},
+	{"text with citations", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"x","n": 1}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"y"}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"cited \u2028\n"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"late"}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`,
+		`{"type":"content_block_stop","index":1}`,
+	}, []transcript.Block{
+		raw(transcript.Text("cited \u2028\n"), `{"type":"text","text":"cited `+"\u2028"+`\n","citations":[{"type":"x","n": 1},{"type":"y"}]}`),
+		raw(transcript.Text("late"), `{"type":"text","text":"late","citations":[{}]}`),
+	}},
+	{"server tools", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\": \"x\"}"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}}`,
+		`{"type":"content_block_stop","index":1}`,
+	}, []transcript.Block{
+		opaque("server_tool_use", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}}`),
+		opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}`),
+	}},
+	{"compaction", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"sum","encrypted_content":"E1"}}`,
+		`{"type":"content_block_stop","index":0}`,
+	}, []transcript.Block{opaque("compaction", `{"type":"compaction","content":"sum","encrypted_content":"E1"}`)}},
+	{"surrogates and bytes that are not UTF-8", []string{
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\ude00b\udfff` + "\xff" + `"}}`,
+		`{"type":"content_block_stop","index":0}`,
+	}, []transcript.Block{transcript.Text("a😀b\xed\xbf\xbf\xff")}},
+	{"members in another order, unknown ones", []string{
+		`{"content_block":{"text":"","type":"text"},"index":0,"type":"content_block_start","x":{"type":"ping"}}`,
+		`{"delta":{"text":"a","type":"text_delta"},"index":0,"type":"content_block_delta"}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b","extra":[1]}}`,
+		`{"index":0,"type":"content_block_stop"}`,
+	}, []transcript.Block{transcript.Text("ab")}},
+}
+
 func TestStreamBlocks(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		events []string
-		want   []transcript.Block
-	}{
-		{"thinking, text, tools", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`, ping,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"Two "}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"lookups","estimated_tokens":3}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"EsYB+/=="}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Che\"ck\u00e9"}   }`,
-			`{"type":"content_block_stop","index":1      }`,
-			`{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"toolu_A","name":"read","input":{}}}`,
-			`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":""}}`,
-			`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"b\": 1.0,"}}`,
-			`{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" \"a\": 12345678901234567890, \"a\":\"\\u00e9\"}"}}`,
-			`{"type":"content_block_stop","index":2}`,
-			`{"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"toolu_B","name":"list","input":{}}}`,
-			`{"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}}`,
-			`{"type":"content_block_stop","index":3}`,
-		}, []transcript.Block{
-			thinking("Two lookups", "EsYB+/=="), transcript.Text("Che\"cké"),
-			transcript.ToolUse("toolu_A", "read", []byte(`{"b": 1.0, "a": 12345678901234567890, "a":"\u00e9"}`)),
-			transcript.ToolUse("toolu_B", "list", []byte(`{}`)),
-		}},
-		{"redacted twice", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"redacted_thinking","data":"Epg+/1"}}`, ping,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"Epg2"}}`,
-			`{"type":"content_block_stop","index":1}`,
-		}, []transcript.Block{redacted("Epg+/1"), redacted("Epg2")}},
-		{"signed thinking without text, signature in pieces", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eu"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"YB"}}`,
-			`{"type":"content_block_stop","index":0}`,
-		}, []transcript.Block{thinking("", "EuYB")}},
-		{"thinking that was never signed", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"a","signature":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"b"}}`,
-			`{"type":"content_block_stop","index":0}`,
-		}, []transcript.Block{transcript.Reasoning("ab", nil)}},
-		{"blocks open at once", []string{
-			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"x"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"t"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"S"}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_stop","index":1}`,
-		}, []transcript.Block{transcript.Text("x"), thinking("t", "S")}},
-		{"call with input at the start and a caller", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_D","name":"g","input":{},"caller":{"type":"direct"}}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"z\":0.10}"}}`,
-			`{"type":"content_block_stop","index":1}`,
-		}, []transcript.Block{
-			raw(transcript.ToolUse("toolu_C", "f", []byte(`{"k": 1e3}`)), `{"type":"tool_use","id":"toolu_C","name":"f","input":{"k": 1e3},"caller":{"type":"direct"}}`),
-			raw(transcript.ToolUse("toolu_D", "g", []byte(`{"z":0.10}`)), `{"type":"tool_use","id":"toolu_D","name":"g","input":{"z":0.10},"caller":{"type":"direct"}}`),
-		}},
-		{"text with citations", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"","citations":[]}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"x","n": 1}}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"y"}}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"cited \u2028\n"}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"late"}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"citations_delta","citation":{}}}`,
-			`{"type":"content_block_stop","index":1}`,
-		}, []transcript.Block{
-			raw(transcript.Text("cited \u2028\n"), `{"type":"text","text":"cited `+"\u2028"+`\n","citations":[{"type":"x","n": 1},{"type":"y"}]}`),
-			raw(transcript.Text("late"), `{"type":"text","text":"late","citations":[{}]}`),
-		}},
-		{"server tools", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"query\": \"x\"}"}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_start","index":1,"content_block":{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}}`,
-			`{"type":"content_block_stop","index":1}`,
-		}, []transcript.Block{
-			opaque("server_tool_use", `{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query": "x"}}`),
-			opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"Eo8="}]}`),
-		}},
-		{"compaction", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":null}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"sum","encrypted_content":"E1"}}`,
-			`{"type":"content_block_stop","index":0}`,
-		}, []transcript.Block{opaque("compaction", `{"type":"compaction","content":"sum","encrypted_content":"E1"}`)}},
-		{"surrogates and bytes that are not UTF-8", []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"\ude00b\udfff` + "\xff" + `"}}`,
-			`{"type":"content_block_stop","index":0}`,
-		}, []transcript.Block{transcript.Text("a😀b\xed\xbf\xbf\xff")}},
-		{"members in another order, unknown ones", []string{
-			`{"content_block":{"text":"","type":"text"},"index":0,"type":"content_block_start","x":{"type":"ping"}}`,
-			`{"delta":{"text":"a","type":"text_delta"},"index":0,"type":"content_block_delta"}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b","extra":[1]}}`,
-			`{"index":0,"type":"content_block_stop"}`,
-		}, []transcript.Block{transcript.Text("ab")}},
-	} {
+	for _, c := range streamCases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := parse(stream.Options{}, message("tool_use", c.events...))
 			if err != nil {

@@ -42,62 +42,65 @@ func toolCall(id, name, args, signature, raw string) transcript.Block {
 	return thoughtSigned(transcript.ToolUse(id, name, []byte(args)), signature, raw)
 }
 
+const (
+	call1Part   = `{"functionCall":{"name":"read","args":{"b": 1.0,"a":12345678901234567890},"id":"22synth8"},"thoughtSignature":"Ej+/=="}`
+	call2Part   = `{"functionCall":{"name":"list","args":{},"id":"q0"}}`
+	call3Part   = `{"functionCall":{"name":"now","id":"q1"}}`
+	signedPart  = `{"text":"The","thoughtSignature":"S1"}`
+	emptyPart   = `{"text":"","thoughtSignature":"S2"}`
+	barePart    = `{"thoughtSignature":"S3","thought":true}`
+	thoughtPart = `{"text":"hm","thought":true,"thoughtSignature":"S4"}`
+	codePart    = `{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"S5"}`
+	resultPart  = `{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`
+	oddPart     = `{"text":"x","partMetadata":{"a":1}}`
+	futurePart  = `{"holo_gram":{"a":1}}`
+)
+
+var streamCases = []struct {
+	name   string
+	chunks []string
+	want   []transcript.Block
+	stop   transcript.StopReason
+}{
+	{"thought, parallel calls, empty tail", []string{
+		chunkOf(`{"text":"**Plan**","thought":true}`), chunkOf(`{"text":" go","thought":true}`), chunkOf(call1Part), chunkOf(call2Part, call3Part), last("STOP", `{"text":""}`),
+	}, []transcript.Block{
+		transcript.Reasoning("**Plan** go", nil), toolCall("22synth8", "read", `{"b": 1.0,"a":12345678901234567890}`, "Ej+/==", call1Part),
+		toolCall("q0", "list", "{}", "", call2Part), toolCall("q1", "now", "{}", "", call3Part),
+	}, transcript.StopToolUse},
+	{"signature on the empty last part", []string{chunkOf(`{"text":"is "}`), chunkOf(`{"text":"4\u00e9"}`), last("STOP", emptyPart)}, []transcript.Block{
+		transcript.Text("is 4é"), thoughtSigned(transcript.Text(""), "S2", emptyPart),
+	}, transcript.StopEndTurn},
+	{"unsigned text after signed text", []string{chunkOf(signedPart), chunkOf(`{"text":" end"}`), chunkOf(`{"text":"."}`), last("STOP")}, []transcript.Block{
+		thoughtSigned(transcript.Text("The"), "S1", signedPart), transcript.Text(" end."),
+	}, transcript.StopEndTurn},
+	{"thought and text do not mix", []string{chunkOf(`{"text":"a"}`, `{"text":"b","thought":true}`, `{"text":"c"}`, `{"text":""}`, `{"text":"d"}`), last("STOP")}, []transcript.Block{
+		transcript.Text("a"), transcript.Reasoning("b", nil), transcript.Text("cd"),
+	}, transcript.StopEndTurn},
+	{"signed thoughts, bare signatures", []string{chunkOf(thoughtPart, barePart, `{}`, `{"thought":true}`), last("STOP")}, []transcript.Block{
+		thoughtSigned(transcript.Reasoning("hm", nil), "S4", thoughtPart), thoughtSigned(transcript.Reasoning("", nil), "S3", barePart),
+	}, transcript.StopEndTurn},
+	{"other parts", []string{chunkOf(codePart, resultPart, oddPart, futurePart), last("STOP")}, []transcript.Block{
+		thoughtSigned(transcript.Block{Type: transcript.BlockOpaque, Kind: "executableCode"}, "S5", codePart),
+		{Type: transcript.BlockOpaque, Kind: "codeExecutionResult", Raw: []byte(resultPart)},
+		thoughtSigned(transcript.Text("x"), "", oddPart), {Type: transcript.BlockOpaque, Kind: "holoGram", Raw: []byte(futurePart)},
+	}, transcript.StopEndTurn},
+	{"more after a finishReason", []string{last("STOP", `{"text":"a"}`), chunkOf(`{"text":"b"}`), last("MAX_TOKENS", `{"text":"c"}`)}, []transcript.Block{transcript.Text("abc")}, transcript.StopMaxTokens},
+	{"snake case", []string{
+		`{"candidates":[{"content":{"parts":[{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}]},"finish_reason":"STOP"}],"usage_metadata":{"prompt_token_count":1},"response_id":"R1"}`,
+	}, []transcript.Block{toolCall("i", "f", "{}", "S", `{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}`)}, transcript.StopToolUse},
+	{"enums as numbers", []string{`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":1}]}`}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
+	{"several candidates", []string{
+		`{"candidates":[{"content":{"parts":[{"text":"b"}]},"index":1,"finishReason":"SAFETY"},{"content":{"parts":[{"text":"a"}]},"index":0,"finishReason":"STOP"}]}`,
+		`{"candidates":[{"content":{"parts":[{"text":"c"}]},"index":1}]}`,
+	}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
+	{"content without parts, candidate without content, no candidate", []string{
+		`{"candidates":[{"content":{}}]}`, `{"candidates":[{"index":0}]}`, `{"usageMetadata":{}}`, `{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`,
+	}, []transcript.Block{}, transcript.StopEndTurn},
+}
+
 func TestStreamBlocks(t *testing.T) {
-	const (
-		call1   = `{"functionCall":{"name":"read","args":{"b": 1.0,"a":12345678901234567890},"id":"22synth8"},"thoughtSignature":"Ej+/=="}`
-		call2   = `{"functionCall":{"name":"list","args":{},"id":"q0"}}`
-		call3   = `{"functionCall":{"name":"now","id":"q1"}}`
-		signed  = `{"text":"The","thoughtSignature":"S1"}`
-		empty   = `{"text":"","thoughtSignature":"S2"}`
-		bare    = `{"thoughtSignature":"S3","thought":true}`
-		thought = `{"text":"hm","thought":true,"thoughtSignature":"S4"}`
-		code    = `{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"S5"}`
-		result  = `{"codeExecutionResult":{"outcome":"OUTCOME_OK"}}`
-		odd     = `{"text":"x","partMetadata":{"a":1}}`
-		future  = `{"holo_gram":{"a":1}}`
-	)
-	for _, c := range []struct {
-		name   string
-		chunks []string
-		want   []transcript.Block
-		stop   transcript.StopReason
-	}{
-		{"thought, parallel calls, empty tail", []string{
-			chunkOf(`{"text":"**Plan**","thought":true}`), chunkOf(`{"text":" go","thought":true}`), chunkOf(call1), chunkOf(call2, call3), last("STOP", `{"text":""}`),
-		}, []transcript.Block{
-			transcript.Reasoning("**Plan** go", nil), toolCall("22synth8", "read", `{"b": 1.0,"a":12345678901234567890}`, "Ej+/==", call1),
-			toolCall("q0", "list", "{}", "", call2), toolCall("q1", "now", "{}", "", call3),
-		}, transcript.StopToolUse},
-		{"signature on the empty last part", []string{chunkOf(`{"text":"is "}`), chunkOf(`{"text":"4\u00e9"}`), last("STOP", empty)}, []transcript.Block{
-			transcript.Text("is 4é"), thoughtSigned(transcript.Text(""), "S2", empty),
-		}, transcript.StopEndTurn},
-		{"unsigned text after signed text", []string{chunkOf(signed), chunkOf(`{"text":" end"}`), chunkOf(`{"text":"."}`), last("STOP")}, []transcript.Block{
-			thoughtSigned(transcript.Text("The"), "S1", signed), transcript.Text(" end."),
-		}, transcript.StopEndTurn},
-		{"thought and text do not mix", []string{chunkOf(`{"text":"a"}`, `{"text":"b","thought":true}`, `{"text":"c"}`, `{"text":""}`, `{"text":"d"}`), last("STOP")}, []transcript.Block{
-			transcript.Text("a"), transcript.Reasoning("b", nil), transcript.Text("cd"),
-		}, transcript.StopEndTurn},
-		{"signed thoughts, bare signatures", []string{chunkOf(thought, bare, `{}`, `{"thought":true}`), last("STOP")}, []transcript.Block{
-			thoughtSigned(transcript.Reasoning("hm", nil), "S4", thought), thoughtSigned(transcript.Reasoning("", nil), "S3", bare),
-		}, transcript.StopEndTurn},
-		{"other parts", []string{chunkOf(code, result, odd, future), last("STOP")}, []transcript.Block{
-			thoughtSigned(transcript.Block{Type: transcript.BlockOpaque, Kind: "executableCode"}, "S5", code),
-			{Type: transcript.BlockOpaque, Kind: "codeExecutionResult", Raw: []byte(result)},
-			thoughtSigned(transcript.Text("x"), "", odd), {Type: transcript.BlockOpaque, Kind: "holoGram", Raw: []byte(future)},
-		}, transcript.StopEndTurn},
-		{"more after a finishReason", []string{last("STOP", `{"text":"a"}`), chunkOf(`{"text":"b"}`), last("MAX_TOKENS", `{"text":"c"}`)}, []transcript.Block{transcript.Text("abc")}, transcript.StopMaxTokens},
-		{"snake case", []string{
-			`{"candidates":[{"content":{"parts":[{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}]},"finish_reason":"STOP"}],"usage_metadata":{"prompt_token_count":1},"response_id":"R1"}`,
-		}, []transcript.Block{toolCall("i", "f", "{}", "S", `{"function_call":{"name":"f","args":{},"id":"i"},"thought_signature":"S"}`)}, transcript.StopToolUse},
-		{"enums as numbers", []string{`{"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":1}]}`}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
-		{"several candidates", []string{
-			`{"candidates":[{"content":{"parts":[{"text":"b"}]},"index":1,"finishReason":"SAFETY"},{"content":{"parts":[{"text":"a"}]},"index":0,"finishReason":"STOP"}]}`,
-			`{"candidates":[{"content":{"parts":[{"text":"c"}]},"index":1}]}`,
-		}, []transcript.Block{transcript.Text("a")}, transcript.StopEndTurn},
-		{"content without parts, candidate without content, no candidate", []string{
-			`{"candidates":[{"content":{}}]}`, `{"candidates":[{"index":0}]}`, `{"usageMetadata":{}}`, `{"candidates":[{"content":{"role":"model"},"finishReason":"STOP"}]}`,
-		}, []transcript.Block{}, transcript.StopEndTurn},
-	} {
+	for _, c := range streamCases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := parse(stream.Options{}, c.chunks...)
 			if err != nil {
@@ -310,5 +313,22 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := ParseReply([]byte(`{"candidates":[{`), stream.Options{}); err == nil || !strings.Contains(err.Error(), "incomplete") {
 		t.Errorf("ParseReply of a cut body: %v", err)
+	}
+}
+
+// TestLongLines: images arrive on one line; the limit names its option.
+func TestLongLines(t *testing.T) {
+	big := chunkOf(`{"inlineData":{"mimeType":"image/png","data":"` + strings.Repeat("A", 17<<20) + `"}}`)
+	if r, err := parse(stream.Options{}, big, last("STOP")); err != nil || len(r.Message.Blocks[0].Raw) < 17<<20 {
+		t.Errorf("a line of 17 MiB: %v", err)
+	}
+	var long *stream.LineTooLongError
+	for _, body := range [][]byte{providertest.Chunks(chunkOf(`{"text":"a"}`), big), []byte("[" + chunkOf(`{"text":"a"}`) + "," + big + "]")} {
+		p := NewParser(stream.Options{MaxLine: 1 << 20})
+		p.Write(body)
+		r, err := p.Close()
+		if !errors.As(err, &long) || !strings.Contains(err.Error(), "MaxLine") || len(r.Message.Blocks) != 1 {
+			t.Errorf("over the limit: %v, %d blocks, want the text before it", err, len(r.Message.Blocks))
+		}
 	}
 }

@@ -69,63 +69,66 @@ var (
 	messageBlock   = block(transcript.Text("Halloé"), transcript.Meta{ID: "msg_1", Phase: "final_answer"}, messageItem)
 )
 
+const (
+	refusalItem = `{"id":"msg_2","type":"message","status":"completed","content":[{"type":"refusal","refusal":"No."}],"role":"assistant"}`
+	searchItem  = `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"q":"x"}}`
+	customItem  = `{"id":"ctc_1","type":"custom_tool_call","call_id":"call_C","name":"sql","input":"SELECT 1"}`
+	toolsItem   = `{"id":"mcpl_1","type":"mcp_list_tools","server_label":"d","tools":[{"n":1}]}`
+	bareItem    = `{"id":"rs_2","type":"reasoning","summary":[]}`
+	shownItem   = `{"id":"rs_3","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"open"}]}`
+	noArgsItem  = `{"id":"fc_2","type":"function_call","status":"completed","arguments":"","call_id":"call_B","name":"list"}`
+)
+
+var streamCases = []struct {
+	name   string
+	events []string
+	want   []transcript.Block
+	stop   transcript.StopReason
+}{
+	{"reasoning and call", []string{
+		added(0, `{"id":"rs_1","type":"reasoning","encrypted_content":"gAApartial","summary":[]}`),
+		`{"type":"response.reasoning_summary_part.added","sequence_number":3,"item_id":"rs_1","output_index":0,"summary_index":0,"part":{}}`,
+		delta("reasoning_summary_text", 0, "**Plan**"),
+		`{"type":"response.reasoning_summary_part.added","sequence_number":3,"item_id":"rs_1","output_index":0,"summary_index":1,"part":{}}`,
+		delta("reasoning_summary_text", 0, `\u00e9`), done(0, reasoningItem),
+		added(1, `{"id":"fc_1","type":"function_call","status":"in_progress","arguments":"","call_id":"call_A","name":"read"}`),
+		delta("function_call_arguments", 1, `{\"b\":1.0, `), delta("function_call_arguments", 1, `\"a\":2}`), done(1, callItem),
+		completed(reasoningItem, callItem),
+	}, []transcript.Block{reasoningBlock, callBlock}, transcript.StopToolUse},
+	{"one block for a message of two parts", []string{
+		added(0, openItem), delta("output_text", 0, "Hal"), delta("output_text", 0, `lo\u00e9`), done(0, messageItem), completed(messageItem),
+	}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
+	{"refusal", []string{added(0, openItem), delta("refusal", 0, "No."), done(0, refusalItem), completed(refusalItem)},
+		[]transcript.Block{block(transcript.Text("No."), transcript.Meta{ID: "msg_2"}, refusalItem)}, transcript.StopRefusal},
+	{"other items are opaque", []string{added(0, searchItem), done(0, searchItem), added(1, customItem), done(1, customItem), completed(searchItem, customItem)}, []transcript.Block{
+		{Type: transcript.BlockOpaque, Kind: "web_search_call", Raw: []byte(searchItem)},
+		{Type: transcript.BlockOpaque, Kind: "custom_tool_call", Raw: []byte(customItem)},
+	}, transcript.StopToolUse},
+	{"item without its end", []string{
+		added(0, `{"id":"mcpl_1","type":"mcp_list_tools","tools":[]}`), added(1, openItem), done(1, messageItem), completed(toolsItem, messageItem),
+	}, []transcript.Block{{Type: transcript.BlockOpaque, Kind: "mcp_list_tools", Raw: []byte(toolsItem)}, messageBlock}, transcript.StopEndTurn},
+	{"ids that rotate, indexes with gaps, items that overlap", []string{
+		added(2, `{"id":"tmp_1","type":"reasoning","summary":[]}`), added(5, `{"id":"tmp_2","type":"message","content":[]}`),
+		done(5, messageItem), done(2, reasoningItem), completed(reasoningItem, messageItem),
+	}, []transcript.Block{reasoningBlock, messageBlock}, transcript.StopEndTurn},
+	{"ids that rotate and an item without its end", []string{
+		added(0, `{"id":"tmp_1","type":"reasoning","summary":[]}`), added(1, openItem), done(1, messageItem), completed(reasoningItem, messageItem),
+	}, []transcript.Block{reasoningBlock, messageBlock}, transcript.StopEndTurn},
+	{"reasoning that shows nothing, or all", []string{added(0, bareItem), done(0, bareItem), added(1, shownItem), delta("reasoning_text", 1, "open"), done(1, shownItem), completed(bareItem, shownItem)}, []transcript.Block{
+		block(transcript.Reasoning("", nil), transcript.Meta{ID: "rs_2", Summary: []string{}}, bareItem),
+		block(transcript.Reasoning("open", nil), transcript.Meta{ID: "rs_3", Summary: []string{}}, shownItem),
+	}, transcript.StopEndTurn},
+	{"call without arguments", []string{added(0, noArgsItem), done(0, noArgsItem), completed(noArgsItem)},
+		[]transcript.Block{block(transcript.ToolUse("call_B", "list", []byte("{}")), transcript.Meta{ID: "fc_2"}, noArgsItem)}, transcript.StopToolUse},
+	{"no item events at all", []string{completed(messageItem)}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
+	{"deltas in another order, without sequence numbers", []string{
+		added(0, openItem), `{"delta":"Ha","output_index":0,"type":"response.output_text.delta"}`,
+		`{"type":"response.output_text.delta", "delta" : "l", "x":{"delta":1}, "output_index":0}`, done(0, messageItem), completed(messageItem),
+	}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
+}
+
 func TestStreamBlocks(t *testing.T) {
-	const (
-		refusal = `{"id":"msg_2","type":"message","status":"completed","content":[{"type":"refusal","refusal":"No."}],"role":"assistant"}`
-		search  = `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"q":"x"}}`
-		custom  = `{"id":"ctc_1","type":"custom_tool_call","call_id":"call_C","name":"sql","input":"SELECT 1"}`
-		tools   = `{"id":"mcpl_1","type":"mcp_list_tools","server_label":"d","tools":[{"n":1}]}`
-		bare    = `{"id":"rs_2","type":"reasoning","summary":[]}`
-		open    = `{"id":"rs_3","type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"open"}]}`
-		noArgs  = `{"id":"fc_2","type":"function_call","status":"completed","arguments":"","call_id":"call_B","name":"list"}`
-	)
-	for _, c := range []struct {
-		name   string
-		events []string
-		want   []transcript.Block
-		stop   transcript.StopReason
-	}{
-		{"reasoning and call", []string{
-			added(0, `{"id":"rs_1","type":"reasoning","encrypted_content":"gAApartial","summary":[]}`),
-			`{"type":"response.reasoning_summary_part.added","sequence_number":3,"item_id":"rs_1","output_index":0,"summary_index":0,"part":{}}`,
-			delta("reasoning_summary_text", 0, "**Plan**"),
-			`{"type":"response.reasoning_summary_part.added","sequence_number":3,"item_id":"rs_1","output_index":0,"summary_index":1,"part":{}}`,
-			delta("reasoning_summary_text", 0, `\u00e9`), done(0, reasoningItem),
-			added(1, `{"id":"fc_1","type":"function_call","status":"in_progress","arguments":"","call_id":"call_A","name":"read"}`),
-			delta("function_call_arguments", 1, `{\"b\":1.0, `), delta("function_call_arguments", 1, `\"a\":2}`), done(1, callItem),
-			completed(reasoningItem, callItem),
-		}, []transcript.Block{reasoningBlock, callBlock}, transcript.StopToolUse},
-		{"one block for a message of two parts", []string{
-			added(0, openItem), delta("output_text", 0, "Hal"), delta("output_text", 0, `lo\u00e9`), done(0, messageItem), completed(messageItem),
-		}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
-		{"refusal", []string{added(0, openItem), delta("refusal", 0, "No."), done(0, refusal), completed(refusal)},
-			[]transcript.Block{block(transcript.Text("No."), transcript.Meta{ID: "msg_2"}, refusal)}, transcript.StopRefusal},
-		{"other items are opaque", []string{added(0, search), done(0, search), added(1, custom), done(1, custom), completed(search, custom)}, []transcript.Block{
-			{Type: transcript.BlockOpaque, Kind: "web_search_call", Raw: []byte(search)},
-			{Type: transcript.BlockOpaque, Kind: "custom_tool_call", Raw: []byte(custom)},
-		}, transcript.StopToolUse},
-		{"item without its end", []string{
-			added(0, `{"id":"mcpl_1","type":"mcp_list_tools","tools":[]}`), added(1, openItem), done(1, messageItem), completed(tools, messageItem),
-		}, []transcript.Block{{Type: transcript.BlockOpaque, Kind: "mcp_list_tools", Raw: []byte(tools)}, messageBlock}, transcript.StopEndTurn},
-		{"ids that rotate, indexes with gaps, items that overlap", []string{
-			added(2, `{"id":"tmp_1","type":"reasoning","summary":[]}`), added(5, `{"id":"tmp_2","type":"message","content":[]}`),
-			done(5, messageItem), done(2, reasoningItem), completed(reasoningItem, messageItem),
-		}, []transcript.Block{reasoningBlock, messageBlock}, transcript.StopEndTurn},
-		{"ids that rotate and an item without its end", []string{
-			added(0, `{"id":"tmp_1","type":"reasoning","summary":[]}`), added(1, openItem), done(1, messageItem), completed(reasoningItem, messageItem),
-		}, []transcript.Block{reasoningBlock, messageBlock}, transcript.StopEndTurn},
-		{"reasoning that shows nothing, or all", []string{added(0, bare), done(0, bare), added(1, open), delta("reasoning_text", 1, "open"), done(1, open), completed(bare, open)}, []transcript.Block{
-			block(transcript.Reasoning("", nil), transcript.Meta{ID: "rs_2", Summary: []string{}}, bare),
-			block(transcript.Reasoning("open", nil), transcript.Meta{ID: "rs_3", Summary: []string{}}, open),
-		}, transcript.StopEndTurn},
-		{"call without arguments", []string{added(0, noArgs), done(0, noArgs), completed(noArgs)},
-			[]transcript.Block{block(transcript.ToolUse("call_B", "list", []byte("{}")), transcript.Meta{ID: "fc_2"}, noArgs)}, transcript.StopToolUse},
-		{"no item events at all", []string{completed(messageItem)}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
-		{"deltas in another order, without sequence numbers", []string{
-			added(0, openItem), `{"delta":"Ha","output_index":0,"type":"response.output_text.delta"}`,
-			`{"type":"response.output_text.delta", "delta" : "l", "x":{"delta":1}, "output_index":0}`, done(0, messageItem), completed(messageItem),
-		}, []transcript.Block{messageBlock}, transcript.StopEndTurn},
-	} {
+	for _, c := range streamCases {
 		t.Run(c.name, func(t *testing.T) {
 			r, err := parse(stream.Options{}, append([]string{created}, c.events...)...)
 			if err != nil {

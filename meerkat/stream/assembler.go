@@ -12,7 +12,7 @@ import (
 // Assembler builds one Reply from the blocks of a wire format (seed 000 §3.4).
 // Blocks are addressed by their wire index, stand in the order in which they
 // were opened, may be open at the same time and are never sorted or merged
-// (DESIGN §3.2). Provider dialects drive it.
+// (DESIGN §3.2). Provider dialects drive it, from one goroutine.
 //
 // Methods that meet a departure from the grammar return an *AnomalyError in
 // strict mode; in lenient mode they record it, report an event and go on.

@@ -161,8 +161,12 @@ func (c *Cursor) Plain() ([]byte, bool) {
 	if !c.Byte('"') {
 		return nil, false
 	}
-	start := c.pos
-	c.pos += run(c.Src[c.pos:])
+	return c.plainFrom(c.pos)
+}
+
+// plainFrom consumes the rest of a string that has begun at start.
+func (c *Cursor) plainFrom(start int) ([]byte, bool) {
+	c.pos = start + run(c.Src[start:])
 	if c.pos >= len(c.Src) || c.Src[c.pos] != '"' {
 		return nil, false
 	}
@@ -170,9 +174,26 @@ func (c *Cursor) Plain() ([]byte, bool) {
 	return c.Src[start : c.pos-1], true
 }
 
-// Key consumes a member name without escapes and its colon.
+// Key consumes a member name without escapes and its colon. Names are short:
+// eight bytes at a time find the end of most in one or two steps.
 func (c *Cursor) Key() ([]byte, bool) {
-	key, ok := c.Plain()
+	if !c.Byte('"') {
+		return nil, false
+	}
+	start := c.pos
+	end := start
+	for end+8 <= len(c.Src) {
+		if f := special(binary.LittleEndian.Uint64(c.Src[end:])) & highs; f != 0 {
+			end += bits.TrailingZeros64(f) / 8
+			if c.Src[end] != '"' {
+				return nil, false
+			}
+			c.pos = end + 1
+			return c.Src[start:end], c.Byte(':')
+		}
+		end += 8
+	}
+	key, ok := c.plainFrom(start)
 	return key, ok && c.Byte(':')
 }
 

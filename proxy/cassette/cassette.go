@@ -181,7 +181,7 @@ func Verify(path string) error {
 // Verify is the function Verify on an opened cassette.
 func (c *Cassette) Verify() error {
 	if !c.Sealed() {
-		return fail(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; run: recorder import %s", c.name)
+		return fail(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; record it again with recorder to have them")
 	}
 	for _, err := range c.All() {
 		if err != nil {

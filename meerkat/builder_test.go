@@ -22,6 +22,7 @@ import (
 
 // noTraffic fails the test when anything tries to leave.
 func noTraffic(t *testing.T) *http.Client {
+	t.Helper()
 	return &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		t.Errorf("traffic: %s", r.URL)
 		return nil, errors.New("no network")
@@ -113,7 +114,7 @@ func TestOverTheWire(t *testing.T) {
 			t.Errorf("%s %v %v", r.URL, r.Header, err)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)
+		_, _ = io.WriteString(w, `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-5","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)
 	}))
 	defer server.Close()
 	var events []string

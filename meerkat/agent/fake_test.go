@@ -139,28 +139,28 @@ func (w *flakyWriter) Append(ctx context.Context, r ...session.Record) error {
 
 // legal requires what every provider requires: each tool call answered once,
 // in order, by the next message, and no result without a call (R11, R13).
-func legal(t testing.TB, messages []transcript.Message) {
-	t.Helper()
+func legal(tb testing.TB, messages []transcript.Message) {
+	tb.Helper()
 	for i, m := range messages {
 		if m.Role == transcript.RoleAssistant && len(m.Blocks) == 0 {
-			t.Fatalf("message %d is an empty reply", i)
+			tb.Fatalf("message %d is an empty reply", i)
 		}
 		var results []transcript.ToolResult
 		if m.HasToolCalls() {
 			if i+1 == len(messages) || messages[i+1].Role != transcript.RoleToolResults {
-				t.Fatalf("message %d has calls that the next does not answer: %v", i, messages)
+				tb.Fatalf("message %d has calls that the next does not answer: %v", i, messages)
 			}
 			results = messages[i+1].Results
 		}
 		n := 0
 		for c := range m.ToolCalls() {
 			if n >= len(results) || results[n].ToolUseID != c.ID {
-				t.Fatalf("message %d: call %s is not answered in order: %v", i, c.ID, results)
+				tb.Fatalf("message %d: call %s is not answered in order: %v", i, c.ID, results)
 			}
 			n++
 		}
 		if n != len(results) || m.Role == transcript.RoleToolResults && (i == 0 || !messages[i-1].HasToolCalls()) {
-			t.Fatalf("message %d: results without calls: %v", i, messages)
+			tb.Fatalf("message %d: results without calls: %v", i, messages)
 		}
 	}
 }

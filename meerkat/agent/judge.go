@@ -116,6 +116,7 @@ func continues(last *transcript.Message) bool {
 		return true
 	case transcript.RoleAssistant:
 		return last.StopReason == transcript.StopPauseTurn
+	default: // RoleSystem asks nothing
+		return false
 	}
-	return false
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +26,11 @@ import (
 
 var ctx = context.Background()
 
-func load(t testing.TB, store session.Store) session.Session {
-	t.Helper()
+func load(tb testing.TB, store session.Store) session.Session {
+	tb.Helper()
 	s, err := store.Load(ctx, sessionID)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return s
 }
@@ -58,7 +59,7 @@ func TestLoop(t *testing.T) {
 	if req.System != old.System || req.Model != old.Model || cmp.Diff(old.Tools, req.Tools) != "" {
 		t.Errorf("resumed with another prefix: %+v", req)
 	}
-	sent := append(old.Messages, text("done").Message, transcript.User("and now?"))
+	sent := append(slices.Clip(old.Messages), text("done").Message, transcript.User("and now?"))
 	if diff := cmp.Diff(sent, req.Messages); diff != "" {
 		t.Errorf("resumed request (-want +got):\n%s", diff)
 	}
@@ -84,7 +85,7 @@ func TestCheckpointsComeFirst(t *testing.T) {
 	}}
 	ran := false
 	tools, err := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
-		s := load(t, store)
+		s := load(t, store) //nolint:contextcheck // it looks on from outside the run
 		ran = s.Last().HasToolCalls() && s.Checkpoint == session.ReasonAssistant
 		return transcript.ToolResult{Content: "x"}, nil
 	}})
@@ -273,7 +274,7 @@ func TestResumeErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	var locked *session.LockedError
 	if _, err := Resume(ctx, config(&model{}, store, nil), sessionID, "x"); !errors.As(err, &locked) {
 		t.Error(err)

@@ -201,13 +201,14 @@ func (s *state) record(in replied, kept bool) session.Call {
 // follow does what the verdict on the reply says.
 func (p *plan) follow(at time.Time, v verdict, m *transcript.Message) (state, []effect) {
 	calls := slices.Collect(m.ToolCalls())
-	switch {
-	case v.next == nextTools:
+	switch v.next {
+	case nextTools:
 		p.state.pauses = 0
 		return p.then(func(s state) (state, []effect) { return s, []effect{dispatch{calls}} })
-	case v.next == nextCall:
+	case nextCall:
 		p.state.pauses++
 		return p.then(state.resend)
+	case nextFinish: // below
 	}
 	if v.keep && len(calls) > 0 {
 		p.message(at, transcript.ToolResults(refuse(calls, v.why)...))

@@ -102,7 +102,7 @@ func (e Entry) Effort(effort string) string {
 // its own, those of another snapshot of it, and those of ReadsFrom (hand-off
 // rules H1 and H3). An empty model is unknown and taken as readable.
 func (e Entry) Reads(model string) bool {
-	base, _ := cutDate(model)
+	base := withoutDate(model)
 	return model == "" || base == e.Base || slices.Contains(e.ReadsFrom, base)
 }
 

@@ -24,7 +24,7 @@ func (e *UnsupportedModel) Error() string {
 
 // Lookup returns the entry of an allowed model, or *UnsupportedModel.
 func Lookup(model string) (Entry, error) {
-	base, _ := cutDate(model)
+	base := withoutDate(model)
 	t := catalogue()
 	if i := slices.IndexFunc(t.Models, func(e Entry) bool { return e.Name == base }); i >= 0 {
 		return t.Models[i].as(model, base), nil
@@ -49,7 +49,7 @@ func Unlisted(model string) (Entry, error) {
 	if err == nil {
 		return e, nil
 	}
-	base, _ := cutDate(model)
+	base := withoutDate(model)
 	best := -1
 	table := catalogue().Unlisted
 	for i := range table {

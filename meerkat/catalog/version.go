@@ -37,16 +37,16 @@ func (v *version) UnmarshalYAML(n *yaml.Node) error {
 // snapshot matches the dates providers append: -20250929, -2025-12-11, -09-2025.
 var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4})$`)
 
-// cutDate splits a model name from its snapshot date. Digits that are no date
+// withoutDate cuts the snapshot date off a model name. Digits that are no date
 // stay in the name.
-func cutDate(model string) (base, date string) {
+func withoutDate(model string) string {
 	m := snapshot.FindString(model)
 	for _, layout := range []string{"-20060102", "-2006-01-02", "-01-2006"} {
 		if _, err := time.Parse(layout, m); err == nil {
-			return strings.TrimSuffix(model, m), m[1:]
+			return strings.TrimSuffix(model, m)
 		}
 	}
-	return model, ""
+	return model
 }
 
 // name is a model name taken apart: claude-opus-4-5 is line claude-opus,

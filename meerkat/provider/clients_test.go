@@ -122,6 +122,7 @@ var subjects = []subject{
 
 // each runs f for every client against a server with handler h.
 func each(t *testing.T, f func(t *testing.T, s subject)) {
+	t.Helper()
 	for _, s := range subjects {
 		t.Run(s.name, func(t *testing.T) { f(t, s) })
 	}

@@ -235,7 +235,7 @@ func TestEchoedKey(t *testing.T) {
 	for _, form := range []string{canary, "sk-canary-0123456789%2B%2Fsecret", "c2stY2FuYXJ5LTAxMjM0NTY3ODkrL3NlY3JldA==", "gateway-secret-canary"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Request-Id", form)
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = fmt.Fprintf(w, `{"error":{"type":%q,"code":%q,"message":%q}}`, form, form, "you sent "+form)
 		}))
 		c := subjects[0].at(t, call.Config{BaseURL: server.URL, Header: http.Header{"X-Gateway-Token": {"gateway-secret-canary"}}})

@@ -49,7 +49,7 @@ func brokenOff(line []byte) bool {
 	line = bytes.TrimRight(line, "\x00")
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(line)).Decode(&whole)
-	return err == io.EOF || err == io.ErrUnexpectedEOF
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func (p *Parsed) add(line []byte) error {

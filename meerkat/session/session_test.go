@@ -93,7 +93,9 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.Close()
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if id, err := session.Find(ctx, store, "0199A2B5"); err != nil || id[7] != '5' {
 		t.Errorf("%s, %v", id, err)

@@ -96,8 +96,9 @@ func acceptedBy(t transcript.BlockType) EventKind {
 		return EventTextDelta
 	case transcript.BlockReasoning:
 		return EventReasoningDelta
+	default: // calls, and server tools, which are opaque
+		return EventToolCallDelta
 	}
-	return EventToolCallDelta
 }
 
 // find returns the open block with wire index key, or nil.

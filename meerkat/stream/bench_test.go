@@ -21,7 +21,7 @@ func BenchmarkSSE(b *testing.B) {
 			s := stream.NewSSE(0, func(*stream.Frame) error { events++; return nil })
 			for b.Loop() {
 				start := time.Now()
-				pieces(body, func(p []byte) { s.Write(p) })
+				pieces(body, func(p []byte) { _, _ = s.Write(p) })
 				ours += time.Since(start)
 				start = time.Now()
 				pieces(body, scan)

@@ -180,7 +180,7 @@ func ReadWhole(asm *Assembler, d Dialect, body []byte, read func([]byte) error) 
 
 func (a *Assembler) wholeError(err error) error {
 	var syntax *jsontok.SyntaxError
-	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF || (errors.As(err, &syntax) && syntax.Cut) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || (errors.As(err, &syntax) && syntax.Cut) {
 		return &IncompleteError{Reason: "the JSON body is cut short"}
 	}
 	return a.Anomaly(RuleMalformedEvent, "the body is not the JSON of a reply: %v", err)

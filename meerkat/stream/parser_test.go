@@ -39,13 +39,13 @@ func (d *toy) Event(_, data []byte) error {
 		d.asm.Fail(ProviderError{Type: "overloaded_error", Message: "busy"})
 		return nil
 	case s[0] == '+':
-		fmt.Sscanf(s, "+%d %s", &key, &kind)
+		_, _ = fmt.Sscanf(s, "+%d %s", &key, &kind)
 		return d.asm.Open(key, toyKinds[kind])
 	case s[0] == '-':
-		fmt.Sscanf(s, "-%d", &key)
+		_, _ = fmt.Sscanf(s, "-%d", &key)
 		return d.asm.Complete(key, nil)
 	default:
-		fmt.Sscanf(s, "%d %s %s", &key, &kind, &text)
+		_, _ = fmt.Sscanf(s, "%d %s %s", &key, &kind, &text)
 		return d.asm.Append(key, toyDeltas[kind], []byte(text))
 	}
 }
@@ -189,7 +189,7 @@ func TestUnterminatedEvent(t *testing.T) {
 			opts := Options{Lenient: lenient}
 			asm := NewAssembler(opts)
 			p := NewParser(opts, asm, &toy{asm: asm})
-			p.Write([]byte(c.in))
+			_, _ = p.Write([]byte(c.in))
 			_, err := p.Close()
 			var anomaly *AnomalyError
 			if !lenient && (err == nil || !strings.Contains(err.Error(), c.strict) || !errors.As(err, &anomaly)) {
@@ -213,7 +213,7 @@ func TestProviderErrorComesFirst(t *testing.T) {
 func TestParserIsClosed(t *testing.T) {
 	asm := NewAssembler(Options{})
 	p := NewParser(Options{}, asm, &toy{asm: asm})
-	p.Write([]byte("data: end\n\n"))
+	_, _ = p.Write([]byte("data: end\n\n"))
 	first, err := p.Close()
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestEvents(t *testing.T) {
 		}
 		log = append(log, strings.TrimSpace(s+string(e.Stop)))
 	}}
-	play(opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd", "8 call {}", "-8", "end")
+	_, _, _ = play(opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd", "8 call {}", "-8", "end")
 	want := []string{
 		"block_start 0 reasoning", "reasoning_delta 0 \xed\xa0\xbd", "reasoning_delta 0 😀", "block_start 1 tool_use",
 		"tool_call_delta 1 {}", "block_complete 1 tool_use{}", "block_complete 0 reasoning😀",
@@ -248,7 +248,7 @@ func TestEvents(t *testing.T) {
 
 func TestNoDoneEventWithoutSuccess(t *testing.T) {
 	done := false
-	play(Options{OnEvent: func(e Event) { done = done || e.Kind == EventDone }}, "+0 text", "0 text a")
+	_, _, _ = play(Options{OnEvent: func(e Event) { done = done || e.Kind == EventDone }}, "+0 text", "0 text a")
 	if done {
 		t.Error("a cut reply was reported as done")
 	}
@@ -261,7 +261,7 @@ func TestOrigin(t *testing.T) {
 	p := NewParser(opts, asm, &toy{asm: asm})
 	asm.SetID([]byte("r1"))
 	asm.SetModel([]byte("m"))
-	p.Write([]byte("data: +7 text\n\ndata: -7\n\ndata: +9 text\n\ndata: -9\n\ndata: end\n\n"))
+	_, _ = p.Write([]byte("data: +7 text\n\ndata: -7\n\ndata: +9 text\n\ndata: -9\n\ndata: end\n\n"))
 	r, err := p.Close()
 	want := transcript.Origin{Provider: "toy", API: "v1", Account: "a", Model: "m", ResponseID: "r1", Index: 1}
 	if err != nil || *r.Message.Blocks[1].Origin != want || r.Message.Blocks[0].Origin.Index != 0 {

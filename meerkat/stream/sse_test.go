@@ -145,11 +145,11 @@ func naive(in string) (events []string) {
 func TestSSEDispatchesOnCR(t *testing.T) {
 	n := 0
 	s := NewSSE(0, func(*Frame) error { n++; return nil })
-	s.Write([]byte("data: a\r\r"))
+	_, _ = s.Write([]byte("data: a\r\r"))
 	if n != 1 {
 		t.Errorf("%d events after CR CR, want 1 without waiting for the next byte", n)
 	}
-	s.Write([]byte("\ndata: b\n\n"))
+	_, _ = s.Write([]byte("\ndata: b\n\n"))
 	if n != 2 {
 		t.Errorf("%d events, want the LF after CR to end no second line", n)
 	}
@@ -204,7 +204,7 @@ func TestSSEPositions(t *testing.T) {
 		var got []Frame
 		s := NewSSE(0, func(f *Frame) error { got = append(got, Frame{N: f.N, Offset: f.Offset}); return nil })
 		for _, p := range pieces {
-			s.Write([]byte(p))
+			_, _ = s.Write([]byte(p))
 		}
 		b := int64(strings.Index(in, "data: b"))
 		if len(got) != 2 || got[0].N != 0 || got[0].Offset != 10 || got[1].N != 1 || got[1].Offset != b {
@@ -216,7 +216,7 @@ func TestSSEPositions(t *testing.T) {
 func TestSSEClose(t *testing.T) {
 	for in, want := range map[string]string{"data: a\n": "a", "data: a": "a", "data: a\r": "a", "event: x\n": "-", "data: a\n\n": "-", ": c": "-", "": "-"} {
 		s := NewSSE(0, func(*Frame) error { return nil })
-		s.Write([]byte(in))
+		_, _ = s.Write([]byte(in))
 		got := "-"
 		if f, ok := s.Close(); ok {
 			got = string(f.Data)
@@ -230,10 +230,10 @@ func TestSSEClose(t *testing.T) {
 func TestSSEEmitError(t *testing.T) {
 	stop := errors.New("stop")
 	s := NewSSE(0, func(f *Frame) error { return stop })
-	if _, err := s.Write([]byte("data: a\n\ndata: b\n\n")); err != stop {
+	if _, err := s.Write([]byte("data: a\n\ndata: b\n\n")); !errors.Is(err, stop) {
 		t.Errorf("%v, want the error of emit", err)
 	}
-	if _, err := s.Write([]byte("x")); err != stop {
+	if _, err := s.Write([]byte("x")); !errors.Is(err, stop) {
 		t.Errorf("%v, want the same error again", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestSSEAllocatesNothing(t *testing.T) {
 	for _, size := range []int{len(chunk), 7} {
 		write := func() {
 			for b := chunk; len(b) > 0; b = b[min(size, len(b)):] {
-				s.Write(b[:min(size, len(b))])
+				_, _ = s.Write(b[:min(size, len(b))])
 			}
 		}
 		write()

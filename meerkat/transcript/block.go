@@ -52,7 +52,7 @@ type MetaProvider string
 // additive anthropic_redacted of DESIGN §3.
 const (
 	MetaAnthropic         MetaProvider = "anthropic"
-	MetaAnthropicRedacted MetaProvider = "anthropic_redacted"
+	MetaAnthropicRedacted MetaProvider = "anthropic_redacted" //nolint:gosec // a tag, no credential
 	MetaGemini            MetaProvider = "gemini"
 	MetaOpenAI            MetaProvider = "open_ai"
 )

@@ -29,11 +29,11 @@ func (c *Cursor) Lit(s string) bool {
 // Byte consumes b, after any white space.
 func (c *Cursor) Byte(b byte) bool {
 	for c.pos < len(c.Src) {
-		switch next := c.Src[c.pos]; {
-		case next == b:
+		switch c.Src[c.pos] {
+		case b:
 			c.pos++
 			return true
-		case next == ' ' || next == '\n' || next == '\r' || next == '\t':
+		case ' ', '\n', '\r', '\t':
 			c.pos++
 		default:
 			return false

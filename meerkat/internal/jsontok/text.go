@@ -122,16 +122,16 @@ const hexAlphabet = "0123456789abcdef"
 // appendSpecial appends the byte or surrogate of text at i and returns where
 // it ends.
 func appendSpecial[T string | []byte](dst []byte, text T, i int) ([]byte, int) {
-	switch c := text[i]; {
-	case c == 0xED:
+	switch c := text[i]; c {
+	case 0xED:
 		return appendED(dst, []byte(text[i:min(i+6, len(text))]), i)
-	case c == '"' || c == '\\':
+	case '"', '\\':
 		return append(dst, '\\', c), i + 1
-	case c == '\n':
+	case '\n':
 		return append(dst, '\\', 'n'), i + 1
-	case c == '\r':
+	case '\r':
 		return append(dst, '\\', 'r'), i + 1
-	case c == '\t':
+	case '\t':
 		return append(dst, '\\', 't'), i + 1
 	default:
 		return append(dst, '\\', 'u', '0', '0', hexAlphabet[c>>4], hexAlphabet[c&0xF]), i + 1

@@ -142,7 +142,10 @@ func IsNull(value []byte) bool { return len(value) == 0 || value[0] == 'n' }
 // an int.
 func Int(value []byte) (int, bool) {
 	n, ok := Uint(value)
-	return int(n), ok && n <= math.MaxInt
+	if !ok || n > math.MaxInt {
+		return 0, false
+	}
+	return int(n), true
 }
 
 // Uint returns the value of a JSON number that is an unsigned integer.

@@ -1,3 +1,5 @@
+// Package anthropic speaks the Messages API (reference §2.1, §3.1): it renders a
+// conversation, sends it, and reads the reply, streamed or whole.
 package anthropic
 
 import (

@@ -264,7 +264,7 @@ func (d *dialect) usage(value []byte) {
 // fail notes the error object of an error event or error reply.
 func (d *dialect) fail(value, raw []byte) {
 	e := stream.ProviderError{Raw: bytes.Clone(raw)}
-	jsontok.Fields(value, func(field, value []byte) error {
+	_ = jsontok.Fields(value, func(field, value []byte) error { // an unreadable object is still in Raw
 		switch string(field) {
 		case "type":
 			e.Type = jsontok.String(value)

@@ -54,7 +54,7 @@ func readMembers(raw []byte) (m members, err error) {
 		}
 		return nil
 	})
-	if err == errOpaque {
+	if errors.Is(err, errOpaque) {
 		err = nil
 	}
 	return m, err
@@ -321,13 +321,12 @@ func (x *extra) unfinished(b *transcript.Block) []byte {
 // allCitations returns the citations of the start and of the deltas.
 func (x *extra) allCitations() []byte {
 	var list []byte
-	add := func(v []byte) error {
-		list = appendElement(list, v)
-		return nil
-	}
-	jsontok.Fields(x.start, func(field, value []byte) error {
+	_ = jsontok.Fields(x.start, func(field, value []byte) error { // was read when the block started
 		if string(field) == "citations" && !jsontok.IsNull(value) {
-			return jsontok.Elements(value, add)
+			return jsontok.Elements(value, func(v []byte) error {
+				list = appendElement(list, v)
+				return nil
+			})
 		}
 		return nil
 	})

@@ -29,7 +29,7 @@ func message(reason string, blocks ...string) []byte {
 
 func parse(opts stream.Options, body []byte) (stream.Reply, error) {
 	p := NewParser(opts)
-	p.Write(body)
+	_, _ = p.Write(body)
 	return p.Close()
 }
 

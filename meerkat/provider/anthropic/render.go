@@ -111,6 +111,7 @@ func (p *plan) kept(m *transcript.Message) []int {
 			if p.target.Raw(b) == nil {
 				continue
 			}
+		case transcript.BlockToolUse: // always goes
 		}
 		keep, last = append(keep, i), b.Type
 	}

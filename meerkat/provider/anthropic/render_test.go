@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,20 +17,20 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-func entry(t testing.TB, model string) catalog.Entry {
-	t.Helper()
+func entry(tb testing.TB, model string) catalog.Entry {
+	tb.Helper()
 	m, err := catalog.Lookup(model)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
 
-func render(t testing.TB, req *provider.Request) string {
-	t.Helper()
-	body, err := Render(req, entry(t, req.Model))
+func render(tb testing.TB, req *provider.Request) string {
+	tb.Helper()
+	body, err := Render(req, entry(tb, req.Model))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(body)
 }
@@ -162,7 +163,7 @@ func TestRenderForeignLoop(t *testing.T) {
 	if body := render(t, req); !strings.Contains(body, `"thinking":{"type":"disabled"}`) || strings.Contains(body, `"signature"`) {
 		t.Errorf("open loop: %s", body)
 	}
-	req.Messages = append(loop, transcript.Assistant("", native("claude-opus-4-5", transcript.Text("done"))...), transcript.User("z"))
+	req.Messages = append(slices.Clip(loop), transcript.Assistant("", native("claude-opus-4-5", transcript.Text("done"))...), transcript.User("z"))
 	body := render(t, req)
 	if !strings.Contains(body, `"budget_tokens"`) || strings.Count(body, `"signature"`) != 2 || strings.Contains(body, "foreign") {
 		t.Errorf("closed loop: %s", body)

@@ -163,7 +163,7 @@ type errorObject struct {
 func parseObject(text []byte) *provider.Error {
 	var env envelope
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &env) != nil {
-		return nil
+		return nil //nolint:nilerr // no object, no error object
 	}
 	e := &provider.Error{RequestID: env.RequestID, Message: env.Message}
 	var o errorObject

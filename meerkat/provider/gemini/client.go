@@ -1,3 +1,5 @@
+// Package gemini speaks generateContent and streamGenerateContent: it renders a
+// conversation, sends it, and reads the reply, streamed or whole.
 package gemini
 
 import (

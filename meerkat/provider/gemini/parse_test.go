@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func last(reason string, parts ...string) string {
 
 func parse(opts stream.Options, chunks ...string) (stream.Reply, error) {
 	p := NewParser(opts)
-	p.Write(providertest.Chunks(chunks...))
+	_, _ = p.Write(providertest.Chunks(chunks...))
 	return p.Close()
 }
 
@@ -201,7 +202,7 @@ func TestSynthesisedIDs(t *testing.T) {
 	if d := cmp.Diff(first, again); d != "" {
 		t.Errorf("two readings give different ids: %s", d)
 	}
-	all := append(first, other...)
+	all := slices.Concat(first, other)
 	all = append(all, ids(stream.Options{IDSeed: "a"}, anonymous)...)
 	all = append(all, ids(stream.Options{IDSeed: "b"}, anonymous)...)
 	seen := map[string]bool{}
@@ -301,7 +302,7 @@ func TestFailures(t *testing.T) {
 	} {
 		_, err := func() (stream.Reply, error) {
 			p := NewParser(stream.Options{})
-			p.Write([]byte(body))
+			_, _ = p.Write([]byte(body))
 			return p.Close()
 		}()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -325,7 +326,7 @@ func TestLongLines(t *testing.T) {
 	var long *stream.LineTooLongError
 	for _, body := range [][]byte{providertest.Chunks(chunkOf(`{"text":"a"}`), big), []byte("[" + chunkOf(`{"text":"a"}`) + "," + big + "]")} {
 		p := NewParser(stream.Options{MaxLine: 1 << 20})
-		p.Write(body)
+		_, _ = p.Write(body)
 		r, err := p.Close()
 		if !errors.As(err, &long) || !strings.Contains(err.Error(), "MaxLine") || len(r.Message.Blocks) != 1 {
 			t.Errorf("over the limit: %v, %d blocks, want the text before it", err, len(r.Message.Blocks))

@@ -59,6 +59,8 @@ func (d *dialect) readUsage(raw []byte) error {
 // total returns the usage in the terms of seed 000: what the model wrote is the
 // answer and its thoughts, what it read is the prompt and the tool results that
 // the server fed to it.
+//
+//nolint:gosec // no count is negative
 func (c *counts) total() transcript.Usage {
 	u := transcript.Usage{
 		InputTokens:  uint64(c.prompt + c.tools),

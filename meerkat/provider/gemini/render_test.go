@@ -19,20 +19,20 @@ import (
 
 const flash = "gemini-3-flash-preview"
 
-func entry(t testing.TB, model string) catalog.Entry {
-	t.Helper()
+func entry(tb testing.TB, model string) catalog.Entry {
+	tb.Helper()
 	m, err := catalog.Unlisted(model)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
 
-func render(t testing.TB, req *provider.Request) string {
-	t.Helper()
-	body, err := Render(req, entry(t, req.Model))
+func render(tb testing.TB, req *provider.Request) string {
+	tb.Helper()
+	body, err := Render(req, entry(tb, req.Model))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(body)
 }
@@ -202,8 +202,8 @@ func TestRenderReply(t *testing.T) {
 		}
 		var ids strings.Builder
 		for _, r := range strings.SplitAfter(responses, `"functionResponse":`)[1:] {
-			if strings.HasPrefix(r, `{"id":`) {
-				ids.WriteString(r[:strings.Index(r, ",")])
+			if id, _, _ := strings.Cut(r, ","); strings.HasPrefix(id, `{"id":`) {
+				ids.WriteString(id)
 			}
 		}
 		if ids.String() != want {

@@ -1,3 +1,5 @@
+// Package openai speaks the Responses API: it renders a conversation, sends it,
+// and reads the reply, streamed or whole.
 package openai
 
 import (

@@ -200,7 +200,7 @@ func (d *dialect) fail(nested, data []byte) {
 	if jsontok.IsNull(nested) {
 		src = data
 	}
-	jsontok.Fields(src, func(field, value []byte) error {
+	_ = jsontok.Fields(src, func(field, value []byte) error { // an unreadable object is still in Raw
 		switch text := jsontok.String(value); string(field) {
 		case "type":
 			e.Type = text

@@ -44,6 +44,7 @@ type flat struct {
 }
 
 func plain(t *testing.T, raw json.RawMessage) flat {
+	t.Helper()
 	var head struct{ Type, Role string }
 	if err := json.Unmarshal(raw, &head); err != nil {
 		t.Fatal(err)
@@ -92,6 +93,7 @@ func flatten(b *transcript.Block) flat {
 // endOf returns the output of the terminal event, and the items of
 // output_item.done by output_index, all by encoding/json.
 func endOf(t *testing.T, body []byte) (output []json.RawMessage, finished map[int]json.RawMessage) {
+	t.Helper()
 	finished = map[int]json.RawMessage{}
 	for _, event := range strings.Split(strings.ReplaceAll(string(body), "\r\n", "\n"), "\n\n") {
 		_, data, found := strings.Cut(event, "data: ")
@@ -133,7 +135,7 @@ func TestCorpusStreams(t *testing.T) {
 			t.Errorf("%s: %s", e.Name, outcome[strings.LastIndex(outcome, "error"):])
 		}
 		p := NewParser(stream.Options{})
-		p.Write(e.Body)
+		_, _ = p.Write(e.Body)
 		r, _ := p.Close()
 		output, finished := endOf(t, e.Body)
 		if len(output) != len(r.Message.Blocks) {
@@ -159,6 +161,7 @@ func verdictAsExpected(name, outcome string) bool {
 // compare holds a block against its item in the terminal event, and its raw
 // form against the bytes of output_item.done, which is what can be replayed.
 func compare(t *testing.T, name string, item json.RawMessage, finished map[int]json.RawMessage, b *transcript.Block) {
+	t.Helper()
 	want, got := plain(t, item), flatten(b)
 	if strings.HasPrefix(name, "ai__openai.github-copilot-id-rotation") {
 		want.ItemID, got.ItemID = "", "" // the host changes ids on the way
@@ -199,7 +202,7 @@ func TestCorpusSealed(t *testing.T) {
 			}
 		}
 		p := NewParser(stream.Options{})
-		p.Write(e.Body)
+		_, _ = p.Write(e.Body)
 		r, _ := p.Close()
 		for _, b := range r.Message.Blocks {
 			if b.Type == transcript.BlockReasoning && b.Meta.EncryptedContent != nil {
@@ -265,6 +268,7 @@ func compact(r stream.Reply) stream.Reply {
 // restream writes a response as the stream that would have brought it, every
 // second item only in the terminal event.
 func restream(t *testing.T, body []byte, status string) []string {
+	t.Helper()
 	var response map[string]json.RawMessage
 	var output []json.RawMessage
 	if json.Unmarshal(body, &response) != nil || json.Unmarshal(response["output"], &output) != nil {

@@ -44,7 +44,7 @@ func delta(kind string, i int, text string) string {
 
 func parse(opts stream.Options, events ...string) (stream.Reply, error) {
 	p := NewParser(opts)
-	p.Write(providertest.Events(events...))
+	_, _ = p.Write(providertest.Events(events...))
 	return p.Close()
 }
 
@@ -147,7 +147,7 @@ func TestStreamBlocks(t *testing.T) {
 func TestDeltasAreTheText(t *testing.T) {
 	var text strings.Builder
 	opts := stream.Options{OnEvent: func(e stream.Event) { text.Write(e.Delta) }}
-	parse(opts, created, added(0, `{"id":"rs_1","type":"reasoning","summary":[]}`),
+	_, _ = parse(opts, created, added(0, `{"id":"rs_1","type":"reasoning","summary":[]}`),
 		`{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":0}`, delta("reasoning_summary_text", 0, "**Plan**"),
 		`{"type":"response.reasoning_summary_part.added","output_index":0,"summary_index":1}`, delta("reasoning_summary_text", 0, "é"),
 		done(0, reasoningItem), completed(reasoningItem))

@@ -17,20 +17,20 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-func entry(t testing.TB, model string) catalog.Entry {
-	t.Helper()
+func entry(tb testing.TB, model string) catalog.Entry {
+	tb.Helper()
 	m, err := catalog.Unlisted(model)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
 
-func render(t testing.TB, req *provider.Request) string {
-	t.Helper()
-	body, err := Render(req, entry(t, req.Model))
+func render(tb testing.TB, req *provider.Request) string {
+	tb.Helper()
+	body, err := Render(req, entry(tb, req.Model))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(body)
 }

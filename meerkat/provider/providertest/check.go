@@ -18,41 +18,41 @@ type Paths struct {
 // Check holds both paths, strict and lenient, whole and cut into random pieces,
 // against each other: all must come to the same outcome. It returns the strict
 // one.
-func (p Paths) Check(t testing.TB, body []byte, rng *rand.Rand) Outcome {
-	t.Helper()
+func (p Paths) Check(tb testing.TB, body []byte, rng *rand.Rand) Outcome {
+	tb.Helper()
 	var strict Outcome
 	for _, lenient := range []bool{true, false} {
 		opts := stream.Options{Lenient: lenient}
 		strict = Parse(p.General(opts), body)
-		p.same(t, "fast path", strict, Parse(p.Fast(opts), body))
-		p.same(t, "fast path in pieces", strict, Parse(p.Fast(opts), Cut(body, rng)...))
-		p.same(t, "general path in pieces", strict, Parse(p.General(opts), Cut(body, rng)...))
+		p.same(tb, "fast path", strict, Parse(p.Fast(opts), body))
+		p.same(tb, "fast path in pieces", strict, Parse(p.Fast(opts), Cut(body, rng)...))
+		p.same(tb, "general path in pieces", strict, Parse(p.General(opts), Cut(body, rng)...))
 	}
 	return strict
 }
 
-func (p Paths) same(t testing.TB, what string, want, got Outcome) {
-	t.Helper()
+func (p Paths) same(tb testing.TB, what string, want, got Outcome) {
+	tb.Helper()
 	if got != want {
-		t.Fatalf("%s:\n%s\nthe general path on the whole says:\n%s", what, got, want)
+		tb.Fatalf("%s:\n%s\nthe general path on the whole says:\n%s", what, got, want)
 	}
 }
 
 // CheckEverySplit compares the outcomes of body cut in two at every byte, and
 // byte by byte.
-func (p Paths) CheckEverySplit(t testing.TB, body []byte) {
-	t.Helper()
+func (p Paths) CheckEverySplit(tb testing.TB, body []byte) {
+	tb.Helper()
 	want := Parse(p.Fast(stream.Options{}), body)
 	for i := range len(body) + 1 {
-		p.same(t, "cut in two", want, Parse(p.Fast(stream.Options{}), body[:i], body[i:]))
+		p.same(tb, "cut in two", want, Parse(p.Fast(stream.Options{}), body[:i], body[i:]))
 	}
-	p.same(t, "byte by byte", want, Parse(p.Fast(stream.Options{}), Bytes(body)...))
+	p.same(tb, "byte by byte", want, Parse(p.Fast(stream.Options{}), Bytes(body)...))
 }
 
 // CheckMutations checks n bodies that differ from body in a few bytes: the
 // bytes that JSON and event streams are made of, put in, taken out or doubled.
-func (p Paths) CheckMutations(t testing.TB, body []byte, n int) {
-	t.Helper()
+func (p Paths) CheckMutations(tb testing.TB, body []byte, n int) {
+	tb.Helper()
 	rng := rand.New(rand.NewPCG(uint64(len(body)), uint64(n)))
 	const marks = "\"\\{}[],:0-e. \n\rntu"
 	for range n {
@@ -71,7 +71,7 @@ func (p Paths) CheckMutations(t testing.TB, body []byte, n int) {
 				b = slices.Insert(b, i, b[i:end]...)
 			}
 		}
-		p.Check(t, b, rng)
+		p.Check(tb, b, rng)
 	}
 }
 

@@ -86,88 +86,104 @@ type Conversation struct {
 // Conversations returns the conversations that every renderer must render;
 // each was begun with one provider and may go on with any.
 func Conversations() []Conversation {
-	call := transcript.ToolUse
-	return []Conversation{
-		{Name: "plain", System: "You are <terse> & exact.", Messages: []transcript.Message{
-			transcript.User("Say \"hi\" & <stop>.\n\u2028"),
+	return []Conversation{plain(), anthropicLoop(), openAILoop(), geminiLoop(), edges(), parts()}
+}
+
+func plain() Conversation {
+	return Conversation{Name: "plain", System: "You are <terse> & exact.", Messages: []transcript.Message{
+		transcript.User("Say \"hi\" & <stop>.\n\u2028"),
+	}}
+}
+
+func anthropicLoop() Conversation {
+	return Conversation{Name: "anthropic-loop", System: "You are a coding agent.", Messages: []transcript.Message{
+		transcript.User("Read a.txt and list the directory."),
+		transcript.Assistant(transcript.StopToolUse, from(origin("anthropic", "messages", "claude-opus-4-5"),
+			thinking("Two lookups\nare needed.", "EsYBCkYI+sig/1=="),
+			redacted("EmwKAhgBEgy+data=="),
+			transcript.Text("Checking both."),
+			transcript.ToolUse("toolu_01A", "read_file", []byte(`{"path": "a.txt","limit":1.0,"path":"\u00e9"}`)),
+			thinking("", "EqQBCkYI-empty"),
+			transcript.ToolUse("toolu_01B", "list_dir", []byte(`{}`)),
+		)...),
+		transcript.ToolResults(ok("toolu_01B", ""), failed("toolu_01A", "")),
+		transcript.Assistant(transcript.StopEndTurn, from(origin("anthropic", "messages", "claude-opus-4-5"),
+			transcript.Text("Done.  "),
+		)...),
+		transcript.User("Thanks."),
+	}}
+}
+
+func openAILoop() Conversation {
+	return Conversation{Name: "openai-loop", Messages: []transcript.Message{
+		transcript.System("You are a coding agent."),
+		transcript.User("Read a.txt."),
+		transcript.Assistant(transcript.StopToolUse, from(origin("openai", "responses", "gpt-5.2"),
+			reasoning("rs_1", "gAAAAABblob1==", "**Plan**\n\nRead.", "**Check**"),
+			phase(transcript.Text("Let me look."), "commentary"),
+			reasoning("rs_2", "gAAAAABblob2=="),
+			raw(transcript.ToolUse("call_A", "read_file", []byte(`{"path":"a.txt"}`)),
+				`{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"path\":\"a.txt\"}","call_id":"call_A","name":"read_file"}`),
+		)...),
+		transcript.ToolResults(ok("call_A", "hello")),
+		transcript.Assistant(transcript.StopMaxTokens, from(origin("openai", "responses", "gpt-5.2"),
+			transcript.Text("It says hello."), reasoning("rs_3", "gAAAAABtrailing=="),
+		)...),
+		transcript.User("And now?"),
+	}}
+}
+
+func geminiLoop() Conversation {
+	return Conversation{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
+		transcript.User("Read a.txt and list the directory."),
+		transcript.Assistant(transcript.StopToolUse, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
+			transcript.Reasoning("Thinking about it", nil),
+			raw(signed(transcript.ToolUse("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur="),
+				`{"functionCall":{"id":"22synth8","name":"read_file","args":{"path":"a.txt"}},"thoughtSignature":"EjQKMgER+sig/ur="}`),
+			raw(transcript.ToolUse("made-up-1", "list_dir", []byte(`{}`)), `{"functionCall":{"name":"list_dir","args":{}}}`),
+		)...),
+		transcript.ToolResults(failed("made-up-1", "permission denied"), ok("22synth8", "hello")),
+		transcript.Assistant(transcript.StopEndTurn, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
+			signed(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
+			signed(transcript.Text(""), "EjQKtrailing+empty/text="),
+		)...),
+		transcript.User("Thanks."),
+	}}
+}
+
+func edges() Conversation {
+	return Conversation{Name: "edges", System: "Same.", Messages: append([]transcript.Message{
+		transcript.User("Look at this."),
+		transcript.System("The date is 2026-11-21."),
+		transcript.User("cut \xf0\x9f\x98"),
+		transcript.Assistant(transcript.StopToolUse,
+			transcript.Reasoning("unsigned, from an aborted stream", nil),
+			transcript.Text(" \n"),
+			transcript.ToolUse("call|fc:1", "read_file", []byte(`{"path":"a`)),
+			transcript.ToolUse("toolu_01A", "list_dir", nil),
+		),
+		transcript.ToolResults(failed("call|fc:1", "arguments are not JSON; not executed"), ok("toolu_01A", "lone \xed\xa0\xbd surrogate")),
+		transcript.Assistant(transcript.StopEndTurn, transcript.Reasoning("nothing said", nil)),
+		transcript.Assistant(transcript.StopEndTurn, transcript.Text("First."), transcript.Text("Second.")),
+		transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("toolu_01A", "list_dir", []byte(`[1,2]`))),
+		transcript.ToolResults(ok("toolu_01A", "again")),
+	}, from2()...)}
+}
+
+func parts() Conversation {
+	return Conversation{Name: "parts", Messages: []transcript.Message{
+		{Role: transcript.RoleUser, Content: "What is this?", Parts: []transcript.Part{
+			{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG")},
+			{Type: "image", URL: "https://example.com/a?b=1&c=2"},
+			{Type: "file", MediaType: "application/pdf", Data: []byte("%PDF")},
+			{Type: "audio"},
 		}},
-		{Name: "anthropic-loop", System: "You are a coding agent.", Messages: []transcript.Message{
-			transcript.User("Read a.txt and list the directory."),
-			transcript.Assistant(transcript.StopToolUse, from(origin("anthropic", "messages", "claude-opus-4-5"),
-				thinking("Two lookups\nare needed.", "EsYBCkYI+sig/1=="),
-				redacted("EmwKAhgBEgy+data=="),
-				transcript.Text("Checking both."),
-				call("toolu_01A", "read_file", []byte(`{"path": "a.txt","limit":1.0,"path":"\u00e9"}`)),
-				thinking("", "EqQBCkYI-empty"),
-				call("toolu_01B", "list_dir", []byte(`{}`)),
-			)...),
-			transcript.ToolResults(ok("toolu_01B", ""), failed("toolu_01A", "")),
-			transcript.Assistant(transcript.StopEndTurn, from(origin("anthropic", "messages", "claude-opus-4-5"),
-				transcript.Text("Done.  "),
-			)...),
-			transcript.User("Thanks."),
-		}},
-		{Name: "openai-loop", Messages: []transcript.Message{
-			transcript.System("You are a coding agent."),
-			transcript.User("Read a.txt."),
-			transcript.Assistant(transcript.StopToolUse, from(origin("openai", "responses", "gpt-5.2"),
-				reasoning("rs_1", "gAAAAABblob1==", "**Plan**\n\nRead.", "**Check**"),
-				phase(transcript.Text("Let me look."), "commentary"),
-				reasoning("rs_2", "gAAAAABblob2=="),
-				raw(call("call_A", "read_file", []byte(`{"path":"a.txt"}`)),
-					`{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"path\":\"a.txt\"}","call_id":"call_A","name":"read_file"}`),
-			)...),
-			transcript.ToolResults(ok("call_A", "hello")),
-			transcript.Assistant(transcript.StopMaxTokens, from(origin("openai", "responses", "gpt-5.2"),
-				transcript.Text("It says hello."), reasoning("rs_3", "gAAAAABtrailing=="),
-			)...),
-			transcript.User("And now?"),
-		}},
-		{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
-			transcript.User("Read a.txt and list the directory."),
-			transcript.Assistant(transcript.StopToolUse, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
-				transcript.Reasoning("Thinking about it", nil),
-				raw(signed(call("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur="),
-					`{"functionCall":{"id":"22synth8","name":"read_file","args":{"path":"a.txt"}},"thoughtSignature":"EjQKMgER+sig/ur="}`),
-				raw(call("made-up-1", "list_dir", []byte(`{}`)), `{"functionCall":{"name":"list_dir","args":{}}}`),
-			)...),
-			transcript.ToolResults(failed("made-up-1", "permission denied"), ok("22synth8", "hello")),
-			transcript.Assistant(transcript.StopEndTurn, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
-				signed(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
-				signed(transcript.Text(""), "EjQKtrailing+empty/text="),
-			)...),
-			transcript.User("Thanks."),
-		}},
-		{Name: "edges", System: "Same.", Messages: append([]transcript.Message{
-			transcript.User("Look at this."),
-			transcript.System("The date is 2026-11-21."),
-			transcript.User("cut \xf0\x9f\x98"),
-			transcript.Assistant(transcript.StopToolUse,
-				transcript.Reasoning("unsigned, from an aborted stream", nil),
-				transcript.Text(" \n"),
-				call("call|fc:1", "read_file", []byte(`{"path":"a`)),
-				call("toolu_01A", "list_dir", nil),
-			),
-			transcript.ToolResults(failed("call|fc:1", "arguments are not JSON; not executed"), ok("toolu_01A", "lone \xed\xa0\xbd surrogate")),
-			transcript.Assistant(transcript.StopEndTurn, transcript.Reasoning("nothing said", nil)),
-			transcript.Assistant(transcript.StopEndTurn, transcript.Text("First."), transcript.Text("Second.")),
-			transcript.Assistant(transcript.StopToolUse, call("toolu_01A", "list_dir", []byte(`[1,2]`))),
-			transcript.ToolResults(ok("toolu_01A", "again")),
-		}, from2()...)},
-		{Name: "parts", Messages: []transcript.Message{
-			{Role: transcript.RoleUser, Content: "What is this?", Parts: []transcript.Part{
-				{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG")},
-				{Type: "image", URL: "https://example.com/a?b=1&c=2"},
-				{Type: "file", MediaType: "application/pdf", Data: []byte("%PDF")},
-				{Type: "audio"},
-			}},
-			transcript.Assistant(transcript.StopToolUse, call("a", "read_file", []byte(`{}`)), call("b", "list_dir", []byte(`{}`))),
-			transcript.ToolResults(
-				transcript.ToolResult{ToolUseID: "a", Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}, {Type: "clip"}}},
-				transcript.ToolResult{ToolUseID: "b", Content: "broken", IsError: true, Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}}},
-			),
-		}},
-	}
+		transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("a", "read_file", []byte(`{}`)), transcript.ToolUse("b", "list_dir", []byte(`{}`))),
+		transcript.ToolResults(
+			transcript.ToolResult{ToolUseID: "a", Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}, {Type: "clip"}}},
+			transcript.ToolResult{ToolUseID: "b", Content: "broken", IsError: true, Parts: []transcript.Part{{Type: "image", MediaType: "image/jpeg", Data: []byte("jpg")}}},
+		),
+	}}
 }
 
 // from2 ends the edges with blocks that must come back byte for byte: WTF-8

@@ -124,7 +124,7 @@ func isTextDelta(p []byte) bool {
 func get(obj []byte, names ...string) []byte {
 	for _, name := range names {
 		var found []byte
-		jsontok.Fields(obj, func(field, value []byte) error {
+		_ = jsontok.Fields(obj, func(field, value []byte) error { // the payload is Valid
 			if string(field) == name {
 				found = value
 			}

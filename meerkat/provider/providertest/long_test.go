@@ -25,7 +25,7 @@ func TestLongStream(t *testing.T) {
 				t.Errorf("%s: %d events, want about 1000", provider, events)
 			}
 			p := newParser(stream.Options{})
-			p.Write(body)
+			_, _ = p.Write(body)
 			r, err := p.Close()
 			if err != nil || (len(r.Message.Blocks) == 1) != oneBlock && !synthetic() {
 				t.Errorf("%s, one block %v: %d blocks, %v", provider, oneBlock, len(r.Message.Blocks), err)

@@ -75,8 +75,7 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 	}
 	out, err := s.readAndMend(ctx, w)
 	if err != nil {
-		w.Close()
-		return session.Session{}, nil, err
+		return session.Session{}, nil, errors.Join(err, w.Close())
 	}
 	return out, w, nil
 }
@@ -91,14 +90,14 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 		return nil, absent(id, err)
 	}
 	if err := lock(f); err != nil {
-		f.Close()
+		_ = f.Close() // nothing was written
 		if errors.Is(err, errLocked) {
 			return nil, &session.LockedError{ID: id}
 		}
 		return nil, fmt.Errorf("session %s: cannot lock %s: %w", id, f.Name(), err)
 	}
 	if !stillThere(f) { // deleted between open and lock
-		f.Close()
+		_ = f.Close() // nothing was written
 		return nil, session.NotFound(id)
 	}
 	return &writer{file: f, path: f.Name()}, nil
@@ -196,9 +195,9 @@ func readHeader(path string) (session.Header, error) {
 	if err != nil {
 		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // only read
 	line, err := bufio.NewReader(f).ReadBytes('\n')
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
 	}
 	p, err := session.Parse(path, line)

@@ -25,6 +25,7 @@ var (
 )
 
 func open(t *testing.T) *jsonl.Store {
+	t.Helper()
 	return jsonl.New(filepath.Join(t.TempDir(), "a", "b"), func() time.Time { return epoch })
 }
 
@@ -33,23 +34,23 @@ func TestStore(t *testing.T) {
 }
 
 // written returns a store with one session of n messages and its bytes.
-func written(t testing.TB, store *jsonl.Store, n int) []byte {
-	t.Helper()
+func written(tb testing.TB, store *jsonl.Store, n int) []byte {
+	tb.Helper()
 	w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: epoch, Model: "m"})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for i := range n {
 		if err := w.Append(ctx, session.Entry{At: epoch, Message: transcript.User(fmt.Sprint("message ", i))}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	data, err := os.ReadFile(store.Path(id))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return data
 }
@@ -132,7 +133,7 @@ func TestTornTails(t *testing.T) {
 			if err != nil || len(s.Messages) != 1 {
 				t.Fatalf("%d messages, %v", len(s.Messages), err)
 			}
-			w.Close()
+			_ = w.Close()
 			data, _ := os.ReadFile(store.Path(id))
 			r, err := session.DecodeRecord(data[len(whole):])
 			if err != nil || string(r.(session.Repair).Dropped) != tail {
@@ -255,7 +256,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		for line := bytes.Repeat([]byte("text "), 240); b.Loop(); {
 			if _, err := f.Write(line); err != nil {
 				b.Fatal(err)
@@ -272,7 +273,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer w.Close()
+			defer func() { _ = w.Close() }()
 			turn := session.Entry{At: epoch, Message: transcript.User(strings.Repeat("text ", 200))}
 			fill := make([]session.Record, n)
 			for i := range fill {

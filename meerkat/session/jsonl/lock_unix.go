@@ -29,6 +29,6 @@ func ignoreUnsupported(err error) error {
 
 // removeLocked removes and closes f, holding its lock until it is gone.
 func removeLocked(f *os.File) error {
-	defer f.Close()
+	defer func() { _ = f.Close() }() // the file is gone
 	return os.Remove(f.Name())
 }

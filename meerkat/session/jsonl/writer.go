@@ -84,6 +84,6 @@ func syncDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("session folder %s: %w", dir, cause(err))
 	}
-	defer d.Close()
+	defer func() { _ = d.Close() }() // only read
 	return ignoreUnsupported(d.Sync())
 }

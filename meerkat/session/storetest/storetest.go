@@ -135,7 +135,7 @@ func durable(store session.Store) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	var done []session.Record
 	for _, r := range history() {
 		if err := w.Append(ctx, r); err != nil {
@@ -247,7 +247,7 @@ func ended(store session.Store) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := w.Append(over, user("late")); !errors.Is(err, context.Canceled) {
@@ -264,7 +264,7 @@ func poisoned(store session.Store) error {
 	if err != nil {
 		return err
 	}
-	defer w.Close()
+	defer func() { _ = w.Close() }()
 	bad := session.Entry{At: epoch} // a message without a role cannot be stored
 	if err := w.Append(ctx, user("a"), bad); err == nil {
 		return errors.New("a message that cannot be stored was accepted")
@@ -396,7 +396,7 @@ func badID(store session.Store) error {
 		h := header(1)
 		h.ID = id
 		if w, err := store.Create(ctx, h); err == nil {
-			w.Close()
+			_ = w.Close()
 			return fmt.Errorf("Create accepted the id %q", id)
 		}
 	}

@@ -48,7 +48,7 @@ func forgetLast(w session.Writer) session.Writer {
 
 // deafToContext appends although nobody waits for it.
 func deafToContext(w session.Writer) session.Writer {
-	return writerFunc{w, func(_ context.Context, r ...session.Record) error { return w.Append(context.Background(), r...) }}
+	return writerFunc{w, func(_ context.Context, r ...session.Record) error { return w.Append(context.Background(), r...) }} //nolint:contextcheck // its fault
 }
 
 // noLock lets everybody in.

@@ -85,13 +85,14 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 		b.Fatal(err)
 	}
 	cfg := record.Config{Transport: transport}
-	var tape *cassette.Writer
+	var tape *noted
 	if name == "recording" {
 		redactor, guard := redact.New(nil), gate.New()
-		tape, err = cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+		out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
+		tape = &noted{Writer: out, grew: make(chan struct{}, 1)}
 		cfg.Writer, cfg.Redactor, cfg.Gate = tape, guard.Watch(redactor), guard.Check
 	}
 	rec, err := record.New(cfg)
@@ -114,10 +115,25 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 	})
 	saved := func(n int) {
 		for tape != nil && tape.Len() < n {
-			time.Sleep(time.Millisecond)
+			<-tape.grew
 		}
 	}
 	return way{name, client, "https://" + host + "/v1/messages", saved}
+}
+
+// noted tells whoever waits that the tape grew.
+type noted struct {
+	*cassette.Writer
+	grew chan struct{}
+}
+
+func (n *noted) Append(in cassette.Interaction) error {
+	err := n.Writer.Append(in)
+	select {
+	case n.grew <- struct{}{}:
+	default: // the last notice is still unread
+	}
+	return err
 }
 
 // peer is goproxy as it is best used by itself.

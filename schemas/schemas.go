@@ -67,6 +67,7 @@ type Invalid struct {
 // Problem is one breach. Path is like messages[3].content, "" for the document.
 type Problem struct{ Path, Message string }
 
+// Error shows the first problem and counts the others.
 func (e *Invalid) Error() string {
 	p := e.Problems[0]
 	text := fmt.Sprintf("%s: %s", e.Schema, p.Message)

@@ -86,6 +86,7 @@ func events(t *testing.T, provider string, body []byte) []event {
 // eachReply calls f with every turn of every embedded scenario that runs to
 // its end, as a stream.
 func eachReply(t *testing.T, f func(t *testing.T, s *specs.Scenario, provider string, turn int, body []byte)) {
+	t.Helper()
 	all, err := specs.Scenarios()
 	if err != nil {
 		t.Fatal(err)
@@ -172,6 +173,7 @@ func TestGrammar(t *testing.T) {
 }
 
 func anthropicGrammar(t *testing.T, all []event, fails bool) {
+	t.Helper()
 	open, next, pings, deltas := -1, 0, 0, ""
 	for i, e := range all {
 		switch {
@@ -223,6 +225,7 @@ func oneOf(s string, patterns ...string) bool {
 }
 
 func openaiGrammar(t *testing.T, all []event, fails bool) {
+	t.Helper()
 	added, done, text := map[int]string{}, 0, map[string]string{}
 	for i, e := range all {
 		if e.num("sequence_number") != i {
@@ -267,6 +270,7 @@ func openaiGrammar(t *testing.T, all []event, fails bool) {
 }
 
 func geminiGrammar(t *testing.T, all []event, fails bool) {
+	t.Helper()
 	id, signatures, calls, total := all[0].str("responseId"), 0, 0, 0
 	for i, e := range all {
 		if fails && i == len(all)-1 {

@@ -40,7 +40,7 @@ func Start(address string, h http.Handler) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot listen there: %w", address, err)
 	}

@@ -62,9 +62,9 @@ turns:
     chunks: [1]
 `
 
-func parse(t *testing.T, text string) *specs.Scenario {
+func everyScenario(t *testing.T) *specs.Scenario {
 	t.Helper()
-	s, err := specs.ParseScenario("everything.txtar", []byte(text))
+	s, err := specs.ParseScenario("everything.txtar", []byte(everything))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func send(t *testing.T, c *http.Client, r *http.Request) response {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	out := response{status: resp.StatusCode, header: resp.Header}
 	for buf := make([]byte, 1<<16); ; {
 		n, err := resp.Body.Read(buf)
@@ -155,7 +155,7 @@ func serve(t *testing.T, h http.Handler) (*httptest.Server, *http.Client) {
 
 // TestGolden holds every byte of every reply.
 func TestGolden(t *testing.T) {
-	scenario := parse(t, everything)
+	scenario := everyScenario(t)
 	server, client := serve(t, New(Config{Scenario: scenario, Seed: "golden"}))
 	for name, ask := range asks {
 		for turn := range scenario.Turns {
@@ -191,7 +191,7 @@ func golden(t *testing.T, file string, got response) {
 
 // TestStateless holds that a reply depends on nothing but its request.
 func TestStateless(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything), Seed: "s"}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t), Seed: "s"}))
 	for name, ask := range asks {
 		first := send(t, client, ask(server.URL, 1, true))
 		_ = send(t, client, ask(server.URL, 0, true))
@@ -206,8 +206,8 @@ func TestStateless(t *testing.T) {
 }
 
 func TestSeedsDiffer(t *testing.T) {
-	a, client := serve(t, New(Config{Scenario: parse(t, everything), Seed: "a"}))
-	b, _ := serve(t, New(Config{Scenario: parse(t, everything), Seed: "b"}))
+	a, client := serve(t, New(Config{Scenario: everyScenario(t), Seed: "a"}))
+	b, _ := serve(t, New(Config{Scenario: everyScenario(t), Seed: "b"}))
 	for name, ask := range asks {
 		if bytes.Equal(send(t, client, ask(a.URL, 0, true)).body, send(t, client, ask(b.URL, 0, true)).body) {
 			t.Errorf("%s: two seeds give the same tokens", name)
@@ -217,7 +217,7 @@ func TestSeedsDiffer(t *testing.T) {
 
 // TestCut holds that a cut is a connection that breaks, not an end.
 func TestCut(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything)}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	for name, ask := range asks {
 		for _, stream := range []bool{true, false} {
 			got := send(t, client, ask(server.URL, 3, stream))
@@ -229,7 +229,7 @@ func TestCut(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything)}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	for name, ask := range asks {
 		got := send(t, client, ask(server.URL, 4, true))
 		if got.err != nil || got.status != http.StatusOK || !bytes.Contains(bytes.ToLower(got.body), []byte("overloaded")) {
@@ -246,7 +246,7 @@ func TestFailure(t *testing.T) {
 
 // TestChunks holds that paced writes arrive one by one.
 func TestChunks(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything), Pace: 200_000}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t), Pace: 200_000}))
 	got := send(t, client, asks["anthropic"](server.URL, 5, true))
 	if !bytes.Contains(got.body, []byte("🦩")) || got.reads < len(got.body)/2 {
 		t.Errorf("%d bytes in %d reads; want single bytes that join to the text", len(got.body), got.reads)
@@ -254,7 +254,7 @@ func TestChunks(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything)}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	with := func(name string, edit func(*http.Request), body ...string) *http.Request {
 		r := asks[name](server.URL, 0, true)
 		if body != nil {
@@ -302,7 +302,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
-	server, client := serve(t, New(Config{Scenario: parse(t, everything)}))
+	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	r := post(server.URL+"/v1/messages", strings.Repeat("x", maxRequest+1))
 	if got := send(t, client, r); got.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("status %d", got.status)
@@ -312,7 +312,7 @@ func TestBodyLimit(t *testing.T) {
 // TestStart holds that the certificate is enough to trust the server under its
 // address and the providers' names.
 func TestStart(t *testing.T) {
-	server, err := Start("", New(Config{Scenario: parse(t, everything)}))
+	server, err := Start("", New(Config{Scenario: everyScenario(t)}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package suites
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -57,7 +58,10 @@ func ask(h http.Handler, in cassette.Request) (status int, body []byte, aborted 
 	r.Header.Set("Authorization", "Bearer made-up")
 	w := httptest.NewRecorder()
 	func() {
-		defer func() { aborted = recover() == http.ErrAbortHandler }()
+		defer func() {
+			err, _ := recover().(error)
+			aborted = errors.Is(err, http.ErrAbortHandler)
+		}()
 		h.ServeHTTP(w, r)
 	}()
 	return w.Code, w.Body.Bytes(), aborted

@@ -36,8 +36,8 @@ type Options struct {
 	Subject play.Subject
 }
 
-// The errors of Run that are the caller's: a filter that cannot be read
-// (FilterError) and one that selects nothing.
+// ErrNothing is the error of Run for a filter that selects nothing. It and
+// FilterError are the caller's.
 var ErrNothing = program.ErrNothing
 
 // FilterError is a filter that cannot be read.
@@ -61,6 +61,9 @@ func Register(p *program.Program) {
 	}
 }
 
+// run has a t only in tests.
+//
+//nolint:thelper // it runs the suites, it does not help one
 func run(ctx context.Context, t *testing.T, o Options, register func(*program.Program)) (Outcome, error) {
 	if o.Subject == nil {
 		o.Subject = play.Rkat{Main: rkat.Run}

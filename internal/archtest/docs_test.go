@@ -131,6 +131,7 @@ func comments(code string) string {
 			return all.String()
 		case token.COMMENT:
 			all.WriteString(text + "\n")
+		default: // code
 		}
 	}
 }

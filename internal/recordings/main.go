@@ -14,7 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"path"
 	"runtime"
 	"slices"
 
@@ -110,16 +110,17 @@ func prune(plays []scenario.Play, dir string) (gone []string, err error) {
 	for _, p := range plays {
 		known[p.Cassette()] = true
 	}
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".yaml" || known[name] {
 			return err
 		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil || known[filepath.ToSlash(name)] {
-			return err
-		}
-		gone = append(gone, "removed "+filepath.ToSlash(name))
-		return os.Remove(path)
+		gone = append(gone, "removed "+name)
+		return root.Remove(name)
 	})
 	return gone, err
 }

@@ -43,7 +43,7 @@ func large(b *testing.B, n int) string {
 	b.Helper()
 	m := testMeta
 	m.Version = FormatVersion
-	data := appendHead(nil, m)
+	data := encodeHead(m)
 	last := sum(data)
 	for i := range n {
 		item := appendItem(nil, typical(i))

@@ -64,20 +64,20 @@ func split(body string) (chunks []Chunk) {
 }
 
 // write records items and returns the cassette's path.
-func write(t testing.TB, items ...Interaction) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.yaml")
+func write(tb testing.TB, items ...Interaction) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "x.yaml")
 	w, err := Create(path, testMeta, CreateOptions{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, in := range items {
 		if err := w.Append(in); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }
@@ -211,7 +211,7 @@ func TestStockGoVCRReplays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Stop()
+	defer func() { _ = r.Stop() }()
 	r.SkipRequestLatency = true
 	client := &http.Client{Transport: r}
 	for i, w := range want {
@@ -220,7 +220,7 @@ func TestStockGoVCRReplays(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(resp.Body)
-		if err != nil || string(body) != string(w.Response.Body) || resp.StatusCode != 200 {
+		if err != nil || string(body) != string(w.Response.Body) || resp.StatusCode != http.StatusOK {
 			t.Errorf("interaction %d: %d %q, %v", i, resp.StatusCode, body, err)
 		}
 		for name := range resp.Header {
@@ -311,7 +311,7 @@ func TestBadInput(t *testing.T) {
 		text       string
 	}{
 		{"empty file", "", ErrEmpty, "x.yaml: is empty; record it again"},
-		{"no interactions", string(appendClose(appendHead(nil, Meta{Version: 1, Provenance: "live"}))), ErrEmpty, "x.yaml: holds no interactions; record it again"},
+		{"no interactions", string(appendClose(encodeHead(Meta{Version: 1, Provenance: "live"}))), ErrEmpty, "x.yaml: holds no interactions; record it again"},
 		{"text", "hello, world\n", ErrFormat, "x.yaml: is not a cassette ("},
 		{"not YAML", "\x00\x01{{{", ErrFormat, "x.yaml: is not a cassette ("},
 		{"JSON", `{"log":{"entries":[]}}`, ErrFormat, "x.yaml: is not a cassette (no version)"},

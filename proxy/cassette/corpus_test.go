@@ -93,7 +93,7 @@ func TestRecordedTrafficRoundTrips(t *testing.T) {
 	want := recorded(t)
 	m := testMeta
 	m.Version = FormatVersion
-	data := appendHead(nil, m)
+	data := encodeHead(m)
 	last, slow := sum(data), 0
 	for i, in := range want {
 		item, err := encode(in)

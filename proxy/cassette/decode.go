@@ -245,7 +245,7 @@ func hexRune(b []byte, digits int) (rune, int) {
 	if len(b) < digits {
 		return 0, 0
 	}
-	v, err := strconv.ParseUint(string(b[:digits]), 16, 32)
+	v, err := strconv.ParseUint(string(b[:digits]), 16, 16)
 	if err != nil || !utf8.ValidRune(rune(v)) {
 		return 0, 0
 	}

@@ -33,6 +33,7 @@ type Error struct {
 	Err     error // a sentinel of this package or of io/fs
 }
 
+// Error is that sentence.
 func (e *Error) Error() string { return e.Name + ": " + e.Problem }
 
 // Unwrap returns the sentinel.

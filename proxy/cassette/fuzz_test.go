@@ -27,7 +27,7 @@ func stockParse(t rapid.TB, data []byte) *vcr.Cassette {
 func file(item []byte) []byte {
 	m := testMeta
 	m.Version = FormatVersion
-	head := appendHead(nil, m)
+	head := encodeHead(m)
 	s := sum(head).next(item)
 	data := append(append(head, item...), sealLine(0, len(item), s)...)
 	return append(data, closeLine(1, s)...)

@@ -41,8 +41,9 @@ const (
 	headEnd   = "\ninteractions:\n"
 )
 
-func appendHead(dst []byte, m Meta) []byte {
-	dst = append(dst, headStart...)
+// encodeHead returns all that a file holds before its interactions.
+func encodeHead(m Meta) []byte {
+	dst := []byte(headStart)
 	for _, f := range [][2]string{
 		{"format", strconv.Itoa(m.Version)},
 		{"provenance", m.Provenance},

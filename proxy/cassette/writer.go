@@ -46,7 +46,7 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	if err := vacant(path, opts.Force); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // its files are 0600
 		return nil, fail(path, err, "cannot be created (%s)", pathReason(err))
 	}
 	f, err := os.OpenFile(partial(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -57,7 +57,7 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 		return nil, fail(path, err, "cannot be created (%s)", pathReason(err))
 	}
 	w := &Writer{path: path, force: opts.Force, file: f}
-	head := appendHead(nil, meta)
+	head := encodeHead(meta)
 	w.last = sha256.Sum256(head)
 	if err := w.write(head); err != nil {
 		return nil, errors.Join(err, w.Discard())

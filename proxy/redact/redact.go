@@ -40,7 +40,7 @@ func New(key []byte) *Redactor {
 // The rules, by the names a cassette's meta lists them under.
 const (
 	ruleHeaders     = "header-allowlist"    // header values not known to be harmless
-	ruleCredentials = "credential-headers"  // authorization, API keys, account ids
+	ruleCredentials = "credential-headers"  //nolint:gosec // a name: authorization, API keys, account ids
 	ruleCookies     = "cookies"             // removed with their names
 	ruleQuery       = "query-credentials"   // ?key=, ?access_token= and user info
 	ruleBody        = "body-credentials"    // credentials for tools and MCP servers

@@ -66,13 +66,14 @@ func TestTerminal(t *testing.T) {
 }
 
 // corpus is where the recorded traffic is, or "".
-func corpus(t testing.TB) string {
+func corpus(tb testing.TB) string {
+	tb.Helper()
 	root := os.Getenv("MEERKAT_TRAFFIC")
 	if root == "" {
 		root = "../../../shared/traffic"
 	}
 	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
+		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
 	}
 	return root
 }

@@ -94,6 +94,7 @@ func (s *stream) block(n int, b script.Block) {
 		s.deltas("text_delta", "text", script.Words(b.Text, 3))
 	case specs.KindCall:
 		s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
+	case specs.KindRedacted: // is whole from the start
 	}
 	s.event("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
 	s.index++
@@ -128,8 +129,9 @@ func opening(r script.Reply, n int, b script.Block) script.Object {
 		return script.Object{"type", "redacted_thinking", "data", redacted(r, n)}
 	case specs.KindCall:
 		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller", script.Object{"type", "direct"}}
+	default: // text, signed or not
+		return script.Object{"type", "text", "text", ""}
 	}
-	return script.Object{"type", "text", "text", ""}
 }
 
 func callID(r script.Reply, n int) string { return r.ID("toolu_01", n, script.Alnum, 22) }

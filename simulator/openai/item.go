@@ -30,8 +30,9 @@ func (v Voice) item(r script.Reply, n int, stage seal.Stage, status string) scri
 		return reasoning(r, n, stage, summary)
 	case specs.KindCall:
 		return call(r, n, status, string(b.Arguments()))
+	default: // text, signed or not
+		return message(r, n, status, script.Array{textPart(b.Text)})
 	}
-	return message(r, n, status, script.Array{textPart(b.Text)})
 }
 
 func reasoning(r script.Reply, n int, stage seal.Stage, summary script.Array) script.Object {

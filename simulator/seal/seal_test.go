@@ -118,7 +118,7 @@ func TestSeals(t *testing.T) {
 			Content: rapid.SliceOf(rapid.Byte()).Draw(t, "content"),
 		}
 		p := Place{Reply: rapid.StringN(0, 80, 200).Draw(t, "reply"), Ordinal: rapid.Uint16().Draw(t, "n"), Total: rapid.Uint16().Draw(t, "of")}
-		if k.Envelope(f, p) != k.Envelope(f, p) {
+		if first, again := k.Envelope(f, p), k.Envelope(f, p); first != again {
 			t.Fatal("the same facts give two tokens")
 		}
 		if got, err := k.OpenEnvelope(f, k.Envelope(f, p)); err != nil || got != p {

@@ -133,7 +133,7 @@ func ask(ctx context.Context, c *http.Client, model, system string, messages []m
 	if err != nil {
 		return message{}, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return message{}, err

@@ -50,7 +50,7 @@ func (s *Stage) Record(ctx context.Context, p scenario.Play, dir, tool string) (
 	if err != nil {
 		return false, err
 	}
-	defer os.RemoveAll(scratch)
+	defer func() { _ = os.RemoveAll(scratch) }() // the stage's folder goes as well
 	fresh := filepath.Join(scratch, "fresh.yaml")
 	if err := s.record(ctx, p, upstream, fresh, tool); err != nil {
 		return false, fmt.Errorf("%s: %w", p.Name(), err)
@@ -105,11 +105,11 @@ func install(fresh, old string) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil { //nolint:gosec // a folder of the repository
 		return false, err
 	}
 	temporary := old + ".new"
-	if err := os.WriteFile(temporary, data, 0o644); err != nil { // holds no secret and is committed
+	if err := os.WriteFile(temporary, data, 0o644); err != nil { //nolint:gosec // holds no secret and is committed
 		return false, err
 	}
 	return true, os.Rename(temporary, old)
@@ -136,7 +136,7 @@ func sameTape(fresh, old string) (bool, error) {
 		}
 		y, err := b.At(i)
 		if err != nil || !sameInteraction(x, y) {
-			return false, nil
+			return false, nil //nolint:nilerr // what cannot be read is another one
 		}
 	}
 	return true, nil

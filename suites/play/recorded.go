@@ -50,6 +50,7 @@ func ended(step scenario.Step) evidence.Process {
 		p.ExitCode, p.Stderr = 69, []byte("rkat: the reply did not arrive in full\n")
 	case specs.ExitUnsupported:
 		p.ExitCode, p.Stderr = 77, fmt.Appendf(nil, "rkat: model %s: not supported\n", step.Model)
+	default: // ExitOK says nothing
 	}
 	return p
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -99,8 +100,8 @@ func (r Rkat) spawn(ctx context.Context, p *evidence.Process, env []string) erro
 		}
 	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, p.Args...)
-	cmd.Env = append(env[:len(env):len(env)], actAs+"="+actRkat)
+	cmd := exec.CommandContext(ctx, self, p.Args...) //nolint:gosec // runs this very program
+	cmd.Env = append(slices.Clip(env), actAs+"="+actRkat)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second

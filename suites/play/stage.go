@@ -89,7 +89,7 @@ func (s *Stage) Act(ctx context.Context, p scenario.Play, wire http.Handler, bef
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(home)
+	defer func() { _ = os.RemoveAll(home) }() // the stage's folder goes as well
 	return s.steps(ctx, p, s.surroundings(door.URL(), home), before)
 }
 

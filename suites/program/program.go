@@ -182,6 +182,7 @@ func complaint(r report.Result) string {
 		return strings.Join(all, "\n")
 	case report.NotTestable, report.HarnessError:
 		return string(r.Verdict) + ": " + r.Reason
+	default: // the rest is green
+		return ""
 	}
-	return ""
 }

@@ -24,7 +24,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
-	root := a.command()
+	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

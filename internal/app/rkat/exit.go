@@ -43,7 +43,7 @@ func (a *app) exit(err error) int {
 	}
 	var told *toldError
 	if !errors.As(err, &told) && a.format != formatText {
-		a.tell(agent.Result{}, err)
+		_ = a.tell(agent.Result{}, err) // stderr says it whatever becomes of stdout
 	}
 	a.say("rkat: %s", oneLine(err))
 	code, _ := classify(err)
@@ -130,7 +130,7 @@ func ofProvider(err error) (int, string, bool) {
 	if !errors.As(err, &e) {
 		return 0, "", false
 	}
-	code := exitError
+	var code int
 	switch e.Kind {
 	case provider.RateLimited, provider.Overloaded, provider.Timeout, provider.ConnectionReset, provider.ServerError, provider.Incomplete:
 		code = exitUnavailable
@@ -142,6 +142,8 @@ func ofProvider(err error) (int, string, bool) {
 		code = exitTruncated
 	case provider.Cancelled:
 		code = exitInterrupted
+	default: // InvalidRequest, StreamParse, Unknown
+		code = exitError
 	}
 	return code, string(e.Kind), true
 }

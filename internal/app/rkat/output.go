@@ -78,13 +78,14 @@ func (a *app) tell(r meerkat.RunResult, err error) error {
 		return a.tellPeople(r, err)
 	case formatJSON:
 		return a.told(a.line(newOutcome(r, err)), err)
+	default: // formatStream
+		out := newOutcome(r, err)
+		out.Type = "result"
+		if !a.streamed {
+			out.SchemaVersion = schemaVersion
+		}
+		return a.told(a.line(out), err)
 	}
-	out := newOutcome(r, err)
-	out.Type = "result"
-	if !a.streamed {
-		out.SchemaVersion = schemaVersion
-	}
-	return a.told(a.line(out), err)
 }
 
 // told marks err as printed; a line that could not be written is an error of
@@ -120,12 +121,12 @@ func (a *app) tellPeople(r meerkat.RunResult, err error) error {
 		}
 	}
 	if err == nil { // an error names the session itself
-		a.say("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(int(r.Usage.Total()), "token"))
+		a.say("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
 	}
 	return err
 }
 
-func count(n int, thing string) string {
+func count[N int | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
@@ -139,6 +140,7 @@ func (a *app) event(e agent.Event) {
 		a.streamEvent(e)
 	case formatText:
 		a.showEvent(e)
+	default: // formatJSON is one object, at the end
 	}
 }
 
@@ -166,6 +168,7 @@ func (a *app) showEvent(e agent.Event) {
 		fmt.Fprint(a.stdout, e.Delta)
 	case agent.ToolExecutionStarted:
 		a.say("\n[%s]", e.Name)
+	default: // people follow the text and the tools
 	}
 }
 

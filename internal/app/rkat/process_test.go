@@ -32,13 +32,13 @@ func tunnel(t *testing.T, to string, hosts *atomic.Value) string {
 		}
 		client, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
-			upstream.Close()
+			_ = upstream.Close()
 			return
 		}
-		io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
-		go func() { io.Copy(upstream, client); upstream.Close() }()
-		io.Copy(client, upstream)
-		client.Close()
+		_, _ = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
+		go func() { _, _ = io.Copy(upstream, client); _ = upstream.Close() }()
+		_, _ = io.Copy(client, upstream)
+		_ = client.Close()
 	}))
 	t.Cleanup(proxy.Close)
 	return proxy.URL
@@ -116,10 +116,10 @@ func TestInterrupted(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
+		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, ": here\n\n")
-		http.NewResponseController(w).Flush()
+		_, _ = io.WriteString(w, ": here\n\n")
+		_ = http.NewResponseController(w).Flush()
 		cancel()
 		<-r.Context().Done()
 	}))
@@ -180,7 +180,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 	const key = "made-up-secret-9f2c"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
-		io.WriteString(w, `{"error":{"message":"bad key `+key+`"}}`)
+		_, _ = io.WriteString(w, `{"error":{"message":"bad key `+key+`"}}`)
 	}))
 	defer server.Close()
 	dir := t.TempDir()

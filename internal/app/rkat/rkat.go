@@ -20,7 +20,7 @@ import (
 // code is 130. Errors are one line on stderr: "rkat: object: what; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: readEnv(env)}
-	root := a.command()
+	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -28,7 +28,8 @@ type upstream struct {
 	bodies [][]byte
 }
 
-func newUpstream(t testing.TB, h http.Handler) *upstream {
+func newUpstream(tb testing.TB, h http.Handler) *upstream {
+	tb.Helper()
 	u := &upstream{}
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,7 +40,7 @@ func newUpstream(t testing.TB, h http.Handler) *upstream {
 		h.ServeHTTP(w, r)
 	}))
 	u.Config.ErrorLog = nil
-	t.Cleanup(u.Close)
+	tb.Cleanup(u.Close)
 	return u
 }
 
@@ -103,6 +104,7 @@ func breaksStream(s *specs.Scenario) bool {
 }
 
 func play(t *testing.T, s *specs.Scenario, target specs.Target, unary bool) {
+	t.Helper()
 	u := newUpstream(t, simulator.New(simulator.Config{Scenario: s, Seed: "test"}))
 	dir := t.TempDir()
 	for i, step := range s.Steps {

@@ -72,10 +72,12 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 
 // scenario starts a provider that plays a scenario: scenario thinking-tool-loop.
 func scenario(t *testing.T, ts *testscript.TestScript, args []string) {
+	t.Helper()
 	use(ts, newUpstream(t, playing(t, args[0])))
 }
 
 func playing(t *testing.T, name string) http.Handler {
+	t.Helper()
 	return simulator.New(simulator.Config{Scenario: scenarioNamed(t, name), Seed: "script"})
 }
 
@@ -85,6 +87,7 @@ type arrivals struct{}
 // hangs starts a provider that says nothing to the first request and plays a
 // scenario for the others: hangs thinking-tool-loop.
 func hangs(t *testing.T, ts *testscript.TestScript, args []string) {
+	t.Helper()
 	first := make(chan struct{})
 	var once sync.Once
 	play := playing(t, args[0])
@@ -115,6 +118,7 @@ func arrived(ts *testscript.TestScript, _ bool, _ []string) {
 // answers starts a provider that always answers the same: answers 529 FILE
 // [TYPE].
 func answers(t *testing.T, ts *testscript.TestScript, args []string) {
+	t.Helper()
 	status, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	body, kind := ts.ReadFile(args[1]), "application/json"

@@ -154,7 +154,7 @@ func newShown(s *session.Session) (out shown, err error) {
 }
 
 func showPeople(w io.Writer, s *session.Session) error {
-	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, s.Model, count(len(s.Calls), "model call"), count(int(s.Usage.Total()), "token"))
+	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, s.Model, count(len(s.Calls), "model call"), count(s.Usage.Total(), "token"))
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		for _, line := range lines(m) {
@@ -183,8 +183,9 @@ func lines(m *transcript.Message) (out []string) {
 			out = append(out, fmt.Sprintf("%s (%s): %s", r.ToolUseID, state, r.Content))
 		}
 		return out
+	default: // the user and the system only have text
+		return []string{m.Content}
 	}
-	return []string{m.Content}
 }
 
 func describe(b *transcript.Block) string {
@@ -195,8 +196,9 @@ func describe(b *transcript.Block) string {
 		return strings.TrimSpace("(thinking) " + b.Text)
 	case transcript.BlockToolUse:
 		return fmt.Sprintf("%s calls %s %s", b.ID, b.Name, b.Args)
+	default: // opaque: what it holds is the provider's
+		return fmt.Sprintf("(%s)", b.Kind)
 	}
-	return fmt.Sprintf("(%s)", b.Kind)
 }
 
 func (a *app) deleteCommand() *cobra.Command {

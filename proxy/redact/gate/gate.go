@@ -53,6 +53,7 @@ type Hit struct {
 	Digest string
 }
 
+// Error names the place, the kind and, if there is one, the digest.
 func (h *Hit) Error() string {
 	if h.Digest == "" {
 		return fmt.Sprintf("the %s holds %s; the interaction is not saved", h.Where, h.What)

@@ -212,13 +212,14 @@ func TestRedactorAndGateAgree(t *testing.T) {
 }
 
 // traffic is where the recorded traffic is.
-func traffic(t testing.TB) string {
+func traffic(tb testing.TB) string {
+	tb.Helper()
 	root := os.Getenv("MEERKAT_TRAFFIC")
 	if root == "" {
 		root = "../../../../shared/traffic"
 	}
 	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
+		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
 	}
 	return root
 }

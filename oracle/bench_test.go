@@ -45,6 +45,7 @@ func shape(one bool) string {
 }
 
 func run(b *testing.B, body []byte, f func() error) {
+	b.Helper()
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {

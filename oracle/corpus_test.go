@@ -26,7 +26,7 @@ func recordings(tb testing.TB, provider string) []recording {
 	if err != nil {
 		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to run this test", root)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var out []recording
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)

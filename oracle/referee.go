@@ -35,8 +35,9 @@ func referee(it *wire.Item) Block {
 		return Block{Kind: "reasoning", Token: it.Token}
 	case wire.Call:
 		return Block{Kind: "tool_use", ID: it.ID, Name: it.Name, Args: canonical([]byte(it.Args)), Token: it.Token}
+	default: // opaque, media, results of server tools
+		return Block{Kind: opaqueKind(it), Token: it.Token}
 	}
-	return Block{Kind: opaqueKind(it), Token: it.Token}
 }
 
 // opaqueKind names what an opaque item is. Gemini's parts have no type name:

@@ -17,11 +17,11 @@ import (
 var readSamples = sync.OnceValues(sample.All)
 
 // samples returns the hand-written cases by name; bodies may be replaced.
-func samples(t testing.TB) map[string]evidence.Evidence {
-	t.Helper()
+func samples(tb testing.TB) map[string]evidence.Evidence {
+	tb.Helper()
 	all, err := readSamples()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	byName := map[string]evidence.Evidence{}
 	for _, ev := range all {

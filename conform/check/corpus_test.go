@@ -16,19 +16,19 @@ import (
 )
 
 // corpus reads the recorded traffic of other tools, or skips the test.
-func corpus(t testing.TB) (root string, recordings []evidence.Recording) {
-	t.Helper()
+func corpus(tb testing.TB) (root string, recordings []evidence.Recording) {
+	tb.Helper()
 	dir := os.Getenv("MEERKAT_TRAFFIC")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "shared", "traffic")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
+		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
 	}
 	root = filepath.Join(dir, "data")
 	loaded.Do(func() { loaded.recordings, loaded.err = evidence.Load(root) })
 	if loaded.err != nil {
-		t.Fatal(loaded.err)
+		tb.Fatal(loaded.err)
 	}
 	return filepath.ToSlash(filepath.Clean(root)) + "/", loaded.recordings
 }
@@ -39,15 +39,15 @@ var loaded struct {
 	err        error
 }
 
-func catalogue(t testing.TB) []report.Rule {
-	t.Helper()
+func catalogue(tb testing.TB) []report.Rule {
+	tb.Helper()
 	all, err := specs.Requirements()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rules, err := report.Rules(all, check.All())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return rules
 }

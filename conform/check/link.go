@@ -123,7 +123,8 @@ const maxSources = 12
 
 func remember(x *exchange, index map[anchor][]source) {
 	enter := func(a anchor, i int) {
-		list := append(index[a], source{x, i})
+		list := index[a]
+		list = append(list, source{x, i})
 		if len(list) > maxSources {
 			list = list[len(list)-maxSources:]
 		}

@@ -132,12 +132,10 @@ func noOrphan(s *scene, r *report) {
 			openAIOrphans(x, r)
 			return
 		}
-		before := span{}
 		for _, st := range append([]step{{answer: span{0, opening(x)}}}, x.steps()...) {
-			before = st.run
 			results := x.pick(st.answer, wire.Result)
 			r.saw(len(results))
-			for _, o := range unasked(results, x.pick(before, wire.Call)) {
+			for _, o := range unasked(results, x.pick(st.run, wire.Call)) {
 				r.found(x, o.Place, byProvider(x, "A-17", "", "G-14"), "tool result %s answers no call of the model's turn before it", nameOf(o))
 			}
 		}
@@ -181,6 +179,7 @@ func openAIOrphans(x *exchange, r *report) {
 			if !calls[it.ID] {
 				r.found(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
 			}
+		default: // neither asks nor answers
 		}
 	}
 }

@@ -30,7 +30,7 @@ func blockOrder(s *scene, r *report) {
 				r.saw(1)
 			}
 			if p.r < last {
-				r.changed(l, p, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+				r.changed(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
 			}
 			last = max(last, p.r)
@@ -90,7 +90,7 @@ func arguments(s *scene, r *report) {
 		}
 		r.saw(1)
 		if was.Name != is.Name {
-			r.changed(l, p, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
+			r.changed(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
 			return
 		}
 		if was.Args == is.Args {
@@ -103,7 +103,7 @@ func arguments(s *scene, r *report) {
 				return
 			}
 		}
-		r.changed(l, p, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), differText(was.Args, is.Args))
+		r.changed(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), differText(was.Args, is.Args))
 	})
 }
 
@@ -121,10 +121,9 @@ func textUnchanged(s *scene, r *report) {
 		}
 		at := l.sent(l.items[0]).Place
 		a, b := strings.Join(was, ""), strings.Join(is, "")
-		switch {
-		case a == b:
+		if a == b {
 			r.found(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
-		default:
+		} else {
 			r.found(l.to, at, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, differText(a, b))
 		}
 	}

@@ -35,8 +35,8 @@ func (r *report) lost(l *link, i int, rule, format string, args ...any) {
 	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, it.Place)
 }
 
-// changed adds a finding about a pair whose field differs.
-func (r *report) changed(l *link, p pair, at wire.Place, emitted wire.Place, rule, format string, args ...any) {
+// changed adds a finding about a field that differs from the one emitted.
+func (r *report) changed(l *link, at, emitted wire.Place, rule, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, emitted) + ")"
 	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, emitted)
 }

@@ -25,7 +25,7 @@ func signatureBytes(s *scene, r *report) {
 		}
 		r.saw(1)
 		if was.Token != is.Token {
-			r.changed(l, p, is.Under("signature"), was.TokenAt, "A-34", "signature %s", differ(was.Token, is.Token))
+			r.changed(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", differ(was.Token, is.Token))
 		}
 	})
 	for _, l := range s.links {
@@ -51,7 +51,7 @@ func thinkingText(s *scene, r *report) {
 		}
 		r.saw(1)
 		if was.Text != is.Text {
-			r.changed(l, p, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", differText(was.Text, is.Text))
+			r.changed(l, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", differText(was.Text, is.Text))
 		}
 	})
 }
@@ -91,7 +91,7 @@ func redactedData(s *scene, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
 		r.saw(1)
 		if was.Token != is.Token {
-			r.changed(l, p, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", differ(was.Token, is.Token))
+			r.changed(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", differ(was.Token, is.Token))
 		}
 	})
 }
@@ -110,7 +110,7 @@ func thinkingLeads(s *scene, r *report) {
 		}
 		r.saw(1)
 		if first := l.sent(l.items[0]); !first.Continuity() {
-			r.changed(l, pair{}, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
+			r.changed(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
 		}
 	}
 }
@@ -124,8 +124,8 @@ func thinkingFields(s *scene, r *report) {
 		}
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			switch {
-			case it.What == wire.Thinking:
+			switch it.What {
+			case wire.Thinking:
 				r.saw(1)
 				if !it.Node.Get("thinking").Is('"') {
 					r.found(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
@@ -133,11 +133,12 @@ func thinkingFields(s *scene, r *report) {
 				if it.Token == "" {
 					r.found(x, it.Place, "A-35", "thinking block without a signature")
 				}
-			case it.What == wire.Redacted:
+			case wire.Redacted:
 				r.saw(1)
 				if it.Token == "" {
 					r.found(x, it.Place, "A-36", "redacted thinking without data")
 				}
+			default: // only thinking has these fields
 			}
 		}
 	})

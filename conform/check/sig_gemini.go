@@ -71,7 +71,7 @@ func thoughtBytes(s *scene, r *report) {
 			r.saw(1)
 			a, b := wire.TokenKey(evidence.Gemini, was.Token), wire.TokenKey(evidence.Gemini, is.Token)
 			if a != b && !issuedBy(l.from, b) {
-				r.changed(l, p, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, differ(was.Token, is.Token))
+				r.changed(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, differ(was.Token, is.Token))
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (l *link) strays(r *report, home map[string]int) {
 			if it.What == wire.Call {
 				rule = "" // a copy, which older models let pass
 			}
-			r.changed(l, pair{}, it.Under("thoughtSignature"), l.reply(i).Place, rule,
+			r.changed(l, it.Under("thoughtSignature"), l.reply(i).Place, rule,
 				"signature of function call %s is sent on a %s", nameOf(l.reply(i)), it.Type)
 		}
 	}
@@ -218,7 +218,7 @@ func (l *link) unsent(r *report, i int) {
 }
 
 func (l *link) misplaced(r *report, was, is *wire.Item) {
-	r.changed(l, pair{}, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
+	r.changed(l, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
 }
 
 func (l *link) signedPair(r *report, p pair) {
@@ -229,7 +229,7 @@ func (l *link) signedPair(r *report, p pair) {
 	r.saw(1)
 	switch {
 	case is.Token == "":
-		r.changed(l, p, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, mask(was.Token))
+		r.changed(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, mask(was.Token))
 	case was.Text != is.Text:
 		l.misplaced(r, was, is)
 	}

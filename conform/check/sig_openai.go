@@ -30,10 +30,10 @@ func finalBlob(s *scene, r *report) {
 		switch {
 		case is.Token == was.Token || slices.Contains(was.AlsoTokens, is.Token):
 		case slices.Contains(was.DraftTokens, is.Token):
-			r.changed(l, p, is.Under("encrypted_content"), was.TokenAt, "O-15",
+			r.changed(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
 				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", mask(is.Token), mask(was.Token))
 		default:
-			r.changed(l, p, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", differ(was.Token, is.Token))
+			r.changed(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", differ(was.Token, is.Token))
 		}
 	})
 }
@@ -104,12 +104,12 @@ func summaryParts(s *scene, r *report) {
 		}
 		at := is.Under("summary")
 		if len(was.Summary) != len(is.Summary) {
-			r.changed(l, p, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
+			r.changed(l, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
 			return
 		}
 		for k := range was.Summary {
 			if was.Summary[k] != is.Summary[k] {
-				r.changed(l, p, at, was.Place, "", "summary part %d %s", k, differText(was.Summary[k], is.Summary[k]))
+				r.changed(l, at, was.Place, "", "summary part %d %s", k, differText(was.Summary[k], is.Summary[k]))
 				return
 			}
 		}
@@ -124,7 +124,7 @@ func ownID(s *scene, r *report) {
 		}
 		r.saw(1)
 		if is.ItemID != was.ItemID {
-			r.changed(l, p, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+			r.changed(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func phaseKept(s *scene, r *report) {
 		}
 		r.saw(1)
 		if is.Phase != was.Phase {
-			r.changed(l, p, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
+			r.changed(l, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func notExecuted(s *scene, r *report) {
 			}
 			r.saw(1)
 			if !runnable(was) && !res.IsError {
-				r.changed(l, p, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
+				r.changed(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}
 		}
 	})

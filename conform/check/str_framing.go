@@ -50,7 +50,7 @@ func contentType(s *scene, r *report) {
 func framing(s *scene, r *report) {
 	s.eachStream(func(x *exchange) {
 		for _, off := range x.reply.BadLines {
-			if markedCut(x) && bytes.IndexAny(x.Response.Body[off:], "\r\n") < 0 {
+			if markedCut(x) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
 				continue // the cut went through a field name
 			}
 			r.found(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is no field, comment or blank line of an event stream")

@@ -14,7 +14,6 @@ type openAIGrammar struct {
 	seq      int // the last sequence_number, -1 before the first
 	terminal string
 	items    map[int]string // "added" or "done" by output_index
-	text     map[int]string // deltas by output_index
 }
 
 func openAIStream(x *exchange, r *report) {
@@ -43,7 +42,7 @@ func (g *openAIGrammar) event(i int, e wire.StreamEvent) {
 		g.breach(at, "the stream starts with %s, not with response.created", t)
 	}
 	g.sequence(at, e.JSON.Get("sequence_number"))
-	if g.terminal != "" && !(g.terminal == "error" && t == "response.failed") {
+	if g.terminal != "" && (g.terminal != "error" || t != "response.failed") {
 		g.breach(at, "%s comes after %s", t, g.terminal)
 	}
 	switch t {

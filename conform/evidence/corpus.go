@@ -88,7 +88,7 @@ func readJSON(fsys fs.FS, name, shown string, v any) error {
 		return unreadable(shown, err)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("%s: unreadable JSON (%v); fetch the case again", shown, err)
+		return fmt.Errorf("%s: unreadable JSON (%w); fetch the case again", shown, err)
 	}
 	return nil
 }

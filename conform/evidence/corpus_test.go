@@ -8,13 +8,14 @@ import (
 )
 
 // trafficDir returns the corpus of recorded traffic, or skips the test.
-func trafficDir(t testing.TB) string {
+func trafficDir(tb testing.TB) string {
+	tb.Helper()
 	dir := os.Getenv("MEERKAT_TRAFFIC")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "shared", "traffic")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
+		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
 	}
 	return dir
 }

@@ -26,8 +26,9 @@ func appendJSON(dst []byte, n *yaml.Node) ([]byte, error) {
 		return appendList(dst, n, '[', ']')
 	case yaml.ScalarNode:
 		return appendScalar(dst, n)
+	default:
+		return nil, fmt.Errorf("line %d is no JSON value", n.Line)
 	}
-	return nil, fmt.Errorf("line %d is no JSON value", n.Line)
 }
 
 func appendList(dst []byte, n *yaml.Node, open, end byte) ([]byte, error) {

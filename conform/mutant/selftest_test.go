@@ -15,24 +15,24 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-func rules(t testing.TB) []report.Rule {
-	t.Helper()
+func rules(tb testing.TB) []report.Rule {
+	tb.Helper()
 	catalogue, err := specs.Requirements()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	rules, err := report.Rules(catalogue, check.All())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return rules
 }
 
-func samples(t testing.TB) []evidence.Evidence {
-	t.Helper()
+func samples(tb testing.TB) []evidence.Evidence {
+	tb.Helper()
 	good, err := sample.All()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return good
 }
@@ -182,6 +182,7 @@ func TestCorpus(t *testing.T) {
 }
 
 func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Rule) (applied, excused int) {
+	t.Helper()
 	passes := map[string]bool{}
 	for id, g := range groups {
 		v, _ := judge(g, &rec.Evidence)

@@ -73,8 +73,9 @@ func (v Verdict) Exit() int {
 		return ExitFailure
 	case NotApplicable, NotTestable:
 		return ExitIncomplete
+	default: // HarnessError, and what no version knows
+		return ExitHarness
 	}
-	return ExitHarness
 }
 
 // Counts says how often each verdict was given.

@@ -7,6 +7,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -40,7 +41,7 @@ func Parse(doc []byte) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("JSON at byte %d: %w", d.dec.InputOffset(), err)
 	}
-	if _, err := d.dec.ReadToken(); err != io.EOF {
+	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("JSON: more than one value, from byte %d", n.Off+len(n.Raw))
 	}
 	return n, nil

@@ -9,11 +9,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-func mustParse(t testing.TB, s string) *Node {
-	t.Helper()
+func mustParse(tb testing.TB, s string) *Node {
+	tb.Helper()
 	n, err := Parse([]byte(s))
 	if err != nil {
-		t.Fatalf("%s: %v", s, err)
+		tb.Fatalf("%s: %v", s, err)
 	}
 	return n
 }

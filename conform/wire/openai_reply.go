@@ -101,7 +101,7 @@ func (o *openAIStream) item(ev *Node, at Place, done bool) {
 	if old == nil {
 		o.seen = append(o.seen, idx)
 	} else if old.HasToken && old.Token != it.Token {
-		it.DraftTokens = append(old.DraftTokens, old.Token)
+		it.DraftTokens = append(slices.Clip(old.DraftTokens), old.Token)
 	}
 	o.items[idx] = grow(it)
 }

@@ -32,15 +32,27 @@ func sse(events ...string) string {
 	return b.String()
 }
 
-func TestReadReply(t *testing.T) {
-	for _, c := range []struct {
-		name, provider string
-		status         int
-		body           string
-		end            End
-		stop, items    string
-	}{
-		{"interleaved blocks", "anthropic", 200, sse(
+type replyCase struct {
+	name        string
+	status      int
+	body        string
+	end         End
+	stop, items string
+}
+
+func readsReplies(t *testing.T, provider string, cases []replyCase) {
+	t.Helper()
+	for _, c := range cases {
+		r := ReadReply(provider, c.status, []byte(c.body))
+		if r.End != c.end || r.Stop != c.stop || line(r.Items) != c.items {
+			t.Errorf("%s: %s %q\n got %s\nwant %s", c.name, r.End, r.Stop, line(r.Items), c.items)
+		}
+	}
+}
+
+func TestReadAnthropicReply(t *testing.T) {
+	readsReplies(t, "anthropic", []replyCase{
+		{"interleaved blocks", 200, sse(
 			`{"type":"message_start","message":{"id":"m","model":"x","content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}`,
 			`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}`,
@@ -52,33 +64,37 @@ func TestReadReply(t *testing.T) {
 			`{"type":"content_block_stop","index":1}`, `{"type":"content_block_stop","index":0}`,
 			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
 			Complete, "tool_use", `thinking "hm" S1S2; tool call "{\"a\":1}" t1 f`},
-		{"no arguments", "anthropic", 200, sse(
+		{"no arguments", 200, sse(
 			`{"type":"message_start","message":{"content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{}}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":""}}`,
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
 			Complete, "", `tool call "{}" t1 f`},
-		{"arguments at the start", "anthropic", 200, sse(
+		{"arguments at the start", 200, sse(
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t1","name":"f","input":{"q":"x"}}}`,
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_stop"}`),
 			Complete, "", `tool call "{\"q\":\"x\"}" t1 f`},
-		{"content in message_start", "anthropic", 200, sse(
+		{"content in message_start", 200, sse(
 			`{"type":"message_start","message":{"content":[{"type":"tool_use","id":"t1","name":"f","input":{"q":1}}],"stop_reason":"tool_use"}}`, `{"type":"message_stop"}`),
 			Complete, "tool_use", `tool call "{\"q\":1}" t1 f`},
-		{"cut", "anthropic", 200, sse(
+		{"cut", 200, sse(
 			`{"type":"message_start","message":{"content":[]}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Ha"}}`) + "data: {\"type\":\"mess",
 			Cut, "", `text "Ha" open`},
-		{"error event", "anthropic", 200, sse(`{"type":"message_start","message":{"content":[]}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
+		{"error event", 200, sse(`{"type":"message_start","message":{"content":[]}}`, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, `{"type":"message_stop"}`),
 			Failed, "", ``},
-		{"refused", "anthropic", 400, `{"type":"error","error":{"message":"no"}}`, Refused, "", ``},
-		{"document", "anthropic", 200, `{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
+		{"refused", 400, `{"type":"error","error":{"message":"no"}}`, Refused, "", ``},
+		{"document", 200, `{"type":"message","content":[{"type":"redacted_thinking","data":"D"},{"type":"web_search_tool_result","tool_use_id":"s1"}],"stop_reason":"end_turn"}`,
 			Complete, "end_turn", `redacted thinking "" D; block ""`},
-		{"nothing came", "anthropic", 0, ``, Absent, "", ``},
-		{"not JSON", "anthropic", 200, `<html>`, Cut, "", ``},
+		{"nothing came", 0, ``, Absent, "", ``},
+		{"not JSON", 200, `<html>`, Cut, "", ``},
+	})
+}
 
-		{"draft and final blob", "openai", 200, sse(
+func TestReadOpenAIReply(t *testing.T) {
+	readsReplies(t, "openai", []replyCase{
+		{"draft and final blob", 200, sse(
 			`{"type":"response.created","response":{"id":"r","status":"in_progress"}}`,
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"draft","summary":[]}}`,
 			`{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","id":"fc_1","call_id":"c1","name":"f","arguments":""}}`,
@@ -86,43 +102,42 @@ func TestReadReply(t *testing.T) {
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","encrypted_content":"final","summary":[{"type":"summary_text","text":"s"}]}}`,
 			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"reasoning","id":"rs_1","encrypted_content":"again","summary":[]}]}}`),
 			Complete, "completed", `thinking "s" rs_1 final; tool call "{}" c1 fc_1 f open`},
-		{"only in the terminal event", "openai", 200, sse(
+		{"only in the terminal event", 200, sse(
 			`{"type":"response.completed","response":{"status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"b"}]}]}}`),
 			Complete, "completed", `text "ab" msg_1`},
-		{"incomplete", "openai", 200, `{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
+		{"incomplete", 200, `{"status":"incomplete","output":[{"type":"function_call","status":"incomplete","id":"fc_1","call_id":"c1","name":"f","arguments":"{\"a"}]}`,
 			Complete, "incomplete", `tool call "{\"a" c1 fc_1 f open`},
-		{"flat error", "openai", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), Failed, "", ``},
-		{"failed response", "openai", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, Failed, "failed", ``},
-		{"in background", "openai", 200, `{"status":"queued","output":[]}`, Pending, "queued", ``},
-		{"no status", "openai", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, Complete, "", `text "hi"`},
+		{"flat error", 200, sse(`{"type":"response.created","response":{}}`, `{"type":"error","code":"server_error","message":"x"}`), Failed, "", ``},
+		{"failed response", 200, `{"status":"failed","error":{"message":"x"},"output":[]}`, Failed, "failed", ``},
+		{"in background", 200, `{"status":"queued","output":[]}`, Pending, "queued", ``},
+		{"no status", 200, `{"output":[{"role":"assistant","content":"hi"}]}`, Complete, "", `text "hi"`},
+	})
+}
 
-		{"signed empty tail", "gemini", 200, sse(
+func TestReadGeminiReply(t *testing.T) {
+	readsReplies(t, "gemini", []replyCase{
+		{"signed empty tail", 200, sse(
 			`{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"b"}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":"","thoughtSignature":"U0lH"}]},"finishReason":"STOP"}]}`),
 			Complete, "STOP", `text "ab"; text "" U0lH`},
-		{"calls", "gemini", 200, sse(
+		{"calls", 200, sse(
 			`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"functionCall":{"name":"f","args":{"a":1},"id":"x1"},"thought_signature":"U0lH"},{"functionCall":{"name":"g"}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP"}]}`),
 			Complete, "STOP", `thinking "hm"; tool call "{\"a\":1}" x1 f U0lH; tool call "{}" g`},
-		{"call in pieces", "gemini", 200, sse(
+		{"call in pieces", 200, sse(
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","willContinue":true}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"functionCall":{"partialArgs":[{"jsonPath":"$.a"}],"willContinue":true}}]}}]}`,
 			`{"candidates":[{"content":{"parts":[{"functionCall":{}}]},"finishReason":"STOP"}]}`),
 			Complete, "STOP", `tool call "{}" f`},
-		{"text after STOP", "gemini", 200, sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
+		{"text after STOP", 200, sse(`{"candidates":[{"finishReason":"STOP","content":{"parts":[{"executableCode":{}}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"MAX_TOKENS"}]}`),
 			Complete, "MAX_TOKENS", `block ""; text "x"`},
-		{"blocked prompt", "gemini", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), Complete, "SAFETY", ``},
-		{"array", "gemini", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, Complete, "", `text "ab"`},
-		{"array cut", "gemini", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, Cut, "", `text "a"`},
-		{"error without framing", "gemini", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, Failed, "", `text "a"`},
-		{"document without a reason", "gemini", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, Complete, "", `text "a"`},
-	} {
-		r := ReadReply(c.provider, c.status, []byte(c.body))
-		if r.End != c.end || r.Stop != c.stop || line(r.Items) != c.items {
-			t.Errorf("%s %s: %s %q\n got %s\nwant %s", c.provider, c.name, r.End, r.Stop, line(r.Items), c.items)
-		}
-	}
+		{"blocked prompt", 200, sse(`{"promptFeedback":{"blockReason":"SAFETY"}}`), Complete, "SAFETY", ``},
+		{"array", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"candidates":[{"content":{"parts":[{"text":"b"}]},"finishReason":1}]}]`, Complete, "", `text "ab"`},
+		{"array cut", 200, `[{"candidates":[{"content":{"parts":[{"text":"a"}]}}]},{"cand`, Cut, "", `text "a"`},
+		{"error without framing", 200, sse(`{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`) + `{"error":{"code":500,"message":"x"}}`, Failed, "", `text "a"`},
+		{"document without a reason", 200, `{"candidates":[{"content":{"parts":[{"text":"a"}]}}]}`, Complete, "", `text "a"`},
+	})
 }
 
 // TestTokensOfOneItem: OpenAI writes a reasoning item's blob three times.

@@ -12,6 +12,7 @@ var replayRules = map[string]rule{
 	"ORD-006/one-content":    oneContent,
 	"ORD-007/call-turn":      callTurn,
 	"ORD-008/block-order":    blockOrder,
+	"ORD-008/own-turn":       ownTurn,
 	"ORD-009/calls-kept":     callsKept,
 	"ORD-010/sent-once":      sentOnce,
 	"ORD-011/arguments":      arguments,

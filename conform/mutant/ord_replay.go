@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -10,6 +11,7 @@ import (
 // replayMutants disturb what is sent back.
 var replayMutants = []Mutant{
 	{"swap-blocks", "sends two blocks of a reply back in the other order", []string{"ORD-008"}, request(swapBlocks)},
+	{"hoist-thinking", "moves hidden state to an earlier step of the turn", []string{"ORD-008"}, request(hoistThinking)},
 	{"drop-call", "loses one of several calls with its result", []string{"ORD-009"}, request(dropCall)},
 	{"invent-call", "puts a call into a reply that it did not emit", []string{"ORD-009"}, request(inventCall)},
 	{"repeat-block", "sends a block of a reply back twice", []string{"ORD-010"}, request(func(e *editor) bool {
@@ -50,6 +52,23 @@ func swapBlocks(e *editor) bool {
 		return e.known(before) && (before.ID != "" && before.ID != it.ID || before.Token != "") && e.swap(before, it)
 	})
 }
+
+// hoistThinking moves the last hidden block, whose step goes on with a call, in
+// front of the first one, if results stand between them.
+func hoistThinking(e *editor) bool {
+	first := e.find(func(_ int, it *wire.Item) bool { return e.hidden(it) })
+	for i := len(e.req.Items) - 1; first >= 0 && i > first; i-- {
+		it := &e.req.Items[i]
+		if !e.hidden(it) || !e.follows(i) || !slices.ContainsFunc(e.req.Items[first:i], func(o wire.Item) bool { return o.What == wire.Result }) {
+			continue
+		}
+		moved := copyOf(it.Node)
+		return e.remove(it) && e.insert(&e.req.Items[first], 0, moved)
+	}
+	return false
+}
+
+func (e *editor) hidden(it *wire.Item) bool { return it.Continuity() && it.Token != "" && e.known(it) }
 
 func dropCall(e *editor) bool {
 	return e.each(func(i int, it *wire.Item) bool {

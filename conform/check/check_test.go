@@ -306,6 +306,7 @@ var legal = []struct {
 		`{"type":"thinking","thinking":"Two lookups are needed.","signature":"EsYBCkYIDBgCKkDcaB1xaB1xaB1xaB1xc3ludGhldGljaB1x=="},`, ``}},
 	{"arguments as equal JSON", "anthropic-loop", "1>", []string{`{"text":"heron","n":[1.0,2]}`, `{ "n": [1, 2e0], "text": "\u0068eron" }`}},
 	{"cache marks", "anthropic-loop", "2>", []string{`"content":"heron"`, `"cache_control":{"type":"ephemeral"},"content":"heron"`}},
+	{"a cache mark on the system prompt", "anthropic-loop", "4>", []string{`"system":"You are a careful test subject."`, `"system":[{"type":"text","text":"You are a careful test subject.","cache_control":{"type":"ephemeral"}}]`}},
 	{"prompt as a plain string", "anthropic-loop", "2>", []string{`"content":[{"type":"text","text":"Use both tools, then report."}]`, `"content":"Use both tools, then report."`}},
 	{"two user messages in a row", "anthropic-loop", "4>", []string{`{"type":"text","text":"Thank you."}]}`, `{"type":"text","text":"Thank you."}]},{"role":"user","content":"Really."}`}},
 	{"text after results", "anthropic-loop", "1>", []string{`"content":"12:00","is_error":false}`, `"content":"12:00","is_error":false},{"type":"text","text":"Hurry."}`}},

@@ -5,10 +5,27 @@ import "github.com/meerkat-go/conformance/conform/wire"
 func systemConstant(s *scene, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		r.saw(1)
-		if path, what := wire.Diff(then.req.System, now.req.System, "cache_control"); path != "=" {
+		was, is := then.req.System, now.req.System
+		if was.Is('"') != is.Is('"') {
+			was, is = asBlocks(was), asBlocks(is)
+		}
+		if path, what := wire.Diff(was, is, "cache_control"); path != "=" {
 			r.found(now, nodePlace(now.req.System, "system"), prefixRule(now), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
+}
+
+// asBlocks writes a plain system prompt as the one text block it is short for:
+// a client changes to blocks when it adds a cache mark.
+func asBlocks(system *wire.Node) *wire.Node {
+	if !system.Is('"') {
+		return system
+	}
+	blocks, err := wire.Parse([]byte(`[{"type":"text","text":` + string(system.Raw) + `}]`))
+	if err != nil {
+		return system
+	}
+	return blocks
 }
 
 func toolsConstant(s *scene, r *report) {

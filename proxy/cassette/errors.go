@@ -21,6 +21,8 @@ var (
 	ErrDamaged = errors.New("damaged cassette")
 	// ErrUnsealed: readable, but without seals to verify: another tool wrote it.
 	ErrUnsealed = errors.New("cassette without seals")
+	// ErrBusy: another process is recording it.
+	ErrBusy = errors.New("cassette is being recorded")
 	// ErrInteraction: an interaction that cannot be stored truthfully.
 	ErrInteraction = errors.New("interaction cannot be stored")
 )

@@ -14,7 +14,7 @@ import (
 // whole interaction, drops the piece of one that was being written, and gives
 // the file its name. path may be the cassette's name or that of its .partial
 // file. Nothing is replaced: a finished cassette of the same name is
-// fs.ErrExist. When bytes before the end are damaged, not merely missing,
+// fs.ErrExist, a recording that goes on is ErrBusy. When bytes before the end are damaged, not merely missing,
 // nothing is changed and the error is ErrDamaged.
 func Recover(path string) (kept int, err error) {
 	path = strings.TrimSuffix(path, ".partial")
@@ -22,6 +22,9 @@ func Recover(path string) (kept int, err error) {
 	if _, err := os.Lstat(source); errors.Is(err, fs.ErrNotExist) {
 		source = path // a finished file that lost its end
 	} else if err := vacantForRecover(path); err != nil {
+		return 0, err
+	}
+	if err := unlessBusy(path); err != nil {
 		return 0, err
 	}
 	data, err := os.ReadFile(source)

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -35,7 +36,8 @@ func partial(path string) string { return path + ".partial" }
 
 // Create starts the cassette path as path.partial, and makes its directory if
 // need be. meta.Version 0 means FormatVersion. A finished cassette of that name
-// is fs.ErrExist without Force; an unfinished one always is.
+// is fs.ErrExist without Force; an unfinished one always is, or ErrBusy while
+// another process records it.
 func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	if meta.Version == 0 {
 		meta.Version = FormatVersion
@@ -52,10 +54,11 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	f, err := os.OpenFile(partial(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, fail(partial(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path)
+		return nil, cmp.Or(unlessBusy(path), fail(partial(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path))
 	case err != nil:
 		return nil, fail(path, err, "cannot be created (%s)", pathReason(err))
 	}
+	mark(f)
 	w := &Writer{path: path, force: opts.Force, file: f}
 	head := encodeHead(meta)
 	w.last = sha256.Sum256(head)
@@ -63,6 +66,19 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 		return nil, errors.Join(err, w.Discard())
 	}
 	return w, nil
+}
+
+// unlessBusy reports as an error that the cassette path is being recorded now.
+func unlessBusy(path string) error {
+	f, err := os.OpenFile(partial(path), os.O_RDWR, 0)
+	if err != nil {
+		return nil // whoever opens it next says why
+	}
+	defer func() { _ = f.Close() }()
+	if !mark(f) {
+		return fail(partial(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
+	}
+	return nil
 }
 
 // vacant reports as an error that path is taken and must not be replaced.

@@ -31,7 +31,7 @@ func TestCreateNeverOverwrites(t *testing.T) {
 		t.Error("the old cassette changed before Close")
 	}
 	_, err = Create(path, testMeta, CreateOptions{Force: true})
-	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "recorder recover "+path) {
+	if !errors.Is(err, ErrBusy) {
 		t.Errorf("second recorder: %v", err)
 	}
 	if err := w.Close(); err != nil {
@@ -42,6 +42,41 @@ func TestCreateNeverOverwrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSame(t, readAll(t, c), samples()[1:2])
+}
+
+// What another process is still writing is neither continued nor recovered,
+// and what it goes on to write is kept.
+func TestRecordingGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	w, err := Create(path, testMeta, CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Append(samples()[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, partial(path)} {
+		if _, err := Recover(name); !errors.Is(err, ErrBusy) {
+			t.Errorf("Recover(%s) = %v, want ErrBusy", name, err)
+		}
+	}
+	if err := errors.Join(w.Append(samples()[1]), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, readAll(t, c), samples()[:2])
+}
+
+func TestCreateKeepsWhatWasLeft(t *testing.T) {
+	path := filepath.Join(filepath.Dir(put(t, "x.yaml.partial", []byte("left"))), "x.yaml")
+	_, err := Create(path, testMeta, CreateOptions{Force: true})
+	got, _ := os.ReadFile(partial(path))
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "recorder recover "+path) || string(got) != "left" {
+		t.Errorf("%v, file %q", err, got)
+	}
 }
 
 // A cassette that appears while another is being recorded is kept, and so is

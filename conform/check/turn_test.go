@@ -24,8 +24,8 @@ func TestTextBesideResults(t *testing.T) {
 // TestCutReplyOwesNothing: what a broken reply brought need not be sent back.
 func TestCutReplyOwesNothing(t *testing.T) {
 	ev := samples(t)["anthropic-loop"]
-	body := string(ev.Exchanges[0].Response.Body)
-	ev.Exchanges[0].Response.Body = []byte(body[:strings.Index(body, "event: message_delta")])
+	whole, _, _ := strings.Cut(string(ev.Exchanges[0].Response.Body), "event: message_delta")
+	ev.Exchanges[0].Response.Body = []byte(whole)
 	edit(t, &ev, breach{at: "1>", old: firstThinking})
 	if res := find(t, "SIG-002/kept").Run(&ev); len(res.Findings) != 0 {
 		t.Errorf("%+v", res.Findings)

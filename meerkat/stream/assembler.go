@@ -71,10 +71,19 @@ func (a *Assembler) Open(key int, b transcript.Block) error {
 	s.buf = append(s.buf, b.Text...)
 	a.key, a.last = key, len(a.slots)
 	a.byKey[key] = a.last
-	a.slots = append(a.slots, s)
+	a.add(s)
 	a.open++
 	a.emit(Event{Kind: EventBlockStart, Index: a.last, Block: &a.slots[a.last].block})
 	return nil
+}
+
+// add puts a block at the end. Slots are large: doubling copies them less often
+// than append alone would.
+func (a *Assembler) add(s slot) {
+	if len(a.slots) == cap(a.slots) {
+		a.slots = slices.Grow(a.slots, len(a.slots)+8)
+	}
+	a.slots = append(a.slots, s)
 }
 
 // buffer returns an empty buffer, one that a completed block has left if there
@@ -194,7 +203,7 @@ func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
 // Whole adds a block that arrived complete and has no wire index of its own.
 func (a *Assembler) Whole(b transcript.Block) {
 	i := len(a.slots)
-	a.slots = append(a.slots, slot{block: b})
+	a.add(slot{block: b})
 	s := &a.slots[i]
 	a.emit(Event{Kind: EventBlockStart, Index: i, Block: &s.block})
 	a.checkArgs(&s.block)

@@ -239,28 +239,30 @@ func (c *Cursor) skip(depth int) bool {
 
 func (c *Cursor) skipObject(depth int) bool {
 	c.pos++
-	for first := true; !c.Byte('}'); first = false {
-		if !first && !c.Byte(',') {
-			return false
-		}
+	if c.Byte('}') {
+		return true
+	}
+	for {
 		if _, ok := c.String(); !ok || !c.Byte(':') || !c.skip(depth) {
 			return false
 		}
+		if !c.Byte(',') {
+			return c.Byte('}')
+		}
 	}
-	return true
 }
 
 func (c *Cursor) skipArray(depth int) bool {
 	c.pos++
-	for first := true; !c.Byte(']'); first = false {
-		if !first && !c.Byte(',') {
-			return false
-		}
-		if !c.skip(depth) {
-			return false
+	if c.Byte(']') {
+		return true
+	}
+	for c.skip(depth) {
+		if !c.Byte(',') {
+			return c.Byte(']')
 		}
 	}
-	return true
+	return false
 }
 
 // skipNumber follows RFC 8259 §6: -? int frac? exp?

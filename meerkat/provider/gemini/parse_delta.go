@@ -57,11 +57,10 @@ func (f *fast) object(member func(key []byte) (bit int, ok bool)) bool {
 	if !f.c.Byte('{') {
 		return false
 	}
-	seen := 0
-	for first := true; !f.c.Byte('}'); first = false {
-		if !first && !f.c.Byte(',') {
-			return false
-		}
+	if f.c.Byte('}') {
+		return true
+	}
+	for seen := 0; ; {
 		key, ok := f.c.Key()
 		if !ok {
 			return false
@@ -70,9 +69,10 @@ func (f *fast) object(member func(key []byte) (bit int, ok bool)) bool {
 		if !ok || seen&bit != 0 {
 			return false
 		}
-		seen |= bit
+		if seen |= bit; !f.c.Byte(',') {
+			return f.c.Byte('}')
+		}
 	}
-	return true
 }
 
 func (f *fast) chunkMember(key []byte) (bit int, ok bool) {

@@ -59,11 +59,12 @@ func (d *dialect) readPart(raw []byte) error {
 // merged with its like: a signature belongs to exactly its part
 // (regressions D3, D6).
 func (d *dialect) part(m *members, raw []byte) error {
+	if m.call != nil {
+		return d.functionCall(m, raw)
+	}
 	lit, isText := jsontok.Literal(m.text)
 	meta := m.meta()
 	switch {
-	case m.call != nil:
-		return d.functionCall(m, raw)
 	case m.data == nil && meta == nil:
 		return d.appendText(m.kind(), lit)
 	case m.data == nil || isText:

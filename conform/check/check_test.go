@@ -121,6 +121,10 @@ var breaches = []breach{
 	{"ORD-015/arguments", "openai-loop", "1>", `"arguments":"{}"`, `"arguments":{}`, "input[4]", "O-5", "is not a string"},
 	{"ORD-015/arguments", "gemini-loop", "1>", `"response":{"output":"heron"}`, `"response":"heron"`, "contents[2].parts[0]", "G-9", "response of echo c0a1b2c3 is not an object"},
 	{"ORD-015/roles", "gemini-loop", "0>", `"role":"user"`, `"role":"human"`, "contents[0].role", "G-5", `role "human"`},
+	{"ORD-015/parts", "anthropic-loop", "1>", `"type":"thinking","thinking":"Two`, `"type":"thinking","cache_control":{"type":"ephemeral"},"thinking":"Two`, "messages[1].content[0]", "A-44", "carries cache_control"},
+	{"ORD-015/parts", "anthropic-loop", "1>", `"content":"heron","is_error":false`, `"content":"","is_error":true`, "messages[2].content[0]", "A-47", "error result toolu_01A says nothing"},
+	{"ORD-015/parts", "openai-loop", "1>", `"content":[{"type":"output_text"`, `"content":[{"type":"input_text"`, "input[2].content[0]", "O-16", `the assistant says "input_text"`},
+	{"ORD-015/parts", "openai-loop", "1>", `"role":"user","content":[{"type":"input_text"`, `"role":"user","content":[{"type":"output_text"`, "input[0].content[0]", "O-16", `user says "output_text"`},
 	{"ORD-016/user-ends", "anthropic-cut", "0>", `"text":"Echo kite."}]}`, `"text":"Echo kite."}]},{"role":"assistant","content":"Sure"}`, "messages[1]", "A-14", "claude-sonnet-5 does not continue"},
 	{"ORD-016/user-ends", "gemini-loop", "3>", `,{"role":"user","parts":[{"text":"Thank you."}]}`, ``, "contents[5]", "G-16", "the last content is the model's"},
 

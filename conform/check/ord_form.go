@@ -15,6 +15,7 @@ var formRules = map[string]rule{
 	"ORD-015/id-form":       idForm,
 	"ORD-015/arguments":     argumentForm,
 	"ORD-015/roles":         knownRoles,
+	"ORD-015/parts":         partForm,
 	"ORD-016/user-ends":     userEnds,
 }
 

@@ -41,7 +41,27 @@ var formMutants = []Mutant{
 	{"wrong-role", "lets somebody speak whom the provider does not know", []string{"ORD-015"}, request(func(e *editor) bool {
 		return len(e.req.Msgs) > 0 && e.req.Msgs[0].Node.Get("role") != nil && set(e.req.Msgs[0].Node, "role", str("tool"))
 	})},
+	{"mark-thinking", "puts a cache mark on a thinking block", []string{"ORD-015"}, request(func(e *editor) bool {
+		return e.each(func(_ int, it *wire.Item) bool {
+			return it.Continuity() && set(it.Node, "cache_control", parse(`{"type":"ephemeral"}`))
+		})
+	}, evidence.Anthropic)},
+	{"wrong-speaker", "gives the assistant's words the type of the client's", []string{"ORD-015"}, request(wrongSpeaker, evidence.OpenAI)},
 	{"end-with-assistant", "ends the request with words of the model", []string{"ORD-016"}, request(endWithAssistant, evidence.Anthropic, evidence.Gemini)},
+}
+
+func wrongSpeaker(e *editor) bool {
+	for _, m := range e.req.Msgs {
+		if m.Node.Get("role").Str() != "assistant" {
+			continue
+		}
+		for _, p := range m.Node.Get("content").Elems() {
+			if set(p, "type", str("input_text")) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func endWithAssistant(e *editor) bool {

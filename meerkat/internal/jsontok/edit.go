@@ -12,7 +12,11 @@ type Member struct {
 // order, spelling and unknown members, is copied byte for byte. If src is not a
 // JSON object, With returns nil.
 func With(src []byte, set ...Member) []byte {
-	out := append(make([]byte, 0, len(src)+64), '{')
+	size := len(src)
+	for _, m := range set {
+		size += len(m.Name) + len(m.Value) + len(`"":,`)
+	}
+	out := append(make([]byte, 0, size), '{')
 	seen := make([]bool, len(set))
 	err := Fields(src, func(name, value []byte) error {
 		for i := range set {

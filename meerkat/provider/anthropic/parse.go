@@ -77,7 +77,7 @@ func readEvent(name, data []byte) (e wireEvent, err error) {
 // Event implements stream.Dialect.
 func (d *dialect) Event(name, data []byte) error {
 	if !d.general && d.started && !d.stopped {
-		if done, err := d.fastDelta(data); done {
+		if done, err := d.fastEvent(data); done {
 			return err
 		}
 	}

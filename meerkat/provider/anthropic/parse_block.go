@@ -132,24 +132,24 @@ func (d *dialect) blockEvent(e *wireEvent) error {
 	}
 	switch string(e.kind) {
 	case "content_block_start":
-		return d.blockStart(e)
+		return d.blockStart(e.index, e.block)
 	case "content_block_delta":
 		return d.blockDelta(e)
 	}
 	return d.blockStop(e.index)
 }
 
-func (d *dialect) blockStart(e *wireEvent) error {
-	b, plain, err := d.readBlock(e.block)
+func (d *dialect) blockStart(index int, raw []byte) error {
+	b, plain, err := d.readBlock(raw)
 	if err != nil {
 		return d.walked(err, "content_block")
 	}
-	if _, open := d.asm.Block(e.index); !open {
+	if _, open := d.asm.Block(index); !open {
 		if !plain || b.Type == transcript.BlockReasoning {
-			d.extras[e.index] = newExtra(e.block, &b, plain)
+			d.extras[index] = newExtra(raw, &b, plain)
 		}
 	}
-	return d.asm.Open(e.index, b)
+	return d.asm.Open(index, b)
 }
 
 func newExtra(start []byte, b *transcript.Block, plain bool) *extra {
@@ -247,7 +247,7 @@ func (d *dialect) fold(index int, kind, value, sealed []byte) error {
 }
 
 func appendElement(list, value []byte) []byte {
-	if len(list) > 0 {
+	if len(list) > 0 && list[len(list)-1] != '[' { // no value ends so
 		list = append(list, ',')
 	}
 	return append(list, value...)
@@ -320,7 +320,7 @@ func (x *extra) unfinished(b *transcript.Block) []byte {
 
 // allCitations returns the citations of the start and of the deltas.
 func (x *extra) allCitations() []byte {
-	var list []byte
+	list := append(make([]byte, 0, len(x.citations)+2), '[')
 	_ = jsontok.Fields(x.start, func(field, value []byte) error { // was read when the block started
 		if string(field) == "citations" && !jsontok.IsNull(value) {
 			return jsontok.Elements(value, func(v []byte) error {
@@ -330,6 +330,5 @@ func (x *extra) allCitations() []byte {
 		}
 		return nil
 	})
-	list = appendElement(list, x.citations)
-	return append(append([]byte{'['}, list...), ']')
+	return append(appendElement(list, x.citations), ']')
 }

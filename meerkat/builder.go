@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -174,7 +176,7 @@ func (b *AgentBuilder) WithClock(now func() time.Time) *AgentBuilder {
 }
 
 // What Build refuses besides *catalog.UnsupportedModel; see also
-// *MissingKeyError.
+// *MissingKeyError and *BadKeyError.
 var (
 	ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
 	ErrTwoTools   = errors.New("tools come from functions or from a dispatcher, not from both")
@@ -190,6 +192,19 @@ type MissingKeyError struct {
 // Error says which key is missing.
 func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf("%s: there is no API key; set %s", e.Provider, e.Variable)
+}
+
+// BadKeyError says that a key cannot be sent: it holds a line break or another
+// control character. The key itself is not in the error.
+type BadKeyError struct {
+	Provider string
+	// Variable is where the key is kept by custom.
+	Variable string
+}
+
+// Error says which key is at fault.
+func (e *BadKeyError) Error() string {
+	return fmt.Sprintf("%s: the API key holds a line break or control character; set %s without it", e.Provider, e.Variable)
 }
 
 // variables names where each provider's key is kept by custom.
@@ -258,6 +273,9 @@ func (b *AgentBuilder) client(name string) (provider.Client, error) {
 	key := b.keys[name]
 	if key == "" {
 		return nil, &MissingKeyError{name, variables[name]}
+	}
+	if !httpguts.ValidHeaderFieldValue(key) {
+		return nil, &BadKeyError{name, variables[name]}
 	}
 	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now}
 	switch name {

@@ -85,6 +85,8 @@ func ofModel(err error) (int, string, bool) {
 		return exitDenied, "unsupported_model", true
 	case as[*meerkat.MissingKeyError](err):
 		return exitDenied, "missing_key", true
+	case as[*meerkat.BadKeyError](err):
+		return exitDenied, "bad_key", true
 	}
 	return 0, "", false
 }

@@ -23,8 +23,9 @@ const suffix = ".jsonl"
 // Store is a session.Store over one folder, which it creates when the first
 // session is.
 type Store struct {
-	dir string
-	now func() time.Time
+	dir  string
+	now  func() time.Time
+	sync func(*os.File) error
 }
 
 // New returns a Store over dir. The clock stamps repairs; nil means time.Now.
@@ -32,7 +33,7 @@ func New(dir string, clock func() time.Time) *Store {
 	if clock == nil {
 		clock = time.Now
 	}
-	return &Store{dir: dir, now: clock}
+	return &Store{dir: dir, now: clock, sync: (*os.File).Sync}
 }
 
 // Path returns the file of a session, whether or not it exists.
@@ -53,7 +54,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
 	}
-	w := &writer{file: f, path: s.Path(h.ID)}
+	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync}
 	if err = lock(f); err == nil {
 		err = w.Append(ctx, h)
 	}
@@ -100,7 +101,7 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 		_ = f.Close() // nothing was written
 		return nil, session.NotFound(id)
 	}
-	return &writer{file: f, path: f.Name()}, nil
+	return &writer{file: f, path: f.Name(), sync: s.sync}, nil
 }
 
 // readAndMend reads the session under its lock, cuts a torn tail off and

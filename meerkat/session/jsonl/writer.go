@@ -14,6 +14,7 @@ import (
 type writer struct {
 	file *os.File
 	path string
+	sync func(*os.File) error // (*os.File).Sync; tests watch it
 	buf  []byte
 	err  error // the first failure; sticks
 }
@@ -44,7 +45,7 @@ func (w *writer) append(records []session.Record) (err error) {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, cause(err))
 	}
 	w.touch(records)
-	if err := w.file.Sync(); err != nil {
+	if err := w.sync(w.file); err != nil {
 		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, cause(err))
 	}
 	return nil

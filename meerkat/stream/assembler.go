@@ -25,6 +25,7 @@ type Assembler struct {
 	last  int
 	open  int
 	spare [][]byte // buffers of completed blocks
+	texts texts
 	reply Reply
 
 	failure *ProviderError
@@ -188,7 +189,7 @@ func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
 		return a.Anomaly(RuleUnknownComplete, "block %d ends but is not open", key)
 	}
 	i := a.last
-	s.fill()
+	a.fill(s)
 	if edit != nil {
 		edit(&s.block)
 	}
@@ -212,9 +213,9 @@ func (a *Assembler) Whole(b transcript.Block) {
 
 // fill moves what the deltas brought into the block. No arguments at all mean
 // an empty object (DESIGN §3.3); an opaque block may have none.
-func (s *slot) fill() {
+func (a *Assembler) fill(s *slot) {
 	if s.accepts != EventToolCallDelta {
-		s.block.Text = string(s.buf)
+		s.block.Text = a.texts.keep(s.buf)
 		return
 	}
 	if len(s.buf) > 0 {

@@ -1,6 +1,13 @@
 package stream
 
-import "github.com/meerkat-go/conformance/meerkat/transcript"
+import (
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// String returns the text of a JSON string, "" for any other value, for a block
+// of this reply: small strings cost less here than one by one.
+func (a *Assembler) String(value []byte) string { return a.texts.keep(jsontok.Text(value)) }
 
 // SetID notes the provider's id of the reply.
 func (a *Assembler) SetID(id []byte) { replace(&a.reply.ResponseID, id) }
@@ -69,7 +76,7 @@ func (a *Assembler) Reply() Reply {
 	for i := range a.slots {
 		s := &a.slots[i]
 		if s.open {
-			s.fill()
+			a.fill(s)
 		}
 		r.Message.Blocks[i] = s.block
 	}

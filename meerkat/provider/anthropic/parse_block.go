@@ -89,15 +89,15 @@ func (d *dialect) readBlock(raw []byte) (b transcript.Block, plain bool, err err
 	}
 	switch kind := jsontok.Text(m.kind); string(kind) {
 	case "text":
-		return transcript.Text(jsontok.String(m.text)), m.only(m.kind, m.text), nil
+		return transcript.Text(d.asm.String(m.text)), m.only(m.kind, m.text), nil
 	case "thinking":
-		b = transcript.Reasoning(jsontok.String(m.thinking), signed(jsontok.String(m.signature)))
+		b = transcript.Reasoning(d.asm.String(m.thinking), signed(d.asm.String(m.signature)))
 		return b, m.only(m.kind, m.thinking, m.signature), nil
 	case "redacted_thinking":
-		meta := &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: jsontok.String(m.data)}
+		meta := &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: d.asm.String(m.data)}
 		return transcript.Reasoning("", meta), m.only(m.kind, m.data), nil
 	case "tool_use":
-		b = transcript.ToolUse(jsontok.String(m.id), jsontok.String(m.name), arguments(m.input))
+		b = transcript.ToolUse(d.asm.String(m.id), d.asm.String(m.name), arguments(m.input))
 		if b.ID == "" || b.Name == "" {
 			err = d.asm.Anomaly(ruleMalformedBlock, "tool_use without id or name: %.80s", raw)
 		}

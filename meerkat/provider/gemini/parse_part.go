@@ -39,9 +39,9 @@ func readMembers(raw []byte) (m members, err error) {
 	return m, err
 }
 
-func (m *members) meta() *transcript.Meta {
-	if s := jsontok.Text(m.signature); len(s) > 0 {
-		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: string(s)}
+func (d *dialect) meta(signature []byte) *transcript.Meta {
+	if s := d.asm.String(signature); s != "" {
+		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: s}
 	}
 	return nil
 }
@@ -63,12 +63,12 @@ func (d *dialect) part(m *members, raw []byte) error {
 		return d.functionCall(m, raw)
 	}
 	lit, isText := jsontok.Literal(m.text)
-	meta := m.meta()
+	meta := d.meta(m.signature)
 	switch {
 	case m.data == nil && meta == nil:
 		return d.appendText(m.kind(), lit)
 	case m.data == nil || isText:
-		return d.whole(transcript.Block{Type: m.blockType(), Text: jsontok.String(m.text), Meta: meta}, raw)
+		return d.whole(transcript.Block{Type: m.blockType(), Text: d.asm.String(m.text), Meta: meta}, raw)
 	}
 	return d.whole(transcript.Block{Type: transcript.BlockOpaque, Kind: kindOf(m.data), Meta: meta}, raw)
 }
@@ -154,14 +154,14 @@ type wireCall struct {
 	continues, nonEmpty bool
 }
 
-func readCall(raw []byte) (c wireCall, err error) {
+func (d *dialect) readCall(raw []byte) (c wireCall, err error) {
 	err = jsontok.Fields(raw, func(field, value []byte) error {
 		c.nonEmpty = true
 		switch string(camel(field)) {
 		case "name":
-			c.name = jsontok.String(value)
+			c.name = d.asm.String(value)
 		case "id":
-			c.id = jsontok.String(value)
+			c.id = d.asm.String(value)
 		case "args":
 			c.args = value
 		case "partialArgs":
@@ -177,7 +177,7 @@ func readCall(raw []byte) (c wireCall, err error) {
 // functionCall reads a call, which comes in one part but for Vertex's streamed
 // arguments (reference §3.3).
 func (d *dialect) functionCall(m *members, raw []byte) error {
-	c, err := readCall(m.call)
+	c, err := d.readCall(m.call)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (d *dialect) functionCall(m *members, raw []byte) error {
 		args = bytes.Clone(c.args)
 	}
 	b := transcript.ToolUse(d.callID(&c, m.signature), c.name, args)
-	b.Meta = m.meta()
+	b.Meta = d.meta(m.signature)
 	return d.whole(b, raw)
 }
 

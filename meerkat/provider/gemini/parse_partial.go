@@ -37,7 +37,7 @@ func (d *dialect) partialCall(c *wireCall, m *members) error {
 		}
 		return d.asm.Anomaly(stream.RuleOrphanedDelta, "arguments without a call")
 	}
-	if meta := m.meta(); meta != nil && d.call.meta == nil {
+	if meta := d.meta(m.signature); meta != nil && d.call.meta == nil {
 		d.call.meta = meta
 	}
 	if !jsontok.IsNull(c.partial) {

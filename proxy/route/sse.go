@@ -7,45 +7,87 @@ import (
 
 // events yields the data of every event that its blank line completes, as the
 // standard frames them: an event that the end of the body cuts off is none.
-// Lines end in LF, CRLF or CR; a byte order mark is skipped.
 func events(body []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		var data []byte
-		some := false
-		for line := range lines(bytes.TrimPrefix(body, []byte("\ufeff"))) {
-			switch text, isData := field(line); {
-			case len(line) == 0 && some:
-				if !yield(data) {
-					return
-				}
-				data, some = nil, false
-			case isData && some:
-				data = append(append(bytes.Clone(data), '\n'), text...)
-			case isData:
-				data, some = text, true
+		for f := range sseFrames(body) {
+			if f.Whole && f.Data != nil && !yield(f.Data) {
+				return
 			}
 		}
 	}
 }
 
-// field returns the value of a data line.
-func field(line []byte) ([]byte, bool) {
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	return bytes.TrimPrefix(value, []byte(" ")), string(name) == "data"
-}
-
-// lines yields the lines that have an end.
-func lines(body []byte) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for {
-			n := bytes.IndexAny(body, "\r\n")
-			if n < 0 || !yield(body[:n]) {
+// sseFrames frames an event stream. Lines end in LF, CRLF or CR; a byte order mark
+// belongs to no frame; what the end cuts off is a frame that is not Whole.
+func sseFrames(body []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		at := len(body) - len(bytes.TrimPrefix(body, []byte("\ufeff")))
+		f := Frame{Start: at}
+		for line, end := range lines(body, at) {
+			if len(line) > 0 {
+				f.take(line)
+				continue
+			}
+			f.End, f.Whole = end, true
+			if !yield(f) {
 				return
 			}
-			if bytes.HasPrefix(body[n:], []byte("\r\n")) {
-				n++
+			f = Frame{Start: end}
+		}
+		if f.Start < len(body) {
+			yield(f.cut(body))
+		}
+	}
+}
+
+// take adds a line of an event to it.
+func (f *Frame) take(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	if value = bytes.TrimPrefix(value, []byte(" ")); value == nil {
+		value = []byte{} // a data line without a colon is one with no text
+	}
+	switch string(name) {
+	case "event":
+		f.Name = string(value)
+	case "data":
+		if f.Data != nil {
+			value = append(append(bytes.Clone(f.Data), '\n'), value...)
+		}
+		f.Data = value[:len(value):len(value)]
+	}
+}
+
+// cut is the frame of what no blank line completes. It may be whole
+// nevertheless: Gemini writes an error into a stream as bare JSON.
+func (f Frame) cut(body []byte) Frame {
+	f.End = len(body)
+	rest := body[f.Start:]
+	if last := bytes.LastIndexAny(rest, "\r\n") + 1; last < len(rest) {
+		f.take(rest[last:])
+	}
+	if text := bytes.Trim(rest, space); f.Data == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+		f.Data, f.Whole = text, whole(text)
+	}
+	return f
+}
+
+// lines yields the lines of body from an offset that have an end, and where
+// the next one begins.
+func lines(body []byte, at int) iter.Seq2[[]byte, int] {
+	return func(yield func([]byte, int) bool) {
+		for {
+			n := bytes.IndexAny(body[at:], "\r\n")
+			if n < 0 {
+				return
 			}
-			body = body[n+1:]
+			line := body[at : at+n]
+			at += n + 1
+			if body[at-1] == '\r' && at < len(body) && body[at] == '\n' {
+				at++
+			}
+			if !yield(line, at) {
+				return
+			}
 		}
 	}
 }

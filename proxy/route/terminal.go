@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"mime"
+	"slices"
 )
 
 // Terminal reports whether a reply's body is all that the provider meant to
@@ -19,7 +20,7 @@ func Terminal(provider, contentType string, body []byte) bool {
 		// Errors come as plain JSON even under text/event-stream, and Gemini
 		// streams a JSON array when nobody asks for SSE.
 		return document(provider, body)
-	case media == "text/event-stream":
+	case media == eventStream:
 		return stream(provider, body)
 	}
 	return media != "application/json"
@@ -35,14 +36,36 @@ func document(provider string, body []byte) bool {
 
 func stream(provider string, body []byte) bool {
 	switch provider {
-	case Anthropic:
-		return typed(body, "message_stop", "error")
-	case OpenAI:
-		return typed(body, "response.completed", "response.failed", "response.incomplete", "error")
+	case Anthropic, OpenAI:
+		return typed(body, lastTypes[provider]...)
 	case Gemini:
 		return geminiStream(body)
 	}
 	return stream(Anthropic, body) || stream(OpenAI, body) || stream(Gemini, body)
+}
+
+// lastTypes are the types of the events that end a stream.
+var lastTypes = map[string][]string{
+	Anthropic: {"message_stop", "error"},
+	OpenAI:    {"response.completed", "response.failed", "response.incomplete", "error"},
+}
+
+// Ends reports whether a stream is over, as its provider means it, with an
+// event of this data. Gemini may go on after such an event (see Terminal). An
+// unknown provider's stream may end in any of their ways.
+func Ends(provider string, data []byte) bool {
+	switch provider {
+	case Anthropic, OpenAI:
+		return slices.ContainsFunc(lastTypes[provider], func(t string) bool { return isType(data, t) })
+	case Gemini:
+		var c chunk
+		return json.Unmarshal(data, &c) == nil && c.ends()
+	}
+	return Ends(Anthropic, data) || Ends(OpenAI, data) || Ends(Gemini, data)
+}
+
+func isType(data []byte, t string) bool {
+	return bytes.Contains(data, []byte(t)) && typeOf(data) == t
 }
 
 // typed reports whether an event of one of the types occurs. It need not be
@@ -50,7 +73,7 @@ func stream(provider string, body []byte) bool {
 func typed(body []byte, types ...string) bool {
 	for data := range events(body) {
 		for _, t := range types {
-			if bytes.Contains(data, []byte(t)) && typeOf(data) == t {
+			if isType(data, t) {
 				return true
 			}
 		}

@@ -1,0 +1,147 @@
+package route
+
+import (
+	"bytes"
+	"encoding/json"
+	"iter"
+	"mime"
+	"strings"
+)
+
+// Frame is one piece of a reply as its format frames it: an event of an event
+// stream, an element of a JSON array, a line of NDJSON, or the whole body.
+// Frames do not overlap and are in order. Those of an event stream, comments
+// and all, and of NDJSON leave no byte between them out; between those of an
+// array are its brackets and commas.
+type Frame struct {
+	// Start and End say which bytes of the body it is, what ends it included:
+	// an event's blank line, a line's LF.
+	Start, End int
+	// Name is the event field of an event stream, "" elsewhere or without one.
+	Name string
+	// Data is what the piece carries, as a rule JSON; nil when it carries
+	// nothing: a comment that keeps the connection alive, a stray blank line.
+	// It may share the body's bytes.
+	Data []byte
+	// Whole says that the piece reached its own end.
+	Whole bool
+}
+
+// Frames takes a reply's body apart. It reads any bytes: what is no piece of
+// the format is a frame that is not Whole, or one without Data.
+func Frames(contentType string, body []byte) iter.Seq[Frame] {
+	media, _, _ := mime.ParseMediaType(contentType)
+	text := bytes.TrimLeft(body, space)
+	lineByLine := media == "application/x-ndjson" || media == "application/ndjson" || media == "application/jsonl"
+	switch {
+	case len(text) == 0 && media != eventStream:
+		return func(func(Frame) bool) {}
+	case lineByLine:
+		return lineFrames(body)
+	case len(text) > 0 && text[0] == '[':
+		return arrayFrames(body)
+	case len(text) > 0 && text[0] == '{':
+		return single(body)
+	case media == eventStream, media == "" && looksLikeSSE(text):
+		return sseFrames(body)
+	}
+	return single(body)
+}
+
+const eventStream = "text/event-stream"
+
+// space is what JSON has between its tokens.
+const space = " \t\r\n"
+
+func looksLikeSSE(text []byte) bool {
+	for _, start := range []string{"event:", "data:", ":", "id:", "retry:"} {
+		if bytes.HasPrefix(text, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// single is a body in one piece. Only of JSON can be said that it is cut.
+func single(body []byte) iter.Seq[Frame] {
+	text := bytes.Trim(body, space)
+	f := Frame{Start: bytes.Index(body, text), Data: text, Whole: true}
+	f.End = f.Start + len(text)
+	if text[0] == '{' {
+		f.Whole = whole(text)
+	}
+	return func(yield func(Frame) bool) { yield(f) }
+}
+
+// lineFrames frames NDJSON by its lines.
+func lineFrames(body []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		for at := 0; at < len(body); {
+			f := Frame{Start: at, End: len(body)}
+			if n := bytes.IndexByte(body[at:], '\n'); n >= 0 {
+				f.End, f.Whole = at+n+1, true
+			}
+			if text := bytes.Trim(body[at:f.End], space); len(text) > 0 {
+				f.Data, f.Whole = text, f.Whole || whole(text)
+			}
+			if !yield(f) {
+				return
+			}
+			at = f.End
+		}
+	}
+}
+
+// arrayFrames frames the elements of a JSON array, each from its first to its last
+// byte.
+func arrayFrames(body []byte) iter.Seq[Frame] {
+	return func(yield func(Frame) bool) {
+		at := bytes.IndexByte(body, '[') + 1
+		for {
+			at += len(body[at:]) - len(bytes.TrimLeft(body[at:], space+","))
+			if at == len(body) || body[at] == ']' {
+				return
+			}
+			end, closed := valueEnd(body, at)
+			if !yield(Frame{Start: at, End: end, Data: body[at:end], Whole: closed}) {
+				return
+			}
+			at = end
+		}
+	}
+}
+
+// valueEnd returns where the JSON value at an offset ends, at least one byte
+// further on, and whether its own bytes say so. It counts brackets only.
+func valueEnd(body []byte, at int) (end int, closed bool) {
+	depth, quoted := 0, false
+	for i := at; i < len(body); i++ {
+		switch c := body[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth <= 0 {
+				return endOf(i, at, depth), true
+			}
+		case depth == 0 && strings.IndexByte(space+",", c) >= 0:
+			return i, true
+		}
+	}
+	return len(body), false
+}
+
+// endOf is the end of a value that a closing bracket at i ends: behind it, or
+// before it where it is the array's own and something stands before it.
+func endOf(i, at, depth int) int {
+	if depth < 0 && i > at {
+		return i
+	}
+	return i + 1
+}
+
+func whole(text []byte) bool { return json.Valid(text) }

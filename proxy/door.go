@@ -50,8 +50,8 @@ func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.Connect
 		ctx.Resp = p.refuse(ctx.Req, notAllowed(address)) //nolint:bodyclose // goproxy closes it
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
-			Hijack: func(_ *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.tunnels.open(conn, address, p.tls)
+			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
+				p.tunnels.open(&tunnel{conn, address, Session(r.Context())}, p.tls)
 			}}, address
 	}
 	return goproxy.RejectConnect, address
@@ -64,12 +64,12 @@ func notAllowed(address string) string {
 // insideTunnel checks the inner request against the tunnel it came through and
 // passes it on with its absolute URL.
 func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
-	tunnel, _ := r.Context().Value(tunnelKey{}).(string)
+	through := r.Context().Value(tunnelKey{}).(*tunnel).address
 	switch {
 	case !p.allowed.allows(r.Host):
 		p.answer(w, http.StatusForbidden, notAllowed(r.Host))
-	case authority(r.Host) != authority(tunnel):
-		p.answer(w, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, tunnel))
+	case authority(r.Host) != authority(through):
+		p.answer(w, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, through))
 	default:
 		r.URL.Scheme, r.URL.Host = "https", authority(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)

@@ -1,5 +1,6 @@
 // Package proxy is the door between an agent and its provider: an intercepting
-// HTTPS proxy and, if asked for, a plain base URL, both on loopback. It decides
+// HTTPS proxy and, if asked for, a plain base URL, both on loopback unless told
+// otherwise. It decides
 // who may pass and hands every request that may, with its absolute URL, to one
 // handler: the recorder or the player (DESIGN §4).
 //
@@ -15,12 +16,10 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/ca"
@@ -38,8 +37,15 @@ const (
 type Config struct {
 	// CA signs for the provider hosts and for AllowHosts.
 	CA *ca.Authority
-	// Listen is the loopback address to bind; "" means 127.0.0.1 and any port.
+	// Listen is the address to bind; "" means 127.0.0.1 and any port. Beyond
+	// loopback it takes a Credential.
 	Listen string
+	// Sessions are further addresses to bind: what comes in by one belongs to the
+	// session of its name, unless it names another itself.
+	Sessions map[string]string
+	// Credential is what every caller must show; "" asks for none. It is never
+	// logged, passed on or recorded.
+	Credential string
 	// Doors are MITM, BaseURL or both; none means MITM.
 	Doors []string
 	// AllowHosts are hosts to intercept beside the providers': "name" for port
@@ -52,21 +58,18 @@ type Config struct {
 	Log func(line string)
 }
 
-// Proxy listens on loopback between Start and Close.
+// Proxy listens between Start and Close.
 type Proxy struct {
-	cfg      Config
-	allowed  hostSet
-	outside  *http.Server // CONNECT and the base URL
-	inside   *http.Server // what comes out of tunnels
-	tunnels  *tunnelListener
-	listener net.Listener
-	tls      *tls.Config // shared by all tunnels, so that sessions resume
-	requests inflight
-	refused  atomic.Int64
+	cfg       Config
+	allowed   hostSet
+	outside   *http.Server // CONNECT and the base URL
+	inside    *http.Server // what comes out of tunnels
+	tunnels   *tunnelListener
+	listeners []door      // Config.Listen's first
+	tls       *tls.Config // shared by all tunnels, so that sessions resume
+	requests  inflight
+	refused   atomic.Int64
 }
-
-// ErrInUse is returned by Start when another program has the address.
-var ErrInUse = errors.New("already in use; choose another address with --listen")
 
 // New checks cfg and returns a proxy that does not listen yet.
 func New(cfg Config) (*Proxy, error) {
@@ -87,9 +90,10 @@ func New(cfg Config) (*Proxy, error) {
 		return nil, err
 	}
 	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: newTunnelListener()}
-	p.outside = p.server(p.connectHandler())
+	p.outside = p.server(p.introduced(p.connectHandler()))
+	p.outside.BaseContext = sessionOf
 	p.inside = p.server(p.serve(http.HandlerFunc(p.insideTunnel)))
-	p.inside.ConnContext = withTunnelHost
+	p.inside.ConnContext = withTunnel
 	if cfg.CA != nil {
 		p.tls = cfg.CA.TLSConfig()
 	}
@@ -105,7 +109,7 @@ func (cfg Config) check(allowed hostSet) error {
 			return fmt.Errorf("ingress %q: unknown; use %s or %s", door, MITM, BaseURL)
 		}
 	}
-	if err := loopback(cfg.Listen); err != nil {
+	if err := cfg.checkCallers(); err != nil {
 		return err
 	}
 	if !slices.Contains(cfg.Doors, MITM) {
@@ -127,18 +131,6 @@ func checkAuthority(a *ca.Authority, allowed hostSet) error {
 	return nil
 }
 
-// loopback refuses addresses that other machines could reach.
-func loopback(address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("listen address %q: use host:port, for example 127.0.0.1:8080", address)
-	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
-		return nil
-	}
-	return fmt.Errorf("listen address %q: only loopback is allowed; use 127.0.0.1 or [::1]", address)
-}
-
 func (p *Proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
@@ -158,24 +150,23 @@ func (log firstLine) Write(entry []byte) (int, error) {
 	return len(entry), nil
 }
 
-// Start binds the address and serves until Close. A Proxy starts once.
+// Start binds the addresses and serves until Close. A Proxy starts once.
 func (p *Proxy) Start() error {
-	l, err := net.Listen("tcp", p.cfg.Listen) //nolint:noctx // returns at once
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s: %w", p.cfg.Listen, ErrInUse)
-	case err != nil:
-		return fmt.Errorf("%s: cannot listen there: %w", p.cfg.Listen, err)
+	open, err := p.cfg.openDoors()
+	if err != nil {
+		return err
 	}
-	p.listener = l
-	go func() { _ = p.outside.Serve(l) }() // ends when Close says so
+	p.listeners = open
+	for _, d := range open {
+		go func() { _ = p.outside.Serve(d) }() // ends when Close says so
+	}
 	go func() { _ = p.inside.Serve(p.tunnels) }()
 	return nil
 }
 
-// URL is the proxy's address as clients write it, without a trailing slash:
-// the value of HTTPS_PROXY. It is valid after Start.
-func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
+// URL is the proxy's address, without a credential or a trailing slash: fit to
+// be shown. URLFor is what clients need. It is valid after Start.
+func (p *Proxy) URL() string { return "http://" + reachable(p.listeners[0].Addr()) }
 
 // Refused counts what was turned away: hosts that are not allowed, and
 // requests that can be neither recorded nor played.
@@ -184,7 +175,7 @@ func (p *Proxy) Refused() int { return int(p.refused.Load()) }
 // Close stops accepting, lets open requests end until ctx is done, then cuts
 // them. When it returns no handler is running.
 func (p *Proxy) Close(ctx context.Context) error {
-	if p.listener == nil {
+	if p.listeners == nil {
 		return nil
 	}
 	err := cmp.Or(p.outside.Shutdown(ctx), p.inside.Shutdown(ctx))

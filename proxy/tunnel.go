@@ -14,6 +14,7 @@ import (
 type tunnel struct {
 	net.Conn
 	address string
+	session string
 }
 
 // Host is the name the certificate must bear; ca.Named.
@@ -54,13 +55,13 @@ func (l *tunnelListener) Close() error {
 func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // open tells the client its tunnel stands and serves TLS in it.
-func (l *tunnelListener) open(conn net.Conn, address string, config *tls.Config) {
+func (l *tunnelListener) open(conn *tunnel, config *tls.Config) {
 	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
 		_ = conn.Close()
 		return
 	}
 	select {
-	case l.conns <- tls.Server(&tunnel{conn, address}, config):
+	case l.conns <- tls.Server(conn, config):
 	case <-l.closed:
 		_ = conn.Close()
 	}
@@ -68,9 +69,10 @@ func (l *tunnelListener) open(conn net.Conn, address string, config *tls.Config)
 
 type tunnelKey struct{}
 
-// withTunnelHost notes in every request's context what CONNECT asked for.
-func withTunnelHost(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, tunnelKey{}, conn.(*tls.Conn).NetConn().(*tunnel).address)
+// withTunnel notes in every request's context the tunnel it came through.
+func withTunnel(ctx context.Context, conn net.Conn) context.Context {
+	t := conn.(*tls.Conn).NetConn().(*tunnel)
+	return withSession(context.WithValue(ctx, tunnelKey{}, t), t.session)
 }
 
 // eagerHijacker keeps what a client sent right behind its CONNECT: goproxy

@@ -1,0 +1,182 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// A caller says who it is as a user name and a password: in the proxy URL
+// (http://NAME:CREDENTIAL@127.0.0.1:8080) or, where clients take a base URL
+// only, as its first path segment (http://127.0.0.1:8080/~NAME:CREDENTIAL/openai/v1).
+// The name is a session, the password the credential; both are taken off before
+// the request goes on (pitfall G19).
+
+// nobody is the user name of a caller that has a credential and no session:
+// many clients drop an empty name, and the password with it.
+const nobody = "-"
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// CheckSession reports what is wrong with a session's name: it must be 1 to 64
+// letters, digits, dots, underscores and dashes, and neither "-", ".", nor "..".
+func CheckSession(name string) error {
+	if !sessionName.MatchString(name) || name == nobody || name == "." || name == ".." {
+		return errors.New("session name: use 1 to 64 letters, digits, dots, underscores or dashes")
+	}
+	return nil
+}
+
+// credentialForm keeps credentials fit for URLs, and too long to be guessed.
+var credentialForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,256}$`)
+
+// CheckCredential reports what is wrong with a credential, without showing it:
+// it must be 16 to 256 letters, digits, dots, underscores, tildes and dashes.
+func CheckCredential(credential string) error {
+	if !credentialForm.MatchString(credential) {
+		return errors.New("credential: use 16 to 256 letters, digits, dots, underscores, tildes or dashes")
+	}
+	return nil
+}
+
+type sessionKey struct{}
+
+// Session is the name of the session that a request belongs to, "" for none.
+// ctx is the request's, or one made from it. The name comes from the proxy
+// user, the base URL's first segment (/~NAME/…) or, where neither says one,
+// from the listener in Config.Sessions.
+func Session(ctx context.Context) string {
+	name, _ := ctx.Value(sessionKey{}).(string)
+	return name
+}
+
+func withSession(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, sessionKey{}, name)
+}
+
+// denial is why a caller is not let in.
+type denial struct {
+	status int
+	why    string
+}
+
+// introduced lets in only callers with a good name and, where one is asked for,
+// the credential. What they said about themselves goes no further.
+func (p *Proxy) introduced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, credential, no := introduction(r)
+		if no == nil {
+			no = p.admits(r, name, credential)
+		}
+		if no != nil {
+			if no.status == http.StatusProxyAuthRequired {
+				w.Header().Set("Proxy-Authenticate", `Basic realm="recorder"`)
+			}
+			p.answer(w, no.status, no.why)
+			return
+		}
+		if name != "" && name != nobody {
+			r = r.WithContext(withSession(r.Context(), name))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// introduction reads what a request says about its caller, and takes it off.
+func introduction(r *http.Request) (name, credential string, no *denial) {
+	name, credential, ok := basic(r.Header.Get("Proxy-Authorization"))
+	if !ok {
+		return "", "", &denial{http.StatusProxyAuthRequired, "Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
+	}
+	r.Header.Del("Proxy-Authorization")
+	segment, ok := strings.CutPrefix(r.URL.EscapedPath(), "/~")
+	if !ok || r.Method == http.MethodConnect || r.URL.IsAbs() {
+		return name, credential, nil
+	}
+	segment, _, _ = strings.Cut(segment, "/")
+	plain, err := url.PathUnescape(segment)
+	if err != nil || strings.Contains(plain, "/") {
+		return "", "", &denial{http.StatusBadRequest, CheckSession("").Error()}
+	}
+	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/~"+plain)
+	r.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, "/~"+segment)
+	r.RequestURI = r.URL.RequestURI()
+	name, credential, _ = strings.Cut(plain, ":")
+	return name, credential, nil
+}
+
+// basic reads the header's user and password; none is no error.
+func basic(header string) (user, password string, ok bool) {
+	if header == "" {
+		return "", "", true
+	}
+	scheme, encoded, _ := strings.Cut(header, " ")
+	plain, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+	if err != nil || !strings.EqualFold(scheme, "Basic") {
+		return "", "", false
+	}
+	user, password, _ = strings.Cut(string(plain), ":")
+	return user, password, true
+}
+
+// admits says no to a wrong credential and to a name that is none. The name
+// itself is not repeated: it may be anything.
+func (p *Proxy) admits(r *http.Request, name, credential string) *denial {
+	want, got := sha256.Sum256([]byte(p.cfg.Credential)), sha256.Sum256([]byte(credential))
+	if p.cfg.Credential != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
+		if r.Method == http.MethodConnect || r.URL.IsAbs() {
+			return &denial{http.StatusProxyAuthRequired, "this proxy asks for a credential; write it into HTTPS_PROXY: http://NAME:CREDENTIAL@host:port"}
+		}
+		return &denial{http.StatusForbidden, "this proxy asks for a credential; write it into the base URL: http://host:port/~NAME:CREDENTIAL/anthropic"}
+	}
+	if name == "" || name == nobody {
+		return nil
+	}
+	if err := CheckSession(name); err != nil {
+		return &denial{http.StatusBadRequest, err.Error()}
+	}
+	return nil
+}
+
+// URLFor is the address that clients of a session are given, without a trailing
+// slash: for MITM the value of HTTPS_PROXY, for BaseURL what comes before
+// /anthropic, /openai/v1 and /gemini. session may be "". It holds the
+// credential, so it must not be shown. It is valid after Start.
+func (p *Proxy) URLFor(door, session string) string {
+	address := p.listeners[0].Addr()
+	if l := p.listenerOf(session); l != nil {
+		address, session = l.Addr(), ""
+	}
+	user := session
+	if session == "" && p.cfg.Credential != "" {
+		user = nobody
+	}
+	if p.cfg.Credential != "" {
+		user += ":" + p.cfg.Credential
+	}
+	switch host := reachable(address); {
+	case user == "":
+		return "http://" + host
+	case door == BaseURL:
+		return "http://" + host + "/~" + user
+	default:
+		return "http://" + user + "@" + host
+	}
+}
+
+// reachable is a listener's address as clients on this machine can use it.
+func reachable(address net.Addr) string {
+	tcp, ok := address.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+	}
+	return address.String()
+}

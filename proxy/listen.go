@@ -1,0 +1,97 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"syscall"
+)
+
+// ErrInUse is returned by Start when another program has the address.
+var ErrInUse = errors.New("already in use; choose another address with --listen")
+
+// door is a listener and the session that its callers belong to, "" for none.
+type door struct {
+	net.Listener
+	session string
+}
+
+// openDoors binds every address of cfg, the main one first, or none.
+func (cfg Config) openDoors() ([]door, error) {
+	open, err := bind(nil, "", cfg.Listen)
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
+		if err == nil {
+			open, err = bind(open, name, cfg.Sessions[name])
+		}
+	}
+	if err != nil {
+		for _, d := range open {
+			_ = d.Close()
+		}
+		return nil, err
+	}
+	return open, nil
+}
+
+func bind(open []door, session, address string) ([]door, error) {
+	l, err := net.Listen("tcp", address) //nolint:noctx // returns at once
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return open, fmt.Errorf("%s: %w", address, ErrInUse)
+	case err != nil:
+		return open, fmt.Errorf("%s: cannot listen there: %w", address, err)
+	}
+	return append(open, door{l, session}), nil
+}
+
+// sessionOf is the context of every connection that came in by l.
+func sessionOf(l net.Listener) context.Context {
+	if d, ok := l.(door); ok && d.session != "" {
+		return withSession(context.Background(), d.session)
+	}
+	return context.Background()
+}
+
+func (p *Proxy) listenerOf(session string) net.Listener {
+	for _, d := range p.listeners {
+		if session != "" && d.session == session {
+			return d
+		}
+	}
+	return nil
+}
+
+// checkListen refuses addresses that other machines could reach, unless they
+// have to show a credential.
+func checkListen(address, credential string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("listen address %q: use host:port, for example 127.0.0.1:8080", address)
+	}
+	ip := net.ParseIP(host)
+	if host == "localhost" || ip != nil && ip.IsLoopback() || credential != "" {
+		return nil
+	}
+	return fmt.Errorf("listen address %q: other machines could use the proxy there; name a credential with --credential-file or RECORDER_CREDENTIAL, or use 127.0.0.1", address)
+}
+
+// checkCallers holds every address, session name and the credential of cfg.
+func (cfg Config) checkCallers() error {
+	if cfg.Credential != "" {
+		if err := CheckCredential(cfg.Credential); err != nil {
+			return err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
+		if err := CheckSession(name); err != nil {
+			return fmt.Errorf("%q: %w", name, err)
+		}
+		if err := checkListen(cfg.Sessions[name], cfg.Credential); err != nil {
+			return err
+		}
+	}
+	return checkListen(cfg.Listen, cfg.Credential)
+}

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,6 +19,7 @@ type Cassette struct {
 	head   int
 	spans  []span
 	parsed []Interaction // of an unsealed one
+	sum    [sha256.Size]byte
 }
 
 // Open reads the cassette at path. A sealed file is only indexed: its
@@ -61,6 +63,7 @@ func Parse(name string, data []byte) (*Cassette, error) {
 	} else {
 		c.meta = Meta{Provenance: ProvenanceImport}
 		c.parsed, err = parseForeign(name, data)
+		c.sum = sha256.Sum256(data)
 	}
 	if err == nil && c.Len() == 0 {
 		err = fail(name, ErrEmpty, "holds no interactions; record it again")
@@ -90,7 +93,7 @@ func (c *Cassette) Name() string { return c.name }
 // the provenance "import".
 func (c *Cassette) Meta() Meta {
 	m := c.meta
-	m.Redaction = slices.Clone(m.Redaction)
+	m.Redaction, m.Matching = slices.Clone(m.Redaction), slices.Clone(m.Matching)
 	return m
 }
 

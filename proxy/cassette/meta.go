@@ -33,6 +33,10 @@ type Meta struct {
 	Created string
 	// Redaction names the rules applied before writing. No name holds a space.
 	Redaction []string
+	// Matching names the fields in which a request may differ from the recorded
+	// one and still have its answer. nil, not written, means the reader's
+	// defaults; empty means none. No name holds a space.
+	Matching []string
 }
 
 // Every file of ours starts with headStart and its head ends with headEnd.
@@ -50,7 +54,11 @@ func encodeHead(m Meta) []byte {
 		{"tool", m.Tool},
 		{"created", m.Created},
 		{"redaction", strings.Join(m.Redaction, " ")},
+		{"matching", strings.Join(m.Matching, " ")},
 	} {
+		if f[0] == "matching" && m.Matching == nil {
+			continue
+		}
 		dst = append(append(append(dst, "    "...), f[0]...), ": "...)
 		dst = append(appendQuoted(dst, f[1]), '\n')
 	}
@@ -75,6 +83,7 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 	var head struct {
 		Meta struct {
 			Format, Provenance, Tool, Created, Redaction string
+			Matching                                     *string
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
@@ -90,7 +99,16 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 	return Meta{
 		Version: version, Provenance: head.Meta.Provenance, Tool: head.Meta.Tool,
 		Created: head.Meta.Created, Redaction: strings.Fields(head.Meta.Redaction),
+		Matching: optionalFields(head.Meta.Matching),
 	}, n, nil
+}
+
+// optionalFields tells a list that is absent from one that is empty.
+func optionalFields(list *string) []string {
+	if list == nil {
+		return nil
+	}
+	return append([]string{}, strings.Fields(*list)...)
 }
 
 // problem says what keeps m from being written, or nothing.
@@ -103,10 +121,20 @@ func (m Meta) problem() string {
 	default:
 		return "provenance " + strconv.Quote(m.Provenance) + " is none of live, simulator, synthetic, import"
 	}
-	for _, rule := range m.Redaction {
-		if len(strings.Fields(rule)) != 1 || strings.TrimSpace(rule) != rule {
-			return "redaction rule " + strconv.Quote(rule) + " is not one word"
-		}
+	if rule, ok := notOneWord(m.Redaction); ok {
+		return "redaction rule " + strconv.Quote(rule) + " is not one word"
+	}
+	if rule, ok := notOneWord(m.Matching); ok {
+		return "matching rule " + strconv.Quote(rule) + " is not one word"
 	}
 	return ""
+}
+
+func notOneWord(names []string) (string, bool) {
+	for _, name := range names {
+		if len(strings.Fields(name)) != 1 || strings.TrimSpace(name) != name {
+			return name, true
+		}
+	}
+	return "", false
 }

@@ -1,0 +1,27 @@
+package cassette
+
+import (
+	"encoding/hex"
+	"strings"
+)
+
+// The beginnings of a Digest.
+const (
+	// DigestSealed: the rest is the closing seal, in hexadecimal.
+	DigestSealed = "sealed:"
+	// DigestSHA256: the rest is the SHA-256 of the file, in hexadecimal.
+	DigestSHA256 = "sha256:"
+)
+
+// Digest identifies the cassette's content at no cost. A sealed file's is its
+// closing seal, which depends on every byte before it: whether the bytes are
+// still those is what At checks of one interaction, and Verify of all. Any other
+// file's is its SHA-256.
+func (c *Cassette) Digest() string {
+	if !c.Sealed() {
+		return DigestSHA256 + hex.EncodeToString(c.sum[:])
+	}
+	// The form of the closing line was checked when the file was opened.
+	line := string(c.data[lineStart(c.data, len(c.data)):])
+	return DigestSealed + strings.TrimSpace(line[strings.LastIndexByte(line, ' '):])
+}

@@ -13,9 +13,10 @@ import (
 // Recover finishes the recording path that was interrupted: it keeps every
 // whole interaction, drops the piece of one that was being written, and gives
 // the file its name. path may be the cassette's name or that of its .partial
-// file. Nothing is replaced: a finished cassette of the same name is
-// fs.ErrExist, a recording that goes on is ErrBusy. When bytes before the end are damaged, not merely missing,
-// nothing is changed and the error is ErrDamaged.
+// file. Nothing is lost: a finished cassette of the same name is fs.ErrExist
+// unless the recording began with all of it, a recording that goes on is
+// ErrBusy. When bytes before the end are damaged, not merely missing, nothing is
+// changed and the error is ErrDamaged.
 func Recover(path string) (kept int, err error) {
 	path = strings.TrimSuffix(path, ".partial")
 	source := partial(path)
@@ -40,7 +41,7 @@ func Recover(path string) (kept int, err error) {
 }
 
 func vacantForRecover(path string) error {
-	if err := vacant(path, false); err != nil {
+	if err := vacant(path, false); err != nil && !continues(path) {
 		return fail(path, fs.ErrExist, "exists; move it away, then recover %s again", partial(path))
 	}
 	return nil

@@ -1,0 +1,90 @@
+package cassette
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"slices"
+)
+
+// ErrMixed: interactions of another kind than those a cassette holds.
+var ErrMixed = errors.New("cassette of another kind")
+
+// Extend starts path.partial with all that the finished cassette path holds, to
+// have more appended. Old items keep their bytes, seals and order, and the head
+// stays: a cassette is as old as its oldest part. Until Close succeeds the
+// finished file stays as it is. meta describes what will be appended; where its
+// provenance or redaction is not the cassette's own the error is ErrMixed: the
+// head would no longer be true of every item. The cassette's matching stays. A damaged cassette is
+// ErrDamaged, another tool's ErrUnsealed, one that is being recorded ErrBusy.
+func Extend(path string, meta Meta) (*Writer, error) {
+	old, err := Open(path)
+	if err == nil {
+		err = old.Verify()
+	}
+	if err == nil {
+		err = old.meta.takes(path, meta)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w, err := Create(path, old.meta, CreateOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	if err := w.adopt(old); err != nil {
+		return nil, errors.Join(err, w.Discard())
+	}
+	return w, nil
+}
+
+// takes reports as an error that what more describes cannot stand below m.
+func (m Meta) takes(path string, more Meta) error {
+	switch {
+	case more.Version != 0 && more.Version != m.Version:
+		return fail(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
+	case more.Provenance != m.Provenance:
+		return fail(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+	case !slices.Equal(more.Redaction, m.Redaction):
+		return fail(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
+	}
+	return nil
+}
+
+// adopt writes old's head and sealed items in the place of the head.
+func (w *Writer) adopt(old *Cassette) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	end := old.spans[len(old.spans)-1]
+	w.size = 0
+	if err := w.write(old.data[:end.end]); err != nil {
+		return err
+	}
+	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
+	w.n = len(old.spans)
+	return nil
+}
+
+// continues reports whether the unfinished recording of path begins with all
+// the interactions of the finished one, so that finishing it loses nothing.
+func continues(path string) bool {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	_, end, ok := readClose(old)
+	if !ok {
+		return false
+	}
+	more, err := os.ReadFile(partial(path))
+	return err == nil && bytes.HasPrefix(more, old[:end])
+}
+
+// Rename gives the finished cassette from the name to, in the place of what has
+// it, durably; from is verified first. On any error what was there stays.
+func Rename(from, to string) error {
+	if err := Verify(from); err != nil {
+		return err
+	}
+	return rename(from, to)
+}

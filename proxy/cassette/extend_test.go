@@ -1,0 +1,130 @@
+package cassette
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func extend(t *testing.T, path string, more ...Interaction) *Writer {
+	t.Helper()
+	w, err := Extend(path, testMeta)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range more {
+		if err := w.Append(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// What was there keeps its bytes, and until the end its file, too.
+func TestExtendKeepsWhatIsThere(t *testing.T) {
+	path := write(t, samples()[0], samples()[1])
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := extend(t, path, samples()[2])
+	if now, _ := os.ReadFile(path); !bytes.Equal(now, before) {
+		t.Error("the finished file changed before Close")
+	}
+	if _, err := Extend(path, testMeta); !errors.Is(err, ErrBusy) {
+		t.Errorf("second recorder: %v", err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	after, _ := os.ReadFile(path)
+	_, end, _ := readClose(before)
+	if !bytes.HasPrefix(after, before[:end]) {
+		t.Error("an old item changed")
+	}
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, readAll(t, c), samples()[:3])
+	if err := c.Verify(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A recorder that dies while it extends damages nothing, wherever it was.
+func TestExtendIsWholeAfterACrash(t *testing.T) {
+	path := write(t, samples()[0], samples()[1])
+	before, _ := os.ReadFile(path)
+	w := extend(t, path, samples()[2])
+	torn, err := os.ReadFile(partial(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.file.Close() // as the end of the process would
+	for _, c := range []struct {
+		cut, kept int
+		err       error
+	}{{len(torn), 3, nil}, {len(torn) - 1, 2, nil}, {len(before) / 2, 0, fs.ErrExist}, {3, 0, fs.ErrExist}} {
+		for name, data := range map[string][]byte{path: before, partial(path): torn[:c.cut]} {
+			if err := os.WriteFile(name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept, err := Recover(path)
+		if kept != c.kept || !errors.Is(err, c.err) {
+			t.Errorf("cut at %d: %d, %v; want %d, %v", c.cut, kept, err, c.kept, c.err)
+		}
+		if got, err := Open(path); err != nil || got.Len() < 2 {
+			t.Errorf("cut at %d: the cassette is damaged: %v", c.cut, err)
+		}
+	}
+}
+
+func TestExtendRefuses(t *testing.T) {
+	path := write(t, samples()[0])
+	live, other := testMeta, testMeta
+	live.Provenance, other.Redaction = ProvenanceLive, []string{"other-rule"}
+	for name, meta := range map[string]Meta{"provenance": live, "redaction": other} {
+		if _, err := Extend(path, meta); !errors.Is(err, ErrMixed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	data, _ := os.ReadFile(path)
+	damaged := put(t, "x.yaml", bytes.Replace(data, []byte("method: \""), []byte("method: \"X"), 1))
+	if _, err := Extend(damaged, testMeta); !errors.Is(err, ErrDamaged) {
+		t.Errorf("damaged: %v", err)
+	}
+	if _, err := Extend(filepath.Join(t.TempDir(), "none.yaml"), testMeta); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent: %v", err)
+	}
+	for _, p := range []string{path, damaged} {
+		if _, err := os.Lstat(partial(p)); err == nil {
+			t.Errorf("%s: a refusal left a trace", p)
+		}
+	}
+}
+
+func TestRenameTakesWholeCassettesOnly(t *testing.T) {
+	old, fresh := write(t, samples()[0]), write(t, samples()[1])
+	whole, _ := os.ReadFile(fresh)
+	if err := os.WriteFile(fresh, whole[:len(whole)-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rename(fresh, old); !errors.Is(err, ErrTorn) || !strings.HasPrefix(err.Error(), fresh) {
+		t.Errorf("torn: %v", err)
+	}
+	if err := os.WriteFile(fresh, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Rename(fresh, old); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(old); !bytes.Equal(got, whole) {
+		t.Error("not the fresh one")
+	}
+}

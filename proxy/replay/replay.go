@@ -7,6 +7,7 @@ package replay
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 
@@ -38,6 +39,10 @@ type Config struct {
 	Observe func(in cassette.Interaction, missed bool)
 	// Log receives the explanation of each miss, line by line; nil discards it.
 	Log func(line string)
+	// Fallback answers, in place of a refusal, requests that the cassette has no
+	// answer for: a recorder that adds them. They are not missed, but served by
+	// somebody else. A damaged cassette is refused all the same. nil refuses.
+	Fallback http.Handler
 }
 
 // Receipt is what a replay can prove of itself.
@@ -104,7 +109,12 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked.Body = record.Readable(asked.Header, asked.Body)
 	key, exact := p.identify(asked)
 	found := p.index.take(key)
-	if found.reason != "" {
+	switch {
+	case found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil:
+		r.Body = io.NopCloser(&body)
+		p.cfg.Fallback.ServeHTTP(w, r)
+		return
+	case found.reason != "":
 		p.miss(w, asked, found)
 		return
 	}

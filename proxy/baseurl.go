@@ -21,12 +21,12 @@ var origins = map[string]string{
 // serves both doors.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(p.cfg.Doors, BaseURL) {
-		p.answer(w, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
+		p.answer(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
 		return
 	}
 	provider, path := providerOf(r.URL.Path)
 	if provider == "" {
-		p.answer(w, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai or /gemini")
+		p.answer(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai or /gemini")
 		return
 	}
 	r.URL.Scheme, r.URL.Host = "https", origins[provider]

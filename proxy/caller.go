@@ -80,7 +80,7 @@ func (p *Proxy) introduced(next http.Handler) http.Handler {
 			if no.status == http.StatusProxyAuthRequired {
 				w.Header().Set("Proxy-Authenticate", `Basic realm="recorder"`)
 			}
-			p.answer(w, no.status, no.why)
+			p.answer(w, r, Denied, no.status, no.why)
 			return
 		}
 		if name != "" && name != nobody {
@@ -90,13 +90,13 @@ func (p *Proxy) introduced(next http.Handler) http.Handler {
 	})
 }
 
-// introduction reads what a request says about its caller, and takes it off.
+// introduction reads what a request says about its caller, and takes the path's
+// part off; the header's goes in serve.
 func introduction(r *http.Request) (name, credential string, no *denial) {
 	name, credential, ok := basic(r.Header.Get("Proxy-Authorization"))
 	if !ok {
 		return "", "", &denial{http.StatusProxyAuthRequired, "Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
 	}
-	r.Header.Del("Proxy-Authorization")
 	segment, ok := strings.CutPrefix(r.URL.EscapedPath(), "/~")
 	if !ok || r.Method == http.MethodConnect || r.URL.IsAbs() {
 		return name, credential, nil

@@ -2,11 +2,9 @@ package proxy
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -51,7 +49,7 @@ func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.Connect
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.tunnels.open(&tunnel{conn, address, Session(r.Context())}, p.tls)
+				p.open(&tunnel{Conn: conn, address: address, session: Session(r.Context())})
 			}}, address
 	}
 	return goproxy.RejectConnect, address
@@ -64,12 +62,13 @@ func notAllowed(address string) string {
 // insideTunnel checks the inner request against the tunnel it came through and
 // passes it on with its absolute URL.
 func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
-	through := r.Context().Value(tunnelKey{}).(*tunnel).address
+	t := r.Context().Value(tunnelKey{}).(*tunnel)
+	t.used.Store(true)
 	switch {
 	case !p.allowed.allows(r.Host):
-		p.answer(w, http.StatusForbidden, notAllowed(r.Host))
-	case authority(r.Host) != authority(through):
-		p.answer(w, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, through))
+		p.answer(w, r, Refused, http.StatusForbidden, notAllowed(r.Host))
+	case authority(r.Host) != authority(t.address):
+		p.answer(w, r, Refused, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
 	default:
 		r.URL.Scheme, r.URL.Host = "https", authority(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)
@@ -78,33 +77,11 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 
 // refuse makes a refusal for goproxy to write and close.
 func (p *Proxy) refuse(r *http.Request, why string) *http.Response {
-	body := p.refusal(why)
+	p.note(Notice{Refused, r.Host, Session(r.Context()), "refused " + why})
+	body := refusalBody(why)
 	return &http.Response{
 		Status: "403 Forbidden", StatusCode: http.StatusForbidden,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: refusalHeader(),
 		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 	}
-}
-
-// answer writes a refusal where there is a ResponseWriter.
-func (p *Proxy) answer(w http.ResponseWriter, status int, why string) {
-	maps.Copy(w.Header(), refusalHeader())
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, p.refusal(why)) //nolint:gosec // JSON for an API client
-}
-
-func refusalHeader() http.Header {
-	return http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}}
-}
-
-// refusal notes that a request was turned away and returns the reply's body,
-// in the outline that Anthropic's and OpenAI's SDKs print.
-func (p *Proxy) refusal(why string) string {
-	p.refused.Add(1)
-	p.cfg.Log("refused " + why)
-	quoted, err := json.Marshal(why)
-	if err != nil {
-		quoted = []byte(`"refused"`)
-	}
-	return `{"error":{"type":"proxy_refused","message":` + string(quoted) + "}}\n"
 }

@@ -56,6 +56,12 @@ type Config struct {
 	Handler http.Handler
 	// Log receives one line for each refusal and mishap; nil discards them.
 	Log func(line string)
+	// Notice receives what Log does in a form for programs, and tunnels that were
+	// left unused. It may be called from several goroutines; nil discards them.
+	Notice func(Notice)
+	// HeaderTimeout is how long a client may take to agree on TLS, and again to
+	// send a request's header; 0 means 30 seconds.
+	HeaderTimeout time.Duration
 }
 
 // Proxy listens between Start and Close.
@@ -69,12 +75,18 @@ type Proxy struct {
 	tls       *tls.Config // shared by all tunnels, so that sessions resume
 	requests  inflight
 	refused   atomic.Int64
+	upgrades  atomic.Int64
+	life      context.Context // until Close
+	end       context.CancelFunc
 }
 
 // New checks cfg and returns a proxy that does not listen yet.
 func New(cfg Config) (*Proxy, error) {
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
+	}
+	if cfg.Notice == nil {
+		cfg.Notice = func(Notice) {}
 	}
 	if len(cfg.Doors) == 0 {
 		cfg.Doors = []string{MITM}
@@ -93,7 +105,8 @@ func New(cfg Config) (*Proxy, error) {
 	p.outside = p.server(p.introduced(p.connectHandler()))
 	p.outside.BaseContext = sessionOf
 	p.inside = p.server(p.serve(http.HandlerFunc(p.insideTunnel)))
-	p.inside.ConnContext = withTunnel
+	p.inside.ConnContext, p.inside.ConnState = withTunnel, p.left
+	p.life, p.end = context.WithCancel(context.Background())
 	if cfg.CA != nil {
 		p.tls = cfg.CA.TLSConfig()
 	}
@@ -134,7 +147,7 @@ func checkAuthority(a *ca.Authority, allowed hostSet) error {
 func (p *Proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: 30 * time.Second, // bounds TLS handshakes, too
+		ReadHeaderTimeout: cmp.Or(p.cfg.HeaderTimeout, 30*time.Second),
 		IdleTimeout:       5 * time.Minute,
 		ErrorLog:          log.New(firstLine(p.cfg.Log), "", 0),
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 1000},
@@ -168,16 +181,17 @@ func (p *Proxy) Start() error {
 // be shown. URLFor is what clients need. It is valid after Start.
 func (p *Proxy) URL() string { return "http://" + reachable(p.listeners[0].Addr()) }
 
-// Refused counts what was turned away: hosts that are not allowed, and
-// requests that can be neither recorded nor played.
+// Refused counts what was turned away: hosts and paths that are not served, and
+// callers that are not let in.
 func (p *Proxy) Refused() int { return int(p.refused.Load()) }
+
+// Upgrades counts the WebSockets that were refused (pitfall G16).
+func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 
 // Close stops accepting, lets open requests end until ctx is done, then cuts
 // them. When it returns no handler is running.
 func (p *Proxy) Close(ctx context.Context) error {
-	if p.listeners == nil {
-		return nil
-	}
+	p.end()
 	err := cmp.Or(p.outside.Shutdown(ctx), p.inside.Shutdown(ctx))
 	_, _ = p.outside.Close(), p.inside.Close()
 	p.requests.drain()

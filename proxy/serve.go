@@ -16,7 +16,7 @@ func (p *Proxy) serve(next http.Handler) http.Handler {
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
 		if upgrades(r) {
-			p.answer(out, http.StatusNotImplemented, r.URL.Path+": protocol upgrades cannot be recorded; use plain HTTP streaming")
+			p.answer(out, r, Upgrade, http.StatusNotImplemented, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
 			return
 		}
 		next.ServeHTTP(out, r)

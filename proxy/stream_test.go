@@ -18,6 +18,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
+// deadline bounds tests that would wait for ever for a byte that was not sent.
+const deadline = 10 * time.Second
+
 // G6: every write reaches the client at once, whatever its content type.
 func TestEveryWriteIsFlushed(t *testing.T) {
 	for _, kind := range []string{"text/event-stream", "application/json", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
@@ -28,23 +31,41 @@ func TestEveryWriteIsFlushed(t *testing.T) {
 					w.Header().Set("Content-Type", kind)
 					for range 3 {
 						_, _ = io.WriteString(w, "x")
-						<-seen // a second write is only made when the first one has arrived
+						await(r.Context(), seen) // a second write is only made when the first one has arrived
 					}
 				})
 				tr.ForceAttemptHTTP2 = h2
-				resp, err := c.Get("https://" + host + "/")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = resp.Body.Close() }()
-				for range 3 {
-					if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
-						t.Fatal(err)
-					}
-					seen <- struct{}{}
-				}
+				ctx, cancel := context.WithTimeout(t.Context(), deadline)
+				defer cancel()
+				readInStep(ctx, t, c, "https://"+host+"/", 3, seen)
 			})
 		}
+	}
+}
+
+// readInStep reads n replies of one byte each and lets the sender go on after
+// each of them.
+func readInStep(ctx context.Context, tb testing.TB, c *http.Client, url string, n int, seen chan<- struct{}) {
+	tb.Helper()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	resp, err := c.Do(req)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	for range n {
+		if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
+			tb.Fatal(err)
+		}
+		seen <- struct{}{}
+	}
+}
+
+// await receives from c, unless ctx ends first.
+func await(ctx context.Context, c <-chan struct{}) {
+	select {
+	case <-c:
+	case <-ctx.Done():
 	}
 }
 
@@ -52,21 +73,27 @@ func TestEveryWriteIsFlushed(t *testing.T) {
 func TestClientAbortCancels(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		t.Run(fmt.Sprint("h2=", h2), func(t *testing.T) {
+			ctx, stop := context.WithTimeout(t.Context(), deadline)
+			defer stop()
 			cancelled := make(chan struct{})
 			_, c, tr := setup(t, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.WriteString(w, "x")
-				<-r.Context().Done()
-				close(cancelled)
+				await(ctx, r.Context().Done())
+				if r.Context().Err() != nil {
+					close(cancelled)
+				}
 			})
 			tr.ForceAttemptHTTP2 = h2
-			ctx, cancel := context.WithCancel(context.Background())
-			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+host+"/", strings.NewReader("{}"))
+			request, cancel := context.WithCancel(t.Context())
+			req, _ := http.NewRequestWithContext(request, http.MethodPost, "https://"+host+"/", strings.NewReader("{}"))
 			resp, err := c.Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
 			cancel()
-			<-cancelled
+			if await(ctx, cancelled); ctx.Err() != nil {
+				t.Error("the request goes on without its client")
+			}
 			_ = resp.Body.Close()
 		})
 	}
@@ -108,10 +135,11 @@ func TestOneRecordPerChunk(t *testing.T) {
 	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) {
 		for range chunks {
 			_, _ = w.Write(bytes.Repeat([]byte("e"), 150))
-			<-seen
+			await(r.Context(), seen)
 		}
 	})
 	count := &recordCounter{Conn: connect(t, p)}
+	_ = count.SetDeadline(time.Now().Add(deadline))
 	conn := tls.Client(count, &tls.Config{RootCAs: a.Pool(), ServerName: host})
 	defer func() { _ = conn.Close() }()
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n")
@@ -259,7 +287,7 @@ func TestCloseWaitsForStreams(t *testing.T) {
 	p, c, _ := setup(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "first ")
 		close(started)
-		<-release
+		await(r.Context(), release)
 		_, _ = io.WriteString(w, "last")
 	})
 	resp, err := c.Get("https://" + host + "/")

@@ -5,9 +5,14 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 )
 
 // tunnel is the connection of a client that sent CONNECT for address.
@@ -15,6 +20,7 @@ type tunnel struct {
 	net.Conn
 	address string
 	session string
+	used    atomic.Bool // by at least one request
 }
 
 // Host is the name the certificate must bear; ca.Named.
@@ -54,16 +60,58 @@ func (l *tunnelListener) Close() error {
 // Addr satisfies net.Listener; nobody dials a tunnel listener.
 func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// open tells the client its tunnel stands and serves TLS in it.
-func (l *tunnelListener) open(conn *tunnel, config *tls.Config) {
-	if _, err := conn.Write([]byte("HTTP/1.1 200 Connection established\r\n\r\n")); err != nil {
-		_ = conn.Close()
+// open tells the client its tunnel stands, agrees on TLS with it and hands the
+// connection to the inner server. What goes wrong is named: to the client most
+// of it looks like a reset.
+func (p *Proxy) open(t *tunnel) {
+	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		_ = t.Close()
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.life, p.inside.ReadHeaderTimeout)
+	defer cancel()
+	conn := tls.Server(t, p.tls)
+	if err := conn.HandshakeContext(ctx); err != nil {
+		if p.life.Err() == nil {
+			p.note(t.failure(err))
+		}
+		_ = t.Close()
 		return
 	}
 	select {
-	case l.conns <- tls.Server(conn, config):
-	case <-l.closed:
-		_ = conn.Close()
+	case p.tunnels.conns <- conn:
+	case <-p.tunnels.closed:
+		_ = t.Close()
+	}
+}
+
+// failure says why there was no TLS, and tells a client that speaks HTTP.
+func (t *tunnel) failure(err error) Notice {
+	n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
+	alert, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
+	switch {
+	case errors.As(err, &alert) && alert.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
+		n.Kind = Untrusted
+		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints (%v)", t.address, err)
+	case errors.As(err, &plain):
+		n.Kind, n.Text = NoTLS, t.address+": the client spoke no TLS inside its tunnel; use https"
+		_, _ = io.WriteString(t.Conn, "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"+refusalBody(n.Text))
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), errors.Is(err, syscall.ECONNRESET):
+		n.Text = t.address + ": the client left while agreeing on TLS; if it failed, it does not trust what `recorder ca export` prints"
+	case errors.Is(err, context.DeadlineExceeded):
+		n.Text = t.address + ": the client took too long to agree on TLS"
+	default:
+		n.Text = fmt.Sprintf("%s: no TLS with the client: %v", t.address, err)
+	}
+	return n
+}
+
+// left notes a client that closed its tunnel without asking for anything, as
+// Node does when it does not trust a certificate.
+func (p *Proxy) left(conn net.Conn, state http.ConnState) {
+	t := conn.(*tls.Conn).NetConn().(*tunnel)
+	if state == http.StateClosed && !t.used.Load() && p.life.Err() == nil {
+		p.note(Notice{Unused, t.address, t.session, t.address + ": the client closed its tunnel without a request"})
 	}
 }
 

@@ -1,0 +1,69 @@
+package proxy
+
+import (
+	"encoding/json"
+	"io"
+	"maps"
+	"net/http"
+)
+
+// Notice says why a client did not get through to the handler.
+type Notice struct {
+	Kind Kind
+	// Host is what the client asked for, with its port where it gave one.
+	Host string
+	// Session is the caller's, "" for none.
+	Session string
+	// Text is one line for people. It holds no credential.
+	Text string
+}
+
+// Kind is a sort of Notice.
+type Kind string
+
+// The kinds of Notice.
+const (
+	Refused   Kind = "refused"   // a host, a door or a path that is not served
+	Denied    Kind = "denied"    // a bad session name, or not the credential
+	Upgrade   Kind = "upgrade"   // a WebSocket, which cannot be recorded (pitfall G16)
+	Untrusted Kind = "untrusted" // the client refused our certificate
+	NoTLS     Kind = "no-tls"    // the client spoke no TLS in its tunnel
+	Handshake Kind = "handshake" // TLS went wrong in another way
+	Unused    Kind = "unused"    // the client left its tunnel without a request; not logged
+)
+
+// note counts, logs and reports what kept a client out.
+func (p *Proxy) note(n Notice) {
+	switch n.Kind {
+	case Refused, Denied:
+		p.refused.Add(1)
+	case Upgrade:
+		p.upgrades.Add(1)
+	case Untrusted, NoTLS, Handshake, Unused:
+	}
+	if n.Kind != Unused {
+		p.cfg.Log(n.Text)
+	}
+	p.cfg.Notice(n)
+}
+
+// answer turns a request away.
+func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
+	p.note(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
+	maps.Copy(w.Header(), refusalHeader())
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, refusalBody(why)) //nolint:gosec // JSON for an API client
+}
+
+func refusalHeader() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}}
+}
+
+// refusalBody has the outline that Anthropic's and OpenAI's SDKs print.
+func refusalBody(why string) string {
+	quoted, err := json.Marshal(why)
+	if err != nil {
+		quoted = []byte(`"refused"`)
+	}
+	return `{"error":{"type":"proxy_refused","message":` + string(quoted) + "}}\n"
+}

@@ -9,6 +9,8 @@ DIST       := dist
 TOOLS      := .tmp/bin
 LINTER     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
+ROUNDS     ?= 3
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
 
 .PHONY: help
@@ -24,6 +26,7 @@ test: ## run every test, the oracle module included
 	$(GO) vet ./...
 	$(GO) test ./...
 	cd oracle && $(GO) test ./...
+	cd peers && $(GO) test ./...
 
 .PHONY: race
 race: ## run the packages with concurrency under the race detector
@@ -63,8 +66,11 @@ bench: ## benchmarks, our side
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./meerkat/... ./proxy/... ./conform/...
 
 .PHONY: bench-peers
-bench-peers: ## benchmarks against the official SDKs, in one run
+bench-peers: ## benchmarks beside the official SDKs and other recorders, in one run
 	cd oracle && $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(GO) build -o .tmp/peers/recorder ./cmd/recorder
+	@npm install --silent --no-audit --no-fund --prefix .tmp/peers $(NPM_PEERS) || echo 'npm: not reachable; its peers are left out'
+	cd peers && $(GO) run . -recorder ../.tmp/peers/recorder -tools ../.tmp/peers -rounds $(ROUNDS)
 
 .PHONY: record
 record: ## record the committed cassettes again from the scripted upstream

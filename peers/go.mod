@@ -1,0 +1,22 @@
+module github.com/meerkat-go/conformance/peers
+
+go 1.26.0
+
+require (
+	github.com/dnaeon/go-vcr/v2 v2.1.0
+	github.com/elazarl/goproxy v1.9.2
+	github.com/meerkat-go/conformance v0.0.0
+	gopkg.in/dnaeon/go-vcr.v4 v4.0.7
+	gopkg.in/yaml.v3 v3.0.1
+)
+
+require (
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // indirect
+	github.com/kr/pretty v0.3.1 // indirect
+	go.yaml.in/yaml/v4 v4.0.0-rc.6 // indirect
+	golang.org/x/net v0.56.0 // indirect
+	golang.org/x/sys v0.46.0 // indirect
+	golang.org/x/text v0.38.0 // indirect
+)
+
+replace github.com/meerkat-go/conformance => ../

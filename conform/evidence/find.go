@@ -2,12 +2,15 @@ package evidence
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 )
 
 // Found is one recording that waits to be read: a file, a case directory, or
@@ -64,10 +67,7 @@ func (w *walker) add(name string, err error) {
 	w.found = append(w.found, Found{Path: path.Join(w.shown, name), fsys: w.fsys, name: name, err: err})
 }
 
-var (
-	caseFile  = regexp.MustCompile(`^[0-9]+\.request\.json$`)
-	mayBeTape = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
-)
+var mayBeTape = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
 
 func (w *walker) dir(name string) {
 	entries, err := fs.ReadDir(w.fsys, name)
@@ -75,7 +75,7 @@ func (w *walker) dir(name string) {
 		w.add(name, unreadable(path.Join(w.shown, name), err))
 		return
 	}
-	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return caseFile.MatchString(e.Name()) }) {
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return interchange.IsCaseFile(e.Name()) }) {
 		w.add(name, nil)
 		return
 	}
@@ -101,15 +101,17 @@ func (f Found) Read() (Recording, error) {
 	case err != nil:
 		return Recording{}, unreadable(f.Path, err)
 	case info.IsDir():
-		return readCase(f.fsys, f.name, f.Path)
+		rec, err := interchange.ReadCase(f.fsys, f.name, f.Path)
+		return assemble(f.Path, rec), err
 	case !info.Mode().IsRegular():
-		return Recording{}, notRecording(f.Path, "is no regular file")
+		return Recording{}, fmt.Errorf("%s: is no regular file; %w", f.Path, ErrNotRecording)
 	}
 	data, err := fs.ReadFile(f.fsys, f.name)
 	if err != nil {
 		return Recording{}, unreadable(f.Path, err)
 	}
-	return f.readFile(data)
+	rec, err := interchange.Read(f.Path, data)
+	return assemble(f.Path, rec), err
 }
 
 // Load reads every recording at path; what cannot be read is reported in the

@@ -1,8 +1,11 @@
 package cassette
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -22,6 +25,7 @@ type (
 	}
 	vcrRequest struct {
 		Body    string      `yaml:"body"`
+		Form    yaml.Node   `yaml:"form"` // says again what the URL and the body say
 		Headers http.Header `yaml:"headers"`
 		URL     string      `yaml:"url"`
 		Method  string      `yaml:"method"`
@@ -29,6 +33,7 @@ type (
 	vcrResponse struct {
 		Body     string        `yaml:"body"`
 		Headers  http.Header   `yaml:"headers"`
+		Status   yaml.Node     `yaml:"status"` // says again what the code says
 		Code     int           `yaml:"code"`
 		Duration time.Duration `yaml:"duration"`
 	}
@@ -37,11 +42,17 @@ type (
 // vcrVersion is the only version go-vcr v1 and v2 write; v3 and v4 write 2.
 const vcrVersion = 1
 
-// parseForeign reads a file that go-vcr v2 wrote.
+// parseForeign reads a file that go-vcr v2 wrote, and one of ours that it saved.
+// Keys it does not write are an error (pitfall V6): what they mean would be lost.
 func parseForeign(name string, data []byte) ([]Interaction, error) {
+	if how := altered(data); how != "" {
+		return nil, fail(name, ErrDamaged, "%s", how)
+	}
 	var f vcrFile
-	if err := yaml.Unmarshal(data, &f); err != nil {
-		return nil, notCassette(name, firstLine(err))
+	d := yaml.NewDecoder(bytes.NewReader(data))
+	d.KnownFields(true)
+	if err := d.Decode(&f); err != nil {
+		return nil, notCassette(name, strings.TrimPrefix(firstLine(err), "yaml: "))
 	}
 	_, _, closed := readClose(data)
 	switch {
@@ -52,7 +63,7 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	case f.Version == nil:
 		return nil, notCassette(name, "no version")
 	case *f.Version != vcrVersion:
-		return nil, fail(name, ErrVersion, "go-vcr format %d: this build reads %d, the one of go-vcr v2", *f.Version, vcrVersion)
+		return nil, fail(name, ErrVersion, "go-vcr format %d: this build reads %d, the one of go-vcr v2; convert it with: recorder import %s --cassette NEW", *f.Version, vcrVersion, name)
 	}
 	out := make([]Interaction, len(f.Interactions))
 	for i, item := range f.Interactions {
@@ -64,8 +75,35 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	return out, nil
 }
 
+// altered says what a well-meaning program did to a file of ours, or nothing.
+func altered(data []byte) string {
+	const crlf = "---\r\nmeta:\r\n"
+	text, marked := bytes.CutPrefix(data, []byte("\xef\xbb\xbf"))
+	switch {
+	case bytes.HasPrefix(text, []byte(crlf)):
+		return "its line ends were changed to CRLF, as git does for text; add \"*.yaml -text\" to .gitattributes and check it out again"
+	case marked && ours(text):
+		return "a byte order mark was put before it, as editors do; restore the file from a copy"
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "its text was changed to UTF-16, as PowerShell does; restore the file from a copy"
+	}
+	return ""
+}
+
 func notCassette(name, why string) error {
-	return fail(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote", why)
+	return fail(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
+}
+
+// regular reports as an error that path is there and no file one can read whole.
+func regular(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return nil // the reader says what is wrong
+	case info.IsDir():
+		return fail(path, ErrFormat, "cannot be read (is a directory); name a file in it")
+	}
+	return fail(path, ErrFormat, "cannot be read (is no regular file); name a file")
 }
 
 // interaction converts what YAML held. Reserved headers survive a stock Save,

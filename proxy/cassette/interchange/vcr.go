@@ -1,16 +1,20 @@
-package evidence
+package interchange
 
 import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// The two families of YAML cassettes are alike: go-vcr has request.url and
+// The two families of cassettes are alike: go-vcr has request.url and
 // response.code, vcrpy request.uri and response.status.code.
 type (
 	vcrFile struct {
@@ -23,13 +27,17 @@ type (
 			Method    string               `yaml:"method"`
 			URL       string               `yaml:"url"`
 			URI       string               `yaml:"uri"`
+			Proto     string               `yaml:"proto"`
 			Headers   map[string]vcrValues `yaml:"headers"`
 		} `yaml:"request"`
 		Response struct {
 			vcrBodies `yaml:",inline"`
 			Headers   map[string]vcrValues `yaml:"headers"`
+			Trailer   map[string]vcrValues `yaml:"trailer"`
+			Proto     string               `yaml:"proto"`
 			Code      int                  `yaml:"code"`
 			Status    yaml.Node            `yaml:"status"`
+			Duration  time.Duration        `yaml:"duration"`
 		} `yaml:"response"`
 	}
 	// vcrBodies is a body as a scalar, as a mapping with string (vcrpy), or as
@@ -50,8 +58,7 @@ func (v *vcrValues) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-func readVCR(name string, data []byte) (Recording, error) {
-	var file vcrFile
+func readYAML(name string, data []byte) (Recording, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		problem := fmt.Sprintf("is unreadable YAML (%s)", oneLine(err))
@@ -60,36 +67,41 @@ func readVCR(name string, data []byte) (Recording, error) {
 		}
 		return Recording{}, notRecording(name, problem)
 	}
-	if !hasInteractions(&doc) {
+	if len(doc.Content) == 0 || !hasInteractions(doc.Content[0]) {
 		return Recording{}, notRecording(name, "is YAML without interactions")
 	}
-	if err := doc.Decode(&file); err != nil {
+	return readVCR(name, data, doc.Content[0])
+}
+
+// readVCR reads the document root, whose text is data.
+func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
+	var file vcrFile
+	if err := root.Decode(&file); err != nil {
 		return Recording{}, broken(name, fmt.Sprintf("is no cassette (%s)", oneLine(err)))
 	}
 	format := file.format()
-	if known := format.versions(); !slices.Contains(known, file.Version) {
-		return Recording{}, fmt.Errorf("%s: %s cassette of version %q; conform reads %s: convert it or record it again",
-			name, format, file.Version, strings.Join(known, " and "))
+	if known := versions(format); !slices.Contains(known, file.Version) {
+		return Recording{}, unknownVersion(name, format, file.Version, strings.Join(known, " and "))
 	}
-	if format == FormatGoVCR && file.Version == "1" {
+	if format == GoVCR && file.Version == "1" {
 		return readCassette(name, format, data)
 	}
-	var all []raw
+	var list []cassette.Interaction
 	for i, item := range file.Interactions {
-		r, err := item.raw()
+		in, err := item.interaction()
 		if err != nil {
 			return Recording{}, fmt.Errorf("%s: interaction %d: %w; record it again", name, i, err)
 		}
-		all = append(all, r)
+		list = append(list, in)
 	}
-	return assemble(name, format, all)
+	return recording(name, format, list)
 }
 
-func hasInteractions(doc *yaml.Node) bool {
-	if len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
+func hasInteractions(root *yaml.Node) bool {
+	if root.Kind != yaml.MappingNode {
 		return false
 	}
-	for i, n := range doc.Content[0].Content {
+	for i, n := range root.Content {
 		if i%2 == 0 && n.Value == "interactions" {
 			return true
 		}
@@ -99,54 +111,55 @@ func hasInteractions(doc *yaml.Node) bool {
 
 func (f vcrFile) format() Format {
 	if len(f.Interactions) > 0 && f.Interactions[0].Request.URI != "" {
-		return FormatVCRPy
+		return VCRPy
 	}
-	return FormatGoVCR
+	return GoVCR
 }
 
 // versions lists what Read accepts: go-vcr v2 writes 1, v3 and v4 write 2.
-func (f Format) versions() []string {
-	if f == FormatVCRPy {
+func versions(f Format) []string {
+	if f == VCRPy {
 		return []string{"1"}
 	}
 	return []string{"1", "2"}
 }
 
-func (it vcrItem) raw() (raw, error) {
-	request, err := it.Request.bytes()
-	if err != nil {
-		return raw{}, fmt.Errorf("request body: %w", err)
+func (it vcrItem) interaction() (in cassette.Interaction, err error) {
+	in.Request = cassette.Request{Method: it.Request.Method, URL: it.Request.URL + it.Request.URI,
+		Proto: it.Request.Proto, Header: vcrHeader(it.Request.Headers)}
+	in.Response = cassette.Response{Status: it.Response.Code, Proto: it.Response.Proto, Header: vcrHeader(it.Response.Headers)}
+	in.Duration = it.Response.Duration
+	if len(it.Response.Trailer) > 0 {
+		in.Response.Trailer = vcrHeader(it.Response.Trailer)
 	}
-	response, err := it.Response.bytes()
-	if err != nil {
-		return raw{}, fmt.Errorf("response body: %w", err)
+	if in.Request.Body, err = it.Request.bytes(); err != nil {
+		return in, fmt.Errorf("request body: %w", err)
 	}
-	code := it.Response.Code
+	if in.Response.Body, err = it.Response.bytes(); err != nil {
+		return in, fmt.Errorf("response body: %w", err)
+	}
 	if it.Response.Status.Kind == yaml.MappingNode {
 		var status struct{ Code int }
 		if err := it.Response.Status.Decode(&status); err != nil {
-			return raw{}, fmt.Errorf("response status: %s", oneLine(err))
+			return in, fmt.Errorf("response status: %s", oneLine(err))
 		}
-		code = status.Code
+		in.Response.Status = status.Code
 	}
-	return raw{
-		Request:  Request{Method: it.Request.Method, URL: it.Request.URL + it.Request.URI, Header: vcrHeader(it.Request.Headers), Body: request},
-		Response: Response{Status: code, Header: vcrHeader(it.Response.Headers), Body: response},
-	}, nil
+	return in, nil
 }
 
-func vcrHeader(h map[string]vcrValues) map[string][]string {
+func vcrHeader(h map[string]vcrValues) http.Header {
 	plain := make(map[string][]string, len(h))
 	for name, values := range h {
 		plain[name] = values
 	}
-	return header(plain)
+	return Canonical(plain)
 }
 
 // bytes returns the body, nil when the recorder kept none.
 func (b vcrBodies) bytes() ([]byte, error) {
 	if !b.Parsed.IsZero() {
-		return appendJSON(nil, &b.Parsed)
+		return appendJSON(nil, &b.Parsed, 0)
 	}
 	n := &b.Body
 	if n.Kind == yaml.MappingNode {
@@ -154,7 +167,7 @@ func (b vcrBodies) bytes() ([]byte, error) {
 			String yaml.Node `yaml:"string"`
 		}
 		if err := n.Decode(&wrapped); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s", oneLine(err))
 		}
 		n = &wrapped.String
 	}
@@ -167,9 +180,4 @@ func (b vcrBodies) bytes() ([]byte, error) {
 		return base64.StdEncoding.DecodeString(strings.Join(strings.Fields(n.Value), ""))
 	}
 	return []byte(n.Value), nil
-}
-
-// oneLine keeps an error of the YAML library to one line.
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
 }

@@ -1,0 +1,74 @@
+package cassette
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+)
+
+// plainHead is how stock go-vcr v2 begins a file.
+const plainHead = "---\nversion: 1\ninteractions:\n"
+
+// WriteGoVCR writes interactions as a plain file of go-vcr v2: without meta,
+// seals and reserved headers. Lost are the chunks and their times, the ending,
+// trailers and protocols; all else is as in a cassette, byte for byte. The
+// first interaction that cannot be written so is an error and ends the file.
+func WriteGoVCR(w io.Writer, list iter.Seq2[Interaction, error]) error {
+	if _, err := io.WriteString(w, plainHead); err != nil {
+		return err
+	}
+	i := 0
+	for in, err := range list {
+		if err != nil {
+			return err
+		}
+		item, err := encode(Bare(in))
+		if err != nil {
+			return fmt.Errorf("interaction %d cannot be written: %w", i, err)
+		}
+		if _, err := w.Write(item); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+// Bare returns in without what go-vcr v2 has no place for.
+func Bare(in Interaction) Interaction {
+	return Interaction{
+		Request:  Request{Method: in.Request.Method, URL: in.Request.URL, Header: in.Request.Header, Body: in.Request.Body},
+		Response: Response{Status: in.Response.Status, Header: in.Response.Header, Body: in.Response.Body},
+		Duration: in.Duration,
+	}
+}
+
+// Extras returns what go-vcr has no place for, as the reserved headers have it:
+// their values by the lower-case rest of their names, such as timeline and end.
+func Extras(in Interaction) map[string]string {
+	in.Request.Header = nil
+	extras := map[string]string{}
+	for name, values := range withReserved(in) {
+		extras[strings.ToLower(strings.TrimPrefix(name, reservedPrefix))] = values[0]
+	}
+	return extras
+}
+
+// SetExtras is the way back: in gets what extras say, and nothing else that is
+// an extra. Unknown ones are left out. It changes in's request header.
+func SetExtras(in *Interaction, extras map[string]string) error {
+	if in.Request.Header == nil {
+		in.Request.Header = http.Header{}
+	}
+	for name, value := range extras {
+		in.Request.Header[http.CanonicalHeaderKey(reservedPrefix+name)] = []string{value}
+	}
+	return takeReserved(in)
+}
+
+// Difference names the first part in which the copy of an interaction is not
+// the original, or nothing. Times of chunks are compared in microseconds; a
+// header without values is none, and reserved request headers do not count.
+func Difference(original, copied Interaction) string { return differs(original, copied) }

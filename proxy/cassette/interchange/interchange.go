@@ -1,0 +1,142 @@
+// Package interchange reads and writes the recordings of other tools: go-vcr,
+// vcrpy, HTTP Archives and a plain directory layout. What a file does not say
+// stays unsaid: no time, ending or body is made up.
+//
+// Nothing here redacts: whoever keeps what was read has that to do.
+package interchange
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// Format names the way a recording is written.
+type Format string
+
+// The formats Read knows.
+const (
+	Cassette Format = "cassette" // ours, DESIGN §4
+	GoVCR    Format = "go-vcr"   // go-vcr v2 (version 1), v3 and v4 (version 2)
+	VCRPy    Format = "vcrpy"    // vcrpy version 1, YAML or JSON
+	HAR      Format = "har"      // HTTP Archive 1.1 to 1.3
+	Corpus   Format = "corpus"   // a directory of NN.request.json, NN.response.json, NN.response.body
+)
+
+// Formats lists the formats of other tools.
+func Formats() []Format { return []Format{GoVCR, VCRPy, HAR, Corpus} }
+
+// ErrNotRecording is wrapped for a readable file that is no recording at all.
+var ErrNotRecording = errors.New("not a recording of a known format")
+
+// Recording is what one file or directory holds, in its order. A body is nil
+// where the tool kept none, and empty where it was empty; it is as recorded,
+// perhaps compressed (Plain, Decoded). Duration is 0, End empty and Timeline
+// nil where the format does not say.
+type Recording struct {
+	Format       Format
+	Interactions []cassette.Interaction
+}
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// Read reads a recording. The bytes decide on the format, not the name:
+// recordings are renamed, and a HAR is often called .json. Errors are one line
+// that begins with the name; a file that is no recording wraps ErrNotRecording.
+func Read(name string, data []byte) (Recording, error) {
+	text := bytes.TrimLeft(bytes.TrimPrefix(data, utf8BOM), " \t\r\n")
+	switch {
+	case len(text) == 0:
+		return Recording{}, broken(name, "is empty")
+	case path.Ext(name) == ".partial" || isCassette(text):
+		return readCassette(name, Cassette, data)
+	case text[0] == '{':
+		return readJSON(name, text)
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return Recording{}, notRecording(name, "is not text")
+	}
+	return readYAML(name, data)
+}
+
+// isCassette recognises our own files by the meta mapping they begin with.
+func isCassette(text []byte) bool {
+	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("---")), "\r\n")
+	return bytes.HasPrefix(text, []byte("meta:"))
+}
+
+// readCassette reads a file of ours, or one of stock go-vcr v2 that may be ours
+// saved by it: both keep times and endings.
+func readCassette(name string, format Format, data []byte) (Recording, error) {
+	c, err := cassette.Parse(name, data)
+	if err != nil {
+		return Recording{}, err
+	}
+	list := make([]cassette.Interaction, 0, c.Len())
+	for in, err := range c.All() {
+		if err != nil {
+			return Recording{}, err
+		}
+		list = append(list, in)
+	}
+	return recording(name, format, list)
+}
+
+func recording(name string, format Format, list []cassette.Interaction) (Recording, error) {
+	if len(list) == 0 {
+		return Recording{}, fmt.Errorf("%s: holds no exchange; record it again", name)
+	}
+	return Recording{Format: format, Interactions: list}, nil
+}
+
+// Canonical returns h with canonical names, leaving out the pseudo headers of
+// HTTP/2 that some tools store.
+func Canonical(h map[string][]string) http.Header {
+	out := make(http.Header, len(h))
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if name == "" || name[0] == ':' {
+			continue
+		}
+		for _, v := range h[name] {
+			out.Add(name, v)
+		}
+	}
+	return out
+}
+
+// notRecording says what a file should have been.
+func notRecording(name, problem string) error {
+	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, HAR or the corpus layout)", name, problem, ErrNotRecording)
+}
+
+// broken is for a file that was a recording once: found below a directory it is
+// reported, where any other text is passed over.
+func broken(name, problem string) error {
+	return fmt.Errorf("%s: %s; restore it or record it again", name, problem)
+}
+
+// unknownVersion is for a format that a newer tool may have written.
+func unknownVersion(name string, format Format, version, reads string) error {
+	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it or record it again", name, format, version, reads)
+}
+
+// unreadable names the path and the bare reason of an I/O error.
+func unreadable(name string, err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return fmt.Errorf("%s: %w; check the path and its permissions", name, err)
+}
+
+// oneLine keeps an error of a library to one line.
+func oneLine(err error) string {
+	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
+}

@@ -1,0 +1,227 @@
+package interchange
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+const streamBody = "event: message_start\ndata: {\"type\":\"message_start\"}   \n\nevent: message_stop\ndata: {\"type\":\"message_stop\",\"t\":\"ü 😀\"}\n\n"
+
+// The files in testdata were written by the tools themselves: go-vcr v3.2.0 and
+// v4.0.7, vcrpy 4.2.1; only the host was changed.
+func TestFilesOfOtherTools(t *testing.T) {
+	for file, format := range map[string]Format{"go-vcr-v3.yaml": GoVCR, "go-vcr-v4.yaml": GoVCR, "vcrpy.yaml": VCRPy, "vcrpy.json": VCRPy} {
+		t.Run(file, func(t *testing.T) {
+			data, err := os.ReadFile(filepath.Join("testdata", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, err := Read(file, data)
+			if err != nil || rec.Format != format || len(rec.Interactions) != 2 {
+				t.Fatalf("%v, %s, %d interactions", err, rec.Format, len(rec.Interactions))
+			}
+			stream, packed := rec.Interactions[0], rec.Interactions[1]
+			checkStream(t, stream)
+			if format == GoVCR && (stream.Duration <= 0 || stream.Request.Proto != "HTTP/1.1" || stream.Response.Proto != "HTTP/1.1") {
+				t.Errorf("go-vcr tells duration and protocol: %v %q %q", stream.Duration, stream.Request.Proto, stream.Response.Proto)
+			}
+			in, err := Decoded(packed)
+			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` || len(in.Response.Header.Values("Content-Encoding")) > 0 {
+				t.Errorf("%v: %q %v", err, in.Response.Body, in.Response.Header)
+			}
+			if v := in.Response.Header.Get("Content-Length"); v != "" && v != "38" {
+				t.Errorf("Content-Length %s of a body of 38", v)
+			}
+		})
+	}
+}
+
+func checkStream(t *testing.T, in cassette.Interaction) {
+	t.Helper()
+	if string(in.Response.Body) != streamBody || string(in.Request.Body) != `{"model":"claude-sonnet-4-5","q":"Hi <ü>","messages":[]}` {
+		t.Errorf("bodies %q %q", in.Request.Body, in.Response.Body)
+	}
+	if in.Response.Status != 200 || in.Request.Method != "POST" || in.Request.URL != "https://api.anthropic.com/v1/messages?beta=true" ||
+		in.Request.Header.Get("Anthropic-Version") != "2023-06-01" || in.Response.Header.Get("Request-Id") != "req_1" {
+		t.Errorf("%+v", in)
+	}
+	if in.Timeline != nil || in.End != "" {
+		t.Errorf("made up: timeline %v, end %q", in.Timeline, in.End)
+	}
+}
+
+const browserHAR = `{"log":{"version":"1.2","creator":{"name":"t","version":"1"},"pages":[],"entries":[
+ {"time":12.5,"request":{"method":"POST","url":"https://api.openai.com/v1/responses","httpVersion":"h2","bodySize":2,
+  "headers":[{"name":":authority","value":"api.openai.com"},{"name":"accept","value":"a"},{"name":"Accept","value":"b"}],"postData":{"mimeType":"application/json","text":"{}"}},
+  "response":{"status":200,"httpVersion":"http/1.1","headers":[],"content":{"size":3,"text":"//4A","encoding":"base64"}}},
+ {"time":-1,"request":{"method":"POST","url":"https://api.openai.com/v1/responses","bodySize":9,"headers":[]},
+  "response":{"status":200,"headers":[],"content":{"size":900}}},
+ {"request":{"method":"GET","url":"https://api.openai.com/v1/models","bodySize":0,"headers":[]},
+  "response":{"status":204,"headers":[],"content":{"size":0}}}]}}`
+
+func TestBrowserHAR(t *testing.T) {
+	rec, err := Read("x.har", []byte(browserHAR))
+	if err != nil || rec.Format != HAR || len(rec.Interactions) != 3 {
+		t.Fatal(err, rec)
+	}
+	a, b, c := rec.Interactions[0], rec.Interactions[1], rec.Interactions[2]
+	if string(a.Response.Body) != "\xff\xfe\x00" || a.Duration != 12500*time.Microsecond || a.Request.Proto != "HTTP/2.0" || a.Response.Proto != "HTTP/1.1" {
+		t.Errorf("%+v", a)
+	}
+	if got := a.Request.Header; len(got) != 1 || len(got["Accept"]) != 2 {
+		t.Errorf("headers %v", got)
+	}
+	if b.Request.Body != nil || b.Response.Body != nil || b.Duration != 0 {
+		t.Errorf("what was not kept is nil, what is unknown 0: %+v", b)
+	}
+	if c.Request.Body == nil || c.Response.Body == nil {
+		t.Errorf("what was empty is empty: %+v", c)
+	}
+}
+
+func TestReadCaseKeepsSizesWithoutTimes(t *testing.T) {
+	fsys := fstest.MapFS{
+		"c/01.request.json":  {Data: []byte(`{"method":"POST","url":"https://x/","headers":{"a":["b"]},"body":null}`)},
+		"c/01.response.json": {Data: []byte(`{"status":200,"headers":null,"recorded_chunk_sizes":[1,1]}`)},
+		"c/01.response.body": {Data: []byte("ok")},
+	}
+	rec, err := ReadCase(fsys, "c", "c")
+	if err != nil || len(rec.Interactions) != 1 {
+		t.Fatal(err)
+	}
+	in := rec.Interactions[0]
+	if in.Request.Body != nil || len(in.Timeline) != 2 || in.Timeline[1].At != 0 || in.Request.Header.Get("A") != "b" {
+		t.Errorf("%+v", in)
+	}
+}
+
+func gzipped(t *testing.T, s string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(s))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestPlain(t *testing.T) {
+	packed := gzipped(t, streamBody)
+	for _, c := range []struct {
+		name, encoding, body, want string
+		err                        error
+	}{
+		{"already decoded", "gzip", streamBody, streamBody, nil},
+		{"decoded brotli", "br", streamBody, streamBody, nil},
+		{"packed", "gzip", string(packed), streamBody, nil},
+		{"packed, header lost", "", string(packed), streamBody, nil},
+		{"cut in mid-stream", "gzip", string(packed[:len(packed)-8]), streamBody, nil},
+		{"damaged", "gzip", "\x1f\x8bxxxxxxxxxxxxxxxxx", "", ErrGzip},
+		{"brotli", "br", "\x8b\x02\x80\xff", "", ErrCompressed},
+		{"zstd", "", "\x28\xb5\x2f\xfd\x00", "", ErrCompressed},
+		{"binary, not packed", "identity", "\xff\xfe", "\xff\xfe", nil},
+		{"empty", "br", "", "", nil},
+	} {
+		got, err := Plain(http.Header{"Content-Encoding": {c.encoding}}, []byte(c.body))
+		if string(got) != c.want || !errors.Is(err, c.err) {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+	}
+}
+
+func TestDecodedLeavesWhatItWasGiven(t *testing.T) {
+	packed := gzipped(t, streamBody)
+	in := cassette.Interaction{
+		Request:  cassette.Request{Header: http.Header{"Content-Length": {"2"}}, Body: []byte("{}")},
+		Response: cassette.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"9"}}, Body: packed},
+		Timeline: []cassette.Chunk{{Length: len(packed)}},
+	}
+	out, err := Decoded(in)
+	if err != nil || string(out.Response.Body) != streamBody || out.Timeline != nil || len(out.Response.Header) != 0 || len(out.Request.Header) != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if len(in.Response.Header) != 2 || len(in.Timeline) != 1 {
+		t.Error("the original was changed")
+	}
+	in.Response.Body = []byte("\x28\xb5\x2f\xfd\x00")
+	if _, err := Decoded(in); !errors.Is(err, ErrCompressed) || !strings.HasPrefix(err.Error(), "the response body is compressed") {
+		t.Error(err)
+	}
+}
+
+// Each hostile or mistaken file ends in one sentence, soon and without a crash.
+func TestBadInput(t *testing.T) {
+	deep := strings.Repeat("[", 1_000_000)
+	var bomb strings.Builder
+	bomb.WriteString("version: 2\na0: &a0 {x: lol}\n")
+	for i := range 30 {
+		n := string(rune('a' + i%26))
+		_, _ = bomb.WriteString("b" + n + string(rune('0'+i/26)) + ": &b" + n + string(rune('0'+i/26)) + " [")
+		prev := "a0"
+		if i > 0 {
+			p := i - 1
+			prev = "b" + string(rune('a'+p%26)) + string(rune('0'+p/26))
+		}
+		bomb.WriteString(strings.TrimSuffix(strings.Repeat("*"+prev+",", 9), ",") + "]\n")
+	}
+	item := func(body string) string {
+		return "interactions:\n- request: {method: GET, uri: 'https://x/', headers: {}, " + body + "}\n  response: {status: {code: 200}, headers: {}, body: {string: ''}}\nversion: 1\n"
+	}
+	for _, tt := range []struct{ name, data, want string }{
+		{"x.yaml", "", "x.yaml: is empty"},
+		{"x.yaml", "\xef\xbb\xbf \r\n", "x.yaml: is empty"},
+		{"x.har", "\x00\x01\x02", "x.har: is not text; not a recording"},
+		{"x.har", `{"log":`, "x.har: is unreadable JSON (unexpected end"},
+		{"x.har", `{"log":{"version":"1.2","entries":{}}}`, "x.har: is no HAR (json: cannot unmarshal"},
+		{"x.har", `{"log":{"version":"7","entries":[]}}`, `x.har: har version "7" is unknown`},
+		{"x.json", `{"interactions":7}`, "x.json: is no cassette (unmarshal errors"},
+		{"x.json", `{"interactions":` + deep, "x.json: is unreadable JSON (invalid character '['"},
+		{"x.yaml", "interactions: " + deep, "x.yaml: is unreadable YAML ("},
+		{"x.yaml", bomb.String() + "interactions: *bd1\n", "x.yaml: is no cassette ("},
+		{"x.yaml", item("parsed_body: &a [*a]"), "interaction 0: request body: is nested more than 10,000 deep"},
+		{"x.yaml", item("parsed_body: {a: 1, a: 2}") + "version: 1\n", "x.yaml: is no cassette (unmarshal errors: line 5: mapping key \"version\" already defined"},
+		{"x.yaml", "---\r\nmeta:\r\n    format: \"1\"\r\nversion: 1\r\ninteractions:\r\n", "x.yaml: its line ends were changed to CRLF"},
+		{"x.yaml.partial", "", "x.yaml.partial: is empty"},
+	} {
+		start := time.Now()
+		_, err := Read(tt.name, []byte(tt.data))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.40q: %.300v\nwant %q", tt.data, err, tt.want)
+		}
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("%.40q took %v", tt.data, d)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, name := range []string{"go-vcr-v3.yaml", "go-vcr-v4.yaml", "vcrpy.yaml", "vcrpy.json"} {
+		data, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(browserHAR))
+	f.Add([]byte("interactions:\n- request: {uri: x, parsed_body: {a: [1, .inf, *b]}}\nversion: 1\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := Read("x.yaml", data)
+		if err == nil && len(rec.Interactions) == 0 {
+			t.Fatal("nothing was read and nothing was said")
+		}
+		if err != nil && (!strings.HasPrefix(err.Error(), "x.yaml: ") || strings.Contains(err.Error(), "\n")) {
+			t.Fatalf("%q is not one line that names the file", err)
+		}
+	})
+}

@@ -3,6 +3,8 @@ package route
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"mime"
 	"slices"
 )
@@ -16,6 +18,8 @@ func Terminal(provider, contentType string, body []byte) bool {
 	media, _, _ := mime.ParseMediaType(contentType)
 	text := bytes.TrimLeft(body, " \t\r\n")
 	switch {
+	case slices.Contains(jsonLines, media):
+		return documents(body)
 	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
 		// Errors come as plain JSON even under text/event-stream, and Gemini
 		// streams a JSON array when nobody asks for SSE.
@@ -24,6 +28,19 @@ func Terminal(provider, contentType string, body []byte) bool {
 		return stream(provider, body)
 	}
 	return media != "application/json"
+}
+
+// jsonLines are the names under which JSON documents come one a line, as the
+// results of a batch do: they have no terminal event, and end after any line.
+var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl", "application/x-jsonlines"}
+
+func documents(body []byte) bool {
+	for decoder := json.NewDecoder(bytes.NewReader(body)); ; {
+		var one json.RawMessage
+		if err := decoder.Decode(&one); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+	}
 }
 
 func document(provider string, body []byte) bool {

@@ -1,0 +1,101 @@
+package event
+
+import (
+	"slices"
+	"strings"
+)
+
+// Class says what a value is to a reader who compares two recordings.
+type Class int
+
+// The classes. Everything is Plain that is none of the others.
+const (
+	Plain  Class = iota
+	ID           // names something; another recording has another name for it
+	Time         // a point in time
+	Opaque       // a signature or other text that only its issuer can read
+	Usage        // counts tokens
+	Place        // tells which block an event is about
+	Noise        // padding, or a number that counts what is folded away
+)
+
+var (
+	places = []string{"index", "output_index", "content_index", "summary_index"}
+	noises = []string{"obfuscation", "sequence_number"}
+	times  = []string{"created", "timestamp", "createTime", "updateTime", "create_time"}
+	// data is a redacted thought or a picture: neither is for reading.
+	opaques = []string{"signature", "thoughtSignature", "thought_signature", "encrypted_content", "encrypted_index",
+		"encrypted_stdout", "system_fingerprint", "turnToken", "data"}
+	usages = []string{"usage", "usageMetadata"}
+)
+
+// ClassOf classifies a leaf by the names on its path (reference §3).
+func ClassOf(n Node) Class {
+	key, text := n.Key(), n.Kind == '"'
+	switch {
+	case slices.Contains(noises, key):
+		return Noise
+	case slices.Contains(places, key) && n.Kind == '0':
+		return Place
+	case text && (key == "id" || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")):
+		return ID
+	case slices.Contains(times, key) || strings.HasSuffix(key, "_at"):
+		return Time
+	case text && slices.Contains(opaques, key):
+		return Opaque
+	case below(n.Path, usages):
+		return Usage
+	}
+	return Plain
+}
+
+// below reports whether a path leads through one of names.
+func below(path string, names []string) bool {
+	for step := range strings.SplitSeq(path, ".") {
+		key, _, _ := strings.Cut(step, "[")
+		if slices.Contains(names, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// pieces are the fields that carry a part of a text, to be joined with those
+// of the events around it (reference §3).
+var pieces = []string{"delta", "delta.text", "delta.thinking", "delta.partial_json", "delta.signature", "text"}
+
+// Names gives ids and opaque values the same names in every recording of the
+// same conversation: id#1 is the first id that occurs, wherever it occurs
+// again. It is for one recording, read in its order, and one goroutine.
+type Names struct {
+	seen  map[string]string
+	count map[Class]int
+}
+
+// NewNames returns the names of a recording of which nothing has been read.
+func NewNames() *Names {
+	return &Names{seen: map[string]string{}, count: map[Class]int{}}
+}
+
+// Of names a leaf's value as another recording would name it: an id, a time
+// and an opaque text by a name of this kind, all else by itself, as JSON.
+func (n *Names) Of(node Node) string {
+	class := ClassOf(node)
+	prefix := map[Class]string{ID: "id#", Opaque: "opaque#"}[class]
+	switch {
+	case class == Time && (node.Kind == '"' || node.Kind == '0'):
+		return "time"
+	case prefix == "" || node.Text() == "":
+		return string(node.Raw)
+	}
+	return n.name(class, prefix, node.Text())
+}
+
+func (n *Names) name(class Class, prefix, value string) string {
+	key := prefix + value
+	if n.seen[key] == "" {
+		n.count[class]++
+		n.seen[key] = prefix + itoa(n.count[class])
+	}
+	return n.seen[key]
+}

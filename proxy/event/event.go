@@ -1,0 +1,111 @@
+// Package event takes a recorded reply apart into the events that its provider
+// meant, and folds them into what a reader wants to see: texts and arguments
+// in one piece, ids and other opaque values by names that two recordings have
+// in common.
+//
+// It is pure, takes any bytes, and knows the providers by the names of their
+// fields only: an event nobody has seen before is read like all others.
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"sort"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Event is one event of a stream, one element of a streamed JSON array, one
+// line of NDJSON, or a whole document.
+type Event struct {
+	// Index counts the events of the reply from 0.
+	Index int
+	// At is when its last byte had arrived, after the response header. It is
+	// 0 without a timeline.
+	At time.Duration
+	// Start and End say which bytes of the body it is, its frame included.
+	Start, End int
+	// Name is the event's type: the event field of an event stream, else what
+	// the data says of itself; "" when neither does.
+	Name string
+	// Data is what it carries, mostly JSON, without the frame. It may share
+	// the body's memory.
+	Data []byte
+	// Whole says that the event reached its end; the last one of a stream that
+	// was cut did not.
+	Whole bool
+	// Last says that by it the provider ends the stream (route.Ends).
+	Last bool
+}
+
+// Read takes a reply's body apart. The timeline may be empty; one that covers
+// less than the body leaves the rest at its last time. What is no event, a
+// comment or a stray blank line, is left out, so bytes between two events may
+// belong to none. It never fails: what it cannot read is an event without a
+// name.
+func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
+	arrived := clock(timeline)
+	var list []Event
+	for f := range route.Frames(contentType, body) {
+		if f.Data == nil {
+			continue
+		}
+		list = append(list, Event{
+			Index: len(list), At: arrived(f.End), Start: f.Start, End: f.End, Name: nameOf(f),
+			Data: f.Data, Whole: f.Whole, Last: f.Whole && route.Ends(provider, f.Data),
+		})
+	}
+	return list
+}
+
+// Of is Read of an interaction's reply.
+func Of(in cassette.Interaction) []Event {
+	return Read(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
+}
+
+// clock returns when the body's first n bytes had arrived.
+func clock(timeline []cassette.Chunk) func(n int) time.Duration {
+	ends := make([]int, len(timeline))
+	sum := 0
+	for i, c := range timeline {
+		sum += c.Length
+		ends[i] = sum
+	}
+	return func(n int) time.Duration {
+		if len(timeline) == 0 {
+			return 0
+		}
+		return timeline[min(sort.SearchInts(ends, n), len(timeline)-1)].At
+	}
+}
+
+// done is what OpenAI's older API and many gateways end a stream with. It is
+// no JSON.
+const done = "[DONE]"
+
+func nameOf(f route.Frame) string {
+	if f.Name != "" {
+		return f.Name
+	}
+	if string(bytes.TrimSpace(f.Data)) == done {
+		return done
+	}
+	var says struct {
+		Type   any             `json:"type"`
+		Object any             `json:"object"`
+		Error  json.RawMessage `json:"error"`
+	}
+	_ = json.Unmarshal(f.Data, &says) // what is no JSON object has no name
+	if name, ok := says.Type.(string); ok && name != "" {
+		return name
+	}
+	if name, ok := says.Object.(string); ok && name != "" {
+		return name
+	}
+	if len(says.Error) > 0 {
+		return "error"
+	}
+	return ""
+}

@@ -1,0 +1,206 @@
+package event
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Item is what one or more events of a reply say: a text that came in pieces is
+// one Item.
+type Item struct {
+	Part
+	// First and Last are the indexes of its first and last event, Events how
+	// many there are, At and Until when those two had arrived.
+	First, Last, Events int
+	At, Until           time.Duration
+	// Text is what the pieces say together, its class Plain or Opaque; Pieces
+	// is false when the item has none.
+	Text   string
+	Class  Class
+	Pieces bool
+	// Fields are the other values.
+	Fields []Field
+}
+
+// Field is a value that an item has beside its text, by the name that it has
+// in every recording (Names.Of).
+type Field struct {
+	Path  string
+	Value string
+	Class Class
+}
+
+// Fold returns what a reply says: pieces of text joined; pings, padding and
+// numbers that count events left out; and no value said twice: of OpenAI's
+// repeated response object, and of what all Gemini chunks share, only what is
+// new, and of a text that was streamed, that it was. The names are those of the
+// recording.
+func Fold(events []Event, names *Names) []Item {
+	f := folder{names: names, state: map[string]string{}, chunk: -1}
+	for _, e := range events {
+		for _, p := range e.Parts() {
+			if p.Name != "ping" {
+				f.part(e, p)
+			}
+		}
+	}
+	for i, item := range f.items {
+		if item.Class == Opaque && item.Text != "" {
+			f.items[i].Text = names.name(Opaque, "opaque#", item.Text)
+		}
+	}
+	return f.items
+}
+
+type folder struct {
+	names *Names
+	items []Item
+	state map[string]string // what was said last, by path
+	chunk int               // the item that has the chunks' last counts, or -1
+}
+
+func (f *folder) part(e Event, p Part) {
+	item := Item{Part: p, First: e.Index, Last: e.Index, Events: 1, At: e.At, Until: e.At}
+	for _, n := range p.Nodes {
+		if n.Leaf() {
+			f.leaf(&item, n)
+		}
+	}
+	if len(p.Nodes) == 0 && len(e.Data) > 0 {
+		item.Text, item.Pieces = string(e.Data), true // no JSON: the text is all there is
+	}
+	item.Nodes = nil
+	if p.Name == chunkName && !item.Pieces && f.settle(&item) {
+		return
+	}
+	if !f.join(item) {
+		f.items = append(f.items, item)
+	}
+}
+
+func (f *folder) leaf(item *Item, n Node) {
+	class := ClassOf(n)
+	if isPiece(item.Part, n) {
+		item.Text, item.Class, item.Pieces = n.Text(), class, true
+		return
+	}
+	if class == Noise || n.Path == "type" || slices.Contains(described, n.Path) {
+		return
+	}
+	value := f.names.Of(n)
+	if slices.Contains(texts, n.Key()) && f.wasStreamed(n.Text()) {
+		value = Streamed
+	}
+	at, lasting := lastingPath(item.Part, n.Path)
+	if lasting && f.state[at] == value {
+		return
+	}
+	f.state[at] = value
+	item.Fields = append(item.Fields, Field{n.Path, value, class})
+}
+
+// Streamed is the value of a field that repeats a text that came in pieces.
+const Streamed = "as streamed"
+
+// texts are the fields in which a provider repeats what it has streamed.
+var texts = []string{"text", "arguments", "input", "refusal", "code"}
+
+func (f *folder) wasStreamed(text string) bool {
+	return text != "" && slices.ContainsFunc(f.items, func(i Item) bool { return i.Pieces && i.Text == text })
+}
+
+// isPiece reports whether a leaf is a piece of a text.
+func isPiece(p Part, n Node) bool {
+	if n.Kind != '"' {
+		return false
+	}
+	if p.Name == "part" {
+		return n.Path == "text"
+	}
+	return n.Path != "text" && slices.Contains(pieces, n.Path)
+}
+
+// lastingPath is where a value stands in what the reply is about, and whether
+// it is said again and again: OpenAI repeats the whole response, and each of
+// its items with an index.
+func lastingPath(p Part, path string) (string, bool) {
+	switch {
+	case p.Name == chunkName || strings.HasPrefix(path, "response."):
+		return path, true
+	case strings.HasPrefix(path, "item."):
+		return "response.output[" + p.Place + "]" + strings.TrimPrefix(path, "item"), true
+	}
+	return path, false
+}
+
+// settle takes the counts of tokens that come with every chunk to where the
+// last of them belong, and reports whether that was all.
+func (f *folder) settle(item *Item) bool {
+	counts := usageOf(item)
+	if len(item.Fields) > 0 || f.chunk < 0 {
+		if f.chunk >= 0 {
+			counts = merge(usageOf(&f.items[f.chunk]), counts)
+		}
+		item.Fields = append(item.Fields, counts...)
+		f.chunk = len(f.items)
+		return false
+	}
+	last := &f.items[f.chunk]
+	last.Fields = append(last.Fields, merge(usageOf(last), counts)...)
+	return true
+}
+
+// usageOf takes the counts out of an item.
+func usageOf(item *Item) (counts []Field) {
+	item.Fields = slices.DeleteFunc(item.Fields, func(x Field) bool {
+		if x.Class == Usage {
+			counts = append(counts, x)
+		}
+		return x.Class == Usage
+	})
+	return counts
+}
+
+// merge puts new values in the place of old ones.
+func merge(old, fresh []Field) []Field {
+	for _, x := range fresh {
+		if i := slices.IndexFunc(old, func(o Field) bool { return o.Path == x.Path }); i >= 0 {
+			old[i] = x
+		} else {
+			old = append(old, x)
+		}
+	}
+	return old
+}
+
+// join adds a piece to the text it continues, and reports whether there was
+// one. Pieces of several blocks may come in turns.
+func (f *folder) join(item Item) bool {
+	if !item.Pieces {
+		return false
+	}
+	for i := len(f.items) - 1; i >= 0; i-- {
+		old := &f.items[i]
+		if continues(*old, item) {
+			old.Text += item.Text
+			old.Events++
+			old.Last, old.Until = item.Last, item.Until
+			return true
+		}
+		if !old.Pieces && old.Name != chunkName {
+			return false
+		}
+		if old.Name == "part" && item.Name == "part" {
+			return false // parts have no index: order is all that tells them apart
+		}
+	}
+	return false
+}
+
+// continues reports whether b is more of a's text. Parts of one event are what
+// the provider keeps apart.
+func continues(a, b Item) bool {
+	return a.Pieces && a.Token() == b.Token() && a.Place == b.Place && a.Class == b.Class &&
+		a.Last < b.First && slices.Equal(a.Fields, b.Fields)
+}

@@ -1,0 +1,96 @@
+package event
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Provider names the provider that a recorded request speaks to, or "".
+func Provider(r cassette.Request) string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
+	}
+	return route.Provider(u.Host, u.Path)
+}
+
+// Operation is what a recorded request asks for.
+func Operation(r cassette.Request) route.Operation {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return route.Other
+	}
+	return route.OperationOf(r.Method, u, r.Body)
+}
+
+// Summary is a request in a few words. What the body does not say is zero.
+type Summary struct {
+	Model     string   `json:"model,omitempty"`
+	Messages  int      `json:"messages"`
+	Tools     []string `json:"tools,omitempty"` // names, or types of the provider's own tools
+	MaxTokens int      `json:"max_tokens,omitempty"`
+}
+
+var (
+	modelInPath = regexp.MustCompile(`/models/([^/:]+)`)
+	aMessage    = regexp.MustCompile(`^(messages|input|contents)\[\d+\]$`)
+	aTool       = regexp.MustCompile(`^tools\[\d+\](\.functionDeclarations\[\d+\]|\.function)?\.(name|type)$`)
+)
+
+// limits are the fields that bound a reply's tokens.
+var limits = []string{"max_tokens", "max_output_tokens", "generationConfig.maxOutputTokens"}
+
+// Summarise reads a request of any provider.
+func Summarise(r cassette.Request) (s Summary) {
+	if m := modelInPath.FindStringSubmatch(r.URL); m != nil {
+		s.Model = m[1]
+	}
+	named := map[string]string{} // a tool's path: its name, or else its type
+	var order []string
+	for _, n := range Nodes(r.Body) {
+		switch {
+		case n.Path == "model" && n.Kind == '"':
+			s.Model = n.Text()
+		case aMessage.MatchString(n.Path):
+			s.Messages++
+		case n.Path == "input" && n.Kind == '"':
+			s.Messages = 1
+		case slices.Contains(limits, n.Path):
+			s.MaxTokens, _ = strconv.Atoi(string(n.Raw))
+		case aTool.MatchString(n.Path) && n.Kind == '"':
+			at := strings.TrimSuffix(strings.TrimSuffix(n.Path, ".name"), ".type")
+			if named[at] == "" {
+				order = append(order, at)
+			}
+			if named[at] == "" || n.Key() == "name" {
+				named[at] = n.Text()
+			}
+		}
+	}
+	for _, at := range order {
+		s.Tools = append(s.Tools, named[at])
+	}
+	return s
+}
+
+// Fields lists the values of a request's body by the names that they have in
+// every recording of the conversation. A body that is no JSON is one value.
+func Fields(body []byte, names *Names) []Field {
+	nodes := Nodes(body)
+	if len(nodes) == 0 && len(body) > 0 {
+		return []Field{{Value: strconv.Quote(string(body))}}
+	}
+	var list []Field
+	for _, n := range nodes {
+		if n.Leaf() {
+			list = append(list, Field{n.Path, names.Of(n), ClassOf(n)})
+		}
+	}
+	return list
+}

@@ -72,13 +72,15 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 
 // stream passes the body on, one Write for each Read, and says how it ended. A
 // chunk that the client did not take was still sent by the server, so it is
-// kept.
-func (x *exchange) stream(w io.Writer, r *http.Request, body io.Reader) cassette.End {
+// kept. A reply of known length is over with its last byte: a client that leaves
+// then aborts nothing.
+func (x *exchange) stream(w io.Writer, r *http.Request, resp *http.Response) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
-	for {
-		n, err := body.Read(buf[:])
+	for left := resp.ContentLength; ; {
+		n, err := resp.Body.Read(buf[:])
 		x.ended = x.clock()
+		left -= int64(n)
 		if n > 0 {
 			_, werr := w.Write(buf[:n])
 			x.keep(buf[:n])
@@ -86,7 +88,10 @@ func (x *exchange) stream(w io.Writer, r *http.Request, body io.Reader) cassette
 				return cassette.EndClientAbort
 			}
 		}
-		if err != nil {
+		switch {
+		case err != nil && left == 0 && r.Context().Err() != nil:
+			return cassette.EndEOF
+		case err != nil:
 			return ending(r, err)
 		}
 	}

@@ -5,67 +5,91 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
-// flags are what record, replay and run have in common.
+// flags are what run and the commands that serve have in common.
 type flags struct {
-	mode       string
-	cassette   string
-	listen     string
-	doors      []string
-	upstream   []string
-	upstreamCA string
-	allow      []string
-	force      bool
-	speed      float64
-	receipt    string
+	mode        string
+	cassette    string
+	listen      string
+	doors       []string
+	upstream    []string
+	upstreamCA  string
+	allow       []string
+	force       bool
+	missing     bool
+	noSwap      bool
+	speed       float64
+	receipt     string
+	allowUnused bool
+	maxAge      age
+	envFile     string
 }
 
-// The modes of run.
-const (
-	modeRecord = "record"
-	modeReplay = "replay"
-)
-
+// add declares the flags that mean something in the command's mode; run, whose
+// mode is a flag, has all of them.
 func (f *flags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to record to or replay from")
+	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
+	if in(modeRecord, modeReplay, modeRefresh) {
+		set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
+	}
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "how clients come in: mitm (HTTPS_PROXY), base-url, or both")
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
-	if f.mode != modeReplay {
+	if in(modeRecord, modeRefresh, modePass) {
 		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
 		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")
-		set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
 	}
-	if f.mode != modeRecord {
-		set.Float64Var(&f.speed, "speed", 0, "1 replays at the recorded pace, `N` N times faster, 0 without waiting")
-		set.StringVar(&f.receipt, "receipt", "", "`file` for the replay's receipt, as JSON")
+	if in(modeRecord) {
+		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
 	}
-	set.Var(absent{"record the case into a cassette of its own"}, "missing", "")
+	if in(modeRefresh) {
+		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME.fresh.yaml")
+	}
+	if in(modeReplay) {
+		f.addReplaying(set)
+	}
+	switch f.mode {
+	case modeRecord:
+		set.BoolVar(&f.missing, "missing", false, "answer what the cassette knows from it, record the rest into it")
+		fallthrough
+	case modeReplay, modeRefresh, modePass:
+		set.StringVar(&f.envFile, "env-file", "", "`file` for the clients' variables, written when the proxy is ready")
+	default:
+		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
+	}
+}
+
+func (f *flags) addReplaying(set *pflag.FlagSet) {
+	set.Float64Var(&f.speed, "speed", 0, "replay: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
+	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
+	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
+	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 	set.Var(absent{"record from an upstream that misbehaves"}, "faults", "")
-	for _, name := range []string{"missing", "faults"} {
-		if err := set.MarkHidden(name); err != nil {
-			panic(err) // added two lines above
-		}
+	if err := set.MarkHidden("faults"); err != nil {
+		panic(err) // added in the line above
 	}
 }
 
 func (f *flags) check() error {
-	if f.cassette == "" {
+	switch {
+	case !slices.Contains(modes, f.mode):
+		return usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
+	case f.cassette == "" && f.mode != modePass:
 		return usage("--cassette: missing; name the file to record to or replay from")
-	}
-	if f.mode != modeRecord && f.mode != modeReplay {
-		return usage("--mode %s: not in this build; use record or replay", f.mode)
-	}
-	if f.speed < 0 {
+	case f.speed < 0:
 		return usage("--speed %g: below 0; 1 is the recorded pace, 0 does not wait", f.speed)
+	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
+		return usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
 	return nil
 }
@@ -79,7 +103,7 @@ func (f *flags) upstreams() (map[string]string, error) {
 		if !ok {
 			return nil, usage("--upstream %s: use provider=URL, for example anthropic=http://127.0.0.1:9000", pair)
 		}
-		if f.isUs(base) {
+		if isUs(f.listen, base) {
 			return nil, usage("--upstream %s: that is where this proxy listens", pair)
 		}
 		bases[provider] = base
@@ -87,14 +111,33 @@ func (f *flags) upstreams() (map[string]string, error) {
 	return bases, nil
 }
 
-func (f *flags) isUs(base string) bool {
+// isUs reports whether base leads to the address listened on.
+func isUs(listen, base string) bool {
 	u, err := url.Parse(base)
-	_, port, lerr := net.SplitHostPort(f.listen)
-	if err != nil || lerr != nil || port == "0" || u.Port() != port {
+	host, port, lerr := net.SplitHostPort(listen)
+	if err != nil || lerr != nil || port == "0" {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	theirs := u.Port()
+	if theirs == "" {
+		theirs = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return theirs == port && sameMachine(host, u.Hostname())
+}
+
+// sameMachine reports whether what listens on the address ours is reached by
+// the name theirs.
+func sameMachine(ours, theirs string) bool {
+	a, b := net.ParseIP(ours), net.ParseIP(theirs)
+	local := func(name string, ip net.IP) bool { return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback() }
+	switch {
+	case ours == "" || a != nil && a.IsUnspecified():
+		return local(theirs, b) || b != nil && b.IsUnspecified()
+	case a != nil && b != nil:
+		return a.Equal(b) || b.IsUnspecified() && a.IsLoopback()
+	default: // localhost is 127.0.0.1 and ::1
+		return local(ours, a) && local(theirs, b)
+	}
 }
 
 // roots are whom to trust upstream: the system's authorities and --upstream-ca.

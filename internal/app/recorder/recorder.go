@@ -70,7 +70,7 @@ func (a *app) command() *cobra.Command {
 		return usage("%s: %v; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.recordCommand(), a.replayCommand(), a.runCommand(),
+	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
 		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.caCommand())
 	root.AddCommand(absentCommands()...)
 	return root
@@ -94,9 +94,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 func absentCommands() []*cobra.Command {
 	var list []*cobra.Command
 	for name, advice := range map[string]string{
-		"refresh":  "record into a new file and compare it with the old one",
-		"pass":     "record, and delete the cassette",
-		"simulate": "point --upstream at a server of your own",
+		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
 		"diff":     "compare the output of recorder inspect --json",
 		"import":   "conform check reads the files of other tools as they are",
 		"export":   "a cassette is a go-vcr v2 file already",
@@ -126,6 +124,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
+
+// gateFailed is a failure of what was asked to hold.
+func gateFailed(format string, args ...any) error {
+	return &failure{exitGate, fmt.Errorf(format, args...)}
+}
 
 // usage is a failure of the command line or of what it names.
 func usage(format string, args ...any) error {

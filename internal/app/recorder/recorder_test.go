@@ -54,10 +54,14 @@ func ask() {
 }
 
 // await returns when something listens on the port it is given, or when the
-// file it is given has a sealed interaction.
+// file it is given holds a text: the second argument, or a sealed interaction.
 func await() {
+	text := "# sealed"
+	if len(os.Args) > 2 {
+		text = os.Args[2]
+	}
 	for range time.NewTicker(5 * time.Millisecond).C {
-		if data, err := os.ReadFile(os.Args[1]); err == nil && strings.Contains(string(data), "# sealed") {
+		if data, err := os.ReadFile(os.Args[1]); err == nil && strings.Contains(string(data), text) {
 			return
 		}
 		if conn, err := net.Dial("tcp", "127.0.0.1:"+os.Args[1]); err == nil {

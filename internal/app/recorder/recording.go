@@ -2,14 +2,9 @@ package recorder
 
 import (
 	"errors"
-	"time"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
-	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
-	"github.com/meerkat-go/conformance/proxy/redact"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
 // recording is a session's work in record mode.
@@ -19,46 +14,36 @@ type recording struct {
 	writer *cassette.Writer
 }
 
-func (a *app) recording(f *flags, redactor *redact.Redactor) (work, error) {
-	bases, err := f.upstreams()
-	if err != nil {
-		return nil, err
-	}
-	roots, err := a.roots(f)
-	if err != nil {
-		return nil, err
-	}
-	transport, err := proxy.NewTransport(bases, roots)
+func (k *kit) recording(path string, force bool) (*recording, error) {
+	writer, err := cassette.Create(path, k.meta(), cassette.CreateOptions{Force: force})
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	guard := gate.New()
-	for _, secret := range a.secrets() {
-		guard.Learn(secret)
-	}
-	meta := cassette.Meta{Provenance: provenance(bases), Tool: "recorder " + version.String(),
-		Created: time.Now().UTC().Format(time.RFC3339), Redaction: redactor.Rules()}
-	writer, err := cassette.Create(f.cassette, meta, cassette.CreateOptions{Force: f.force})
-	if err != nil {
-		return nil, usage("%w", err)
-	}
-	rec, err := record.New(record.Config{Transport: transport, Writer: writer, Redactor: guard.Watch(redactor), Gate: guard.Check})
+	return k.recordingTo(path, writer)
+}
+
+func (k *kit) recordingTo(path string, writer *cassette.Writer) (*recording, error) {
+	rec, err := k.recorder(writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recording{rec, f.cassette, writer}, nil
+	return &recording{rec, path, writer}, nil
 }
 
-// provenance: only what the providers' own hosts said is live.
-func provenance(upstream map[string]string) string {
-	if len(upstream) > 0 {
-		return cassette.ProvenanceSynthetic
-	}
-	return cassette.ProvenanceLive
-}
-
-func (r *recording) finish(a *app) int {
+func (r *recording) finish(a *app, _ bool) outcome {
 	report := r.Close()
+	tell(a, report)
+	err := r.writer.Close()
+	if err != nil {
+		a.say("%v", err)
+	} else {
+		a.say("%s: %s saved", r.path, interactions(report.Saved))
+	}
+	return outcome{recorded: report.Saved, exit: exitOfRecording(report, err)}
+}
+
+// tell says what did not go well.
+func tell(a *app, report record.Report) {
 	for _, line := range report.Refused {
 		a.say("not saved: %s", line)
 	}
@@ -68,13 +53,11 @@ func (r *recording) finish(a *app) int {
 	for _, line := range report.Cut {
 		a.say("cut short: %s", line)
 	}
-	err := r.writer.Close()
-	switch {
-	case err != nil:
-		a.say("%v", err)
-	default:
-		a.say("%s: %s saved", r.path, interactions(report.Saved))
-	}
+}
+
+// exitOfRecording is the exit code for what became of the interactions and of
+// their file.
+func exitOfRecording(report record.Report, err error) int {
 	switch {
 	case len(report.Refused) > 0:
 		return exitGate

@@ -2,56 +2,66 @@ package recorder
 
 import (
 	"encoding/json"
-	"os"
+	"errors"
+	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // replaying is a session's work in replay mode.
 type replaying struct {
 	*replay.Player
-	path    string
-	receipt string
+	path        string
+	receipt     string
+	allowUnused bool
 }
 
-func (a *app) replaying(f *flags, redactor *redact.Redactor) (work, error) {
-	tape, err := cassette.Open(f.cassette)
+func (k *kit) replaying(path, receipt string) (*replaying, error) {
+	tape, err := cassette.Open(path)
+	if errors.Is(err, cassette.ErrEmpty) {
+		return nil, &failure{exitGate, err}
+	}
 	if err != nil {
 		return nil, usage("%w", err)
 	}
-	player, err := replay.New(replay.Config{Cassette: tape, Redactor: redactor, Timing: replay.Timing(f.speed),
-		Log: func(line string) { a.say("%s", line) }})
+	if why := stale(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
+		return nil, gateFailed("%s: %s", path, why)
+	}
+	player, err := k.player(tape, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &replaying{player, f.cassette, f.receipt}, nil
+	return &replaying{player, path, receipt, k.flags.allowUnused}, nil
 }
 
-func (r *replaying) finish(a *app) int {
+func (r *replaying) finish(a *app, _ bool) outcome {
 	got := r.Receipt()
 	relaxed := 0
 	for _, n := range got.Relaxed {
 		relaxed += n
 	}
 	a.say("%s: served %d, missed %d, unused %d, relaxed %d, egress %d", r.path, got.Served, got.Missed, got.Unused, relaxed, got.Egress)
-	if r.receipt != "" {
-		if err := writeReceipt(r.receipt, r.path, got); err != nil {
-			a.say("%s: cannot be written: %v", r.receipt, reason(err))
-			return exitInternal
-		}
+	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
+	for _, sentence := range gates(got, r.allowUnused) {
+		a.say("%s: %s", r.path, sentence)
+		out.exit = exitGate
 	}
-	if got.Missed > 0 || got.Unused > 0 {
-		return exitGate
+	if err := writeReceipt(r.receipt, r.path, got); err != nil {
+		a.say("%s: cannot be written: %v", r.receipt, reason(err))
+		out.exit = exitInternal
 	}
-	return exitOK
+	return out
 }
 
 func (r *replaying) abandon() {}
 
+// writeReceipt writes what a replay can prove, if a file was named.
 func writeReceipt(path, tape string, got replay.Receipt) error {
+	if path == "" {
+		return nil
+	}
 	data, err := json.MarshalIndent(struct {
 		Schema   string `json:"schema"`
 		Cassette string `json:"cassette"`
@@ -61,5 +71,5 @@ func writeReceipt(path, tape string, got replay.Receipt) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(data, '\n'), 0o600)
+	return writeWhole(path, append(data, '\n'))
 }

@@ -5,70 +5,67 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/meerkat-go/conformance/proxy"
 )
 
-func (a *app) recordCommand() *cobra.Command {
-	f := &flags{mode: modeRecord}
-	cmd := &cobra.Command{
-		Use: "record --cassette F", Short: "Record the traffic of programs that are pointed at the proxy, until interrupted",
-		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
-	}
-	f.add(cmd)
-	return cmd
-}
-
-func (a *app) replayCommand() *cobra.Command {
-	f := &flags{mode: modeReplay}
-	cmd := &cobra.Command{
-		Use: "replay --cassette F", Short: "Answer programs that are pointed at the proxy from a cassette, until interrupted",
-		Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
-	}
-	f.add(cmd)
-	return cmd
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s: unexpected; %s takes flags only", args[0], cmd.Name())
-	}
-	return nil
-}
-
 // serve runs a session until ctx ends. What clients need to be given goes to
-// stdout, one KEY=VALUE a line.
+// stdout and to --env-file, one KEY=VALUE a line.
 func (a *app) serve(ctx context.Context, f *flags) error {
+	f.settle(a.inCI())
 	s, err := a.open(ctx, f)
 	if err != nil {
 		return err
 	}
+	var lines strings.Builder
 	for _, kv := range s.settings(f.doors) {
-		fmt.Fprintln(a.stdout, kv)
+		lines.WriteString(shellLine(kv) + "\n")
 	}
-	a.say("%s: %sing at %s; interrupt to finish", f.cassette, strings.TrimSuffix(f.mode, "e"), s.proxy.URL())
+	if f.envFile != "" {
+		if err := writeWhole(f.envFile, []byte(lines.String())); err != nil {
+			s.abandon(ctx)
+			return usage("--env-file %s: cannot be written: %w", f.envFile, reason(err))
+		}
+	}
+	fmt.Fprint(a.stdout, lines.String())
+	a.say("%s%s at %s; interrupt to finish", prefix(f.cassette), doing[f.mode], s.proxy.URL())
 	<-ctx.Done()
-	return code(s.close(ctx))
+	return code(s.close(ctx, false))
+}
+
+// prefix is what a sentence about a file begins with.
+func prefix(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path + ": "
 }
 
 func (a *app) runCommand() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
-		Use: "run --cassette F [--mode record|replay] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
+		Use: "run --cassette F [--mode M] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
+		Long: runLong,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.mode, "mode", modeRecord, "record or replay")
 	cmd.Flags().SetInterspersed(false) // what follows CMD is CMD's
 	return cmd
 }
+
+const runLong = `Run a program with its provider traffic recorded or replayed.
+
+The modes:
+  record          record into a new cassette; one that exists is replaced only with --force
+  record-missing  answer what the cassette knows from it, record the rest into it
+  replay          answer from the cassette only; nothing goes out
+  refresh         record afresh, show what changed, then replace the cassette
+  pass            pass everything on and keep nothing
+
+The program's environment makes it use the proxy and trust it. Signals are passed
+on to it, a second one kills it; the recording is finished either way. Its exit
+code is ours, unless ours says that something is wrong.`
 
 func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	if len(args) == 0 {
@@ -78,20 +75,24 @@ func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	if err != nil {
 		return usage("%s: not a program that can be run: %w", args[0], lookReason(err))
 	}
+	if f.mode == "" && a.inCI() {
+		a.say("CI is set, so the mode is replay; --mode says otherwise")
+	}
+	f.settle(a.inCI())
 	s, err := a.open(ctx, f)
 	if err != nil {
 		return err
 	}
-	child := a.child(ctx, s, f, path, args)
-	if err := child.Start(); err != nil {
+	child := a.child(s, f, path, args)
+	if err := conduct(ctx, child, a.onTerminal()); err != nil {
 		s.abandon(ctx)
 		return usage("%s: cannot be started: %w", args[0], reason(err))
 	}
-	_ = child.Wait() // what there is to know is in ProcessState
-	if exit := s.close(ctx); exit != exitOK {
+	theirs := exitOf(child)
+	if exit := s.close(ctx, theirs != 0); exit != exitOK {
 		return code(exit)
 	}
-	return code(exitOf(child))
+	return code(theirs)
 }
 
 func lookReason(err error) error {
@@ -101,61 +102,11 @@ func lookReason(err error) error {
 	return err
 }
 
-// child is the program with the proxy in its environment. When ctx ends it is
-// asked to stop, and later made to.
-func (a *app) child(ctx context.Context, s *session, f *flags, path string, args []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, path, args[1:]...) //nolint:gosec // running the user's program is what run is for
+// child is the program with the proxy in its environment.
+func (a *app) child(s *session, f *flags, path string, args []string) *exec.Cmd {
+	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
 	cmd.Args[0] = args[0]
 	cmd.Env = overlay(a.env, s.settings(f.doors))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
 	return cmd
-}
-
-// exitOf is a finished program's exit code; as in shells, 128 and the signal's
-// number when one ended it.
-func exitOf(cmd *exec.Cmd) int {
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return cmd.ProcessState.ExitCode()
-}
-
-// settings are the variables that make a program use the proxy and trust it.
-// Node heeds HTTPS_PROXY only when told to, and SSL_CERT_FILE and its like
-// replace a program's roots, so they name a bundle.
-func (s *session) settings(doors []string) (env []string) {
-	url, bundle := s.proxy.URL(), filepath.Join(s.trust, bundleFile)
-	if slices.Contains(doors, proxy.BaseURL) {
-		env = append(env,
-			"ANTHROPIC_BASE_URL="+url+"/anthropic",
-			"OPENAI_BASE_URL="+url+"/openai/v1",
-			"GEMINI_BASE_URL="+url+"/gemini",
-			"GOOGLE_GEMINI_BASE_URL="+url+"/gemini")
-	}
-	if slices.Contains(doors, proxy.MITM) {
-		env = append(env,
-			"HTTPS_PROXY="+url, "https_proxy="+url, "NO_PROXY=", "no_proxy=",
-			"NODE_USE_ENV_PROXY=1", "NODE_EXTRA_CA_CERTS="+filepath.Join(s.trust, caFile),
-			"SSL_CERT_FILE="+bundle, "REQUESTS_CA_BUNDLE="+bundle, "CURL_CA_BUNDLE="+bundle)
-	}
-	return env
-}
-
-// ways around the proxy, which a program must not be left with.
-var ways = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}
-
-// overlay returns env with settings in the place of what they replace.
-func overlay(env, settings []string) []string {
-	var out []string
-	for _, kv := range env {
-		name, _, _ := strings.Cut(kv, "=")
-		replaced := slices.Contains(ways, name) ||
-			slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, name+"=") })
-		if !replaced {
-			out = append(out, kv)
-		}
-	}
-	return append(out, settings...)
 }

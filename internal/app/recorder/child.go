@@ -1,0 +1,123 @@
+package recorder
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// patience is how long a program may take to end after its run was called off,
+// and what it left behind may keep its output open.
+const patience = 10 * time.Second
+
+// conduct runs a program to its end. Signals that reach us are passed on to it;
+// it decides when to end, unless there is a second one. terminal says that the
+// keyboard's interrupt reaches the program by itself. When ctx ends without a
+// signal the program is asked to stop and, after patience, made to. The error
+// says why it could not be started; what else there is to know is in
+// child.ProcessState.
+func conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
+	signals := make(chan os.Signal, 4)
+	notify(signals)
+	defer signal.Stop(signals)
+	child.WaitDelay = patience
+	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		attend(ctx, child.Process, signals, ended, terminal)
+	}()
+	_ = child.Wait()
+	close(ended)
+	<-watched
+	return nil
+}
+
+// notify subscribes to the signals that end programs. A hang-up that was to be
+// ignored (nohup) stays so.
+func notify(signals chan os.Signal) {
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+}
+
+// attend passes signals on until the program has ended.
+func attend(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
+	calledOff := ctx.Done()
+	var overdue <-chan time.Time
+	for sent := 0; ; {
+		select {
+		case <-ended:
+			return
+		case got := <-signals:
+			if what := relay(got, sent, terminal); what != nil {
+				send(p, what)
+				sent++
+			}
+		case <-calledOff:
+			calledOff = nil
+			if !bySignal(ctx) { // a signal comes by the other channel, too
+				send(p, syscall.SIGTERM)
+				overdue = time.After(patience)
+			}
+		case <-overdue:
+			_ = p.Kill()
+		}
+	}
+}
+
+// relay is what a program is sent for a signal, given how many it was sent
+// before; nil when it has it already.
+func relay(got os.Signal, sent int, terminal bool) os.Signal {
+	switch {
+	case terminal && got == os.Interrupt:
+		return nil
+	case sent > 0:
+		return os.Kill
+	}
+	return got
+}
+
+// bySignal reports whether ctx ended because of one (signal.NotifyContext):
+// only then is the cause another error than the plain cancellation.
+func bySignal(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, context.Canceled) && cause != context.Canceled //nolint:errorlint // the difference is the point
+}
+
+// send sends a signal, or ends the program where there are none.
+func send(p *os.Process, sig os.Signal) {
+	if p.Signal(sig) != nil {
+		_ = p.Kill()
+	}
+}
+
+// onTerminal reports whether the keyboard's signals go to us and to the program
+// alike.
+func (a *app) onTerminal() bool {
+	for _, stream := range []any{a.stdin, a.stdout, a.stderr} {
+		if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			return true
+		}
+	}
+	return false
+}
+
+// exitOf is a finished program's exit code; as in shells, 128 and the signal's
+// number when one ended it.
+func exitOf(cmd *exec.Cmd) int {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return cmd.ProcessState.ExitCode()
+}

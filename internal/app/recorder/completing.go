@@ -1,0 +1,76 @@
+package recorder
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// completing is a session's work in record-missing mode: what the cassette
+// knows is played, the rest is recorded behind it.
+type completing struct {
+	*replay.Player
+	rec    *record.Recorder
+	path   string
+	writer *cassette.Writer
+}
+
+// completing opens path for more. Without a cassette there, all is missing.
+func (k *kit) completing(path, receipt string) (work, error) {
+	tape, err := cassette.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k.recording(path, false)
+	}
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if receipt != "" {
+		return nil, usage("--receipt %s: proves a replay, and record-missing goes outside; leave it out", receipt)
+	}
+	writer, err := cassette.Extend(path, k.meta())
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	rec, err := k.recorder(writer)
+	if err != nil {
+		return nil, errors.Join(err, writer.Discard())
+	}
+	player, err := k.player(tape, rec)
+	if err != nil {
+		rec.Close()
+		return nil, errors.Join(err, writer.Discard())
+	}
+	return &completing{player, rec, path, writer}, nil
+}
+
+func (c *completing) finish(a *app, _ bool) outcome {
+	report, served := c.rec.Close(), c.Receipt()
+	tell(a, report)
+	var err error
+	if report.Saved == 0 {
+		err = c.writer.Discard() // the cassette is what it was
+	} else {
+		err = c.writer.Close()
+	}
+	if err != nil {
+		a.say("%v", err)
+	}
+	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: exitOfRecording(report, err)}
+	a.say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
+	switch {
+	case out.served+out.recorded+out.missed == 0 && out.exit == exitOK:
+		a.say("%s: %s", c.path, nothingAsked)
+		out.exit = exitGate
+	case out.missed > 0:
+		out.exit = worse(out.exit, exitGate)
+	}
+	return out
+}
+
+func (c *completing) abandon() {
+	c.rec.Close()
+	_ = c.writer.Discard()
+}

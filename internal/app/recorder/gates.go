@@ -1,0 +1,35 @@
+package recorder
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// nothingAsked is said of a run that proves nothing: a program that goes around
+// the proxy passes every other gate.
+const nothingAsked = "nothing was asked for: the program made no request, or does not use the proxy (Node before 22.21 cannot; " +
+	"--ingress base-url is for those); recorder doctor tells what is the matter"
+
+// gates are the sentences by which a replay fails, none when it passed.
+func gates(got replay.Receipt, allowUnused bool) (failed []string) {
+	if got.Served+got.Missed == 0 {
+		return []string{nothingAsked}
+	}
+	if got.Missed > 0 {
+		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
+			"or everything afresh with --mode refresh", count(got.Missed, "request has", "requests have")))
+	}
+	if got.Unused > 0 && !allowUnused {
+		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
+			count(got.Unused, "interaction was", "interactions were")))
+	}
+	return failed
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,107 @@
+package recorder
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// kit is what the cassettes of one proxy have in common. Sessions share the
+// gate: a secret seen in one must not turn up in another.
+type kit struct {
+	*app
+	flags     *flags
+	redactor  *redact.Redactor
+	guard     *gate.Gate
+	transport http.RoundTripper // nil in replay: there is no way outside
+	origin    string            // the provenance of what is recorded
+}
+
+func (a *app) kit(f *flags) (*kit, error) {
+	key, err := a.pseudonymKey()
+	if err != nil {
+		return nil, err
+	}
+	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New()}
+	for _, secret := range a.secrets() {
+		k.redactor.Learn(secret)
+		k.guard.Learn(secret)
+	}
+	if f.mode == modeReplay {
+		return k, nil
+	}
+	bases, err := f.upstreams()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := a.roots(f)
+	if err != nil {
+		return nil, err
+	}
+	k.origin = provenance(bases)
+	if k.transport, err = proxy.NewTransport(bases, roots); err != nil {
+		return nil, usage("%w", err)
+	}
+	return k, nil
+}
+
+// provenance: only what the providers' own hosts said is live.
+func provenance(upstream map[string]string) string {
+	if len(upstream) > 0 {
+		return cassette.ProvenanceSynthetic
+	}
+	return cassette.ProvenanceLive
+}
+
+// work opens the cassette at path for the mode that was asked for.
+func (k *kit) work(path, receipt string) (work, error) {
+	w, err := k.start(path, receipt)
+	if err != nil {
+		return nil, err // and no work at all, not one of a nil
+	}
+	return w, nil
+}
+
+func (k *kit) start(path, receipt string) (work, error) {
+	switch k.flags.mode {
+	case modeReplay:
+		return k.replaying(path, receipt)
+	case modeMissing:
+		return k.completing(path, receipt)
+	case modeRefresh:
+		return k.refreshing(path)
+	case modePass:
+		return k.passing()
+	default:
+		return k.recording(path, k.flags.force)
+	}
+}
+
+// meta is what a cassette recorded now says of itself.
+func (k *kit) meta() cassette.Meta {
+	return cassette.Meta{Provenance: k.origin, Tool: "recorder " + version.String(),
+		Created: time.Now().UTC().Format(time.RFC3339), Redaction: k.redactor.Rules()}
+}
+
+// recorder keeps in w what passes; with nil nothing is kept.
+func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
+	cfg := record.Config{Transport: k.transport}
+	if w != nil {
+		cfg.Writer, cfg.Redactor, cfg.Gate = w, k.guard.Watch(k.redactor), k.guard.Check
+	}
+	return record.New(cfg)
+}
+
+// player answers from tape; what it does not know goes to fallback, or is
+// refused where that is nil.
+func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Player, error) {
+	return replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
+		Fallback: fallback, Log: func(line string) { k.say("%s", line) }})
+}

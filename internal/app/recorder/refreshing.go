@@ -1,0 +1,65 @@
+package recorder
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// refreshing is a session's work in refresh mode: a recording beside the
+// cassette, which takes its place when it is whole.
+type refreshing struct {
+	*recording
+	path   string
+	old    *cassette.Cassette
+	noSwap bool
+}
+
+// refreshing opens path for its successor. Without a cassette there, this is
+// the first recording.
+func (k *kit) refreshing(path string) (work, error) {
+	old, err := cassette.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k.recording(path, false)
+	}
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.origin != was {
+		return nil, usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
+	}
+	rec, err := k.recording(freshName(path), true)
+	if err != nil {
+		return nil, err
+	}
+	return &refreshing{rec, path, old, k.flags.noSwap}, nil
+}
+
+// freshName is where a cassette's successor is recorded.
+func freshName(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + ".fresh" + ext
+}
+
+func (r *refreshing) finish(a *app, failed bool) outcome {
+	out := r.recording.finish(a, failed)
+	if out.recorded == 0 {
+		a.say("%s: stays as it was", r.path)
+		return out
+	}
+	r.compare(a)
+	if failed || out.exit != exitOK || r.noSwap {
+		a.say("%s: stays as it was; the fresh recording is %s", r.path, r.recording.path)
+		return out
+	}
+	if err := cassette.Rename(r.recording.path, r.path); err != nil {
+		a.say("%v", err)
+		out.exit = exitInternal
+		return out
+	}
+	a.say("%s: replaced", r.path)
+	return out
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -98,7 +99,14 @@ func member(object map[string]any, name string) any {
 	return absent{}
 }
 
+// array compares by index. Where elements were added or removed, the ones that
+// follow are compared with themselves.
 func (d *differ) array(path string, a, b []any) {
+	if len(a) != len(b) {
+		for len(a) > 0 && len(b) > 0 && reflect.DeepEqual(a[len(a)-1], b[len(b)-1]) {
+			a, b = a[:len(a)-1], b[:len(b)-1]
+		}
+	}
 	for i := range max(len(a), len(b)) {
 		d.value(fmt.Sprintf("%s[%d]", path, i), element(a, i), element(b, i))
 	}

@@ -1,44 +1,69 @@
 package replay
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// index finds interactions by the key of their request. It reads the cassette
-// only as far as it must: an agent that asks in the recorded order has its first
-// answer after one interaction was read, whatever the cassette's size.
+// index finds interactions by their request. It reads the cassette only as far
+// as it must, and at a level only when the stricter ones have no answer: an
+// agent that asks in the recorded order has its first answer after one
+// interaction was read, whatever the cassette's size. A search takes the same
+// time in cassettes of any size, once they are read (pitfall V9).
 type index struct {
-	tape *cassette.Cassette
+	tape  *cassette.Cassette
+	rules []rule
 
 	mu      sync.Mutex
-	read    int             // interactions indexed so far
-	lists   map[key]*list   // by key, in recorded order
-	raws    map[digest]mark // by the request's bytes
-	damaged error           // of the first interaction that cannot be read
+	state   []state
+	front   int    // all before it are taken
+	next    digest // of the bytes of the request at front, if nextSet
+	nextSet bool
+	tables  [levels]table
+	places  []place        // as far as the exact table is read
+	urls    map[string]int // numbers of canonical URLs, methods included
+	raws    map[digest]marks
+	damaged error // of the first interaction that cannot be read
 }
 
-// list holds the interactions with one key.
+// state is what became of an interaction.
+type state byte
+
+const (
+	waiting state = iota
+	taken
+	unreadable // taken, but damaged
+)
+
+// table finds the interactions of one level by key, in recorded order.
+type table struct {
+	read  int // interactions in the table
+	lists map[digest]*list
+}
+
+// list holds interactions with one key; those before from are taken.
 type list struct {
-	items []entry
-	taken int
+	items []int32
+	from  int
 }
 
-type entry struct {
-	at    int
-	exact digest
-}
+// marks are a request's key at level Exact and the digest of its whole form.
+type marks struct{ key, form digest }
 
-type mark struct {
-	key   key
-	exact digest
+// place says where a request went, how long it was, and its form's digest.
+type place struct {
+	url, size int
+	form      digest
 }
 
 // item is an interaction found, or the reason why not.
 type item struct {
 	at          int
-	exact       digest
+	level       Level
+	form        digest // of the recorded request
+	identical   bool   // byte for byte
 	interaction cassette.Interaction
 	reason      string
 	err         error
@@ -51,52 +76,65 @@ const (
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
 )
 
-func newIndex(tape *cassette.Cassette) *index {
-	return &index{tape: tape, lists: map[key]*list{}, raws: map[digest]mark{}}
+func newIndex(tape *cassette.Cassette, rules []rule) *index {
+	return &index{tape: tape, rules: rules, state: make([]state, tape.Len()),
+		urls: map[string]int{}, raws: map[digest]marks{}}
 }
 
-// known returns the key of a request that was recorded with the same bytes, if
-// it has been read or comes next: most agents ask in the recorded order.
-func (x *index) known(raw digest) (mark, bool) {
+// takeNext takes the first interaction that is not taken, if its request has
+// these bytes: then no other one with an equal request comes first, and nothing
+// needs to be compared. This is how nearly every request is answered.
+func (x *index) takeNext(raw digest) (at int, ok bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for x.front < len(x.state) && x.state[x.front] != waiting {
+		x.front, x.nextSet = x.front+1, false
+	}
+	if x.front == len(x.state) {
+		return 0, false
+	}
+	if !x.nextSet {
+		r, err := x.tape.Request(x.front)
+		if err != nil {
+			return 0, false
+		}
+		x.next, x.nextSet = rawDigest(r.Method, r.URL, r.Body), true
+	}
+	if x.next != raw {
+		return 0, false
+	}
+	x.state[x.front] = taken
+	return x.front, true
+}
+
+// known returns the marks of a request with the same bytes, if it was read.
+func (x *index) known(raw digest) (marks, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	m, ok := x.raws[raw]
-	if !ok && x.read < x.tape.Len() {
-		x.readOne()
-		m, ok = x.raws[raw]
-	}
 	return m, ok
 }
 
-// take returns the next interaction for k, each one once.
-func (x *index) take(k key) item {
-	found := x.find(k)
-	if found.reason != "" {
-		return found
-	}
-	found.interaction, found.err = x.tape.At(found.at)
-	if found.err != nil {
-		found.reason = missDamaged
-	}
-	return found
-}
-
-// find is take without reading the interaction.
-func (x *index) find(k key) item {
+// take takes the next interaction with this key at a level, each one once.
+func (x *index) take(l Level, key digest) item {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	t := &x.tables[l]
+	if t.lists == nil {
+		t.lists = map[digest]*list{}
+	}
 	for {
-		l := x.lists[k]
+		found := t.lists[key]
+		if at, ok := x.first(found); ok {
+			x.state[at] = taken
+			return item{at: at, level: l, form: x.places[at].form}
+		}
 		switch {
-		case l != nil && l.taken < len(l.items):
-			e := l.items[l.taken]
-			l.taken++
-			return item{at: e.at, exact: e.exact}
-		case x.read < x.tape.Len():
-			x.readOne()
+		case t.read < len(x.state):
+			x.readOne(l)
 		case x.damaged != nil:
 			return item{reason: missDamaged, err: x.damaged}
-		case l != nil:
+		case found != nil:
 			return item{reason: missExhausted}
 		default:
 			return item{reason: missUnknown}
@@ -104,39 +142,99 @@ func (x *index) find(k key) item {
 	}
 }
 
-// readOne indexes the next interaction; mu is held.
-func (x *index) readOne() {
-	at := x.read
-	x.read++
+// first returns the first of a list that waits; mu is held.
+func (x *index) first(l *list) (int, bool) {
+	if l == nil {
+		return 0, false
+	}
+	for ; l.from < len(l.items); l.from++ {
+		if at := int(l.items[l.from]); x.state[at] == waiting {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// readOne puts the next interaction into a level's table; mu is held.
+func (x *index) readOne(l Level) {
+	t := &x.tables[l]
+	at := t.read
+	t.read++
 	r, err := x.tape.Request(at)
+	if l == Exact {
+		x.places = append(x.places, place{url: -1})
+	}
 	if err != nil {
 		if x.damaged == nil {
 			x.damaged = err
 		}
 		return
 	}
-	k, exact := fingerprint(r)
-	x.raws[rawDigest(r)] = mark{k, exact}
-	if x.lists[k] == nil {
-		x.lists[k] = &list{}
+	f := formOf(r)
+	stable := f.without(x.rules)
+	key := stable.at(l).digest()
+	if l == Exact {
+		whole := f.digest()
+		x.raws[rawDigest(r.Method, r.URL, r.Body)] = marks{key, whole}
+		x.places[at] = place{x.url(f), len(f.body), whole}
 	}
-	x.lists[k].items = append(x.lists[k].items, entry{at, exact})
+	if t.lists[key] == nil {
+		t.lists[key] = &list{}
+	}
+	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
 }
 
-// waiting returns the interactions not yet played, those first, then the
-// played ones: where to look for what a request may have been meant to be.
-func (x *index) waiting() []int {
+// url numbers the place a request goes to.
+func (x *index) url(f form) int {
+	where := f.method + " " + f.url
+	n, ok := x.urls[where]
+	if !ok {
+		n = len(x.urls)
+		x.urls[where] = n
+	}
+	return n
+}
+
+// fetch reads an interaction that was taken.
+func (x *index) fetch(found item) item {
+	found.interaction, found.err = x.tape.At(found.at)
+	if found.err == nil {
+		return found
+	}
+	found.reason = missDamaged
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var unplayed, played []int
-	for _, l := range x.lists {
-		for i, e := range l.items {
-			if i < l.taken {
-				played = append(played, e.at)
-			} else {
-				unplayed = append(unplayed, e.at)
-			}
+	x.state[found.at] = unreadable
+	return found
+}
+
+// unused lists the interactions that nobody was given.
+func (x *index) unused() []int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []int
+	for at, s := range x.state {
+		if s != taken {
+			out = append(out, at)
 		}
 	}
-	return append(sorted(unplayed), sorted(played)...)
+	return out
+}
+
+// survey is what is known of where requests went; it shares nothing that
+// changes.
+type survey struct {
+	state  []state
+	places []place
+	urls   map[int]string
+}
+
+func (x *index) survey() survey {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := survey{slices.Clone(x.state), slices.Clone(x.places), make(map[int]string, len(x.urls))}
+	for where, n := range x.urls {
+		s.urls[n] = where
+	}
+	return s
 }

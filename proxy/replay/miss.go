@@ -2,9 +2,10 @@ package replay
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/route"
@@ -14,84 +15,112 @@ import (
 const missStatus = http.StatusBadRequest
 
 // miss refuses a request in the shape of its provider's errors and explains.
+// asked is redacted.
 func (p *Player) miss(w http.ResponseWriter, asked cassette.Request, found item) {
-	asked = p.cfg.Redactor.Request(asked)
-	sentence, details := p.explain(asked, found)
-	contentType, body := route.ErrorBody(provider(asked), missStatus, sentence)
+	f := formOf(asked)
+	p.mu.Lock()
+	p.account.missed++
+	search := p.account.missed <= maxMissesSearched
+	p.mu.Unlock()
+	sentence, details := p.explain(f, found, search)
+	contentType, body := route.ErrorBody(f.provider, missStatus, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{
 		Status: missStatus, Proto: asked.Proto, Body: body,
 		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason}, "X-Should-Retry": {"false"}},
 	}}
-	p.mu.Lock()
-	p.receipt.Missed++
-	p.mu.Unlock()
-	p.cfg.Log(sentence)
-	for _, line := range details {
-		p.cfg.Log(line)
-	}
+	p.tell(sentence, details)
 	if p.cfg.Observe != nil {
 		p.observe(in, true)
 	}
-	for name, values := range in.Response.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), in.Response.Header)
 	w.WriteHeader(missStatus)
 	_, _ = w.Write(body)
 }
 
-// explain says why a request has no answer: a sentence, and the differences
-// from the nearest recorded request.
-func (p *Player) explain(asked cassette.Request, found item) (sentence string, details []string) {
-	tape := p.cfg.Cassette.Name()
-	where := asked.Method + " " + canonicalURL(asked.URL)
-	switch found.reason {
-	case missDamaged:
-		return fmt.Sprintf("%s: no answer to %s that can be read: %v", tape, where, found.err), nil
-	case missExhausted:
-		return fmt.Sprintf("%s: %s was recorded and every answer to it is played; the agent asks once more than it did", tape, where), nil
+// tell logs an explanation: its lines stay together.
+func (p *Player) tell(sentence string, details []string) {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.cfg.Log(sentence)
+	for _, line := range details {
+		p.cfg.Log("  " + line)
 	}
-	near := p.nearest(asked)
-	if near.at < 0 {
-		return fmt.Sprintf("%s: no request %s was recorded", tape, where), nil
-	}
-	for _, c := range near.changes {
-		details = append(details, "  "+c.String())
-	}
-	return fmt.Sprintf("%s: no answer to %s; interaction %d is nearest, it differs in %s",
-		tape, where, near.at, paths(near.changes)), details
 }
 
-// candidate is a recorded request and how it differs from the one asked.
-type candidate struct {
-	at      int
-	changes []Change
+// explain says why a request has no answer: a sentence, the differences from
+// the nearest recorded request, and what to do. A program that misses on and on
+// is told the sentence only.
+func (p *Player) explain(asked form, found item, search bool) (sentence string, details []string) {
+	where := asked.method + " " + asked.url
+	none := fmt.Sprintf("%s: no answer to %s", p.cfg.Cassette.Name(), where)
+	advice := p.advice()
+	switch {
+	case found.reason == missDamaged:
+		return fmt.Sprintf("%s that can be read: %v", none, found.err), nil
+	case found.reason == missExhausted:
+		return fmt.Sprintf("%s: %s was recorded and every answer to it is played; the agent asks once more than it did",
+			p.cfg.Cassette.Name(), where), advice
+	case !search:
+		return none + fmt.Sprintf("; that is explained for the first %d misses", maxMissesSearched), nil
+	}
+	asked, s := asked.without(p.rules), p.index.survey()
+	near, ok := p.nearest(asked, s)
+	if !ok {
+		return none + "; all that was recorded went elsewhere: " + s.elsewhere(), advice
+	}
+	if l, ok := p.wouldTake(near, asked); ok {
+		advice = append([]string{fmt.Sprintf("--match %s would accept interaction %d for it", l, near.at)}, advice...)
+	}
+	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.percent(), paths(near.changes)),
+		append(lines(near.changes), advice...)
 }
 
-// maxCandidates bounds the search for the nearest request.
-const maxCandidates = 64
+func (p *Player) advice() []string {
+	if p.cfg.Record == "" {
+		return nil
+	}
+	return []string{"to record what is missing: " + p.cfg.Record}
+}
 
-// nearest finds the recorded request to the same method and URL with the
-// fewest differences, unplayed ones first.
-func (p *Player) nearest(asked cassette.Request) candidate {
-	best := candidate{at: -1}
-	wanted, looked := canonicalURL(asked.URL), 0
-	for _, at := range p.index.waiting() {
-		recorded, err := p.cfg.Cassette.Request(at)
-		if err != nil || recorded.Method != asked.Method || canonicalURL(recorded.URL) != wanted {
-			continue
-		}
-		changes := Diff(recorded.Body, asked.Body)
-		if best.at < 0 || len(changes) < len(best.changes) {
-			best = candidate{at, changes}
-		}
-		if looked++; looked == maxCandidates {
-			break
+// wouldTake returns the level at which a candidate not yet played would answer,
+// if the run's own does not.
+func (p *Player) wouldTake(near candidate, asked form) (Level, bool) {
+	for l := p.cfg.Match + 1; l < levels && !near.played; l++ {
+		if near.form.at(l).digest() == asked.at(l).digest() {
+			return l, true
 		}
 	}
-	return best
+	return 0, false
 }
 
-// String is the change on one line, its values cut short.
+// percent is how much is the same, rounded so that what differs is never 100.
+func (c candidate) percent() string {
+	if len(c.changes) == 0 {
+		return ""
+	}
+	played := ""
+	if c.played {
+		played = " and played already"
+	}
+	return fmt.Sprintf(" (%d %% the same%s)", int(c.same*100), played)
+}
+
+// lines are the changes for people, a few of them.
+func lines(changes []Change) (out []string) {
+	const most = 12
+	for _, c := range changes[:min(most, len(changes))] {
+		out = append(out, c.String())
+	}
+	switch more := len(changes) - most; {
+	case len(changes) >= maxChanges:
+		out = append(out, "and more")
+	case more > 0:
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+// String is the change on one line, its values cut to where they differ.
 func (c Change) String() string {
 	where := c.Path
 	if where == "" {
@@ -103,15 +132,32 @@ func (c Change) String() string {
 	case c.New == "":
 		return where + ": recorded " + short(c.Old) + ", now absent"
 	}
-	return where + ": recorded " + short(c.Old) + ", now " + short(c.New)
+	from := 0
+	if len(c.Old) > mostShown || len(c.New) > mostShown {
+		from = prefix(c.Old, c.New) - mostShown/4
+	}
+	return where + ": recorded " + short(after(c.Old, from)) + ", now " + short(after(c.New, from))
 }
 
+// mostShown is how much of a value is shown, in characters.
+const mostShown = 80
+
 func short(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
+	if r := []rune(s[:min(len(s), 4*mostShown+4)]); len(r) > mostShown {
+		return string(r[:mostShown]) + "…"
 	}
 	return s
+}
+
+// after is s from a byte on, or the next one that begins a character.
+func after(s string, from int) string {
+	if from <= 0 {
+		return s
+	}
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return "…" + s[from:]
 }
 
 // paths names the first few changed places.
@@ -128,9 +174,4 @@ func paths(changes []Change) string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-func sorted(ints []int) []int {
-	slices.Sort(ints)
-	return ints
 }

@@ -10,9 +10,9 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/record"
 )
 
 // Timing is how fast replies are played: None, Recorded, or how many times
@@ -34,6 +34,9 @@ type Config struct {
 		Request(cassette.Request) cassette.Request
 	}
 	Timing Timing
+	// Match is the loosest level at which a recorded request may answer. Each
+	// stricter one is tried first.
+	Match Level
 	// Observe is told of each redacted request and its answer, one at a time;
 	// missed says the answer is ours. nil is told nothing.
 	Observe func(in cassette.Interaction, missed bool)
@@ -43,35 +46,28 @@ type Config struct {
 	// answer for: a recorder that adds them. They are not missed, but served by
 	// somebody else. A damaged cassette is refused all the same. nil refuses.
 	Fallback http.Handler
-}
-
-// Receipt is what a replay can prove of itself.
-type Receipt struct {
-	// Served requests were answered from the cassette, Missed ones were not.
-	Served int `json:"served"`
-	Missed int `json:"missed"`
-	// Unused interactions of the cassette were never asked for.
-	Unused int `json:"unused"`
-	// Relaxed counts, by the name of a volatile-field rule, served requests
-	// that differed from the recorded one in that field.
-	Relaxed map[string]int `json:"relaxed"`
-	// Egress counts connections made to answer: none, because there is no code
-	// here to make one.
-	Egress int `json:"egress"`
+	// Record is the command that records what is missing; it is told with each
+	// miss. "" is not told.
+	Record string
+	// Clock dates the receipt; nil is time.Now.
+	Clock func() time.Time
 }
 
 // Player is the handler of a replaying proxy. Each interaction is played once,
 // equal requests in the order recorded. It is safe for concurrent use.
 type Player struct {
 	cfg   Config
+	rules []rule
 	index *index
 
-	mu       sync.Mutex // guards receipt
-	receipt  Receipt
+	mu       sync.Mutex // guards account
+	account  account
 	watching sync.Mutex // one Observe at a time
+	telling  sync.Mutex // one explanation at a time
 }
 
-// New returns a player at the beginning of its cassette.
+// New returns a player at the beginning of its cassette. A cassette that was
+// recorded under matching rules this build does not know is refused.
 func New(cfg Config) (*Player, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
@@ -79,23 +75,21 @@ func New(cfg Config) (*Player, error) {
 	if cfg.Timing < 0 {
 		return nil, errors.New("replay: speed below 0; use 1 for the recorded times, 0 for none")
 	}
+	if cfg.Match < Exact || cfg.Match >= levels {
+		return nil, errors.New("replay: no such level of matching")
+	}
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
-	return &Player{cfg: cfg, index: newIndex(cfg.Cassette), receipt: Receipt{Relaxed: map[string]int{}}}, nil
-}
-
-// Receipt returns the account so far.
-func (p *Player) Receipt() Receipt {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.receipt
-	r.Relaxed = make(map[string]int, len(p.receipt.Relaxed))
-	for rule, n := range p.receipt.Relaxed {
-		r.Relaxed[rule] = n
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
 	}
-	r.Unused = p.cfg.Cassette.Len() - r.Served
-	return r
+	rules, err := rulesOf(cfg.Cassette)
+	if err != nil {
+		return nil, err
+	}
+	return &Player{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
+		account: account{started: cfg.Clock(), rules: map[string]int{}}}, nil
 }
 
 // ServeHTTP answers one request.
@@ -105,47 +99,54 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}
-	asked := record.Incoming(r, body.Bytes())
-	asked.Body = record.Readable(asked.Header, asked.Body)
-	key, exact := p.identify(asked)
-	found := p.index.take(key)
+	q := p.question(r, body.Bytes())
+	found := p.find(q)
 	switch {
 	case found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil:
 		r.Body = io.NopCloser(&body)
 		p.cfg.Fallback.ServeHTTP(w, r)
 		return
 	case found.reason != "":
-		p.miss(w, asked, found)
+		p.miss(w, q.redacted(), found)
 		return
 	}
-	p.served(asked, found, exact)
+	p.served(q, found)
 	p.play(w, r, found.interaction)
 }
 
-// identify finds what a request is compared by. One that equals a recorded
-// request byte for byte needs no redaction: the recorded one is redacted.
-func (p *Player) identify(asked cassette.Request) (key, digest) {
-	raw := rawDigest(asked)
-	if k, ok := p.index.known(raw); ok {
-		return k.key, k.exact
+// find looks for a request's answer, level by level. A damaged cassette ends
+// the search: the strictest answer may be in the part that cannot be read.
+func (p *Player) find(q *question) (found item) {
+	if at, ok := p.index.takeNext(q.raw); ok {
+		return p.index.fetch(item{at: at, identical: true})
 	}
-	return fingerprint(p.cfg.Redactor.Request(asked))
+	for l := Exact; l <= p.cfg.Match; l++ {
+		next := p.index.take(l, q.key(l))
+		if next.reason == "" {
+			return p.index.fetch(next)
+		}
+		if l == Exact || next.reason == missDamaged {
+			found = next
+		}
+		if next.reason == missDamaged {
+			break
+		}
+	}
+	return found
 }
 
-func (p *Player) served(asked cassette.Request, found item, exact digest) {
-	var rules []string
-	if exact != found.exact {
-		rules = relaxedBy(found.interaction.Request, p.cfg.Redactor.Request(asked))
+// served counts an answer by what it took to find it.
+func (p *Player) served(q *question, found item) {
+	var used []string
+	if !found.identical && found.level <= Anchored && q.marks().form != found.form {
+		used = rulesUsed(formOf(found.interaction.Request), q.form(), p.rules)
 	}
 	p.mu.Lock()
-	p.receipt.Served++
-	for _, rule := range rules {
-		p.receipt.Relaxed[rule]++
-	}
+	p.account.serve(found.level, used)
 	p.mu.Unlock()
 	if p.cfg.Observe != nil {
 		in := found.interaction
-		in.Request = p.cfg.Redactor.Request(asked)
+		in.Request = q.redacted()
 		p.observe(in, false)
 	}
 }

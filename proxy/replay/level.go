@@ -1,0 +1,103 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Level is how much of a recorded request an asked one must equal to be given
+// its answer. The levels are ordered: what two requests have in common at one
+// of them they have at every later one. So the first level that has an answer
+// is the strictest that has, and there is one order to try them in.
+type Level int
+
+// The levels, strictest first.
+const (
+	// Exact: method, URL and body are equal, but for how JSON is spelled and
+	// for the fields of the cassette's volatility rules. Headers, credentials
+	// and the boundary of a multipart body never count.
+	Exact Level = iota
+	// Anchored: the conversation is equal, and so are all settings. Left out
+	// are the system prompt (system, instructions, systemInstruction, and the
+	// system and developer turns that a conversation begins with), the
+	// definitions of tools, the marks of prompt caching, and how ids are
+	// spelled: each counts as the first, second, … id of the conversation, so
+	// that an answer still belongs to its call. An edited prompt or tool
+	// description does not matter; a word of a user, a model or a tool does.
+	Anchored
+	// Shape: the conversation has the same turns: roles, kinds of blocks, names
+	// of the tools called, which result answers which call, and how many of
+	// each. Model and streaming are equal. Left out further are all other
+	// settings and what was said, arguments and results of tools included.
+	Shape
+	// Nth: only method, URL, model and streaming are equal. The n-th such
+	// request gets the n-th answer.
+	Nth
+
+	levels = iota
+)
+
+var levelNames = [levels]string{"exact", "anchored", "shape", "nth"}
+
+// String is the level's name.
+func (l Level) String() string {
+	if l < 0 || l >= levels {
+		return fmt.Sprintf("Level(%d)", int(l))
+	}
+	return levelNames[l]
+}
+
+// ParseLevel reads a level's name.
+func ParseLevel(name string) (Level, error) {
+	for l, n := range levelNames {
+		if n == name {
+			return Level(l), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no level of matching; use %s", name, strings.Join(levelNames[:], ", "))
+}
+
+// at reduces a form, already without volatile fields, to what counts at a
+// level. Each level is made from the one before, which is why they are ordered.
+func (f form) at(l Level) form {
+	if l == Exact || !f.json {
+		if l == Nth {
+			f.body = nil
+		}
+		return f
+	}
+	body, err := decode(f.body)
+	if err != nil {
+		return f // canonical JSON always decodes
+	}
+	body = anchored(body)
+	if l >= Shape {
+		body = shaped(body)
+	}
+	if l == Nth {
+		body = addressed(body)
+	}
+	f.body, _ = json.Marshal(body) // made of what was decoded
+	return f
+}
+
+// addressed keeps of a shape what tells one kind of request from another.
+func addressed(body any) any {
+	object, ok := body.(map[string]any)
+	if !ok {
+		return nil
+	}
+	out := map[string]any{}
+	for name, v := range object {
+		switch {
+		case name == "model" || name == "stream":
+			out[name] = v
+		case route.PartOf(name) == route.Envelope:
+			out[name] = addressed(v)
+		}
+	}
+	return out
+}

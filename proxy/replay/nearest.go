@@ -1,0 +1,223 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// candidate is a recorded request, how it differs from the one asked, and how
+// much of the two is the same, from 0 to 1.
+type candidate struct {
+	at      int
+	where   string // method and URL
+	form    form   // without volatile fields
+	changes []Change
+	same    float64
+	played  bool
+}
+
+// The search for the nearest request is bounded: by how many requests it looks
+// at, half of them those that come next and half those nearest in length, and
+// by how many bytes they have in all.
+const (
+	maxCandidates     = 64
+	maxCompared       = 16 << 20
+	maxElsewhere      = 3
+	maxMissesSearched = 50
+)
+
+// nearest finds the recorded request that is most like the one asked, among
+// those to the same method and URL. It holds no lock (pitfall V9).
+func (p *Player) nearest(asked form, s survey) (best candidate, ok bool) {
+	compared := 0
+	for _, at := range s.candidates(asked.method+" "+asked.url, len(asked.body)) {
+		if compared += s.places[at].size + len(asked.body); compared > maxCompared && ok {
+			break
+		}
+		r, err := p.cfg.Cassette.Request(at)
+		if err != nil {
+			continue
+		}
+		c := candidate{at: at, form: formOf(r).without(p.rules), played: s.state[at] != waiting}
+		c.same = alike(c.form, asked)
+		if !ok || c.nearer(best) {
+			best, ok = c, true
+		}
+	}
+	if ok {
+		best.changes = Diff(best.form.body, asked.body)
+	}
+	return best, ok
+}
+
+// nearer ranks candidates: the more alike, then the one not yet played, then
+// the earlier.
+func (c candidate) nearer(than candidate) bool {
+	return cmp.Or(cmp.Compare(c.same, than.same), before(c.played, than.played), cmp.Compare(than.at, c.at)) > 0
+}
+
+func before(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// candidates returns the interactions with a request to where that a request
+// of this size is worth comparing with.
+func (s survey) candidates(where string, size int) []int {
+	var next, all []int
+	for at, place := range s.places {
+		if place.url < 0 || s.urls[place.url] != where {
+			continue
+		}
+		all = append(all, at)
+		if s.state[at] == waiting && len(next) < maxCandidates/2 {
+			next = append(next, at)
+		}
+	}
+	distance := func(at int) int { return max(s.places[at].size-size, size-s.places[at].size) }
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+	for _, at := range all {
+		if len(next) == maxCandidates {
+			break
+		}
+		if !slices.Contains(next, at) {
+			next = append(next, at)
+		}
+	}
+	return next
+}
+
+// elsewhere names where the recorded requests went, when none went where the
+// one asked does.
+func (s survey) elsewhere() string {
+	count := map[int]int{}
+	for _, place := range s.places {
+		if place.url >= 0 {
+			count[place.url]++
+		}
+	}
+	urls := make([]int, 0, len(count))
+	for url := range count {
+		urls = append(urls, url)
+	}
+	slices.SortFunc(urls, func(a, b int) int { return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b)) })
+	var names []string
+	for _, url := range urls[:min(len(urls), maxElsewhere)] {
+		names = append(names, s.urls[url])
+	}
+	if len(urls) > maxElsewhere {
+		names = append(names, "and others")
+	}
+	return strings.Join(names, ", ")
+}
+
+// alike is how much of two bodies is the same, from 0 to 1.
+func alike(a, b form) float64 {
+	x, errX := decode(a.body)
+	y, errY := decode(b.body)
+	if errX != nil || errY != nil {
+		x, y = string(a.body), string(b.body)
+	}
+	same, all := shared(x, y)
+	return float64(same) / float64(max(all, 1))
+}
+
+// shared weighs what two values have in common and all that they have, in bytes
+// of text. Of two texts the beginning and the end count that they share.
+func shared(a, b any) (same, all int) {
+	same, all = 1, 1 // that both are objects, or arrays
+	add := func(a, b any) {
+		s, n := shared(a, b)
+		same, all = same+s, all+n
+	}
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			for name, v := range x {
+				if w, both := y[name]; both {
+					add(name, name)
+					add(v, w)
+				} else {
+					all += len(name) + weight(v)
+				}
+			}
+			for name, v := range y {
+				if _, both := x[name]; !both {
+					all += len(name) + weight(v)
+				}
+			}
+			return same, all
+		}
+	case []any:
+		if y, ok := b.([]any); ok {
+			for i := range max(len(x), len(y)) {
+				add(element(x, i), element(y, i))
+			}
+			return same, all
+		}
+	case string:
+		if y, ok := b.(string); ok {
+			return common(x, y) + 1, max(len(x), len(y)) + 1
+		}
+	}
+	if n := weight(a); scalar(a) && a == b {
+		return n, n
+	}
+	return 0, weight(a) + weight(b)
+}
+
+func scalar(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// weight is how many bytes of text a value has, and one for each value.
+func weight(v any) int {
+	n := 1
+	switch x := v.(type) {
+	case absent:
+		return 0
+	case string:
+		n += len(x)
+	case []any:
+		for _, e := range x {
+			n += weight(e)
+		}
+	case map[string]any:
+		for name, e := range x {
+			n += len(name) + weight(e)
+		}
+	}
+	return n
+}
+
+// common is the length of the beginning and the end that two texts share.
+func common(a, b string) int {
+	n := prefix(a, b)
+	a, b = a[n:], b[n:]
+	most := min(len(a), len(b))
+	for i := 1; i <= most; i++ {
+		if a[len(a)-i] != b[len(b)-i] {
+			return n + i - 1
+		}
+	}
+	return n + most
+}
+
+func prefix(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}

@@ -1,0 +1,154 @@
+package replay
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// ReceiptSchema names the form of a Receipt as JSON.
+const ReceiptSchema = "recorder.receipt.v1"
+
+// Receipt is what a replay can prove of itself. Its JSON is a public format,
+// recorder.receipt.v1: fields are added, never changed.
+type Receipt struct {
+	// Schema is ReceiptSchema.
+	Schema string `json:"schema"`
+	// Tool is the program and its version, Libraries the versions of the
+	// modules it is built from that matter to a replay. The caller fills them in.
+	Tool      string            `json:"tool"`
+	Libraries map[string]string `json:"libraries,omitempty"`
+	// Started and Ended are when the player was made and when the receipt was, in
+	// RFC 3339, UTC.
+	Started string `json:"started"`
+	Ended   string `json:"ended"`
+	// Cassette is what was played.
+	Cassette Played `json:"cassette"`
+	// Match is the loosest level that was allowed.
+	Match string `json:"match"`
+	// Strict: something was served, nothing missed, and no answer needed a level
+	// looser than exact or a volatility rule.
+	Strict bool `json:"strict"`
+	// Served requests were answered from the cassette, Missed ones were not.
+	Served int `json:"served"`
+	Missed int `json:"missed"`
+	// Levels counts the served requests by the level they needed; all levels are
+	// named.
+	Levels map[string]int `json:"levels"`
+	// Relaxed counts, by the name of a volatility rule, served requests that
+	// differed from the recorded one in what the rule allows.
+	Relaxed map[string]int `json:"relaxed"`
+	// RelaxedRequests are the served ones that needed a rule or a looser level.
+	RelaxedRequests int `json:"relaxed_requests"`
+	// Unused interactions were never asked for; UnusedInteractions lists the
+	// first 100 of them.
+	Unused             int      `json:"unused"`
+	UnusedInteractions []Unused `json:"unused_interactions,omitempty"`
+	// Egress counts connections to the outside: none, because a player has no
+	// code that could make one. Refused counts what the program tried to reach
+	// beside its providers and was refused; the caller fills it in.
+	Egress  int `json:"egress"`
+	Refused int `json:"refused"`
+}
+
+// Played identifies a cassette.
+type Played struct {
+	Path string `json:"path"`
+	// Digest is cassette.Digest's: "sealed:" or "sha256:" and hexadecimal.
+	Digest string `json:"digest"`
+	// Interactions is how many it holds.
+	Interactions int `json:"interactions"`
+	// Provenance says who gave the answers: live, simulator, synthetic, import.
+	Provenance string `json:"provenance"`
+	// Recorded is when, as the cassette says; "" when it does not.
+	Recorded string `json:"recorded,omitempty"`
+}
+
+// Unused is an interaction that was not asked for, URL without credentials.
+type Unused struct {
+	Interaction int    `json:"interaction"`
+	Method      string `json:"method"`
+	URL         string `json:"url"`
+}
+
+// maxUnused bounds Receipt.UnusedInteractions.
+const maxUnused = 100
+
+// account is what a player counts.
+type account struct {
+	started time.Time
+	missed  int
+	levels  [levels]int
+	rules   map[string]int
+	relaxed int
+}
+
+func (a *account) serve(l Level, rules []string) {
+	a.levels[l]++
+	for _, rule := range rules {
+		a.rules[rule]++
+	}
+	if l > Exact || len(rules) > 0 {
+		a.relaxed++
+	}
+}
+
+// Receipt returns the account so far.
+func (p *Player) Receipt() Receipt {
+	unused := p.index.unused()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	tape, a := p.cfg.Cassette, &p.account
+	meta := tape.Meta()
+	r := Receipt{
+		Schema:   ReceiptSchema,
+		Started:  a.started.UTC().Format(time.RFC3339Nano),
+		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
+		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created},
+		Match:    p.cfg.Match.String(),
+		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.relaxed,
+		Unused: len(unused),
+	}
+	for l, n := range a.levels {
+		r.Levels[Level(l).String()] = n
+		r.Served += n
+	}
+	r.Strict = r.Served > 0 && r.Missed == 0 && r.RelaxedRequests == 0
+	for _, at := range unused[:min(len(unused), maxUnused)] {
+		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(tape, at))
+	}
+	return r
+}
+
+func unusedAt(tape *cassette.Cassette, at int) Unused {
+	r, err := tape.Request(at)
+	if err != nil {
+		return Unused{Interaction: at}
+	}
+	f := formOf(cassette.Request{Method: r.Method, URL: r.URL})
+	return Unused{at, f.method, f.url}
+}
+
+// Summary is the receipt in a few words, for people. It says when a run was not
+// strict, and by what.
+func (r Receipt) Summary() string {
+	s := fmt.Sprintf("served %d, missed %d, unused %d, relaxed %d, egress %d",
+		r.Served, r.Missed, r.Unused, r.RelaxedRequests, r.Egress)
+	if r.RelaxedRequests == 0 {
+		return s
+	}
+	var by []string
+	for l := Anchored; l < levels; l++ {
+		if n := r.Levels[l.String()]; n > 0 {
+			by = append(by, fmt.Sprintf("%s %d", l, n))
+		}
+	}
+	for _, rule := range slices.Sorted(maps.Keys(r.Relaxed)) {
+		by = append(by, fmt.Sprintf("%s %d", rule, r.Relaxed[rule]))
+	}
+	return s + " (not strict: " + strings.Join(by, ", ") + ")"
+}

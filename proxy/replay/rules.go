@@ -1,0 +1,150 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// rule names a place that may differ between a request and the recorded one,
+// because no reply depends on it: it labels the caller or tunes a cache. The
+// names are part of the cassette format: one that is in use is never changed.
+type rule struct {
+	name     string
+	provider string
+	path     []string // members from the top; "[]" is each element of an array
+	text     string   // what the "text" member at path begins with, "" for any value
+}
+
+func field(provider string, path ...string) rule {
+	return rule{name: provider + "." + strings.Join(path, "."), provider: provider, path: path}
+}
+
+var rules = []rule{
+	// Claude Code tells of itself in the first block of its system prompt, with
+	// a checksum that is another for each request.
+	{"anthropic.system.billing-header", route.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
+	field(route.Anthropic, "metadata"),
+	field(route.Gemini, "labels"),
+	// gemini-cli with a Google account: Code Assist's envelope.
+	field(route.Gemini, "request", "session_id"),
+	field(route.Gemini, "user_prompt_id"),
+	field(route.OpenAI, "client_metadata"),
+	field(route.OpenAI, "metadata"),
+	field(route.OpenAI, "prompt_cache_key"),
+	field(route.OpenAI, "safety_identifier"),
+	field(route.OpenAI, "user"),
+}
+
+// Rules names the volatility rules of format 1: what a recorder writes into
+// Meta.Matching, and what holds for a cassette that names none.
+func Rules() []string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// rulesOf returns the rules a cassette was recorded under.
+func rulesOf(tape *cassette.Cassette) ([]rule, error) {
+	names := tape.Meta().Matching
+	if names == nil {
+		return rules, nil
+	}
+	var out []rule
+	for _, name := range names {
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", tape.Name(), name)
+		}
+		out = append(out, rules[i])
+	}
+	return out, nil
+}
+
+// without leaves out of a canonical JSON body what the provider's rules allow
+// to differ.
+func without(body []byte, provider string, rules []rule) []byte {
+	for _, r := range rules {
+		if r.provider == provider && r.mayApply(body) {
+			body, _ = r.cut(body, r.path)
+		}
+	}
+	return body
+}
+
+// mayApply is false of most bodies, and cheap.
+func (r rule) mayApply(body []byte) bool {
+	needle := `"` + r.path[len(r.path)-1] + `"`
+	if r.text != "" {
+		needle = r.text
+	}
+	return bytes.Contains(body, []byte(needle))
+}
+
+// cut returns a canonical JSON value without what lies at path, and that.
+func (r rule) cut(value []byte, path []string) (rest, taken []byte) {
+	open := byte('{')
+	if path[0] == "[]" {
+		open = '['
+	}
+	if len(value) == 0 || value[0] != open {
+		return value, nil
+	}
+	var kept [][]byte
+	for name, whole := range elements(value) {
+		if path[0] != "[]" && name != path[0] {
+			kept = append(kept, whole)
+			continue
+		}
+		head, inner := 0, whole
+		if path[0] != "[]" {
+			head = bytes.IndexByte(whole[1:], '"') + len(`"":`)
+			inner = whole[head:]
+		}
+		switch {
+		case len(path) > 1:
+			left, out := r.cut(inner, path[1:])
+			kept, taken = append(kept, slices.Concat(whole[:head], left)), append(taken, out...)
+		case r.text != "" && !bytes.Contains(inner, []byte(`"text":"`+r.text)):
+			kept = append(kept, whole)
+		default:
+			taken = append(taken, whole...)
+		}
+	}
+	return slices.Concat(value[:1], bytes.Join(kept, []byte(",")), value[len(value)-1:]), taken
+}
+
+// elements yields the members of an object, name and colon included, or the
+// elements of an array. Nothing of any other value.
+func elements(value []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		d := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
+		open, err := d.ReadToken()
+		if err != nil || open.Kind() != '{' && open.Kind() != '[' {
+			return
+		}
+		object := open.Kind() == '{'
+		for d.PeekKind() != '}' && d.PeekKind() != ']' {
+			start, name := d.InputOffset(), ""
+			if object {
+				t, err := d.ReadToken()
+				if err != nil {
+					return
+				}
+				name = t.String()
+			}
+			if d.SkipValue() != nil || !yield(name, bytes.TrimPrefix(value[start:d.InputOffset()], []byte(","))) {
+				return
+			}
+		}
+	}
+}

@@ -8,8 +8,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/route"
 )
 
-// origins are the hosts a base URL stands for. Vertex is not among them: its
-// paths do not tell the region.
+// origins are the hosts a base URL stands for. Vertex has no one host: see
+// vertexHost.
 var origins = map[string]string{
 	route.Anthropic: "api.anthropic.com",
 	route.OpenAI:    "api.openai.com",
@@ -24,28 +24,46 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 		p.answer(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
 		return
 	}
-	provider, path := providerOf(r.URL.Path)
-	if provider == "" {
-		p.answer(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai or /gemini")
+	origin, path := originOf(r.URL.Path)
+	if !p.allowed.allows(origin) {
+		p.answer(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai, /gemini or /vertex")
 		return
 	}
-	r.URL.Scheme, r.URL.Host = "https", origins[provider]
 	if r.URL.RawPath != "" {
-		_, r.URL.RawPath = providerOf(r.URL.RawPath)
+		_, r.URL.RawPath = originOf(r.URL.RawPath)
 	}
-	r.URL.Path, r.Host = path, origins[provider]
+	r.URL.Scheme, r.URL.Host, r.URL.Path, r.Host = "https", origin, path, origin
 	p.cfg.Handler.ServeHTTP(w, r)
 }
 
-// providerOf tells whose API a path belongs to, and the path there: by its
-// first segment, /anthropic, /openai or /gemini, else by what it asks for.
-func providerOf(path string) (provider, rest string) {
+// originOf tells which host a path is for, and the path there: by its first
+// segment, /anthropic, /openai, /gemini or /vertex, else by what it asks for.
+func originOf(path string) (origin, rest string) {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if origins[first] != "" {
-		return first, "/" + rest
+	switch {
+	case origins[first] != "":
+		return origins[first], "/" + rest
+	case first == "vertex":
+		return vertexHost("/" + rest), "/" + rest
+	case strings.Contains(path, "/publishers/"):
+		return vertexHost(path), path
 	}
-	if strings.Contains(path, "/publishers/") {
-		return "", path
+	return origins[route.Provider("", path)], path
+}
+
+// vertexHost is the host that a Vertex path belongs to, by the location it
+// names (/v1/projects/P/locations/L/publishers/…): one for all the world, one
+// for each multi-region, one for each region. A location without one gives a
+// name that is not allowed.
+func vertexHost(path string) string {
+	const host = "aiplatform.googleapis.com"
+	_, rest, _ := strings.Cut(path, "/locations/")
+	switch location, _, _ := strings.Cut(rest, "/"); location {
+	case "", "global":
+		return host
+	case "eu", "us":
+		return "aiplatform." + location + ".rep.googleapis.com"
+	default:
+		return location + "-" + host
 	}
-	return route.Provider("", path), path
 }

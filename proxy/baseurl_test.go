@@ -22,13 +22,19 @@ func TestBaseURLDoor(t *testing.T) {
 		"/v1/messages/count_tokens":        "https://api.anthropic.com/v1/messages/count_tokens",
 		"/v1/responses":                    "https://api.openai.com/v1/responses",
 		"/v1beta/models/m:generateContent": "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent",
+
+		"/v1/projects/p/locations/us-east5/publishers/anthropic/models/m:streamRawPredict":       "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/anthropic/models/m:streamRawPredict",
+		"/vertex/v1/projects/p/locations/global/publishers/google/models/m:generateContent":      "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google/models/m:generateContent",
+		"/vertex/v1beta1/projects/p/locations/eu/publishers/google/models/m:countTokens":         "https://aiplatform.eu.rep.googleapis.com/v1beta1/projects/p/locations/eu/publishers/google/models/m:countTokens",
+		"/vertex/v1beta1/publishers/google/models/m:generateContent?key=k":                       "https://aiplatform.googleapis.com/v1beta1/publishers/google/models/m:generateContent?key=k",
+		"/vertex/v1/projects/p/locations/europe-west4/publishers/google/models/a%2Fb:rawPredict": "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/publishers/google/models/a%2Fb:rawPredict",
 	} {
 		resp, err := http.Get(p.URL() + path)
 		if got := body(t, resp, err); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	for _, path := range []string{"/", "/v1/models", "/elsewhere", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent"} {
+	for _, path := range []string{"/", "/v1/models", "/elsewhere", "/v1/projects/p/locations/l/publishers/google/models/m:generateContent", "/vertex/v1/projects/p/locations/evil.example%2F/publishers/google/models/m"} {
 		resp, err := http.Get(p.URL() + path)
 		if body(t, resp, err); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", path, resp.StatusCode)

@@ -64,6 +64,17 @@ func (p *Proxy) listenerOf(session string) net.Listener {
 	return nil
 }
 
+// isDoor reports whether conn leads to one of p's own listeners: what listens
+// on every address is reached by any of this machine's.
+func (p *Proxy) isDoor(conn net.Conn) bool {
+	to, ok := conn.RemoteAddr().(*net.TCPAddr)
+	from, ok2 := conn.LocalAddr().(*net.TCPAddr)
+	return ok && ok2 && slices.ContainsFunc(p.listeners, func(d door) bool {
+		at, ok := d.Addr().(*net.TCPAddr)
+		return ok && at.Port == to.Port && (at.IP.Equal(to.IP) || at.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
+	})
+}
+
 // checkListen refuses addresses that other machines could reach, unless they
 // have to show a credential.
 func checkListen(address, credential string) error {

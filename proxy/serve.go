@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ func (p *Proxy) serve(next http.Handler) http.Handler {
 			p.answer(out, r, Upgrade, http.StatusNotImplemented, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
 			return
 		}
-		next.ServeHTTP(out, r)
+		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), selfKey{}, p)))
 		if !out.started {
 			out.WriteHeader(http.StatusOK)
 		}

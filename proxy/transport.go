@@ -1,8 +1,10 @@
 package proxy
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -17,8 +19,8 @@ import (
 
 // NewTransport returns the way to the providers. It speaks HTTP/2 where the
 // server does, leaves compression alone, ignores the environment's proxies (one
-// of them may be us) and sets no limit to how long a reply may take
-// (pitfall G11). upstream maps a provider's name to the URL that answers in its
+// of them may be us), never connects to the Proxy that a request came in by, and
+// sets no limit to how long a reply may take (pitfall G11). upstream maps a provider's name to the URL that answers in its
 // place: scheme, host and a path to put before the request's. roots are whom to
 // trust; nil means the system's.
 func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundTripper, error) {
@@ -31,7 +33,7 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 		bases[provider] = base
 	}
 	return &transport{bases: bases, next: &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:           dialOthers(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}),
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
@@ -42,6 +44,28 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 		ReadBufferSize:        32 << 10,
 		WriteBufferSize:       32 << 10,
 	}}, nil
+}
+
+// ErrLoop is the error of a request that would come back to the proxy it came
+// in by, and go out again, for ever.
+var ErrLoop = errors.New("that is this proxy itself; point --upstream, or the host's name, elsewhere")
+
+type selfKey struct{}
+
+// dialOthers connects to whatever is not a door of the proxy that the request
+// came in by, however its address is spelt (pitfall G11).
+func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if p, ok := ctx.Value(selfKey{}).(*Proxy); ok && p.isDoor(conn) {
+			_ = conn.Close()
+			return nil, fmt.Errorf("%s: %w", address, ErrLoop)
+		}
+		return conn, nil
+	}
 }
 
 func parseUpstream(provider, base string) (*url.URL, error) {

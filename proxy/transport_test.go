@@ -2,9 +2,13 @@ package proxy
 
 import (
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +45,52 @@ func TestTransport(t *testing.T) {
 	}
 	if req.URL.Host != "api.anthropic.com" {
 		t.Error("the caller's request was changed")
+	}
+}
+
+// G11: a request that would come back to us is refused, however our address is
+// spelt; one to another proxy of the same program is not.
+func TestNoLoop(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer other.Close()
+	for _, listen := range []string{"127.0.0.1:0", "0.0.0.0:0", "[::1]:0"} {
+		upstream := map[string]string{"openai": other.URL}
+		var rt http.RoundTripper
+		p, err := New(Config{Doors: []string{BaseURL}, Listen: listen, Credential: "correct-horse-battery", Handler: http.HandlerFunc(
+			func(w http.ResponseWriter, r *http.Request) {
+				out := r.Clone(r.Context())
+				out.RequestURI = ""
+				resp, err := rt.RoundTrip(out)
+				if err == nil {
+					_ = resp.Body.Close()
+				}
+				_, _ = io.WriteString(w, fmt.Sprint(errors.Is(err, ErrLoop)))
+			})})
+		if err == nil {
+			err = p.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, port, _ := net.SplitHostPort(p.listeners[0].Addr().String())
+		upstream["anthropic"] = "http://localhost:" + port
+		upstream["gemini"] = "http://" + strings.Replace(listen, ":0", ":"+port, 1)
+		if rt, err = NewTransport(upstream, nil); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]string{"/anthropic/x": "true", "/gemini/x": "true", "/openai/x": "false"} {
+			resp, err := http.Get(p.URLFor(BaseURL, "") + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := io.ReadAll(resp.Body); string(got) != want && (listen != "[::1]:0" || path != "/anthropic/x") {
+				t.Errorf("%s %s: a loop %s, want %s", listen, path, got, want)
+			}
+			_ = resp.Body.Close()
+		}
+		http.DefaultClient.CloseIdleConnections()
+		rt.(*transport).CloseIdleConnections()
+		_ = p.Close(t.Context())
 	}
 }
 

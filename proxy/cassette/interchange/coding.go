@@ -3,6 +3,7 @@ package interchange
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"fmt"
 	"io"
@@ -11,51 +12,61 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 // maxBody bounds what one body may grow to when it is unpacked.
 const maxBody = 256 << 20
 
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
-
 // What can be wrong with a compressed body.
 var (
 	ErrTooLarge   = errors.New("unpacks to more than 256 MiB")
 	ErrCompressed = errors.New("is compressed in a way this build does not read; record it decoded")
-	ErrGzip       = errors.New("is damaged gzip")
+	ErrDamaged    = errors.New("is damaged where it is compressed")
 )
 
-// Plain undoes a body's compression. The bytes decide, not Content-Encoding:
-// most recorders decode the body and keep the header. A body cut in mid-stream
-// gives what can be read of it, as a client would have seen.
+// Plain undoes a body's compression. The bytes decide before Content-Encoding
+// does: most recorders decode the body and keep the header. A body cut in
+// mid-stream gives what can be read of it, as a client would have seen.
 func Plain(h http.Header, body []byte) ([]byte, error) {
-	encoding := strings.ToLower(h.Get("Content-Encoding"))
-	switch {
-	case bytes.HasPrefix(body, gzipMagic):
-		return gunzip(body)
-	case bytes.HasPrefix(body, zstdMagic), encoding != "" && encoding != "identity" && len(body) > 0 && !utf8.Valid(body):
-		return nil, ErrCompressed
+	open, err := unpacker(strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))), body)
+	if open == nil || err != nil {
+		return body, err
 	}
-	return body, nil
-}
-
-func gunzip(body []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(body))
+	r, err := open(bytes.NewReader(body))
 	if err != nil {
-		return nil, ErrGzip
+		return nil, ErrDamaged
 	}
 	out, err := io.ReadAll(io.LimitReader(r, maxBody+1))
 	switch {
 	case len(out) > maxBody:
 		return nil, ErrTooLarge
-	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, ErrGzip
+	case err != nil && (len(out) == 0 || !errors.Is(err, io.ErrUnexpectedEOF)):
+		return nil, ErrDamaged
 	}
 	return out, nil
+}
+
+// unpacker returns what reads the body, nil when it is readable as it is.
+func unpacker(encoding string, body []byte) (func(io.Reader) (io.Reader, error), error) {
+	switch {
+	case bytes.HasPrefix(body, []byte("\x1f\x8b")):
+		return func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, nil
+	case bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd")):
+		return func(r io.Reader) (io.Reader, error) {
+			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBody))
+		}, nil
+	case encoding == "" || encoding == "identity" || utf8.Valid(body):
+		return nil, nil //nolint:nilnil // nothing to undo
+	case encoding == "br":
+		return func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }, nil
+	case encoding == "deflate":
+		return func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }, nil
+	}
+	return nil, ErrCompressed
 }
 
 // Decoded returns in as a cassette keeps it (pitfall G12): bodies uncompressed,

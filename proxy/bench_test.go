@@ -127,13 +127,13 @@ type noted struct {
 	grew chan struct{}
 }
 
-func (n *noted) Append(in cassette.Interaction) error {
-	err := n.Writer.Append(in)
+func (n *noted) AppendAll(ins []cassette.Interaction) []error {
+	errs := n.Writer.AppendAll(ins)
 	select {
 	case n.grew <- struct{}{}:
 	default: // the last notice is still unread
 	}
-	return err
+	return errs
 }
 
 // peer is goproxy as it is best used by itself.

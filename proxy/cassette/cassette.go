@@ -25,6 +25,9 @@ type Cassette struct {
 // Open reads the cassette at path. A sealed file is only indexed: its
 // interactions are verified and decoded when they are asked for.
 func Open(path string) (*Cassette, error) {
+	if err := regular(path); err != nil {
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, perr := os.Lstat(partial(path)); perr == nil {
@@ -93,7 +96,7 @@ func (c *Cassette) Name() string { return c.name }
 // the provenance "import".
 func (c *Cassette) Meta() Meta {
 	m := c.meta
-	m.Redaction, m.Matching = slices.Clone(m.Redaction), slices.Clone(m.Matching)
+	m.Redaction, m.Matching, m.Declared = slices.Clone(m.Redaction), slices.Clone(m.Matching), slices.Clone(m.Declared)
 	return m
 }
 

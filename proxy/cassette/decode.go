@@ -15,11 +15,27 @@ import (
 type cursor struct {
 	b  []byte
 	ok bool
+	// like holds the bodies that are expected, request and response, or nothing.
+	// A body that reads the same is that one instead of a copy.
+	like [][]byte
 }
 
 // decodeItem is appendItem backwards.
 func decodeItem(item []byte) (in Interaction, ok bool) {
-	c := &cursor{item, true}
+	return (&cursor{b: item, ok: true}).interaction()
+}
+
+// decodeLike is decode for an item that is expected to say like, whose bodies it
+// may return: a large one is compared and not copied.
+func decodeLike(item []byte, like Interaction) (Interaction, error) {
+	c := &cursor{b: item, ok: true, like: [][]byte{like.Request.Body, like.Response.Body}}
+	if in, ok := c.interaction(); ok {
+		return in, takeReserved(&in)
+	}
+	return decode(item)
+}
+
+func (c *cursor) interaction() (in Interaction, ok bool) {
 	c.request(&in)
 	c.response(&in)
 	return in, c.ok && len(c.b) == 0
@@ -27,7 +43,7 @@ func decodeItem(item []byte) (in Interaction, ok bool) {
 
 // decodeRequest is decodeItem for the request alone.
 func decodeRequest(item []byte) (Request, bool) {
-	c, in := &cursor{item, true}, Interaction{}
+	c, in := &cursor{b: item, ok: true}, Interaction{}
 	c.request(&in)
 	if c.ok {
 		in.Request.Proto = in.Request.Header.Get(hdrReqProto)
@@ -120,23 +136,33 @@ func (c *cursor) values() []string {
 // body reads a literal block or a quoted scalar, and copies it.
 func (c *cursor) body() []byte {
 	c.lit("        body: ")
+	var like []byte
+	if len(c.like) > 0 {
+		like, c.like = c.like[0], c.like[1:]
+	}
 	for keep, style := range [...]string{"|-\n", "|\n", "|+\n"} {
 		if c.has(style) {
 			c.lit(style)
-			return c.literal(keep)
+			return c.literal(keep, like)
 		}
 	}
 	b := c.quoted()
 	c.lit("\n")
+	if like != nil && bytes.Equal(b, like) {
+		return like
+	}
 	return bytes.Clone(b)
 }
 
 // literal reads the lines of a block; keep is 0, 1 or 2 for none, one or all of
 // its final line feeds.
-func (c *cursor) literal(keep int) []byte {
+func (c *cursor) literal(keep int, like []byte) []byte {
 	size, end := blockSize(c.b)
 	block := c.b[:end]
 	c.b = c.b[end:]
+	if like != nil && sameBlock(block, keep, like) {
+		return like
+	}
 	out := make([]byte, 0, size)
 	for len(block) > 0 {
 		n := bytes.IndexByte(block, '\n') + 1
@@ -154,6 +180,30 @@ func (c *cursor) literal(keep int) []byte {
 	}
 	return out
 }
+
+// sameBlock reports whether literal would read want.
+func sameBlock(block []byte, keep int, want []byte) bool {
+	rest := want
+	for len(block) > 0 {
+		line := block[:bytes.IndexByte(block, '\n')+1]
+		block = block[len(line):]
+		if len(line) > 1 {
+			line = line[len(bodyIndent):]
+		}
+		if keep == 0 && len(block) == 0 {
+			line = line[:len(line)-1]
+		}
+		if !bytes.HasPrefix(rest, line) {
+			return false
+		}
+		rest = rest[len(line):]
+	}
+	return len(rest) == 0 && keep == breakStyle(want)
+}
+
+// breakStyle is the style that says how many line feeds end a body: none, one,
+// or more.
+func breakStyle(body []byte) int { return min(len(body)-len(bytes.TrimRight(body, "\n")), 2) }
 
 // blockSize returns the length of a block's text and of its lines in the file.
 func blockSize(b []byte) (size, end int) {

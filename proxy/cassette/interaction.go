@@ -15,6 +15,13 @@ type Interaction struct {
 	Timeline []Chunk
 	// End says how the response ended.
 	End End
+	// Incomplete says why the response is not all that the provider would have
+	// sent: one of the Incomplete constants. Empty means that it is, or that the
+	// source did not judge.
+	Incomplete string
+	// Drained is how many of the body's last bytes arrived after the client had
+	// left. Only a recorder that reads on then has any.
+	Drained int
 	// Duration is the time from the request's last byte to the response's end.
 	Duration time.Duration
 }
@@ -27,6 +34,9 @@ type Request struct {
 	Proto  string
 	Header http.Header
 	Body   []byte
+	// Encoding is the Content-Encoding that was undone, "" if none was: Body is
+	// what it stood for (pitfall G12).
+	Encoding string
 }
 
 // Response is the server's side. Status is 0 when no response arrived.
@@ -36,6 +46,9 @@ type Response struct {
 	Header  http.Header
 	Body    []byte
 	Trailer http.Header
+	// Encoding is the Content-Encoding that was undone, as in a Request. A body
+	// that was encoded has no Timeline: its times were those of other bytes.
+	Encoding string
 }
 
 // Chunk is one piece of a response body as it left the server: Length bytes
@@ -54,4 +67,11 @@ const (
 	EndEOF         End = "eof"
 	EndReset       End = "reset"
 	EndClientAbort End = "client_abort"
+)
+
+// Why a response is incomplete.
+const (
+	IncompleteNoReply = "no reply"          // not even a header came
+	IncompleteCut     = "cut"               // it broke off; End says how
+	IncompleteOpen    = "no terminal event" // it ended cleanly, without what that provider ends its replies with
 )

@@ -37,7 +37,14 @@ type Meta struct {
 	// one and still have its answer. nil, not written, means the reader's
 	// defaults; empty means none. No name holds a space.
 	Matching []string
+	// Declared names what is meant to be as it is, so that it is no fault of
+	// the recording: DeclaredIncomplete. Not written when empty.
+	Declared []string
 }
+
+// DeclaredIncomplete says that responses of the cassette are incomplete on
+// purpose: gates accept them.
+const DeclaredIncomplete = "incomplete"
 
 // Every file of ours starts with headStart and its head ends with headEnd.
 const (
@@ -55,8 +62,9 @@ func encodeHead(m Meta) []byte {
 		{"created", m.Created},
 		{"redaction", strings.Join(m.Redaction, " ")},
 		{"matching", strings.Join(m.Matching, " ")},
+		{"declared", strings.Join(m.Declared, " ")},
 	} {
-		if f[0] == "matching" && m.Matching == nil {
+		if f[0] == "matching" && m.Matching == nil || f[0] == "declared" && len(m.Declared) == 0 {
 			continue
 		}
 		dst = append(append(append(dst, "    "...), f[0]...), ": "...)
@@ -82,8 +90,8 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 	n += len(headEnd)
 	var head struct {
 		Meta struct {
-			Format, Provenance, Tool, Created, Redaction string
-			Matching                                     *string
+			Format, Provenance, Tool, Created, Redaction, Declared string
+			Matching                                               *string
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
@@ -99,6 +107,7 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 	return Meta{
 		Version: version, Provenance: head.Meta.Provenance, Tool: head.Meta.Tool,
 		Created: head.Meta.Created, Redaction: strings.Fields(head.Meta.Redaction),
+		Declared: strings.Fields(head.Meta.Declared),
 		Matching: optionalFields(head.Meta.Matching),
 	}, n, nil
 }
@@ -123,6 +132,9 @@ func (m Meta) problem() string {
 	}
 	if rule, ok := notOneWord(m.Redaction); ok {
 		return "redaction rule " + strconv.Quote(rule) + " is not one word"
+	}
+	if rule, ok := notOneWord(m.Declared); ok {
+		return "declaration " + strconv.Quote(rule) + " is not one word"
 	}
 	if rule, ok := notOneWord(m.Matching); ok {
 		return "matching rule " + strconv.Quote(rule) + " is not one word"

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -21,6 +22,10 @@ const (
 	hdrTrailer     = reservedPrefix + "Trailer"
 	hdrReqProto    = reservedPrefix + "Request-Proto"
 	hdrRespProto   = reservedPrefix + "Response-Proto"
+	hdrReqEncoded  = reservedPrefix + "Request-Encoding"
+	hdrRespEncoded = reservedPrefix + "Response-Encoding"
+	hdrIncomplete  = reservedPrefix + "Incomplete"
+	hdrDrained     = reservedPrefix + "Drained"
 )
 
 // timelineV1 marks: pairs of uvarints, microseconds since the chunk before and
@@ -51,6 +56,12 @@ func withReserved(in Interaction) http.Header {
 	set(hdrTrailer, url.Values(in.Response.Trailer).Encode())
 	set(hdrReqProto, in.Request.Proto)
 	set(hdrRespProto, in.Response.Proto)
+	set(hdrReqEncoded, in.Request.Encoding)
+	set(hdrRespEncoded, in.Response.Encoding)
+	set(hdrIncomplete, in.Incomplete)
+	if in.Drained != 0 {
+		set(hdrDrained, strconv.Itoa(in.Drained))
+	}
 	return h
 }
 
@@ -68,6 +79,11 @@ func takeReserved(in *Interaction) (err error) {
 	}
 	in.End = End(take(hdrEnd))
 	in.Request.Proto, in.Response.Proto = take(hdrReqProto), take(hdrRespProto)
+	in.Request.Encoding, in.Response.Encoding = take(hdrReqEncoded), take(hdrRespEncoded)
+	in.Incomplete = take(hdrIncomplete)
+	if in.Drained, err = readDrained(take(hdrDrained), len(in.Response.Body)); err != nil {
+		return err
+	}
 	if t := take(hdrTrailer); t != "" {
 		trailer, err := url.ParseQuery(t)
 		if err != nil {
@@ -80,6 +96,16 @@ func takeReserved(in *Interaction) (err error) {
 	}
 	maps.DeleteFunc(h, func(name string, _ []string) bool { return Reserved(name) })
 	return checkTimeline(in.Timeline, len(in.Response.Body))
+}
+
+func readDrained(s string, body int) (n int, err error) {
+	if s == "" {
+		return 0, nil
+	}
+	if n, err = strconv.Atoi(s); err != nil || n < 0 || n > body {
+		return 0, fmt.Errorf("%s is unreadable", hdrDrained)
+	}
+	return n, nil
 }
 
 func encodeTimeline(chunks []Chunk) string {

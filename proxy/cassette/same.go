@@ -28,6 +28,9 @@ func differs(given, read Interaction) string {
 		{"trailer", sameHeader(a.Response.Trailer, b.Response.Trailer, nil)},
 		{"timeline", slices.EqualFunc(a.Timeline, b.Timeline, sameChunk)},
 		{"ending", a.End == b.End},
+		{"request encoding", a.Request.Encoding == b.Request.Encoding},
+		{"response encoding", a.Response.Encoding == b.Response.Encoding},
+		{"mark as incomplete", a.Incomplete == b.Incomplete && a.Drained == b.Drained},
 		{"duration", a.Duration == b.Duration},
 	} {
 		if !part.same {

@@ -33,6 +33,11 @@ func appendBody(dst, body []byte) []byte {
 	return dst
 }
 
+// bodySize is how many bytes appendBody appends to say body literally, about.
+func bodySize(body []byte) int {
+	return len(body) + (bytes.Count(body, []byte("\n"))+1)*len(bodyIndent)
+}
+
 // literalSafe reports whether a literal block keeps s. YAML loses carriage
 // returns, exotic line breaks and leading white space; blanks before a line end
 // would be safe from YAML but not from editors.

@@ -24,11 +24,15 @@ type Writer struct {
 	path  string
 	force bool
 
-	mu   sync.Mutex
-	file *os.File
-	size int64 // bytes of whole, sealed items and the head
-	last seal
-	n    int
+	waiting sync.Mutex
+	queue   []*entry // to be written by whoever has mu next
+
+	mu    sync.Mutex
+	file  *os.File
+	size  int64 // bytes of whole, sealed items and the head
+	last  seal
+	n     int
+	joint []byte // scratch of put
 }
 
 // partial is the name of a cassette that is still being written.
@@ -90,21 +94,83 @@ func vacant(path string, force bool) error {
 }
 
 // Append writes in, sealed and synced to disk, in time that does not depend on
-// how many went before. Chunk times are kept in whole microseconds; request
+// how many went before. Several at once share one sync; each call returns when
+// its own bytes are safe. Chunk times are kept in whole microseconds; request
 // headers for which Reserved holds are left out. An interaction that cannot be
 // stored truthfully is ErrInteraction and leaves the file as it was.
-func (w *Writer) Append(in Interaction) error {
-	item, err := encode(in)
-	if err != nil {
-		return fail(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len(), err)
+func (w *Writer) Append(in Interaction) error { return w.AppendAll([]Interaction{in})[0] }
+
+// AppendAll is Append for several interactions, in their order, with one sync
+// for all. It returns one error, or nil, for each: one that cannot be stored
+// costs the others nothing.
+func (w *Writer) AppendAll(ins []Interaction) []error {
+	batch := make([]*entry, len(ins))
+	var fit []*entry
+	for i, in := range ins {
+		e := &entry{}
+		if e.item, e.err = encode(in); e.err != nil {
+			e.err = fail(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len()+len(fit), e.err)
+		} else {
+			fit = append(fit, e)
+		}
+		batch[i] = e
 	}
+	w.commit(fit)
+	errs := make([]error, len(ins))
+	for i, e := range batch {
+		errs[i] = e.err
+	}
+	return errs
+}
+
+// entry is an item on its way into the file.
+type entry struct {
+	item []byte
+	done bool // tried; err says with what success
+	err  error
+}
+
+// commit returns when every entry has been tried. Whoever comes first writes for
+// all that wait (group commit).
+func (w *Writer) commit(mine []*entry) {
+	w.waiting.Lock()
+	w.queue = append(w.queue, mine...)
+	w.waiting.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.last.next(item)
-	if err := w.write(append(item, sealLine(w.n, len(item), s)...)); err != nil {
+	if len(mine) == 0 || mine[len(mine)-1].done {
+		return // another call wrote these
+	}
+	w.waiting.Lock()
+	all := w.queue
+	w.queue = nil
+	w.waiting.Unlock()
+	w.writeEntries(all)
+}
+
+// writeEntries writes a batch. Where the disk does not take all of it, each
+// entry is tried by itself: what fits is kept.
+func (w *Writer) writeEntries(batch []*entry) {
+	err := w.seal(batch)
+	for _, e := range batch {
+		if e.done, e.err = true, err; err != nil && len(batch) > 1 {
+			e.err = w.seal([]*entry{e})
+		}
+	}
+}
+
+// seal writes the entries with their seals and syncs once.
+func (w *Writer) seal(batch []*entry) error {
+	pieces, last, n := make([][]byte, 0, 2*len(batch)), w.last, w.n
+	for _, e := range batch {
+		last = last.next(e.item)
+		pieces = append(pieces, e.item, []byte(sealLine(n, len(e.item), last)))
+		n++
+	}
+	if err := w.write(pieces...); err != nil {
 		return err
 	}
-	w.last, w.n = s, w.n+1
+	w.last, w.n = last, n
 	return nil
 }
 
@@ -113,8 +179,8 @@ func encode(in Interaction) ([]byte, error) {
 	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
 		return nil, err
 	}
-	item := appendItem(make([]byte, 0, len(in.Request.Body)+len(in.Response.Body)*9/8+4096), in)
-	back, err := decode(item)
+	item := appendItem(make([]byte, 0, bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
+	back, err := decodeLike(item, in)
 	if err != nil {
 		return nil, err
 	}
@@ -124,18 +190,18 @@ func encode(in Interaction) ([]byte, error) {
 	return item, nil
 }
 
-// write appends b and syncs. When it fails the file is cut back to what was
+// write appends pieces and syncs. When it fails the file is cut back to what was
 // whole before; when that fails, too, nothing more is written behind the piece.
-func (w *Writer) write(b []byte) error {
+func (w *Writer) write(pieces ...[]byte) error {
 	if w.file == nil {
 		return w.closed()
 	}
-	_, err := w.file.WriteAt(b, w.size)
+	end, err := w.put(pieces)
 	if err == nil {
 		err = w.file.Sync()
 	}
 	if err == nil {
-		w.size += int64(len(b))
+		w.size = end
 		return nil
 	}
 	if w.file.Truncate(w.size) != nil {
@@ -145,6 +211,36 @@ func (w *Writer) write(b []byte) error {
 	}
 	return fail(w.path, err, "cannot be written (%s)", pathReason(err))
 }
+
+// put writes pieces behind what is whole and returns where they end. Small ones
+// are joined, large ones are not copied.
+func (w *Writer) put(pieces [][]byte) (end int64, err error) {
+	end = w.size
+	flush := func(b []byte) {
+		if len(b) > 0 && err == nil {
+			_, err = w.file.WriteAt(b, end)
+			end += int64(len(b))
+		}
+	}
+	for _, b := range pieces {
+		if len(b) < joined {
+			w.joint = append(w.joint, b...)
+		}
+		if len(b) >= joined || len(w.joint) >= joined {
+			flush(w.joint)
+			w.joint = w.joint[:0]
+		}
+		if len(b) >= joined {
+			flush(b)
+		}
+	}
+	flush(w.joint)
+	w.joint = w.joint[:0]
+	return end, err
+}
+
+// joined is the size from which a piece is written by itself.
+const joined = 256 << 10
 
 func (w *Writer) closed() error { return fail(w.path, fs.ErrClosed, "is closed for recording") }
 

@@ -1,7 +1,9 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -20,6 +22,10 @@ type exchange struct {
 	provider string
 	request  *spool
 	response *spool // nil when nothing is kept
+	chunks   *spool // the times and lengths of the response's chunks, as uvarints
+	limit    int64  // of what is kept of the response
+	length   int64  // of the response, kept or not
+	drain    int64  // how much may be read on after the client has left
 	clock    func() time.Time
 	sent     time.Time // when the request was complete
 	answered time.Time // when the reply's header was
@@ -35,7 +41,8 @@ func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
 		sent:     rec.cfg.Clock(),
 	}
 	if rec.keeps() {
-		x.response = rec.spools.new()
+		x.response, x.chunks = rec.spools.new(), rec.spools.new()
+		x.limit, x.drain = rec.cfg.MaxBody, rec.cfg.OnAbort.Bytes
 	}
 	return x
 }
@@ -72,37 +79,122 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 
 // stream passes the body on, one Write for each Read, and says how it ended. A
 // chunk that the client did not take was still sent by the server, so it is
-// kept. A reply of known length is over with its last byte: a client that leaves
-// then aborts nothing.
-func (x *exchange) stream(w io.Writer, r *http.Request, resp *http.Response) cassette.End {
+// kept; with a drain, so is what comes after it.
+func (x *exchange) stream(w io.Writer, r *http.Request, body io.Reader) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
-	for left := resp.ContentLength; ; {
-		n, err := resp.Body.Read(buf[:])
+	left := false
+	for {
+		n, err := body.Read(buf[:])
 		x.ended = x.clock()
-		left -= int64(n)
 		if n > 0 {
-			_, werr := w.Write(buf[:n])
-			x.keep(buf[:n])
-			if werr != nil {
-				return cassette.EndClientAbort
+			if left = left || r.Context().Err() != nil; left {
+				x.in.Drained += n
+			} else if _, werr := w.Write(buf[:n]); werr != nil {
+				left = true
 			}
+			x.keep(buf[:n])
 		}
 		switch {
-		case err != nil && left == 0 && r.Context().Err() != nil:
-			return cassette.EndEOF
+		case left && (err != nil || int64(x.in.Drained) >= x.drain):
+			return cassette.EndClientAbort
 		case err != nil:
-			return ending(r, err)
+			return ending(r, err) // also for a client that had all of it before it left
 		}
 	}
 }
 
+// keep stores a chunk, unless the body has become longer than what is kept: then
+// it gives back the room, too.
 func (x *exchange) keep(chunk []byte) {
 	if x.response == nil {
 		return
 	}
-	x.in.Timeline = append(x.in.Timeline, cassette.Chunk{At: x.ended.Sub(x.answered), Length: len(chunk)})
+	if x.length += int64(len(chunk)); x.length > x.limit {
+		x.response.close()
+		x.chunks.close()
+		return
+	}
 	_, _ = x.response.Write(chunk)
+	var pair [2 * binary.MaxVarintLen64]byte
+	n := binary.PutUvarint(pair[:], uint64(max(x.ended.Sub(x.answered), 0)))
+	n += binary.PutUvarint(pair[n:], uint64(len(chunk)))
+	_, _ = x.chunks.Write(pair[:n])
+}
+
+// timeline returns the chunks that keep has stored.
+func (x *exchange) timeline() (out []cassette.Chunk, err error) {
+	packed, err := x.chunks.bytes()
+	if err != nil {
+		return nil, err
+	}
+	for len(packed) > 0 {
+		at, n := binary.Uvarint(packed)
+		length, m := binary.Uvarint(packed[n:])
+		out = append(out, cassette.Chunk{At: time.Duration(at), Length: int(length)}) //nolint:gosec // what keep wrote
+		packed = packed[n+m:]
+	}
+	return out, nil
+}
+
+// size is how long the bodies are that will be saved.
+func (x *exchange) size() int64 {
+	n := x.request.size
+	if x.response != nil {
+		n += x.response.size
+	}
+	return n
+}
+
+// held is how much memory x needs until it is saved.
+func (x *exchange) held() int {
+	n := 4096 + len(x.request.mem)
+	if x.response != nil {
+		n += len(x.response.mem) + len(x.chunks.mem)
+	}
+	return n
+}
+
+// interaction puts the bodies where they belong, readable. No body may be longer
+// than most.
+func (x *exchange) interaction(most int64) (in cassette.Interaction, err error) {
+	in = x.in
+	in.Duration = x.ended.Sub(x.sent)
+	if longest := max(x.request.size, x.length); longest > most {
+		return in, tooLong(longest, most)
+	}
+	if in.Request.Body, err = x.request.bytes(); err != nil {
+		return in, err
+	}
+	if in.Response.Body, err = x.response.bytes(); err != nil {
+		return in, err
+	}
+	if in.Timeline, err = x.timeline(); err != nil {
+		return in, err
+	}
+	req, resp := &in.Request, &in.Response
+	if req.Encoding, req.Body, err = readable(req.Header, req.Body, most); err != nil {
+		return in, fmt.Errorf("request: %w", err)
+	}
+	if resp.Encoding, resp.Body, err = readable(resp.Header, resp.Body, most); err != nil {
+		return in, err
+	}
+	if resp.Encoding != "" {
+		in.Timeline, in.Drained = nil, 0 // they were those of other bytes
+	}
+	return in, nil
+}
+
+func tooLong(size, most int64) error {
+	return fmt.Errorf("a body of more than %d MiB, the most that is kept (%d MiB passed)", most>>20, size>>20)
+}
+
+func (x *exchange) close() {
+	x.request.close()
+	if x.response != nil {
+		x.response.close()
+		x.chunks.close()
+	}
 }
 
 // trailer passes on what followed the body. Those not announced need a prefix

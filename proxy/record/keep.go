@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
+	"runtime/debug"
+	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
 )
 
 // Report says what became of the interactions. Its sentences name requests by
@@ -15,9 +16,9 @@ import (
 type Report struct {
 	// Saved interactions are in the cassette, the Cut ones among them.
 	Saved int
-	// Cut names replies that ended early: broken off by the server or the
-	// client, or without the event a stream of that provider ends with. They
-	// are saved as they were.
+	// Cut names replies that are incomplete (cassette.Judge): broken off by the
+	// server or the client, or without the event a stream of that provider ends
+	// with. They are saved as they were, and marked.
 	Cut []string
 	// Refused names interactions that the gate kept from being saved.
 	Refused []string
@@ -25,111 +26,162 @@ type Report struct {
 	Lost []string
 }
 
-// keepAll saves ended interactions one after the other, so that only one of
-// them is whole in memory and the cassette's order is theirs.
+// keepAll saves ended interactions in the order in which they ended, those that
+// wait together with one sync.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
-	for x := range rec.ended {
+	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
 		if rec.keeps() {
-			rec.keep(x)
+			rec.keep(batch)
 		}
-		x.close()
+		for _, x := range batch {
+			x.close()
+		}
 	}
 }
 
 func (rec *Recorder) keeps() bool { return rec.cfg.Writer != nil || rec.cfg.Observe != nil }
 
+// kept is an exchange on its way into the cassette.
+type kept struct {
+	x    *exchange
+	in   cassette.Interaction
+	gate error // why the gate refused it
+	lost error // what else went wrong
+}
+
+func (k *kept) fit() bool { return k.gate == nil && k.lost == nil }
+
+// keep redacts and screens a batch side by side, then tells and saves it in
+// order. Whatever goes wrong with one, the others are not affected.
+func (rec *Recorder) keep(batch []*exchange) {
+	all := make([]kept, len(batch))
+	sideBySide(len(batch), func(i int) {
+		all[i].x = batch[i]
+		all[i].lost = guarded(func() error { return rec.prepare(&all[i]) })
+	})
+	for i := range all {
+		if k := &all[i]; k.fit() && rec.cfg.Observe != nil {
+			k.lost = guarded(func() error { rec.cfg.Observe(k.in); return nil })
+		}
+	}
+	rec.save(all)
+	rec.tell(all)
+	if batch[0].size() > huge {
+		clear(all)
+		debug.FreeOSMemory() // one such body is several times what all else needs
+	}
+}
+
+// huge is the size of an interaction whose memory is given back at once.
+const huge = 32 << 20
+
+// sideBySide calls f(0) … f(n-1) on half of the processors: the other half is
+// for those whose bytes pass through.
+func sideBySide(n int, f func(i int)) {
+	workers := min(n, max(runtime.GOMAXPROCS(0)/2, 1))
+	var wg sync.WaitGroup
+	for first := range workers - 1 {
+		wg.Go(func() {
+			for i := first + 1; i < n; i += workers {
+				f(i)
+			}
+		})
+	}
+	for i := 0; i < n; i += workers {
+		f(i)
+	}
+	wg.Wait()
+}
+
 var errInternal = errors.New("internal error while saving")
 
-// keep redacts, screens and saves one interaction. Whatever goes wrong, the
-// next one is not affected.
-func (rec *Recorder) keep(x *exchange) {
+// guarded is f's error, or that f panicked. What it panicked with may quote the
+// interaction and is not told, unless the runtime said it.
+func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err := errInternal
+			err = errInternal
 			if bug, ok := p.(runtime.Error); ok {
 				err = fmt.Errorf("%w: %w", errInternal, bug)
 			}
-			rec.report.Lost = append(rec.report.Lost, x.sentence(err))
 		}
 	}()
-	in, err := x.interaction()
+	return f()
+}
+
+// prepare makes k.in what may be saved.
+func (rec *Recorder) prepare(k *kept) (err error) {
+	in, err := k.x.interaction(rec.cfg.MaxBody)
 	if err != nil {
-		rec.report.Lost = append(rec.report.Lost, x.sentence(err))
+		return err
+	}
+	in.Incomplete = cassette.Judge(in)
+	k.in = rec.cfg.Redactor.Interaction(in)
+	if rec.cfg.Gate != nil {
+		k.gate = rec.cfg.Gate(k.in)
+	}
+	return nil
+}
+
+// save appends what is fit for it, all with one sync.
+func (rec *Recorder) save(all []kept) {
+	if rec.cfg.Writer == nil {
 		return
 	}
-	in = rec.cfg.Redactor.Interaction(in)
-	if rec.cfg.Gate != nil {
-		if err := rec.cfg.Gate(in); err != nil {
-			rec.report.Refused = append(rec.report.Refused, x.sentence(err))
-			return
+	var fit []*kept
+	var ins []cassette.Interaction
+	for i := range all {
+		if k := &all[i]; k.fit() {
+			fit, ins = append(fit, k), append(ins, k.in)
 		}
 	}
-	if rec.cfg.Observe != nil {
-		rec.cfg.Observe(in)
-	}
-	if rec.cfg.Writer != nil {
-		rec.save(x, in)
-	}
-}
-
-func (rec *Recorder) save(x *exchange, in cassette.Interaction) {
-	if err := rec.cfg.Writer.Append(in); err != nil {
-		rec.report.Lost = append(rec.report.Lost, x.sentence(err))
-		return
-	}
-	rec.report.Saved++
-	if why := cut(x.provider, in); why != "" {
-		rec.report.Cut = append(rec.report.Cut, x.sentence(errors.New(why)))
+	err := guarded(func() error {
+		for i, err := range rec.cfg.Writer.AppendAll(ins) {
+			fit[i].lost = err
+		}
+		return nil
+	})
+	if err != nil {
+		for _, k := range fit {
+			k.lost = err
+		}
 	}
 }
 
-// cut says why a reply is not all the provider would have sent, or nothing.
-func cut(provider string, in cassette.Interaction) string {
-	switch {
-	case in.Response.Status == 0:
-		return "no reply (" + string(in.End) + ")"
-	case in.End != cassette.EndEOF:
-		return "the reply was cut (" + string(in.End) + ")"
-	case in.Response.Status < 300 && provider != "" &&
-		!route.Terminal(provider, in.Response.Header.Get("Content-Type"), in.Response.Body):
+// tell puts a batch into the report.
+func (rec *Recorder) tell(all []kept) {
+	r := &rec.report
+	for _, k := range all {
+		switch {
+		case k.gate != nil:
+			r.Refused = append(r.Refused, k.x.sentence(k.gate.Error()))
+		case k.lost != nil:
+			r.Lost = append(r.Lost, k.x.sentence(k.lost.Error()))
+		case rec.cfg.Writer != nil:
+			r.Saved++
+			if why := k.in.Incomplete; why != "" {
+				r.Cut = append(r.Cut, k.x.sentence(cutSentence(why, k.in.End)))
+			}
+		}
+	}
+}
+
+func cutSentence(why string, end cassette.End) string {
+	switch why {
+	case cassette.IncompleteNoReply:
+		return "no reply (" + string(end) + ")"
+	case cassette.IncompleteOpen:
 		return "the reply ended without what that provider ends it with"
 	}
-	return ""
+	return "the reply was cut (" + string(end) + ")"
 }
 
-// interaction puts the bodies where they belong, readable.
-func (x *exchange) interaction() (in cassette.Interaction, err error) {
-	in = x.in
-	in.Duration = x.ended.Sub(x.sent)
-	if in.Request.Body, err = x.request.bytes(); err != nil {
-		return in, err
-	}
-	if in.Response.Body, err = x.response.bytes(); err != nil {
-		return in, err
-	}
-	if _, in.Request.Body, err = readable(in.Request.Header, in.Request.Body); err != nil {
-		return in, fmt.Errorf("request: %w", err)
-	}
-	decoded, body, err := readable(in.Response.Header, in.Response.Body)
-	if decoded {
-		in.Response.Body, in.Timeline = body, nil // the times were those of other bytes
-	}
-	return in, err
-}
-
-// sentence says of x that err befell it.
-func (x *exchange) sentence(err error) string {
+// sentence says of x what befell it.
+func (x *exchange) sentence(what string) string {
 	where := x.in.Request.URL
-	if u, perr := url.Parse(where); perr == nil {
+	if u, err := url.Parse(where); err == nil {
 		where = u.Scheme + "://" + u.Host + u.Path
 	}
-	return x.in.Request.Method + " " + where + ": " + err.Error()
-}
-
-func (x *exchange) close() {
-	x.request.close()
-	if x.response != nil {
-		x.response.close()
-	}
+	return x.in.Request.Method + " " + where + ": " + what
 }

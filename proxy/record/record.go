@@ -8,6 +8,7 @@
 package record
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"time"
@@ -19,13 +20,15 @@ import (
 type Config struct {
 	// Transport reaches the providers.
 	Transport http.RoundTripper
-	// Writer keeps the interactions, in the order in which they ended. The
-	// recorder does not close it. nil keeps nothing.
+	// Writer keeps the interactions, in the order in which they ended; those
+	// that ended while it was busy come together. The recorder does not close
+	// it. nil keeps nothing.
 	Writer interface {
-		Append(cassette.Interaction) error
+		AppendAll([]cassette.Interaction) []error
 	}
 	// Redactor returns a copy without secrets. It is required with Writer or
-	// Observe: nothing unredacted leaves the recorder.
+	// Observe: nothing unredacted leaves the recorder. It and Gate are called for
+	// several interactions at once.
 	Redactor interface {
 		Interaction(cassette.Interaction) cassette.Interaction
 	}
@@ -35,28 +38,48 @@ type Config struct {
 	// Observe is told of each redacted interaction, saved or not, one at a
 	// time. nil is told nothing.
 	Observe func(cassette.Interaction)
+	// MaxBody is the longest body that is kept, in bytes; 0 means 256 MiB. A
+	// longer one reaches the client and is reported as lost. To save a body takes
+	// some five times its length in memory, one large body at a time.
+	MaxBody int64
+	// OnAbort says how far a reply is read on whose client has left.
+	OnAbort Drain
 	// Clock is the time; nil means time.Now.
 	Clock func() time.Time
 }
+
+// Drain bounds what is still read from the provider after the client has left
+// (pitfall G2). The zero value reads nothing: the provider's work ends with the
+// client's interest. Otherwise the rest of the reply is kept, up to Bytes and
+// for as long as Time, both of which are required; it ended in a client abort
+// all the same.
+type Drain struct {
+	Bytes int64
+	Time  time.Duration
+}
+
+func (d Drain) on() bool { return d.Bytes > 0 && d.Time > 0 }
 
 // Recorder is the handler of a recording proxy. Requests must come with an
 // absolute URL. It is safe for concurrent use until Close.
 type Recorder struct {
 	cfg    Config
 	spools *spooler
-	ended  chan *exchange
+	ended  *queue
 	done   chan struct{}
 	report Report // the keeper's until done
 }
 
-// backlog is how many ended interactions may wait to be saved. Beyond it a
-// reply's end, never its bytes, waits for the disk.
-const backlog = 1024
+// maxBody is the default of Config.MaxBody.
+const maxBody = 256 << 20
 
 // New starts a recorder; Close ends it.
 func New(cfg Config) (*Recorder, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
+	}
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = maxBody
 	}
 	if cfg.Transport == nil || cfg.Redactor == nil && (cfg.Writer != nil || cfg.Observe != nil) {
 		return nil, errors.New("record: a transport is required, and a redactor to keep anything")
@@ -65,7 +88,7 @@ func New(cfg Config) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &Recorder{cfg: cfg, spools: spools, ended: make(chan *exchange, backlog), done: make(chan struct{})}
+	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{})}
 	go rec.keepAll()
 	return rec, nil
 }
@@ -73,8 +96,9 @@ func New(cfg Config) (*Recorder, error) {
 // Close waits until everything that ended is saved and returns what became of
 // it. No request may be running: close the proxy first.
 func (rec *Recorder) Close() Report {
-	close(rec.ended)
+	rec.ended.close()
 	<-rec.done
+	rec.spools.close()
 	return rec.report
 }
 
@@ -86,16 +110,29 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}
 	x := rec.begin(r, body)
-	defer func() { rec.ended <- x }()
-	resp, err := rec.cfg.Transport.RoundTrip(outgoing(r, body))
+	defer func() { rec.ended.put(x) }()
+	ctx, cancel := rec.outlive(r.Context())
+	defer cancel()
+	resp, err := rec.cfg.Transport.RoundTrip(outgoing(ctx, r, body))
 	if err != nil {
 		x.fail(w, r, err)
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
 	x.head(w, resp)
-	if x.in.End = x.stream(w, r, resp); x.in.End != cassette.EndEOF {
+	if x.in.End = x.stream(w, r, resp.Body); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
 	x.trailer(w, resp)
+}
+
+// outlive is the context of the request to the provider: the client's, or one
+// that goes on for a while when the client has left.
+func (rec *Recorder) outlive(client context.Context) (context.Context, func()) {
+	if !rec.keeps() || !rec.cfg.OnAbort.on() {
+		return client, func() {}
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(client))
+	stop := context.AfterFunc(client, func() { time.AfterFunc(rec.cfg.OnAbort.Time, cancel) })
+	return ctx, func() { stop(); cancel() }
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -34,13 +35,13 @@ type memory struct {
 	err  error
 }
 
-func (m *memory) Append(in cassette.Interaction) error {
+func (m *memory) AppendAll(ins []cassette.Interaction) []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.err == nil {
-		m.kept = append(m.kept, in)
+		m.kept = append(m.kept, ins...)
 	}
-	return m.err
+	return slices.Repeat([]error{m.err}, len(ins))
 }
 
 // asIs is a redactor for requests that hold no secrets.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -38,8 +39,8 @@ func endToEnd(h http.Header) http.Header {
 // outgoing is r as it is sent on. Compression is declined, because what cannot
 // be read cannot be redacted (pitfall G12); the client's wish stays in the
 // recording.
-func outgoing(r *http.Request, body *spool) *http.Request {
-	out := r.Clone(r.Context())
+func outgoing(ctx context.Context, r *http.Request, body *spool) *http.Request {
+	out := r.Clone(ctx)
 	out.RequestURI = ""
 	out.Header = endToEnd(r.Header)
 	if out.Header.Get("Accept-Encoding") != "" {

@@ -21,8 +21,22 @@ const (
 	spoolBlock = 64 << 10
 )
 
-// spooler makes spools that share one key, which exists in memory only.
-type spooler struct{ cipher cipher.Block }
+// spooler makes spools that share one key, which exists in memory only, and
+// files: to write a file anew is several times quicker than to make it grow.
+type spooler struct {
+	cipher cipher.Block
+
+	mu   sync.Mutex
+	idle []*os.File
+}
+
+// idleFiles is how many files wait to be written anew, each of a length of up to
+// idleLength. What they hold can no longer be read: every body has a nonce of
+// its own.
+const (
+	idleFiles  = 8
+	idleLength = 64 << 20
+)
 
 func newSpooler() (*spooler, error) {
 	key := make([]byte, 16)
@@ -33,10 +47,52 @@ func newSpooler() (*spooler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("spool key: %w", err)
 	}
-	return &spooler{block}, nil
+	return &spooler{cipher: block}, nil
 }
 
-func (f *spooler) new() *spool { return &spool{cipher: f.cipher, limit: inMemory} }
+func (f *spooler) new() *spool { return &spool{from: f, limit: inMemory} }
+
+// take returns a file that has no name, or nil where none can be had.
+func (f *spooler) take() *os.File {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := len(f.idle); n > 0 {
+		file := f.idle[n-1]
+		f.idle = f.idle[:n-1]
+		return file
+	}
+	file, err := os.CreateTemp("", "recorder-*")
+	if err != nil {
+		return nil
+	}
+	_ = os.Remove(file.Name()) // where the system refuses, discard removes it
+	return file
+}
+
+// give takes a file of that length back.
+func (f *spooler) give(file *os.File, length int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.idle) < idleFiles && length <= idleLength {
+		f.idle = append(f.idle, file)
+		return
+	}
+	discard(file)
+}
+
+func (f *spooler) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, file := range f.idle {
+		discard(file)
+	}
+	f.idle = nil
+}
+
+func discard(file *os.File) {
+	_ = file.Close()
+	_ = os.Remove(file.Name())
+}
 
 // spool collects a body of any size in little memory: what exceeds it goes to
 // a temporary file that has no name and that nobody else can read, because it
@@ -44,7 +100,7 @@ func (f *spooler) new() *spool { return &spool{cipher: f.cipher, limit: inMemory
 // fails: without a disk everything stays in memory. Methods are not safe for
 // concurrent use.
 type spool struct {
-	cipher cipher.Block
+	from   *spooler
 	nonce  [8]byte
 	limit  int // of mem, before some of it is written to file
 	mem    []byte
@@ -109,21 +165,16 @@ func (s *spool) spill() {
 }
 
 func (s *spool) open() bool {
-	file, err := os.CreateTemp("", "recorder-*")
-	if err != nil {
-		return false
-	}
-	_ = os.Remove(file.Name())   // where the system refuses, close removes it
+	s.file = s.from.take()
 	_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
-	s.file = file
-	return true
+	return s.file != nil
 }
 
 // stream is the key stream from offset on, which is a multiple of spoolBlock.
 func (s *spool) stream(offset int64) cipher.Stream {
 	iv := append(s.nonce[:], 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.BigEndian.PutUint64(iv[8:], uint64(offset/aes.BlockSize)) //nolint:gosec // never negative
-	return cipher.NewCTR(s.cipher, iv)
+	return cipher.NewCTR(s.from.cipher, iv)
 }
 
 // reader reads the body from its beginning; the spool must not grow meanwhile.
@@ -150,10 +201,10 @@ func (s *spool) bytes() ([]byte, error) {
 	return body, nil
 }
 
+// close gives back what s holds; it is empty then.
 func (s *spool) close() {
 	if s.file != nil {
-		_ = s.file.Close()
-		_ = os.Remove(s.file.Name())
+		s.from.give(s.file, s.stored)
 	}
-	*s = spool{}
+	*s = spool{from: s.from, limit: inMemory}
 }

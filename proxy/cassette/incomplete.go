@@ -1,0 +1,76 @@
+package cassette
+
+import (
+	"bytes"
+	"cmp"
+	"mime"
+	"net/url"
+	"slices"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Judge says why in's response is not all that the provider would have sent:
+// an Incomplete constant, or "" when it is all there or nothing could tell. It
+// sees what was recorded and not what in.Incomplete says of it. A client that
+// left when everything had arrived, as SDKs do right after the terminal event,
+// missed nothing.
+func Judge(in Interaction) string {
+	resp := in.Response
+	kind := resp.Header.Get("Content-Type")
+	provider := ""
+	if u, err := url.Parse(in.Request.URL); err == nil {
+		provider = route.Provider(u.Host, u.Path)
+	}
+	switch in.End {
+	case EndEOF, "":
+		switch {
+		case resp.Status == 0:
+			return IncompleteNoReply
+		case resp.Status < 300 && provider != "" && !route.Terminal(provider, kind, resp.Body):
+			return IncompleteOpen
+		}
+		return ""
+	case EndClientAbort:
+		if resp.Status != 0 && endVisible(kind, resp.Body) && route.Terminal(provider, kind, resp.Body) {
+			return ""
+		}
+	}
+	if resp.Status == 0 {
+		return IncompleteNoReply
+	}
+	return IncompleteCut
+}
+
+// endVisible reports whether a body is of a kind that shows where it ends.
+func endVisible(kind string, body []byte) bool {
+	media, _, _ := mime.ParseMediaType(kind)
+	text := bytes.TrimLeft(body, " \t\r\n")
+	return media == "text/event-stream" || len(text) > 0 && (text[0] == '{' || text[0] == '[')
+}
+
+// Lack is an interaction whose response is incomplete.
+type Lack struct {
+	Interaction int
+	Why         string // an Incomplete constant
+}
+
+// Undeclared lists the interactions that are incomplete though the cassette does
+// not declare that it means to hold such: a gate rejects it for them. What the
+// recorder marked counts, and what Judge finds in a cassette of another tool or
+// an older build. It reads every interaction; an error is that of At.
+func (c *Cassette) Undeclared() (lacks []Lack, err error) {
+	if slices.Contains(c.meta.Declared, DeclaredIncomplete) {
+		return nil, nil
+	}
+	for i := range c.Len() {
+		in, err := c.At(i)
+		if err != nil {
+			return nil, err
+		}
+		if why := cmp.Or(in.Incomplete, Judge(in)); why != "" {
+			lacks = append(lacks, Lack{i, why})
+		}
+	}
+	return lacks, nil
+}

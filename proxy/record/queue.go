@@ -1,0 +1,68 @@
+package record
+
+import "sync"
+
+const (
+	// waiting is how many bytes of ended interactions may wait in memory to be
+	// saved. Beyond it a reply's end, never its bytes, waits for the disk.
+	waiting = 64 << 20
+	// batch bounds what is saved with one sync: everything in it is in memory
+	// several times over.
+	batchBytes, batchCount = 8 << 20, 512
+)
+
+// queue hands ended interactions from the handlers to the keeper, in the order
+// in which they ended. Its methods are safe for concurrent use.
+type queue struct {
+	mu     sync.Mutex
+	change sync.Cond
+	items  []*exchange
+	held   int // bytes of memory that items hold
+	closed bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.change.L = &q.mu
+	return q
+}
+
+func (q *queue) put(x *exchange) {
+	size := x.held()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.held > 0 && q.held+size > waiting {
+		q.change.Wait()
+	}
+	q.items, q.held = append(q.items, x), q.held+size
+	q.change.Broadcast()
+}
+
+// take waits for what has ended and returns the oldest of it, enough for one
+// sync; nothing when the queue is closed and empty. An interaction larger than a
+// batch comes alone.
+func (q *queue) take() (batch []*exchange) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for len(q.items) == 0 && !q.closed {
+		q.change.Wait()
+	}
+	var total int64
+	for _, x := range q.items {
+		if total += x.size(); len(batch) > 0 && (total > batchBytes || len(batch) == batchCount) {
+			break
+		}
+		batch = append(batch, x)
+		q.held -= x.held()
+	}
+	q.items = q.items[len(batch):]
+	q.change.Broadcast()
+	return batch
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.change.Broadcast()
+}

@@ -2,86 +2,82 @@ package redact
 
 import (
 	"bytes"
-	"slices"
-	"strings"
 )
+
+// draft is a text under redaction: a copy is made once there is something to
+// change, so a body without secrets costs no memory.
+type draft struct {
+	b   []byte
+	own bool
+}
+
+// put writes text over what stands at.
+func (d *draft) put(at int, text string) {
+	if !d.own {
+		d.b, d.own = bytes.Clone(d.b), true
+	}
+	copy(d.b[at:], text)
+}
 
 // text replaces the known secrets in s.
 func (r *Redactor) text(s string, m *matcher) string {
-	b := []byte(s)
-	if !m.replaceIn(b, r.pseudonym) {
-		return s
-	}
-	return string(b)
+	d := draft{b: []byte(s), own: true}
+	r.reflections(&d, m)
+	return string(d.b)
 }
 
-// body returns a copy of b, as long, without the known secrets: where they
-// stand whole, and where a streamed reply cuts them into deltas. nil stays nil.
-func (r *Redactor) body(b []byte, m *matcher) []byte {
-	out := bytes.Clone(b)
-	if m.empty() {
-		return out
+// body returns b without credentials and known secrets, as long: b itself when
+// there are none. Secrets are replaced where they stand whole, and where a
+// streamed reply cuts them into deltas.
+func (r *Redactor) body(b []byte, credentials []span, m *matcher) []byte {
+	d := draft{b: b}
+	for _, s := range credentials {
+		if was := string(s.in(b)); !isPseudonym(token(was)) {
+			d.put(s.start, r.replace(was))
+		}
 	}
-	m.replaceIn(out, r.pseudonym)
-	r.fragments(out, m)
-	return out
+	if !m.empty() {
+		r.reflections(&d, m)
+		r.fragments(&d, m)
+	}
+	return d.b
 }
 
-// fragments replaces secrets that are spread over the values of one key, as
+// reflections replaces the secrets that stand whole.
+func (r *Redactor) reflections(d *draft, m *matcher) {
+	for at, found := m.next(d.b, 0); found != ""; at, found = m.next(d.b, at+len(found)) {
+		d.put(at, r.pseudonym(found))
+	}
+}
+
+// fragments replaces secrets that are spread over the values of one name, as
 // the text of a model is over its deltas. The raw text of the values, escapes
-// and all, is joined by key, searched, and written back where it was.
-func (r *Redactor) fragments(b []byte, m *matcher) {
-	byKey := map[string][]span{}
-	for s := range jsonStrings(b) {
-		if s.value.end > s.value.start {
-			byKey[s.key] = append(byKey[s.key], s.value)
+// and all, is joined by name, searched, and written back where it was. Streams
+// that take turns under one name are joined once as they come and once each on
+// its own.
+func (r *Redactor) fragments(d *draft, m *matcher) {
+	names := map[string]*strands{}
+	search := func(j *joint) {
+		defer j.keep(m.longest - 1)
+		if len(j.pieces) < 2 {
+			return // searched where it stands
+		}
+		for at, found := m.next(j.text, 0); found != ""; at, found = m.next(j.text, at+len(found)) {
+			j.putBack(d, at, r.pseudonym(found))
 		}
 	}
-	for _, spans := range byKey {
-		if len(spans) < 2 {
+	for s := range jsonStrings(d.b) {
+		if s.value.end == s.value.start {
 			continue
 		}
-		var joined []byte
-		for _, s := range spans {
-			joined = append(joined, b[s.start:s.end]...)
+		n := names[string(s.key.in(d.b))]
+		if n == nil {
+			n = &strands{last: s.index}
+			names[string(s.key.in(d.b))] = n
 		}
-		if !m.replaceIn(joined, r.pseudonym) {
-			continue
-		}
-		for _, s := range spans {
-			joined = joined[copy(b[s.start:s.end], joined):]
-		}
+		n.add(d.b, s, m.longest, search)
 	}
-}
-
-// credentials replaces in place the credentials a request carries for tools
-// and MCP servers, known or not.
-func (r *Redactor) credentials(b []byte) []byte {
-	for _, s := range credentialSpans(b) {
-		copy(b[s.start:s.end], r.replace(string(b[s.start:s.end])))
+	for _, n := range names {
+		n.end(search)
 	}
-	return b
-}
-
-// credentialParents are the top-level request fields that configure tools. What
-// a conversation holds under such names is data: a tool's arguments must come
-// back as they were streamed.
-var credentialParents = []string{"tools", "mcp_servers", "mcpServers"}
-
-var credentialKeys = set(
-	"authorization", "authorization_token", "api_key", "api-key", "apikey", "x-api-key", "x-goog-api-key",
-	"access_token", "auth_token", "client_secret", "password", "secret", "cookie",
-)
-
-// credentialSpans finds the credential values of a JSON request body.
-func credentialSpans(b []byte) (out []span) {
-	if !bytes.Contains(b, []byte(`"tools"`)) && !bytes.Contains(b, []byte(`"mcp`)) {
-		return nil
-	}
-	for s := range jsonStrings(b) {
-		if s.value.end > s.value.start && slices.Contains(credentialParents, s.top) && credentialKeys[strings.ToLower(s.key)] {
-			out = append(out, s.value)
-		}
-	}
-	return out
 }

@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/base64"
 	"net/http"
+	"regexp"
 	"strings"
 )
 
@@ -83,13 +84,14 @@ func (r *Redactor) header(h http.Header, m *matcher) http.Header {
 	return out
 }
 
-// headerSecrets returns the secrets that h holds, schemes removed.
+// headerSecrets returns the secrets that a request's header holds, schemes
+// removed.
 func headerSecrets(h http.Header) (out []string) {
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		for _, v := range values {
 			switch {
-			case credentialHeaders[lower]:
+			case credentialHeaders[lower] || !isClear(lower) && soundsSecret(lower):
 				out = append(append(out, token(v)), password(v)...)
 			case accountHeaders[lower] && identifies(v):
 				out = append(out, v)
@@ -99,20 +101,86 @@ func headerSecrets(h http.Header) (out []string) {
 	return out
 }
 
+// guesses returns the values in a request's header that may be keys under a
+// name nobody listed, by that name.
+func guesses(h http.Header) map[string]string {
+	var out map[string]string
+	for name, values := range h {
+		lower := strings.ToLower(name)
+		if len(values) == 0 || isClear(lower) || dropped[lower] || credentialHeaders[lower] || !looksLikeKey(values[0]) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[lower] = values[0]
+	}
+	return out
+}
+
+// answerSecrets returns the secrets that a response's header or trailer hands
+// out. Its other values are ids of the provider's, which stay in bodies.
+func answerSecrets(h http.Header) (out []string) {
+	for name, values := range h {
+		lower := strings.ToLower(name)
+		for _, v := range values {
+			switch {
+			case lower == "location":
+				out = append(out, querySecrets(v)...)
+			case credentialHeaders[lower] || !isClear(lower) && soundsSecret(lower):
+				out = append(out, token(v))
+			}
+		}
+	}
+	return out
+}
+
+// soundsSecret reports whether a header that nobody listed is named like one
+// that holds a credential.
+func soundsSecret(lower string) bool {
+	for _, part := range []string{"auth", "token", "secret", "passw", "credential", "api-key", "apikey", "-key", "jwt"} {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return false
+}
+
 // identifies reports whether an account's name is an id. A company's name is
 // not: replacing it in bodies would change ordinary words.
-func identifies(v string) bool { return len(v) >= 16 && strings.ContainsAny(v, "0123456789") }
+func identifies(v string) bool { return len(v) >= minSecret && strings.ContainsAny(v, digits) }
 
-// password returns the decoded password of basic authentication.
+// looksLikeKey reports whether a value under a name that says nothing is made
+// like a key: one long word of letters and digits, and no UUID, which names
+// sessions and requests.
+func looksLikeKey(v string) bool {
+	return len(v) >= 20 && mixed(v) && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v)
+}
+
+var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
+const digits = "0123456789"
+
+// mixed reports whether v has letters and digits, as keys have and words have
+// not.
+func mixed(v string) bool {
+	return strings.ContainsAny(v, digits) && strings.Trim(v, digits+"-_.:+TZ") != ""
+}
+
+// password returns the decoded password of basic authentication, and the user
+// when it is a key.
 func password(credential string) []string {
-	if len(credential) < 6 || !strings.EqualFold(credential[:6], "Basic ") {
+	if len(credential) < 6 || !strings.EqualFold(credential[:6], "Basic ") || isPseudonym(credential[6:]) {
 		return nil
 	}
 	pair, err := base64.StdEncoding.DecodeString(credential[6:])
 	if err != nil {
 		return nil
 	}
-	_, secret, _ := strings.Cut(string(pair), ":")
+	user, secret, _ := strings.Cut(string(pair), ":")
+	if looksLikeKey(user) {
+		return []string{user, secret}
+	}
 	return []string{secret}
 }
 

@@ -6,52 +6,129 @@ import (
 	"iter"
 )
 
-// jsonString is a string value in a text that holds JSON: the key it stands
-// under, the key of the outermost object that it lies below, and where its raw
-// text is.
+// span is a piece of a text.
+type span struct{ start, end int }
+
+func (s span) in(b []byte) []byte { return b[s.start:s.end] }
+
+// jsonString is a string value in a text that holds JSON: the name it stands
+// under, the name its object stands under, the outermost name, how many objects
+// it lies in, the number of its stream, and where its raw text is.
 type jsonString struct {
-	key, top string
-	value    span
+	key, parent, top span
+	depth            int
+	index            int
+	value            span
 }
 
 // jsonStrings yields the string values in b. It is no parser: it takes JSON,
 // SSE with JSON in it, and pieces of either, and never fails. Elements of an
-// array stand under the array's key.
+// array stand under the array's name.
 func jsonStrings(b []byte) iter.Seq[jsonString] {
 	return func(yield func(jsonString) bool) {
-		var key, top string
-		depth := 0
+		s := scanner{b: b}
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth = max(depth-1, 0)
+			case '{':
+				s.open()
+			case '}':
+				s.close()
+			case '\n':
+				if bytes.HasPrefix(b[i+1:], []byte("data:")) {
+					s.reset() // an event before it may have been cut
+				}
 			case '"':
-				s := span{i + 1, stringEnd(b, i+1)}
-				if i = s.end; isKey(b, i+1) {
-					if key = string(b[s.start:s.end]); depth <= 1 {
-						top = key
-					}
-				} else if !yield(jsonString{key, top, s}) {
+				text := span{i + 1, stringEnd(b, i+1)}
+				if !s.isKey(text) && !yield(s.value(text)) {
 					return
+				}
+				if i = text.end; i < len(b) && b[i] == '\n' {
+					i-- // a line's end is looked at on its own
 				}
 			}
 		}
 	}
 }
 
-// stringEnd returns where the string that starts at i ends, or len(b).
+// streams is how many streams in one reply are told apart at most.
+const streams = 64
+
+// scanner knows where in a document it is.
+type scanner struct {
+	b     []byte
+	key   span
+	outer []span // the names of the open objects, outermost first
+	index int
+}
+
+func (s *scanner) open() {
+	if len(s.outer) == 0 {
+		s.index = 0
+	}
+	s.outer = append(s.outer, s.key)
+	s.key = span{}
+}
+
+func (s *scanner) close() {
+	if n := len(s.outer) - 1; n >= 0 {
+		s.key, s.outer = s.outer[n], s.outer[:n]
+	}
+}
+
+func (s *scanner) reset() { s.key, s.outer, s.index = span{}, s.outer[:0], 0 }
+
+func (s *scanner) value(text span) jsonString {
+	out := jsonString{key: s.key, top: s.key, depth: len(s.outer), index: s.index, value: text}
+	if out.depth > 0 {
+		out.parent = s.outer[out.depth-1]
+	}
+	if out.depth > 1 {
+		out.top = s.outer[1]
+	}
+	return out
+}
+
+// isKey reports whether text is a name, and notes it. The number after a name
+// like "index" tells apart the streams that share one reply.
+func (s *scanner) isKey(text span) bool {
+	i := pastSpace(s.b, text.end+1)
+	if i >= len(s.b) || s.b[i] != ':' {
+		return false
+	}
+	s.key = text
+	if bytes.HasSuffix(text.in(s.b), []byte("index")) {
+		if i = pastSpace(s.b, i+1); i < len(s.b) && '0' <= s.b[i] && s.b[i] <= '9' {
+			s.index = (s.index*31 + number(s.b[i:])) % streams
+		}
+	}
+	return true
+}
+
+func pastSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// number reads the digits that b starts with, as far as they matter.
+func number(b []byte) (n int) {
+	for i := 0; i < len(b) && i < 9 && '0' <= b[i] && b[i] <= '9'; i++ {
+		n = n*10 + int(b[i]-'0')
+	}
+	return n
+}
+
+// stringEnd returns where the string that starts at i ends: at its quote, at a
+// line's end, which no string holds, or at len(b).
 func stringEnd(b []byte, i int) int {
-	for i < len(b) {
-		n := bytes.IndexAny(b[i:], `"\`)
-		if n < 0 {
-			return len(b)
-		}
-		if i += n; b[i] == '"' {
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '"', '\n':
 			return i
+		case '\\':
+			i++
 		}
-		i += 2
 	}
 	return len(b)
 }
@@ -64,11 +141,4 @@ func unquoted(raw []byte) string {
 		return string(raw)
 	}
 	return s
-}
-
-func isKey(b []byte, i int) bool {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
-		i++
-	}
-	return i < len(b) && b[i] == ':'
 }

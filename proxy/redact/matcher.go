@@ -13,15 +13,31 @@ import (
 // pass, however many there are. It is immutable.
 type matcher struct {
 	secrets map[string]bool
-	forms   map[[head]byte][]string // longest first
-	pairs   *[1 << 16]bool          // whether a form starts with these two bytes
+	forms   map[[head]byte][]form // longest first
+	pairs   *pairs
+	longest int // bytes of the longest form
 }
 
-// head is how many first bytes of a form are hashed. Every form is longer.
+// form is one way to write a secret. A short one counts only as a whole word.
+type form struct {
+	text string
+	word bool
+}
+
+// head is how many first bytes of a form are hashed. No form is shorter.
 const head = 8
 
+// pairs is the set of the two bytes that forms start with. It fits into the
+// processor's first cache.
+type pairs [1 << 10]uint64
+
+func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+
+func (p *pairs) add(n uint16)      { p[n>>6] |= 1 << (n & 63) }
+func (p *pairs) has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
+
 func newMatcher() *matcher {
-	return &matcher{secrets: map[string]bool{}, forms: map[[head]byte][]string{}, pairs: new([1 << 16]bool)}
+	return &matcher{secrets: map[string]bool{}, forms: map[[head]byte][]form{}, pairs: new(pairs)}
 }
 
 func (m *matcher) empty() bool            { return len(m.secrets) == 0 }
@@ -29,48 +45,63 @@ func (m *matcher) has(secret string) bool { return m.secrets[secret] }
 
 // with returns a matcher that knows secret, too.
 func (m *matcher) with(secret string) *matcher {
-	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: new([1 << 16]bool)}
-	*out.pairs = *m.pairs
+	table := *m.pairs
+	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: &table, longest: m.longest}
 	out.secrets[secret] = true
-	for _, f := range written(secret) {
-		k := [head]byte([]byte(f[:head]))
+	for _, f := range forms(secret) {
+		k := [head]byte([]byte(f.text[:head]))
 		list := append(slices.Clone(out.forms[k]), f)
-		slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
-		out.forms[k] = slices.Compact(list)
-		out.pairs[pair(k[0], k[1])] = true
+		slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
+		out.forms[k] = list
+		out.pairs.add(pair(k[0], k[1]))
+		out.longest = max(out.longest, len(f.text))
 	}
 	return out
 }
 
-func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
-
-// replaceIn overwrites each form of a secret in b and reports whether any was
-// there.
-func (m *matcher) replaceIn(b []byte, pseudonym func(string) string) (found bool) {
-	for i := 0; i+head <= len(b); i++ {
-		if !m.pairs[pair(b[i], b[i+1])] {
+// next finds the first form of a secret in b from at on, or "".
+func (m *matcher) next(b []byte, at int) (int, string) {
+	for i := at; i+head <= len(b); i++ {
+		if !m.pairs.has(pair(b[i], b[i+1])) {
 			continue
 		}
 		for _, f := range m.forms[[head]byte(b[i:i+head])] {
-			if len(f) <= len(b)-i && string(b[i:i+len(f)]) == f {
-				copy(b[i:], pseudonym(f))
-				i, found = i+len(f)-1, true
-				break
+			end := i + len(f.text)
+			if end <= len(b) && string(b[i:end]) == f.text && (!f.word || isWord(b, i, end)) {
+				return i, f.text
 			}
 		}
 	}
-	return found
+	return len(b), ""
 }
 
-// written returns the ways in which a secret may be written: as it is, in JSON,
-// in a URL, and inside base64.
+// isWord reports whether b[start:end] is no piece of a longer word.
+func isWord(b []byte, start, end int) bool {
+	return (start == 0 || strings.IndexByte(alphabet, b[start-1]) < 0) &&
+		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
+}
+
+// forms returns the ways in which a secret may be written.
+func forms(secret string) (out []form) {
+	for _, text := range written(secret) {
+		out = append(out, form{text, len(secret) < minSecret})
+	}
+	for _, text := range base64Forms(secret) {
+		out = append(out, form{text, false})
+	}
+	return out
+}
+
+// written returns the ways in which a secret may be written readably: as it is,
+// in JSON, in JSON in a JSON string, in a URL.
 func written(secret string) []string {
-	forms := []string{secret}
-	forms = append(forms, jsonForms(secret)...)
-	forms = append(forms, urlForms(secret)...)
-	forms = append(forms, base64Forms(secret)...)
-	slices.Sort(forms)
-	return slices.Compact(forms)
+	out := jsonForms(secret)
+	for _, inner := range out {
+		out = append(out, jsonForms(inner)...)
+	}
+	out = append(append(out, secret), urlForms(secret)...)
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func jsonForms(secret string) (out []string) {
@@ -80,7 +111,8 @@ func jsonForms(secret string) (out []string) {
 	for _, s := range []string{html, plain} {
 		out = append(out, s, strings.ReplaceAll(s, "/", `\/`))
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 func urlForms(secret string) (out []string) {
@@ -113,5 +145,6 @@ func base64Forms(secret string) (out []string) {
 			out = append(out, text[first:whole])
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -7,20 +7,26 @@ import (
 	"strings"
 )
 
-// mark begins every pseudonym that has room for it, so that people see what it
-// is and redacting twice changes nothing.
+// mark begins every pseudonym, so that people see what it is and redacting
+// twice changes nothing.
 const mark = "REDACTED"
+
+// longMark is what a secret becomes that leaves no room for a pseudonym of its
+// own: cut to its length, and the same for everybody. A pseudonym of a few
+// letters would be one that two secrets share, and one of them is no dummy.
+const longMark = mark + mark
 
 // alphabet needs no escape in JSON, URLs, base64 or headers.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 // pseudonym returns a stand-in of the same length for secret: the same one
-// each time under one key, and of no use to guess the secret without it.
+// each time under one key, and of no use to guess the secret without it. Below
+// minSecret bytes it is longMark.
 func (r *Redactor) pseudonym(secret string) string {
-	out := make([]byte, 0, len(secret)+sha256.Size)
-	if len(secret) >= 2*len(mark) {
-		out = append(out, mark...)
+	if len(secret) < minSecret {
+		return longMark[:len(secret)]
 	}
+	out := append(make([]byte, 0, len(secret)+sha256.Size), mark...)
 	for block := uint64(0); len(out) < len(secret); block++ {
 		h := hmac.New(sha256.New, r.key)
 		h.Write(binary.BigEndian.AppendUint64(nil, block))
@@ -33,6 +39,9 @@ func (r *Redactor) pseudonym(secret string) string {
 }
 
 func isPseudonym(s string) bool {
+	if len(s) < minSecret {
+		return s == longMark[:len(s)]
+	}
 	return strings.HasPrefix(s, mark) && strings.Trim(s, alphabet) == ""
 }
 

@@ -11,7 +11,7 @@ package redact
 import (
 	"bytes"
 	"crypto/rand"
-	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -22,14 +22,17 @@ import (
 type Redactor struct {
 	key []byte
 
-	mu    sync.RWMutex
-	known *matcher
+	mu      sync.RWMutex
+	known   *matcher
+	guessed map[string]int // values taken from headers that nobody listed
+	used    bool           // an interaction was redacted
+	late    bool           // … and after it a secret was learnt
 }
 
 // New returns a redactor whose pseudonyms depend on key, which belongs to the
 // user and to no cassette. Without a key a random one serves this process.
 func New(key []byte) *Redactor {
-	r := &Redactor{key: bytes.Clone(key), known: newMatcher()}
+	r := &Redactor{key: bytes.Clone(key), known: newMatcher(), guessed: map[string]int{}}
 	if len(key) == 0 {
 		r.key = make([]byte, 32)
 		_, _ = rand.Read(r.key) // never fails, by its own contract
@@ -39,45 +42,84 @@ func New(key []byte) *Redactor {
 
 // The rules, by the names a cassette's meta lists them under.
 const (
-	ruleHeaders     = "header-allowlist"    // header values not known to be harmless
-	ruleCredentials = "credential-headers"  //nolint:gosec // a name: authorization, API keys, account ids
-	ruleCookies     = "cookies"             // removed with their names
-	ruleQuery       = "query-credentials"   // ?key=, ?access_token= and user info
-	ruleBody        = "body-credentials"    // credentials for tools and MCP servers
-	ruleReflections = "reflected-secrets"   // any of the above, wherever it appears
-	ruleFragments   = "reflected-in-deltas" // … even in pieces
+	ruleHeaders     = "header-allowlist"     // header values not known to be harmless
+	ruleCredentials = "credential-headers"   //nolint:gosec // a name: authorization, API keys, account ids
+	ruleCookies     = "cookies"              // removed with their names
+	ruleQuery       = "query-credentials"    // ?key=, ?access_token= and user info
+	ruleBody        = "body-credentials"     // credentials for tools, MCP servers and gateways, and in forms
+	ruleAnswers     = "response-credentials" //nolint:gosec // a name: what token endpoints hand out
+	ruleReflections = "reflected-secrets"    // any of the above, wherever it appears
+	ruleFragments   = "reflected-in-deltas"  // … even in pieces
 )
 
 // Rules names what Interaction does, for Meta.Redaction.
 func (r *Redactor) Rules() []string {
-	return []string{ruleHeaders, ruleCredentials, ruleCookies, ruleQuery, ruleBody, ruleReflections, ruleFragments}
+	return []string{ruleHeaders, ruleCredentials, ruleCookies, ruleQuery, ruleBody, ruleAnswers, ruleReflections, ruleFragments}
 }
 
-// minSecret is the shortest secret that is looked for in other places. Shorter
-// ones are dummies, and words that happen to be dummies would corrupt bodies;
-// the gate refuses what such a secret comes back in. Every form of a longer one
-// has room for the mark of a pseudonym.
-const minSecret = 2 * len(mark)
+const (
+	// minSecret is the shortest secret that is looked for in any text. Every
+	// form of it has room for the mark of a pseudonym.
+	minSecret = 2 * len(mark)
+	// minWord is the shortest that is looked for at all: as a whole word, and
+	// only when it has letters and digits. Others are dummies, and words that
+	// happen to be dummies would corrupt bodies.
+	minWord = 8
+)
 
-// Learn makes secret one to be replaced wherever it appears. Shorter ones than
-// 16 bytes are ignored.
+// Learn makes secret one to be replaced wherever it appears. One below 16 bytes
+// is replaced as a whole word, if it has letters and digits; below 8 bytes it is
+// replaced only where a credential stands, in headers, parameters and fields.
 func (r *Redactor) Learn(secret string) {
-	if len(secret) < minSecret || isPseudonym(secret) {
+	if !learnable(secret) {
+		return
+	}
+	r.mu.RLock()
+	known := r.known.has(secret)
+	r.mu.RUnlock()
+	if known {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.known.has(secret) {
 		r.known = r.known.with(secret)
+		r.late = r.late || r.used
 	}
 }
 
-// Interaction returns a copy of in without secrets. The copy shares no memory
-// with in, and its bodies are as long.
+func learnable(secret string) bool {
+	if isPseudonym(secret) || strings.TrimSpace(secret) != secret {
+		return false
+	}
+	return len(secret) >= minSecret || len(secret) >= minWord && mixed(secret)
+}
+
+// Late reports whether a secret was learnt after an interaction was redacted,
+// which may hold it: then all interactions of this process should go through
+// Interaction once more. What they hold of pseudonyms does not change.
+func (r *Redactor) Late() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.late
+}
+
+// Text returns s without the secrets known so far: for messages to people.
+func (r *Redactor) Text(s string) string {
+	r.mu.RLock()
+	m := r.known
+	r.mu.RUnlock()
+	return r.text(s, m)
+}
+
+// Interaction returns a copy of in without secrets. Its bodies are as long; one
+// that holds no secret is not copied, so treat them as shared. All else shares
+// no memory with in.
 func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
-	m := r.learn(in)
-	in.Request = r.request(in.Request, m)
-	in.Response.Body = r.body(in.Response.Body, m)
+	asked, answered := requestCredentials(in.Request), responseCredentials(in.Response)
+	m := r.learn(in, asked, answered)
+	in.Request = r.request(in.Request, asked, m)
+	in.Response.Body = r.body(in.Response.Body, answered, m)
 	in.Response.Header = r.header(in.Response.Header, m)
 	in.Response.Trailer = r.header(in.Response.Trailer, m)
 	in.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
@@ -87,40 +129,81 @@ func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
 // Request is Interaction for a request alone: a player sees an incoming request
 // as the recorder would have stored it, before it looks for its like.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	return r.request(in, r.learn(cassette.Interaction{Request: in}))
+	asked := requestCredentials(in)
+	return r.request(in, asked, r.learnRequest(in, asked))
 }
 
-func (r *Redactor) request(in cassette.Request, m *matcher) cassette.Request {
+func (r *Redactor) request(in cassette.Request, credentials []span, m *matcher) cassette.Request {
 	in.URL = r.url(in.URL, m)
+	in.Body = r.body(in.Body, credentials, m)
 	in.Header = r.header(in.Header, m)
-	in.Body = r.credentials(r.body(in.Body, m))
 	return in
 }
 
 // learn finds the secrets of an interaction and returns the matcher for them
-// and all the ones before. Cookies change with every reply and come back only
-// as cookies: they are looked for in their own interaction and forgotten.
-func (r *Redactor) learn(in cassette.Interaction) *matcher {
-	for _, h := range []http.Header{in.Request.Header, in.Response.Header} {
-		for _, secret := range headerSecrets(h) {
-			r.Learn(secret)
-		}
-	}
-	for _, secret := range querySecrets(in.Request.URL) {
-		r.Learn(secret)
-	}
-	for _, s := range credentialSpans(in.Request.Body) {
-		r.Learn(token(unquoted(in.Request.Body[s.start:s.end])))
-	}
-	r.mu.RLock()
+// and all the ones before. What a server sets as cookies changes with every
+// reply and comes back only as cookies: it is looked for in its own interaction
+// and forgotten, until a client sends it. The spans are of the bodies.
+func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *matcher {
+	r.learnRequest(in.Request, asked)
+	r.learnAll(responseSecrets(in.Response, answered))
+	r.mu.Lock()
 	m := r.known
-	r.mu.RUnlock()
-	for _, h := range []http.Header{in.Request.Header, in.Response.Header} {
-		for _, secret := range cookieValues(h) {
-			if len(secret) >= minSecret && !m.has(secret) {
-				m = m.with(secret)
-			}
+	r.used = true
+	r.mu.Unlock()
+	for _, secret := range cookieValues(in.Response.Header) {
+		if len(secret) >= minSecret && learnable(secret) && !m.has(secret) {
+			m = m.with(secret)
 		}
 	}
 	return m
+}
+
+// learnRequest finds the secrets of a request and returns the matcher for them
+// and all the ones before.
+func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matcher {
+	r.learnAll(requestSecrets(in, credentials))
+	for name, value := range guesses(in.Header) {
+		r.guess(name, value)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.known
+}
+
+func (r *Redactor) learnAll(secrets []string) {
+	for _, secret := range secrets {
+		r.Learn(secret)
+	}
+}
+
+// maxGuesses is how many values of one unlisted header are taken for keys. A
+// header with more holds ids.
+const maxGuesses = 8
+
+func (r *Redactor) guess(name, value string) {
+	r.mu.Lock()
+	known := r.known.has(value) || r.guessed[name] >= maxGuesses
+	if !known {
+		r.guessed[name]++
+	}
+	r.mu.Unlock()
+	if !known {
+		r.Learn(value)
+	}
+}
+
+func requestSecrets(in cassette.Request, credentials []span) []string {
+	out := append(headerSecrets(in.Header), querySecrets(in.URL)...)
+	for _, cookie := range cookieValues(in.Header) {
+		if len(cookie) >= minSecret {
+			out = append(out, cookie)
+		}
+	}
+	return append(out, secretsIn(in.Body, credentials)...)
+}
+
+func responseSecrets(in cassette.Response, credentials []span) []string {
+	out := append(answerSecrets(in.Header), answerSecrets(in.Trailer)...)
+	return append(out, secretsIn(in.Body, credentials)...)
 }

@@ -44,9 +44,9 @@ func text(in cassette.Interaction) string {
 func leaks(t rapid.TB, out cassette.Interaction, secret string) {
 	t.Helper()
 	all := text(out)
-	for _, form := range written(secret) {
-		if strings.Contains(all, form) {
-			t.Errorf("%q survives in\n%s", form, all)
+	for _, f := range forms(secret) {
+		if strings.Contains(all, f.text) {
+			t.Errorf("%q survives in\n%s", f.text, all)
 		}
 	}
 }
@@ -167,7 +167,6 @@ func TestCanaries(t *testing.T) {
 func TestCopySharesNoMemory(t *testing.T) {
 	in := simple()
 	out := New(nil).Interaction(in)
-	out.Request.Body[0], out.Response.Body[0] = '!', '!'
 	out.Request.Header["Content-Type"][0] = "!"
 	out.Response.Header.Set("New", "!")
 	out.Timeline[0].Length = 99
@@ -302,14 +301,4 @@ func FuzzInteraction(f *testing.F) {
 			leaks(t, out, secret)
 		}
 	})
-}
-
-func BenchmarkInteraction(b *testing.B) {
-	in := simple()
-	in.Response.Body = []byte(strings.Repeat("event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some words of a reply\"}}\n\n", 1000))
-	r := New(nil)
-	b.SetBytes(int64(len(in.Response.Body)))
-	for b.Loop() {
-		r.Interaction(in)
-	}
 }

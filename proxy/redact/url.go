@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// credentialParams are the query parameters that hold secrets.
+// credentialParams are the parameters of a query or a form that hold secrets.
 var credentialParams = set(
-	"key", "api_key", "api-key", "apikey", "access_token", "id_token", "refresh_token", "auth", "auth_token",
-	"authorization", "client_secret", "password", "secret", "sig", "signature", "x-amz-signature", "x-amz-security-token",
-	"x-goog-signature",
+	"key", "api_key", "api-key", "apikey", "x-api-key", "subscription-key", "access_token", "id_token", "refresh_token",
+	"session_token", "token", "jwt", "auth", "auth_token", "authorization", "client_secret", "client_assertion", "assertion",
+	"code", "code_verifier", "device_code", "password", "passwd", "pwd", "secret", "private_key", "sig", "signature",
+	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
 )
 
 // url redacts user info and credential parameters, and secrets anywhere else.
@@ -29,32 +30,44 @@ func querySecrets(raw string) (out []string) {
 			text = plain
 		}
 		out = append(out, text)
+		if _, password, ok := strings.Cut(text, ":"); ok && s.start > 0 && strings.HasSuffix(raw[:s.start], "://") {
+			out = append(out, password)
+		}
 	}
 	return out
 }
 
-// span is a piece of a text.
-type span struct{ start, end int }
-
-// urlSecrets finds the secrets in a URL's text.
+// urlSecrets finds the secrets in a URL's text: user info, and the parameters
+// of its query and its fragment.
 func urlSecrets(raw string) (out []span) {
 	if s, ok := userInfo(raw); ok {
 		out = append(out, s)
 	}
-	at := strings.IndexByte(raw, '?') + 1
-	if at == 0 {
-		return out
+	if at := strings.IndexAny(raw, "?#"); at >= 0 {
+		out = pairSecrets(raw, at+1, out, credentialParams)
 	}
-	query, _, _ := strings.Cut(raw[at:], "#")
-	for pair := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(pair, "=")
+	return out
+}
+
+// pairSecrets appends the values of the pairs in raw, from at on, whose names
+// are in one of lists.
+func pairSecrets(raw string, at int, out []span, lists ...map[string]bool) []span {
+	for at < len(raw) {
+		end := len(raw)
+		if n := strings.IndexAny(raw[at:], "&#?"); n >= 0 {
+			end = at + n
+		}
+		name, value, _ := strings.Cut(raw[at:end], "=")
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		if credentialParams[strings.ToLower(name)] && value != "" {
-			out = append(out, span{at + len(pair) - len(value), at + len(pair)})
+		for _, list := range lists {
+			if value != "" && list[strings.ToLower(name)] {
+				out = append(out, span{end - len(value), end})
+				break
+			}
 		}
-		at += len(pair) + 1
+		at = end + 1
 	}
 	return out
 }

@@ -1,0 +1,42 @@
+package redact
+
+import (
+	"bytes"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+const event = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some words of a reply\"}}\n\n"
+
+func BenchmarkInteraction(b *testing.B) {
+	for name, size := range map[string]int{"4KiB": 4 << 10, "140KB": 140 << 10, "64MiB": 64 << 20} {
+		b.Run(name, func(b *testing.B) {
+			in := simple()
+			in.Request.Header = http.Header{"X-Api-Key": {"sk-ant-api03-0123456789abcdefghijklmnop"}}
+			in.Response.Body = bytes.Repeat([]byte(event), size/len(event)+1)
+			r := New(nil)
+			b.SetBytes(int64(len(in.Response.Body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				r.Interaction(in)
+			}
+		})
+	}
+}
+
+// A body of 64 MiB without a secret costs next to no memory: no copy is made,
+// and pieces are joined a window at a time.
+func TestMemoryIsBounded(t *testing.T) {
+	in := simple()
+	in.Response.Body = []byte(strings.Repeat(event, (64<<20)/len(event)))
+	r := New(nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out := r.Interaction(in)
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
+		t.Errorf("%d MiB were allocated for a body of %d MiB", got>>20, len(out.Response.Body)>>20)
+	}
+}

@@ -1,0 +1,150 @@
+package redact
+
+import (
+	"bytes"
+	"mime"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// requestParents are the top-level request fields that configure tools, MCP
+// servers and gateways. What a conversation holds under names of credentials is
+// data: a tool's arguments must come back as they were streamed.
+var requestParents = set("tools", "mcp_servers", "mcpservers", "metadata", "extra_headers", "headers")
+
+// requestNames are the names of credentials in a request body.
+var requestNames = set(
+	"authorization", "authorization_token", "api_key", "api-key", "apikey", "apikeystring", "api_key_string",
+	"x-api-key", "x-goog-api-key", "access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token",
+	"auth_token", "bearer_token", "session_token", "client_secret", "clientsecret", "client_assertion", "assertion",
+	"code_verifier", "secret", "secret_key", "private_key", "password", "cookie",
+)
+
+// requestCredentials finds the credential values of a request body.
+func requestCredentials(in cassette.Request) []span {
+	kind, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
+	switch {
+	case len(in.Body) == 0:
+		return nil
+	case kind == "application/x-www-form-urlencoded":
+		return pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames)
+	case strings.HasPrefix(kind, "multipart/") && params["boundary"] != "":
+		return multipartCredentials(in.Body, params["boundary"])
+	}
+	return jsonCredentials(in.Body)
+}
+
+// jsonCredentials finds them in JSON: at the top, and in what configures tools
+// under their names, as headers of any name, and in URLs.
+func jsonCredentials(b []byte) (out []span) {
+	for s := range jsonStrings(b) {
+		top := requestParents[lower(s.top.in(b))]
+		switch {
+		case s.value.end == s.value.start:
+		case (top || s.depth == 1) && requestNames[lower(s.key.in(b))],
+			top && requestHeaders[lower(s.parent.in(b))] && !isClear(lower(s.key.in(b))):
+			out = append(out, s.value)
+		case top && bytes.Contains(s.value.in(b), []byte("://")):
+			for _, u := range urlSecrets(string(s.value.in(b))) {
+				out = append(out, span{s.value.start + u.start, s.value.start + u.end})
+			}
+		}
+	}
+	return out
+}
+
+// requestHeaders are the objects that hold headers for a tool's server.
+var requestHeaders = set("headers", "extra_headers", "http_headers")
+
+// lower is the lower case of a name; of none that anybody looks for when it is
+// long.
+func lower(name []byte) string {
+	if len(name) > 40 {
+		return ""
+	}
+	return strings.ToLower(string(name))
+}
+
+// partName finds the name of a part in its header.
+var partName = regexp.MustCompile(`(?i)\r\ncontent-disposition:[^\r\n]*[; ]name="?([^";\r\n]+)`)
+
+// multipartCredentials finds the values of the parts that are named like
+// credentials.
+func multipartCredentials(b []byte, boundary string) (out []span) {
+	line := []byte("\r\n--" + boundary)
+	for at := 0; ; {
+		n := bytes.Index(b[at:], []byte("\r\n\r\n"))
+		if n < 0 {
+			return out
+		}
+		header, start := b[at:at+n], at+n+len("\r\n\r\n")
+		end := start + bytes.Index(b[start:], line)
+		if end < start {
+			end = len(b)
+		}
+		if name := partName.FindSubmatch(header); name != nil && end > start {
+			if l := lower(name[1]); credentialParams[l] || requestNames[l] {
+				out = append(out, span{start, end})
+			}
+		}
+		at = end
+	}
+}
+
+// responseNames are the names under which an authority hands out credentials.
+var responseNames = set(
+	"access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "idtoken", "session_token", "sessiontoken",
+	"auth_token", "client_secret", "clientsecret", "device_code", "registration_access_token",
+	"secret_access_key", "secretaccesskey", "api_key", "apikey", "private_key",
+)
+
+// responseParents are the top-level fields below which they may stand, too. A
+// field that is a credential itself may be an object with a value.
+var responseParents = set("credentials", "token", "tokens", "session", "client_secret", "data", "result")
+
+// responseCredentials finds the credentials that a reply hands out. Nobody has
+// used them yet, so that they are known by their names alone. The replies of
+// models are left alone: their texts lie deeper, or in strings, or are streamed.
+func responseCredentials(in cassette.Response) (out []span) {
+	b := in.Body
+	if strings.HasPrefix(in.Header.Get("Content-Type"), "text/event-stream") || !mayHandOut(b) {
+		return nil
+	}
+	for s := range jsonStrings(b) {
+		if s.depth > 2 || s.value.end == s.value.start || s.depth == 2 && !responseParents[lower(s.top.in(b))] {
+			continue
+		}
+		if key := lower(s.key.in(b)); responseNames[key] || key == "value" && lower(s.top.in(b)) == "client_secret" {
+			out = append(out, s.value)
+		}
+	}
+	return out
+}
+
+// mayHandOut is quick to say that most bodies do not.
+func mayHandOut(b []byte) bool {
+	for _, hint := range []string{`oken"`, `ecret`, `key"`, `Key"`, `_code"`} {
+		if bytes.Contains(b, []byte(hint)) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretsIn returns the secrets at spans of a body, encodings undone.
+func secretsIn(b []byte, spans []span) (out []string) {
+	for _, s := range spans {
+		text := unquoted(s.in(b))
+		out = append(out, token(text))
+		if plain, err := url.QueryUnescape(text); err == nil {
+			out = append(out, token(plain))
+		}
+		if _, password, ok := strings.Cut(text, ":"); ok && bytes.HasPrefix(b[s.end:], []byte("@")) {
+			out = append(out, password)
+		}
+	}
+	return out
+}

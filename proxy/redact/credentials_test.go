@@ -1,0 +1,195 @@
+package redact
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// secretAt makes a secret that nothing but its place gives away.
+func secretAt(n int) string { return fmt.Sprintf("%04dplainWordsOnly%04dmore", n, n) }
+
+// Credentials that stand in bodies are known by their names alone, and what
+// looks like them in a conversation stays.
+func TestCredentialsInBodies(t *testing.T) {
+	form, multipart := "application/x-www-form-urlencoded", `multipart/form-data; boundary="b=x"`
+	requests := map[string]struct{ kind, body string }{
+		"form":             {form, "grant_type=x&client_secret=%s&next=1"},
+		"form, last":       {form + "; charset=utf-8", "refresh%%5Ftoken=%s"},
+		"multipart":        {multipart, "--b=x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n%s\r\n--b=x--"},
+		"multipart, torn":  {multipart, "--b=x\r\nContent-Disposition: form-data; name=api_key\r\n\r\n%s"},
+		"top of JSON":      {"", `{"grant_type":"x","refresh_token":"%s"}`},
+		"MCP header":       {"", `{"mcp_servers":[{"headers":{"X-Our-Name":"%s"}}]}`},
+		"tool's URL":       {"", `{"tools":[{"type":"mcp","server_url":"https://h/sse?token=%s&x=1"}]}`},
+		"tool's user info": {"", `{"tools":[{"server_url":"https://user:%s@h/"}]}`},
+		"metadata":         {"", `{"metadata":{"api_key":"%s"}}`},
+		"gateway":          {"", `{"extra_headers":{"Helicone-Auth":"Bearer %s"}}`},
+	}
+	for name, c := range requests {
+		secret := secretAt(len(name))
+		in := simple()
+		in.Request.Header = http.Header{"Content-Type": {c.kind}}
+		in.Request.Body = fmt.Appendf(nil, c.body, secret)
+		in.Response.Body = []byte("you sent " + secret)
+		check(t, name, in, secret)
+	}
+	for name, body := range map[string]string{
+		"access token": `{"access_token":"%s","expires_in":3599}`,
+		"camel case":   `[{"accessToken" : "%s"}]`,
+		"nested":       `{"credentials":{"secretAccessKey":"%s"}}`,
+		"value":        `{"client_secret":{"value":"%s","expires_at":1}}`,
+	} {
+		secret := secretAt(len(name))
+		in := simple()
+		in.Response.Header = http.Header{"Content-Type": {"application/json"}}
+		in.Response.Body = fmt.Appendf(nil, body, secret)
+		in.Response.Trailer = http.Header{"X-Checksum": {secret}}
+		check(t, name, in, secret)
+	}
+}
+
+func check(t *testing.T, name string, in cassette.Interaction, secret string) {
+	t.Helper()
+	r := New([]byte("k"))
+	out := r.Interaction(in)
+	leaks(t, out, secret)
+	if len(out.Request.Body) != len(in.Request.Body) || len(out.Response.Body) != len(in.Response.Body) {
+		t.Errorf("%s: a length changed:\n%s", name, text(out))
+	}
+	if again := r.Interaction(out); text(again) != text(out) {
+		t.Errorf("%s: redacting twice changes\n%s\n%s", name, text(out), text(again))
+	}
+}
+
+func TestConversationsAreNotCredentials(t *testing.T) {
+	in := simple()
+	in.Request.Header = nil
+	in.Request.Body = []byte(`{"messages":[{"metadata":{"api_key":"0123abcdefghijkl"},"headers":{"X":"0123abcdefghijkl"}}],"tools":[{"headers":{"Accept":"text/x"},"server_url":"https://h/?a=0123abcdefghijkl"}]}`)
+	in.Response.Header = http.Header{"Content-Type": {"application/json"}}
+	in.Response.Body = []byte(`{"content":[{"type":"tool_use","input":{"access_token":"0123abcdefghijkl","client_secret":"0123abcdefghijkl"}}]}`)
+	if out := New(nil).Interaction(in); text(out) != text(in) {
+		t.Errorf("changed:\n%s", text(out))
+	}
+}
+
+// Short secrets: replaced where credentials stand whatever their length, looked
+// for elsewhere from 8 bytes as words, from 16 bytes anywhere; what they become
+// is the same under every key.
+func TestShortSecrets(t *testing.T) {
+	for secret, echo := range map[string]string{
+		"abc":             "abcdef abc",
+		"anthropic":       "anthropic says",
+		"hunter2!":        "HIDDEN and xhunter2!",
+		"k3y-of-15-bytes": "HIDDEN.",
+	} {
+		in := simple()
+		in.Request.Header = http.Header{"X-Api-Key": {secret}, "Authorization": {"Bearer " + secret}}
+		in.Request.Body = []byte(strings.ReplaceAll(echo, "HIDDEN", secret))
+		a, b := New([]byte("a")), New([]byte("b"))
+		out := a.Interaction(in)
+		want := strings.ReplaceAll(echo, "HIDDEN", longMark[:len(secret)])
+		if got := string(out.Request.Body); got != want {
+			t.Errorf("%s: body %q, want %q", secret, got, want)
+		}
+		if got := out.Request.Header.Get("X-Api-Key"); got != longMark[:len(secret)] {
+			t.Errorf("%s: header %q", secret, got)
+		}
+		if text(b.Interaction(in)) != text(out) || text(a.Interaction(out)) != text(out) {
+			t.Errorf("%s: depends on the key, or changes when redacted twice", secret)
+		}
+	}
+}
+
+// Streams that take turns under one name cannot hide a secret between them.
+func TestInterleavedStreams(t *testing.T) {
+	const secret = "sk-ant-api03-0123456789abcdefghijklmnop"
+	in := simple()
+	in.Request.Header.Set("X-Api-Key", secret)
+	in.Response.Body = nil
+	for at := 0; at < len(secret); at += 4 {
+		for choice := range 2 {
+			piece, _ := json.Marshal(secret[at:min(at+4, len(secret))])
+			in.Response.Body = fmt.Appendf(in.Response.Body, "data: {\"choices\":[{\"index\":%d,\"delta\":{\"content\":%s}}]}\n\n", choice, piece)
+		}
+	}
+	out := New(nil).Interaction(in)
+	for choice := range 2 {
+		var said strings.Builder
+		for line := range strings.Lines(string(out.Response.Body)) {
+			var e struct {
+				Choices []struct {
+					Index int
+					Delta struct{ Content string }
+				}
+			}
+			if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e) == nil && e.Choices[0].Index == choice {
+				said.WriteString(e.Choices[0].Delta.Content)
+			}
+		}
+		if strings.Contains(said.String(), secret[:12]) || len(said.String()) != len(secret) {
+			t.Errorf("choice %d says %q", choice, said.String())
+		}
+	}
+}
+
+// Pieces are put together however long the texts between them are.
+func TestPiecesAcrossWindows(t *testing.T) {
+	const secret = "sk-ant-api03-0123456789abcdefghijklmnop"
+	for _, fill := range []int{0, 10, window - len(secret), window - 3, window, 3 * window, 2*130 + 1} {
+		in := simple()
+		in.Request.Header.Set("X-Api-Key", secret)
+		in.Response.Body = fmt.Appendf(nil, "data: {\"t\":\"%s%s\"}\n\ndata: {\"t\":\"%s\"}\n\ndata: {\"t\":\"%s%s\"}\n\n",
+			strings.Repeat("x", fill), secret[:5], secret[5:20], secret[20:], strings.Repeat("y", fill))
+		got := string(New(nil).Interaction(in).Response.Body)
+		for _, piece := range []string{secret[:5] + `"`, secret[5:20], secret[20:]} {
+			if strings.Contains(got, piece) {
+				t.Errorf("%d bytes around: %q survives", fill, piece)
+			}
+		}
+		if len(got) != len(in.Response.Body) || strings.Count(got, "x") < fill || strings.Count(got, "y") < fill {
+			t.Errorf("%d bytes around: the rest changed", fill)
+		}
+	}
+}
+
+// Late tells when what was redacted may hold what nobody knew then.
+func TestLate(t *testing.T) {
+	r := New(nil)
+	r.Learn(secretAt(1))
+	first := simple()
+	first.Response.Body = []byte("a later key: " + secretAt(2))
+	kept := r.Interaction(first)
+	if r.Late() {
+		t.Fatal("late before a second interaction")
+	}
+	again := simple()
+	again.Request.Header.Set("X-Api-Key", canary)
+	if r.Interaction(again); r.Late() {
+		t.Fatal("late without a new secret")
+	}
+	again.Request.Header.Set("Cookie", "session="+secretAt(2))
+	if r.Interaction(again); !r.Late() {
+		t.Fatal("a new secret is not late")
+	}
+	leaks(t, r.Interaction(kept), secretAt(2))
+	if got := r.Text("dial " + secretAt(2)); strings.Contains(got, "plainWords") {
+		t.Errorf("text %q", got)
+	}
+}
+
+// A header with a new value each time holds ids: they are not collected.
+func TestGuessesAreBounded(t *testing.T) {
+	r := New(nil)
+	for n := range 100 {
+		in := simple()
+		in.Request.Header.Set("X-Trace", fmt.Sprintf("1-abcdef01-%024d", n))
+		r.Interaction(in)
+	}
+	if got := len(r.known.secrets); got != 1+maxGuesses {
+		t.Errorf("%d secrets", got)
+	}
+}

@@ -36,7 +36,13 @@ type Authority struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
 	leaves sync.Map // host → func() (*tls.Certificate, error)
+	why    string   // Open replaced the one before
 }
+
+// Replaced says why Open issued this authority in another's place, as one
+// clause for people; "" when it did not. Clients that were told to trust the
+// other one must be given this one.
+func (a *Authority) Replaced() string { return a.why }
 
 // New issues an authority for hosts (names or IP addresses, without ports) and
 // loopback. It exists in memory only; Open keeps one on disk.

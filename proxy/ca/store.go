@@ -39,10 +39,31 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 		return issue(dir, hosts, now, os.Link)
 	case err != nil:
 		return nil, err
-	case !a.issuedFor(hosts) || now.Add(renewBefore).After(a.cert.NotAfter) || now.Before(a.cert.NotBefore):
-		return Rotate(dir, hosts, now)
 	}
-	return a, publish(dir, a)
+	why := a.unfit(hosts, now)
+	if why == "" {
+		return a, publish(dir, a)
+	}
+	if a, err = Rotate(dir, hosts, now); err != nil {
+		return nil, err
+	}
+	a.why = why
+	return a, nil
+}
+
+// unfit says why an authority will not do for hosts from now on.
+func (a *Authority) unfit(hosts []string, now time.Time) string {
+	switch {
+	case now.After(a.cert.NotAfter):
+		return "the old one expired on " + a.cert.NotAfter.Format(time.DateOnly)
+	case now.Add(renewBefore).After(a.cert.NotAfter):
+		return "the old one expires on " + a.cert.NotAfter.Format(time.DateOnly)
+	case now.Before(a.cert.NotBefore):
+		return "the old one is valid only from " + a.cert.NotBefore.Format(time.DateOnly) + "; is this machine's clock right?"
+	case !a.issuedFor(hosts):
+		return "the hosts it may sign for have changed"
+	}
+	return ""
 }
 
 // Load returns the authority kept in dir as it is. Without one the error is

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +37,69 @@ func TestOpenKeepsAndReissues(t *testing.T) {
 	first = open(t, dir, issued, "api.anthropic.com")
 	if same(open(t, dir, issued.Add(28*24*time.Hour), "api.anthropic.com")) {
 		t.Error("kept although it is about to expire")
+	}
+}
+
+// Whoever gets a new authority in the old one's place is told why.
+func TestReplacementIsExplained(t *testing.T) {
+	const day = 24 * time.Hour
+	for want, c := range map[string]struct {
+		at    time.Duration
+		hosts []string
+	}{
+		"":                               {time.Hour, nil},
+		"the old one expires on 2026-12": {28 * day, nil},
+		"the old one expired on 2026-12": {31 * day, nil},
+		"is this machine's clock right?": {-2 * day, nil},
+		"the hosts it may sign for have": {time.Hour, []string{"example.com"}},
+	} {
+		dir := t.TempDir()
+		if got := open(t, dir, issued).Replaced(); got != "" {
+			t.Errorf("the first one replaces one: %s", got)
+		}
+		got := open(t, dir, issued.Add(c.at), c.hosts...)
+		if !strings.Contains(got.Replaced(), want) || (want == "") != (got.Replaced() == "") {
+			t.Errorf("%q, want %q", got.Replaced(), want)
+		}
+		if now := issued.Add(c.at); now.Before(got.cert.NotBefore) || now.Add(27*day).After(got.cert.NotAfter) {
+			t.Errorf("valid from %v to %v, used at %v", got.cert.NotBefore, got.cert.NotAfter, now)
+		}
+	}
+}
+
+// Two programs that start at once end with one authority between them.
+func TestSimultaneousFirstPrograms(t *testing.T) {
+	if dir := os.Getenv("CA_TEST_DIR"); dir != "" {
+		a, err := Open(dir, []string{"api.anthropic.com"}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("serial=%x\n", a.cert.SerialNumber)
+		return
+	}
+	dir := filepath.Join(t.TempDir(), "ca")
+	var started []*exec.Cmd
+	outs := make([]bytes.Buffer, 4)
+	for i := range outs {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestSimultaneousFirstPrograms$")
+		cmd.Env = append(os.Environ(), "CA_TEST_DIR="+dir)
+		cmd.Stdout = &outs[i]
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		started = append(started, cmd)
+	}
+	kept := map[string]bool{}
+	for i, cmd := range started {
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, &outs[i])
+		}
+		_, serial, _ := strings.Cut(outs[i].String(), "serial=")
+		serial, _, _ = strings.Cut(serial, "\n")
+		kept[serial] = true
+	}
+	if a, err := Load(dir); err != nil || len(kept) != 1 || !kept[fmt.Sprintf("%x", a.cert.SerialNumber)] {
+		t.Errorf("%d authorities for one folder, %v", len(kept), err)
 	}
 }
 

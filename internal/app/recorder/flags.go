@@ -31,6 +31,7 @@ type flags struct {
 	receipt     string
 	allowUnused bool
 	maxAge      age
+	match       match
 	envFile     string
 }
 
@@ -73,6 +74,7 @@ func (f *flags) addReplaying(set *pflag.FlagSet) {
 	set.Float64Var(&f.speed, "speed", 0, "replay: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
 	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
+	set.Var(&f.match, "match", "replay: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 	set.Var(absent{"record from an upstream that misbehaves"}, "faults", "")
 	if err := set.MarkHidden("faults"); err != nil {
@@ -129,7 +131,9 @@ func isUs(listen, base string) bool {
 // the name theirs.
 func sameMachine(ours, theirs string) bool {
 	a, b := net.ParseIP(ours), net.ParseIP(theirs)
-	local := func(name string, ip net.IP) bool { return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback() }
+	local := func(name string, ip net.IP) bool {
+		return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+	}
 	switch {
 	case ours == "" || a != nil && a.IsUnspecified():
 		return local(theirs, b) || b != nil && b.IsUnspecified()

@@ -87,7 +87,7 @@ func (k *kit) start(path, receipt string) (work, error) {
 // meta is what a cassette recorded now says of itself.
 func (k *kit) meta() cassette.Meta {
 	return cassette.Meta{Provenance: k.origin, Tool: "recorder " + version.String(),
-		Created: time.Now().UTC().Format(time.RFC3339), Redaction: k.redactor.Rules()}
+		Created: time.Now().UTC().Format(time.RFC3339), Redaction: k.redactor.Rules(), Matching: replay.Rules()}
 }
 
 // recorder keeps in w what passes; with nil nothing is kept.
@@ -102,6 +102,11 @@ func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
 // player answers from tape; what it does not know goes to fallback, or is
 // refused where that is nil.
 func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Player, error) {
-	return replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
+	player, err := replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
+		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + tape.Name() + " -- CMD…",
 		Fallback: fallback, Log: func(line string) { k.say("%s", line) }})
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return player, nil
 }

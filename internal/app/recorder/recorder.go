@@ -40,6 +40,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            []string
+	refused        int // how often a session's proxy turned a program away
 }
 
 const long = `Record and replay what an agent and its provider say to each other.

@@ -3,6 +3,8 @@ package recorder
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
@@ -29,6 +31,9 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 	if why := stale(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
 		return nil, gateFailed("%s: %s", path, why)
 	}
+	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
+		return nil, usage("--receipt %s: cannot be written: %w", receipt, reason(err))
+	}
 	player, err := k.player(tape, nil)
 	if err != nil {
 		return nil, err
@@ -38,17 +43,13 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 
 func (r *replaying) finish(a *app, _ bool) outcome {
 	got := r.Receipt()
-	relaxed := 0
-	for _, n := range got.Relaxed {
-		relaxed += n
-	}
-	a.say("%s: served %d, missed %d, unused %d, relaxed %d, egress %d", r.path, got.Served, got.Missed, got.Unused, relaxed, got.Egress)
+	a.say("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
 	for _, sentence := range gates(got, r.allowUnused) {
 		a.say("%s: %s", r.path, sentence)
 		out.exit = exitGate
 	}
-	if err := writeReceipt(r.receipt, r.path, got); err != nil {
+	if err := writeReceipt(r.receipt, a.signed(got)); err != nil {
 		a.say("%s: cannot be written: %v", r.receipt, reason(err))
 		out.exit = exitInternal
 	}
@@ -57,17 +58,19 @@ func (r *replaying) finish(a *app, _ bool) outcome {
 
 func (r *replaying) abandon() {}
 
+// signed adds to a receipt what only the program knows.
+func (a *app) signed(got replay.Receipt) replay.Receipt {
+	got.Tool, got.Refused = "recorder "+version.String(), a.refused
+	got.Libraries = version.Modules("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
+	return got
+}
+
 // writeReceipt writes what a replay can prove, if a file was named.
-func writeReceipt(path, tape string, got replay.Receipt) error {
+func writeReceipt(path string, got replay.Receipt) error {
 	if path == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(struct {
-		Schema   string `json:"schema"`
-		Cassette string `json:"cassette"`
-		Tool     string `json:"tool"`
-		replay.Receipt
-	}{"recorder.receipt.v1", tape, "recorder " + version.String(), got}, "", "  ")
+	data, err := json.MarshalIndent(got, "", "  ")
 	if err != nil {
 		return err
 	}

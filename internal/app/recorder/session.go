@@ -85,6 +85,7 @@ func (s *session) close(ctx context.Context, failed bool) int {
 	if err := s.proxy.Close(ctx); err != nil {
 		s.app.say("replies still open after %v were cut", grace)
 	}
+	s.app.refused = s.proxy.Refused()
 	return s.work.finish(s.app, failed).exit
 }
 
@@ -108,4 +109,3 @@ func reason(err error) error {
 	}
 	return err
 }
-

@@ -1,7 +1,10 @@
 // Package version knows which build this is.
 package version
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"slices"
+)
 
 // Version is set by the release build with -ldflags -X; empty otherwise.
 var Version string
@@ -25,4 +28,17 @@ func String() string {
 		}
 	}
 	return "devel"
+}
+
+// Modules returns the versions of those of the named modules that this build is
+// made of.
+func Modules(paths ...string) map[string]string {
+	found := map[string]string{}
+	info, ok := debug.ReadBuildInfo()
+	for i := 0; ok && i < len(info.Deps); i++ {
+		if m := info.Deps[i]; slices.Contains(paths, m.Path) {
+			found[m.Path] = m.Version
+		}
+	}
+	return found
 }

@@ -70,9 +70,12 @@ func unpacker(encoding string, body []byte) (func(io.Reader) (io.Reader, error),
 }
 
 // Decoded returns in as a cassette keeps it (pitfall G12): bodies uncompressed,
-// headers that told of the compression gone, and no timeline when its lengths
-// were those of other bytes. in is not changed.
+// the compression named in Encoding and no more in headers, and no timeline when
+// its lengths were those of other bytes. in is not changed.
 func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
+	if in.Request.Encoding != "" || in.Response.Encoding != "" {
+		return in, nil // a recorder of ours has done it
+	}
 	request, err := Plain(in.Request.Header, in.Request.Body)
 	if err != nil {
 		return in, fmt.Errorf("the request body %w", err)
@@ -82,11 +85,21 @@ func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
 		return in, fmt.Errorf("the response body %w", err)
 	}
 	if len(response) != len(in.Response.Body) {
-		in.Timeline = nil
+		in.Timeline, in.Drained = nil, 0
 	}
+	in.Request.Encoding, in.Response.Encoding = coding(in.Request.Header), coding(in.Response.Header)
 	in.Request.Header, in.Request.Body = uncoded(in.Request.Header, request), request
 	in.Response.Header, in.Response.Body = uncoded(in.Response.Header, response), response
 	return in, nil
+}
+
+// coding is what the wire had, be it undone here or by the tool.
+func coding(h http.Header) string {
+	v := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
+	if v == "identity" {
+		return ""
+	}
+	return v
 }
 
 // uncoded leaves out the headers that are not true of a decoded body: a client

@@ -41,7 +41,7 @@ func TestFilesOfOtherTools(t *testing.T) {
 				t.Errorf("go-vcr tells duration and protocol: %v %q %q", stream.Duration, stream.Request.Proto, stream.Response.Proto)
 			}
 			in, err := Decoded(packed)
-			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` || len(in.Response.Header.Values("Content-Encoding")) > 0 {
+			if err != nil || string(in.Response.Body) != `{"type":"message","text":"was packed"}` || in.Response.Encoding != "gzip" && file != "vcrpy.json" || len(in.Response.Header.Values("Content-Encoding")) > 0 {
 				t.Errorf("%v: %q %v", err, in.Response.Body, in.Response.Header)
 			}
 			if v := in.Response.Header.Get("Content-Length"); v != "" && v != "38" {

@@ -1,0 +1,39 @@
+package cassette
+
+import (
+	"bytes"
+	"time"
+)
+
+// StrictHead returns an error where the head is not exactly what this package
+// would write for what it says (pitfall V6): keys the format does not have,
+// another order, another style, a provenance or a time that is none. A file
+// without seals has no head to hold to that.
+func (c *Cassette) StrictHead() error {
+	if !c.Sealed() {
+		return nil
+	}
+	if p := c.meta.problem(); p != "" {
+		return fail(c.name, ErrFormat, "%s; record it again", p)
+	}
+	if _, err := time.Parse(time.RFC3339, c.meta.Created); c.meta.Created != "" && err != nil {
+		return fail(c.name, ErrFormat, "created %q is no time in RFC 3339; record it again", c.meta.Created)
+	}
+	if !bytes.Equal(encodeHead(c.meta), c.data[:c.head]) {
+		return fail(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)
+	}
+	return nil
+}
+
+// Strict is At, and an error where the item is not exactly what this package
+// would write for what it says: what a lenient reader would pass over.
+func (c *Cassette) Strict(i int) (Interaction, error) {
+	in, err := c.At(i)
+	if err != nil || !c.Sealed() {
+		return in, err
+	}
+	if !bytes.Equal(appendItem(make([]byte, 0, len(c.item(i))), in), c.item(i)) {
+		return in, fail(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i, c.meta.Version)
+	}
+	return in, nil
+}

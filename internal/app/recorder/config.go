@@ -45,6 +45,9 @@ func (a *app) authorityBy(open func(string, []string, time.Time) (*ca.Authority,
 	if err != nil {
 		return nil, usage("%w", err)
 	}
+	if why := authority.Replaced(); why != "" {
+		a.say("the proxy has a new authority: %s; clients that were told to trust the old one need what `recorder ca export` prints", why)
+	}
 	return authority, nil
 }
 

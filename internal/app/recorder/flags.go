@@ -33,6 +33,7 @@ type flags struct {
 	maxAge      age
 	match       match
 	envFile     string
+	callers     callers
 }
 
 // add declares the flags that mean something in the command's mode; run, whose
@@ -43,8 +44,9 @@ func (f *flags) add(cmd *cobra.Command) {
 	if in(modeRecord, modeReplay, modeRefresh) {
 		set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
 	}
-	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
+	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
 	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "how clients come in: mitm (HTTPS_PROXY), base-url, or both")
+	f.callers.add(set)
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh, modePass) {
 		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")

@@ -30,7 +30,7 @@ func (a *app) kit(f *flags) (*kit, error) {
 		return nil, err
 	}
 	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New()}
-	for _, secret := range a.secrets() {
+	for _, secret := range append(a.secrets(), f.callers.secret()...) {
 		k.redactor.Learn(secret)
 		k.guard.Learn(secret)
 	}

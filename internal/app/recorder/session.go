@@ -37,6 +37,10 @@ func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
+	cfg, err := a.door(f)
+	if err != nil {
+		return nil, err
+	}
 	authority, err := a.authority(f.allow)
 	if err != nil {
 		return nil, err
@@ -53,8 +57,7 @@ func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 	if s.work, err = a.work(f); err != nil {
 		return nil, err
 	}
-	cfg := proxy.Config{CA: authority, Listen: f.listen, Doors: f.doors, AllowHosts: f.allow, Handler: s.work,
-		Log: func(line string) { a.say("%s", line) }}
+	cfg.CA, cfg.Handler = authority, s.work
 	if s.proxy, err = proxy.New(cfg); err == nil {
 		err = s.proxy.Start()
 	}
@@ -86,6 +89,7 @@ func (s *session) close(ctx context.Context, failed bool) int {
 		s.app.say("replies still open after %v were cut", grace)
 	}
 	s.app.refused = s.proxy.Refused()
+	s.app.sayUpgrades(s.proxy.Upgrades())
 	return s.work.finish(s.app, failed).exit
 }
 

@@ -25,7 +25,9 @@ func (s *session) settings(doors []string) (env []string) {
 			"ANTHROPIC_BASE_URL="+url+"/anthropic",
 			"OPENAI_BASE_URL="+url+"/openai/v1",
 			"GEMINI_BASE_URL="+url+"/gemini",
-			"GOOGLE_GEMINI_BASE_URL="+url+"/gemini")
+			"GOOGLE_GEMINI_BASE_URL="+url+"/gemini",
+			"GOOGLE_VERTEX_BASE_URL="+url+"/vertex",
+			"ANTHROPIC_VERTEX_BASE_URL="+url+"/vertex/v1")
 	}
 	if !slices.Contains(doors, proxy.MITM) {
 		return env

@@ -23,6 +23,10 @@ type tunnel struct {
 	used    atomic.Bool // by at least one request
 }
 
+// NetConn is the client's connection; a player resets it where a reply is to
+// end so.
+func (t *tunnel) NetConn() net.Conn { return t.Conn }
+
 // Host is the name the certificate must bear; ca.Named.
 func (t *tunnel) Host() string {
 	host, _ := splitHost(t.address)
@@ -141,3 +145,6 @@ type bufferedConn struct {
 }
 
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// NetConn is the connection below the buffer.
+func (c *bufferedConn) NetConn() net.Conn { return c.Conn }

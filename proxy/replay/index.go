@@ -35,7 +35,11 @@ const (
 	waiting state = iota
 	taken
 	unreadable // taken, but damaged
+	returned   // asked for, but not played: it answers the next such request
 )
+
+// free reports whether an interaction can be taken.
+func (s state) free() bool { return s == waiting || s == returned }
 
 // table finds the interactions of one level by key, in recorded order.
 type table struct {
@@ -87,7 +91,7 @@ func newIndex(tape *cassette.Cassette, rules []rule) *index {
 func (x *index) takeNext(raw digest) (at int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for x.front < len(x.state) && x.state[x.front] != waiting {
+	for x.front < len(x.state) && !x.state[x.front].free() {
 		x.front, x.nextSet = x.front+1, false
 	}
 	if x.front == len(x.state) {
@@ -148,7 +152,7 @@ func (x *index) first(l *list) (int, bool) {
 		return 0, false
 	}
 	for ; l.from < len(l.items); l.from++ {
-		if at := int(l.items[l.from]); x.state[at] == waiting {
+		if at := int(l.items[l.from]); x.state[at].free() {
 			return at, true
 		}
 	}
@@ -208,13 +212,30 @@ func (x *index) fetch(found item) item {
 	return found
 }
 
+// giveBack makes an interaction that was taken the next answer to its request.
+func (x *index) giveBack(at int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.state[at] = returned
+	if at < x.front {
+		x.front, x.nextSet = at, false
+	}
+	for _, t := range x.tables {
+		for _, l := range t.lists {
+			if i, ok := slices.BinarySearch(l.items, int32(at)); ok { //nolint:gosec // as in readOne
+				l.from = min(l.from, i)
+			}
+		}
+	}
+}
+
 // unused lists the interactions that nobody was given.
 func (x *index) unused() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []int
 	for at, s := range x.state {
-		if s != taken {
+		if s == waiting || s == unreadable {
 			out = append(out, at)
 		}
 	}

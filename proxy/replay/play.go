@@ -3,94 +3,128 @@ package replay
 import (
 	"context"
 	"maps"
+	"net"
 	"net/http"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// play sends a recorded reply: what the recorder kept, as it kept it. Each
-// chunk is one Write, and a reply that was cut is cut again.
-func (p *Player) play(w http.ResponseWriter, r *http.Request, in cassette.Interaction) {
-	wait := p.pace(r.Context(), in)
-	if in.Response.Status == 0 {
-		panic(http.ErrAbortHandler) // nothing ever came
+// play sends a script: each step is one Write, which the door sends at once, so
+// that in HTTP/1.1 it is one chunk (pitfall V7).
+func (p *Player) play(w http.ResponseWriter, r *http.Request, s fault.Script) {
+	pace := pace{ctx: r.Context(), begin: time.Now(), speed: p.cfg.Timing}
+	pace.wait(s.Wait, s.Hold)
+	if s.Status == 0 {
+		abort(w, s.End) // nothing ever came
 	}
-	maps.Copy(w.Header(), headerOf(in))
-	for name := range in.Response.Trailer {
-		w.Header().Add("Trailer", name)
-	}
-	w.WriteHeader(in.Response.Status)
-	if len(in.Timeline) > 0 && in.Response.Header.Get("Content-Length") == "" {
+	pace.header = s.Wait
+	announce(w, s)
+	if early(s, p.cfg.Timing) {
 		_ = http.NewResponseController(w).Flush()
 	}
-	rest := in.Response.Body
-	for _, chunk := range timeline(in) {
-		if !wait(chunk.At) {
-			panic(http.ErrAbortHandler)
+	for _, step := range s.Steps {
+		pace.wait(step.At, step.Hold)
+		if len(step.Data) == 0 {
+			continue
 		}
-		if _, err := w.Write(rest[:chunk.Length]); err != nil {
+		if _, err := w.Write(step.Data); err != nil {
 			return
 		}
-		rest = rest[chunk.Length:]
 	}
-	if in.End != cassette.EndEOF && in.End != "" {
+	if s.End != fault.EOF {
+		abort(w, s.End)
+	}
+	maps.Copy(w.Header(), s.Trailer)
+}
+
+// announce sends the header. A recorded reply without a content type gets none:
+// net/http would guess one.
+func announce(w http.ResponseWriter, s fault.Script) {
+	h := w.Header()
+	maps.Copy(h, s.Header)
+	if _, ok := h["Content-Type"]; !ok {
+		h["Content-Type"] = nil
+	}
+	for name := range s.Trailer {
+		h.Add("Trailer", name)
+	}
+	w.WriteHeader(s.Status)
+}
+
+// early reports whether the header goes out before the first step: that of a
+// stream, and any that something is waited for after.
+func early(s fault.Script, timing Timing) bool {
+	if s.Header.Get("Content-Length") == "" || s.End != fault.EOF {
+		return true
+	}
+	return len(s.Steps) > 0 && (s.Steps[0].Hold > 0 || timing != None && s.Steps[0].At > 0)
+}
+
+// pace waits for what is due.
+type pace struct {
+	ctx    context.Context //nolint:containedctx // it is the request's, and lives as long
+	begin  time.Time
+	speed  Timing
+	header time.Duration // recorded time to the header
+	timer  *time.Timer
+}
+
+// wait returns when a time that was recorded has come and, whatever the speed,
+// hold has passed besides. When the client leaves, the reply ends (pitfall V11).
+func (p *pace) wait(recorded, hold time.Duration) {
+	if hold > 0 {
+		p.sleep(hold)
+		p.begin = p.begin.Add(hold)
+	}
+	if p.speed != None {
+		due := time.Duration(float64(p.header+recorded) / float64(p.speed))
+		p.sleep(time.Until(p.begin.Add(due)))
+	}
+}
+
+func (p *pace) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	if p.timer == nil {
+		p.timer = time.NewTimer(d)
+	} else {
+		p.timer.Reset(d)
+	}
+	select {
+	case <-p.timer.C:
+	case <-p.ctx.Done():
+		p.timer.Stop()
 		panic(http.ErrAbortHandler)
 	}
-	maps.Copy(w.Header(), in.Response.Trailer)
 }
 
-// timeline returns the reply's chunks, one where the source kept none.
-func timeline(in cassette.Interaction) []cassette.Chunk {
-	if len(in.Timeline) > 0 || len(in.Response.Body) == 0 {
-		return in.Timeline
-	}
-	return []cassette.Chunk{{Length: len(in.Response.Body)}}
-}
-
-// headerOf returns the recorded header without what is not true of the stored
-// body: other recorders keep the encoding and length of compressed bodies that
-// they stored decompressed. Compressed bytes are never UTF-8.
-func headerOf(in cassette.Interaction) http.Header {
-	h := in.Response.Header.Clone()
-	if h == nil {
-		h = http.Header{}
-	}
-	if utf8.Valid(in.Response.Body) {
-		h.Del("Content-Encoding")
-	}
-	whole := in.End == cassette.EndEOF || in.End == ""
-	wrong := whole && h.Get("Content-Length") != strconv.Itoa(len(in.Response.Body)) && in.Request.Method != http.MethodHead
-	if wrong || len(in.Response.Trailer) > 0 {
-		h.Del("Content-Length")
-	}
-	return h
-}
-
-// pace waits for the reply's header to be due and returns a function that
-// waits for a time after that; it is false when the client has left. The
-// cassette says when a reply had ended and when its chunks came, counted from
-// the header; what lies before the last chunk is the time to the header.
-func (p *Player) pace(ctx context.Context, in cassette.Interaction) func(time.Duration) bool {
-	if p.cfg.Timing == None {
-		return func(time.Duration) bool { return true }
-	}
-	begin := time.Now()
-	until := func(at time.Duration) bool {
-		select {
-		case <-time.After(time.Until(begin.Add(time.Duration(float64(at) / float64(p.cfg.Timing))))):
-			return true
-		case <-ctx.Done():
-			return false
+// abort ends a reply before it is whole. HTTP/2 has one way for it, RST_STREAM;
+// in HTTP/1 the connection is closed, on Reset by TCP RST.
+func abort(w http.ResponseWriter, end fault.End) {
+	if end == fault.Reset {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			reset(conn)
 		}
 	}
-	header := in.Duration
-	if n := len(in.Timeline); n > 0 {
-		header -= in.Timeline[n-1].At
+	panic(http.ErrAbortHandler)
+}
+
+// reset closes a connection so that the other side is told by a TCP RST: its
+// reads fail with ECONNRESET, where a close would be an end of file. TLS is not
+// told, its own good-bye would be data.
+func reset(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	for {
+		switch c := conn.(type) {
+		case interface{ SetLinger(sec int) error }:
+			_ = c.SetLinger(0)
+			return
+		case interface{ NetConn() net.Conn }:
+			conn = c.NetConn()
+		default:
+			return
+		}
 	}
-	header = max(header, 0)
-	until(header)
-	return func(at time.Duration) bool { return until(header + at) }
 }

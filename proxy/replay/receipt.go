@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
 // ReceiptSchema names the form of a Receipt as JSON.
@@ -53,6 +54,16 @@ type Receipt struct {
 	// beside its providers and was refused; the caller fills it in.
 	Egress  int `json:"egress"`
 	Refused int `json:"refused"`
+	// Rechunk is how replies were cut anew, Faults what was done to them, Seed
+	// what decided both; all absent when nothing was. FaultsIdle names, one
+	// sentence each, the planned faults that never struck.
+	Rechunk    fault.Mode    `json:"rechunk,omitempty"`
+	Seed       *uint64       `json:"seed,omitempty"`
+	Faults     []fault.Fired `json:"faults,omitempty"`
+	FaultsIdle []string      `json:"faults_idle,omitempty"`
+	// Struck requests had an answer that a fault kept from them; their
+	// interactions answer a retry, and those without one are not Unused.
+	Struck int `json:"struck,omitempty"`
 }
 
 // Played identifies a cassette.
@@ -85,6 +96,8 @@ type account struct {
 	levels  [levels]int
 	rules   map[string]int
 	relaxed int
+	faults  []fault.Fired
+	struck  int
 }
 
 func (a *account) serve(l Level, rules []string) {
@@ -117,11 +130,24 @@ func (p *Player) Receipt() Receipt {
 		r.Levels[Level(l).String()] = n
 		r.Served += n
 	}
+	p.disturbed(&r)
 	r.Strict = r.Served > 0 && r.Missed == 0 && r.RelaxedRequests == 0
 	for _, at := range unused[:min(len(unused), maxUnused)] {
 		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(tape, at))
 	}
 	return r
+}
+
+// disturbed adds what was done to the replies; mu is held.
+func (p *Player) disturbed(r *Receipt) {
+	r.Rechunk, r.Faults, r.Struck = p.cfg.Rechunk, slices.Clone(p.account.faults), p.account.struck
+	if p.faults != nil {
+		r.FaultsIdle = p.faults.Idle()
+	}
+	if p.faults != nil || r.Rechunk != "" {
+		seed := p.cfg.Seed
+		r.Seed = &seed
+	}
 }
 
 func unusedAt(tape *cassette.Cassette, at int) Unused {

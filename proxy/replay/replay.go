@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
 // Timing is how fast replies are played: None, Recorded, or how many times
@@ -37,6 +38,13 @@ type Config struct {
 	// Match is the loosest level at which a recorded request may answer. Each
 	// stricter one is tried first.
 	Match Level
+	// Rechunk cuts the replies into other chunks; "" keeps the recorded ones.
+	Rechunk fault.Mode
+	// Faults is what is to be done to the replies; nil leaves them alone. What
+	// struck is in the receipt and, line by line, in Log.
+	Faults *fault.Plan
+	// Seed decides all that Rechunk and Faults leave to chance.
+	Seed uint64
 	// Observe is told of each redacted request and its answer, one at a time;
 	// missed says the answer is ours. nil is told nothing.
 	Observe func(in cassette.Interaction, missed bool)
@@ -59,6 +67,8 @@ type Player struct {
 	cfg   Config
 	rules []rule
 	index *index
+	// faults is nil without a plan
+	faults *fault.Injector
 
 	mu       sync.Mutex // guards account
 	account  account
@@ -88,8 +98,12 @@ func New(cfg Config) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Player{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
-		account: account{started: cfg.Clock(), rules: map[string]int{}}}, nil
+	p := &Player{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
+		account: account{started: cfg.Clock(), rules: map[string]int{}}}
+	if cfg.Faults != nil {
+		p.faults = cfg.Faults.Injector(cfg.Seed)
+	}
+	return p, nil
 }
 
 // ServeHTTP answers one request.
@@ -110,8 +124,22 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.miss(w, q.redacted(), found)
 		return
 	}
-	p.served(q, found)
-	p.play(w, r, found.interaction)
+	in := found.interaction
+	script, consumed := scriptOf(in), true
+	if p.faults != nil || p.cfg.Rechunk != "" {
+		script, consumed = p.disturb(script, q, found.at)
+		in = performed(in, script)
+	}
+	if consumed {
+		p.served(q, found)
+	} else {
+		p.struck(found.at)
+	}
+	if p.cfg.Observe != nil {
+		in.Request = q.redacted()
+		p.observe(in, false)
+	}
+	p.play(w, r, script)
 }
 
 // find looks for a request's answer, level by level. A damaged cassette ends
@@ -144,11 +172,6 @@ func (p *Player) served(q *question, found item) {
 	p.mu.Lock()
 	p.account.serve(found.level, used)
 	p.mu.Unlock()
-	if p.cfg.Observe != nil {
-		in := found.interaction
-		in.Request = q.redacted()
-		p.observe(in, false)
-	}
 }
 
 func (p *Player) observe(in cassette.Interaction, missed bool) {

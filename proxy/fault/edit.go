@@ -1,0 +1,112 @@
+package fault
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// edit is one change of a script at an offset of its recorded body. Offsets are
+// those of the recording, however many edits there are.
+type edit struct {
+	at     int
+	drop   int           // bytes left out from there on
+	writes [][]byte      // put in, each one write
+	every  time.Duration // between those
+	hold   time.Duration // before what follows
+	end    End           // if set, nothing follows: the reply ends so
+	head   func(Script) Script
+}
+
+// apply makes the edits, in the order of their offsets; of two at one offset
+// the earlier in the list comes first. What lies behind an ending is not made:
+// made counts those that were, by their index.
+func apply(s Script, edits []edit) (out Script, made []int) {
+	order := make([]int, len(edits))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return edits[a].at - edits[b].at })
+	rest := rest{steps: s.Steps}
+	out = s
+	out.Steps = nil
+	var ended bool
+	for _, i := range order {
+		e := edits[i]
+		made = append(made, i)
+		out.Steps = append(out.Steps, rest.until(e.at)...)
+		rest.skip(e.drop)
+		out.Steps = append(out.Steps, rest.inserted(e)...)
+		rest.hold += e.hold
+		if ended = e.end != ""; ended {
+			out.End, out.Trailer = e.end, nil
+			break
+		}
+	}
+	if !ended {
+		out.Steps = append(out.Steps, rest.until(math.MaxInt)...)
+	}
+	if rest.hold > 0 {
+		out.Steps = append(out.Steps, Step{At: rest.now, Hold: rest.hold})
+	}
+	out = out.honest()
+	for _, i := range made {
+		if edits[i].head != nil {
+			out = edits[i].head(out)
+		}
+	}
+	return out, made
+}
+
+// rest is what of a script is still to be taken over.
+type rest struct {
+	steps []Step
+	pos   int           // in the recorded body
+	now   time.Duration // when what was taken last was recorded
+	hold  time.Duration // to be waited before the next step
+}
+
+// until takes the steps up to an offset; the one that it lies in is divided.
+func (r *rest) until(at int) (taken []Step) {
+	for len(r.steps) > 0 && r.pos < at {
+		step := r.steps[0]
+		n := min(len(step.Data), at-r.pos)
+		taken = append(taken, Step{At: step.At, Hold: step.Hold + r.hold, Data: step.Data[:n]})
+		r.hold, r.now = 0, step.At
+		r.advance(n)
+	}
+	return taken
+}
+
+func (r *rest) skip(n int) {
+	for len(r.steps) > 0 && n > 0 {
+		size := min(len(r.steps[0].Data), n)
+		r.now = r.steps[0].At
+		r.advance(size)
+		n -= size
+	}
+}
+
+func (r *rest) advance(n int) {
+	r.pos += n
+	step := &r.steps[0]
+	if n == len(step.Data) {
+		r.steps = r.steps[1:]
+		return
+	}
+	r.steps = slices.Clone(r.steps)
+	r.steps[0].Data, r.steps[0].Hold = step.Data[n:], 0
+}
+
+// inserted are the steps of what an edit puts in.
+func (r *rest) inserted(e edit) (steps []Step) {
+	for i, data := range e.writes {
+		step := Step{At: r.now, Hold: r.hold, Data: data}
+		if i > 0 {
+			step.Hold += e.every
+		}
+		r.hold = 0
+		steps = append(steps, step)
+	}
+	return steps
+}

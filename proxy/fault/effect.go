@@ -1,0 +1,227 @@
+package fault
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// replace returns what stands in the place of the whole reply, if the fault is
+// of those that leave nothing of it.
+func (f Fault) replace(t target) (Script, bool) {
+	switch {
+	case f.Kind == KindStatus:
+		return f.refusal(t.provider), true
+	case f.Place.At != BeforeHeader:
+		return Script{}, false
+	case f.Kind == KindReset:
+		return Script{Wait: t.script.Wait, End: Reset}, true
+	case f.Kind == KindClose:
+		return Script{Wait: t.script.Wait, End: Close}, true
+	case f.Kind == KindStall && f.Then.end() != "":
+		return Script{Wait: t.script.Wait, Hold: f.For, End: f.Then.end()}, true
+	}
+	return Script{}, false
+}
+
+// refusal is an error reply as the provider would have sent it.
+func (f Fault) refusal(provider string) Script {
+	kind, body := route.ErrorBody(provider, f.Status, f.says(f.Status))
+	h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
+	if f.RetryAfter != "" {
+		h.Set("Retry-After", f.RetryAfter)
+	}
+	for name, values := range f.Header {
+		h[name] = values
+	}
+	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.honest()
+}
+
+// says is the message of an error, the plan's or one that providers use.
+func (f Fault) says(status int) string {
+	if f.Message != "" {
+		return f.Message
+	}
+	switch status {
+	case http.StatusTooManyRequests:
+		return "This request would exceed your rate limit. Please try again later."
+	case 529:
+		return "Overloaded"
+	case http.StatusServiceUnavailable:
+		return "The model is overloaded. Please try again later."
+	}
+	return "Internal server error"
+}
+
+// edit returns what the fault does to t; ok is false where t has no place for
+// it.
+func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
+	at, before, ok := t.find(f.Place)
+	if !ok {
+		return e, false
+	}
+	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == array {
+		if len(t.events) == 0 {
+			return e, false
+		}
+		e.at = t.events[0].Start // behind the bracket
+	}
+	switch f.Kind {
+	case KindReset:
+		e.end = Reset
+	case KindClose:
+		e.end = Close
+	case KindTruncate:
+		e.end = EOF
+	case KindStall:
+		if f.Place.At == BeforeHeader {
+			e.head = func(s Script) Script { s.Hold += f.For; return s }
+			return e, true
+		}
+		e.hold, e.end = f.For, f.Then.end()
+	case KindErrorEvent:
+		return f.errorEvent(t, e, before)
+	case KindGarbage:
+		e.writes = [][]byte{f.garbage(t, before, dice)}
+	case KindDuplicate:
+		return duplicate(t, e, before)
+	case KindReorder:
+		return reorder(t, e, before)
+	case KindPingFlood:
+		return f.pings(t, e)
+	case KindBadUTF8:
+		return f.badUTF8(t, e, dice)
+	case KindContentType:
+		e.head = func(s Script) Script { return s.setHeader("Content-Type", f.Value) }
+	case KindContentLength:
+		e.head = func(s Script) Script { return s.declare(f.By) }
+		return e, len(t.body)+f.By >= 0
+	}
+	return e, true
+}
+
+// inserts reports whether the fault puts an event into the body.
+func (f Fault) inserts() bool {
+	return f.Kind == KindErrorEvent || f.Kind == KindGarbage || f.Kind == KindPingFlood
+}
+
+// usual is the status of the error event that each provider sends most.
+var usual = map[string]int{route.Anthropic: 529, route.Gemini: http.StatusServiceUnavailable}
+
+func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
+	status := f.Status
+	if status == 0 {
+		if status = usual[t.provider]; status == 0 {
+			status = http.StatusInternalServerError
+		}
+	}
+	name, data := route.ErrorEvent(t.provider, status, f.says(status))
+	event := t.insertion(t.frame(name, data), before)
+	if e.end = f.Then.end(); e.end != "" && t.framing == array {
+		event = closed(event)
+	}
+	e.writes = [][]byte{event}
+	return e, t.framing != document
+}
+
+// closed is the last element of an array, with its bracket.
+func closed(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
+
+// garbage is an event that is no JSON: the plan's text as it is, or one that
+// looks like an event until it is read.
+func (f Fault) garbage(t target, before int, dice *rand.Rand) []byte {
+	if f.Text != "" {
+		return []byte(f.Text)
+	}
+	noise := make([]byte, 8+dice.IntN(24))
+	for i := range noise {
+		noise[i] = byte('!' + dice.IntN('~'-'!'))
+	}
+	return t.insertion(t.frame("", append([]byte(`{"type":`), noise...)), before)
+}
+
+func duplicate(t target, e edit, before int) (edit, bool) {
+	if before == 0 {
+		return e, false
+	}
+	event := t.events[before-1]
+	e.writes = [][]byte{t.insertion(t.body[event.Start:event.End], before)}
+	return e, true
+}
+
+// reorder swaps the events before and after the place; what is between them
+// stays there.
+func reorder(t target, e edit, before int) (edit, bool) {
+	if before == 0 || before == len(t.events) {
+		return e, false
+	}
+	a, b := t.events[before-1], t.events[before]
+	e.at, e.drop = a.Start, b.End-a.Start
+	e.writes = [][]byte{t.body[b.Start:b.End]}
+	if a.End < b.Start {
+		e.writes = append(e.writes, t.body[a.End:b.Start])
+	}
+	e.writes = append(e.writes, t.body[a.Start:a.End])
+	return e, true
+}
+
+func (f Fault) pings(t target, e edit) (edit, bool) {
+	var ping []byte
+	switch t.framing {
+	case stream:
+		ping = route.Ping(t.provider, t.newline)
+	case array, lines:
+		ping = []byte(t.newline) // white space, or an empty line
+	case document:
+		return e, false
+	}
+	for range f.Count {
+		e.writes = append(e.writes, ping)
+	}
+	e.every = f.For
+	return e, true
+}
+
+// broken are byte sequences that no UTF-8 has: a byte that is none, a lone
+// continuation, an overlong form, a surrogate, a character without its end.
+var broken = []string{"\xff", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}
+
+// inText finds where a text that models write begins, in the JSON of any of
+// the providers' events; anyText, where any string member does.
+var (
+	inText  = regexp.MustCompile(`"(?:text|delta|thinking|partial_json|arguments)"\s*:\s*"`)
+	anyText = regexp.MustCompile(`"\s*:\s*"`)
+)
+
+// badUTF8 breaks a text in the first event behind the place that has one; at a
+// byte, just there.
+func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
+	e.writes = [][]byte{[]byte(broken[dice.IntN(len(broken))])}
+	if f.Place.At == AtByte {
+		return e, true
+	}
+	for _, pattern := range []*regexp.Regexp{inText, anyText} {
+		if m := pattern.FindIndex(t.body[e.at:]); m != nil {
+			e.at += m[1]
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// declare announces a length that is by too many; where it is too few, the
+// reply ends there, as HTTP/1.1 has it.
+func (s Script) declare(by int) Script {
+	size := len(s.Body()) + by
+	if by < 0 {
+		cut := rest{steps: s.Steps}
+		s.Steps = cut.until(size)
+	}
+	s = s.setHeader("Content-Length", strconv.Itoa(max(size, 0)))
+	s.Trailer = nil
+	return s
+}

@@ -1,0 +1,137 @@
+package fault
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Plan is a list of faults, read from a file by Parse. It does not change.
+type Plan struct {
+	Name string
+	// Seed is the file's; nil where it says none.
+	Seed   *uint64
+	Faults []Fault
+}
+
+// Fault is one entry of a plan: which replies it strikes, where, and how.
+type Fault struct {
+	Kind Kind
+	Line int // in the plan's file
+
+	// Interaction, Provider and Operation choose replies; -1 and "" choose all.
+	Interaction int
+	Provider    string
+	Operation   route.Operation
+	// Nth leaves only the nth chosen interaction, from 1, in the order in which
+	// they are first asked for; 0 leaves all.
+	Nth int
+	// Chance is how likely each of those is struck; it hangs on the seed and the
+	// interaction alone.
+	Chance float64
+	// Times is how many requests for one interaction are struck: those after
+	// are answered as recorded.
+	Times int
+
+	Place Place
+
+	For        time.Duration // how long a stall is, how far apart pings are
+	Then       Then          // what follows a stall or an error event
+	Status     int
+	RetryAfter string
+	Header     http.Header
+	Message    string
+	Text       string // the garbage itself
+	Value      string // the wrong content type
+	Count      int    // of pings
+	By         int    // how many bytes too many are declared
+	// Consume says whether a struck interaction counts as played. nil: when all
+	// of the reply was sent.
+	Consume *bool
+}
+
+// Kind is what a fault does.
+type Kind string
+
+// The kinds of faults.
+const (
+	KindReset         Kind = "reset"          // TCP RST, RST_STREAM in HTTP/2
+	KindClose         Kind = "close"          // the connection ends, the message does not
+	KindTruncate      Kind = "truncate"       // the message ends cleanly and lacks its rest
+	KindStall         Kind = "stall"          // silence
+	KindStatus        Kind = "status"         // an error in place of the reply
+	KindErrorEvent    Kind = "error_event"    // the provider's error event in the stream
+	KindGarbage       Kind = "garbage"        // an event that is no JSON
+	KindDuplicate     Kind = "duplicate"      // the event before the place again
+	KindReorder       Kind = "reorder"        // the events around the place swapped
+	KindPingFlood     Kind = "ping_flood"     // many pings
+	KindBadUTF8       Kind = "bad_utf8"       // bytes that are no UTF-8 inside a text
+	KindContentType   Kind = "content_type"   // a header that lies about the body
+	KindContentLength Kind = "content_length" // a header that lies about its length
+)
+
+// Then is how a reply goes on after a stall or an error event.
+type Then string
+
+// The ways to go on.
+const (
+	ThenContinue Then = "continue"
+	ThenReset    Then = "reset"
+	ThenClose    Then = "close"
+	ThenTruncate Then = "truncate"
+)
+
+// end is the ending a Then asks for, "" for none.
+func (t Then) end() End {
+	switch t {
+	case ThenReset:
+		return Reset
+	case ThenClose:
+		return Close
+	case ThenTruncate:
+		return EOF
+	}
+	return ""
+}
+
+// Place is where in a reply a fault strikes.
+type Place struct {
+	At Spot
+	N  int // of AfterEvent, AtByte
+}
+
+// Spot is a kind of place.
+type Spot string
+
+// The spots.
+const (
+	Nowhere        Spot = ""
+	BeforeHeader   Spot = "before_header"
+	AtStart        Spot = "at_start"
+	AtByte         Spot = "at_byte"
+	AfterEvent     Spot = "after_event" // N events have been sent
+	BeforeTerminal Spot = "before_terminal"
+	AfterTerminal  Spot = "after_terminal"
+)
+
+// String is the place as the plan's file names it.
+func (p Place) String() string {
+	if p.At == AtByte || p.At == AfterEvent {
+		return fmt.Sprint(p.At, " ", p.N)
+	}
+	return string(p.At)
+}
+
+// String is the fault in a few words: its kind, and where it strikes.
+func (f Fault) String() string {
+	text := string(f.Kind)
+	if f.Kind == KindStatus {
+		text = fmt.Sprint(text, " ", f.Status)
+	}
+	if f.Place.At != Nowhere {
+		text += " " + f.Place.String()
+	}
+	return text
+}

@@ -1,0 +1,167 @@
+package fault
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Reply says what a script answers.
+type Reply struct {
+	Interaction int // its index in the cassette
+	Provider    string
+	Operation   route.Operation
+}
+
+// Fired is a fault that struck, as receipts list it.
+type Fired struct {
+	Interaction int    `json:"interaction"`
+	Fault       string `json:"fault"`
+	At          string `json:"at,omitempty"` // as the plan's file says it
+	Byte        int    `json:"byte"`         // of the recorded body
+	Line        int    `json:"line"`         // of the plan's file
+}
+
+// String is the fault on one line.
+func (f Fired) String() string {
+	text := f.Fault
+	if f.At != "" {
+		text = fmt.Sprintf("%s %s (byte %d)", f.Fault, f.At, f.Byte)
+	}
+	return fmt.Sprintf("interaction %d: %s, line %d of the plan", f.Interaction, text, f.Line)
+}
+
+// Outcome is what became of a reply.
+type Outcome struct {
+	// Fired are the faults that struck, in the order of their places.
+	Fired []Fired
+	// Consumed is false when the interaction is to answer the next equal request
+	// again: a retry.
+	Consumed bool
+}
+
+// Injector carries out a plan. It is safe for concurrent use; which replies it
+// strikes depends on the seed and the interactions, and only Nth on the order
+// in which they are asked for.
+type Injector struct {
+	plan Plan
+	seed uint64
+
+	mu    sync.Mutex
+	state []account // one a fault
+}
+
+// account is what a fault did so far.
+type account struct {
+	order   map[int]int // by interaction, when it was first chosen, from 1
+	strikes map[int]int // by interaction
+	fired   bool
+	why     string // it did not, where it was chosen
+}
+
+// Injector returns the plan at its beginning.
+func (p Plan) Injector(seed uint64) *Injector {
+	j := &Injector{plan: p, seed: seed, state: make([]account, len(p.Faults))}
+	for i := range j.state {
+		j.state[i] = account{order: map[int]int{}, strikes: map[int]int{}}
+	}
+	return j
+}
+
+// Strike returns the script as the plan has it played.
+func (j *Injector) Strike(s Script, r Reply) (Script, Outcome) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := Outcome{Consumed: true}
+	due := j.due(r)
+	if len(due) == 0 {
+		return s, out
+	}
+	t := newTarget(s, r.Provider)
+	var edits []edit
+	var of []int // the fault of each edit
+	for _, i := range due {
+		f := j.plan.Faults[i]
+		if replaced, ok := f.replace(t); ok {
+			if len(edits) > 0 {
+				j.state[i].why = "it waited for a second request, after the faults above it"
+				continue
+			}
+			j.fire(&out, i, r, 0, false)
+			return replaced, out
+		}
+		e, ok := f.edit(t, Dice(j.seed, uint64(i), uint64(r.Interaction), uint64(j.state[i].strikes[r.Interaction])))
+		if !ok {
+			j.state[i].why = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
+			continue
+		}
+		edits, of = append(edits, e), append(of, i)
+	}
+	s, made := apply(s, edits)
+	for _, k := range made {
+		f := j.plan.Faults[of[k]]
+		j.fire(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != KindContentLength)
+	}
+	return s, out
+}
+
+// due returns the faults that are to strike, by their index.
+func (j *Injector) due(r Reply) (due []int) {
+	for i, f := range j.plan.Faults {
+		if !f.chooses(r) {
+			continue
+		}
+		state := &j.state[i]
+		if state.order[r.Interaction] == 0 {
+			state.order[r.Interaction] = len(state.order) + 1
+		}
+		switch {
+		case f.Nth > 0 && state.order[r.Interaction] != f.Nth:
+		case state.strikes[r.Interaction] >= f.Times:
+		case f.Chance < 1 && Dice(j.seed, uint64(i), uint64(r.Interaction)).Float64() >= f.Chance:
+			state.why = "chance had it so"
+		default:
+			due = append(due, i)
+		}
+	}
+	return due
+}
+
+func (f Fault) chooses(r Reply) bool {
+	return (f.Interaction < 0 || f.Interaction == r.Interaction) &&
+		(f.Provider == "" || f.Provider == r.Provider) &&
+		(f.Operation == "" || f.Operation == r.Operation)
+}
+
+// fire books a fault that struck. whole says that it let all of the reply pass.
+func (j *Injector) fire(out *Outcome, i int, r Reply, at int, whole bool) {
+	f, state := j.plan.Faults[i], &j.state[i]
+	state.fired = true
+	state.strikes[r.Interaction]++
+	name := f
+	name.Place = Place{}
+	out.Fired = append(out.Fired, Fired{Interaction: r.Interaction, Fault: name.String(), At: f.Place.String(), Byte: at, Line: f.Line})
+	if f.Consume != nil {
+		whole = *f.Consume
+	}
+	out.Consumed = out.Consumed && whole
+}
+
+// Idle names the faults that never struck and are not left to chance, each with
+// what is known of why: a run with such faults shows less than it seems to.
+func (j *Injector) Idle() (lines []string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, f := range j.plan.Faults {
+		if j.state[i].fired || f.Chance < 1 {
+			continue
+		}
+		why := j.state[i].why
+		if why == "" {
+			why = "no request chose it"
+		}
+		lines = append(lines, fmt.Sprintf("%s:%d: %s never struck: %s", j.plan.Name, f.Line, f, why))
+	}
+	return lines
+}

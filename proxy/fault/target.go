@@ -1,0 +1,130 @@
+package fault
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// target is a recorded reply, taken apart so that places can be found in it.
+type target struct {
+	script   Script
+	provider string
+	body     []byte
+	events   []route.Frame
+	terminal int // index of the event that says the reply is whole, or -1
+	framing  framing
+	newline  string
+}
+
+// framing is how a body separates its events.
+type framing int
+
+const (
+	document framing = iota // it has none
+	stream                  // an event stream
+	array                   // a JSON array
+	lines                   // NDJSON
+)
+
+func newTarget(s Script, provider string) target {
+	t := target{script: s, provider: provider, body: s.Body(), terminal: -1, newline: "\n"}
+	kind := s.Header.Get("Content-Type")
+	t.framing = framingOf(kind, t.body)
+	if t.framing == document {
+		return t
+	}
+	for f := range route.Frames(kind, t.body) {
+		if f.Whole && f.Data != nil {
+			t.events = append(t.events, f)
+		}
+	}
+	for i, e := range t.events {
+		// Gemini may go on after a finish; the others say it once.
+		if (t.terminal < 0 || provider == route.Gemini) && route.Ends(provider, e.Data) {
+			t.terminal = i
+		}
+	}
+	if len(t.events) > 0 && bytes.HasSuffix(t.body[:t.events[0].End], []byte("\r\n")) {
+		t.newline = "\r\n"
+	}
+	return t
+}
+
+// framingOf follows route.Frames: what a body is shows in its first byte.
+func framingOf(contentType string, body []byte) framing {
+	text := bytes.TrimLeft(body, " \t\r\n")
+	switch {
+	case len(text) == 0:
+		return document
+	case strings.Contains(contentType, "ndjson") || strings.Contains(contentType, "jsonl"):
+		return lines
+	case text[0] == '[':
+		return array
+	case text[0] == '{':
+		return document
+	case strings.HasPrefix(contentType, "text/event-stream"):
+		return stream
+	}
+	return document
+}
+
+// find returns where in the body a place is, and how many events come before
+// it; ok is false when this reply has no such place.
+func (t target) find(p Place) (at, before int, ok bool) {
+	switch p.At {
+	case Nowhere, BeforeHeader, AtStart:
+		return 0, 0, true
+	case AtByte:
+		for before < len(t.events) && t.events[before].End <= p.N {
+			before++
+		}
+		return p.N, before, p.N <= len(t.body)
+	case AfterEvent:
+		before = p.N
+	case BeforeTerminal:
+		before = t.terminal
+	case AfterTerminal:
+		before = t.terminal + 1
+	}
+	if t.terminal < 0 && p.At != AfterEvent || before > len(t.events) {
+		return 0, 0, false
+	}
+	if before == 0 {
+		return t.events[0].Start, 0, true
+	}
+	return t.events[before-1].End, before, true
+}
+
+// frame puts data into an event as the body frames its own.
+func (t target) frame(name string, data []byte) []byte {
+	switch t.framing {
+	case stream:
+		var b bytes.Buffer
+		if name != "" {
+			b.WriteString("event: " + name + t.newline)
+		}
+		b.WriteString("data: ")
+		b.Write(data)
+		b.WriteString(t.newline + t.newline)
+		return b.Bytes()
+	case lines:
+		return append(bytes.Clone(data), t.newline...)
+	}
+	return data
+}
+
+// insertion is an event as it must stand between its neighbours: the elements
+// of an array have commas between them.
+func (t target) insertion(event []byte, before int) []byte {
+	switch {
+	case t.framing != array:
+		return event
+	case before > 0:
+		return append([]byte(","+t.newline), event...)
+	case len(t.events) > 0:
+		return append(bytes.Clone(event), ","+t.newline...)
+	}
+	return event
+}

@@ -19,6 +19,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -402,27 +403,40 @@ func BenchmarkManyStreams(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkShortReplies is the rate of quickly answered requests, 32 at once.
+// BenchmarkShortReplies is the rate of quickly answered requests, 1, 32 and 256
+// at once; saved is the rate at which a recording is on disk.
 func BenchmarkShortReplies(b *testing.B) {
+	for _, workers := range []int{1, 32, 256} {
+		b.Run(strconv.Itoa(workers), func(b *testing.B) { benchShortReplies(b, workers) })
+	}
+}
+
+func benchShortReplies(b *testing.B, workers int) {
+	const requests = 2048
 	all := ways(b, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"type":"message"}`)
 	})
-	rate := map[string][]float64{}
-	for b.Loop() {
+	rate, saved := map[string][]float64{}, []float64{}
+	for n := 1; b.Loop(); n++ {
 		for _, w := range all {
-			rate[w.name] = append(rate[w.name], shortReplies(b, w, 2000))
+			begin := time.Now()
+			rate[w.name] = append(rate[w.name], shortReplies(b, w, workers, requests))
+			w.saved(n * requests)
+			if w.name == "recording" {
+				saved = append(saved, requests/time.Since(begin).Seconds())
+			}
 		}
 	}
 	for _, w := range all {
 		b.ReportMetric(quantile(rate[w.name], 0.5), w.name+"-req/s")
 	}
+	b.ReportMetric(quantile(saved, 0.5), "saved-req/s")
 	b.ReportMetric(quantile(rate["recording"], 0.5)/quantile(rate["goproxy"], 0.5), "recording/goproxy")
 	b.ReportMetric(0, "ns/op")
 }
 
-func shortReplies(b *testing.B, w way, requests int) float64 {
+func shortReplies(b *testing.B, w way, workers, requests int) float64 {
 	b.Helper()
-	const workers = 32
 	begin := time.Now()
 	var wg sync.WaitGroup
 	for range workers {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -119,8 +120,26 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 	errs := make([]error, len(ins))
 	for i, e := range batch {
 		errs[i] = e.err
+		giveBuffer(e.item)
 	}
 	return errs
+}
+
+// buffers are what items are written into: most are alike, and each is needed
+// for a moment only.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// buffer returns one with room for so many bytes.
+func buffer(size int) []byte {
+	b := *buffers.Get().(*[]byte)
+	return slices.Grow(b[:0], size)
+}
+
+// giveBuffer takes one back. Huge ones are rare and not worth their room.
+func giveBuffer(b []byte) {
+	if cap(b) > 0 && cap(b) <= joined {
+		buffers.Put(&b)
+	}
 }
 
 // entry is an item on its way into the file.
@@ -179,7 +198,7 @@ func encode(in Interaction) ([]byte, error) {
 	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
 		return nil, err
 	}
-	item := appendItem(make([]byte, 0, bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
+	item := appendItem(buffer(bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
 	back, err := decodeLike(item, in)
 	if err != nil {
 		return nil, err

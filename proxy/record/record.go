@@ -105,6 +105,7 @@ func (rec *Recorder) Close() Report {
 // ServeHTTP forwards one request and streams the reply back as it arrives.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := rec.spools.new()
+	body.expect(r.ContentLength)
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		body.close()
 		panic(http.ErrAbortHandler) // the client left before it had asked anything

@@ -109,6 +109,13 @@ type spool struct {
 	size   int64
 }
 
+// expect makes room for a body of which a length is told, true or not.
+func (s *spool) expect(length int64) {
+	if length > 0 {
+		s.mem = make([]byte, 0, min(length, inMemory))
+	}
+}
+
 func (s *spool) Write(p []byte) (int, error) {
 	s.mem = append(s.mem, p...)
 	s.size += int64(len(p))

@@ -1,0 +1,129 @@
+package drift
+
+import (
+	"github.com/meerkat-go/conformance/proxy/event"
+)
+
+// Kind says what a Change is about.
+type Kind string
+
+// The kinds, those of shape first.
+const (
+	Added   Kind = "added"   // an item of the reply: New has its text
+	Removed Kind = "removed" // Old has its text
+	Stop    Kind = "stop"    // why the reply ended
+	Text    Kind = "text"    // a text or the arguments of a call
+	Value   Kind = "value"   // any other value
+	Count   Kind = "usage"   // a count of tokens
+)
+
+// Shape reports whether a change of this kind is one of shape.
+func (k Kind) Shape() bool { return k == Added || k == Removed || k == Stop }
+
+// Change is one difference between what two replies, or two requests, say. Old
+// or New is "" where the other side alone has it. It holds what was said.
+type Change struct {
+	Kind Kind `json:"kind"`
+	// Item is the token of the event or block it is in, with its place; "" for
+	// requests.
+	Item string `json:"item,omitempty"`
+	Path string `json:"path,omitempty"`
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new,omitempty"`
+}
+
+// Changes lists what two replies say differently, in the order of the replies,
+// each difference once. Both were folded with the names of their recordings,
+// so what is another id or signature only is no difference.
+func Changes(a, b []event.Item) []Change {
+	var c changes
+	for _, m := range align(a, b, event.Item.Token) {
+		switch {
+		case m[0] < 0:
+			c.add(Change{Added, label(b[m[1]]), "", "", saying(b[m[1]])})
+		case m[1] < 0:
+			c.add(Change{Removed, label(a[m[0]]), "", saying(a[m[0]]), ""})
+		default:
+			c.items(a[m[0]], b[m[1]])
+		}
+	}
+	return c.list
+}
+
+// Fields lists where two requests, by event.Fields, differ.
+func Fields(a, b []event.Field) []Change {
+	var c changes
+	c.fields("", a, b)
+	return c.list
+}
+
+type changes struct {
+	list []Change
+	seen map[Change]bool
+}
+
+// add leaves out what was said of an event before: a provider may say a thing
+// in several places.
+func (c *changes) add(x Change) {
+	same := x
+	if same.Item != "" && x.Kind != Added && x.Kind != Removed {
+		same.Item = "."
+	}
+	if c.seen == nil {
+		c.seen = map[Change]bool{}
+	}
+	if !c.seen[same] {
+		c.seen[same] = true
+		c.list = append(c.list, x)
+	}
+}
+
+func (c *changes) items(a, b event.Item) {
+	if a.Text != b.Text {
+		c.add(Change{Text, label(a), "", a.Text, b.Text})
+	}
+	c.fields(label(a), a.Fields, b.Fields)
+}
+
+func (c *changes) fields(item string, a, b []event.Field) {
+	for _, m := range align(a, b, func(f event.Field) string { return f.Path }) {
+		switch {
+		case m[0] < 0:
+			c.add(Change{kindOf(b[m[1]]), item, b[m[1]].Path, "", b[m[1]].Value})
+		case m[1] < 0:
+			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, ""})
+		case a[m[0]].Value != b[m[1]].Value:
+			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, b[m[1]].Value})
+		}
+	}
+}
+
+func kindOf(f event.Field) Kind {
+	switch {
+	case IsStop(f.Path):
+		return Stop
+	case f.Class == event.Usage:
+		return Count
+	}
+	return Value
+}
+
+func label(i event.Item) string {
+	if i.Place == "" {
+		return i.Token()
+	}
+	return i.Token() + " " + i.Place
+}
+
+// saying is what an item says, for one that the other reply lacks.
+func saying(i event.Item) string {
+	if i.Pieces {
+		return i.Text
+	}
+	for _, f := range i.Fields {
+		if f.Path == "text" || f.Path == "content_block.name" || f.Path == "item.name" || f.Path == "functionCall.name" {
+			return f.Value
+		}
+	}
+	return ""
+}

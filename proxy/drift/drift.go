@@ -1,0 +1,223 @@
+// Package drift compares what a provider replied then with what it replies
+// now. Compare looks at the shape, which a client is written against; Changes
+// looks at what was said. Both are pure.
+//
+// The severities, by what a client that was written against the recordings
+// would notice:
+//
+//   - Breaking: it may fail. A success became an error; the media type is
+//     another; the stream lacks its terminal event; an event that every
+//     recorded reply had is gone, or one that closes what another opens; a
+//     field that was there every time, twice or more, is gone; a value is of
+//     another JSON type; events come in an order that never occurred.
+//   - Notable: it may behave otherwise. A new kind of event or block, or one
+//     that did not occur this time; a value is null that never was; a
+//     field is gone that was there the one time it could be, or that counts
+//     tokens; another status or stop reason; a family of headers is gone.
+//   - Cosmetic: it should not notice. A new field or header; a field that was
+//     there only sometimes did not occur.
+package drift
+
+import (
+	"cmp"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/event"
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// Severity says how bad a finding is; a higher one is worse.
+type Severity int
+
+// The severities (see the package's description).
+const (
+	Cosmetic Severity = iota
+	Notable
+	Breaking
+)
+
+var severityNames = []string{"cosmetic", "notable", "breaking"}
+
+// Severities lists the names, the mildest first; the caller's own copy.
+func Severities() []string { return slices.Clone(severityNames) }
+
+// ParseSeverity reads a name.
+func ParseSeverity(name string) (Severity, error) {
+	if i := slices.Index(severityNames, name); i >= 0 {
+		return Severity(i), nil
+	}
+	return 0, fmt.Errorf("%s: no severity; one of %s", name, strings.Join(severityNames, ", "))
+}
+
+func (s Severity) String() string { return severityNames[s] }
+
+// MarshalText writes the name.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Finding is one difference of shape. It holds names, statuses and JSON types,
+// never what was said, so that it may be shown anywhere.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	// Rule names the kind of difference: status, media-type, ending, event-gone,
+	// event-new, kind-new, field-gone, field-new, field-rare, type, null, order,
+	// stop-reason, header-gone, header-new.
+	Rule string `json:"rule"`
+	// Group is the provider and the operation: "anthropic stream".
+	Group string `json:"group"`
+	// Event is the token of the event or block (event.Part.Token), Path the
+	// field in it; "" where the finding is about the whole reply.
+	Event string `json:"event,omitempty"`
+	Path  string `json:"path,omitempty"`
+	Old   string `json:"old,omitempty"`
+	New   string `json:"new,omitempty"`
+	// Pairs are the numbers of the pairs it occurred in, where it is about
+	// single ones.
+	Pairs []int `json:"pairs,omitempty"`
+}
+
+// Reply is what is compared of an interaction.
+type Reply struct {
+	Group    string
+	Status   int
+	Media    string // media type without parameters
+	Header   http.Header
+	Events   []event.Event
+	Complete bool // it reached the end that the provider means (route.Terminal)
+	End      cassette.End
+}
+
+// Of reads an interaction's reply.
+func Of(in cassette.Interaction) Reply {
+	kind := in.Response.Header.Get("Content-Type")
+	media, _, _ := mime.ParseMediaType(kind)
+	provider := event.Provider(in.Request)
+	return Reply{
+		Group:  strings.TrimSpace(provider + " " + string(event.Operation(in.Request))),
+		Status: in.Response.Status, Media: media, Header: in.Response.Header, Events: event.Of(in), End: in.End,
+		Complete: in.Response.Status != 0 && route.Terminal(provider, kind, in.Response.Body),
+	}
+}
+
+func (r Reply) ok() bool { return r.Status/100 == 2 }
+
+// Pair is a recorded reply and one to the same request, later.
+type Pair struct{ Old, New Reply }
+
+// Inconclusive reports whether a status says something about the caller's
+// account or the moment, and nothing about the provider's shapes: a wrong key,
+// no credit, too many requests, an overload.
+func Inconclusive(status int) bool {
+	return slices.Contains([]int{401, 402, 403, 408, 409, 425, 429}, status) || status >= 500 || status == 0
+}
+
+// Compare finds what differs in shape. The grammar of the events is learned
+// from all old replies of a group together: the more there are, the better it
+// knows what is optional. The worst come first; the order is fixed.
+func Compare(pairs []Pair) []Finding {
+	var found findings
+	old, fresh := map[string]*grammar{}, map[string]*grammar{}
+	for i, p := range pairs {
+		found.pair(i, p)
+		if p.Old.ok() == p.New.ok() {
+			group := p.Old.Group
+			if !p.Old.ok() {
+				group += " error"
+			}
+			learn(old, group, p.Old)
+			learn(fresh, group, p.New)
+		}
+	}
+	for group, was := range old {
+		found.grammar(group, was, fresh[group])
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Event, b.Event), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Old+"\x00"+a.New, b.Old+"\x00"+b.New))
+	})
+	return found
+}
+
+func learn(groups map[string]*grammar, group string, r Reply) {
+	if groups[group] == nil {
+		groups[group] = newGrammar()
+	}
+	groups[group].learn(r.Events)
+}
+
+// Worst is the highest severity found, and whether anything was.
+func Worst(found []Finding) (worst Severity, some bool) {
+	for _, f := range found {
+		worst = max(worst, f.Severity)
+	}
+	return worst, len(found) > 0
+}
+
+type findings []Finding
+
+func (f *findings) add(x Finding) { *f = append(*f, x) }
+
+// once adds a finding about a pair, or the pair to the same finding of another.
+func (f *findings) once(pair int, x Finding) {
+	for i, old := range *f {
+		if x.Pairs = old.Pairs; slices.Equal([]any{old.Rule, old.Group, old.Path, old.Old, old.New},
+			[]any{x.Rule, x.Group, x.Path, x.Old, x.New}) {
+			(*f)[i].Pairs = append((*f)[i].Pairs, pair)
+			return
+		}
+	}
+	x.Pairs = []int{pair}
+	f.add(x)
+}
+
+// pair finds what two replies to one request have to be compared for.
+func (f *findings) pair(i int, p Pair) {
+	group := p.Old.Group
+	if p.Old.Status != p.New.Status {
+		severity := Notable
+		if p.Old.ok() && !p.New.ok() {
+			severity = Breaking
+		}
+		f.once(i, Finding{Severity: severity, Rule: "status", Group: group, Old: itoa(p.Old.Status), New: itoa(p.New.Status)})
+	}
+	if p.Old.ok() != p.New.ok() {
+		return // an error has its own shape
+	}
+	if p.Old.Media != p.New.Media {
+		f.once(i, Finding{Severity: Breaking, Rule: "media-type", Group: group, Old: p.Old.Media, New: p.New.Media})
+	}
+	if p.Old.Complete && !p.New.Complete {
+		f.once(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete", New: "without the provider's terminal event"})
+	}
+	if a, b := stops(p.Old.Events), stops(p.New.Events); a != b {
+		f.once(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})
+	}
+	f.headers(i, group, p)
+}
+
+// StopKeys are the fields that say why a reply ended (reference §3.1).
+var StopKeys = []string{"stop_reason", "finishReason", "blockReason", "incomplete_details.reason"}
+
+// IsStop reports whether a path leads to a reason for the end.
+func IsStop(path string) bool {
+	return slices.ContainsFunc(StopKeys, func(k string) bool { return path == k || strings.HasSuffix(path, "."+k) })
+}
+
+// stops are the reasons that a reply gives for its end.
+func stops(events []event.Event) string {
+	var list []string
+	for _, e := range events {
+		for _, n := range event.Nodes(e.Data) {
+			if IsStop(n.Path) && n.Kind == '"' {
+				list = append(list, n.Text())
+			}
+		}
+	}
+	return strings.Join(slices.Compact(list), ", ")
+}
+
+func itoa(n int) string { return fmt.Sprint(n) }

@@ -1,0 +1,155 @@
+package drift
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/proxy/event"
+)
+
+// grammar is what a number of replies have in common.
+type grammar struct {
+	replies int
+	tokens  map[string]*token
+	order   map[[2]string]relation // of two names within one scope
+	closed  map[[2]string]bool     // whether a scope with the first always had the second
+}
+
+// token is a kind of event or block.
+type token struct {
+	name, kind string // event.Part's Name and Type
+	whole      bool   // it is about the whole reply
+	last       bool   // it ends a reply
+	replies    int    // how many had it
+	fields     map[string]*field
+}
+
+// field is a place in a token's values, by its general path.
+type field struct {
+	parent  string
+	count   int // how often it occurred
+	objects int // how often as an object with members
+	kinds   map[jsontext.Kind]bool
+	class   event.Class
+}
+
+func newGrammar() *grammar {
+	return &grammar{tokens: map[string]*token{}, order: map[[2]string]relation{}, closed: map[[2]string]bool{}}
+}
+
+// learn adds a reply.
+func (g *grammar) learn(events []event.Event) {
+	g.replies++
+	seen := map[*token]bool{}
+	var trace []step
+	ordinal := 0
+	for _, e := range events {
+		for _, p := range e.Parts() {
+			if p.Name == "ping" {
+				continue // may stand anywhere, or nowhere (reference §3.1)
+			}
+			t := g.token(p)
+			t.last = t.last || e.Last
+			if t.shape(p.Nodes); !seen[t] {
+				seen[t] = true
+				t.replies++
+			}
+			place, _, _ := strings.Cut(p.Place, ".")
+			if p.Name == "part" {
+				ordinal++
+				place = itoa(ordinal) // a Gemini part is a scope of its own
+			}
+			trace = append(trace, step{p.Name, place, e.Index})
+		}
+	}
+	g.sequence(trace)
+}
+
+func (g *grammar) token(p event.Part) *token {
+	t := g.tokens[p.Token()]
+	if t == nil {
+		t = &token{name: p.Name, kind: p.Type, whole: p.Place == "", fields: map[string]*field{}}
+		g.tokens[p.Token()] = t
+	}
+	t.whole = t.whole && p.Place == ""
+	return t
+}
+
+// shape adds a part's values.
+func (t *token) shape(nodes []event.Node) {
+	general := generalPaths(nodes)
+	for _, n := range nodes {
+		path := general[n.Path]
+		f := t.fields[path]
+		if f == nil {
+			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: event.ClassOf(n)}
+			t.fields[path] = f
+		}
+		kind := n.Kind
+		if kind == 'f' {
+			kind = 't'
+		}
+		f.count++
+		if f.kinds[kind] = true; kind == '{' && !n.Leaf() {
+			f.objects++
+		}
+	}
+}
+
+// generalPaths maps each node's path to the one that all nodes of its meaning
+// have: elements without their numbers, but with their types where they say
+// one, because a list may hold things of several kinds.
+func generalPaths(nodes []event.Node) map[string]string {
+	types := map[string]string{}
+	for _, n := range nodes {
+		if n.Key() == "type" && n.Kind == '"' && strings.HasSuffix(parentOf(n.Path), "]") {
+			types[parentOf(n.Path)] = "(" + n.Text() + ")"
+		}
+	}
+	general := map[string]string{"": ""}
+	for _, n := range nodes {
+		if n.Path == "" {
+			continue
+		}
+		parent := parentOf(n.Path)
+		above := general[parent]
+		if strings.HasSuffix(n.Path, "]") {
+			general[n.Path] = above + "[]" + types[n.Path]
+		} else {
+			general[n.Path] = strings.TrimPrefix(above+"."+n.Path[strings.LastIndexByte(n.Path, '.')+1:], ".")
+		}
+	}
+	return general
+}
+
+// parentOf is the path of what holds a value: an array for an element.
+func parentOf(path string) string {
+	if strings.HasSuffix(path, "]") {
+		return path[:strings.LastIndexByte(path, '[')]
+	}
+	if at := strings.LastIndexByte(path, '.'); at >= 0 {
+		return path[:at]
+	}
+	return ""
+}
+
+// always reports whether a field was in every object that could have it. An
+// array never has to have elements.
+func (t *token) always(path string) bool {
+	f := t.fields[path]
+	return !strings.HasSuffix(path, "]") && !strings.HasSuffix(path, ")") && f.count >= t.fields[f.parent].objects
+}
+
+// kindNames lists the kinds in words.
+func kindNames(kinds map[jsontext.Kind]bool) string {
+	var list []string
+	for kind, name := range map[jsontext.Kind]string{'n': "null", 't': "boolean", '"': "string", '0': "number", '{': "object", '[': "array"} {
+		if kinds[kind] {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return strings.Join(list, " or ")
+}

@@ -1,0 +1,51 @@
+package drift
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// underway are the headers that whatever stands between writes, or that hold
+// for one message only: they come and go without meaning.
+var underway = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel", "report-to",
+	"server", "set-cookie", "strict-transport-security", "transfer-encoding", "vary", "via", "x-cloud-trace", "x-envoy"}
+
+// Family is what a response header's name has in common with those of its
+// kind: all of a provider's rate limits are one family. It is "" for a header
+// of the way and not of the provider.
+func Family(name string) string {
+	name = strings.ToLower(name)
+	if slices.ContainsFunc(underway, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+		return ""
+	}
+	if before, _, found := strings.Cut(name, "ratelimit"); found {
+		return before + "ratelimit-*"
+	}
+	return name
+}
+
+func families(h http.Header) map[string]bool {
+	set := map[string]bool{}
+	for name := range h {
+		if family := Family(name); family != "" {
+			set[family] = true
+		}
+	}
+	return set
+}
+
+func (f *findings) headers(i int, group string, p Pair) {
+	old, fresh := families(p.Old.Header), families(p.New.Header)
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		if !fresh[name] {
+			f.once(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if !old[name] {
+			f.once(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
+		}
+	}
+}

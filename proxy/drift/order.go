@@ -1,0 +1,102 @@
+package drift
+
+import "strings"
+
+// step is an event's name in a reply's order: at is the event's index.
+type step struct {
+	name, place string
+	at          int
+}
+
+// relation is what holds between the events of two names in every scope.
+type relation struct{ firsts, lasts bool }
+
+// sequence adds the order of a reply's events. A scope is one block of it with
+// the events about the whole: within it the order is the provider's grammar,
+// across blocks it is what the model chose to say.
+func (g *grammar) sequence(trace []step) {
+	for _, scope := range scopes(trace) {
+		first, last := bounds(scope)
+		for a := range first {
+			for b := range first {
+				if a != b {
+					g.relate([2]string{a, b}, relation{first[a] < first[b], last[a] < last[b]})
+				}
+			}
+			if b := closing(a); b != "" {
+				_, there := first[b]
+				was, known := g.closed[[2]string{a, b}]
+				g.closed[[2]string{a, b}] = there && (was || !known)
+			}
+		}
+	}
+}
+
+func (g *grammar) relate(pair [2]string, now relation) {
+	if was, known := g.order[pair]; known {
+		now = relation{was.firsts && now.firsts, was.lasts && now.lasts}
+	}
+	g.order[pair] = now
+}
+
+func scopes(trace []step) [][]step {
+	places := map[string]bool{}
+	for _, s := range trace {
+		if s.place != "" {
+			places[s.place] = true
+		}
+	}
+	if len(places) == 0 {
+		places[""] = true
+	}
+	var list [][]step
+	for place := range places {
+		var scope []step
+		for _, s := range trace {
+			if s.place == place || s.place == "" {
+				scope = append(scope, s)
+			}
+		}
+		list = append(list, scope)
+	}
+	return list
+}
+
+func bounds(scope []step) (first, last map[string]int) {
+	first, last = map[string]int{}, map[string]int{}
+	for _, s := range scope {
+		if _, seen := first[s.name]; !seen {
+			first[s.name] = s.at
+		}
+		last[s.name] = s.at
+	}
+	return first, last
+}
+
+// closing names the event that ends what an event of this name begins, or "":
+// the providers say so by the ends of the names (reference §3).
+func closing(name string) string {
+	for _, ends := range [][2]string{{"_start", "_stop"}, {".added", ".done"}, {".delta", ".done"}} {
+		if stem, found := strings.CutSuffix(name, ends[0]); found {
+			return stem + ends[1]
+		}
+	}
+	return ""
+}
+
+// order finds events in an order that never occurred, and what is not closed
+// any more.
+func (f *findings) order(group string, was, is *grammar) {
+	for pair, then := range was.order {
+		now, both := is.order[pair]
+		if both && (then.firsts && !now.firsts || then.lasts && !now.lasts) {
+			f.add(Finding{Severity: Breaking, Rule: "order", Group: group, Event: pair[0],
+				Old: "before " + pair[1], New: "not before " + pair[1]})
+		}
+	}
+	for pair, then := range was.closed {
+		if now, known := is.closed[pair]; then && known && !now {
+			f.add(Finding{Severity: Breaking, Rule: "event-gone", Group: group, Event: pair[1], Old: "closes " + pair[0], New: "does not"})
+		}
+	}
+}

@@ -4,8 +4,8 @@
 //
 // It knows secrets in two ways: the exact values this process has seen in
 // credential headers and parameters, looked for in the text as it is and as it
-// reads when URL, JSON and base64 encodings are undone; and a short list of the
-// literal prefixes of well-known keys.
+// reads when URL, JSON, base64 and gzip encodings are undone and its pieces are
+// joined; and a short list of the literal prefixes of well-known keys.
 package gate
 
 import (
@@ -35,7 +35,7 @@ type Gate struct {
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
 // that only looks like a key; no exemption covers an exact secret.
 func New(exempt ...string) *Gate {
-	g := &Gate{exempt: map[string]bool{}, seen: newSeen()}
+	g := &Gate{exempt: map[string]bool{}, seen: newSeen(nil)}
 	for _, d := range exempt {
 		g.exempt[d] = true
 	}
@@ -58,7 +58,7 @@ func (h *Hit) Error() string {
 	if h.Digest == "" {
 		return fmt.Sprintf("the %s holds %s; the interaction is not saved", h.Where, h.What)
 	}
-	return fmt.Sprintf("the %s holds what looks like %s (digest %s); the interaction is not saved", h.Where, h.What, h.Digest)
+	return fmt.Sprintf("the %s holds what looks like %s (exempt it by its digest %s if it is none); the interaction is not saved", h.Where, h.What, h.Digest)
 }
 
 // Watch returns next with the gate listening: what goes into it is searched for
@@ -76,8 +76,18 @@ func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
 }
 
 // Learn adds a secret to look for, for example the value of an environment
-// variable. Shorter ones than 12 bytes are ignored.
+// variable. One below 12 bytes is looked for as a whole word and must hold a
+// digit; below 8 bytes it is ignored.
 func (g *Gate) Learn(secret string) {
+	if !worth(secret) {
+		return
+	}
+	g.mu.RLock()
+	known := g.seen.values[secret]
+	g.mu.RUnlock()
+	if known {
+		return
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.seen = g.seen.with(secret)
@@ -86,9 +96,9 @@ func (g *Gate) Learn(secret string) {
 // Check returns nil or a *Hit. It is what a recorder asks before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
-	s := g.seen
+	s := &search{seen: g.seen, exempt: g.exempt}
 	g.mu.RUnlock()
-	for _, h := range []http.Header{in.Request.Header, in.Response.Header} {
+	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
 		for name := range h {
 			if strings.Contains(strings.ToLower(name), "cookie") {
 				return &Hit{Where: "header", What: "a cookie"}
@@ -96,34 +106,32 @@ func (g *Gate) Check(in cassette.Interaction) error {
 		}
 	}
 	for _, part := range parts(in) {
-		if s.in(part.text) {
-			return &Hit{Where: part.where, What: "a credential this process has used"}
-		}
-		if kind, text := knownKey(part.text, g.allowed); kind != "" {
-			return &Hit{Where: part.where, What: kind, Digest: digest(text)}
+		if hit := s.everywhere(part.text); hit != nil {
+			hit.Where = part.where
+			return hit
 		}
 	}
 	return nil
 }
 
-func (g *Gate) allowed(text string) bool { return g.exempt[digest(text)] }
-
 // digest names a text without giving it away.
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
 // part is a text of an interaction and what people call it.
-type part struct{ where, text string }
+type part struct {
+	where string
+	text  []byte
+}
 
 func parts(in cassette.Interaction) []part {
 	out := []part{
-		{"method", in.Request.Method},
-		{"URL", in.Request.URL},
-		{"request body", string(in.Request.Body)},
-		{"response body", string(in.Response.Body)},
-		{"response body, its pieces joined,", joined(in.Response.Body)},
+		{"method", []byte(in.Request.Method)},
+		{"URL", []byte(in.Request.URL)},
+		{"request body", in.Request.Body},
+		{"response body", in.Response.Body},
 	}
 	out = append(out, headerParts("request header ", in.Request.Header)...)
 	out = append(out, headerParts("response header ", in.Response.Header)...)
@@ -137,8 +145,8 @@ func headerParts(where string, h http.Header) (out []part) {
 	for name, values := range h {
 		names = append(names, name)
 		for _, v := range values {
-			out = append(out, part{where + name, v})
+			out = append(out, part{where + name, []byte(v)})
 		}
 	}
-	return append([]part{{where + "names", strings.Join(names, "\n")}}, out...)
+	return append([]part{{where + "names", []byte(strings.Join(names, "\n"))}}, out...)
 }

@@ -1,6 +1,9 @@
 package gate
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // family is a kind of key: the literal it starts with, and how many letters
 // must follow for it to be one.
@@ -9,79 +12,125 @@ type family struct {
 	kind    string
 	letters string // beyond digits and letters
 	least   int
+	also    func(key []byte) bool // what else its text must be; nil asks nothing
 }
 
 // families are checked in order, so the special ones come before "sk-". A
 // literal counts only where no letter, digit, dash or underscore stands before
 // it: that is what keeps random base64url from tripping it.
 var families = []family{
-	{"sk-ant-", "an Anthropic key", "-_", 16},
-	{"sk-proj-", "an OpenAI key", "-_", 16},
-	{"sk-svcacct-", "an OpenAI key", "-_", 16},
-	{"sk-admin-", "an OpenAI key", "-_", 16},
-	{"sk-or-v1-", "an OpenRouter key", "-_", 16},
-	{"sk-", "an API key", "", 32},
-	{"AIza", "a Google API key", "-_", 35},
-	{"ya29.", "a Google access token", "-_.", 20},
-	{"GOCSPX-", "a Google client secret", "-_", 20},
-	{"gsk_", "a Groq key", "", 40},
-	{"xai-", "an xAI key", "", 40},
-	{"hf_", "a Hugging Face token", "", 30},
-	{"ghp_", "a GitHub token", "", 30},
-	{"gho_", "a GitHub token", "", 30},
-	{"ghu_", "a GitHub token", "", 30},
-	{"ghs_", "a GitHub token", "", 30},
-	{"ghr_", "a GitHub token", "", 30},
-	{"github_pat_", "a GitHub token", "_", 30},
-	{"glpat-", "a GitLab token", "-_", 20},
-	{"npm_", "an npm token", "", 36},
-	{"xoxb-", "a Slack token", "-", 20},
-	{"xoxp-", "a Slack token", "-", 20},
-	{"xapp-", "a Slack token", "-", 20},
-	{"AKIA", "an AWS key id", "", 16},
-	{"ASIA", "an AWS key id", "", 16},
-	{"-----BEGIN ", "a private key", "- ", 11},
+	{"sk-ant-", "an Anthropic key", "-_", 16, nil},
+	{"sk-proj-", "an OpenAI key", "-_", 16, nil},
+	{"sk-svcacct-", "an OpenAI key", "-_", 16, nil},
+	{"sk-admin-", "an OpenAI key", "-_", 16, nil},
+	{"sess-", "an OpenAI session", "", 40, nil},
+	{"sk-or-v1-", "an OpenRouter key", "-_", 16, nil},
+	{"sk-lf-", "a Langfuse key", "-", 36, nil},
+	{"sk-", "an API key", "", 32, nil},
+	{"sk_live_", "a Stripe key", "", 20, nil},
+	{"rk_live_", "a Stripe key", "", 20, nil},
+	{"AIza", "a Google API key", "-_", 35, nil},
+	{"AQ.Ab", "a Google API key", "-_", 40, nil},
+	{"ya29.", "a Google access token", "-_.", 20, nil},
+	{"GOCSPX-", "a Google client secret", "-_", 20, nil},
+	{"gsk_", "a Groq key", "", 40, nil},
+	{"xai-", "an xAI key", "", 40, nil},
+	{"pplx-", "a Perplexity key", "", 40, nil},
+	{"nvapi-", "an NVIDIA key", "-_", 40, nil},
+	{"tvly-", "a Tavily key", "-", 28, hasDigit},
+	{"lsv2_", "a LangSmith key", "_", 40, nil},
+	{"r8_", "a Replicate token", "", 37, nil},
+	{"hf_", "a Hugging Face token", "", 30, nil},
+	{"ghp_", "a GitHub token", "", 30, nil},
+	{"gho_", "a GitHub token", "", 30, nil},
+	{"ghu_", "a GitHub token", "", 30, nil},
+	{"ghs_", "a GitHub token", "", 30, nil},
+	{"ghr_", "a GitHub token", "", 30, nil},
+	{"github_pat_", "a GitHub token", "_", 30, nil},
+	{"glpat-", "a GitLab token", "-_", 20, nil},
+	{"npm_", "an npm token", "", 36, nil},
+	{"pypi-AgEIcHlwaS5vcmc", "a PyPI token", "-_", 50, nil},
+	{"SG.", "a SendGrid key", "-_.", 60, nil},
+	{"dop_v1_", "a DigitalOcean token", "", 60, nil},
+	{"xoxb-", "a Slack token", "-", 20, hasDigit},
+	{"xoxp-", "a Slack token", "-", 20, hasDigit},
+	{"xapp-", "a Slack token", "-", 20, hasDigit},
+	{"AKIA", "an AWS key id", "", 16, isUpper},
+	{"ASIA", "an AWS key id", "", 16, isUpper},
+	{"eyJ", "a signed token (JWT)", "-_.", 40, isJWT},
+	{"-----BEGIN ", "a private key", "- ", 11, func(key []byte) bool { return bytes.Contains(key, []byte("PRIVATE KEY")) }},
 }
 
-// knownKey returns the first text that is of a known family and is neither
-// allowed nor a continuity token.
-func knownKey(text string, allowed func(string) bool) (kind, found string) {
+func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
+
+func isUpper(key []byte) bool { return bytes.Equal(bytes.ToUpper(key), key) }
+
+// isJWT: a header and a payload that are JSON objects, and a signature.
+func isJWT(key []byte) bool {
+	parts := bytes.Split(key, []byte("."))
+	return len(parts) >= 3 && bytes.HasPrefix(parts[1], []byte("eyJ")) && len(parts[1]) >= 12 && len(parts[2]) >= 16
+}
+
+// knownKey returns the kind and the text of a key that starts at text[i].
+func knownKey(text []byte, i int) (kind string, key []byte) {
 	for _, f := range families {
-		for at := 0; ; {
-			n := strings.Index(text[at:], f.prefix)
-			if n < 0 {
-				break
-			}
-			at += n
-			key := f.at(text, at)
-			if key != "" && !opaque(text, at) && !allowed(key) {
+		if bytes.HasPrefix(text[i:], []byte(f.prefix)) {
+			if key := f.at(text, i); key != nil {
 				return f.kind, key
 			}
-			at += len(f.prefix)
 		}
 	}
-	return "", ""
+	return "", nil
 }
 
-// at returns the key of the family that starts at text[at], or nothing.
-func (f family) at(text string, at int) string {
-	if at > 0 && (alphanumeric(text[at-1]) || text[at-1] == '-' || text[at-1] == '_') {
-		return ""
+// at returns the key of the family whose prefix is at text[i], or nothing.
+func (f family) at(text []byte, i int) []byte {
+	if i > 0 && (alphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
+		return nil
 	}
-	end := at + len(f.prefix)
+	end := i + len(f.prefix)
 	for end < len(text) && (alphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
 		end++
 	}
-	key := text[at:end]
-	if len(key)-len(f.prefix) < f.least || f.kind == "a private key" && !strings.Contains(key, "PRIVATE KEY") {
-		return ""
-	}
-	if f.kind == "an AWS key id" && strings.ToUpper(key) != key {
-		return ""
+	key := text[i:end]
+	if len(key)-len(f.prefix) < f.least || f.also != nil && !f.also(key) {
+		return nil
 	}
 	return key
 }
 
 func alphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+// continuity are the names under which the providers hand out opaque tokens.
+// Random letters there look like anything sooner or later.
+var continuity = map[string]bool{
+	"signature": true, "thoughtSignature": true, "thought_signature": true,
+	"encrypted_content": true, "encrypted_index": true, "encrypted_stdout": true,
+}
+
+// opaque reports whether text[i] lies in a base64 value of such a name, or in
+// the data of redacted thinking; torn says that text begins inside a longer
+// one, so that the name may lie before it.
+func opaque(text []byte, i int, torn bool) bool {
+	start := i
+	for start > 0 && sextet[text[start-1]] >= 0 {
+		start--
+	}
+	if start == 0 {
+		return torn
+	}
+	if text[start-1] != '"' {
+		return false
+	}
+	before := bytes.TrimRight(text[:start-1], " \t\n")
+	before = bytes.TrimRight(bytes.TrimSuffix(before, []byte(":")), " \t\n")
+	if !bytes.HasSuffix(before, []byte(`"`)) {
+		return false
+	}
+	before = before[:len(before)-1]
+	at := bytes.LastIndexByte(before, '"') + 1
+	name := string(before[at:])
+	return continuity[name] || name == "data" && bytes.Contains(before[max(at-80, 0):at], []byte("redacted_thinking"))
 }

@@ -1,45 +1,54 @@
 package gate
 
 import (
+	"bytes"
+	"maps"
+	"mime"
 	"net/url"
+	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// shortest is the length from which a value is remembered: shorter ones are
-// dummies, or words.
-const shortest = 12
+// Shorter values than shortest are dummies, or words; from word on they are
+// looked for as words when they hold a digit. Of a long value the beginning is
+// enough.
+const (
+	word     = 8
+	shortest = 12
+	longest  = 256
+)
+
+func worth(secret string) bool {
+	return len(secret) >= shortest || len(secret) >= word && strings.ContainsAny(secret, "0123456789")
+}
 
 // suspicious are the parts of header and parameter names that mean a secret;
 // innocent are the names they would take by mistake.
 var (
-	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential", "security-token", "access_token", "access-token"}
+	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential", "security-token", "access_token", "access-token", "refresh_token", "id_token", "session_token"}
 	innocent   = []string{"idempotency-key", "sec-websocket-key", "www-authenticate", ":authority"}
 )
 
 func secretName(name string) bool {
 	name = strings.ToLower(name)
-	for _, s := range innocent {
-		if name == s {
-			return false
-		}
+	if slices.Contains(innocent, name) {
+		return false
 	}
-	for _, s := range suspicious {
-		if strings.Contains(name, s) {
-			return true
-		}
-	}
-	return name == "key" || name == "sig" || name == "signature"
+	return name == "key" || name == "sig" || name == "signature" ||
+		slices.ContainsFunc(suspicious, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// saw remembers the credentials of a request before it is redacted.
+// saw remembers the credentials of an interaction before it is redacted.
 func (g *Gate) saw(in cassette.Interaction) {
 	for _, secret := range secretsOf(in.Request) {
-		g.mu.RLock()
-		known := g.seen.values[secret]
-		g.mu.RUnlock()
-		if !known {
+		g.Learn(secret)
+	}
+	if strings.Contains(in.Response.Header.Get("Content-Type"), "json") {
+		for _, secret := range topLevel(in.Response.Body) {
 			g.Learn(secret)
 		}
 	}
@@ -59,110 +68,102 @@ func secretsOf(r cassette.Request) (out []string) {
 			}
 		}
 	}
-	if u, err := url.Parse(r.URL); err == nil {
-		for name, values := range u.Query() {
+	takeAll := func(values url.Values) {
+		for name, v := range values {
 			if secretName(name) {
-				take(values[0])
+				take(v[0])
 			}
 		}
+	}
+	if u, err := url.Parse(r.URL); err == nil {
+		takeAll(u.Query())
 		if secret, ok := u.User.Password(); ok {
 			take(secret)
 		}
 	}
+	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
+	case strings.HasSuffix(kind, "form-urlencoded"):
+		form, _ := url.ParseQuery(string(r.Body))
+		takeAll(form)
+	case strings.HasSuffix(kind, "json"):
+		out = append(out, topLevel(r.Body)...)
+	}
 	return out
 }
 
-// seen is an immutable set of secrets and a filter on their first two bytes.
+// topLevel returns the strings that stand under names of secrets in a JSON
+// object, not below.
+func topLevel(body []byte) (out []string) {
+	if len(body) == 0 || body[0] != '{' {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	for dec.PeekKind() == '"' {
+		t, err := dec.ReadToken()
+		if err != nil {
+			return out
+		}
+		name := t.String()
+		v, err := dec.ReadValue()
+		if err != nil {
+			return out
+		}
+		if v.Kind() == '"' && secretName(name) {
+			text, _ := jsontext.AppendUnquote(nil, v)
+			out = append(out, string(text))
+		}
+	}
+	return out
+}
+
+// seen is an immutable set of secrets, found by their first two bytes. The
+// first bytes of well-known keys are in the same table, so that one pass over a
+// text looks for both.
 type seen struct {
 	values map[string]bool
-	first  [1 << 16]bool
+	first  [1 << 10]uint64
+	by     map[uint16][]string // cut to longest
 }
 
-func newSeen() *seen { return &seen{values: map[string]bool{}} }
+// newSeen returns the set of values.
+func newSeen(values map[string]bool) *seen {
+	s := &seen{values: values, by: map[uint16][]string{}}
+	for v := range values {
+		k := two(v)
+		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
+		s.first[k>>6] |= 1 << (k & 63)
+	}
+	for _, f := range families {
+		k := two(f.prefix)
+		s.first[k>>6] |= 1 << (k & 63)
+	}
+	return s
+}
+
+func two[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 
 func (s *seen) with(secret string) *seen {
-	if len(secret) < shortest || s.values[secret] {
-		return s
+	values := maps.Clone(s.values)
+	if values == nil {
+		values = map[string]bool{}
 	}
-	out := &seen{values: map[string]bool{secret: true}, first: s.first}
-	for v := range s.values {
-		out.values[v] = true
-	}
-	out.first[int(secret[0])<<8|int(secret[1])] = true
-	return out
+	values[secret] = true
+	return newSeen(values)
 }
 
-// in reports whether text holds a secret, as it is or encoded.
-func (s *seen) in(text string) bool {
-	if len(s.values) == 0 {
-		return false
-	}
-	return s.plainly([]byte(text)) || s.plainly([]byte(unescaped(text))) || s.inBase64(text)
-}
-
-func (s *seen) plainly(text []byte) bool {
-	for i := 0; i+shortest <= len(text); i++ {
-		if s.first[int(text[i])<<8|int(text[i+1])] && s.at(text[i:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// at reports whether text starts with a secret.
-func (s *seen) at(text []byte) bool {
-	for v := range s.values {
-		if len(v) <= len(text) && string(text[:len(v)]) == v {
-			return true
-		}
-	}
-	return false
-}
-
-// inBase64 undoes base64, of either alphabet, in every run of its letters that
-// could hold a secret, from each of the four places where a group may begin.
-func (s *seen) inBase64(text string) bool {
-	buf := make([]byte, 0, len(text))
-	for at := 0; at < len(text); at++ {
-		start := at
-		for at < len(text) && sextet[text[at]] >= 0 {
-			at++
-		}
-		if at-start < shortest*4/3 {
+// at reports whether a secret stands at text[i:].
+func (s *seen) at(text []byte, i int) bool {
+	for _, v := range s.by[two(text[i:])] {
+		end := i + len(v)
+		if end > len(text) || string(text[i:end]) != v {
 			continue
 		}
-		for shift := range 4 {
-			if buf = decode(buf[:0], text[start+shift:at]); s.plainly(buf) {
-				return true
-			}
+		if len(v) >= shortest || (i == 0 || !alphanumeric(text[i-1])) && (end == len(text) || !alphanumeric(text[end])) {
+			return true
 		}
 	}
 	return false
 }
-
-// decode appends the bytes that a run of base64 letters stands for.
-func decode(dst []byte, run string) []byte {
-	bits, n := 0, 0
-	for i := range len(run) {
-		bits, n = bits<<6|int(sextet[run[i]]), n+6
-		if n >= 8 {
-			n -= 8
-			dst = append(dst, byte(bits>>n))
-			bits &= 1<<n - 1
-		}
-	}
-	return dst
-}
-
-// sextet is the value of a base64 letter, or -1.
-var sextet = func() (t [256]int8) {
-	for i := range t {
-		t[i] = -1
-	}
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	for i := range letters {
-		t[letters[i]] = int8(i)
-	}
-	t['-'], t['_'] = t['+'], t['/']
-	return t
-}()

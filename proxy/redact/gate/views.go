@@ -2,104 +2,133 @@ package gate
 
 import (
 	"bytes"
-	"maps"
-	"slices"
+	"compress/gzip"
+	"encoding/hex"
+	"io"
 	"strconv"
-	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"unicode/utf8"
 )
 
-// unescaped undoes percent and JSON escapes wherever they stand in text.
-func unescaped(text string) string {
-	if !strings.ContainsAny(text, `%\`) {
-		return text
-	}
-	var out strings.Builder
-	for i := 0; i < len(text); {
-		r, n := escape(text[i:])
-		if n == 0 {
-			out.WriteByte(text[i])
+// unescape appends text to dst with percent and JSON escapes undone wherever
+// they stand, and says whether there were any.
+func unescape(dst, text []byte) (out []byte, changed bool) {
+	for from, i := 0, 0; ; {
+		for i < len(text) && text[i] != '%' && text[i] != '\\' {
 			i++
+		}
+		if i == len(text) {
+			return append(dst, text[from:]...), changed
+		}
+		dst = append(dst, text[from:i]...)
+		n := 0
+		if dst, n = escape(dst, text[i:]); n == 0 {
+			from, i = i, i+1
 			continue
 		}
-		out.WriteString(r)
-		i += n
+		i, changed = i+n, true
+		from = i
 	}
-	return out.String()
 }
 
-// escape reads the escape at the start of text and says how long it was.
-func escape(text string) (string, int) {
+// escape appends what the escape at the start of text stands for and says how
+// long it was.
+func escape(dst, text []byte) ([]byte, int) {
 	switch {
-	case len(text) >= 3 && text[0] == '%':
-		if v, err := strconv.ParseUint(text[1:3], 16, 8); err == nil {
-			return string([]byte{byte(v)}), 3
+	case text[0] == '%' && len(text) >= 3:
+		var b [1]byte
+		if _, err := hex.Decode(b[:], text[1:3]); err == nil {
+			return append(dst, b[0]), 3
 		}
-	case len(text) >= 6 && text[0] == '\\' && text[1] == 'u':
-		if v, err := strconv.ParseUint(text[2:6], 16, 16); err == nil {
-			return string(rune(v)), 6
+	case text[0] == '\\' && len(text) >= 6 && text[1] == 'u':
+		if v, err := strconv.ParseUint(string(text[2:6]), 16, 16); err == nil {
+			return utf8.AppendRune(dst, rune(v)), 6 //nolint:gosec // 16 bits
 		}
-	case len(text) >= 2 && text[0] == '\\' && strings.IndexByte(`"\/`, text[1]) >= 0:
-		return text[1:2], 2
-	}
-	return "", 0
-}
-
-// joined puts the strings of a streamed reply together again, name by name: a
-// secret may arrive in pieces. Each data line is a JSON document of its own.
-func joined(body []byte) string {
-	texts := map[string][]byte{}
-	for line := range bytes.Lines(body) {
-		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			collect(texts, data)
+	case text[0] == '\\' && len(text) >= 2:
+		switch text[1] {
+		case '"', '\\', '/':
+			return append(dst, text[1]), 2
+		case 'n', 'r', 't', 'b', 'f':
+			return append(dst, ' '), 2
 		}
 	}
-	return string(bytes.Join(slices.Collect(maps.Values(texts)), []byte("\n")))
+	return dst, 0
 }
 
-// collect appends the string values of a document to the texts of their names,
-// as far as the document can be read.
-func collect(texts map[string][]byte, document []byte) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	var name string
+// maxUnpacked bounds what compressed data may grow to; beyond it nobody knows
+// what it holds.
+const maxUnpacked = 256 << 20
+
+// compressed looks through what gzip has packed: the whole text, or a run of
+// base64 in it.
+func (s *search) compressed(text []byte) *Hit {
+	if bytes.HasPrefix(text, []byte("\x1f\x8b\x08")) {
+		return s.unpacked(text)
+	}
+	for at := 0; ; at++ {
+		n := bytes.Index(text[at:], []byte("H4sI")) // 1f 8b 08 in base64
+		if n < 0 {
+			return nil
+		}
+		at += n
+		end := at
+		for end < len(text) && sextet[text[end]] >= 0 {
+			end++
+		}
+		if hit := s.unpacked(decode(nil, text[at:end])); hit != nil {
+			return hit
+		}
+	}
+}
+
+// unpacked looks through packed data, window by window; data that is not packed
+// holds nothing.
+func (s *search) unpacked(packed []byte) *Hit {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	buf, total := make([]byte, 0, window), 0
 	for {
-		t, err := dec.ReadToken()
-		if err != nil {
-			return
+		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf, total = buf[:len(buf)+n], total+n
+		if hit := s.decoded(buf); hit != nil {
+			return hit
 		}
-		if t.Kind() != '"' {
-			continue
+		switch {
+		case err != nil:
+			return nil
+		case total > maxUnpacked:
+			return &Hit{What: "compressed data that is too large to be searched"}
 		}
-		// Inside an object every other token is a name.
-		if kind, n := dec.StackIndex(dec.StackDepth()); kind == '{' && n%2 == 1 {
-			name = t.String()
-		} else {
-			texts[name] = append(texts[name], t.String()...)
-		}
+		buf = buf[:copy(buf, buf[len(buf)-overlap:])]
 	}
 }
 
-// continuity are the keys under which the providers hand out opaque tokens.
-// Random letters there look like anything sooner or later.
-var continuity = []string{"signature", "thoughtSignature", "thought_signature", "encrypted_content"}
-
-// opaque reports whether text[at] lies in a base64 value of such a key.
-func opaque(text string, at int) bool {
-	start := strings.LastIndexByte(text[:at], '"')
-	if start < 0 {
-		return false
+// decode appends the bytes that a run of base64 letters stands for.
+func decode(dst, run []byte) []byte {
+	for ; len(run) >= 4; run = run[4:] {
+		n := int(sextet[run[0]])<<18 | int(sextet[run[1]])<<12 | int(sextet[run[2]])<<6 | int(sextet[run[3]])
+		dst = append(dst, byte(n>>16), byte(n>>8), byte(n))
 	}
-	for _, c := range []byte(text[start+1 : at]) {
-		if sextet[c] < 0 {
-			return false
-		}
+	switch len(run) {
+	case 2:
+		dst = append(dst, byte(int(sextet[run[0]])<<2|int(sextet[run[1]])>>4))
+	case 3:
+		n := int(sextet[run[0]])<<10 | int(sextet[run[1]])<<4 | int(sextet[run[2]])>>2
+		dst = append(dst, byte(n>>8), byte(n))
 	}
-	before := strings.TrimRight(text[:start], " \t\n")
-	before = strings.TrimRight(strings.TrimSuffix(before, ":"), " \t\n")
-	if !strings.HasSuffix(before, `"`) {
-		return false
-	}
-	before = before[:len(before)-1]
-	return slices.Contains(continuity, before[strings.LastIndexByte(before, '"')+1:])
+	return dst
 }
+
+// sextet is the value of a base64 letter, or -1.
+var sextet = func() (t [256]int8) {
+	for i := range t {
+		t[i] = -1
+	}
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+	for i := range letters {
+		t[letters[i]] = int8(i)
+	}
+	t['-'], t['_'] = t['+'], t['/']
+	return t
+}()

@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+const event = "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"some words of a reply\"}}\n\n"
+
+func BenchmarkCheck(b *testing.B) {
+	for name, size := range map[string]int{"4KiB": 4 << 10, "140KB": 140 << 10, "64MiB": 64 << 20} {
+		b.Run(name, func(b *testing.B) {
+			in := simple()
+			in.Response.Body = bytes.Repeat([]byte(event), size/len(event)+1)
+			g := New()
+			g.Learn(canary)
+			b.SetBytes(int64(len(in.Response.Body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := g.Check(in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// However long a body is, the gate looks at it a window at a time.
+func TestMemoryIsBounded(t *testing.T) {
+	for name, body := range map[string]string{
+		"events": strings.Repeat(event, (64<<20)/len(event)),
+		"string": `{"text":"` + strings.Repeat(`some words\n`, (64<<20)/12) + `"}`,
+		"base64": strings.Repeat("QUJD", 16<<20),
+	} {
+		in := simple()
+		in.Response.Body = []byte(body)
+		g := New()
+		g.Learn(canary)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := g.Check(in)
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 8<<20 || err != nil {
+			t.Errorf("%s: %d MiB were allocated, %v", name, got>>20, err)
+		}
+	}
+}

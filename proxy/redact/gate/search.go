@@ -1,0 +1,126 @@
+package gate
+
+// search looks for what must not be saved, for the length of one Check.
+type search struct {
+	seen   *seen
+	exempt map[string]bool
+	spare  [][]byte // buffers for texts with an encoding undone
+}
+
+// everywhere looks through text as it is and as it reads, encodings undone. It
+// needs no memory that grows with the text.
+func (s *search) everywhere(text []byte) *Hit {
+	if hit := s.decoded(text); hit != nil {
+		return hit
+	}
+	if hit := s.compressed(text); hit != nil {
+		return hit
+	}
+	return s.pieces(text)
+}
+
+// decoded looks through text as it is, unescaped and out of base64.
+func (s *search) decoded(text []byte) *Hit {
+	if hit := s.plain(text, true, false); hit != nil {
+		return hit
+	}
+	for start := 0; ; start += window - overlap {
+		end := min(start+window, len(text))
+		if hit := s.undone(text[start:end], true, start > 0); hit != nil || end == len(text) {
+			return hit
+		}
+	}
+}
+
+// window is how much of a text is decoded at once. Windows overlap by more than
+// the longest secret takes, however often it is escaped.
+const (
+	window  = 64 << 10
+	overlap = 16 * longest
+)
+
+// plain looks through text as it is. keys says whether to look for well-known
+// keys, too, and torn that text begins inside a longer one.
+func (s *search) plain(text []byte, keys, torn bool) *Hit {
+	if len(text) < word {
+		return nil
+	}
+	k := uint16(text[0])
+	for i := 0; i+word <= len(text); i++ {
+		k = k<<8 | uint16(text[i+1])
+		if s.seen.first[k>>6]>>(k&63)&1 == 0 {
+			continue
+		}
+		if s.seen.at(text, i) {
+			return &Hit{What: "a credential this process has used"}
+		}
+		if !keys {
+			continue
+		}
+		if kind, key := knownKey(text, i); kind != "" && !s.exempt[digest(key)] && !opaque(text, i, torn) {
+			return &Hit{What: kind, Digest: digest(key)}
+		}
+	}
+	return nil
+}
+
+// undone looks through a window with its escapes undone, as often as there are
+// some, and out of base64.
+func (s *search) undone(w []byte, keys, torn bool) *Hit {
+	if hit := s.outOfBase64(w, keys, torn); hit != nil {
+		return hit
+	}
+	for range 3 {
+		buf := s.buffer()
+		out, changed := unescape(buf, w)
+		defer s.done(out)
+		if !changed {
+			return nil
+		}
+		if hit := s.plain(out, keys, torn); hit != nil {
+			return hit
+		}
+		w = out
+	}
+	return nil
+}
+
+// outOfBase64 undoes base64, of either alphabet, in every run of its letters
+// that could hold a secret, from each of the four places where a group may
+// begin.
+func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
+	buf := s.buffer()
+	defer func() { s.done(buf) }()
+	for at := 0; at < len(text); at++ {
+		start := at
+		for at < len(text) && sextet[text[at]] >= 0 {
+			at++
+		}
+		if at-start < shortest*4/3 {
+			continue
+		}
+		keys := keys && !opaque(text, start, torn)
+		for shift := range 4 {
+			if buf = decode(buf[:0], text[start+shift:at]); len(buf) < word {
+				continue
+			}
+			if hit := s.plain(buf, keys, false); hit != nil {
+				return hit
+			}
+		}
+	}
+	return nil
+}
+
+// buffer lends an empty buffer; done takes it back.
+func (s *search) buffer() []byte {
+	n := len(s.spare) - 1
+	if n < 0 {
+		return make([]byte, 0, 4<<10)
+	}
+	b := s.spare[n]
+	s.spare = s.spare[:n]
+	return b[:0]
+}
+
+func (s *search) done(b []byte) { s.spare = append(s.spare, b) }

@@ -57,22 +57,24 @@ recording is incomplete, 4 internal; run passes CMD's code on when its own is 0.
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "recorder",
-		Short:         "Record and replay what an agent and its provider say to each other",
-		Long:          long,
-		Version:       version.String(),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use:               "recorder",
+		Short:             "Record and replay what an agent and its provider say to each other",
+		Long:              long,
+		Version:           version.String(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Args:              unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
 	}
+	root.PersistentFlags().String("config", "", "`file` of settings named like flags (default recorder.yaml or .recorder.yaml, where there is one)")
 	root.SetVersionTemplate("recorder {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: %v; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.caCommand())
+		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand())
 	root.AddCommand(absentCommands()...)
 	return root
 }
@@ -97,8 +99,6 @@ func absentCommands() []*cobra.Command {
 	for name, advice := range map[string]string{
 		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
 		"diff":     "compare the output of recorder inspect --json",
-		"import":   "conform check reads the files of other tools as they are",
-		"export":   "a cassette is a go-vcr v2 file already",
 		"doctor":   "recorder run -- CMD shows whether CMD uses the proxy",
 	} {
 		list = append(list, &cobra.Command{
@@ -108,13 +108,6 @@ func absentCommands() []*cobra.Command {
 	}
 	return list
 }
-
-// absent is a flag of the contract that this build lacks: setting it fails.
-type absent struct{ advice string }
-
-func (absent) String() string     { return "" }
-func (absent) Type() string       { return "string" }
-func (f absent) Set(string) error { return errors.New("not in this build; " + f.advice) }
 
 // failure is an error with the exit code it ends in. Without a text all has
 // been said.

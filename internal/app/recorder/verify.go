@@ -1,38 +1,56 @@
 package recorder
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// verdict is what verify says of one file.
-type verdict struct {
-	Path         string `json:"path"`
-	Interactions int    `json:"interactions"`
-	OK           bool   `json:"ok"`
-	Problem      string `json:"problem,omitempty"`
+// verified is what verify says of all files together.
+type verified struct {
+	Schema    string    `json:"schema"`
+	Cassettes []verdict `json:"cassettes"`
+	Summary   struct {
+		Files        int     `json:"files"`
+		Failed       int     `json:"failed"`
+		Interactions int     `json:"interactions"`
+		Bytes        int64   `json:"bytes"`
+		Seconds      float64 `json:"seconds"`
+	} `json:"summary"`
 }
 
 func (a *app) verifyCommand() *cobra.Command {
-	asJSON := false
+	j, asJSON := judge{}, false
 	cmd := &cobra.Command{
-		Use: "verify PATH…", Short: "Check every byte of cassettes against their seals, and that no key is in them",
-		RunE: func(_ *cobra.Command, args []string) error { return a.verify(args, asJSON) },
+		Use: "verify PATH…", Short: "Check cassettes: every byte, the format, keys, endings, age",
+		Long: `Check cassettes, in files and below folders, for a pre-commit hook and for CI:
+that every byte is as it was recorded, that they say nothing the format does not
+have, that no key is in them, that every reply is whole unless the cassette
+declares otherwise, and with --max-age how old they are. Everything that is wrong
+is listed; exit 1 when something is.
+
+A file of another tool has no seals and fails; with --allow-unsealed that is a
+warning, and the file is checked for keys and endings only.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			j.now, j.secrets = time.Now(), a.secrets()
+			return a.verify(args, j, asJSON)
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
+	set := cmd.Flags()
+	set.BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
+	set.Var(&j.maxAge, "max-age", "fail cassettes that are older, for example 30d")
+	set.BoolVar(&j.unsealed, "allow-unsealed", false, "warn of files of other tools instead of failing them")
 	return cmd
 }
 
-func (a *app) verify(paths []string, asJSON bool) error {
+func (a *app) verify(paths []string, j judge, asJSON bool) error {
 	files, err := cassetteFiles(paths)
 	if err != nil {
 		return err
@@ -40,72 +58,96 @@ func (a *app) verify(paths []string, asJSON bool) error {
 	if len(files) == 0 {
 		return usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
-	verdicts := make([]verdict, 0, len(files))
-	exit := exitOK
-	for _, file := range files {
-		v := judge(file)
-		if !v.OK {
-			exit = exitGate
-		}
-		verdicts = append(verdicts, v)
-	}
+	start := time.Now()
+	out := sum(sideBySide(files, j.file), time.Since(start))
 	if asJSON {
-		err := a.json(map[string]any{"schema": "recorder.verify.v1", "cassettes": verdicts})
-		return errors.Join(err, code(exit))
+		if err := a.json(out); err != nil {
+			return err
+		}
+	} else {
+		a.tellVerified(out)
 	}
+	if out.Summary.Failed > 0 {
+		return code(exitGate)
+	}
+	return nil
+}
+
+func sum(verdicts []verdict, took time.Duration) verified {
+	out := verified{Schema: "recorder.verify.v1", Cassettes: verdicts}
+	s := &out.Summary
+	s.Files, s.Seconds = len(verdicts), took.Seconds()
 	for _, v := range verdicts {
+		s.Interactions += v.Interactions
+		s.Bytes += v.Bytes
+		if !v.OK {
+			s.Failed++
+		}
+	}
+	return out
+}
+
+func (a *app) tellVerified(out verified) {
+	w := a.human()
+	for _, v := range out.Cassettes {
+		for _, p := range v.Warnings {
+			fmt.Fprintf(w, "warning %s\n", p.Text)
+		}
+		for _, p := range v.Problems {
+			fmt.Fprintf(w, "failed  %s\n", p.Text)
+		}
 		if v.OK {
-			fmt.Fprintf(a.human(), "ok      %s: %s\n", v.Path, interactions(v.Interactions))
-		} else {
-			fmt.Fprintf(a.human(), "failed  %s\n", v.Problem)
+			fmt.Fprintf(w, "ok      %s: %s\n", v.Path, interactions(v.Interactions))
 		}
 	}
-	return code(exit)
+	s := out.Summary
+	mb := float64(s.Bytes) / 1e6
+	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", count(s.Files, "cassette", "cassettes"), s.Failed, mb, mb/s.Seconds)
 }
 
-// judge checks one file: its seals, and by the gate that recording passes
-// through, too.
-func judge(file string) verdict {
-	v := verdict{Path: file}
-	tape, err := cassette.Open(file)
-	if err == nil {
-		v.Interactions, err = tape.Len(), tape.Verify()
+// sideBySide judges files on all processors and keeps their order.
+func sideBySide(files []string, judge func(string) verdict) []verdict {
+	out := make([]verdict, len(files))
+	next := make(chan int)
+	var wait sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wait.Go(func() {
+			for i := range next {
+				out[i] = judge(files[i])
+			}
+		})
 	}
-	if err != nil {
-		v.Problem = err.Error()
-		return v
+	for i := range files {
+		next <- i
 	}
-	guard := gate.New()
-	for i := range tape.Len() {
-		in, err := tape.At(i)
-		if err == nil {
-			err = guard.Check(in)
-		}
-		if err != nil {
-			v.Problem = fmt.Sprintf("%s: interaction %d: %v", file, i, strings.TrimSuffix(err.Error(), "; the interaction is not saved"))
-			return v
-		}
-	}
-	v.OK = true
-	return v
+	close(next)
+	wait.Wait()
+	return out
 }
 
-// cassetteFiles lists the files that paths name, folders with all below them.
-// An unfinished recording is listed by its cassette's name.
+// cassetteFiles lists the files that paths name, each once, folders with all
+// below them. An unfinished recording is listed by its cassette's name.
 func cassetteFiles(paths []string) (files []string, err error) {
+	listed := map[string]bool{}
+	add := func(file string) {
+		if !listed[file] {
+			listed[file] = true
+			files = append(files, file)
+		}
+	}
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, usage("%s: cannot be read: %w", path, reason(err))
 		}
 		if !info.IsDir() {
-			files = append(files, path)
+			add(path)
 			continue
 		}
 		err = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
 			name := strings.TrimSuffix(file, ".partial")
 			if err == nil && !d.IsDir() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")) {
-				files = append(files, name)
+				add(name)
 			}
 			return err
 		})

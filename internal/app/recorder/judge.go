@@ -1,0 +1,136 @@
+package recorder
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// verdict is what verify says of one file.
+type verdict struct {
+	Path         string    `json:"path"`
+	OK           bool      `json:"ok"`
+	Sealed       bool      `json:"sealed"`
+	Provenance   string    `json:"provenance,omitempty"`
+	Created      string    `json:"created,omitempty"`
+	Digest       string    `json:"digest,omitempty"`
+	Interactions int       `json:"interactions"`
+	Bytes        int64     `json:"bytes"`
+	Problems     []problem `json:"problems"`
+	Warnings     []problem `json:"warnings"`
+}
+
+// problem is one thing that is wrong. Text names the file.
+type problem struct {
+	Kind        string `json:"kind"`
+	Interaction *int   `json:"interaction,omitempty"`
+	Text        string `json:"problem"`
+}
+
+// The kinds of problems, as schemas/recorder.verify.v1.json lists them.
+const (
+	kindUnreadable = "unreadable" // no cassette, or not to be had
+	kindUnfinished = "unfinished" // a recording that was interrupted
+	kindDamaged    = "damaged"    // bytes are not those that were written
+	kindLayout     = "layout"     // not what the format has
+	kindSecret     = "secret"
+	kindIncomplete = "incomplete" // a reply that is not all of it, undeclared
+	kindStale      = "stale"
+	kindUnsealed   = "unsealed" // another tool wrote it
+)
+
+// kindOf tells what an error of package cassette is about.
+func kindOf(err error) string {
+	for _, k := range []struct {
+		is   error
+		kind string
+	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrDamaged, kindDamaged}, {cassette.ErrFormat, kindLayout}} {
+		if errors.Is(err, k.is) {
+			return k.kind
+		}
+	}
+	return kindUnreadable
+}
+
+// judge is what verify holds against files.
+type judge struct {
+	maxAge   age
+	unsealed bool // files of other tools pass with a warning
+	now      time.Time
+	secrets  []string // that must not be in them
+}
+
+// file checks one cassette in every way and lists all that is wrong.
+func (j judge) file(path string) verdict {
+	v := verdict{Path: path, Problems: []problem{}, Warnings: []problem{}}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		v.Bytes = info.Size()
+	}
+	tape, err := cassette.Open(path)
+	if err != nil {
+		v.add(kindOf(err), nil, err.Error())
+		return v
+	}
+	if _, err := os.Lstat(path + ".partial"); err == nil {
+		v.add(kindUnfinished, nil, fmt.Sprintf("%s.partial: an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path, path))
+	}
+	meta := tape.Meta()
+	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = tape.Sealed(), meta.Provenance, meta.Created, tape.Digest(), tape.Len()
+	if err := tape.StrictHead(); err != nil {
+		v.add(kindOf(err), nil, err.Error())
+	}
+	if why := stale(meta, j.maxAge, j.now); why != "" {
+		v.add(kindStale, nil, path+": "+why)
+	}
+	j.seals(&v)
+	j.interactions(&v, tape)
+	v.OK = len(v.Problems) == 0
+	return v
+}
+
+func (v *verdict) add(kind string, interaction *int, text string) {
+	v.Problems = append(v.Problems, problem{kind, interaction, text})
+}
+
+// seals is about a file of another tool: nobody can tell whether it was changed
+// since, or ever redacted.
+func (j judge) seals(v *verdict) {
+	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path + " --cassette NEW"
+	switch {
+	case v.Sealed:
+	case j.unsealed:
+		v.Warnings = append(v.Warnings, problem{kindUnsealed, nil, text})
+	default:
+		v.add(kindUnsealed, nil, text)
+	}
+}
+
+func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
+	guard := gate.New()
+	for _, secret := range j.secrets {
+		guard.Learn(secret)
+	}
+	declared := slices.Contains(tape.Meta().Declared, cassette.DeclaredIncomplete)
+	for i := range tape.Len() {
+		in, err := tape.Strict(i)
+		if err != nil {
+			v.add(kindOf(err), &i, err.Error())
+		}
+		if errors.Is(err, cassette.ErrDamaged) {
+			continue // there is nothing to look at
+		}
+		if err := guard.Check(in); err != nil {
+			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %s", v.Path, i, strings.TrimSuffix(err.Error(), "; the interaction is not saved")))
+		}
+		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
+			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, or declare that it is meant so", v.Path, i, why))
+		}
+	}
+}

@@ -21,6 +21,29 @@ type tunnel struct {
 	address string
 	session string
 	used    atomic.Bool // by at least one request
+	agreed  bool        // on TLS
+	tail    [7]byte     // what was read last, until then
+}
+
+// Read is the connection's, with an eye on how a failing client says goodbye.
+func (t *tunnel) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	if !t.agreed {
+		kept := min(n, len(t.tail))
+		copy(t.tail[:], t.tail[kept:])
+		copy(t.tail[len(t.tail)-kept:], p[n-kept:n])
+	}
+	return n, err
+}
+
+// alert is the fatal alert in clear that the client said last, or nil. OpenSSL
+// refuses a certificate so, where crypto/tls expects cipher text and sees no
+// more than a bad record.
+func (t *tunnel) alert() error {
+	if t.tail[0] != 21 || t.tail[1] != 3 || t.tail[3] != 0 || t.tail[4] != 2 || t.tail[5] != 2 {
+		return nil
+	}
+	return tls.AlertError(t.tail[6])
 }
 
 // NetConn is the client's connection; a player resets it where a reply is to
@@ -82,6 +105,7 @@ func (p *Proxy) open(t *tunnel) {
 		_ = t.Close()
 		return
 	}
+	t.agreed = true
 	select {
 	case p.tunnels.conns <- conn:
 	case <-p.tunnels.closed:
@@ -92,9 +116,12 @@ func (p *Proxy) open(t *tunnel) {
 // failure says why there was no TLS, and tells a client that speaks HTTP.
 func (t *tunnel) failure(err error) Notice {
 	n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
-	alert, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
+	if alert := t.alert(); alert != nil {
+		err = &net.OpError{Op: "remote error", Err: alert}
+	}
+	remote, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
 	switch {
-	case errors.As(err, &alert) && alert.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
+	case errors.As(err, &remote) && remote.Op == "remote error" && strings.Contains(err.Error(), "certificate"):
 		n.Kind = Untrusted
 		n.Text = fmt.Sprintf("%s: the client refused the proxy's certificate; make it trust what `recorder ca export` prints (%v)", t.address, err)
 	case errors.As(err, &plain):

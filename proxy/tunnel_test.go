@@ -23,6 +23,7 @@ func TestTunnelsThatComeToNothing(t *testing.T) {
 		text string
 	}{
 		"certificate not trusted": {distrust, proxy.Untrusted, "recorder ca export"},
+		"the same, in clear":      {distrustInClear, proxy.Untrusted, "unknown certificate authority"},
 		"no TLS":                  {speakHTTP, proxy.NoTLS, "spoke no TLS"},
 		"gone in the handshake":   {func(*testing.T, net.Conn) {}, proxy.Handshake, "left while agreeing on TLS"},
 		"another name in TLS":     {askForAnother, proxy.Handshake, "asked for inside a tunnel"},
@@ -54,6 +55,32 @@ func distrust(t *testing.T, conn net.Conn) {
 	if err := tls.Client(conn, &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}).Handshake(); err == nil {
 		t.Error("trusted without roots")
 	}
+}
+
+// distrustInClear says so as OpenSSL does: in clear, where the server expects
+// cipher text.
+func distrustInClear(t *testing.T, conn net.Conn) {
+	t.Helper()
+	hello := tls.Client(&interrupted{Conn: conn}, &tls.Config{InsecureSkipVerify: true, ServerName: host, MinVersion: tls.VersionTLS13})
+	if err := hello.Handshake(); err == nil {
+		t.Error("trusted")
+	}
+}
+
+// interrupted is a connection whose client has an alert to say in the place of
+// its second flight.
+type interrupted struct {
+	net.Conn
+	hello bool
+}
+
+func (c *interrupted) Write(p []byte) (int, error) {
+	if !c.hello {
+		c.hello = true
+		return c.Conn.Write(p)
+	}
+	_, _ = c.Conn.Write([]byte{21, 3, 3, 0, 2, 2, 48})
+	return 0, net.ErrClosed
 }
 
 func speakHTTP(t *testing.T, conn net.Conn) {

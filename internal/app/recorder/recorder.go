@@ -74,7 +74,7 @@ func (a *app) command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand())
+		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.caCommand())
 	root.AddCommand(absentCommands()...)
 	return root
 }
@@ -99,6 +99,8 @@ func absentCommands() []*cobra.Command {
 	for name, advice := range map[string]string{
 		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
 		"diff":     "compare the output of recorder inspect --json",
+		"import":   "conform check reads the files of other tools as they are",
+		"export":   "a cassette is a go-vcr v2 file already",
 		"doctor":   "recorder run -- CMD shows whether CMD uses the proxy",
 	} {
 		list = append(list, &cobra.Command{
@@ -108,6 +110,13 @@ func absentCommands() []*cobra.Command {
 	}
 	return list
 }
+
+// absent is a flag of the contract that this build lacks: setting it fails.
+type absent struct{ advice string }
+
+func (absent) String() string     { return "" }
+func (absent) Type() string       { return "string" }
+func (f absent) Set(string) error { return errors.New("not in this build; " + f.advice) }
 
 // failure is an error with the exit code it ends in. Without a text all has
 // been said.

@@ -74,7 +74,7 @@ func (a *app) command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.caCommand())
+		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand())
 	root.AddCommand(absentCommands()...)
 	return root
 }
@@ -99,8 +99,6 @@ func absentCommands() []*cobra.Command {
 	for name, advice := range map[string]string{
 		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
 		"diff":     "compare the output of recorder inspect --json",
-		"import":   "conform check reads the files of other tools as they are",
-		"export":   "a cassette is a go-vcr v2 file already",
 		"doctor":   "recorder run -- CMD shows whether CMD uses the proxy",
 	} {
 		list = append(list, &cobra.Command{

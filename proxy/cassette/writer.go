@@ -34,6 +34,7 @@ type Writer struct {
 	last  seal
 	n     int
 	joint []byte // scratch of put
+	again func() func(Interaction) (Interaction, error)
 }
 
 // partial is the name of a cassette that is still being written.
@@ -276,9 +277,22 @@ func (w *Writer) Len() int {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.file != nil && w.n == 0 {
-		return errors.Join(fail(w.path, ErrEmpty, "no interactions were recorded, nothing is saved"), w.discard())
+	left, err := w.revise()
+	if err != nil {
+		return err
 	}
+	if w.file != nil && w.n == 0 {
+		err := fail(w.path, ErrEmpty, "no interactions were recorded, nothing is saved")
+		return errors.Join(cmp.Or(left, err), w.discard())
+	}
+	if err := w.finish(); err != nil {
+		return err
+	}
+	return left
+}
+
+// finish closes the file, verifies it and gives it its name.
+func (w *Writer) finish() error {
 	if err := w.write([]byte(closeLine(w.n, w.last))); err != nil {
 		return err
 	}

@@ -1,0 +1,98 @@
+package cassette
+
+import (
+	"crypto/sha256"
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Revise has Close look at the whole recording once more before it gets its
+// name. Close calls again; where that returns a function, each interaction goes
+// through it: what it returns takes the place of what was written, and one it
+// returns an error for is left out. The other interactions keep their bytes. When
+// some were left out the rest is saved all the same, and Close returns an error
+// that wraps the first reason.
+func (w *Writer) Revise(again func() func(Interaction) (Interaction, error)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.again = again
+}
+
+// revise does what Revise asked for. left is why interactions were left out;
+// err means that the file is as it was.
+func (w *Writer) revise() (left, err error) {
+	if w.again == nil || w.file == nil || w.n == 0 {
+		return nil, nil
+	}
+	revise := w.again()
+	if revise == nil {
+		return nil, nil
+	}
+	data := make([]byte, w.size)
+	if _, err := w.file.ReadAt(data, 0); err != nil {
+		return nil, fail(w.path, err, "cannot be read back (%s)", pathReason(err))
+	}
+	was, err := Parse(partial(w.path), append(data, closeLine(w.n, w.last)...))
+	if err != nil {
+		return nil, err
+	}
+	items, left, changed, err := w.revised(was, revise)
+	if err != nil || !changed {
+		return nil, err
+	}
+	return left, w.rewrite(was.data[:was.head], items)
+}
+
+// revised returns the items that the recording is to have.
+func (w *Writer) revised(was *Cassette, revise func(Interaction) (Interaction, error)) (items [][]byte, left error, changed bool, err error) {
+	missing := 0
+	for i := range was.Len() {
+		in, err := was.At(i)
+		if err != nil {
+			return nil, nil, false, err
+		}
+		item := was.item(i)
+		out, why := revise(in)
+		switch {
+		case why != nil:
+			if missing++; left == nil {
+				left = fail(w.path, why, "interaction %d is left out: %v", i, why)
+			}
+			continue
+		case differs(in, out) != "":
+			changed = true
+			if item, err = encode(out); err != nil {
+				return nil, nil, false, fail(w.path, ErrInteraction, "interaction %d cannot be stored: %v", i, err)
+			}
+		}
+		items = append(items, item)
+	}
+	return items, left, changed || missing > 0, nil
+}
+
+// rewrite puts a file with these items in the place of the unfinished one.
+func (w *Writer) rewrite(head []byte, items [][]byte) error {
+	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*.partial")
+	if err != nil {
+		return fail(w.path, err, "cannot be written again (%s)", pathReason(err))
+	}
+	mark(f)
+	next := &Writer{path: w.path, file: f, last: sha256.Sum256(head)}
+	batch := make([]*entry, len(items))
+	for i, item := range items {
+		batch[i] = &entry{item: item}
+	}
+	if err = next.write(head); err == nil {
+		err = next.seal(batch)
+	}
+	if err == nil {
+		err = rename(f.Name(), partial(w.path))
+	}
+	if err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	_ = w.file.Close()
+	w.file, w.size, w.last, w.n = f, next.size, next.last, next.n
+	return nil
+}

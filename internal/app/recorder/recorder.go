@@ -51,6 +51,7 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder inspect F | verify PATH…       look into cassettes, check every byte
   recorder recover F                      finish a recording that was interrupted
   recorder ca show | export | rotate      the authority that clients must trust
+  recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
 
 Exit codes: 0 ok, 1 unused, missed or a secret found, 2 wrong usage, 3 the
 recording is incomplete, 4 internal; run passes CMD's code on when its own is 0.`
@@ -74,7 +75,7 @@ func (a *app) command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand())
+		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand())
 	root.AddCommand(absentCommands()...)
 	return root
 }
@@ -99,7 +100,6 @@ func absentCommands() []*cobra.Command {
 	for name, advice := range map[string]string{
 		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
 		"diff":     "compare the output of recorder inspect --json",
-		"doctor":   "recorder run -- CMD shows whether CMD uses the proxy",
 	} {
 		list = append(list, &cobra.Command{
 			Use: name, Hidden: true, DisableFlagParsing: true,

@@ -45,6 +45,8 @@ func (m Meta) takes(path string, more Meta) error {
 		return fail(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
 	case more.Provenance != m.Provenance:
 		return fail(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
+		return fail(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
 		return fail(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
 // fail answers a request that got no reply, unless nobody waits any more.
 func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x.ended = x.clock()
-	x.in.End = ending(r, err)
+	x.in.End = ending(err, r.Context().Err() != nil)
 	if x.in.End == cassette.EndClientAbort {
 		panic(http.ErrAbortHandler)
 	}
@@ -79,14 +80,16 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 
 // stream passes the body on, one Write for each Read, and says how it ended. A
 // chunk that the client did not take was still sent by the server, so it is
-// kept; with a drain, so is what comes after it.
-func (x *exchange) stream(w io.Writer, r *http.Request, body io.Reader) cassette.End {
+// kept; with a drain, so is what comes after it. ctx is that of the request to
+// the server.
+func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, body io.Reader) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
 	left := false
 	for {
 		n, err := body.Read(buf[:])
 		x.ended = x.clock()
+		over := ctx.Err() != nil // a server that we turn our back on may end its reply cleanly
 		if n > 0 {
 			if left = left || r.Context().Err() != nil; left {
 				x.in.Drained += n
@@ -99,7 +102,7 @@ func (x *exchange) stream(w io.Writer, r *http.Request, body io.Reader) cassette
 		case left && (err != nil || int64(x.in.Drained) >= x.drain):
 			return cassette.EndClientAbort
 		case err != nil:
-			return ending(r, err) // also for a client that had all of it before it left
+			return ending(err, over)
 		}
 	}
 }
@@ -213,14 +216,15 @@ func (x *exchange) trailer(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// ending names how a reply to r ended, by the error that ended it.
-func ending(r *http.Request, err error) cassette.End {
+// ending names how a reply ended, by the error that ended it and whether the
+// client's leaving had ended the request before.
+func ending(err error, abandoned bool) cassette.End {
 	var stream http2.StreamError
 	switch {
+	case abandoned:
+		return cassette.EndClientAbort
 	case err == io.EOF: //nolint:errorlint // an EOF inside another error is no clean end
 		return cassette.EndEOF
-	case r.Context().Err() != nil:
-		return cassette.EndClientAbort
 	case errors.As(err, &stream):
 		return cassette.End("h2:" + stream.Code.String())
 	default:

@@ -20,6 +20,8 @@ type Report struct {
 	// server or the client, or without the event a stream of that provider ends
 	// with. They are saved as they were, and marked.
 	Cut []string
+	// Declared counts what would be Cut had Config not allowed it.
+	Declared int
 	// Refused names interactions that the gate kept from being saved.
 	Refused []string
 	// Lost names interactions that could not be saved for another reason.
@@ -160,7 +162,10 @@ func (rec *Recorder) tell(all []kept) {
 			r.Lost = append(r.Lost, k.x.sentence(k.lost.Error()))
 		case rec.cfg.Writer != nil:
 			r.Saved++
-			if why := k.in.Incomplete; why != "" {
+			switch why := k.in.Incomplete; {
+			case why != "" && rec.cfg.AllowIncomplete:
+				r.Declared++
+			case why != "":
 				r.Cut = append(r.Cut, k.x.sentence(cutSentence(why, k.in.End)))
 			}
 		}

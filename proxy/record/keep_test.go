@@ -2,13 +2,18 @@ package record_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
+	"compress/zlib"
 	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -90,20 +95,48 @@ func TestFailuresStayWithTheRecording(t *testing.T) {
 	}
 }
 
+// pack compresses text in each way a server may.
+func pack(t *testing.T, text string) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	for coding, open := range map[string]func(io.Writer) io.WriteCloser{
+		"gzip":    func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) },
+		"deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
+		"Deflate": func(w io.Writer) io.WriteCloser { z, _ := flate.NewWriter(w, 6); return z },
+		"br":      func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) },
+		"zstd":    func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },
+	} {
+		var b bytes.Buffer
+		z := open(&b)
+		_, err := io.WriteString(z, text)
+		check(t, errors.Join(err, z.Close()))
+		out[coding] = b.Bytes()
+	}
+	var b bytes.Buffer
+	z := brotli.NewWriter(&b)
+	_, err := z.Write(out["gzip"])
+	check(t, errors.Join(err, z.Close()))
+	out["gzip, br"] = b.Bytes()
+	return out
+}
+
 // G12: compression is declined; a server that compresses all the same is kept
-// readable, or not at all, and reaches the client untouched.
+// readable and marked, or not at all, and reaches the client untouched.
 func TestCompressedReplies(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	_, _ = io.WriteString(z, `{"k":1}`)
-	_ = z.Close()
-	for encoding, saved := range map[string]int{"gzip": 1, "br": 0} {
+	replies := pack(t, `{"k":1}`)
+	replies["compress"] = []byte("\x1f\x9d")
+	replies["zstd, br"] = []byte("damaged")
+	for encoding, packed := range replies {
+		saved := 1
+		if encoding == "compress" || encoding == "zstd, br" {
+			saved = 0
+		}
 		g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Encoding", encoding)
-			_, _ = w.Write(packed.Bytes())
+			_, _ = w.Write(packed)
 		})
 		resp := g.post()
-		if got := read(t, resp); got != packed.String() || resp.Header.Get("Content-Encoding") != encoding {
+		if got := read(t, resp); got != string(packed) || resp.Header.Get("Content-Encoding") != encoding {
 			t.Errorf("%s: the client's reply was changed", encoding)
 		}
 		r := g.close()
@@ -114,8 +147,40 @@ func TestCompressedReplies(t *testing.T) {
 			continue
 		}
 		in := g.tape.kept[0]
-		if string(in.Response.Body) != `{"k":1}` || in.Response.Header.Get("Content-Encoding") != "" || in.Timeline != nil {
-			t.Errorf("kept %+v", in.Response)
+		if string(in.Response.Body) != `{"k":1}` || in.Response.Header.Get("Content-Encoding") != "" || in.Timeline != nil || in.Response.Encoding != strings.ToLower(encoding) {
+			t.Errorf("%s: kept %+v", encoding, in.Response)
+		}
+	}
+}
+
+// What the recorder does to a compressed request the player does, too; a bomb
+// is refused before it is in memory.
+func TestCompressedRequests(t *testing.T) {
+	g := newRig(t, false, record.Config{MaxBody: 1 << 20}, say("{}"))
+	post := func(encoding string, body []byte) {
+		req, _ := http.NewRequest(http.MethodPost, endpoint, bytes.NewReader(body))
+		req.Header.Set("Content-Encoding", encoding)
+		resp, err := g.client.Do(req)
+		check(t, err)
+		read(t, resp)
+		h := http.Header{"Content-Encoding": {encoding}}
+		if got := record.Readable(h, body); len(g.tape.kept) > 0 && len(got) < 100 && string(got) != `{"k":1}` {
+			t.Errorf("%s: the player reads %q", encoding, got)
+		}
+	}
+	for encoding, body := range pack(t, `{"k":1}`) {
+		post(encoding, body)
+	}
+	for encoding, bomb := range pack(t, strings.Repeat("x", 8<<20)) {
+		post(encoding, bomb)
+	}
+	r := g.close()
+	if r.Saved != 6 || len(r.Lost) != 6 {
+		t.Errorf("report %+v", r)
+	}
+	for _, in := range g.tape.kept {
+		if string(in.Request.Body) != `{"k":1}` || in.Request.Encoding == "" {
+			t.Errorf("kept %+v", in.Request)
 		}
 	}
 }

@@ -38,6 +38,9 @@ type Config struct {
 	// Observe is told of each redacted interaction, saved or not, one at a
 	// time. nil is told nothing.
 	Observe func(cassette.Interaction)
+	// AllowIncomplete says that replies without their end are meant so: they are
+	// reported as Declared, not as Cut. The cassette's meta should declare it.
+	AllowIncomplete bool
 	// MaxBody is the longest body that is kept, in bytes; 0 means 256 MiB. A
 	// longer one reaches the client and is reported as lost. To save a body takes
 	// some five times its length in memory, one large body at a time.
@@ -121,7 +124,7 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	x.head(w, resp)
-	if x.in.End = x.stream(w, r, resp.Body); x.in.End != cassette.EndEOF {
+	if x.in.End = x.stream(ctx, w, r, resp.Body); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
 	x.trailer(w, resp)

@@ -79,6 +79,21 @@ func newRig(t *testing.T, h2 bool, cfg record.Config, upstream http.HandlerFunc)
 
 func newRigTo(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Config) *rig {
 	t.Helper()
+	return newRigAround(t, upstream, roots, cfg, func(h http.Handler) http.Handler { return h })
+}
+
+// newWrappedRig has wrap around the recorder.
+func newWrappedRig(t *testing.T, cfg record.Config, upstream http.HandlerFunc, wrap func(http.Handler) http.Handler) *rig {
+	t.Helper()
+	server := httptest.NewTLSServer(upstream)
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	return newRigAround(t, server.URL, roots, cfg, wrap)
+}
+
+func newRigAround(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Config, wrap func(http.Handler) http.Handler) *rig {
+	t.Helper()
 	g := &rig{t: t, tape: &memory{}}
 	transport, err := proxy.NewTransport(map[string]string{"anthropic": upstream}, roots)
 	check(t, err)
@@ -96,7 +111,7 @@ func newRigTo(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Co
 	check(t, err)
 	authority, err := ca.New(hosts, time.Now())
 	check(t, err)
-	g.proxy, err = proxy.New(proxy.Config{CA: authority, Handler: g.recorder})
+	g.proxy, err = proxy.New(proxy.Config{CA: authority, Handler: wrap(g.recorder)})
 	check(t, err)
 	check(t, g.proxy.Start())
 	through, err := url.Parse(g.proxy.URL())

@@ -34,6 +34,10 @@ type flags struct {
 	match       match
 	envFile     string
 	callers     callers
+
+	onAbort         abort
+	allowIncomplete bool
+	maxBody         size
 }
 
 // add declares the flags that mean something in the command's mode; run, whose
@@ -51,6 +55,9 @@ func (f *flags) add(cmd *cobra.Command) {
 	if in(modeRecord, modeRefresh, modePass) {
 		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
 		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")
+	}
+	if in(modeRecord, modeRefresh) {
+		f.addFidelity(set)
 	}
 	if in(modeRecord) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")

@@ -86,13 +86,18 @@ func (k *kit) start(path, receipt string) (work, error) {
 
 // meta is what a cassette recorded now says of itself.
 func (k *kit) meta() cassette.Meta {
-	return cassette.Meta{Provenance: k.origin, Tool: "recorder " + version.String(),
+	var declared []string
+	if k.flags.allowIncomplete {
+		declared = []string{cassette.DeclaredIncomplete}
+	}
+	return cassette.Meta{Declared: declared, Provenance: k.origin, Tool: "recorder " + version.String(),
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: k.redactor.Rules(), Matching: replay.Rules()}
 }
 
 // recorder keeps in w what passes; with nil nothing is kept.
 func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
-	cfg := record.Config{Transport: k.transport}
+	cfg := record.Config{Transport: k.transport, OnAbort: record.Drain(k.flags.onAbort),
+		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete}
 	if w != nil {
 		cfg.Writer, cfg.Redactor, cfg.Gate = w, k.guard.Watch(k.redactor), k.guard.Check
 	}

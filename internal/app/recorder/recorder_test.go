@@ -118,6 +118,8 @@ func provider(w http.ResponseWriter, r *http.Request) {
 	switch text := string(body); {
 	case strings.Contains(text, "cut"):
 		panic(http.ErrAbortHandler)
+	case strings.Contains(text, "long"):
+		send(strings.Repeat(": more\n\n", 1<<18))
 	case strings.Contains(text, "reflect"):
 		send("event: ping\ndata: {\"type\":\"ping\",\"key\":\"" + r.Header.Get("X-Api-Key") + "\"}\n\n")
 	case strings.Contains(text, "leak"):

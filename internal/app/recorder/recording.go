@@ -44,14 +44,24 @@ func (r *recording) finish(a *app, _ bool) outcome {
 
 // tell says what did not go well.
 func tell(a *app, report record.Report) {
-	for _, line := range report.Refused {
-		a.say("not saved: %s", line)
+	a.list("not saved", report.Refused)
+	a.list("lost", report.Lost)
+	a.list("cut short", report.Cut)
+	if n := report.Declared; n > 0 {
+		a.say("%d of them cut short, as --allow-incomplete declares", n)
 	}
-	for _, line := range report.Lost {
-		a.say("lost: %s", line)
+}
+
+// listed is how many lines of a kind are worth reading.
+const listed = 10
+
+// list says what befell interactions, the first of them one by one.
+func (a *app) list(what string, lines []string) {
+	for _, line := range lines[:min(len(lines), listed)] {
+		a.say("%s: %s", what, line)
 	}
-	for _, line := range report.Cut {
-		a.say("cut short: %s", line)
+	if more := len(lines) - listed; more > 0 {
+		a.say("%s: and %d more", what, more)
 	}
 }
 

@@ -19,16 +19,13 @@ type completing struct {
 }
 
 // completing opens path for more. Without a cassette there, all is missing.
-func (k *kit) completing(path, receipt string) (work, error) {
+func (k *kit) completing(path string) (work, error) {
 	tape, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k.recording(path, false)
 	}
 	if err != nil {
 		return nil, usage("%w", err)
-	}
-	if receipt != "" {
-		return nil, usage("--receipt %s: proves a replay, and record-missing goes outside; leave it out", receipt)
 	}
 	writer, err := cassette.Extend(path, k.meta())
 	if err != nil {

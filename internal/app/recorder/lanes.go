@@ -71,7 +71,7 @@ func (l *lanes) begin(name, path string) (work, error) {
 		w, err = l.kit.work(path, strings.ReplaceAll(l.kit.flags.receipt, sessionMark, name))
 	}
 	if err != nil {
-		l.kit.say("%v", err)
+		l.kit.say("%s", oneLine(err))
 	}
 	return w, err
 }
@@ -81,7 +81,7 @@ func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.refused++
 	l.mu.Unlock()
-	contentType, body := route.ErrorBody(route.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, l.err.Error())
+	contentType, body := route.ErrorBody(route.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, oneLine(l.err))
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Cassette-Miss", "session")
 	w.Header().Set("X-Should-Retry", "false")

@@ -218,7 +218,7 @@ func TestExitOf(t *testing.T) {
 }
 
 func TestFreshName(t *testing.T) {
-	for in, want := range map[string]string{"c/x.yaml": "c/x.fresh.yaml", "x.yml": "x.fresh.yml", "c.d/x": "c.d/x.fresh"} {
+	for in, want := range map[string]string{"c/x.yaml": "c/x~fresh.yaml", "x.yml": "x~fresh.yml", "c.d/x": "c.d/x~fresh"} {
 		if got := freshName(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}

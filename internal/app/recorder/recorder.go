@@ -155,10 +155,13 @@ func (a *app) exit(err error) int {
 		exit = f.code
 	}
 	if !errors.Is(err, errReported) {
-		a.say("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		a.say("%s", oneLine(err))
 	}
 	return exit
 }
+
+// oneLine is what an error says, several joined ones side by side.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // say prints one line for people.
 func (a *app) say(format string, args ...any) {

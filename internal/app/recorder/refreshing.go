@@ -38,10 +38,11 @@ func (k *kit) refreshing(path string) (work, error) {
 	return &refreshing{rec, path, old, k.flags.noSwap}, nil
 }
 
-// freshName is where a cassette's successor is recorded.
+// freshName is where a cassette's successor is recorded. No session's name has
+// a tilde, so it is no other session's cassette.
 func freshName(path string) string {
 	ext := filepath.Ext(path)
-	return strings.TrimSuffix(path, ext) + ".fresh" + ext
+	return strings.TrimSuffix(path, ext) + "~fresh" + ext
 }
 
 func (r *refreshing) finish(a *app, failed bool) outcome {

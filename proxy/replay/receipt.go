@@ -164,6 +164,9 @@ func unusedAt(tape *cassette.Cassette, at int) Unused {
 func (r Receipt) Summary() string {
 	s := fmt.Sprintf("served %d, missed %d, unused %d, relaxed %d, egress %d",
 		r.Served, r.Missed, r.Unused, r.RelaxedRequests, r.Egress)
+	if r.Struck > 0 {
+		s += fmt.Sprintf(", struck %d", r.Struck)
+	}
 	if r.RelaxedRequests == 0 {
 		return s
 	}

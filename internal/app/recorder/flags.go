@@ -33,6 +33,7 @@ type flags struct {
 	maxAge      age
 	match       match
 	envFile     string
+	disturb     disturbing
 	callers     callers
 
 	onAbort         abort
@@ -63,10 +64,13 @@ func (f *flags) add(cmd *cobra.Command) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
 	}
 	if in(modeRefresh) {
-		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
+		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME.fresh.yaml")
 	}
+	f.disturb.add(set)
 	if in(modeReplay) {
 		f.addReplaying(set)
+	} else {
+		f.disturb.hide(set)
 	}
 	switch f.mode {
 	case modeRecord:
@@ -85,10 +89,6 @@ func (f *flags) addReplaying(set *pflag.FlagSet) {
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
 	set.Var(&f.match, "match", "replay: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
-	set.Var(absent{"record from an upstream that misbehaves"}, "faults", "")
-	if err := set.MarkHidden("faults"); err != nil {
-		panic(err) // added in the line above
-	}
 }
 
 func (f *flags) check() error {
@@ -102,7 +102,7 @@ func (f *flags) check() error {
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
 		return usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
-	return nil
+	return f.disturb.check(f.mode)
 }
 
 // upstreams reads provider=URL pairs and refuses the proxy's own address: each

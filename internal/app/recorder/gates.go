@@ -13,7 +13,7 @@ const nothingAsked = "nothing was asked for: the program made no request, or doe
 
 // gates are the sentences by which a replay fails, none when it passed.
 func gates(got replay.Receipt, allowUnused bool) (failed []string) {
-	if got.Served+got.Missed == 0 {
+	if got.Served+got.Missed+got.Struck == 0 {
 		return []string{nothingAsked}
 	}
 	if got.Missed > 0 {
@@ -24,7 +24,7 @@ func gates(got replay.Receipt, allowUnused bool) (failed []string) {
 		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
 			count(got.Unused, "interaction was", "interactions were")))
 	}
-	return failed
+	return append(failed, got.FaultsIdle...)
 }
 
 func count(n int, one, many string) string {

@@ -22,6 +22,7 @@ type kit struct {
 	guard     *gate.Gate
 	transport http.RoundTripper // nil in replay: there is no way outside
 	origin    string            // the provenance of what is recorded
+	disturb   disturbance       // in replay
 }
 
 func (a *app) kit(f *flags) (*kit, error) {
@@ -35,7 +36,8 @@ func (a *app) kit(f *flags) (*kit, error) {
 		k.guard.Learn(secret)
 	}
 	if f.mode == modeReplay {
-		return k, nil
+		k.disturb, err = a.disturbance(&f.disturb)
+		return k, err
 	}
 	bases, err := f.upstreams()
 	if err != nil {
@@ -74,7 +76,7 @@ func (k *kit) start(path, receipt string) (work, error) {
 	case modeReplay:
 		return k.replaying(path, receipt)
 	case modeMissing:
-		return k.completing(path)
+		return k.completing(path, receipt)
 	case modeRefresh:
 		return k.refreshing(path)
 	case modePass:
@@ -109,6 +111,7 @@ func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
 func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Player, error) {
 	player, err := replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
 		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + tape.Name() + " -- CMD…",
+		Rechunk: k.disturb.rechunk, Faults: k.disturb.faults, Seed: k.disturb.seed,
 		Fallback: fallback, Log: func(line string) { k.say("%s", line) }})
 	if err != nil {
 		return nil, usage("%w", err)

@@ -1,6 +1,8 @@
 package drift
 
 import (
+	"strings"
+
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -32,11 +34,36 @@ type Change struct {
 	New  string `json:"new,omitempty"`
 }
 
+// Renaming is which id or opaque value of one recording stands for which of
+// another. It is learned while the recordings are compared in their order: the
+// first time that two stand in one place, they are the same thing from then
+// on. For one goroutine.
+type Renaming struct{ there, back map[string]string }
+
+// NewRenaming returns one that knows nothing.
+func NewRenaming() *Renaming {
+	return &Renaming{map[string]string{}, map[string]string{}}
+}
+
+// same reports whether two values are equal but for the names of ids.
+func (r *Renaming) same(class event.Class, a, b string) bool {
+	if class != event.ID && class != event.Opaque || !strings.Contains(a, "#") || !strings.Contains(b, "#") {
+		return a == b
+	}
+	there, known := r.there[a]
+	back, taken := r.back[b]
+	if !known && !taken {
+		r.there[a], r.back[b] = b, a
+		return true
+	}
+	return there == b && back == a
+}
+
 // Changes lists what two replies say differently, in the order of the replies,
-// each difference once. Both were folded with the names of their recordings,
-// so what is another id or signature only is no difference.
-func Changes(a, b []event.Item) []Change {
-	var c changes
+// each difference once. Both were folded with the names of their recordings;
+// what is another id or signature only is no difference.
+func Changes(a, b []event.Item, r *Renaming) []Change {
+	c := changes{renaming: r}
 	for _, m := range align(a, b, event.Item.Token) {
 		switch {
 		case m[0] < 0:
@@ -51,15 +78,16 @@ func Changes(a, b []event.Item) []Change {
 }
 
 // Fields lists where two requests, by event.Fields, differ.
-func Fields(a, b []event.Field) []Change {
-	var c changes
+func Fields(a, b []event.Field, r *Renaming) []Change {
+	c := changes{renaming: r}
 	c.fields("", a, b)
 	return c.list
 }
 
 type changes struct {
-	list []Change
-	seen map[Change]bool
+	list     []Change
+	seen     map[Change]bool
+	renaming *Renaming
 }
 
 // add leaves out what was said of an event before: a provider may say a thing
@@ -79,7 +107,7 @@ func (c *changes) add(x Change) {
 }
 
 func (c *changes) items(a, b event.Item) {
-	if a.Text != b.Text {
+	if !c.renaming.same(a.Class, a.Text, b.Text) {
 		c.add(Change{Text, label(a), "", a.Text, b.Text})
 	}
 	c.fields(label(a), a.Fields, b.Fields)
@@ -92,10 +120,19 @@ func (c *changes) fields(item string, a, b []event.Field) {
 			c.add(Change{kindOf(b[m[1]]), item, b[m[1]].Path, "", b[m[1]].Value})
 		case m[1] < 0:
 			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, ""})
-		case a[m[0]].Value != b[m[1]].Value:
-			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, b[m[1]].Value})
+		case !c.renaming.same(a[m[0]].Class, a[m[0]].Value, b[m[1]].Value):
+			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, another(a[m[0]].Value, b[m[1]].Value)})
 		}
 	}
+}
+
+// another is the new name of an id that is not the old one's like, though the
+// two recordings happen to number them alike.
+func another(old, fresh string) string {
+	if old == fresh {
+		return fresh + " (another)"
+	}
+	return fresh
 }
 
 func kindOf(f event.Field) Kind {

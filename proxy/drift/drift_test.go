@@ -253,6 +253,7 @@ func TestChanges(t *testing.T) {
 		{"tool", `value content_block_start/tool_use 1 content_block.name: "\"f\"" → "\"g\""`, edit(`"name":"f"`, `"name":"g"`)},
 		{"a text is gone", `removed content_block_delta/thinking_delta 0: "hm" → ""`, drop(2)},
 		{"an event more", `added content_block_note: "" → ""`, edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
+		{"an id more before the others", `value message_start message.extra_id: "" → "id#1"`, edit(`"message":{`, `"message":{"extra_id":"x",`)},
 		{"one id for two", `value content_block_start/tool_use 1 content_block.id: "id#2" → "id#1"`, edit("ID3", "ID1")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -261,7 +262,7 @@ func TestChanges(t *testing.T) {
 			}
 			in := cassette.Interaction{}
 			var got []string
-			for _, c := range Changes(fold("a", said[url]), fold("b", tt.change(&in, slices.Clone(said[url])))) {
+			for _, c := range Changes(fold("a", said[url]), fold("b", tt.change(&in, slices.Clone(said[url]))), NewRenaming()) {
 				got = append(got, fmt.Sprintf("%s: %q → %q", strings.Join(strings.Fields(fmt.Sprint(c.Kind, " ", c.Item, " ", c.Path)), " "), c.Old, c.New))
 			}
 			if text := strings.Join(got, "\n"); text != tt.want {
@@ -273,7 +274,7 @@ func TestChanges(t *testing.T) {
 
 func TestFieldsOfRequests(t *testing.T) {
 	read := func(body string) []event.Field { return event.Fields([]byte(body), event.NewNames()) }
-	got := Fields(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`), read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`))
+	got := Fields(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`), read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`), NewRenaming())
 	want := []Change{{Value, "", "messages[0].content", `"a"`, `"b"`}, {Value, "", "top", "1", ""}, {Value, "", "messages[1].content", "", `"c"`}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
@@ -309,8 +310,8 @@ func FuzzCompare(f *testing.F) {
 			t.Fatalf("differs from itself: %+v", found)
 		}
 		fold := func(r Reply) []event.Item { return event.Fold(r.Events, event.NewNames()) }
-		_ = Changes(fold(a), fold(b))
-		if c := Changes(fold(a), fold(a)); len(c) > 0 {
+		_ = Changes(fold(a), fold(b), NewRenaming())
+		if c := Changes(fold(a), fold(a), NewRenaming()); len(c) > 0 {
 			t.Fatalf("says other things than itself: %+v", c)
 		}
 	})

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -86,10 +87,14 @@ func (n *Names) Of(node Node) string {
 	case class == Time && (node.Kind == '"' || node.Kind == '0'):
 		return "time"
 	case prefix == "" || node.Text() == "":
-		return string(node.Raw)
+		return pseudonym.ReplaceAllString(string(node.Raw), "REDACTED")
 	}
 	return n.name(class, prefix, node.Text())
 }
+
+// pseudonym is what a redactor leaves of a secret. It depends on the user's
+// key, so another user's recording has another.
+var pseudonym = regexp.MustCompile(`REDACTED[A-Za-z0-9]{8,}`)
 
 func (n *Names) name(class Class, prefix, value string) string {
 	key := prefix + value

@@ -11,9 +11,10 @@ import (
 type Item struct {
 	Part
 	// First and Last are the indexes of its first and last event, Events how
-	// many there are, At and Until when those two had arrived.
-	First, Last, Events int
-	At, Until           time.Duration
+	// many there are, Bytes how long they are together, frames included, At and
+	// Until when the first and the last had arrived.
+	First, Last, Events, Bytes int
+	At, Until                  time.Duration
 	// Text is what the pieces say together, its class Plain or Opaque; Pieces
 	// is false when the item has none.
 	Text   string
@@ -61,7 +62,7 @@ type folder struct {
 }
 
 func (f *folder) part(e Event, p Part) {
-	item := Item{Part: p, First: e.Index, Last: e.Index, Events: 1, At: e.At, Until: e.At}
+	item := Item{Part: p, First: e.Index, Last: e.Index, Events: 1, Bytes: e.End - e.Start, At: e.At, Until: e.At}
 	for _, n := range p.Nodes {
 		if n.Leaf() {
 			f.leaf(&item, n)
@@ -85,7 +86,7 @@ func (f *folder) leaf(item *Item, n Node) {
 		item.Text, item.Class, item.Pieces = n.Text(), class, true
 		return
 	}
-	if class == Noise || n.Path == "type" || slices.Contains(described, n.Path) {
+	if class == Noise || n.Path == "type" {
 		return
 	}
 	value := f.names.Of(n)
@@ -97,6 +98,9 @@ func (f *folder) leaf(item *Item, n Node) {
 		return
 	}
 	f.state[at] = value
+	if slices.Contains(described, n.Path) {
+		return // the token says it
+	}
 	item.Fields = append(item.Fields, Field{n.Path, value, class})
 }
 
@@ -184,7 +188,7 @@ func (f *folder) join(item Item) bool {
 		old := &f.items[i]
 		if continues(*old, item) {
 			old.Text += item.Text
-			old.Events++
+			old.Events, old.Bytes = old.Events+1, old.Bytes+item.Bytes
 			old.Last, old.Until = item.Last, item.Until
 			return true
 		}

@@ -1,82 +1,182 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// row is one interaction as inspect shows it.
+// row is one interaction as inspect lists it.
 type row struct {
-	Index    int     `json:"index"`
-	Provider string  `json:"provider"`
-	Method   string  `json:"method"`
-	URL      string  `json:"url"`
-	Request  int     `json:"request_bytes"`
-	Status   int     `json:"status"`
-	Response int     `json:"response_bytes"`
-	Chunks   int     `json:"chunks"`
-	End      string  `json:"end"`
-	Seconds  float64 `json:"seconds"`
-}
-
-func (a *app) inspectCommand() *cobra.Command {
-	asJSON := false
-	cmd := &cobra.Command{
-		Use: "inspect F", Short: "List a cassette's interactions", Args: oneFile,
-		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], asJSON) },
-	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
-	return cmd
-}
-
-func (a *app) inspect(file string, asJSON bool) error {
-	tape, err := cassette.Open(file)
-	if err != nil {
-		return usage("%w", err)
-	}
-	rows := make([]row, 0, tape.Len())
-	for i := range tape.Len() {
-		in, err := tape.At(i)
-		if err != nil {
-			return &failure{exitGate, err}
-		}
-		rows = append(rows, rowOf(i, in))
-	}
-	meta := tape.Meta()
-	if asJSON {
-		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
-			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction, "interactions": rows})
-	}
-	fmt.Fprintf(a.human(), "%s: %s, %s\n", file, meta.Provenance, interactions(len(rows)))
-	return table(a.human(), rows)
+	Index      int     `json:"index"`
+	Provider   string  `json:"provider"`
+	Method     string  `json:"method"`
+	URL        string  `json:"url"`
+	Request    int     `json:"request_bytes"`
+	Status     int     `json:"status"`
+	Response   int     `json:"response_bytes"`
+	Chunks     int     `json:"chunks"`
+	Events     int     `json:"events"`
+	End        string  `json:"end"`
+	Incomplete string  `json:"incomplete,omitempty"`
+	Seconds    float64 `json:"seconds"`
 }
 
 func rowOf(i int, in cassette.Interaction) row {
-	host, path := hostAndPath(in.Request.URL)
 	return row{
-		Index: i, Provider: route.Provider(host, path), Method: in.Request.Method, URL: in.Request.URL,
+		Index: i, Provider: event.Provider(in.Request), Method: in.Request.Method, URL: in.Request.URL,
 		Request: len(in.Request.Body), Status: in.Response.Status, Response: len(in.Response.Body),
-		Chunks: len(in.Timeline), End: string(in.End), Seconds: in.Duration.Seconds(),
+		Chunks: len(in.Timeline), Events: len(event.Of(in)), End: string(in.End),
+		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Seconds: in.Duration.Seconds(),
 	}
+}
+
+// inspection is what inspect was asked for.
+type inspection struct {
+	json   bool
+	n      int
+	body   string
+	unfold bool
+}
+
+func (a *app) inspectCommand() *cobra.Command {
+	var x inspection
+	cmd := &cobra.Command{
+		Use: "inspect F [-i N]", Short: "List a cassette's interactions, or the events of one of them", Args: oneFile,
+		Long: `List a cassette's interactions, or with -i N (or F#N) show one of them:
+what was asked, what came back, and its events with the time and the byte
+where each begins. Pieces of one text are one line; --unfold shows each.`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], x) },
+	}
+	cmd.Flags().BoolVar(&x.json, "json", false, "print as JSON")
+	cmd.Flags().IntVarP(&x.n, "interaction", "i", everything, "show interaction `N`, counted from 0")
+	cmd.Flags().StringVar(&x.body, "body", "", "with -i: print the bytes of its `request or response`, nothing else")
+	cmd.Flags().BoolVar(&x.unfold, "unfold", false, "with -i: a line for each event")
+	return cmd
+}
+
+func (a *app) inspect(arg string, x inspection) error {
+	file, n, err := place(arg)
+	if err != nil {
+		return err
+	}
+	if x.n < everything {
+		return usage("-i %d: interactions are counted from 0", x.n)
+	}
+	if n = max(n, x.n); n == everything && (x.body != "" || x.unfold) {
+		return usage("inspect: --body and --unfold are about one interaction; name it with -i N")
+	}
+	if n == everything {
+		return a.inspectAll(file, x.json)
+	}
+	t, err := read(file, n)
+	switch {
+	case err != nil:
+		return err
+	case x.body != "":
+		return a.body(t.list[0], x.body)
+	}
+	return a.inspectOne(t, x)
+}
+
+// body writes a body as it was recorded.
+func (a *app) body(in cassette.Interaction, side string) error {
+	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
+	if !known {
+		return usage("--body %s: is request or response", side)
+	}
+	_, err := a.stdout.Write(body)
+	return err
+}
+
+func (a *app) inspectAll(file string, asJSON bool) error {
+	t, err := cassette.Open(file)
+	if err != nil {
+		return usage("%w", err)
+	}
+	rows := make([]row, 0, t.Len())
+	for in, err := range t.All() {
+		if err != nil {
+			return &failure{exitGate, err}
+		}
+		rows = append(rows, rowOf(len(rows), in))
+	}
+	meta := t.Meta()
+	if asJSON {
+		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
+			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
+			"digest": t.Digest(), "interactions": rows})
+	}
+	w := a.human()
+	fmt.Fprintf(w, "%s: %s\n", file, about(t))
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, totals(rows))
+	return nil
+}
+
+// about says where a cassette comes from.
+func about(t *cassette.Cassette) string {
+	meta := t.Meta()
+	parts := []string{meta.Provenance, interactions(t.Len())}
+	if meta.Created != "" {
+		parts = append(parts, "recorded "+meta.Created)
+	}
+	if meta.Tool != "" {
+		parts = append(parts, "by "+meta.Tool)
+	}
+	if digest := t.Digest(); len(digest) > 19 {
+		parts = append(parts, digest[:19]+"…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func totals(rows []row) string {
+	var asked, said, events, incomplete int
+	for _, r := range rows {
+		asked, said, events = asked+r.Request, said+r.Response, events+r.Events
+		if r.Incomplete != "" {
+			incomplete++
+		}
+	}
+	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", interactions(len(rows)), asked, said, count(events, "event", "events"))
+	if incomplete > 0 {
+		text += fmt.Sprintf("; %d incomplete", incomplete)
+	}
+	return text
 }
 
 func table(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEND\tTIME")
+	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEVENTS\tEND\tTIME")
 	for _, r := range rows {
 		_, path := hostAndPath(r.URL)
-		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, r.Method, path, r.Request,
-			r.Status, r.Response, r.Chunks, r.End, time.Duration(r.Seconds*float64(time.Second)).Round(time.Millisecond))
+		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, r.Method, path, r.Request,
+			r.Status, r.Response, r.Chunks, r.Events, ending(r.End, r.Incomplete), rounded(r.Seconds))
 	}
 	return t.Flush()
+}
+
+// ending is how a reply ended; one that lacks something says so.
+func ending(end, incomplete string) string {
+	if incomplete == "" {
+		return end
+	}
+	return strings.TrimSpace(end + " (" + incomplete + ")")
+}
+
+func rounded(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
 // hostAndPath takes a recorded URL apart; what is none is a path.

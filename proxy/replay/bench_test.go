@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +22,10 @@ const events = 20
 var event = []byte("data: " + strings.Repeat("e", 213) + "\n\n")
 
 // BenchmarkReplay is the rate of replayed streams of 20 events, 32 at once, each
-// to a request of its own of 2 KB, from cassettes of three sizes; beside it the
-// rate of a handler that does nothing but send such a stream. Read the ratios.
+// to a request of its own of 2 KB, from cassettes of three sizes: by players that
+// are each asked in the recorded order, and by one player that 32 clients share.
+// Beside it, in the same rounds, is the rate of a handler that does nothing but
+// send such a stream. Read the ratios, each the median of its round's.
 func BenchmarkReplay(b *testing.B) {
 	floor := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -32,32 +35,51 @@ func BenchmarkReplay(b *testing.B) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
-	sizes := []int{10, 1000, 10000}
-	tapes := map[int]*cassette.Cassette{}
-	for _, n := range sizes {
-		tapes[n] = streams(b, n)
-	}
-	rates := map[string][]float64{}
-	for b.Loop() {
-		rates["bare"] = append(rates["bare"], rate(b, func() http.Handler { return floor }, 10000))
-		for _, n := range sizes {
-			name := fmt.Sprint(n)
-			rates[name] = append(rates[name], rate(b, func() http.Handler { return fresh(b, tapes[n]) }, n))
+	bare := &contest{name: "bare", size: 1, handler: func() http.Handler { return floor }}
+	all := []*contest{bare}
+	for _, n := range []int{10, 1000, 10000} {
+		tape := streams(b, n)
+		each := func() http.Handler { return fresh(b, tape) }
+		all = append(all, &contest{name: fmt.Sprint(n), size: n, handler: each})
+		if n >= workers*requests {
+			all = append(all, &contest{name: fmt.Sprint(n, "-shared"), size: n, handler: each, shared: true})
 		}
 	}
-	bare := median(rates["bare"])
-	b.ReportMetric(bare, "bare-req/s")
-	for _, n := range sizes {
-		b.ReportMetric(median(rates[fmt.Sprint(n)]), fmt.Sprint(n, "-req/s"))
-		b.ReportMetric(median(rates[fmt.Sprint(n)])/bare, fmt.Sprint(n, "/bare"))
+	for b.Loop() {
+		for _, c := range all {
+			c.rates = append(c.rates, c.rate(b))
+		}
+	}
+	for _, c := range all {
+		b.ReportMetric(median(c.rates), c.name+"-req/s")
+		if c != bare {
+			ratios := slices.Clone(c.rates)
+			for i := range ratios {
+				ratios[i] /= bare.rates[i]
+			}
+			b.ReportMetric(median(ratios), c.name+"/bare")
+		}
 	}
 	b.ReportMetric(0, "ns/op")
 }
 
 func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
 }
+
+// contest is one of the handlers whose rates are compared.
+type contest struct {
+	name    string
+	size    int // of its cassette
+	handler func() http.Handler
+	shared  bool // by all workers; otherwise each has its own
+	rates   []float64
+}
+
+// What is asked in one round: few enough that a round is over before the machine
+// has other things to do.
+const workers, requests = 32, 60
 
 func request(i int) string {
 	return fmt.Sprintf(`{"n":%d,"prompt":"%s"}`, i, strings.Repeat("p", 2000))
@@ -85,39 +107,54 @@ func fresh(b *testing.B, c *cassette.Cassette) http.Handler {
 	return p
 }
 
-// rate serves a fixed number of requests; each worker goes through a whole
-// cassette, again and again, with a player of its own.
-func rate(b *testing.B, handler func() http.Handler, cassetteSize int) float64 {
+// rate serves one round and returns requests a second.
+func (c *contest) rate(b *testing.B) float64 {
 	b.Helper()
-	const workers, each = 32, 300
 	server := httptest.NewServer(http.HandlerFunc(serveFor))
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: workers}}
 	defer client.CloseIdleConnections()
+	if c.shared {
+		one := c.handler()
+		for worker := range workers {
+			players.Store(strconv.Itoa(worker), one)
+		}
+	}
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for worker := range workers {
 		wg.Go(func() {
-			for i := range each {
-				if i%cassetteSize == 0 {
-					players.Store(strconv.Itoa(worker), handler())
+			for i := range requests {
+				n := i % c.size
+				switch {
+				case c.shared:
+					n = int(next.Add(1)) - 1
+				case n == 0:
+					players.Store(strconv.Itoa(worker), c.handler())
 				}
-				resp, err := client.Post(server.URL+"/v1/messages", strconv.Itoa(worker), strings.NewReader(request(i%cassetteSize)))
-				if err != nil {
+				if err := fetch(client, server.URL, worker, n); err != nil {
 					b.Error(err)
-					return
-				}
-				n, _ := io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
-				if n != int64(events*len(event)) {
-					b.Errorf("status %d, %d bytes", resp.StatusCode, n)
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
-	return workers * each / time.Since(begin).Seconds()
+	return workers * requests / time.Since(begin).Seconds()
+}
+
+func fetch(client *http.Client, server string, worker, n int) error {
+	resp, err := client.Post(server+"/v1/messages", strconv.Itoa(worker), strings.NewReader(request(n)))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	got, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && got != int64(events*len(event)) {
+		err = fmt.Errorf("status %d, %d bytes", resp.StatusCode, got)
+	}
+	return err
 }
 
 var players sync.Map // by worker, which its requests name as content type

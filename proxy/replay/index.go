@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
@@ -18,8 +19,8 @@ type index struct {
 
 	mu      sync.Mutex
 	state   []state
-	front   int    // all before it are taken
-	next    digest // of the bytes of the request at front, if nextSet
+	front   int              // all before it are taken
+	next    cassette.Request // at front, if nextSet
 	nextSet bool
 	tables  [levels]table
 	places  []place        // as far as the exact table is read
@@ -87,8 +88,9 @@ func newIndex(tape *cassette.Cassette, rules []rule) *index {
 
 // takeNext takes the first interaction that is not taken, if its request has
 // these bytes: then no other one with an equal request comes first, and nothing
-// needs to be compared. This is how nearly every request is answered.
-func (x *index) takeNext(raw digest) (at int, ok bool) {
+// needs to be redacted, spelled or hashed. This is how nearly every request is
+// answered.
+func (x *index) takeNext(method, url string, body []byte) (at int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for x.front < len(x.state) && !x.state[x.front].free() {
@@ -102,9 +104,9 @@ func (x *index) takeNext(raw digest) (at int, ok bool) {
 		if err != nil {
 			return 0, false
 		}
-		x.next, x.nextSet = rawDigest(r.Method, r.URL, r.Body), true
+		x.next, x.nextSet = r, true
 	}
-	if x.next != raw {
+	if x.next.Method != method || x.next.URL != url || !bytes.Equal(x.next.Body, body) {
 		return 0, false
 	}
 	x.state[x.front] = taken

@@ -39,7 +39,7 @@ func (p *Player) nearest(asked form, s survey) (best candidate, ok bool) {
 		if err != nil {
 			continue
 		}
-		c := candidate{at: at, form: formOf(r).without(p.rules), played: s.state[at] != waiting}
+		c := candidate{at: at, form: formOf(r).without(p.rules), played: !s.state[at].free()}
 		c.same = alike(c.form, asked)
 		if !ok || c.nearer(best) {
 			best, ok = c, true
@@ -76,7 +76,7 @@ func (s survey) candidates(where string, size int) []int {
 			continue
 		}
 		all = append(all, at)
-		if s.state[at] == waiting && len(next) < maxCandidates/2 {
+		if s.state[at].free() && len(next) < maxCandidates/2 {
 			next = append(next, at)
 		}
 	}

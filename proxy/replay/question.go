@@ -13,9 +13,9 @@ import (
 type question struct {
 	player *Player
 	r      *http.Request
+	url    string
 	body   []byte // decompressed
 	header http.Header
-	raw    digest
 
 	known  *marks
 	hidden *cassette.Request
@@ -24,12 +24,11 @@ type question struct {
 }
 
 func (p *Player) question(r *http.Request, body []byte) *question {
-	q := &question{player: p, r: r, body: body}
+	q := &question{player: p, r: r, url: r.URL.String(), body: body}
 	if r.Header.Get("Content-Encoding") != "" {
 		q.header = record.Incoming(r, nil).Header
 		q.body = record.Readable(q.header, body)
 	}
-	q.raw = rawDigest(r.Method, r.URL.String(), q.body)
 	return q
 }
 
@@ -58,7 +57,7 @@ func (q *question) form() form {
 // which was redacted when it was recorded.
 func (q *question) marks() marks {
 	if q.known == nil {
-		m, ok := q.player.index.known(q.raw)
+		m, ok := q.player.index.known(rawDigest(q.r.Method, q.url, q.body))
 		if !ok {
 			m = marks{q.without().digest(), q.form().digest()}
 		}

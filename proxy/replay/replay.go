@@ -145,7 +145,7 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // find looks for a request's answer, level by level. A damaged cassette ends
 // the search: the strictest answer may be in the part that cannot be read.
 func (p *Player) find(q *question) (found item) {
-	if at, ok := p.index.takeNext(q.raw); ok {
+	if at, ok := p.index.takeNext(q.r.Method, q.url, q.body); ok {
 		return p.index.fetch(item{at: at, identical: true})
 	}
 	for l := Exact; l <= p.cfg.Match; l++ {

@@ -51,10 +51,8 @@ func tape(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, in := range ins {
-		if err := w.Append(in); err != nil {
-			tb.Fatal(err)
-		}
+	if err := errors.Join(w.AppendAll(ins)...); err != nil {
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		tb.Fatal(err)

@@ -35,6 +35,7 @@ type flags struct {
 	envFile     string
 	disturb     disturbing
 	callers     callers
+	exempt      []string
 
 	onAbort         abort
 	allowIncomplete bool
@@ -53,6 +54,9 @@ func (f *flags) add(cmd *cobra.Command) {
 	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "how clients come in: mitm (HTTPS_PROXY), base-url, or both")
 	f.callers.add(set)
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
+	if in(modeRecord, modeRefresh) {
+		addExempt(set, &f.exempt)
+	}
 	if in(modeRecord, modeRefresh, modePass) {
 		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
 		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")

@@ -30,7 +30,8 @@ func (a *app) kit(f *flags) (*kit, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New()}
+	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New(f.exempt...)}
+	a.scrub = k.redactor.Text
 	for _, secret := range append(a.secrets(), f.callers.secret()...) {
 		k.redactor.Learn(secret)
 		k.guard.Learn(secret)
@@ -102,6 +103,7 @@ func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
 		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete}
 	if w != nil {
 		cfg.Writer, cfg.Redactor, cfg.Gate = w, k.guard.Watch(k.redactor), k.guard.Check
+		w.Revise(k.lastLook)
 	}
 	return record.New(cfg)
 }

@@ -40,6 +40,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            []string
+	scrub          func(string) string
 	refused        int // how often a session's proxy turned a program away
 }
 
@@ -163,9 +164,13 @@ func (a *app) exit(err error) int {
 // oneLine is what an error says, several joined ones side by side.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// say prints one line for people.
+// say prints one line for people, without what a session knows to be secret.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.stderr, "recorder: "+format+"\n", args...)
+	text := fmt.Sprintf(format, args...)
+	if a.scrub != nil {
+		text = a.scrub(text)
+	}
+	fmt.Fprintf(a.stderr, "recorder: %s\n", text)
 }
 
 // getenv returns the last value of a variable, as shells would.

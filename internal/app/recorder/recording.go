@@ -69,7 +69,7 @@ func (a *app) list(what string, lines []string) {
 // their file.
 func exitOfRecording(report record.Report, err error) int {
 	switch {
-	case len(report.Refused) > 0:
+	case len(report.Refused) > 0 || isSecret(err):
 		return exitGate
 	case err != nil && !errors.Is(err, cassette.ErrEmpty):
 		return exitInternal

@@ -46,6 +46,7 @@ warning, and the file is checked for keys and endings only.`,
 	set := cmd.Flags()
 	set.BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
 	set.Var(&j.maxAge, "max-age", "fail cassettes that are older, for example 30d")
+	addExempt(set, &j.exempt)
 	set.BoolVar(&j.unsealed, "allow-unsealed", false, "warn of files of other tools instead of failing them")
 	return cmd
 }

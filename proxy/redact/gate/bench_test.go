@@ -30,9 +30,9 @@ func BenchmarkCheck(b *testing.B) {
 // However long a body is, the gate looks at it a window at a time.
 func TestMemoryIsBounded(t *testing.T) {
 	for name, body := range map[string]string{
-		"events": strings.Repeat(event, (64<<20)/len(event)),
-		"string": `{"text":"` + strings.Repeat(`some words\n`, (64<<20)/12) + `"}`,
-		"base64": strings.Repeat("QUJD", 16<<20),
+		"events": strings.Repeat(event, (16<<20)/len(event)),
+		"string": `{"text":"` + strings.Repeat(`some words\n`, (16<<20)/12) + `"}`,
+		"base64": strings.Repeat("QUJD", 4<<20),
 	} {
 		in := simple()
 		in.Response.Body = []byte(body)

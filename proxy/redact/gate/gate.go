@@ -56,9 +56,9 @@ type Hit struct {
 // Error names the place, the kind and, if there is one, the digest.
 func (h *Hit) Error() string {
 	if h.Digest == "" {
-		return fmt.Sprintf("the %s holds %s; the interaction is not saved", h.Where, h.What)
+		return fmt.Sprintf("the %s holds %s", h.Where, h.What)
 	}
-	return fmt.Sprintf("the %s holds what looks like %s (exempt it by its digest %s if it is none); the interaction is not saved", h.Where, h.What, h.Digest)
+	return fmt.Sprintf("the %s holds what looks like %s; if it is none, say --exempt %s", h.Where, h.What, h.Digest)
 }
 
 // Watch returns next with the gate listening: what goes into it is searched for

@@ -77,7 +77,7 @@ func (k *kit) start(path, receipt string) (work, error) {
 	case modeReplay:
 		return k.replaying(path, receipt)
 	case modeMissing:
-		return k.completing(path, receipt)
+		return k.completing(path)
 	case modeRefresh:
 		return k.refreshing(path)
 	case modePass:

@@ -120,7 +120,12 @@ func (rec *Recorder) prepare(k *kept) (err error) {
 	}
 	in.Incomplete = cassette.Judge(in)
 	k.in = rec.cfg.Redactor.Interaction(in)
-	if rec.cfg.Gate != nil {
+	if rec.cfg.Gate == nil {
+		return nil
+	}
+	if k.gate = rec.cfg.Gate(k.in); k.gate != nil {
+		// One prepared beside it may have taught both what is secret.
+		k.in = rec.cfg.Redactor.Interaction(k.in)
 		k.gate = rec.cfg.Gate(k.in)
 	}
 	return nil

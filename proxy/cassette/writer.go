@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,12 +30,21 @@ type Writer struct {
 	queue   []*entry // to be written by whoever has mu next
 
 	mu    sync.Mutex
-	file  *os.File
+	file  journal
 	size  int64 // bytes of whole, sealed items and the head
 	last  seal
 	n     int
 	joint []byte // scratch of put
 	again func() func(Interaction) (Interaction, error)
+}
+
+// journal is an *os.File, as far as it is needed.
+type journal interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Truncate(size int64) error
+	Sync() error
 }
 
 // partial is the name of a cassette that is still being written.

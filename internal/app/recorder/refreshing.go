@@ -38,6 +38,20 @@ func (k *kit) refreshing(path string) (work, error) {
 	return &refreshing{rec, path, old, k.flags.noSwap}, nil
 }
 
+// compare prints what the fresh recording says differently.
+func (r *refreshing) compare(a *app) error {
+	old, err := readSide(r.path)
+	if err != nil {
+		return err
+	}
+	fresh, err := readSide(r.recording.path)
+	if err != nil {
+		return err
+	}
+	a.printDiff(differ(old, fresh))
+	return nil
+}
+
 // freshName is where a cassette's successor is recorded. No session's name has
 // a tilde, so it is no other session's cassette.
 func freshName(path string) string {
@@ -51,7 +65,9 @@ func (r *refreshing) finish(a *app, failed bool) outcome {
 		a.say("%s: stays as it was", r.path)
 		return out
 	}
-	r.compare(a)
+	if err := r.compare(a); err != nil {
+		a.say("%s", oneLine(err))
+	}
 	if failed || out.exit != exitOK || r.noSwap {
 		a.say("%s: stays as it was; the fresh recording is %s", r.path, r.recording.path)
 		return out

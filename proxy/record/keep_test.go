@@ -60,7 +60,7 @@ func TestFailuresStayWithTheRecording(t *testing.T) {
 	gate := func() func(cassette.Interaction) error {
 		n := 0
 		return func(cassette.Interaction) error {
-			if n++; n == 1 {
+			if n++; n <= 2 { // the first interaction is shown twice
 				return errors.New("holds a secret in its reply")
 			}
 			return nil

@@ -108,6 +108,7 @@ func (rec *Recorder) Close() Report {
 // ServeHTTP forwards one request and streams the reply back as it arrives.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := rec.spools.new()
+	body.must = true // or the provider would not be asked what the client asked
 	body.expect(r.ContentLength)
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		body.close()

@@ -6,11 +6,14 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -26,9 +29,14 @@ const (
 type spooler struct {
 	cipher cipher.Block
 
+	crowd atomic.Int64 // bytes in memory that belong on the disk, of all spools
+
 	mu   sync.Mutex
 	idle []*os.File
 }
+
+// crowded is how many bytes may be in memory for want of a disk.
+const crowded = 64 << 20
 
 // idleFiles is how many files wait to be written anew, each of a length of up to
 // idleLength. What they hold can no longer be read: every body has a nonce of
@@ -52,21 +60,20 @@ func newSpooler() (*spooler, error) {
 
 func (f *spooler) new() *spool { return &spool{from: f, limit: inMemory} }
 
-// take returns a file that has no name, or nil where none can be had.
-func (f *spooler) take() *os.File {
+// take returns a file that has no name.
+func (f *spooler) take() (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := len(f.idle); n > 0 {
 		file := f.idle[n-1]
 		f.idle = f.idle[:n-1]
-		return file
+		return file, nil
 	}
 	file, err := os.CreateTemp("", "recorder-*")
-	if err != nil {
-		return nil
+	if err == nil {
+		_ = os.Remove(file.Name()) // where the system refuses, discard removes it
 	}
-	_ = os.Remove(file.Name()) // where the system refuses, discard removes it
-	return file
+	return file, err
 }
 
 // give takes a file of that length back.
@@ -97,8 +104,8 @@ func discard(file *os.File) {
 // spool collects a body of any size in little memory: what exceeds it goes to
 // a temporary file that has no name and that nobody else can read, because it
 // is encrypted (DESIGN §4: nothing reaches the disk unredacted). Writing never
-// fails: without a disk everything stays in memory. Methods are not safe for
-// concurrent use.
+// fails: without a disk it stays in memory, and when that is crowded it is given
+// up, unless it must be kept. Methods are not safe for concurrent use.
 type spool struct {
 	from   *spooler
 	nonce  [8]byte
@@ -107,6 +114,10 @@ type spool struct {
 	file   *os.File
 	stored int64 // bytes in file, whole blocks
 	size   int64
+	must   bool  // whatever the room
+	stuck  error // why the disk takes no more
+	crowd  int64 // what of mem is counted in from.crowd
+	lost   bool  // the body is given up
 }
 
 // expect makes room for a body of which a length is told, true or not.
@@ -117,12 +128,30 @@ func (s *spool) expect(length int64) {
 }
 
 func (s *spool) Write(p []byte) (int, error) {
-	s.mem = append(s.mem, p...)
 	s.size += int64(len(p))
+	if s.lost {
+		return len(p), nil
+	}
+	s.mem = append(s.mem, p...)
 	if len(s.mem) >= s.limit {
-		s.spill()
+		s.stuck = s.spill()
+	}
+	if s.stuck != nil {
+		s.limit = math.MaxInt
+		s.squeeze()
 	}
 	return len(p), nil
+}
+
+// squeeze counts what is in memory for want of a disk, and gives the body up
+// when that is too much.
+func (s *spool) squeeze() {
+	more := int64(len(s.mem)) - s.crowd
+	s.crowd += more
+	if s.from.crowd.Add(more) > crowded && !s.must {
+		s.from.crowd.Add(-s.crowd)
+		s.mem, s.crowd, s.lost = nil, 0, true
+	}
 }
 
 // chunks are the buffers that bodies pass through.
@@ -148,10 +177,12 @@ func (s *spool) ReadFrom(r io.Reader) (n int64, err error) {
 var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
 
 // spill moves whole blocks to the file. What cannot be moved stays.
-func (s *spool) spill() {
-	if s.file == nil && !s.open() {
-		s.limit = math.MaxInt
-		return
+func (s *spool) spill() (err error) {
+	if s.file == nil {
+		if s.file, err = s.from.take(); err != nil {
+			return err
+		}
+		_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
 	}
 	s.limit = spoolBlock
 	sealed := scratch.Get().(*[spoolBlock]byte)
@@ -159,8 +190,7 @@ func (s *spool) spill() {
 	rest := s.mem
 	for len(rest) >= spoolBlock {
 		s.stream(s.stored).XORKeyStream(sealed[:], rest[:spoolBlock])
-		if _, err := s.file.WriteAt(sealed[:], s.stored); err != nil {
-			s.limit = math.MaxInt
+		if _, err = s.file.WriteAt(sealed[:], s.stored); err != nil {
 			break
 		}
 		s.stored, rest = s.stored+spoolBlock, rest[spoolBlock:]
@@ -169,12 +199,7 @@ func (s *spool) spill() {
 		s.mem = make([]byte, 0, 2*spoolBlock)
 	}
 	s.mem = append(s.mem[:0], rest...)
-}
-
-func (s *spool) open() bool {
-	s.file = s.from.take()
-	_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
-	return s.file != nil
+	return err
 }
 
 // stream is the key stream from offset on, which is a multiple of spoolBlock.
@@ -198,6 +223,9 @@ func (s *spool) again() (io.ReadCloser, error) { return s.reader(), nil }
 
 // bytes returns the whole body.
 func (s *spool) bytes() ([]byte, error) {
+	if s.lost {
+		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), reason(s.stuck))
+	}
 	if s.stored == 0 {
 		return s.mem, nil
 	}
@@ -208,10 +236,19 @@ func (s *spool) bytes() ([]byte, error) {
 	return body, nil
 }
 
+// reason is an error of the operating system without the path.
+func reason(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
 // close gives back what s holds; it is empty then.
 func (s *spool) close() {
 	if s.file != nil {
 		s.from.give(s.file, s.stored)
 	}
+	s.from.crowd.Add(-s.crowd)
 	*s = spool{from: s.from, limit: inMemory}
 }

@@ -87,6 +87,66 @@ func TestSpoolWithoutDisk(t *testing.T) {
 	}
 }
 
+// What has no room on the disk is kept in a bounded part of memory. Beyond it a
+// reply is given up, with a reason; a request, which must be sent on, never is.
+func TestSpoolWithoutDiskIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", dir)
+	f, err := newSpooler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, reply, late := f.new(), f.new(), f.new()
+	request.must = true
+	block := make([]byte, 1<<20)
+	for range crowded >> 20 {
+		_, _ = request.Write(block)
+		_, _ = reply.Write(block)
+	}
+	if got, err := request.bytes(); err != nil || len(got) != crowded {
+		t.Errorf("request: %d bytes, %v", len(got), err)
+	}
+	if _, err := reply.bytes(); !reply.lost || len(reply.mem) > 0 || err == nil || err.Error() != "the temporary folder "+dir+" takes no more of the body (no such file or directory)" {
+		t.Errorf("reply: lost %t, %d bytes in memory, %v", reply.lost, len(reply.mem), err)
+	}
+	reply.close()
+	request.close()
+	if n := f.crowd.Load(); n != 0 {
+		t.Errorf("%d bytes are still counted", n)
+	}
+	_, _ = late.Write(block)
+	if got, err := late.bytes(); err != nil || len(got) != len(block) {
+		t.Errorf("afterwards: %d bytes, %v", len(got), err)
+	}
+}
+
+// Files are written anew, and what is read back is never another body's.
+func TestSpoolFilesAreUsedAgain(t *testing.T) {
+	f, err := newSpooler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	var used []*os.File
+	for i, n := range []int{2 << 20, 1 << 20, 300 << 10} {
+		s := f.new()
+		want := bytes.Repeat([]byte{byte('a' + i)}, n)
+		_, _ = s.Write(want)
+		if got, err := s.bytes(); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("body %d: %d bytes, %v", i, len(got), err)
+		}
+		used = append(used, s.file)
+		s.close()
+	}
+	if used[0] != used[1] || used[1] != used[2] || len(f.idle) != 1 {
+		t.Errorf("%d files wait, want the same one each time", len(f.idle))
+	}
+	f.close()
+	if _, err := used[0].Stat(); err == nil {
+		t.Error("the file is still open")
+	}
+}
+
 // A disk that fills up keeps what it has; the rest stays in memory.
 func TestSpoolWhenWritingFails(t *testing.T) {
 	s := newSpool(t)

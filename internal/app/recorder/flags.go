@@ -68,7 +68,7 @@ func (f *flags) add(cmd *cobra.Command) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
 	}
 	if in(modeRefresh) {
-		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME.fresh.yaml")
+		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
 	}
 	f.disturb.add(set)
 	if in(modeReplay) {

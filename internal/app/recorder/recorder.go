@@ -110,13 +110,6 @@ func absentCommands() []*cobra.Command {
 	return list
 }
 
-// absent is a flag of the contract that this build lacks: setting it fails.
-type absent struct{ advice string }
-
-func (absent) String() string     { return "" }
-func (absent) Type() string       { return "string" }
-func (f absent) Set(string) error { return errors.New("not in this build; " + f.advice) }
-
 // failure is an error with the exit code it ends in. Without a text all has
 // been said.
 type failure struct {

@@ -16,15 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const endpoint = "https://api.anthropic.com/v1/messages"
 

@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench record release help
+# Verbs: build test lint fuzz suites bench clients record release help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -75,6 +75,10 @@ bench-peers: ## benchmarks beside the official SDKs and other recorders, in one 
 .PHONY: record
 record: ## record the committed cassettes again from the scripted upstream
 	$(GO) run ./internal/recordings
+
+.PHONY: clients
+clients: ## record and replay the real SDKs from npm, curl and a Go program
+	ci/clients/run
 
 .PHONY: release
 release: ## cross-compile stripped binaries with checksums into dist/

@@ -77,7 +77,7 @@ func (a *app) examineProgram(ctx context.Context, f *flags, args []string, asJSO
 	if err != nil {
 		return usage("%s: not a program that can be run: %w", args[0], lookReason(err))
 	}
-	s, err := a.scene(f, refusal)
+	s, err := a.scene(f, turnDown)
 	if err != nil {
 		return err
 	}
@@ -142,9 +142,9 @@ func (a *app) showDiagnosis(d diagnosis) error {
 	return nil
 }
 
-// refusal is what doctor answers a program: an error in its provider's shape
+// turnDown is what doctor answers a program: an error in its provider's shape
 // that nobody retries.
-func refusal(w http.ResponseWriter, r *http.Request) {
+func turnDown(w http.ResponseWriter, r *http.Request) {
 	contentType, body := route.ErrorBody(route.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Should-Retry", "false")

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,7 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator
 	}
 	redactor, last := redact.New([]byte(seed)), gate.New()
 	out, err := cassette.Create(path, cassette.Meta{
+		Declared: declared(p),
 		Provenance: cassette.ProvenanceSynthetic, Tool: tool,
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{})
@@ -93,6 +95,17 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator
 		return errors.Join(err, out.Discard())
 	}
 	return out.Close()
+}
+
+// declared is what the cassette of p is meant to hold: replies that the script
+// cuts.
+func declared(p scenario.Play) []string {
+	for _, turn := range p.Scenario.Turns {
+		if turn.Cut != nil {
+			return []string{cassette.DeclaredIncomplete}
+		}
+	}
+	return nil
 }
 
 // install puts the cassette fresh in place of old unless both say the same.
@@ -126,7 +139,8 @@ func sameTape(fresh, old string) (bool, error) {
 	if err != nil {
 		return false, ignoreUnreadable(err)
 	}
-	if a.Len() != b.Len() || a.Meta().Provenance != b.Meta().Provenance || strings.Join(a.Meta().Redaction, " ") != strings.Join(b.Meta().Redaction, " ") {
+	m, n := a.Meta(), b.Meta()
+	if a.Len() != b.Len() || m.Provenance != n.Provenance || !slices.Equal(m.Redaction, n.Redaction) || !slices.Equal(m.Declared, n.Declared) {
 		return false, nil
 	}
 	for i := range a.Len() {

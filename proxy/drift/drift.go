@@ -77,7 +77,7 @@ type Finding struct {
 	New   string `json:"new,omitempty"`
 	// Pairs are the numbers of the pairs it occurred in, where it is about
 	// single ones.
-	Pairs []int `json:"pairs,omitempty"`
+	Pairs []int `json:"interactions,omitempty"`
 }
 
 // Reply is what is compared of an interaction.

@@ -94,3 +94,38 @@ func Fields(body []byte, names *Names) []Field {
 	}
 	return list
 }
+
+// inputs and outputs are the fields that count tokens. Gemini counts thoughts
+// apart from what they led to.
+var (
+	inputs  = []string{"input_tokens", "promptTokenCount", "totalTokens"}
+	outputs = [][]string{{"output_tokens"}, {"candidatesTokenCount", "thoughtsTokenCount"}}
+)
+
+// Tokens returns how many tokens a reply says it cost: the providers count on,
+// so the highest number of each kind holds. 0 means that it does not say.
+func Tokens(events []Event) (input, output int) {
+	highest := map[string]int{}
+	for _, e := range events {
+		for _, n := range Nodes(e.Data) {
+			if v, err := strconv.Atoi(string(n.Raw)); err == nil && (ClassOf(n) == Usage || n.Path == n.Key()) {
+				highest[n.Key()] = max(highest[n.Key()], v)
+			}
+		}
+	}
+	for _, name := range inputs {
+		input = max(input, highest[name])
+	}
+	for _, names := range outputs {
+		sum := 0
+		for _, name := range names {
+			sum += highest[name]
+		}
+		output = max(output, sum)
+	}
+	return input, output
+}
+
+// Redacted reports whether a body holds what a redactor left of a secret, so
+// that no server would understand it.
+func Redacted(body []byte) bool { return pseudonym.Match(body) }

@@ -54,7 +54,7 @@ func (a *app) replayCommand() *cobra.Command {
 }
 
 func (a *app) refreshCommand() *cobra.Command {
-	return a.serving(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place")
+	return a.withCheck(a.serving(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"))
 }
 
 func (a *app) passCommand() *cobra.Command {

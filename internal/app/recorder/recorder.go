@@ -49,7 +49,10 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder run --cassette F -- CMD…       run CMD and record its traffic
   recorder run --mode replay … -- CMD…    run it again, answered from the cassette
   recorder record | replay --cassette F   the same, for programs started elsewhere
-  recorder inspect F | verify PATH…       look into cassettes, check every byte
+  recorder inspect F [-i N] | diff A B    look into cassettes, compare what they say
+  recorder verify PATH…                   check every byte, and that no key is in them
+  recorder refresh --check --cassette F   ask the provider again, report drift
+  recorder textconv F                     what git diff shows of a cassette
   recorder recover F                      finish a recording that was interrupted
   recorder ca show | export | rotate      the authority that clients must trust
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
@@ -76,7 +79,7 @@ func (a *app) command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand())
+		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand())
 	root.AddCommand(absentCommands()...)
 	return root
 }
@@ -100,7 +103,6 @@ func absentCommands() []*cobra.Command {
 	var list []*cobra.Command
 	for name, advice := range map[string]string{
 		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
-		"diff":     "compare the output of recorder inspect --json",
 	} {
 		list = append(list, &cobra.Command{
 			Use: name, Hidden: true, DisableFlagParsing: true,

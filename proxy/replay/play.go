@@ -14,6 +14,7 @@ import (
 // that in HTTP/1.1 it is one chunk (pitfall V7).
 func (p *Player) play(w http.ResponseWriter, r *http.Request, s fault.Script) {
 	pace := pace{ctx: r.Context(), begin: time.Now(), speed: p.cfg.Timing}
+	defer pace.close()
 	pace.wait(s.Wait, s.Hold)
 	if s.Status == 0 {
 		abort(w, s.End) // nothing ever came
@@ -67,7 +68,7 @@ type pace struct {
 	begin  time.Time
 	speed  Timing
 	header time.Duration // recorded time to the header
-	timer  *time.Timer
+	alarm  *alarm
 }
 
 // wait returns when a time that was recorded has come and, whatever the speed,
@@ -87,16 +88,28 @@ func (p *pace) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	if p.timer == nil {
-		p.timer = time.NewTimer(d)
-	} else {
-		p.timer.Reset(d)
+	if p.alarm == nil {
+		p.alarm = ring(p.ctx)
 	}
-	select {
-	case <-p.timer.C:
-	case <-p.ctx.Done():
-		p.timer.Stop()
+	if p.alarm != nil {
+		p.alarm.sleep(d)
+	} else {
+		select {
+		case <-time.After(d):
+		case <-p.ctx.Done():
+		}
+	}
+	if p.ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
+	}
+}
+
+// ring makes alarms; tests with a clock of their own go without.
+var ring = newAlarm
+
+func (p *pace) close() {
+	if p.alarm != nil {
+		p.alarm.close()
 	}
 }
 

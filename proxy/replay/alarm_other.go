@@ -1,0 +1,16 @@
+//go:build !linux
+
+package replay
+
+import (
+	"context"
+	"time"
+)
+
+// alarm is for Linux, whose runtime timers are rounded to milliseconds.
+type alarm struct{}
+
+func newAlarm(context.Context) *alarm { return nil }
+
+func (*alarm) sleep(time.Duration) {}
+func (*alarm) close()              {}

@@ -34,6 +34,16 @@ const (
 	Report           Name = "conform.report.v1"
 	Check            Name = "conform.check.v1"
 	List             Name = "conform.list.v1"
+
+	RecorderVerify      Name = "recorder.verify.v1"
+	RecorderInspect     Name = "recorder.inspect.v1"
+	RecorderInteraction Name = "recorder.interaction.v1"
+	RecorderDiff        Name = "recorder.diff.v1"
+	RecorderReceipt     Name = "recorder.receipt.v1"
+	RecorderCA          Name = "recorder.ca.v1"
+	RecorderDoctor      Name = "recorder.doctor.v1"
+	RecorderFaults      Name = "recorder.faults.v1" // a fault plan, YAML read as JSON
+	HAR                 Name = "har.v1.2"           // HTTP Archive, as we export it
 )
 
 // Names lists every schema in lexical order.

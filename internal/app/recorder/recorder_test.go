@@ -80,7 +80,8 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"valid": valid},
 		Setup: func(e *testscript.Env) error {
 			free, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {

@@ -47,11 +47,12 @@ type flags struct {
 func (f *flags) add(cmd *cobra.Command) {
 	set := cmd.Flags()
 	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
-	if in(modeRecord, modeReplay, modeRefresh) {
-		set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
+	set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
+	if f.mode == modePass {
+		hide(set, "cassette") // accepted, so that going over to pass changes one word
 	}
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
-	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "how clients come in: mitm (HTTPS_PROXY), base-url, or both")
+	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
 	f.callers.add(set)
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh) {
@@ -84,6 +85,12 @@ func (f *flags) add(cmd *cobra.Command) {
 		set.StringVar(&f.envFile, "env-file", "", "`file` for the clients' variables, written when the proxy is ready")
 	default:
 		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
+	}
+}
+
+func hide(set *pflag.FlagSet, name string) {
+	if err := set.MarkHidden(name); err != nil {
+		panic(err) // it was added in the line above
 	}
 }
 

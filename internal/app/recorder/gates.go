@@ -9,7 +9,7 @@ import (
 // nothingAsked is said of a run that proves nothing: a program that goes around
 // the proxy passes every other gate.
 const nothingAsked = "nothing was asked for: the program made no request, or does not use the proxy (Node before 22.21 cannot; " +
-	"--ingress base-url is for those); recorder doctor tells what is the matter"
+	"--ingress base-url is for those); recorder doctor -- CMD tells what is the matter"
 
 // gates are the sentences by which a replay fails, none when it passed.
 func gates(got replay.Receipt, allowUnused bool) (failed []string) {

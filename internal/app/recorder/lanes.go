@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -89,12 +90,15 @@ func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
+// exitOfNothing is how a run ends in which no session appeared.
+var exitOfNothing = map[string]int{modeRecord: exitIncomplete, modeRefresh: exitIncomplete, modeMissing: exitGate, modeReplay: exitGate}
+
 // finish ends every session and prints a table of them. Without any session
 // nothing was asked for.
 func (l *lanes) finish(a *app, failed bool) outcome {
 	if len(l.named) == 0 {
 		a.say("%s: %s", l.kit.flags.cassette, nothingAsked)
-		return outcome{exit: exitGate}
+		return outcome{exit: exitOfNothing[l.kit.flags.mode]}
 	}
 	var total outcome
 	rows := map[string]outcome{}
@@ -104,6 +108,9 @@ func (l *lanes) finish(a *app, failed bool) outcome {
 		total.exit = worse(total.exit, got.exit)
 	}
 	sessionTable(a.human(), l.kit.flags.cassette, rows)
+	if left := l.notAsked(); len(left) > 0 && l.kit.flags.mode == modeReplay {
+		a.list("no session asked for", left)
+	}
 	return total
 }
 
@@ -115,7 +122,24 @@ func (l *lane) finish(a *app, failed bool) outcome {
 	if f := (*failure)(nil); errors.As(l.err, &f) {
 		exit = f.code
 	}
+	if errors.Is(l.err, fs.ErrNotExist) {
+		exit = exitGate // a session that was not recorded is a miss like any other
+	}
 	return outcome{missed: l.refused, exit: exit}
+}
+
+// notAsked lists the cassettes that no session of this run has. That is no
+// failure, a run may be of a few tests only; but where it is of all of them,
+// they are left over.
+func (l *lanes) notAsked() (left []string) {
+	files, _ := filepath.Glob(strings.ReplaceAll(l.kit.flags.cassette, sessionMark, "*"))
+	for _, file := range files {
+		asked := func(lane *lane) bool { return filepath.Clean(lane.path) == filepath.Clean(file) }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(l.named)), asked) {
+			left = append(left, file)
+		}
+	}
+	return left
 }
 
 func (l *lanes) abandon() {

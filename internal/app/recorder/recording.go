@@ -34,10 +34,13 @@ func (r *recording) finish(a *app, _ bool) outcome {
 	report := r.Close()
 	tell(a, report)
 	err := r.writer.Close()
-	if err != nil {
-		a.say("%v", err)
-	} else {
+	switch {
+	case err == nil:
 		a.say("%s: %s saved", r.path, interactions(report.Saved))
+	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost) == 0:
+		a.say("%v; %s", err, nothingAsked)
+	default:
+		a.say("%s", oneLine(err))
 	}
 	return outcome{recorded: report.Saved, exit: exitOfRecording(report, err)}
 }

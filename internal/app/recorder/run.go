@@ -45,8 +45,8 @@ func prefix(path string) string {
 func (a *app) runCommand() *cobra.Command {
 	f := &flags{}
 	cmd := &cobra.Command{
-		Use: "run --cassette F [--mode M] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
-		Long: runLong,
+		Use: "run --cassette F [flags] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
+		Long: runLong, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
 	}
 	f.add(cmd)

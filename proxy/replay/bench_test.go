@@ -180,3 +180,62 @@ func (w *flushing) Write(p []byte) (int, error) {
 }
 
 func (w *flushing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// BenchmarkLookUp is what finding and reading an answer costs, without a
+// network, by level and by the cassette's size: in the recorded order, and in
+// the reverse one. Each table is complete before the clock runs.
+func BenchmarkLookUp(b *testing.B) {
+	for _, n := range []int{10, 1000, 10000} {
+		tape := streams(b, n)
+		for _, order := range []string{"recorded", "reverse"} {
+			for l := Exact; l < levels; l++ {
+				b.Run(fmt.Sprintf("%d/%s/%s", n, order, l), func(b *testing.B) { lookUp(b, tape, order, l) })
+			}
+		}
+	}
+}
+
+func lookUp(b *testing.B, tape *cassette.Cassette, order string, l Level) {
+	n := tape.Len()
+	bodies := make([]string, n)
+	for i := range bodies {
+		at := i
+		if order == "reverse" {
+			at = n - 1 - i
+		}
+		bodies[i] = differing(request(at), l)
+	}
+	var p *Player
+	done := 0
+	b.ResetTimer()
+	for b.Loop() {
+		if done%n == 0 {
+			b.StopTimer()
+			p = fresh(b, tape).(*Player)
+			p.cfg.Match = l
+			for l := identical; l <= p.cfg.Match; l++ {
+				p.index.take(l, digest{}) // reads all
+			}
+			b.StartTimer()
+		}
+		r, _ := http.NewRequest(http.MethodPost, endpoint, strings.NewReader(bodies[done%n]))
+		q := p.question(r, []byte(bodies[done%n]))
+		if found := p.find(q); found.reason != "" {
+			b.Fatalf("%s: %.40s", found.reason, bodies[done%n])
+		}
+		done++
+	}
+}
+
+// differing is a request that is equal at a level and at none before.
+func differing(body string, l Level) string {
+	switch l {
+	case Exact:
+		return body
+	case Anchored:
+		return strings.Replace(body, "{", `{"system":1,`, 1)
+	case Shape:
+		return strings.Replace(body, "pppp", "qqqq", 1)
+	}
+	return `{"n":0}`
+}

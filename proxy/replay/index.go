@@ -22,10 +22,9 @@ type index struct {
 	front   int              // all before it are taken
 	next    cassette.Request // at front, if nextSet
 	nextSet bool
-	tables  [levels]table
+	tables  [1 + levels]table
 	places  []place        // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
-	raws    map[digest]marks
 	damaged error // of the first interaction that cannot be read
 }
 
@@ -54,9 +53,6 @@ type list struct {
 	from  int
 }
 
-// marks are a request's key at level Exact and the digest of its whole form.
-type marks struct{ key, form digest }
-
 // place says where a request went, how long it was, and its form's digest.
 type place struct {
 	url, size int
@@ -68,7 +64,6 @@ type item struct {
 	at          int
 	level       Level
 	form        digest // of the recorded request
-	identical   bool   // byte for byte
 	interaction cassette.Interaction
 	reason      string
 	err         error
@@ -83,7 +78,7 @@ const (
 
 func newIndex(tape *cassette.Cassette, rules []rule) *index {
 	return &index{tape: tape, rules: rules, state: make([]state, tape.Len()),
-		urls: map[string]int{}, raws: map[digest]marks{}}
+		urls: map[string]int{}}
 }
 
 // takeNext takes the first interaction that is not taken, if its request has
@@ -113,19 +108,11 @@ func (x *index) takeNext(method, url string, body []byte) (at int, ok bool) {
 	return x.front, true
 }
 
-// known returns the marks of a request with the same bytes, if it was read.
-func (x *index) known(raw digest) (marks, bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	m, ok := x.raws[raw]
-	return m, ok
-}
-
 // take takes the next interaction with this key at a level, each one once.
 func (x *index) take(l Level, key digest) item {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := &x.tables[l]
+	t := x.table(l)
 	if t.lists == nil {
 		t.lists = map[digest]*list{}
 	}
@@ -133,7 +120,7 @@ func (x *index) take(l Level, key digest) item {
 		found := t.lists[key]
 		if at, ok := x.first(found); ok {
 			x.state[at] = taken
-			return item{at: at, level: l, form: x.places[at].form}
+			return x.item(at, l)
 		}
 		switch {
 		case t.read < len(x.state):
@@ -147,6 +134,8 @@ func (x *index) take(l Level, key digest) item {
 		}
 	}
 }
+
+func (x *index) table(l Level) *table { return &x.tables[l-identical] }
 
 // first returns the first of a list that waits; mu is held.
 func (x *index) first(l *list) (int, bool) {
@@ -163,7 +152,7 @@ func (x *index) first(l *list) (int, bool) {
 
 // readOne puts the next interaction into a level's table; mu is held.
 func (x *index) readOne(l Level) {
-	t := &x.tables[l]
+	t := x.table(l)
 	at := t.read
 	t.read++
 	r, err := x.tape.Request(at)
@@ -176,18 +165,31 @@ func (x *index) readOne(l Level) {
 		}
 		return
 	}
-	f := formOf(r)
-	stable := f.without(x.rules)
-	key := stable.at(l).digest()
-	if l == Exact {
-		whole := f.digest()
-		x.raws[rawDigest(r.Method, r.URL, r.Body)] = marks{key, whole}
-		x.places[at] = place{x.url(f), len(f.body), whole}
-	}
+	key := x.key(l, at, r)
 	if t.lists[key] == nil {
 		t.lists[key] = &list{}
 	}
 	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
+}
+
+// key is what a recorded request is found by at a level; mu is held.
+func (x *index) key(l Level, at int, r cassette.Request) digest {
+	if l == identical {
+		return rawDigest(r.Method, r.URL, r.Body)
+	}
+	f := formOf(r)
+	if l == Exact {
+		x.places[at] = place{x.url(f), len(f.body), f.digest()}
+	}
+	return f.without(x.rules).at(l).digest()
+}
+
+func (x *index) item(at int, l Level) item {
+	found := item{at: at, level: l}
+	if l != identical {
+		found.form = x.places[at].form
+	}
+	return found
 }
 
 // url numbers the place a request goes to.

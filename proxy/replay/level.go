@@ -38,6 +38,10 @@ const (
 	Nth
 
 	levels = iota
+
+	// identical: byte for byte. It counts as Exact, and takes no redacting and
+	// no spelling. Of equal requests the one that is identical is meant.
+	identical Level = -1
 )
 
 var levelNames = [levels]string{"exact", "anchored", "shape", "nth"}

@@ -92,7 +92,7 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 		}
 		for at := range p.index.tables {
 			if read := p.index.tables[at].read; read > n {
-				t.Errorf("%s: %d interactions read at %s", l, read, Level(at))
+				t.Errorf("%s: %d interactions read at %s", l, read, identical+Level(at))
 			}
 		}
 	}

@@ -17,7 +17,6 @@ type question struct {
 	body   []byte // decompressed
 	header http.Header
 
-	known  *marks
 	hidden *cassette.Request
 	whole  *form
 	stable *form
@@ -53,19 +52,6 @@ func (q *question) form() form {
 	return *q.whole
 }
 
-// marks of a request that equals a recorded one byte for byte are that one's,
-// which was redacted when it was recorded.
-func (q *question) marks() marks {
-	if q.known == nil {
-		m, ok := q.player.index.known(rawDigest(q.r.Method, q.url, q.body))
-		if !ok {
-			m = marks{q.without().digest(), q.form().digest()}
-		}
-		q.known = &m
-	}
-	return *q.known
-}
-
 func (q *question) without() form {
 	if q.stable == nil {
 		f := q.form().without(q.player.rules)
@@ -76,8 +62,8 @@ func (q *question) without() form {
 
 // key is what the request is looked up by at a level.
 func (q *question) key(l Level) digest {
-	if l == Exact {
-		return q.marks().key
+	if l == identical {
+		return rawDigest(q.r.Method, q.url, q.body)
 	}
 	return q.without().at(l).digest()
 }

@@ -101,7 +101,7 @@ type account struct {
 }
 
 func (a *account) serve(l Level, rules []string) {
-	a.levels[l]++
+	a.levels[max(l, Exact)]++
 	for _, rule := range rules {
 		a.rules[rule]++
 	}

@@ -146,17 +146,17 @@ func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the search: the strictest answer may be in the part that cannot be read.
 func (p *Player) find(q *question) (found item) {
 	if at, ok := p.index.takeNext(q.r.Method, q.url, q.body); ok {
-		return p.index.fetch(item{at: at, identical: true})
+		return p.index.fetch(item{at: at, level: identical})
 	}
-	for l := Exact; l <= p.cfg.Match; l++ {
+	for l := identical; l <= p.cfg.Match; l++ {
 		next := p.index.take(l, q.key(l))
 		if next.reason == "" {
 			return p.index.fetch(next)
 		}
-		if l == Exact || next.reason == missDamaged {
+		if l <= Exact || next.reason == missDamaged {
 			found = next
 		}
-		if next.reason == missDamaged {
+		if l >= Exact && next.reason == missDamaged {
 			break
 		}
 	}
@@ -166,7 +166,7 @@ func (p *Player) find(q *question) (found item) {
 // served counts an answer by what it took to find it.
 func (p *Player) served(q *question, found item) {
 	var used []string
-	if !found.identical && found.level <= Anchored && q.marks().form != found.form {
+	if found.level != identical && found.level <= Anchored && q.form().digest() != found.form {
 		used = rulesUsed(formOf(found.interaction.Request), q.form(), p.rules)
 	}
 	p.mu.Lock()

@@ -271,11 +271,11 @@ func TestConcurrentRequestsShareNothing(t *testing.T) {
 func TestCassetteIsReadAsFarAsNeeded(t *testing.T) {
 	p := player(t, Config{}, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2"), pair(`{"a":3}`, "3"))
 	ask(p, endpoint, `{"a":1}`)
-	if n := p.index.tables[Exact].read; n != 0 || p.index.front != 0 {
+	if n := p.index.table(identical).read; n != 0 || p.index.front != 0 {
 		t.Errorf("%d interactions read beside the first, and up to %d", n, p.index.front)
 	}
 	ask(p, endpoint, `{"a":3}`)
-	if n := p.index.tables[Exact].read; n != 3 {
+	if n := p.index.table(identical).read; n != 3 {
 		t.Errorf("%d interactions read for the last answer", n)
 	}
 }
@@ -298,6 +298,44 @@ func TestDamagedCassetteFailsClosed(t *testing.T) {
 	}
 	if w, _ := ask(p, endpoint, `{"a":2}`); w.Body.String() != "second" {
 		t.Errorf("the next one: %d %s", w.Code, w.Body)
+	}
+}
+
+// A damaged request is in the way of what was not found, and of nothing else.
+func TestDamagedRequest(t *testing.T) {
+	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"))
+	data := bytes.Replace(readFile(t, whole.Name()), []byte(`{"a":2}`), []byte("{\"a\":\t2"), 1)
+	data = bytes.Replace(data, []byte(`form: {}`), []byte(`form: {]`), 2)
+	data = bytes.Replace(data, []byte(`form: {]`), []byte(`form: {}`), 1)
+	c, err := cassette.Parse("y.yaml", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Config{Cassette: c, Redactor: masked{}, Match: Nth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, _ := ask(p, endpoint, `{"a": 1}`); w.Body.String() != "first" {
+		t.Errorf("the whole one: %d %s", w.Code, w.Body)
+	}
+	if w, _ := ask(p, endpoint, `{"a":3}`); w.Header().Get("X-Cassette-Miss") != missDamaged {
+		t.Errorf("unknown: %d %s", w.Code, w.Body)
+	}
+	if r := p.Receipt(); r.Unused != 1 || len(r.UnusedInteractions) != 1 || r.UnusedInteractions[0].Interaction != 1 {
+		t.Errorf("receipt %+v", r)
+	}
+}
+
+// Of equal requests the one that is identical is meant; then the next.
+func TestIdenticalRequestIsMeant(t *testing.T) {
+	p := player(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"), pair(`{ "a":1, "metadata":2}`, "3"))
+	for _, c := range [][2]string{{`{ "a":1, "metadata":2}`, "3"}, {`{"a":1,"metadata":2}`, "2"}, {`{"a":1,"metadata":2}`, "1"}} {
+		if w, _ := ask(p, endpoint, c[0]); w.Body.String() != c[1] {
+			t.Errorf("%s: got %s, want %s", c[0], w.Body, c[1])
+		}
+	}
+	if r := p.Receipt(); r.RelaxedRequests != 1 || r.Levels["exact"] != 3 {
+		t.Errorf("receipt %+v", r)
 	}
 }
 

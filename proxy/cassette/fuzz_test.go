@@ -42,6 +42,13 @@ func checkItem(t rapid.TB, in Interaction) {
 	if err != nil {
 		t.Fatalf("encode: %v", err)
 	}
+	for _, like := range []func([]byte) []byte{longer, shorter, other} {
+		expected := in
+		expected.Request.Body, expected.Response.Body = like(in.Request.Body), like(in.Response.Body)
+		if back, err := decodeLike(item, expected); err != nil || differs(in, back) != "" {
+			t.Fatalf("the check on saving reads what it expects: another %s, error %v", differs(in, back), err)
+		}
+	}
 	data := file(item)
 	c, err := Parse("x.yaml", data)
 	if err != nil {
@@ -65,6 +72,16 @@ func checkItem(t rapid.TB, in Interaction) {
 		!sameHeader(got.Response.Headers, in.Response.Header, nil) || !sameHeader(got.Request.Headers, in.Request.Header, Reserved) {
 		t.Fatalf("stock reads %+v\nwant %+v", got, in)
 	}
+}
+
+func longer(b []byte) []byte  { return append(bytes.Clone(b), '\n') }
+func shorter(b []byte) []byte { return b[:max(len(b)-1, 0)] }
+func other(b []byte) []byte {
+	b = bytes.Clone(b)
+	if len(b) > 0 {
+		b[len(b)/2] ^= 1
+	}
+	return b
 }
 
 func slowDecode(t rapid.TB, item []byte) Interaction {
@@ -121,13 +138,14 @@ func interaction() *rapid.Generator[Interaction] {
 		return Interaction{
 			Request: Request{
 				Method: text().Draw(t, "method"), URL: text().Draw(t, "url"), Proto: text().Draw(t, "proto"),
-				Header: header().Draw(t, "header"), Body: []byte(text().Draw(t, "request")),
+				Header: header().Draw(t, "header"), Body: []byte(text().Draw(t, "request")), Encoding: text().Draw(t, "encoding"),
 			},
 			Response: Response{
 				Status: rapid.IntRange(-1, 1000).Draw(t, "status"), Proto: "HTTP/2.0", Header: header().Draw(t, "rheader"),
-				Body: []byte(body), Trailer: header().Draw(t, "trailer"),
+				Body: []byte(body), Trailer: header().Draw(t, "trailer"), Encoding: text().Draw(t, "rencoding"),
 			},
-			Timeline: timeline(len(body)).Draw(t, "timeline"),
+			Timeline: timeline(len(body)).Draw(t, "timeline"), Incomplete: text().Draw(t, "incomplete"),
+			Drained:  rapid.IntRange(0, len(body)).Draw(t, "drained"),
 			End:      End(text().Draw(t, "end")),
 			Duration: time.Duration(rapid.Int64().Draw(t, "duration")),
 		}
@@ -160,9 +178,9 @@ func FuzzRoundTrip(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, request, response []byte, key, value, url string, n int64) {
 		in := Interaction{
-			Request:  Request{Method: "POST", URL: url, Header: http.Header{key: {value, url}}, Body: request},
-			Response: Response{Status: 200, Header: http.Header{value: {key}, "A": {}}, Body: response},
-			End:      End(value), Duration: time.Duration(n),
+			Request:  Request{Method: "POST", URL: url, Header: http.Header{key: {value, url}}, Body: request, Encoding: key},
+			Response: Response{Status: 200, Header: http.Header{value: {key}, "A": {}}, Body: response, Trailer: http.Header{key: {url, value}}, Encoding: url},
+			End:      End(value), Duration: time.Duration(n), Incomplete: url, Drained: len(response) / 2,
 		}
 		if len(response) > 0 {
 			in.Timeline = []Chunk{{At: time.Duration(uint64(n) >> 20), Length: len(response)}}

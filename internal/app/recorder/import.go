@@ -41,7 +41,7 @@ redaction does not reach is not saved (exit 1). The provenance is "import".`,
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to write")
 	set.StringVar(&f.from, "from", anyFormat, "the `format` of F: "+strings.Join(formats(), ", "))
 	set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
-	set.BoolVar(&f.incomplete, "declare-incomplete", false, "replies without the provider's last event are meant to be so")
+	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies without their end are meant so: the cassette declares it")
 	return cmd
 }
 
@@ -91,16 +91,12 @@ func readRecording(path string) (interchange.Recording, error) {
 }
 
 func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
-	k, err := a.kit(&flags{mode: modeReplay}) // the way outside is not needed
+	k, err := a.kit(&flags{mode: modeReplay, allowIncomplete: f.incomplete}) // the way outside is not needed
 	if err != nil {
 		return err
 	}
 	k.origin = cassette.ProvenanceImport
-	meta := k.meta()
-	if f.incomplete {
-		meta.Declared = []string{cassette.DeclaredIncomplete}
-	}
-	writer, err := cassette.Create(f.cassette, meta, cassette.CreateOptions{Force: f.force})
+	writer, err := cassette.Create(f.cassette, k.meta(), cassette.CreateOptions{Force: f.force})
 	if err != nil {
 		return usage("%w", err)
 	}

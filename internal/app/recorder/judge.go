@@ -131,7 +131,7 @@ func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
 			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %s", v.Path, i, strings.TrimSuffix(err.Error(), "; the interaction is not saved")))
 		}
 		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
-			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, or declare that it is meant so", v.Path, i, why))
+			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
 		}
 	}
 }

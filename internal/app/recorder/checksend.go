@@ -95,17 +95,17 @@ func (s *sender) body(in *cassette.Interaction, body io.Reader) error {
 			in.Timeline = append(in.Timeline, cassette.Chunk{At: s.now().Sub(start), Length: n})
 		}
 		switch {
+		case int64(len(in.Response.Body)) > s.maxBytes:
+			return errTooLong
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
-		case int64(len(in.Response.Body)) > s.maxBytes:
-			return errTooLong
 		}
 	}
 }
 
-// asked are the parameters of a URL that say how to reply.
+// askedParameters are those of a URL that say how to reply.
 var askedParameters = []string{"alt", "beta"}
 
 // request is a recorded request with a key in the place of a pseudonym. Only

@@ -231,6 +231,9 @@ func pairOf(a, b *side, m [2]int, renaming *drift.Renaming) (p pair) {
 
 // shape leaves out the findings that the changes of what was said show better.
 func shape(found []drift.Finding, said []drift.Change) []drift.Finding {
+	for i := range found {
+		found[i].Pairs = nil // there is only one
+	}
 	return slices.DeleteFunc(found, func(f drift.Finding) bool {
 		return slices.ContainsFunc(said, func(c drift.Change) bool {
 			token, _, _ := strings.Cut(c.Item, " ")

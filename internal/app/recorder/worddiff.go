@@ -23,6 +23,9 @@ type stretch struct{ kept, gone, added []string }
 // wordDiff is two texts as one: what is gone as [-…-], what is new as {+…+},
 // and of the rest the surroundings.
 func wordDiff(old, fresh string) string {
+	if old == fresh {
+		return old
+	}
 	var out strings.Builder
 	list := stretches(words(old), words(fresh))
 	for i, s := range list {

@@ -25,7 +25,7 @@ type index struct {
 	tables  [1 + levels]table
 	places  []place        // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
-	damaged error // of the first interaction that cannot be read
+	damaged error          // of the first interaction that cannot be read
 }
 
 // state is what became of an interaction.

@@ -53,13 +53,15 @@ func announce(w http.ResponseWriter, s fault.Script) {
 	w.WriteHeader(s.Status)
 }
 
-// early reports whether the header goes out before the first step: that of a
-// stream, and any that something is waited for after.
+// early reports whether the header goes out before the first step: when there
+// is a time between them, and that of an empty stream. Otherwise both go out at
+// once, as they do from a server that has both: a packet less for each stream.
 func early(s fault.Script, timing Timing) bool {
-	if s.Header.Get("Content-Length") == "" || s.End != fault.EOF {
-		return true
+	if len(s.Steps) == 0 {
+		return s.Header.Get("Content-Length") == "" || s.End != fault.EOF
 	}
-	return len(s.Steps) > 0 && (s.Steps[0].Hold > 0 || timing != None && s.Steps[0].At > 0)
+	first := s.Steps[0]
+	return first.Hold > 0 || len(first.Data) == 0 || timing != None && first.At > 0
 }
 
 // pace waits for what is due.

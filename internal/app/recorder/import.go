@@ -128,6 +128,7 @@ func (k *kit) takeAll(w *cassette.Writer, rec interchange.Recording) (report rec
 		k.redacted(ready)
 		list = append(list, ready)
 	}
+	var fit []cassette.Interaction
 	for _, in := range list {
 		what := named(in)
 		in = k.redacted(in)
@@ -135,13 +136,16 @@ func (k *kit) takeAll(w *cassette.Writer, rec interchange.Recording) (report rec
 			report.Refused = append(report.Refused, what+": "+err.Error())
 			continue
 		}
-		if err := w.Append(in); err != nil {
-			report.Lost = append(report.Lost, what+": "+err.Error())
+		fit = append(fit, in)
+	}
+	for i, err := range w.AppendAll(fit) {
+		if err != nil {
+			report.Lost = append(report.Lost, named(fit[i])+": "+err.Error())
 			continue
 		}
 		report.Saved++
-		if in.Incomplete != "" {
-			report.Cut = append(report.Cut, what+": "+in.Incomplete)
+		if why := fit[i].Incomplete; why != "" {
+			report.Cut = append(report.Cut, named(fit[i])+": "+why)
 		}
 	}
 	return report

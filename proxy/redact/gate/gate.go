@@ -105,6 +105,13 @@ func (g *Gate) Check(in cassette.Interaction) error {
 			}
 		}
 	}
+	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
+		for name := range h {
+			if s.seen.inName(name) {
+				return &Hit{Where: "name of a header", What: "a credential this process has used"}
+			}
+		}
+	}
 	for _, part := range parts(in) {
 		if hit := s.everywhere(part.text); hit != nil {
 			hit.Where = part.where

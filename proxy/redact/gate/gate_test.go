@@ -42,6 +42,7 @@ var holes = map[string]func(in *cassette.Interaction, s string){
 	},
 	"request header":  func(in *cassette.Interaction, s string) { in.Request.Header.Set("User-Agent", "a "+s) },
 	"header name":     func(in *cassette.Interaction, s string) { in.Request.Header["X-"+s] = nil },
+	"canonical name":  func(in *cassette.Interaction, s string) { in.Request.Header["x-"+strings.ToLower(s)] = nil },
 	"response header": func(in *cassette.Interaction, s string) { in.Response.Header.Set("Via", s) },
 	"trailer":         func(in *cassette.Interaction, s string) { in.Response.Trailer.Set("X", s) },
 	"request body":    func(in *cassette.Interaction, s string) { in.Request.Body = []byte("..." + s) },
@@ -194,7 +195,7 @@ func TestInnocentNamesAreNoSecrets(t *testing.T) {
 // agree without sharing anything.
 func TestRedactorAndGateAgree(t *testing.T) {
 	for name, leak := range holes {
-		if name == "method" || name == "header name" {
+		if name == "method" || strings.HasSuffix(name, " name") {
 			continue // not a place the redactor edits: the gate alone guards it
 		}
 		g := New()

@@ -167,3 +167,18 @@ func (s *seen) at(text []byte, i int) bool {
 	}
 	return false
 }
+
+// inName reports whether a secret is in the name of a header, where it has lost
+// the case of its letters.
+func (s *seen) inName(name string) bool {
+	if len(name) < shortest {
+		return false
+	}
+	name = strings.ToLower(name)
+	for v := range s.values {
+		if len(v) >= shortest && len(v) <= len(name) && strings.Contains(name, strings.ToLower(v)) {
+			return true
+		}
+	}
+	return false
+}

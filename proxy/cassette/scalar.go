@@ -90,14 +90,22 @@ func printable(r rune) bool {
 // appendQuoted writes s on one line between double quotes, or as !!binary when
 // it is not UTF-8. It loses nothing, whatever s holds.
 func appendQuoted[T string | []byte](dst []byte, s T) []byte {
-	if !utf8.ValidString(string(s)) {
-		dst = append(dst, `!!binary "`...)
-		dst = base64.StdEncoding.AppendEncode(dst, []byte(s))
-		return append(dst, '"')
-	}
+	start := len(dst)
 	dst = append(dst, '"')
-	for _, r := range string(s) {
-		dst = appendRune(dst, r)
+	for i := 0; i < len(s); {
+		run := i
+		for i < len(s) && s[i] < utf8.RuneSelf && plainByte[s[i]] && s[i] != '"' && s[i] != '\\' {
+			i++
+		}
+		dst = append(dst, s[run:i]...)
+		if i == len(s) {
+			break
+		}
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		if r == utf8.RuneError && n == 1 {
+			return append(base64.StdEncoding.AppendEncode(append(dst[:start], `!!binary "`...), []byte(s)), '"')
+		}
+		dst, i = appendRune(dst, r), i+n
 	}
 	return append(dst, '"')
 }

@@ -42,8 +42,9 @@ type Config struct {
 	// reported as Declared, not as Cut. The cassette's meta should declare it.
 	AllowIncomplete bool
 	// MaxBody is the longest body that is kept, in bytes; 0 means 256 MiB. A
-	// longer one reaches the client and is reported as lost. To save a body takes
-	// some five times its length in memory, one large body at a time.
+	// longer one reaches the client and is reported as lost. While a body passes
+	// it is on disk; to save it takes two to four times its length in memory, for
+	// one large body at a time.
 	MaxBody int64
 	// OnAbort says how far a reply is read on whose client has left.
 	OnAbort Drain

@@ -36,7 +36,7 @@ type spooler struct {
 }
 
 // crowded is how many bytes may be in memory for want of a disk.
-const crowded = 64 << 20
+const crowded = 32 << 20
 
 // idleFiles is how many files wait to be written anew, each of a length of up to
 // idleLength. What they hold can no longer be read: every body has a nonce of

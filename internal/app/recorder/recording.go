@@ -69,12 +69,13 @@ func (a *app) list(what string, lines []string) {
 }
 
 // exitOfRecording is the exit code for what became of the interactions and of
-// their file.
+// their file: what package cassette has words for, a full disk for one, leaves
+// the recording incomplete.
 func exitOfRecording(report record.Report, err error) int {
 	switch {
 	case len(report.Refused) > 0 || isSecret(err):
 		return exitGate
-	case err != nil && !errors.Is(err, cassette.ErrEmpty):
+	case err != nil && !errors.As(err, new(*cassette.Error)):
 		return exitInternal
 	case err != nil || len(report.Lost)+len(report.Cut) > 0:
 		return exitIncomplete

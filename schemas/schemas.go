@@ -39,6 +39,7 @@ const (
 	RecorderInspect     Name = "recorder.inspect.v1"
 	RecorderInteraction Name = "recorder.interaction.v1"
 	RecorderDiff        Name = "recorder.diff.v1"
+	RecorderDrift       Name = "recorder.drift.v1"
 	RecorderReceipt     Name = "recorder.receipt.v1"
 	RecorderCA          Name = "recorder.ca.v1"
 	RecorderDoctor      Name = "recorder.doctor.v1"

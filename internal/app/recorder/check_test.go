@@ -15,6 +15,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/schemas"
 )
 
 func TestPlanOf(t *testing.T) {
@@ -231,6 +232,9 @@ func TestCheckJSON(t *testing.T) {
 	}
 	if strings.Contains(stdout, liveKey) {
 		t.Error("the key shows")
+	}
+	if err := schemas.Validate(schemas.RecorderDrift, []byte(stdout)); err != nil {
+		t.Error(err)
 	}
 }
 

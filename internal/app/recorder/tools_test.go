@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/schemas"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -250,6 +251,11 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%v: exit %d, want %d; stdout %q, stderr %q", tt.args, exit, tt.exit, stdout, stderr)
 		}
 		golden(t, name, stdout+stderr)
+		if strings.Contains(name, "json") {
+			if err := schemas.Validate(schemas.RecorderDiff, []byte(stdout)); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

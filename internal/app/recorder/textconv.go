@@ -2,10 +2,12 @@ package recorder
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -23,7 +25,7 @@ func (a *app) textconvCommand() *cobra.Command {
 		Use: "textconv F", Short: "Print a cassette so that git diff shows what really changed", Args: oneFile,
 		Long: `Print a cassette as a text that is the same for every recording of the same
 conversation: texts in one piece, ids by names of their own (id#1), no times,
-nothing twice. For git:
+nothing twice. What is no cassette is printed as it is. For git:
 
   git config diff.cassette.textconv "recorder textconv"
   echo 'cassettes/**/*.yaml diff=cassette' >> .gitattributes`,
@@ -32,21 +34,38 @@ nothing twice. For git:
 }
 
 // textconv reads one interaction at a time: git hands over files of any size.
+// It fails only for a file that cannot be read at all: git would give up the
+// whole diff, for one damaged cassette in a history.
 func (a *app) textconv(file string) error {
+	c := converter{out: a.stdout, names: event.NewNames(), before: map[string]said{}}
 	t, err := cassette.Open(file)
 	if err != nil {
-		return usage("%w", err)
+		raw, rerr := os.ReadFile(file)
+		if rerr != nil {
+			return usage("%w", err)
+		}
+		c.line("!! %s\n%s", nameless(err), raw)
+		return c.err
 	}
-	c := converter{out: a.stdout, names: event.NewNames(), before: map[string]said{}}
 	c.meta(t.Meta())
 	for i := range t.Len() {
 		in, err := t.At(i)
 		if err != nil {
-			return &failure{exitGate, err}
+			c.line("\n!! %d  %s", i, nameless(err))
+			continue
 		}
 		c.interaction(i, in)
 	}
 	return c.err
+}
+
+// nameless is what an error says without the name of the file, which git made
+// up.
+func nameless(err error) string {
+	if e := (*cassette.Error)(nil); errors.As(err, &e) {
+		return e.Problem
+	}
+	return oneLine(err)
 }
 
 // converter writes a cassette's readable text.

@@ -223,6 +223,33 @@ data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","
 	}
 }
 
+// git gives a diff up when its textconv fails, so a damaged cassette is shown
+// as far as it goes, and what is none as it is.
+func TestTextconvOfDamage(t *testing.T) {
+	d := newDir(t)
+	d.write("a.yaml", conversation("7", "A heron.")...)
+	text, err := os.ReadFile(filepath.Join(d.path, "a.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"damaged.yaml": strings.Replace(string(text), "look", "book", 1), "none.yaml": "<<<<<<< HEAD\n"} {
+		if err := os.WriteFile(filepath.Join(d.path, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exit, stdout, _ := d.recorder("textconv", "damaged.yaml")
+	if exit != exitOK || !strings.Contains(stdout, "\n!! 0  interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
+		t.Errorf("exit %d:\n%s", exit, stdout)
+	}
+	exit, stdout, _ = d.recorder("textconv", "none.yaml")
+	if exit != exitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") {
+		t.Errorf("exit %d:\n%s", exit, stdout)
+	}
+	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != exitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
+		t.Errorf("exit %d: %s%s", exit, stdout, stderr)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	d := newDir(t)
 	changed := conversation("899", "A very large heron.")

@@ -11,9 +11,9 @@
 //     field that was there every time, twice or more, is gone; a value is of
 //     another JSON type; events come in an order that never occurred.
 //   - Notable: it may behave otherwise. A new kind of event or block, or one
-//     that did not occur this time; a value is null that never was; a
-//     field is gone that was there the one time it could be, or that counts
-//     tokens; another status or stop reason; a family of headers is gone.
+//     that did not occur this time; a value is null that never was; a field is
+//     gone that was there the one time it could be, or that counts tokens;
+//     another status, stop reason or way to end; a family of headers is gone.
 //   - Cosmetic: it should not notice. A new field or header; a field that was
 //     there only sometimes did not occur.
 package drift
@@ -192,6 +192,9 @@ func (f *findings) pair(i int, p Pair) {
 	}
 	if p.Old.Complete && !p.New.Complete {
 		f.once(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete", New: "without the provider's terminal event"})
+	}
+	if a, b := p.Old.End, p.New.End; a != b && a != "" && b != "" && p.Old.Complete == p.New.Complete {
+		f.once(i, Finding{Severity: Notable, Rule: "ending", Group: group, Old: string(a), New: string(b)})
 	}
 	if a, b := stops(p.Old.Events), stops(p.New.Events); a != b {
 		f.once(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})

@@ -54,6 +54,7 @@ var said = map[string][]string{
 func reply(url, ids string, events []string) cassette.Interaction {
 	body := "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
 	return cassette.Interaction{
+		End:     cassette.EndEOF,
 		Request: cassette.Request{Method: "POST", URL: url, Body: []byte(`{"stream":true}`)},
 		Response: cassette.Response{Status: 200, Body: []byte(strings.ReplaceAll(body, "ID", ids)),
 			Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Anthropic-Ratelimit-Requests-Limit": {"1"}, "Date": {"now"}, "Request-Id": {ids}}},
@@ -143,6 +144,10 @@ func TestMutants(t *testing.T) {
 		}},
 		{"other success", anthropicURL, "notable status  ", func(in *cassette.Interaction, e []string) []string {
 			in.Response.Status = 201
+			return e
+		}},
+		{"reset behind the end", anthropicURL, "notable ending  ", func(in *cassette.Interaction, e []string) []string {
+			in.End = cassette.EndReset
 			return e
 		}},
 		{"media type", geminiURL, "breaking media-type  ", func(in *cassette.Interaction, _ []string) []string {

@@ -340,6 +340,9 @@ func changed(c drift.Change) string {
 // sentence is a finding in words.
 func sentence(f drift.Finding) string {
 	where := strings.TrimSpace(f.Event + " " + f.Path)
+	if strings.HasPrefix(f.Rule, "header-") {
+		where = "header " + where
+	}
 	switch f.Rule {
 	case "status", "media-type", "ending", "stop-reason":
 		return fmt.Sprintf("%s: %s → %s", strings.ReplaceAll(f.Rule, "-", " "), printable(f.Old), printable(f.New))

@@ -228,3 +228,28 @@ func TestRequestsShareNoState(t *testing.T) {
 		}
 	}
 }
+
+// A client that has all that was announced may leave: over HTTP/2 the end of the
+// stream comes in a frame of its own, and may come later.
+func TestLeavingAfterTheLastByte(t *testing.T) {
+	const text = `{"id":"resp_1"}`
+	transport := reach(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
+		_, _ = io.WriteString(w, text)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done() // the end is sent only when nobody waits for it
+	}), true)
+	kept := make(chan cassette.Interaction, 1)
+	rec, err := record.New(record.Config{Transport: transport, Redactor: redact.New(nil), Observe: func(in cassette.Interaction) { kept <- in }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := reply{kind: "application/json", path: "openai /v1/responses", request: "{}", chunks: []string{text}, whole: true}
+	fetchBy(t, authority(t), rec, r, "mitm h1", nil)
+	report := rec.Close()
+	if in := <-kept; in.End != cassette.EndEOF || len(report.Cut) > 0 {
+		t.Errorf("ended by %s, cut %v", in.End, report.Cut)
+	}
+}

@@ -82,12 +82,12 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 // chunk that the client did not take was still sent by the server, so it is
 // kept; with a drain, so is what comes after it. ctx is that of the request to
 // the server.
-func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, body io.Reader) cassette.End {
+func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
-	left := false
+	left, given := false, int64(0)
 	for {
-		n, err := body.Read(buf[:])
+		n, err := resp.Body.Read(buf[:])
 		x.ended = x.clock()
 		over := ctx.Err() != nil // a server that we turn our back on may end its reply cleanly
 		if n > 0 {
@@ -95,10 +95,14 @@ func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, bod
 				x.in.Drained += n
 			} else if _, werr := w.Write(buf[:n]); werr != nil {
 				left = true
+			} else {
+				given += int64(n)
 			}
 			x.keep(buf[:n])
 		}
 		switch {
+		case err != nil && given == resp.ContentLength:
+			return cassette.EndEOF // it has all that was announced: to leave now is no abort
 		case left && (err != nil || int64(x.in.Drained) >= x.drain):
 			return cassette.EndClientAbort
 		case err != nil:

@@ -126,7 +126,7 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	x.head(w, resp)
-	if x.in.End = x.stream(ctx, w, r, resp.Body); x.in.End != cassette.EndEOF {
+	if x.in.End = x.stream(ctx, w, r, resp); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
 	x.trailer(w, resp)

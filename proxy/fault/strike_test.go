@@ -201,6 +201,42 @@ func TestStatusReply(t *testing.T) {
 	}
 }
 
+// What ends a reply early takes its trailers with it, and so does a declared
+// length: HTTP/1.1 has trailers in chunked bodies only.
+func TestTrailers(t *testing.T) {
+	for plan, want := range map[string]bool{
+		"fault: garbage, after_event: 1":        true,
+		"fault: stall, for: 1s, after_event: 1": true,
+		"fault: truncate, after_terminal: true": false,
+		"fault: content_length, by: 1":          false,
+	} {
+		reply := chunked(start, text, stop)
+		reply.Trailer = http.Header{"X-Sum": {"1"}}
+		if got, _ := injector(t, plan).Strike(reply, anthropic); (got.Trailer != nil) != want {
+			t.Errorf("%s: trailer %v", plan, got.Trailer)
+		}
+	}
+}
+
+// Gemini may go on after a finish: its last one is the terminal event.
+func TestTerminalOfGemini(t *testing.T) {
+	got, _ := injector(t, "fault: truncate, before_terminal: true").Strike(chunked(chunk2, chunk1, chunk2), gemini)
+	if want := chunk2 + "|" + chunk1 + "|eof"; show(got) != want {
+		t.Errorf("got %q, want %q", show(got), want)
+	}
+}
+
+// A fault that leaves nothing of the reply strikes alone: below others in the
+// plan, at the next request.
+func TestPlanOrder(t *testing.T) {
+	j := injector(t, "fault: close, after_event: 1", "fault: status, status: 503")
+	for _, want := range []string{start + "|close", "503 "} {
+		if got, _ := j.Strike(chunked(start, text, stop), anthropic); !strings.HasPrefix(show(got), want) {
+			t.Errorf("got %q, want %q", show(got), want)
+		}
+	}
+}
+
 // Several faults strike one reply at the places of the recording; what lies
 // behind an ending does not strike.
 func TestFaultsTogether(t *testing.T) {

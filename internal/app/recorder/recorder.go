@@ -46,19 +46,24 @@ type app struct {
 
 const long = `Record and replay what an agent and its provider say to each other.
 
-  recorder run --cassette F -- CMD…       run CMD and record its traffic
-  recorder run --mode replay … -- CMD…    run it again, answered from the cassette
-  recorder record | replay --cassette F   the same, for programs started elsewhere
+  recorder run --cassette F -- CMD…       run CMD and record its traffic; in CI, replay it
+  recorder run --mode M … -- CMD…         record, record-missing, replay, refresh or pass
+  recorder record | replay | refresh --cassette F, recorder pass
+                                          the same, for programs started elsewhere
   recorder inspect F [-i N] | diff A B    look into cassettes, compare what they say
   recorder verify PATH…                   check every byte, and that no key is in them
   recorder refresh --check --cassette F   ask the provider again, report drift
   recorder textconv F                     what git diff shows of a cassette
+  recorder import F | export F            from and to other tools' recordings
   recorder recover F                      finish a recording that was interrupted
   recorder ca show | export | rotate      the authority that clients must trust
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
 
-Exit codes: 0 ok, 1 unused, missed or a secret found, 2 wrong usage, 3 the
-recording is incomplete, 4 internal; run passes CMD's code on when its own is 0.`
+Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME.
+
+Exit codes: 0 ok; 1 a gate failed: unused, missed, stale, empty, nothing asked for,
+or a secret found; 2 wrong usage; 3 the recording is incomplete; 4 internal. run
+passes CMD's code on when its own is 0.`
 
 func (a *app) command() *cobra.Command {
 	root := &cobra.Command{

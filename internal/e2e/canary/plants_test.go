@@ -157,7 +157,7 @@ var plants = []plant{
 	{name: "second value", want: redacted, ask: func(r *http.Request, s string) { r.Header["X-Api-Key"] = []string{"dummy", s} }},
 	{name: "basic password", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth("u", s) }, answer: says("text/plain", "no such user: %s")},
 	{name: "basic user", want: redacted, ask: func(r *http.Request, s string) { r.SetBasicAuth(s, "") }, answer: says("text/plain", "no such user: %s")},
-	{name: "account", want: redacted, ask: header("Openai-Organization", "org-%s"), answer: says(js, `{"error":"org-%s is over its limit"}`)},
+	{name: "account", want: redacted, ask: header("Openai-Organization", "org:%s"), answer: says(js, `{"error":"org:%s is over its limit"}`)},
 	{name: "unlisted header", want: redacted, ask: header("X-Our-Gateway", "%s"), answer: says("text/plain", "who is %s?")},
 	{name: "unlisted header named like a key", want: redacted, ask: header("X-Acme-Secret", "%s"), answer: says("text/plain", "who is %s?")},
 	{name: "harmless header", want: redacted, ask: func(r *http.Request, s string) { key(r, s); r.Header.Set("User-Agent", "agent ("+s+")") }},

@@ -63,7 +63,7 @@ func (l *lanes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lane.work.ServeHTTP(w, r)
 }
 
-var errNoSession = &failure{exitGate, errors.New("a request names no session, so it has no cassette; give each client a proxy URL with its own: http://NAME@host:port, or http://host:port/~NAME as the base URL")}
+var errNoSession = &failure{exitGate, errors.New("a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")}
 
 func (l *lanes) begin(name, path string) (work, error) {
 	var w work

@@ -161,7 +161,7 @@ func TestIndependentReaderFindsDamage(t *testing.T) {
 	for name, bad := range map[string]string{
 		"a byte":          strings.Replace(good, "message_stop", "message_stoq", 1),
 		"a head":          strings.Replace(good, "live", "liva", 1),
-		"the end":         good[:strings.Index(good, "# closed")],
+		"the end":         strings.Split(good, "# closed")[0],
 		"an item":         strings.Replace(good, "    - request:", "    - reqUest:", 1),
 		"line ends":       strings.ReplaceAll(good, "\n", "\r\n"),
 		"another version": strings.Replace(good, `format: "1"`, `format: "2"`, 1),

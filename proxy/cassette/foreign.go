@@ -97,13 +97,13 @@ func notCassette(name, why string) error {
 // regular reports as an error that path is there and no file one can read whole.
 func regular(path string) error {
 	info, err := os.Stat(path)
-	switch {
-	case err != nil || info.Mode().IsRegular():
-		return nil // the reader says what is wrong
-	case info.IsDir():
+	if err == nil && info.IsDir() {
 		return fail(path, ErrFormat, "cannot be read (is a directory); name a file in it")
 	}
-	return fail(path, ErrFormat, "cannot be read (is no regular file); name a file")
+	if err == nil && !info.Mode().IsRegular() {
+		return fail(path, ErrFormat, "cannot be read (is no regular file); name a file")
+	}
+	return nil // of an error the reader says what is wrong
 }
 
 // interaction converts what YAML held. Reserved headers survive a stock Save,

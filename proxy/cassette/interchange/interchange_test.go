@@ -56,7 +56,7 @@ func checkStream(t *testing.T, in cassette.Interaction) {
 	if string(in.Response.Body) != streamBody || string(in.Request.Body) != `{"model":"claude-sonnet-4-5","q":"Hi <ü>","messages":[]}` {
 		t.Errorf("bodies %q %q", in.Request.Body, in.Response.Body)
 	}
-	if in.Response.Status != 200 || in.Request.Method != "POST" || in.Request.URL != "https://api.anthropic.com/v1/messages?beta=true" ||
+	if in.Response.Status != http.StatusOK || in.Request.Method != http.MethodPost || in.Request.URL != "https://api.anthropic.com/v1/messages?beta=true" ||
 		in.Request.Header.Get("Anthropic-Version") != "2023-06-01" || in.Response.Header.Get("Request-Id") != "req_1" {
 		t.Errorf("%+v", in)
 	}

@@ -148,7 +148,7 @@ func TestStockGoVCRServesTheExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(resp.Body)
-	if err != nil || string(got) != streamBody || resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+	if err != nil || string(got) != streamBody || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("%d %q %v %v", resp.StatusCode, got, resp.Header, err)
 	}
 }

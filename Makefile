@@ -9,6 +9,8 @@ DIST       := dist
 TOOLS      := .tmp/bin
 LINTER     := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+GITLEAKS   := github.com/zricethezav/gitleaks/v8@v8.30.1
+LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
 ROUNDS     ?= 3
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
@@ -47,6 +49,18 @@ actionlint: ## check the workflow template together with the composite action
 	@rm -rf .tmp/actionlint && mkdir -p .tmp/actionlint/.github .tmp/actionlint/.git
 	@cp -r ci/workflows .tmp/actionlint/.github/workflows && cp -r ci .tmp/actionlint/ci
 	cd .tmp/actionlint && ../bin/actionlint .github/workflows/*.yml
+
+.PHONY: leaks
+leaks: ## look for keys in all that is tracked, with gitleaks; prove that it would find one
+	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(GITLEAKS)
+	@rm -rf .tmp/leaks && git checkout-index --all --prefix=.tmp/leaks/ && cp -r cassettes .tmp/leaks/
+	cd .tmp/leaks && ../bin/gitleaks dir . $(LEAKS) --verbose
+	@probe=$$(find .tmp/leaks/cassettes -name '*.yaml' | head -n 1); \
+	key=sk-ant-api03-$$(head -c 400 /dev/urandom | base64 | tr -dc 'a-zA-Z0-9' | head -c 93)AA; \
+	printf '        body: "%s"\n' "$$key" >> "$$probe"; \
+	if (cd .tmp/leaks && ../bin/gitleaks dir cassettes $(LEAKS)) >/dev/null 2>&1; then \
+	  echo "gitleaks does not find a key in a cassette"; exit 1; fi; \
+	echo "gitleaks finds a key that is put into $${probe#.tmp/leaks/}"
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (20s)

@@ -100,6 +100,8 @@ func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
 	case KindContentLength:
 		e.head = func(s Script) Script { return s.declare(f.By) }
 		return e, len(t.body)+f.By >= 0
+	default: // KindStatus leaves no reply to edit: see replace
+		return e, false
 	}
 	return e, true
 }
@@ -131,6 +133,9 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 // closed is the last element of an array, with its bracket.
 func closed(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
 
+// printable are characters that no reader trips over by themselves.
+const printable = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+-./:<=>?@^_|~"
+
 // garbage is an event that is no JSON: the plan's text as it is, or one that
 // looks like an event until it is read.
 func (f Fault) garbage(t target, before int, dice *rand.Rand) []byte {
@@ -139,7 +144,7 @@ func (f Fault) garbage(t target, before int, dice *rand.Rand) []byte {
 	}
 	noise := make([]byte, 8+dice.IntN(24))
 	for i := range noise {
-		noise[i] = byte('!' + dice.IntN('~'-'!'))
+		noise[i] = printable[dice.IntN(len(printable))]
 	}
 	return t.insertion(t.frame("", append([]byte(`{"type":`), noise...)), before)
 }

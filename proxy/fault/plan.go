@@ -92,8 +92,9 @@ func (t Then) end() End {
 		return Close
 	case ThenTruncate:
 		return EOF
+	default:
+		return ""
 	}
-	return ""
 }
 
 // Place is where in a reply a fault strikes.

@@ -84,11 +84,11 @@ func (s Script) honest() Script {
 
 // Dice returns the source of chance for one thing: the same one for the same
 // seed and salts, whatever else runs beside it. It is for one goroutine.
-func Dice(seed uint64, salts ...uint64) *rand.Rand {
+func Dice(seed uint64, salts ...int) *rand.Rand {
 	const odd = 0x9e3779b97f4a7c15 // spreads small numbers over all bits
 	stream := uint64(len(salts))
 	for _, salt := range salts {
-		stream = (stream ^ salt + 1) * odd
+		stream = (stream ^ uint64(salt) + 1) * odd //nolint:gosec // all bits count, and none is lost
 		stream ^= stream >> 29
 	}
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // it must repeat

@@ -91,7 +91,7 @@ func (j *Injector) Strike(s Script, r Reply) (Script, Outcome) {
 			j.fire(&out, i, r, 0, false)
 			return replaced, out
 		}
-		e, ok := f.edit(t, Dice(j.seed, uint64(i), uint64(r.Interaction), uint64(j.state[i].strikes[r.Interaction])))
+		e, ok := f.edit(t, Dice(j.seed, i, r.Interaction, j.state[i].strikes[r.Interaction]))
 		if !ok {
 			j.state[i].why = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
 			continue
@@ -119,7 +119,7 @@ func (j *Injector) due(r Reply) (due []int) {
 		switch {
 		case f.Nth > 0 && state.order[r.Interaction] != f.Nth:
 		case state.strikes[r.Interaction] >= f.Times:
-		case f.Chance < 1 && Dice(j.seed, uint64(i), uint64(r.Interaction)).Float64() >= f.Chance:
+		case f.Chance < 1 && Dice(j.seed, i, r.Interaction).Float64() >= f.Chance:
 			state.why = "chance had it so"
 		default:
 			due = append(due, i)

@@ -38,11 +38,11 @@ func jsonReply(chunks ...string) Script {
 }
 
 // injector reads a plan of one-line faults.
-func injector(t testing.TB, faults ...string) *Injector {
-	t.Helper()
+func injector(tb testing.TB, faults ...string) *Injector {
+	tb.Helper()
 	plan, err := Parse("f.yaml", []byte("faults:\n  - {"+strings.Join(faults, "}\n  - {")+"}\n"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return plan.Injector(1)
 }

@@ -111,8 +111,9 @@ func (t target) frame(name string, data []byte) []byte {
 		return b.Bytes()
 	case lines:
 		return append(bytes.Clone(data), t.newline...)
+	default:
+		return data
 	}
-	return data
 }
 
 // insertion is an event as it must stand between its neighbours: the elements

@@ -166,7 +166,7 @@ func (h house) dial(tb testing.TB, protocols ...string) *tls.Conn {
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
 	fmt.Fprintf(conn, "CONNECT %s:443 HTTP/1.1\r\nHost: %s:443\r\n\r\n", api, api)
-	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != 200 {
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusOK {
 		tb.Fatal(resp, err)
 	}
 	secure := tls.Client(conn, &tls.Config{RootCAs: h.ca.Pool(), ServerName: api, NextProtos: protocols})

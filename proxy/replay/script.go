@@ -85,7 +85,7 @@ func (p *Player) disturb(s fault.Script, q *question, at int) (fault.Script, boo
 		p.book(out.Fired)
 	}
 	if p.cfg.Rechunk != "" {
-		s = fault.Rechunk(s, p.cfg.Rechunk, fault.Dice(p.cfg.Seed, uint64(at)))
+		s = fault.Rechunk(s, p.cfg.Rechunk, fault.Dice(p.cfg.Seed, at))
 	}
 	return s, consumed
 }

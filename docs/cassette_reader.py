@@ -3,7 +3,7 @@
 
 Written from that text alone, with the standard library alone, to show that it
 is enough. Prints each file's interactions and digest, or with --json everything
-that was read; exits 1 at the first file that breaks the format.
+that was read; names each file that breaks the format on stderr and exits 1.
 """
 import base64, hashlib, json, re, sys
 from urllib.parse import parse_qs
@@ -176,18 +176,20 @@ def showable(v):
 
 
 def main(args):
+    code = 0
     for path in (a for a in args if a != "--json"):
         try:
             with open(path, "rb") as f:
                 cassette = read(f.read())
         except (Broken, ValueError, OSError) as e:
             print(f"{path}: {e}", file=sys.stderr)
-            return 1
+            code = 1
+            continue
         if "--json" in args:
             print(json.dumps({"path": path} | showable(cassette)))
         else:
             print(f"{path}: {len(cassette['interactions'])} interactions, {cassette['digest']}")
-    return 0
+    return code
 
 
 if __name__ == "__main__":

@@ -158,20 +158,30 @@ func TestIndependentReaderFindsDamage(t *testing.T) {
 		t.Skip("no python3 in the path; install it to hold the specification against a reader of its own")
 	}
 	good := documentExample(t)
+	files := []string{reader}
 	for name, bad := range map[string]string{
-		"a byte":          strings.Replace(good, "message_stop", "message_stoq", 1),
-		"a head":          strings.Replace(good, "live", "liva", 1),
-		"the end":         strings.Split(good, "# closed")[0],
-		"an item":         strings.Replace(good, "    - request:", "    - reqUest:", 1),
-		"line ends":       strings.ReplaceAll(good, "\n", "\r\n"),
-		"another version": strings.Replace(good, `format: "1"`, `format: "2"`, 1),
+		"byte":    strings.Replace(good, "message_stop", "message_stoq", 1),
+		"head":    strings.Replace(good, "live", "liva", 1),
+		"end":     strings.Split(good, "# closed")[0],
+		"item":    strings.Replace(good, "    - request:", "    - reqUest:", 1),
+		"CRLF":    strings.ReplaceAll(good, "\n", "\r\n"),
+		"version": strings.Replace(good, `format: "1"`, `format: "2"`, 1),
 	} {
-		path := filepath.Join(t.TempDir(), "bad.yaml")
+		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(python, reader, path).CombinedOutput(); err == nil || !strings.HasPrefix(string(out), path+": ") {
-			t.Errorf("%s: %v %s", name, err, out)
+		files = append(files, path)
+	}
+	cmd := exec.Command(python, files...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	if out, err := cmd.Output(); err == nil || len(out) > 0 {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, file := range files[1:] {
+		if !strings.Contains("\n"+said.String(), "\n"+file+": ") {
+			t.Errorf("%s is taken: %s", filepath.Base(file), said.String())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -99,6 +100,7 @@ func raw(tb testing.TB, p *proxy.Proxy, request string) string {
 	tb.Helper()
 	conn := dial(tb, p)
 	defer func() { _ = conn.Close() }()
+	_ = conn.SetDeadline(time.Now().Add(deadline))
 	_, _ = io.WriteString(conn, request)
 	reply, err := io.ReadAll(conn)
 	if err != nil {

@@ -101,6 +101,7 @@ func TestDoorsAndProtocols(t *testing.T) {
 		for _, upstreamH2 := range []bool{false, true} {
 			for _, way := range []string{"mitm h1", "mitm h2", "base-url h1"} {
 				t.Run(fmt.Sprintf("%s, %s, upstream h2=%t", name, way, upstreamH2), func(t *testing.T) {
+					t.Parallel()
 					tape := recordBy(t, a, r, way, upstreamH2)
 					for _, other := range []string{"mitm h1", "mitm h2", "base-url h1"} {
 						playBy(t, a, tape, r, other)

@@ -26,6 +26,7 @@ func TestEveryWriteIsFlushed(t *testing.T) {
 	for _, kind := range []string{"text/event-stream", "application/json", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
 		for _, h2 := range []bool{false, true} {
 			t.Run(fmt.Sprint(kind, " h2=", h2), func(t *testing.T) {
+				t.Parallel()
 				seen := make(chan struct{})
 				_, c, tr := setup(t, func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", kind)

@@ -1,0 +1,66 @@
+package fault
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/meerkat-go/conformance/proxy/route"
+)
+
+// corpus is where the recorded traffic is.
+func corpus(tb testing.TB) string {
+	tb.Helper()
+	root := os.Getenv("MEERKAT_TRAFFIC")
+	if root == "" {
+		root = "../../../shared/traffic"
+	}
+	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
+		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
+	}
+	return root
+}
+
+// Every whole recorded stream has a place for every fault, and the modes, in
+// turns, keep its bytes.
+func TestOnRecordedTraffic(t *testing.T) {
+	bodies, err := filepath.Glob(filepath.Join(corpus(t), "data", "*", "*", "*.response.body"))
+	if err != nil || len(bodies) == 0 {
+		t.Fatalf("%d bodies, %v", len(bodies), err)
+	}
+	faults := []string{"fault: reset, before_terminal: true", "fault: garbage, before_terminal: true", "fault: bad_utf8, at_start: true",
+		"fault: error_event, before_terminal: true", "fault: ping_flood, before_terminal: true", "fault: duplicate, after_terminal: true"}
+	streams := 0
+	for i, path := range bodies {
+		body, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		provider := filepath.Base(filepath.Dir(filepath.Dir(path)))
+		kind := "application/json"
+		if bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte("data:")) {
+			kind = "text/event-stream"
+		}
+		s := Script{Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Steps: []Step{{Data: body}}, End: EOF}
+		if mode := modes[i%len(modes)]; !bytes.Equal(Rechunk(s, mode, Dice(1)).Body(), body) {
+			t.Errorf("%s: %s changed the bytes", path, mode)
+		}
+		// Enums sent as numbers: those streams say no word that ends them.
+		numbers := bytes.Contains(body, []byte(`"finishReason": 1`))
+		if framingOf(kind, body) == document || !route.Terminal(provider, kind, body) || numbers {
+			continue
+		}
+		streams++
+		for _, plan := range faults {
+			if _, out := injector(t, plan).Strike(s, Reply{Provider: provider}); len(out.Fired) != 1 {
+				t.Errorf("%s: no place for %s", path, plan)
+			}
+		}
+	}
+	if streams < 800 {
+		t.Errorf("only %d whole streams were tried", streams)
+	}
+	t.Logf("%d bodies, %d whole streams", len(bodies), streams)
+}

@@ -40,7 +40,7 @@ func (g *age) Set(text string) error {
 		unit, number = 7*day, text[:len(text)-1]
 	}
 	if n, err := strconv.ParseUint(number, 10, 16); unit > 0 && err == nil {
-		*g = age(time.Duration(n) * unit) //nolint:gosec // 16 bits of weeks fit
+		*g = age(time.Duration(n) * unit)
 		return nil
 	}
 	d, err := time.ParseDuration(text)

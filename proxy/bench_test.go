@@ -203,7 +203,9 @@ func stampedEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var prompt = strings.Repeat("p", 2000)
+// prompt is a request as agents send it, of some 2 KB.
+var prompt = `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"messages":[{"role":"user","content":"` +
+	strings.Repeat("Name three capitals of Europe and a river each. ", 39) + `"}]}`
 
 // BenchmarkChunkDelay is the time from an event's sending to its arrival, with
 // 32 streams at once, and what each way adds to the direct one.

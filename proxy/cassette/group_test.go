@@ -159,3 +159,20 @@ func TestDiskFillsUpInABatch(t *testing.T) {
 	}
 	wantSame(t, readAll(t, c), []Interaction{small, small})
 }
+
+// The check on saving tells the styles of a block apart, which read another
+// number of final line feeds.
+func TestSameBlock(t *testing.T) {
+	for _, tt := range []struct {
+		block string
+		keep  int
+		want  string
+	}{{"a\n", 0, "a"}, {"a\n", 1, "a\n"}, {"a\n\n", 2, "a\n\n"}, {"a\n\n\n", 2, "a\n\n\n"}} {
+		block := []byte(bodyIndent + tt.block)
+		for keep := range 3 {
+			if got := sameBlock(block, keep, []byte(tt.want)); got != (keep == tt.keep) {
+				t.Errorf("%q in style %d reads %q: %t", block, keep, tt.want, got)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -75,10 +76,10 @@ func TestDrain(t *testing.T) {
 		drained int
 		why     string
 	}{
-		"to the end":           {record.Drain{Bytes: 1 << 20, Time: time.Minute}, []string{"data: 2\n\n", last}, 9 + len(last), ""},
-		"up to so many bytes":  {record.Drain{Bytes: 5, Time: time.Minute}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
+		"to the end":           {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n", last}, 9 + len(last), ""},
+		"up to so many bytes":  {record.Drain{Bytes: 5, Time: time.Hour}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
 		"for so long":          {record.Drain{Bytes: 1 << 20, Time: time.Millisecond}, nil, 0, cassette.IncompleteCut},
-		"without the last one": {record.Drain{Bytes: 1 << 20, Time: time.Minute}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
+		"without the last one": {record.Drain{Bytes: 1 << 20, Time: time.Hour}, []string{"data: 2\n\n"}, 9, cassette.IncompleteCut},
 	} {
 		t.Run(name, func(t *testing.T) {
 			gone := make(chan struct{})
@@ -165,5 +166,21 @@ func TestLongestBody(t *testing.T) {
 	r := g.close()
 	if r.Saved != 0 || len(r.Lost) != 2 || !strings.Contains(r.Lost[0], "a body of more than 1 MiB, the most that is kept (5 MiB passed)") {
 		t.Errorf("report %+v", r)
+	}
+}
+
+// A request is sent on whole even where neither the disk nor the memory set
+// aside for want of one has room for it.
+func TestLongRequestWithoutADisk(t *testing.T) {
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
+	g := newRig(t, false, record.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n)
+	})
+	const size = 33 << 20
+	resp, err := g.client.Post(endpoint, "application/json", strings.NewReader(strings.Repeat("x", size)))
+	check(t, err)
+	if got := read(t, resp); got != fmt.Sprint(size) {
+		t.Errorf("the upstream got %s bytes of %d", got, size)
 	}
 }

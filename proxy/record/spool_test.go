@@ -166,3 +166,22 @@ func TestSpoolWhenWritingFails(t *testing.T) {
 		t.Errorf("%d bytes, error %v", len(got), err)
 	}
 }
+
+// A body that has become too long to be kept takes no more room.
+func TestTooLongABodyGivesItsRoomBack(t *testing.T) {
+	f, err := newSpooler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	x := &exchange{request: f.new(), response: f.new(), chunks: f.new(), limit: 1 << 20}
+	for range 64 {
+		x.keep(make([]byte, 64<<10))
+	}
+	if x.size() != 0 || x.response.file != nil || len(f.idle) != 1 {
+		t.Errorf("%d bytes are kept, %d files wait", x.size(), len(f.idle))
+	}
+	if _, err := x.interaction(1 << 20); err == nil || err.Error() != "a body of more than 1 MiB, the most that is kept (4 MiB passed)" {
+		t.Errorf("error %v", err)
+	}
+}

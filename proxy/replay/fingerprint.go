@@ -86,7 +86,8 @@ func boundaryOf(r cassette.Request) string {
 // keyParameters are the query parameters that carry credentials.
 var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig", "signature"}
 
-// canonical is the URL without credentials, its query in a fixed order.
+// canonical is the URL without credentials and their pseudonyms, its query in a
+// fixed order.
 func canonical(u *url.URL) string {
 	out := *u
 	out.Fragment = ""
@@ -97,7 +98,7 @@ func canonical(u *url.URL) string {
 		}
 		out.RawQuery = query.Encode()
 	}
-	return out.String()
+	return pseudonym.ReplaceAllString(out.String(), "REDACTED")
 }
 
 // rulesUsed names the rules without which two requests of one key would

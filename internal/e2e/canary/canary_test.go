@@ -298,6 +298,43 @@ func (f *field) checkReplay(name string, kept []plant) {
 	}
 }
 
+// What one user recorded is found by another, with another pseudonym key and
+// other secrets: credentials are no part of what requests are matched by. Short
+// ones, which leave no room for a pseudonym, are the same for both.
+func TestAnotherUserMatches(t *testing.T) {
+	f := newField(t)
+	short := plant{name: "short", ask: func(r *http.Request, _ string) {
+		r.Header.Set("X-Api-Key", "hunter2!")
+		r.URL.RawQuery = "secret=abc"
+		send(r, js, []byte(`{"api_key":"abc","password":"hunter2!","text":"hunter2! it is"}`))
+	}}
+	kept := append(wanted(redacted, dropped), short)
+	_, said := f.session("record", func() {
+		for _, p := range kept {
+			f.do(p)
+		}
+	}, f.record("x.yaml")...)
+	if strings.Contains(said, "not saved") {
+		t.Error(said)
+	}
+	if err := os.Mkdir(filepath.Join(f.root, "other"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, kv := range f.env {
+		if strings.HasPrefix(kv, "HOME=") {
+			f.env[i] = "HOME=" + filepath.Join(f.root, "other")
+		}
+	}
+	exit, said := f.session("replay", func() {
+		for _, p := range kept {
+			f.do(p)
+		}
+	}, "replay", "--cassette", f.path("x.yaml"))
+	if exit != 0 || !strings.Contains(said, fmt.Sprintf("served %d, missed 0, unused 0", len(kept))) {
+		t.Errorf("exit %d: %.3000s", exit, said)
+	}
+}
+
 // A secret that the redactor cannot know is refused by the gate, which names
 // the place and not the secret.
 func TestCanariesThatNobodyKnows(t *testing.T) {

@@ -93,91 +93,94 @@ func swap(a, b int) func(*cassette.Interaction, []string) []string {
 	}
 }
 
+// mutants are changes to a provider's replies, and what is the worst to find.
+var mutants = []struct {
+	name, url, want string // the worst finding: severity rule event path
+	change          func(*cassette.Interaction, []string) []string
+}{
+	{"nothing", anthropicURL, "", edit("", "")},
+	{"nothing, openai", openaiURL, "", edit("", "")},
+	{"nothing, gemini", geminiURL, "", edit("", "")},
+	{"other text", anthropicURL, "", edit("hm", "let me see")},
+	{"more pieces", openaiURL, "", edit(`"delta":"lo","obfuscation":"xy"}`, "\"delta\":\"l\",\"obfuscation\":\"\"}\n"+`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"o","obfuscation":"xy"}`)},
+	{"a ping", anthropicURL, "", edit("\n", "\n{\"type\":\"ping\"}\n")},
+	{"no message_start", anthropicURL, "breaking event-gone message_start ", func(_ *cassette.Interaction, e []string) []string { return e[1:] }},
+	{"no message_delta", anthropicURL, "breaking event-gone message_delta ", drop(8)},
+	{"block not closed", anthropicURL, "breaking event-gone content_block_stop ", drop(7)},
+	{"item not closed", openaiURL, "breaking event-gone response.output_item.done ", drop(8)},
+	{"no in_progress", openaiURL, "breaking event-gone response.in_progress ", drop(1)},
+	{"no terminal", anthropicURL, "breaking ending  ", drop(9)},
+	{"no terminal, openai", openaiURL, "breaking ending  ", drop(9)},
+	{"no terminal, gemini", geminiURL, "breaking ending  ", edit(`"finishReason":"STOP",`, "")},
+	{"no thought", anthropicURL, "notable event-gone content_block_delta/thinking_delta ", drop(2)},
+	{"new event", anthropicURL, "notable event-new content_block_note ", edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
+	{"new block", anthropicURL, "notable event-new content_block_start/hologram ", edit(`{"type":"thinking",`, `{"type":"hologram",`)},
+	{"new part", geminiURL, "notable event-new part/hologram ", edit(`{"functionCall"`, `{"hologram":{}},{"functionCall"`)},
+	{"new kind in a list", openaiURL, "notable kind-new response.output_item.done/message item.content[](hologram)", edit(`[{"type":"output_text"`, `[{"type":"hologram"},{"type":"output_text"`)},
+	{"new field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":"good",`)},
+	{"new nested field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":{"deep":[{"x":1}]},`)},
+	{"new field, gemini", geminiURL, "cosmetic field-new chunk candidates[].avgLogprobs", edit(`"finishReason"`, `"avgLogprobs":1,"finishReason"`)},
+	{"field gone", anthropicURL, "breaking field-gone content_block_start/tool_use content_block.name", edit(`"name":"f",`, "")},
+	{"count gone", anthropicURL, "notable field-gone message_start message.usage.cache", edit(`,"cache":{"a":1}`, "")},
+	{"padding gone", openaiURL, "cosmetic field-gone response.output_text.delta obfuscation", edit(`,"obfuscation":"xy"`, "")},
+	{"number to string", anthropicURL, "breaking type message_delta usage.output_tokens", edit(`"output_tokens":7`, `"output_tokens":"7"`)},
+	{"object to list", geminiURL, "breaking type part/functionCall functionCall.args", edit(`"args":{"x":1}`, `"args":[1]`)},
+	{"null to object", openaiURL, "", edit(`"output":[],"usage":null`, `"output":[],"usage":{}`)},
+	{"string to null", anthropicURL, "notable null message_start message.id", edit(`"id":"ID1"`, `"id":null`)},
+	{"other arguments", geminiURL, "", edit(`{"x":1}`, `{"y":{"z":"2"}}`)},
+	{"stop before delta", anthropicURL, "breaking order message_delta ", swap(8, 9)},
+	{"delta before start", anthropicURL, "breaking order content_block_start ", swap(1, 2)},
+	{"done before delta", openaiURL, "breaking order response.output_text.delta ", swap(5, 6)},
+	{"blocks the other way round", anthropicURL, "", func(_ *cassette.Interaction, e []string) []string {
+		list := slices.Concat(e[:1], e[5:8], e[1:5], e[8:])
+		text := strings.NewReplacer(`"index":0`, `"index":1`, `"index":1`, `"index":0`).Replace(strings.Join(list, "\n"))
+		return strings.Split(text, "\n")
+	}},
+	{"other stop reason", anthropicURL, "notable stop-reason  ", edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
+	{"failed", anthropicURL, "breaking status  ", func(in *cassette.Interaction, _ []string) []string {
+		in.Response.Status, in.Response.Body = 400, []byte(`{"type":"error"}`)
+		return nil
+	}},
+	{"other success", anthropicURL, "notable status  ", func(in *cassette.Interaction, e []string) []string {
+		in.Response.Status = 201
+		return e
+	}},
+	{"reset behind the end", anthropicURL, "notable ending  ", func(in *cassette.Interaction, e []string) []string {
+		in.End = cassette.EndReset
+		return e
+	}},
+	{"media type", geminiURL, "breaking media-type  ", func(in *cassette.Interaction, _ []string) []string {
+		in.Response.Header.Set("Content-Type", "application/json")
+		in.Response.Body = []byte("[" + strings.Join(said[geminiURL], ",") + "]")
+		return nil
+	}},
+	{"new header", anthropicURL, "cosmetic header-new  x-mood", func(in *cassette.Interaction, e []string) []string {
+		in.Response.Header.Set("X-Mood", "good")
+		return e
+	}},
+	{"header gone", anthropicURL, "notable header-gone  anthropic-ratelimit-*", func(in *cassette.Interaction, e []string) []string {
+		in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
+		return e
+	}},
+	{"another limit of the family", anthropicURL, "", func(in *cassette.Interaction, e []string) []string {
+		in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
+		in.Response.Header.Set("Anthropic-Ratelimit-Tokens-Limit", "2")
+		return e
+	}},
+	{"headers of the way", anthropicURL, "", func(in *cassette.Interaction, e []string) []string {
+		in.Response.Header.Del("Date")
+		in.Response.Header.Set("CF-Ray", "1")
+		return e
+	}},
+	{"nonsense", anthropicURL, "breaking ending  ", func(in *cassette.Interaction, _ []string) []string {
+		in.Response.Body = []byte("data: {\"type\":\"message_start\",[}}\n\n\xff")
+		return nil
+	}},
+}
+
 // Each mutant is found, and judged as the package says.
 func TestMutants(t *testing.T) {
-	for _, tt := range []struct {
-		name, url, want string // the worst finding: severity rule event path
-		change          func(*cassette.Interaction, []string) []string
-	}{
-		{"nothing", anthropicURL, "", edit("", "")},
-		{"nothing, openai", openaiURL, "", edit("", "")},
-		{"nothing, gemini", geminiURL, "", edit("", "")},
-		{"other text", anthropicURL, "", edit("hm", "let me see")},
-		{"more pieces", openaiURL, "", edit(`"delta":"lo","obfuscation":"xy"}`, "\"delta\":\"l\",\"obfuscation\":\"\"}\n"+`{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"o","obfuscation":"xy"}`)},
-		{"a ping", anthropicURL, "", edit("\n", "\n{\"type\":\"ping\"}\n")},
-		{"no message_start", anthropicURL, "breaking event-gone message_start ", func(_ *cassette.Interaction, e []string) []string { return e[1:] }},
-		{"no message_delta", anthropicURL, "breaking event-gone message_delta ", drop(8)},
-		{"block not closed", anthropicURL, "breaking event-gone content_block_stop ", drop(7)},
-		{"item not closed", openaiURL, "breaking event-gone response.output_item.done ", drop(8)},
-		{"no in_progress", openaiURL, "breaking event-gone response.in_progress ", drop(1)},
-		{"no terminal", anthropicURL, "breaking ending  ", drop(9)},
-		{"no terminal, openai", openaiURL, "breaking ending  ", drop(9)},
-		{"no terminal, gemini", geminiURL, "breaking ending  ", edit(`"finishReason":"STOP",`, "")},
-		{"no thought", anthropicURL, "notable event-gone content_block_delta/thinking_delta ", drop(2)},
-		{"new event", anthropicURL, "notable event-new content_block_note ", edit("\n", "\n{\"type\":\"content_block_note\"}\n")},
-		{"new block", anthropicURL, "notable event-new content_block_start/hologram ", edit(`{"type":"thinking",`, `{"type":"hologram",`)},
-		{"new part", geminiURL, "notable event-new part/hologram ", edit(`{"functionCall"`, `{"hologram":{}},{"functionCall"`)},
-		{"new kind in a list", openaiURL, "notable kind-new response.output_item.done/message item.content[](hologram)", edit(`[{"type":"output_text"`, `[{"type":"hologram"},{"type":"output_text"`)},
-		{"new field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":"good",`)},
-		{"new nested field", anthropicURL, "cosmetic field-new message_start message.mood", edit(`"message":{`, `"message":{"mood":{"deep":[{"x":1}]},`)},
-		{"new field, gemini", geminiURL, "cosmetic field-new chunk candidates[].avgLogprobs", edit(`"finishReason"`, `"avgLogprobs":1,"finishReason"`)},
-		{"field gone", anthropicURL, "breaking field-gone content_block_start/tool_use content_block.name", edit(`"name":"f",`, "")},
-		{"count gone", anthropicURL, "notable field-gone message_start message.usage.cache", edit(`,"cache":{"a":1}`, "")},
-		{"padding gone", openaiURL, "cosmetic field-gone response.output_text.delta obfuscation", edit(`,"obfuscation":"xy"`, "")},
-		{"number to string", anthropicURL, "breaking type message_delta usage.output_tokens", edit(`"output_tokens":7`, `"output_tokens":"7"`)},
-		{"object to list", geminiURL, "breaking type part/functionCall functionCall.args", edit(`"args":{"x":1}`, `"args":[1]`)},
-		{"null to object", openaiURL, "", edit(`"output":[],"usage":null`, `"output":[],"usage":{}`)},
-		{"string to null", anthropicURL, "notable null message_start message.id", edit(`"id":"ID1"`, `"id":null`)},
-		{"other arguments", geminiURL, "", edit(`{"x":1}`, `{"y":{"z":"2"}}`)},
-		{"stop before delta", anthropicURL, "breaking order message_delta ", swap(8, 9)},
-		{"delta before start", anthropicURL, "breaking order content_block_start ", swap(1, 2)},
-		{"done before delta", openaiURL, "breaking order response.output_text.delta ", swap(5, 6)},
-		{"blocks the other way round", anthropicURL, "", func(_ *cassette.Interaction, e []string) []string {
-			list := slices.Concat(e[:1], e[5:8], e[1:5], e[8:])
-			text := strings.NewReplacer(`"index":0`, `"index":1`, `"index":1`, `"index":0`).Replace(strings.Join(list, "\n"))
-			return strings.Split(text, "\n")
-		}},
-		{"other stop reason", anthropicURL, "notable stop-reason  ", edit(`"stop_reason":"tool_use"`, `"stop_reason":"end_turn"`)},
-		{"failed", anthropicURL, "breaking status  ", func(in *cassette.Interaction, _ []string) []string {
-			in.Response.Status, in.Response.Body = 400, []byte(`{"type":"error"}`)
-			return nil
-		}},
-		{"other success", anthropicURL, "notable status  ", func(in *cassette.Interaction, e []string) []string {
-			in.Response.Status = 201
-			return e
-		}},
-		{"reset behind the end", anthropicURL, "notable ending  ", func(in *cassette.Interaction, e []string) []string {
-			in.End = cassette.EndReset
-			return e
-		}},
-		{"media type", geminiURL, "breaking media-type  ", func(in *cassette.Interaction, _ []string) []string {
-			in.Response.Header.Set("Content-Type", "application/json")
-			in.Response.Body = []byte("[" + strings.Join(said[geminiURL], ",") + "]")
-			return nil
-		}},
-		{"new header", anthropicURL, "cosmetic header-new  x-mood", func(in *cassette.Interaction, e []string) []string {
-			in.Response.Header.Set("X-Mood", "good")
-			return e
-		}},
-		{"header gone", anthropicURL, "notable header-gone  anthropic-ratelimit-*", func(in *cassette.Interaction, e []string) []string {
-			in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
-			return e
-		}},
-		{"another limit of the family", anthropicURL, "", func(in *cassette.Interaction, e []string) []string {
-			in.Response.Header.Del("Anthropic-Ratelimit-Requests-Limit")
-			in.Response.Header.Set("Anthropic-Ratelimit-Tokens-Limit", "2")
-			return e
-		}},
-		{"headers of the way", anthropicURL, "", func(in *cassette.Interaction, e []string) []string {
-			in.Response.Header.Del("Date")
-			in.Response.Header.Set("CF-Ray", "1")
-			return e
-		}},
-		{"nonsense", anthropicURL, "breaking ending  ", func(in *cassette.Interaction, _ []string) []string {
-			in.Response.Body = []byte("data: {\"type\":\"message_start\",[}}\n\n\xff")
-			return nil
-		}},
-	} {
+	for _, tt := range mutants {
 		t.Run(tt.name, func(t *testing.T) {
 			found := against(tt.url, tt.change)
 			got := ""

@@ -27,6 +27,7 @@ func TestRead(t *testing.T) {
 			[]cassette.Chunk{{At: ms, Length: 22}, {At: 2 * ms, Length: 30}, {At: 3 * ms, Length: 8}}},
 		{"openai cut", route.OpenAI, sse, "data: {\"type\":\"response.created\"}\n\ndata: {\"type\":\"response.comp",
 			"0-35 response.created @0s; 35-63  @0s cut", nil},
+		{"terminal event cut off", route.Anthropic, sse, "data: {\"type\":\"message_stop\"}\n", "0-30 message_stop @0s cut", nil},
 		{"done", route.OpenAI, sse, "data: [DONE]\n\n", "0-14 [DONE] @0s", nil},
 		{"gemini array", route.Gemini, "application/json", "[{\"candidates\":[]},\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
 			"1-18  @1ms; 20-60  @2ms last", []cassette.Chunk{{At: ms, Length: 19}, {At: 2 * ms, Length: 43}}},
@@ -121,33 +122,32 @@ func stream(events ...string) []byte {
 	return []byte("data: " + strings.Join(events, "\n\ndata: ") + "\n\n")
 }
 
-func TestFold(t *testing.T) {
-	for _, tt := range []struct {
-		name, want string
-		events     []string
-	}{
-		{"blocks in turns, a ping between", `
+var folds = []struct {
+	name, want string
+	events     []string
+}{
+	{"blocks in turns, a ping between", `
 content_block_start/text [0] 0-0 ×1 content_block.text=""
 content_block_delta/text_delta [0] 1-4 ×2 "ab"
 content_block_delta/text_delta [1] 2-2 ×1 "x"
 content_block_stop [0] 5-5 ×1
 content_block_delta/text_delta [0] 6-6 ×1 "late"
 `, []string{
-			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`,
-			`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"x"}}`,
-			`{"type":"ping"}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`,
-			`{"type":"content_block_stop","index":0}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"late"}}`,
-		}},
-		{"a signature in two pieces", `
+		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}`,
+		`{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"x"}}`,
+		`{"type":"ping"}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"b"}}`,
+		`{"type":"content_block_stop","index":0}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"late"}}`,
+	}},
+	{"a signature in two pieces", `
 content_block_delta/signature_delta [0] 0-1 ×2 "opaque#1"
 `, []string{
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eu"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Qx"}}`,
-		}},
-		{"openai says all twice", `
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Eu"}}`,
+		`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"Qx"}}`,
+	}},
+	{"openai says all twice", `
 response.created [] 0-0 ×1 response.id=id#1 response.model="m" response.output=[]
 response.output_item.added/message [0] 1-1 ×1 item.id=id#2 item.status="in_progress"
 response.output_text.delta [0.1] 2-3 ×2 "hello" item_id=id#2
@@ -156,16 +156,16 @@ response.output_text.done [0.1] 5-5 ×1 item_id=id#2 text="hullo"
 response.output_item.done/message [0] 6-6 ×1 item.status="completed"
 response.completed [] 7-7 ×1 response.usage.output_tokens=2
 `, []string{
-			`{"type":"response.created","response":{"id":"resp_1","model":"m","output":[]},"sequence_number":0}`,
-			`{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","status":"in_progress"}}`,
-			`{"type":"response.output_text.delta","content_index":1,"output_index":0,"item_id":"msg_1","delta":"hel","obfuscation":"q"}`,
-			`{"type":"response.output_text.delta","content_index":1,"output_index":0,"item_id":"msg_1","delta":"lo","obfuscation":"zz"}`,
-			`{"type":"response.output_text.done","content_index":1,"output_index":0,"item_id":"msg_1","text":"hello"}`,
-			`{"type":"response.output_text.done","content_index":1,"output_index":0,"item_id":"msg_1","text":"hullo"}`,
-			`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","status":"completed"}}`,
-			`{"type":"response.completed","response":{"id":"resp_1","model":"m","output":[{"id":"msg_1","status":"completed"}],"usage":{"output_tokens":2}}}`,
-		}},
-		{"gemini", `
+		`{"type":"response.created","response":{"id":"resp_1","model":"m","output":[]},"sequence_number":0}`,
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"msg_1","status":"in_progress"}}`,
+		`{"type":"response.output_text.delta","content_index":1,"output_index":0,"item_id":"msg_1","delta":"hel","obfuscation":"q"}`,
+		`{"type":"response.output_text.delta","content_index":1,"output_index":0,"item_id":"msg_1","delta":"lo","obfuscation":"zz"}`,
+		`{"type":"response.output_text.done","content_index":1,"output_index":0,"item_id":"msg_1","text":"hello"}`,
+		`{"type":"response.output_text.done","content_index":1,"output_index":0,"item_id":"msg_1","text":"hullo"}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","status":"completed"}}`,
+		`{"type":"response.completed","response":{"id":"resp_1","model":"m","output":[{"id":"msg_1","status":"completed"}],"usage":{"output_tokens":2}}}`,
+	}},
+	{"gemini", `
 part/thought [] 0-0 ×1 "hm" thought=true
 chunk [] 0-0 ×1 responseId=id#1
 part/text [] 1-3 ×2 "ab"
@@ -173,20 +173,27 @@ part/functionCall [] 3-3 ×1 functionCall.name="f" functionCall.args={"q":1}
 part/text [] 3-3 ×1 "" thoughtSignature=opaque#1
 chunk [] 3-3 ×1 candidates[0].finishReason="STOP" usageMetadata.promptTokenCount=5 usageMetadata.candidatesTokenCount=9
 `, []string{
-			`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}],"usageMetadata":{"promptTokenCount":5},"responseId":"r"}`,
-			`{"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3},"responseId":"r"}`,
-			`{"type":"ping"}`,
-			`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"f","args":{"q":1}}},{"text":"","thoughtSignature":"sig"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":9},"responseId":"r"}`,
-		}},
-		{"a whole message", `
+		`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}],"usageMetadata":{"promptTokenCount":5},"responseId":"r"}`,
+		`{"candidates":[{"content":{"parts":[{"text":"a"}]}}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3},"responseId":"r"}`,
+		`{"type":"ping"}`,
+		`{"candidates":[{"content":{"parts":[{"text":"b"},{"functionCall":{"name":"f","args":{"q":1}}},{"text":"","thoughtSignature":"sig"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":9},"responseId":"r"}`,
+	}},
+	{"a whole message", `
 block/text [0] 0-0 ×1 text="hi"
 block/tool_use [1] 0-0 ×1 id=id#1 name="f" input={"a":[1,2]}
 message [] 0-0 ×1 id=id#2 stop_reason="tool_use"
 `, []string{`{"type":"message","id":"msg_1","content":[{"type":"text","text":"hi"},{"type":"tool_use","id":"toolu_1","name":"f","input":{"a":[1,2]}}],"stop_reason":"tool_use"}`}},
-		{"no JSON", `
+	{"two texts in one chunk", `
+part/text [] 0-0 ×1 "a"
+part/text [] 0-1 ×2 "bc"
+`, []string{`{"candidates":[{"content":{"parts":[{"text":"a"},{"text":"b"}]}}]}`, `{"candidates":[{"content":{"parts":[{"text":"c"}]}}]}`}},
+	{"no JSON", `
 chunk [] 0-0 ×1 "hello"
 `, []string{"hello"}},
-	} {
+}
+
+func TestFold(t *testing.T) {
+	for _, tt := range folds {
 		t.Run(tt.name, func(t *testing.T) {
 			got := describe(Fold(Read("", sse, stream(tt.events...), nil), NewNames()))
 			if got != strings.TrimPrefix(tt.want, "\n") {
@@ -208,6 +215,30 @@ func TestSummarise(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.body, got, tt.want)
 		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	for _, tt := range []struct {
+		events  []string
+		in, out int
+	}{
+		{[]string{`{"message":{"usage":{"input_tokens":9,"output_tokens":1}}}`, `{"usage":{"output_tokens":7}}`, `{"usage":{"output_tokens":2}}`}, 9, 7},
+		{[]string{`{"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"thoughtsTokenCount":4}}`}, 5, 7},
+		{[]string{`{"input_tokens":14}`}, 14, 0}, // a count
+		{[]string{`{"text":"input_tokens"}`}, 0, 0},
+	} {
+		if in, out := Tokens(Read("", sse, stream(tt.events...), nil)); in != tt.in || out != tt.out {
+			t.Errorf("%v: %d and %d, want %d and %d", tt.events, in, out, tt.in, tt.out)
+		}
+	}
+}
+
+// What a redactor left of a secret is another text for every user.
+func TestPseudonymsAreOneName(t *testing.T) {
+	a, b := []byte(`{"key":"REDACTEDabcdefgh12"}`), []byte(`{"key":"REDACTEDzyxwvuts98"}`)
+	if fa, fb := Fields(a, NewNames()), Fields(b, NewNames()); fa[0] != fb[0] || !Redacted(a) || Redacted([]byte("it was REDACTED")) {
+		t.Error(fa, fb)
 	}
 }
 

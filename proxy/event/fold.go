@@ -71,11 +71,10 @@ func (f *folder) part(e Event, p Part) {
 	if len(p.Nodes) == 0 && len(e.Data) > 0 {
 		item.Text, item.Pieces = string(e.Data), true // no JSON: the text is all there is
 	}
-	item.Nodes = nil
 	if p.Name == chunkName && !item.Pieces && f.settle(&item) {
 		return
 	}
-	if !f.join(item) {
+	if item.Nodes = nil; !f.join(item) {
 		f.items = append(f.items, item)
 	}
 }
@@ -142,6 +141,9 @@ func lastingPath(p Part, path string) (string, bool) {
 // last of them belong, and reports whether that was all.
 func (f *folder) settle(item *Item) bool {
 	counts := usageOf(item)
+	if len(item.Fields)+len(counts) == 0 {
+		return len(item.Nodes) > 1 // a chunk whose parts have said it all
+	}
 	if len(item.Fields) > 0 || f.chunk < 0 {
 		if f.chunk >= 0 {
 			counts = merge(usageOf(&f.items[f.chunk]), counts)

@@ -157,11 +157,15 @@ func TestCheck(t *testing.T) {
 			"cosmetic    anthropic stream: + message_start message.mood (string)"},
 		{"new field, strictly", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }),
 			"--fail-on cosmetic", exitGate, "2 replies checked"},
-		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) }, "", exitIncomplete,
+		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", exitOK,
+			"notable     anthropic stream: stop reason: end_turn → REDACTED"},
+		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", exitIncomplete,
 			"unclear     #0  was answered with 429"},
-		{"wrong key", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such key: "+liveKey, 401) }, "", exitIncomplete, "401"},
+		{"wrong key", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "no such key: "+liveKey, http.StatusUnauthorized)
+		}, "", exitIncomplete, "401"},
 		{"refused", func(w http.ResponseWriter, r *http.Request) {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"type":"error","error":{"message":"`+r.Header.Get("X-Api-Key")+`"}}`)
 		}, "", exitGate, "breaking    anthropic stream: status: 200 → 400 (#0 #1)"},
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -98,7 +99,7 @@ func taskOf(i int, in cassette.Interaction) task {
 func unsuitable(in cassette.Interaction) string {
 	operation := event.Operation(in.Request)
 	switch {
-	case !slices.Contains([]route.Operation{route.Stream, route.Unary, route.Count}, operation) || in.Request.Method != "POST":
+	case !slices.Contains([]route.Operation{route.Stream, route.Unary, route.Count}, operation) || in.Request.Method != http.MethodPost:
 		return "asks for no reply of a model"
 	case in.Response.Status == 0:
 		return "has no reply to compare with"

@@ -325,6 +325,7 @@ func changed(c drift.Change) string {
 		return strings.TrimSpace("- " + where + " " + printable(c.Old))
 	case drift.Text:
 		return where + ": " + printableLine(wordDiff(c.Old, c.New))
+	default: // a value
 	}
 	switch {
 	case c.Old == "":

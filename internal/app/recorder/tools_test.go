@@ -37,7 +37,7 @@ func golden(t *testing.T, name, text string) {
 
 // recorder runs a command in dir and returns what it printed, stdout first.
 func (d dir) recorder(args ...string) (exit int, stdout, stderr string) {
-	d.t.Chdir(string(d.path))
+	d.t.Chdir(d.path)
 	var out, errs bytes.Buffer
 	exit = Run(context.Background(), args, strings.NewReader(""), &out, &errs, []string{"HOME=" + d.path})
 	d.t.Chdir(d.home)

@@ -78,7 +78,7 @@ func (r reply) fetch(ctx context.Context, t *testing.T, c *http.Client, url stri
 			t.Fatalf("chunk %d: %q, %v; want %q", i, got, err, want)
 		}
 		if seen != nil {
-			seen <- struct{}{}
+			tell(ctx, seen)
 		}
 	}
 	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) > 0 {
@@ -100,13 +100,15 @@ func TestDoorsAndProtocols(t *testing.T) {
 	for name, r := range replies {
 		for _, upstreamH2 := range []bool{false, true} {
 			for _, way := range []string{"mitm h1", "mitm h2", "base-url h1"} {
-				t.Run(fmt.Sprintf("%s, %s, upstream h2=%t", name, way, upstreamH2), func(t *testing.T) {
-					t.Parallel()
+				ok := t.Run(fmt.Sprintf("%s, %s, upstream h2=%t", name, way, upstreamH2), func(t *testing.T) {
 					tape := recordBy(t, a, r, way, upstreamH2)
 					for _, other := range []string{"mitm h1", "mitm h2", "base-url h1"} {
 						playBy(t, a, tape, r, other)
 					}
 				})
+				if !ok {
+					return // what is held back once is held back each time
+				}
 			}
 		}
 	}

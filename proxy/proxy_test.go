@@ -228,5 +228,6 @@ func dial(tb testing.TB, p *proxy.Proxy) net.Conn {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	_ = conn.SetDeadline(time.Now().Add(deadline))
 	return conn
 }

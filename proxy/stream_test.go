@@ -25,8 +25,7 @@ const deadline = 10 * time.Second
 func TestEveryWriteIsFlushed(t *testing.T) {
 	for _, kind := range []string{"text/event-stream", "application/json", "application/x-ndjson", "application/vnd.amazon.eventstream"} {
 		for _, h2 := range []bool{false, true} {
-			t.Run(fmt.Sprint(kind, " h2=", h2), func(t *testing.T) {
-				t.Parallel()
+			ok := t.Run(fmt.Sprint(kind, " h2=", h2), func(t *testing.T) {
 				seen := make(chan struct{})
 				_, c, tr := setup(t, func(w http.ResponseWriter, r *http.Request) {
 					w.Header().Set("Content-Type", kind)
@@ -40,6 +39,9 @@ func TestEveryWriteIsFlushed(t *testing.T) {
 				defer cancel()
 				readInStep(ctx, t, c, "https://"+host+"/", 3, seen)
 			})
+			if !ok {
+				return // what is held back once is held back each time
+			}
 		}
 	}
 }
@@ -58,7 +60,15 @@ func readInStep(ctx context.Context, tb testing.TB, c *http.Client, url string, 
 		if _, err := io.ReadFull(resp.Body, make([]byte, 1)); err != nil {
 			tb.Fatal(err)
 		}
-		seen <- struct{}{}
+		tell(ctx, seen)
+	}
+}
+
+// tell sends to c, unless ctx ends first.
+func tell(ctx context.Context, c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	case <-ctx.Done():
 	}
 }
 

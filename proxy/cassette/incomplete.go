@@ -35,6 +35,7 @@ func Judge(in Interaction) string {
 		if resp.Status != 0 && endVisible(kind, resp.Body) && route.Terminal(provider, kind, resp.Body) {
 			return ""
 		}
+	case EndReset: // cut, as are errors of HTTP/2
 	}
 	if resp.Status == 0 {
 		return IncompleteNoReply

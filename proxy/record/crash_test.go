@@ -170,6 +170,7 @@ func TestKillLosesOpenInteractionsOnly(t *testing.T) {
 
 // recovered finishes the recording at path and checks all that it holds.
 func recovered(t *testing.T, path string, safe []string) (kept, torn int) {
+	t.Helper()
 	before, err := os.ReadFile(path + ".partial")
 	if err != nil {
 		t.Error(err)

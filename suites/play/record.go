@@ -72,7 +72,7 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator
 	}
 	redactor, last := redact.New([]byte(seed)), gate.New()
 	out, err := cassette.Create(path, cassette.Meta{
-		Declared: declared(p),
+		Declared:   declared(p),
 		Provenance: cassette.ProvenanceSynthetic, Tool: tool,
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{})

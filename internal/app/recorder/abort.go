@@ -48,7 +48,7 @@ func (d *abort) Set(text string) error {
 	}
 	if timed {
 		s, err := strconv.ParseUint(span, 10, 16)
-		ok, out.Time = ok && err == nil && s > 0, time.Duration(s)*time.Second //nolint:gosec // 16 bits
+		ok, out.Time = ok && err == nil && s > 0, time.Duration(s)*time.Second
 	}
 	switch {
 	case text == "cancel":
@@ -88,5 +88,5 @@ func mebibytes(text string) (int64, error) {
 	if err != nil || n == 0 {
 		return 0, errors.New("use a whole number of MiB, at least 1")
 	}
-	return int64(n) << 20, nil //nolint:gosec // 32 bits
+	return int64(n) << 20, nil
 }

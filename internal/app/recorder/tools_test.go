@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -151,6 +153,28 @@ func TestInspect(t *testing.T) {
 	exit, stdout, stderr := d.recorder("inspect", "c.yaml#1", "--body", "response")
 	if exit != exitOK || stdout != string(list[1].Response.Body) || stderr != "" {
 		t.Errorf("body: exit %d, %q, %q", exit, stdout, stderr)
+	}
+}
+
+// A pause is a stall when it is long for people and long for its reply.
+func TestStalls(t *testing.T) {
+	for _, tt := range []struct {
+		seconds []float64
+		want    string
+	}{
+		{[]float64{0, .1, .2, 3.2, 3.3}, "map[3:3s]"},
+		{[]float64{0, .01, .02, .52, .53}, "map[]"}, // short for people
+		{[]float64{0, 2, 4, 7, 9}, "map[]"},         // it is slow all the time
+		{[]float64{5}, "map[]"},
+		{nil, "map[]"},
+	} {
+		var events []event.Event
+		for _, s := range tt.seconds {
+			events = append(events, event.Event{At: time.Duration(s * float64(time.Second))})
+		}
+		if got := fmt.Sprint(stallsOf(events)); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.seconds, got, tt.want)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 	ruleCookies     = "cookies"              // removed with their names
 	ruleQuery       = "query-credentials"    // ?key=, ?access_token= and user info
 	ruleBody        = "body-credentials"     // credentials for tools, MCP servers and gateways, and in forms
-	ruleAnswers     = "response-credentials" //nolint:gosec // a name: what token endpoints hand out
+	ruleAnswers     = "response-credentials" // what token endpoints hand out
 	ruleReflections = "reflected-secrets"    // any of the above, wherever it appears
 	ruleFragments   = "reflected-in-deltas"  // … even in pieces
 )

@@ -40,6 +40,7 @@ type field struct {
 }
 
 func newField(t *testing.T) *field {
+	t.Helper()
 	f := &field{t: t, root: t.TempDir(), look: canaries{}, answers: map[string]func(http.ResponseWriter){}}
 	for _, dir := range []string{"home", "tmp", "work"} {
 		if err := os.Mkdir(filepath.Join(f.root, dir), 0o700); err != nil {

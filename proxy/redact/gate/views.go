@@ -20,7 +20,7 @@ func unescape(dst, text []byte) (out []byte, changed bool) {
 			return append(dst, text[from:]...), changed
 		}
 		dst = append(dst, text[from:i]...)
-		n := 0
+		var n int
 		if dst, n = escape(dst, text[i:]); n == 0 {
 			from, i = i, i+1
 			continue
@@ -41,7 +41,7 @@ func escape(dst, text []byte) ([]byte, int) {
 		}
 	case text[0] == '\\' && len(text) >= 6 && text[1] == 'u':
 		if v, err := strconv.ParseUint(string(text[2:6]), 16, 16); err == nil {
-			return utf8.AppendRune(dst, rune(v)), 6 //nolint:gosec // 16 bits
+			return utf8.AppendRune(dst, rune(v)), 6
 		}
 	case text[0] == '\\' && len(text) >= 2:
 		switch text[1] {
@@ -85,7 +85,7 @@ func (s *search) compressed(text []byte) *Hit {
 func (s *search) unpacked(packed []byte) *Hit {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // not packed, so there is nothing in it
 	}
 	buf, total := make([]byte, 0, window), 0
 	for {
@@ -96,7 +96,7 @@ func (s *search) unpacked(packed []byte) *Hit {
 		}
 		switch {
 		case err != nil:
-			return nil
+			return nil //nolint:nilerr // the end, or where the data is damaged
 		case total > maxUnpacked:
 			return &Hit{What: "compressed data that is too large to be searched"}
 		}
@@ -108,14 +108,14 @@ func (s *search) unpacked(packed []byte) *Hit {
 func decode(dst, run []byte) []byte {
 	for ; len(run) >= 4; run = run[4:] {
 		n := int(sextet[run[0]])<<18 | int(sextet[run[1]])<<12 | int(sextet[run[2]])<<6 | int(sextet[run[3]])
-		dst = append(dst, byte(n>>16), byte(n>>8), byte(n))
+		dst = append(dst, byte(n>>16), byte(n>>8), byte(n)) //nolint:gosec // the byte is what is wanted
 	}
 	switch len(run) {
 	case 2:
-		dst = append(dst, byte(int(sextet[run[0]])<<2|int(sextet[run[1]])>>4))
+		dst = append(dst, byte(int(sextet[run[0]])<<2|int(sextet[run[1]])>>4)) //nolint:gosec // the byte is what is wanted
 	case 3:
 		n := int(sextet[run[0]])<<10 | int(sextet[run[1]])<<4 | int(sextet[run[2]])>>2
-		dst = append(dst, byte(n>>8), byte(n))
+		dst = append(dst, byte(n>>8), byte(n)) //nolint:gosec // the byte is what is wanted
 	}
 	return dst
 }

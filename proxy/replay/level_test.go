@@ -63,6 +63,7 @@ func TestStrictestLevel(t *testing.T) {
 		"limit":                         {endpoint, claude, []string{`:9`, `:10`}, Shape},
 		"tool's name":                   {endpoint, claude, []string{`"name":"g"`, `"name":"h"`}, Nth},
 		"failed":                        {endpoint, claude, []string{`"content":"one"`, `"content":"one","is_error":true`}, Nth},
+		"failed or not":                 {endpoint, strings.Replace(claude, `"content":"one"`, `"content":"one","is_error":true`, 1), []string{`true}`, `false}`, `"is_error":true`, `"is_error":false`}, Nth},
 		"kind of block":                 {endpoint, claude, []string{`"type":"thinking"`, `"type":"text"`}, Nth},
 		"a turn more":                   {endpoint, claude, []string{`]}]}`, `]},{"role":"user","content":"and"}]}`}, Nth},
 		"model":                         {endpoint, claude, []string{`"m"`, `"n"`}, levels},

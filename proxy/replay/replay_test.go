@@ -299,6 +299,9 @@ func TestDamagedCassetteFailsClosed(t *testing.T) {
 	if w, _ := ask(p, endpoint, `{"a":2}`); w.Body.String() != "second" {
 		t.Errorf("the next one: %d %s", w.Code, w.Body)
 	}
+	if r := p.Receipt(); r.Served != 1 || r.Missed != 1 || r.Unused != 1 {
+		t.Errorf("receipt %+v", r)
+	}
 }
 
 // A damaged request is in the way of what was not found, and of nothing else.

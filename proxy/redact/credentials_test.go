@@ -193,3 +193,26 @@ func TestGuessesAreBounded(t *testing.T) {
 		t.Errorf("%d secrets", got)
 	}
 }
+
+// Whatever a body claims to be, its length stays, and what is replaced once is
+// left alone the second time.
+func FuzzBody(f *testing.F) {
+	f.Add("application/x-www-form-urlencoded", "a=b&client_secret=0123456789abcdef&=&&x", `{"access_token":"x`)
+	f.Add("multipart/form-data; boundary=b", "--b\r\nContent-Disposition: form-data; name=key\r\n\r\nv\r\n--b--", "[{}]")
+	f.Add("application/json", `{"tools":[{"headers":{"X":"y"},"u":"https://a:b@c?key=d#e"}],"password":"\u00e9\`, `data: {"index":1}`)
+	f.Fuzz(func(t *testing.T, kind, asked, answered string) {
+		in := simple()
+		in.Request.Header.Set("Content-Type", kind)
+		in.Request.Body = []byte(asked)
+		in.Response.Header.Set("Content-Type", kind)
+		in.Response.Body = []byte(answered)
+		r := New([]byte("k"))
+		out := r.Interaction(in)
+		if len(out.Request.Body) != len(asked) || len(out.Response.Body) != len(answered) {
+			t.Fatalf("lengths changed: %q, %q", out.Request.Body, out.Response.Body)
+		}
+		if string(in.Request.Body) != asked || string(in.Response.Body) != answered {
+			t.Fatal("the input changed")
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -215,4 +216,18 @@ func FuzzBody(f *testing.F) {
 			t.Fatal("the input changed")
 		}
 	})
+}
+
+// A body of nothing but credentials takes time in proportion to its length.
+func TestManyCredentials(t *testing.T) {
+	in := simple()
+	in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for n := range 4000 {
+		in.Request.Body = fmt.Appendf(in.Request.Body, "&key=%016d-credential", n)
+	}
+	began := time.Now()
+	New(nil).Interaction(in)
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
 }

@@ -43,20 +43,27 @@ func newMatcher() *matcher {
 func (m *matcher) empty() bool            { return len(m.secrets) == 0 }
 func (m *matcher) has(secret string) bool { return m.secrets[secret] }
 
-// with returns a matcher that knows secret, too.
-func (m *matcher) with(secret string) *matcher {
+// with returns a matcher that knows these secrets, too.
+func (m *matcher) with(secrets ...string) *matcher {
 	table := *m.pairs
 	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: &table, longest: m.longest}
-	out.secrets[secret] = true
-	for _, f := range forms(secret) {
-		k := [head]byte([]byte(f.text[:head]))
-		list := append(slices.Clone(out.forms[k]), f)
-		slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
-		out.forms[k] = list
-		out.pairs.add(pair(k[0], k[1]))
-		out.longest = max(out.longest, len(f.text))
+	for _, secret := range secrets {
+		out.secrets[secret] = true
+		for _, f := range forms(secret) {
+			out.add(f)
+		}
 	}
 	return out
+}
+
+// add is for with: its lists are shared with other matchers, so they are copied.
+func (m *matcher) add(f form) {
+	k := [head]byte([]byte(f.text[:head]))
+	list := append(slices.Clone(m.forms[k]), f)
+	slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
+	m.forms[k] = list
+	m.pairs.add(pair(k[0], k[1]))
+	m.longest = max(m.longest, len(f.text))
 }
 
 // next finds the first form of a secret in b from at on, or "".

@@ -11,6 +11,7 @@ package redact
 import (
 	"bytes"
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,25 +68,32 @@ const (
 	minWord = 8
 )
 
-// Learn makes secret one to be replaced wherever it appears. One below 16 bytes
+// Learn makes these secrets to be replaced wherever they appear. One below 16 bytes
 // is replaced as a whole word, if it has letters and digits; below 8 bytes it is
 // replaced only where a credential stands, in headers, parameters and fields.
-func (r *Redactor) Learn(secret string) {
-	if !learnable(secret) {
-		return
-	}
+func (r *Redactor) Learn(secrets ...string) {
 	r.mu.RLock()
-	known := r.known.has(secret)
+	fresh := r.fresh(secrets)
 	r.mu.RUnlock()
-	if known {
+	if len(fresh) == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.known.has(secret) {
-		r.known = r.known.with(secret)
+	if fresh = r.fresh(fresh); len(fresh) > 0 {
+		r.known = r.known.with(fresh...)
 		r.late = r.late || r.used
 	}
+}
+
+// fresh returns the secrets that are worth learning and not known; mu is held.
+func (r *Redactor) fresh(secrets []string) (out []string) {
+	for _, s := range secrets {
+		if learnable(s) && !r.known.has(s) && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 func learnable(secret string) bool {
@@ -146,7 +154,7 @@ func (r *Redactor) request(in cassette.Request, credentials []span, m *matcher) 
 // and forgotten, until a client sends it. The spans are of the bodies.
 func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *matcher {
 	r.learnRequest(in.Request, asked)
-	r.learnAll(responseSecrets(in.Response, answered))
+	r.Learn(responseSecrets(in.Response, answered)...)
 	r.mu.Lock()
 	m := r.known
 	r.used = true
@@ -162,19 +170,13 @@ func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *match
 // learnRequest finds the secrets of a request and returns the matcher for them
 // and all the ones before.
 func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matcher {
-	r.learnAll(requestSecrets(in, credentials))
+	r.Learn(requestSecrets(in, credentials)...)
 	for name, value := range guesses(in.Header) {
 		r.guess(name, value)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.known
-}
-
-func (r *Redactor) learnAll(secrets []string) {
-	for _, secret := range secrets {
-		r.Learn(secret)
-	}
 }
 
 // maxGuesses is how many values of one unlisted header are taken for keys. A

@@ -75,22 +75,19 @@ func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
 	return w.next.Interaction(in)
 }
 
-// Learn adds a secret to look for, for example the value of an environment
-// variable. One below 12 bytes is looked for as a whole word and must hold a
+// Learn adds secrets to look for, for example the values of environment
+// variables. One below 12 bytes is looked for as a whole word and must hold a
 // digit; below 8 bytes it is ignored.
-func (g *Gate) Learn(secret string) {
-	if !worth(secret) {
-		return
-	}
+func (g *Gate) Learn(secrets ...string) {
 	g.mu.RLock()
-	known := g.seen.values[secret]
+	fresh := g.seen.lacks(secrets)
 	g.mu.RUnlock()
-	if known {
+	if len(fresh) == 0 {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.seen = g.seen.with(secret)
+	g.seen = g.seen.with(fresh)
 }
 
 // Check returns nil or a *Hit. It is what a recorder asks before it saves.

@@ -44,13 +44,9 @@ func secretName(name string) bool {
 
 // saw remembers the credentials of an interaction before it is redacted.
 func (g *Gate) saw(in cassette.Interaction) {
-	for _, secret := range secretsOf(in.Request) {
-		g.Learn(secret)
-	}
+	g.Learn(secretsOf(in.Request)...)
 	if strings.Contains(in.Response.Header.Get("Content-Type"), "json") {
-		for _, secret := range topLevel(in.Response.Body) {
-			g.Learn(secret)
-		}
+		g.Learn(topLevel(in.Response.Body)...)
 	}
 }
 
@@ -145,12 +141,24 @@ func newSeen(values map[string]bool) *seen {
 
 func two[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 
-func (s *seen) with(secret string) *seen {
+// lacks returns those secrets that are worth looking for and not known.
+func (s *seen) lacks(secrets []string) (out []string) {
+	for _, v := range secrets {
+		if worth(v) && !s.values[v] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func (s *seen) with(secrets []string) *seen {
 	values := maps.Clone(s.values)
 	if values == nil {
 		values = map[string]bool{}
 	}
-	values[secret] = true
+	for _, v := range secrets {
+		values[v] = true
+	}
 	return newSeen(values)
 }
 

@@ -53,8 +53,10 @@ func document(provider string, body []byte) bool {
 
 func stream(provider string, body []byte) bool {
 	switch provider {
-	case Anthropic, OpenAI:
-		return typed(body, lastTypes[provider]...)
+	case OpenAI:
+		return typed(body, lastTypes[OpenAI]...) || chatStream(body)
+	case Anthropic:
+		return typed(body, lastTypes[Anthropic]...)
 	case Gemini:
 		return geminiStream(body)
 	}
@@ -96,6 +98,24 @@ func typed(body []byte, types ...string) bool {
 		}
 	}
 	return false
+}
+
+// chatStream reports whether a stream of chat completions, whose chunks have no
+// type, came to its [DONE]. Beside typed events a [DONE] is a gateway's and
+// proves nothing: gateways send it after a cut, too.
+func chatStream(body []byte) bool {
+	chunks, done := 0, false
+	for data := range events(body) {
+		switch {
+		case done || typeOf(data) != "":
+			return false
+		case string(data) == "[DONE]":
+			done = true
+		default:
+			chunks++
+		}
+	}
+	return done && chunks > 0
 }
 
 func typeOf(data []byte) string {

@@ -406,7 +406,8 @@ func BenchmarkManyStreams(b *testing.B) {
 }
 
 // BenchmarkShortReplies is the rate of quickly answered requests, 1, 32 and 256
-// at once; saved is the rate at which a recording is on disk.
+// at once; saved is the rate at which a recording is on disk. cpu is what a
+// request costs altogether: client, upstream, proxy and, of a recording, saving.
 func BenchmarkShortReplies(b *testing.B) {
 	for _, workers := range []int{1, 32, 256} {
 		b.Run(strconv.Itoa(workers), func(b *testing.B) { benchShortReplies(b, workers) })
@@ -414,16 +415,18 @@ func BenchmarkShortReplies(b *testing.B) {
 }
 
 func benchShortReplies(b *testing.B, workers int) {
+	b.Helper()
 	const requests = 2048
 	all := ways(b, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"type":"message"}`)
 	})
-	rate, saved := map[string][]float64{}, []float64{}
+	rate, cpu, saved := map[string][]float64{}, map[string][]float64{}, []float64{}
 	for n := 1; b.Loop(); n++ {
 		for _, w := range all {
-			begin := time.Now()
+			begin, used := time.Now(), cpuTime()
 			rate[w.name] = append(rate[w.name], shortReplies(b, w, workers, requests))
 			w.saved(n * requests)
+			cpu[w.name] = append(cpu[w.name], float64((cpuTime()-used).Nanoseconds())/1e3/requests)
 			if w.name == "recording" {
 				saved = append(saved, requests/time.Since(begin).Seconds())
 			}
@@ -431,10 +434,48 @@ func benchShortReplies(b *testing.B, workers int) {
 	}
 	for _, w := range all {
 		b.ReportMetric(quantile(rate[w.name], 0.5), w.name+"-req/s")
+		b.ReportMetric(quantile(cpu[w.name], 0.5), w.name+"-cpu-µs")
 	}
 	b.ReportMetric(quantile(saved, 0.5), "saved-req/s")
+	b.ReportMetric(quantile(cpu["recording"], 0.5)/quantile(cpu["goproxy"], 0.5), "recording/goproxy-cpu")
 	b.ReportMetric(quantile(rate["recording"], 0.5)/quantile(rate["goproxy"], 0.5), "recording/goproxy")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkKeep is what keeping a short reply costs beyond passing it on: no
+// network is part of it. cpu is processor time, saving included.
+func BenchmarkKeep(b *testing.B) {
+	redactor, guard := redact.New(nil), gate.New()
+	out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = out.Discard() }()
+	rec, err := record.New(record.Config{Transport: shortReply{}, Writer: out, Redactor: guard.Watch(redactor), Gate: guard.Check})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	n, used := 0, cpuTime()
+	for ; b.Loop(); n++ {
+		r := httptest.NewRequest(http.MethodPost, "https://"+host+"/v1/messages", strings.NewReader(prompt))
+		r.Header = http.Header{"Content-Type": {"application/json"}, "User-Agent": {"Go-http-client/1.1"}, "Accept-Encoding": {"gzip"}, "X-Api-Key": {"sk-ant-api03-0123456789abcdef0123456789"}}
+		rec.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if r := rec.Close(); r.Saved != n {
+		b.Fatalf("%d of %d were saved: %+v", r.Saved, n, r)
+	}
+	b.ReportMetric(float64((cpuTime()-used).Nanoseconds())/1e3/float64(n), "cpu-µs")
+}
+
+// shortReply answers at once.
+type shortReply struct{}
+
+func (shortReply) RoundTrip(r *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	const body = `{"type":"message"}`
+	return &http.Response{StatusCode: http.StatusOK, Proto: "HTTP/1.1", ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
+		Header: http.Header{"Content-Type": {"application/json"}, "Date": {"Sat, 21 Nov 2026 13:00:00 GMT"}, "Content-Length": {strconv.Itoa(len(body))}}}, nil
 }
 
 func shortReplies(b *testing.B, w way, workers, requests int) float64 {

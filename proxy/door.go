@@ -49,7 +49,7 @@ func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.Connect
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.open(&tunnel{Conn: conn, address: address, session: Session(r.Context())})
+				p.open(&tunnel{Conn: conn, address: address, session: Session(r.Context())}) //nolint:contextcheck // the tunnel outlives its CONNECT
 			}}, address
 	}
 	return goproxy.RejectConnect, address

@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// ErrMixed: interactions of another kind than those a cassette holds.
+// ErrMixed is returned for interactions of another kind than those a cassette
+// holds.
 var ErrMixed = errors.New("cassette of another kind")
 
 // Extend starts path.partial with all that the finished cassette path holds, to

@@ -98,7 +98,7 @@ func (f *spooler) close() {
 
 func discard(file *os.File) {
 	_ = file.Close()
-	_ = os.Remove(file.Name()) //nolint:gosec // a name of os.CreateTemp's
+	_ = os.Remove(file.Name())
 }
 
 // spool collects a body of any size in little memory: what exceeds it goes to

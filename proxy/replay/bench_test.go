@@ -196,6 +196,7 @@ func BenchmarkLookUp(b *testing.B) {
 }
 
 func lookUp(b *testing.B, tape *cassette.Cassette, order string, l Level) {
+	b.Helper()
 	n := tape.Len()
 	bodies := make([]string, n)
 	for i := range bodies {
@@ -236,6 +237,7 @@ func differing(body string, l Level) string {
 		return strings.Replace(body, "{", `{"system":1,`, 1)
 	case Shape:
 		return strings.Replace(body, "pppp", "qqqq", 1)
+	default:
+		return `{"n":0}`
 	}
-	return `{"n":0}`
 }

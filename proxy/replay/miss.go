@@ -34,7 +34,7 @@ func (p *Player) miss(w http.ResponseWriter, asked cassette.Request, found item)
 	}
 	maps.Copy(w.Header(), in.Response.Header)
 	w.WriteHeader(missStatus)
-	_, _ = w.Write(body)
+	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
 // tell logs an explanation: its lines stay together.

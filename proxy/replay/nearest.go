@@ -10,8 +10,7 @@ import (
 // much of the two is the same, from 0 to 1.
 type candidate struct {
 	at      int
-	where   string // method and URL
-	form    form   // without volatile fields
+	form    form // without volatile fields
 	changes []Change
 	same    float64
 	played  bool

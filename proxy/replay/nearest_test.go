@@ -10,11 +10,11 @@ import (
 
 // explained plays a cassette, asks what it does not hold, and returns what was
 // logged.
-func explained(t *testing.T, cfg Config, url, body string, ins ...cassette.Interaction) string {
+func explained(t *testing.T, cfg Config, body string, ins ...cassette.Interaction) string {
 	t.Helper()
 	var log []string
 	cfg.Log = func(line string) { log = append(log, line) }
-	w, _ := ask(player(t, cfg, ins...), url, body)
+	w, _ := ask(player(t, cfg, ins...), endpoint, body)
 	if w.Code != 400 {
 		t.Errorf("status %d", w.Code)
 	}
@@ -30,7 +30,7 @@ func TestNearestHasMostInCommon(t *testing.T) {
 		ins = append(ins, pair(fmt.Sprintf(`{"messages":"%d"}`, i), "other"))
 	}
 	ins[200] = pair(`{"messages":"`+long+`","temperature":1,"top_p":1}`, "it")
-	got := explained(t, Config{}, endpoint, `{"messages":"`+long+`and more","temperature":2,"top_p":2}`, ins...)
+	got := explained(t, Config{}, `{"messages":"`+long+`and more","temperature":2,"top_p":2}`, ins...)
 	if !strings.Contains(got, "interaction 200 is nearest (99 % the same), it differs in messages, temperature, top_p") {
 		t.Errorf("log %q", got)
 	}
@@ -57,7 +57,7 @@ func TestNearestIsNotYetPlayed(t *testing.T) {
 func TestNothingNearElsewhere(t *testing.T) {
 	other := pair(`{"a":1}`, "ok")
 	other.Request.URL = "https://api.openai.com/v1/responses?key=k3yk3yk3yk3y"
-	got := explained(t, Config{Match: Nth}, endpoint, `{"a":1}`, other)
+	got := explained(t, Config{Match: Nth}, `{"a":1}`, other)
 	if strings.Contains(got, "nearest") || strings.Contains(got, "k3y") || !strings.Contains(got, "all that was recorded went elsewhere: POST https://api.openai.com/v1/responses") {
 		t.Errorf("log %q", got)
 	}
@@ -65,7 +65,7 @@ func TestNothingNearElsewhere(t *testing.T) {
 
 // What the rules allow is not what a request failed by.
 func TestVolatileIsNoDifference(t *testing.T) {
-	got := explained(t, Config{}, endpoint, `{"a":2,"metadata":2}`, pair(`{"a":1,"metadata":1}`, "ok"))
+	got := explained(t, Config{}, `{"a":2,"metadata":2}`, pair(`{"a":1,"metadata":1}`, "ok"))
 	if strings.Contains(got, "metadata") || !strings.Contains(got, "it differs in a") {
 		t.Errorf("log %q", got)
 	}
@@ -78,12 +78,12 @@ func TestAdvice(t *testing.T) {
 		`{"system":"T","messages":[{"role":"user","content":"b"}]}`: "--match shape would accept interaction 0 for it",
 		`{"messages":[]}`: "--match nth would accept interaction 0 for it",
 	} {
-		got := explained(t, Config{Record: "record it"}, endpoint, body, in)
+		got := explained(t, Config{Record: "record it"}, body, in)
 		if !strings.Contains(got, want) || !strings.HasSuffix(got, "to record what is missing: record it") {
 			t.Errorf("%s: log %q", body, got)
 		}
 	}
-	if got := explained(t, Config{}, endpoint, `{"model":"n"}`, in); strings.Contains(got, "--match") || strings.Contains(got, "to record") {
+	if got := explained(t, Config{}, `{"model":"n"}`, in); strings.Contains(got, "--match") || strings.Contains(got, "to record") {
 		t.Errorf("log %q", got)
 	}
 }

@@ -81,9 +81,10 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 		for i := n - 1; i >= 0; i-- { // the order in which a search from the front is the slowest
 			body := fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"%d"}]}`, i)
 			switch l {
+			case Exact:
 			case Anchored:
 				body = strings.Replace(body, "{", `{"system":1,`, 1)
-			case Shape, Nth:
+			default:
 				body = strings.Replace(body, `"content":"`, `"content":"x`, 1)
 			}
 			if w, _ := ask(p, endpoint, body); w.Code != 200 {

@@ -11,7 +11,7 @@ import (
 
 // credentialVariable holds the proxy's credential. There is no flag for it:
 // everybody on a machine can read command lines.
-const credentialVariable = "RECORDER_CREDENTIAL"
+const credentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
 
 // callers are the flags about who may use the proxy, and as whom.
 type callers struct {

@@ -30,6 +30,10 @@ func requestCredentials(in cassette.Request) []span {
 	case len(in.Body) == 0:
 		return nil
 	case kind == "application/x-www-form-urlencoded":
+		// curl -d calls JSON a form unless it is told otherwise
+		if found := jsonCredentials(in.Body); len(found) > 0 {
+			return found
+		}
 		return pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames)
 	case strings.HasPrefix(kind, "multipart/") && params["boundary"] != "":
 		return multipartCredentials(in.Body, params["boundary"])

@@ -21,6 +21,8 @@ func TestCredentialsInBodies(t *testing.T) {
 	requests := map[string]struct{ kind, body string }{
 		"form":             {form, "grant_type=x&client_secret=%s&next=1"},
 		"form, last":       {form + "; charset=utf-8", "refresh%%5Ftoken=%s"},
+		"JSON as a form":   {form, `{"model":"m","api_key":"%s"}`},
+		"deep, as a form":  {form, `{"tools":[{"headers":{"Authorization":"Bearer %s"}}]}`},
 		"multipart":        {multipart, "--b=x\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n%s\r\n--b=x--"},
 		"multipart, torn":  {multipart, "--b=x\r\nContent-Disposition: form-data; name=api_key\r\n\r\n%s"},
 		"top of JSON":      {"", `{"grant_type":"x","refresh_token":"%s"}`},

@@ -77,14 +77,11 @@ func secretsOf(r cassette.Request) (out []string) {
 			take(secret)
 		}
 	}
-	switch kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); {
-	case strings.HasSuffix(kind, "form-urlencoded"):
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasSuffix(kind, "form-urlencoded") {
 		form, _ := url.ParseQuery(string(r.Body))
 		takeAll(form)
-	case strings.HasSuffix(kind, "json"):
-		out = append(out, topLevel(r.Body)...)
 	}
-	return out
+	return append(out, topLevel(r.Body)...) // whatever it is called: curl -d calls JSON a form
 }
 
 // topLevel returns the strings that stand under names of secrets in a JSON

@@ -114,6 +114,10 @@ func TestBodiesTeachSecrets(t *testing.T) {
 			in.Request.Body = []byte("a=b&client_secret=" + strings.NewReplacer("/", "%2F", "+", "%2B", "&", "%26").Replace(canary))
 		},
 		"JSON": func(in *cassette.Interaction) { in.Request.Body = []byte(`{"a":[1],"api_key":` + quoted(canary) + `}`) },
+		"JSON as a form": func(in *cassette.Interaction) {
+			in.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			in.Request.Body = []byte(`{"a":[1],"api_key":` + quoted(canary) + `}`)
+		},
 		"reply": func(in *cassette.Interaction) {
 			in.Response.Header.Set("Content-Type", "application/json")
 			in.Response.Body = []byte(`{"access_token":` + quoted(canary) + `}`)

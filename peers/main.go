@@ -14,12 +14,14 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
 		os.Exit(1)
 	}
@@ -74,13 +76,11 @@ func run(ctx context.Context, args []string) error {
 
 // bench makes the tables asked for.
 func bench(ctx context.Context, o options, work string) error {
-	up, err := startUpstream()
-	if err != nil {
-		return err
-	}
+	up := startUpstream()
 	defer up.close()
 	recorders := chosen(o, recorders(o, up, work))
 	for table := range strings.SplitSeq(o.tables, ",") {
+		var err error
 		switch table {
 		case "streams":
 			err = streamsTable(ctx, o, recorders)

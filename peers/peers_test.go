@@ -25,10 +25,7 @@ func TestArrivalsTakeWholeEventsOnly(t *testing.T) {
 }
 
 func TestUpstreamKeepsItsPromises(t *testing.T) {
-	up, err := startUpstream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	up := startUpstream()
 	defer up.close()
 	w := reach("", up.secure.URL)
 	if h := w.streams(t.Context(), 3, 5, time.Millisecond); h.failed > 0 || len(h.delays) != 15 {

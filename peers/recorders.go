@@ -14,11 +14,11 @@ import (
 func recorders(o options, up *upstream, work string) []subject {
 	all := []subject{
 		{name: "direct", note: "no proxy, TLS", direct: reach("", up.secure.URL)},
-		self(o, "goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL),
-		self(o, "goproxy-tee", "the same, bodies copied in memory", up.secure.URL),
+		self("goproxy", "MITM, ECDSA CA and store; keeps nothing", up.secure.URL),
+		self("goproxy-tee", "the same, bodies copied in memory", up.secure.URL),
 		ours(o, up, work),
-		self(o, "go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
-		self(o, "go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
+		self("go-vcr-v2", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
+		self("go-vcr-v4", "in a reverse proxy, plain HTTP to the client", up.secure.URL),
 	}
 	all = append(all, mitmproxy(up, work)...)
 	if o.tools != "" {
@@ -28,7 +28,7 @@ func recorders(o options, up *upstream, work string) []subject {
 }
 
 // self is a peer that is a Go library: this program serves it.
-func self(o options, name, note, upstream string) subject {
+func self(name, note, upstream string) subject {
 	return subject{name: name, note: note, command: func(port int) (*exec.Cmd, way, error) {
 		exe, err := os.Executable()
 		if err != nil {

@@ -137,7 +137,7 @@ func notes(subjects []subject, all map[string]*taken) {
 func shortTable(ctx context.Context, o options, subjects []subject) error {
 	clients := []int{1, 32, 256}
 	all, err := inTurns(ctx, o.rounds, subjects, func(r *running, t *taken) {
-		r.rate(ctx, 2, 300*time.Millisecond, 0, short)
+		_, _, _, _ = r.rate(ctx, 2, 300*time.Millisecond, 0, short) // connections, certificates, compilers
 		for _, at := range clients {
 			perSecond, _, failed, cause := r.rate(ctx, at, 2*time.Second, 0, short)
 			t.add(fmt.Sprint("rate-", at), perSecond)

@@ -22,11 +22,11 @@ type upstream struct {
 	cert          []byte // PEM
 }
 
-func startUpstream() (*upstream, error) {
+func startUpstream() *upstream {
 	h := http.HandlerFunc(answer)
 	up := &upstream{secure: httptest.NewTLSServer(h), plain: httptest.NewServer(h)}
 	up.cert = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: up.secure.Certificate().Raw})
-	return up, nil
+	return up
 }
 
 func (up *upstream) close() {

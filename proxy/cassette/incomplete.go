@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"mime"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -27,6 +28,8 @@ func Judge(in Interaction) string {
 		switch {
 		case resp.Status == 0:
 			return IncompleteNoReply
+		case in.Request.Method == http.MethodHead || resp.Status == http.StatusNoContent:
+			return "" // has no body to end in (RFC 9110 §9.3.2, §15.3.5)
 		case resp.Status < 300 && provider != "" && !route.Terminal(provider, kind, resp.Body):
 			return IncompleteOpen
 		}

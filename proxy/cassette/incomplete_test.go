@@ -44,6 +44,24 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// What has no body by its nature lacks no terminal event.
+func TestJudgeNoBody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method string
+		status int
+		want   string
+	}{
+		"HEAD": {"HEAD", 200, ""}, "no content": {"DELETE", 204, ""}, "GET": {"GET", 200, IncompleteOpen},
+	} {
+		in := samples()[0]
+		in.Request.Method, in.End, in.Timeline = tt.method, EndEOF, nil
+		in.Response = Response{Status: tt.status, Header: http.Header{"Content-Type": {"application/json"}}}
+		if got := Judge(in); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
 // A gate learns of what is incomplete by its mark or by looking, and of nothing
 // where the cassette declares it.
 func TestUndeclared(t *testing.T) {

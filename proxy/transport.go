@@ -91,15 +91,16 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base == nil {
 		return t.next.RoundTrip(r)
 	}
-	r = r.Clone(r.Context())
-	r.URL.Scheme, r.URL.Host, r.Host = base.Scheme, base.Host, ""
+	out, u := r.WithContext(r.Context()), *r.URL
+	out.URL, out.Host = &u, ""
+	u.Scheme, u.Host = base.Scheme, base.Host
 	if prefix := strings.TrimSuffix(base.Path, "/"); prefix != "" {
-		r.URL.Path = prefix + r.URL.Path
-		if r.URL.RawPath != "" {
-			r.URL.RawPath = prefix + r.URL.RawPath
+		u.Path = prefix + u.Path
+		if u.RawPath != "" {
+			u.RawPath = prefix + u.RawPath
 		}
 	}
-	return t.next.RoundTrip(r)
+	return t.next.RoundTrip(out)
 }
 
 // CloseIdleConnections lets go of connections that wait for another request.

@@ -40,7 +40,7 @@ func endToEnd(h http.Header) http.Header {
 // be read cannot be redacted (pitfall G12); the client's wish stays in the
 // recording.
 func outgoing(ctx context.Context, r *http.Request, body *spool) *http.Request {
-	out := r.Clone(ctx)
+	out := r.WithContext(ctx)
 	out.RequestURI = ""
 	out.Header = endToEnd(r.Header)
 	if out.Header.Get("Accept-Encoding") != "" {

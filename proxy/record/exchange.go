@@ -31,6 +31,7 @@ type exchange struct {
 	sent     time.Time // when the request was complete
 	answered time.Time // when the reply's header was
 	ended    time.Time
+	failure  error // why there is no reply
 }
 
 func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
@@ -51,7 +52,7 @@ func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
 // fail answers a request that got no reply, unless nobody waits any more.
 func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x.ended = x.clock()
-	x.in.End = ending(err, r.Context().Err() != nil)
+	x.in.End, x.failure = ending(err, r.Context().Err() != nil), err
 	if x.in.End == cassette.EndClientAbort {
 		panic(http.ErrAbortHandler)
 	}

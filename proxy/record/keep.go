@@ -171,15 +171,18 @@ func (rec *Recorder) tell(all []kept) {
 			case why != "" && rec.cfg.AllowIncomplete:
 				r.Declared++
 			case why != "":
-				r.Cut = append(r.Cut, k.x.sentence(cutSentence(why, k.in.End)))
+				r.Cut = append(r.Cut, k.x.sentence(cutSentence(why, k.in.End, k.x.failure)))
 			}
 		}
 	}
 }
 
-func cutSentence(why string, end cassette.End) string {
+func cutSentence(why string, end cassette.End, failure error) string {
 	switch why {
 	case cassette.IncompleteNoReply:
+		if failure != nil && end != cassette.EndClientAbort {
+			return "no reply (" + failure.Error() + ")"
+		}
 		return "no reply (" + string(end) + ")"
 	case cassette.IncompleteOpen:
 		return "the reply ended without what that provider ends it with"

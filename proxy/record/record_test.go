@@ -413,6 +413,9 @@ func TestUnreachableUpstream(t *testing.T) {
 	if in.Response.Status != 0 || in.End != cassette.EndReset || len(g.report.Cut) != 1 {
 		t.Errorf("kept %+v, report %+v", in, *g.report)
 	}
+	if got := strings.Join(g.report.Cut, ""); !strings.Contains(got, "connection refused") {
+		t.Errorf("the cause is not named: %s", got)
+	}
 }
 
 // Every LLM request is a POST whose answer may come before its body was read.

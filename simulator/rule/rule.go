@@ -1,0 +1,115 @@
+// Package rule is what the rules of the three providers have in common: how one
+// is stated, looked up, switched off and broken. The rules themselves are the
+// providers', one small function each, in the order in which the real API
+// checks them; the first that is broken answers.
+package rule
+
+import (
+	"time"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+)
+
+// Level is how much a simulator refuses.
+type Level uint8
+
+// The levels, from the most to the least that is refused.
+const (
+	// Strict enforces every rule, also those that the live API enforces only at
+	// times or that are known from few reports.
+	Strict Level = iota
+	// Live enforces what the live API is known to enforce.
+	Live
+	// Lenient enforces only what a reply cannot be made without: that the
+	// request can be read and names a model.
+	Lenient
+)
+
+// Confidence is how sure the rule and its wording are.
+type Confidence string
+
+// The confidences, as docs/wire-rules.md gives them.
+const (
+	High   Confidence = "high"
+	Medium Confidence = "medium"
+	Low    Confidence = "low"
+)
+
+// Info states a rule for people and tables.
+type Info struct {
+	// ID is the rule's id in docs/wire-rules.md, "A-15"; variants of one rule
+	// share it.
+	ID string
+	// Demand is one sentence: what a request must be.
+	Demand string
+	// Source says where the rule is known from: recorded, documented, reported,
+	// inferred.
+	Source string
+	// Confidence is that of the demand, not of its exact words.
+	Confidence Confidence
+	// Least is the loosest level at which the rule is enforced.
+	Least Level
+}
+
+// Rule is one demand on a request of type R.
+type Rule[R any] struct {
+	Info
+	// Broken returns the provider's refusal, or nil when the demand is met. It
+	// is pure and safe for concurrent use.
+	Broken func(request R, env Env) *Refusal
+}
+
+// Env is what a rule may know beside the request.
+type Env struct {
+	// Key is what issued tokens are verified with.
+	Key seal.Key
+	// Now is the provider's clock.
+	Now time.Time
+	// Level is how much is refused.
+	Level Level
+	// Off holds the ids of rules that are switched off.
+	Off map[string]bool
+	// ForeignSeals accepts continuity tokens that this simulator did not issue,
+	// as recorded traffic holds them; everything else about them is checked.
+	ForeignSeals bool
+}
+
+// Refusal is a provider's no, in its own words.
+type Refusal struct {
+	// Rule is the id of the rule that is broken.
+	Rule   string
+	Status int
+	// Type is the provider's class of the error: "invalid_request_error",
+	// "INVALID_ARGUMENT".
+	Type string
+	// Code and Param are OpenAI's; "" is null.
+	Code, Param string
+	Message     string
+}
+
+// Error returns the rule and the provider's message.
+func (r *Refusal) Error() string { return r.Rule + ": " + r.Message }
+
+// First returns the refusal of the first rule that the request breaks, or nil.
+// The refusal's Rule is filled in.
+func First[R any](rules []Rule[R], request R, env Env) *Refusal {
+	for _, r := range rules {
+		if env.Level > r.Least || env.Off[r.ID] {
+			continue
+		}
+		if refusal := r.Broken(request, env); refusal != nil {
+			refusal.Rule = r.ID
+			return refusal
+		}
+	}
+	return nil
+}
+
+// Infos states rules in their order.
+func Infos[R any](rules []Rule[R]) []Info {
+	infos := make([]Info, len(rules))
+	for i, r := range rules {
+		infos[i] = r.Info
+	}
+	return infos
+}

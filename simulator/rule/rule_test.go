@@ -1,0 +1,41 @@
+package rule
+
+import "testing"
+
+func TestFirst(t *testing.T) {
+	refuse := func(text string) func(int, Env) *Refusal {
+		return func(n int, _ Env) *Refusal {
+			if n == 0 {
+				return nil
+			}
+			return &Refusal{Message: text}
+		}
+	}
+	rules := []Rule[int]{
+		{Info{ID: "A", Least: Strict}, refuse("first")},
+		{Info{ID: "B", Least: Live}, refuse("second")},
+		{Info{ID: "C", Least: Lenient}, refuse("third")},
+	}
+	for _, tt := range []struct {
+		request int
+		env     Env
+		want    string
+	}{
+		{1, Env{Level: Strict}, "A: first"},
+		{1, Env{Level: Strict, Off: map[string]bool{"A": true}}, "B: second"},
+		{1, Env{Level: Live}, "B: second"},
+		{1, Env{Level: Lenient}, "C: third"},
+		{0, Env{}, ""},
+	} {
+		got := ""
+		if r := First(rules, tt.request, tt.env); r != nil {
+			got = r.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.env, got, tt.want)
+		}
+	}
+	if infos := Infos(rules); len(infos) != 3 || infos[1].ID != "B" {
+		t.Errorf("infos %+v", infos)
+	}
+}

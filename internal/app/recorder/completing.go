@@ -59,7 +59,7 @@ func (c *completing) finish(a *app, _ bool) outcome {
 	a.say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
 	switch {
 	case out.served+out.recorded+out.missed == 0 && out.exit == exitOK:
-		a.say("%s: %s", c.path, nothingAsked)
+		a.say("%s: %s", c.path, a.unasked())
 		out.exit = exitGate
 	case out.missed > 0:
 		out.exit = worse(out.exit, exitGate)

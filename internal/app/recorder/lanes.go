@@ -97,7 +97,7 @@ var exitOfNothing = map[string]int{modeRecord: exitIncomplete, modeRefresh: exit
 // nothing was asked for.
 func (l *lanes) finish(a *app, failed bool) outcome {
 	if len(l.named) == 0 {
-		a.say("%s: %s", l.kit.flags.cassette, nothingAsked)
+		a.say("%s: %s", l.kit.flags.cassette, a.unasked())
 		return outcome{exit: exitOfNothing[l.kit.flags.mode]}
 	}
 	var total outcome

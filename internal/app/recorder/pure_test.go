@@ -82,7 +82,7 @@ func TestGates(t *testing.T) {
 		"missed and unused":      {replay.Receipt{Missed: 1, Unused: 2}, false, []string{"1 request has", "2 interactions were"}},
 		"missed, unused allowed": {replay.Receipt{Missed: 1, Unused: 2}, true, []string{"1 request has"}},
 	} {
-		got := gates(c.got, c.allow)
+		got := gates(c.got, c.allow, nothingAsked)
 		if !slices.EqualFunc(got, c.failed, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", name, got, c.failed)
 		}

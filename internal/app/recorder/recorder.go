@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +42,8 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	scrub          func(string) string
-	refused        int // how often a session's proxy turned a program away
+	refused        int          // how often a session's proxy refused a host or a caller
+	turnedAway     atomic.Int64 // how often it said why somebody did not get through
 }
 
 const long = `Record and replay what an agent and its provider say to each other.

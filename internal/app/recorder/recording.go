@@ -38,7 +38,7 @@ func (r *recording) finish(a *app, _ bool) outcome {
 	case err == nil:
 		a.say("%s: %s saved", r.path, interactions(report.Saved))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost) == 0:
-		a.say("%v; %s", err, nothingAsked)
+		a.say("%v; %s", err, a.unasked())
 	default:
 		a.say("%s", oneLine(err))
 	}

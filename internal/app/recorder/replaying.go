@@ -45,7 +45,7 @@ func (r *replaying) finish(a *app, _ bool) outcome {
 	got := r.Receipt()
 	a.say("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
-	for _, sentence := range gates(got, r.allowUnused) {
+	for _, sentence := range gates(got, r.allowUnused, a.unasked()) {
 		a.say("%s: %s", r.path, sentence)
 		out.exit = exitGate
 	}

@@ -356,7 +356,7 @@ func longStream(b *testing.B, w way) (speed, grown float64) {
 	var n, peak int64
 	for {
 		m, err := resp.Body.Read(buf)
-		if before := n; (before+int64(m))>>23 != before>>23 { // every 8 MiB
+		if after := n + int64(m); after>>23 != n>>23 && after < bulk { // every 8 MiB; at the last byte the saving may have begun
 			peak = max(peak, heapInUse())
 		}
 		n += int64(m)

@@ -99,7 +99,11 @@ func unlessBusy(path string) error {
 
 // vacant reports as an error that path is taken and must not be replaced.
 func vacant(path string, force bool) error {
-	if _, err := os.Lstat(path); err == nil && !force {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return fail(path, fs.ErrExist, "is a folder; name a file in it") // at once, not when all is recorded
+	case err == nil && !force:
 		return fail(path, fs.ErrExist, "exists; use --force to replace it")
 	}
 	return nil

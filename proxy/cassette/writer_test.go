@@ -30,6 +30,9 @@ func TestCreateNeverOverwrites(t *testing.T) {
 	if now, _ := os.ReadFile(path); string(now) != string(before) {
 		t.Error("the old cassette changed before Close")
 	}
+	if _, err := Create(filepath.Dir(path), testMeta, CreateOptions{Force: true}); err == nil {
+		t.Error("a folder can be replaced")
+	}
 	_, err = Create(path, testMeta, CreateOptions{Force: true})
 	if !errors.Is(err, ErrBusy) {
 		t.Errorf("second recorder: %v", err)

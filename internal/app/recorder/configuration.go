@@ -151,6 +151,9 @@ func (a *app) set(cmd *cobra.Command, flag *pflag.Flag, from string, value any) 
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
+		if flag.Value.Type() == "bool" {
+			return usage("%s: %q: use true or false", from, texts[0])
+		}
 		return usage("%s: %w", from, err)
 	}
 	return nil

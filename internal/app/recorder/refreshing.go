@@ -59,6 +59,19 @@ func freshName(path string) string {
 	return strings.TrimSuffix(path, ext) + "~fresh" + ext
 }
 
+// stays says why the old cassette keeps its place, or nothing.
+func (r *refreshing) stays(failed bool, exit int) string {
+	switch {
+	case exit != exitOK:
+		return ", because the recording is not whole"
+	case failed:
+		return ", because the program failed"
+	case r.noSwap:
+		return ", as --no-swap says"
+	}
+	return ""
+}
+
 func (r *refreshing) finish(a *app, failed bool) outcome {
 	out := r.recording.finish(a, failed)
 	if out.recorded == 0 {
@@ -68,8 +81,8 @@ func (r *refreshing) finish(a *app, failed bool) outcome {
 	if err := r.compare(a); err != nil {
 		a.say("%s", oneLine(err))
 	}
-	if failed || out.exit != exitOK || r.noSwap {
-		a.say("%s: stays as it was; the fresh recording is %s", r.path, r.recording.path)
+	if why := r.stays(failed, out.exit); why != "" {
+		a.say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
 		return out
 	}
 	if err := cassette.Rename(r.recording.path, r.path); err != nil {

@@ -31,7 +31,7 @@ func (a *app) kit(f *flags) (*kit, error) {
 		return nil, err
 	}
 	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New(f.exempt...)}
-	a.scrub = k.redactor.Text
+	a.scrub = func(line string) string { return gate.Mask(k.redactor.Text(line)) }
 	for _, secret := range append(a.secrets(), f.callers.secret()...) {
 		k.redactor.Learn(secret)
 		k.guard.Learn(secret)

@@ -129,6 +129,20 @@ func planted() map[string]string {
 	return out
 }
 
+// What people are told names a key's kind, not the key.
+func TestMask(t *testing.T) {
+	for prefix, key := range planted() {
+		for _, text := range []string{key, "a: now \"" + key + "\", " + key + " x"} {
+			if got := Mask(text); strings.Contains(got, key[len(prefix):]) || !strings.Contains(got, "[a") {
+				t.Errorf("%s: %s", prefix, got)
+			}
+		}
+	}
+	if text := "messages[0].content: now \"sk-ip the asksk-ant-\" – é"; Mask(text) != text {
+		t.Errorf("changed: %s", Mask(text))
+	}
+}
+
 func TestKnownPrefixesAreFound(t *testing.T) {
 	for prefix, key := range planted() {
 		for name, body := range map[string]string{

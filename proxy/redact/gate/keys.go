@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 )
 
@@ -81,6 +82,22 @@ func knownKey(text []byte, i int) (kind string, key []byte) {
 		}
 	}
 	return "", nil
+}
+
+// Mask returns text, a line for people, with what looks like a well-known key
+// replaced by what it looks like. A line says what a client sent, and a client
+// may send a key where redaction knows of none.
+func Mask(text string) string {
+	in, out := []byte(text), []byte(nil)
+	for i := 0; i < len(in); i++ {
+		kind, key := knownKey(in, i)
+		if kind == "" {
+			out = append(out, in[i])
+			continue
+		}
+		out, i = fmt.Appendf(out, "[%s]", kind), i+len(key)-1
+	}
+	return string(out)
 }
 
 // at returns the key of the family whose prefix is at text[i], or nothing.

@@ -174,6 +174,19 @@ func (c *Cassette) Request(i int) (Request, error) {
 	return in.Request, err
 }
 
+// Asked is Request without its header and its protocol: what most questions are
+// known by. The body is written over room, where that is large enough, so that
+// all of a large cassette can be read in little memory.
+func (c *Cassette) Asked(i int, room []byte) (Request, error) {
+	if c.Sealed() {
+		if r, ok := decodeAsked(c.item(i), room); ok {
+			return r, nil
+		}
+	}
+	r, err := c.Request(i)
+	return Request{Method: r.Method, URL: r.URL, Body: r.Body}, err
+}
+
 // Verify checks every byte of the cassette at path against its seals and that
 // every interaction decodes. A file of another tool is ErrUnsealed.
 func Verify(path string) error {

@@ -123,6 +123,10 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("request %d = %+v, %v", i, r, err)
 		}
 	}
+	room := make([]byte, 1<<10)
+	if n := testing.AllocsPerRun(10, func() { _, _ = c.Asked(0, room) }); n > 5 {
+		t.Errorf("a question cost %.0f allocations", n)
+	}
 	m := c.Meta()
 	if m.Version != 1 || m.Provenance != ProvenanceSynthetic || m.Tool != testMeta.Tool || m.Created != testMeta.Created || strings.Join(m.Redaction, ",") != "header-allowlist,query" {
 		t.Errorf("meta = %+v", m)

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -18,6 +19,10 @@ type cursor struct {
 	// like holds the bodies that are expected, request and response, or nothing.
 	// A body that reads the same is that one instead of a copy.
 	like [][]byte
+	// room is what a body may be written over.
+	room []byte
+	// bare leaves headers out.
+	bare bool
 }
 
 // decodeItem is appendItem backwards.
@@ -49,6 +54,14 @@ func decodeRequest(item []byte) (Request, bool) {
 		in.Request.Proto = in.Request.Header.Get(hdrReqProto)
 		maps.DeleteFunc(in.Request.Header, func(name string, _ []string) bool { return Reserved(name) })
 	}
+	return in.Request, c.ok
+}
+
+// decodeAsked is decodeRequest without the header; the body is written over
+// room.
+func decodeAsked(item, room []byte) (Request, bool) {
+	c, in := &cursor{b: item, ok: true, room: room, bare: true}, Interaction{}
+	c.request(&in)
 	return in.Request, c.ok
 }
 
@@ -109,6 +122,11 @@ func (c *cursor) header() http.Header {
 		return h
 	}
 	c.lit("\n")
+	if c.bare {
+		_, end := blockSize(c.b)
+		c.b = c.b[end:]
+		return nil
+	}
 	for c.ok && c.has(bodyIndent) {
 		c.lit(bodyIndent)
 		name := string(c.quoted())
@@ -163,7 +181,7 @@ func (c *cursor) literal(keep int, like []byte) []byte {
 	if like != nil && sameBlock(block, keep, like) {
 		return like
 	}
-	out := make([]byte, 0, size)
+	out := slices.Grow(c.room[:0], size)
 	for len(block) > 0 {
 		n := bytes.IndexByte(block, '\n') + 1
 		if n > 1 {

@@ -55,6 +55,12 @@ func checkItem(t rapid.TB, in Interaction) {
 		t.Fatal(err)
 	}
 	wantSame(t, readAll(t, c), []Interaction{in})
+	for _, room := range [][]byte{nil, make([]byte, 64)} {
+		asked, err := c.Asked(0, room)
+		if err != nil || asked.Header != nil || asked.Method != in.Request.Method || asked.URL != in.Request.URL || !bytes.Equal(asked.Body, in.Request.Body) {
+			t.Fatalf("asked = %+v, %v", asked, err)
+		}
+	}
 	slow := slowDecode(t, item)
 	if part := differs(in, slow); part != "" {
 		t.Fatalf("yaml.v3 reads another %s", part)

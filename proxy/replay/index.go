@@ -22,6 +22,7 @@ type index struct {
 	front   int              // all before it are taken
 	next    cassette.Request // at front, if nextSet
 	nextSet bool
+	room    []byte // for what is read to be hashed
 	tables  [1 + levels]table
 	places  []place        // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
@@ -95,7 +96,7 @@ func (x *index) takeNext(method, url string, body []byte) (at int, ok bool) {
 		return 0, false
 	}
 	if !x.nextSet {
-		r, err := x.tape.Request(x.front)
+		r, err := x.tape.Asked(x.front, x.next.Body)
 		if err != nil {
 			return 0, false
 		}
@@ -155,7 +156,7 @@ func (x *index) readOne(l Level) {
 	t := x.table(l)
 	at := t.read
 	t.read++
-	r, err := x.tape.Request(at)
+	r, err := x.request(l, at)
 	if l == Exact {
 		x.places = append(x.places, place{url: -1})
 	}
@@ -170,6 +171,16 @@ func (x *index) readOne(l Level) {
 		t.lists[key] = &list{}
 	}
 	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
+}
+
+// request reads what a level's key is made of; mu is held.
+func (x *index) request(l Level, at int) (cassette.Request, error) {
+	if l != identical {
+		return x.tape.Request(at)
+	}
+	r, err := x.tape.Asked(at, x.room)
+	x.room = r.Body
+	return r, err
 }
 
 // key is what a recorded request is found by at a level; mu is held.

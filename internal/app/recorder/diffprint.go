@@ -56,7 +56,7 @@ func short(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
 // changed is a change in one line, or for a text of several lines in a block.
 func changed(c drift.Change) string {
-	where := strings.TrimSpace(c.Item + " " + c.Path)
+	where := printableLine(strings.TrimSpace(c.Item + " " + c.Path))
 	switch c.Kind {
 	case drift.Added:
 		return strings.TrimSpace("+ " + where + " " + printable(c.New))
@@ -79,7 +79,7 @@ func changed(c drift.Change) string {
 
 // sentence is a finding in words.
 func sentence(f drift.Finding) string {
-	where := strings.TrimSpace(f.Event + " " + f.Path)
+	where := printableLine(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {
 		where = "header " + where
 	}

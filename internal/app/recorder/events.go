@@ -102,7 +102,7 @@ func describe(w io.Writer, t *tape, in cassette.Interaction, events []event.Even
 		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
 	}
 	fmt.Fprintf(w, "%s#%d: %s %s\n", t.file, t.first, in.Request.Method, in.Request.URL)
-	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", strings.Join(said, ", "), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
+	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", printableLine(strings.Join(said, ", ")), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
 	headers(w, in.Request.Header)
 	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, cmp.Or(in.Response.Proto, "protocol unknown"),
 		len(in.Response.Body), count(len(in.Timeline), "chunk", "chunks"), count(len(events), "event", "events"),
@@ -132,7 +132,7 @@ func eachEvent(w io.Writer, events []event.Event, stalls map[int]time.Duration) 
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tDATA")
 	for i, e := range events {
-		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, clock(e.At), e.Start, e.End-e.Start, e.Name, marks(e, stalls[i]), printable(string(e.Data)))
+		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, clock(e.At), e.Start, e.End-e.Start, printable(e.Name), marks(e, stalls[i]), printable(string(e.Data)))
 	}
 	return t.Flush()
 }
@@ -150,7 +150,7 @@ func folded(w io.Writer, events []event.Event, stalls map[int]time.Duration) err
 			number = fmt.Sprintf("%d–%d", item.First, item.Last)
 		}
 		fmt.Fprintf(t, "%s\t%v\t%d\t%d\t%s%s\t%s\n", number, clock(item.At), events[item.First].Start, item.Bytes,
-			strings.TrimSpace(item.Token()+" "+item.Place), marks(events[item.Last], stall), says(item))
+			printable(strings.TrimSpace(item.Token()+" "+item.Place)), marks(events[item.Last], stall), says(item))
 	}
 	return t.Flush()
 }

@@ -166,13 +166,14 @@ func (a *app) exit(err error) int {
 // oneLine is what an error says, several joined ones side by side.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// say prints one line for people, without what a session knows to be secret.
+// say prints one line for people, without what a session knows to be secret and
+// without what would steer a terminal.
 func (a *app) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if a.scrub != nil {
 		text = a.scrub(text)
 	}
-	fmt.Fprintf(a.stderr, "recorder: %s\n", text)
+	fmt.Fprintf(a.stderr, "recorder: %s\n", printableLine(text))
 }
 
 // getenv returns the last value of a variable, as shells would.

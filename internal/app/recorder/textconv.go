@@ -188,7 +188,7 @@ func (c *converter) reply(items []event.Item) {
 		if item.Pieces {
 			c.line("%s", strings.TrimSuffix(shown("  ", label, textOf(item)), "\n"))
 		} else {
-			c.line("  %s", label)
+			c.line("  %s", printableLine(label))
 		}
 		for _, f := range item.Fields {
 			switch {

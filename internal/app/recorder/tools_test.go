@@ -335,3 +335,20 @@ func TestPrintableIsPlain(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Names are a provider's words, too: of models and of events.
+func TestNamesAreNoControls(t *testing.T) {
+	d := newDir(t)
+	hostile := conversation("7", "A heron.")[1:]
+	hostile[0].Request.Body = bytes.Replace(hostile[0].Request.Body, []byte("claude-x"), []byte(`a\u001b[2J`), 1)
+	hostile[0].Response.Body = bytes.Replace(hostile[0].Response.Body, []byte(`"type":"message_delta"`), []byte(`"type":"\u001b[2J"`), 1)
+	hostile[0].Timeline = nil
+	d.write("a.yaml", hostile...)
+	d.write("b.yaml", conversation("7", "A heron.")[1])
+	for _, args := range [][]string{{"inspect", "a.yaml"}, {"inspect", "a.yaml#0"}, {"textconv", "a.yaml"}, {"diff", "a.yaml", "b.yaml"}, {"inspect", "\x1b[2J\n"}} {
+		_, stdout, stderr := d.recorder(args...)
+		if all := stdout + stderr; strings.Contains(all, "\x1b") || args[0] != "inspect" && !strings.Contains(all, `\x1b`) {
+			t.Errorf("%q prints\n%q", args, all)
+		}
+	}
+}

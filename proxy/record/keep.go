@@ -18,8 +18,10 @@ type Report struct {
 	Saved int
 	// Cut names replies that are incomplete (cassette.Judge): broken off by the
 	// server or the client, or without the event a stream of that provider ends
-	// with. They are saved as they were, and marked.
+	// with. They are saved as they were, and marked, but for WholeOnly.
 	Cut []string
+	// Withheld counts the Cut that WholeOnly kept from being saved.
+	Withheld int
 	// Declared counts what would be Cut had Config not allowed it.
 	Declared int
 	// Refused names interactions that the gate kept from being saved.
@@ -53,6 +55,11 @@ type kept struct {
 }
 
 func (k *kept) fit() bool { return k.gate == nil && k.lost == nil }
+
+// withholds reports whether k is fit to be saved, and too incomplete.
+func (rec *Recorder) withholds(k *kept) bool {
+	return rec.cfg.WholeOnly && !rec.cfg.AllowIncomplete && k.in.Incomplete != ""
+}
 
 // keep redacts and screens a batch side by side, then tells and saves it in
 // order. Whatever goes wrong with one, the others are not affected.
@@ -139,7 +146,7 @@ func (rec *Recorder) save(all []kept) {
 	var fit []*kept
 	var ins []cassette.Interaction
 	for i := range all {
-		if k := &all[i]; k.fit() {
+		if k := &all[i]; k.fit() && !rec.withholds(k) {
 			fit, ins = append(fit, k), append(ins, k.in)
 		}
 	}
@@ -166,7 +173,11 @@ func (rec *Recorder) tell(all []kept) {
 		case k.lost != nil:
 			r.Lost = append(r.Lost, k.x.sentence(k.lost.Error()))
 		case rec.cfg.Writer != nil:
-			r.Saved++
+			if rec.withholds(&k) {
+				r.Withheld++
+			} else {
+				r.Saved++
+			}
 			switch why := k.in.Incomplete; {
 			case why != "" && rec.cfg.AllowIncomplete:
 				r.Declared++

@@ -41,6 +41,9 @@ type Config struct {
 	// AllowIncomplete says that replies without their end are meant so: they are
 	// reported as Declared, not as Cut. The cassette's meta should declare it.
 	AllowIncomplete bool
+	// WholeOnly keeps what is incomplete, and not allowed, out of the cassette:
+	// for one that is played at the same time and would answer with it for good.
+	WholeOnly bool
 	// MaxBody is the longest body that is kept, in bytes; 0 means 256 MiB. A
 	// longer one reaches the client and is reported as lost. While a body passes
 	// it is on disk; to save it takes two to four times its length in memory, for

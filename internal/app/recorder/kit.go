@@ -100,7 +100,8 @@ func (k *kit) meta() cassette.Meta {
 // recorder keeps in w what passes; with nil nothing is kept.
 func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
 	cfg := record.Config{Transport: k.transport, OnAbort: record.Drain(k.flags.onAbort),
-		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete}
+		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete,
+		WholeOnly: k.flags.mode == modeMissing}
 	if w != nil {
 		cfg.Writer, cfg.Redactor, cfg.Gate = w, k.guard.Watch(k.redactor), k.guard.Check
 		w.Revise(k.lastLook)

@@ -37,7 +37,7 @@ func (r *recording) finish(a *app, _ bool) outcome {
 	switch {
 	case err == nil:
 		a.say("%s: %s saved", r.path, interactions(report.Saved))
-	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost) == 0:
+	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.say("%v; %s", err, a.unasked())
 	default:
 		a.say("%s", oneLine(err))
@@ -50,6 +50,9 @@ func tell(a *app, report record.Report) {
 	a.list("not saved", report.Refused)
 	a.list("lost", report.Lost)
 	a.list("cut short", report.Cut)
+	if n := report.Withheld; n > 0 {
+		a.say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", count(n, "of them is", "of them are"))
+	}
 	if n := report.Declared; n > 0 {
 		a.say("%d of them cut short, as --allow-incomplete declares", n)
 	}

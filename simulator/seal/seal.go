@@ -38,6 +38,10 @@ type Place struct {
 	Reply   string // the provider's id of the reply or of the item
 	Ordinal uint16 // from 0
 	Total   uint16
+	// Note is what else the token shall tell its issuer, "" for nothing: digests
+	// of the facts that are told apart when a token does not fit. Neither it nor
+	// Reply may exceed 32767 bytes.
+	Note string
 }
 
 // Key mints and opens tokens. The zero Key is valid and means no seed.
@@ -112,17 +116,48 @@ func (k Key) masked(nonce, b []byte) []byte {
 func (p Place) encode() []byte {
 	out := binary.BigEndian.AppendUint16(nil, p.Ordinal)
 	out = binary.BigEndian.AppendUint16(out, p.Total)
-	out = binary.BigEndian.AppendUint16(out, uint16(len(p.Reply)))
-	return append(out, p.Reply...)
+	if p.Note == "" {
+		return appendText(out, p.Reply, 0)
+	}
+	return appendText(appendText(out, p.Reply, noted), p.Note, 0)
+}
+
+// noted marks the length of a reply id that a note follows; a place without
+// one is encoded as if there were no notes.
+const noted = 1 << 15
+
+func appendText(out []byte, text string, mark uint16) []byte {
+	out = binary.BigEndian.AppendUint16(out, uint16(len(text))|mark)
+	return append(out, text...)
+}
+
+func cutText(b []byte) (text string, rest []byte, mark, ok bool) {
+	if len(b) < 2 {
+		return "", nil, false, false
+	}
+	length := binary.BigEndian.Uint16(b)
+	size := 2 + int(length&^noted)
+	if len(b) < size {
+		return "", nil, false, false
+	}
+	return string(b[2:size]), b[size:], length&noted != 0, true
 }
 
 func decodePlace(b []byte) (Place, error) {
-	if len(b) < 6 || len(b) < 6+int(binary.BigEndian.Uint16(b[4:])) {
-		return Place{}, fmt.Errorf("%w: no place inside", ErrBroken)
+	none := fmt.Errorf("%w: no place inside", ErrBroken)
+	if len(b) < 4 {
+		return Place{}, none
 	}
-	return Place{
-		Ordinal: binary.BigEndian.Uint16(b),
-		Total:   binary.BigEndian.Uint16(b[2:]),
-		Reply:   string(b[6 : 6+int(binary.BigEndian.Uint16(b[4:]))]),
-	}, nil
+	p := Place{Ordinal: binary.BigEndian.Uint16(b), Total: binary.BigEndian.Uint16(b[2:])}
+	reply, rest, more, ok := cutText(b[4:])
+	if p.Reply = reply; !ok {
+		return Place{}, none
+	}
+	if !more {
+		return p, nil
+	}
+	if p.Note, _, _, ok = cutText(rest); !ok {
+		return Place{}, none
+	}
+	return p, nil
 }

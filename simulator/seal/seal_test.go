@@ -131,6 +131,30 @@ func TestSeals(t *testing.T) {
 	})
 }
 
+// TestNotes holds that a note travels with its token, and that a place without
+// one is none the longer for it.
+func TestNotes(t *testing.T) {
+	told := place
+	told.Note = "said of the thought"
+	if got, err := key.OpenEnvelope(facts, key.EnvelopeFor(40, facts, told)); err != nil || got != told {
+		t.Errorf("opened %+v: %v", got, err)
+	}
+	if n := len(place.encode()); n != 6+len(place.Reply) {
+		t.Errorf("a place without a note has %d bytes", n)
+	}
+	if a, b := key.EnvelopeFor(0, facts, told), key.EnvelopeFor(900, facts, told); len(b)-len(a) < 500 {
+		t.Errorf("%d and %d characters: longer thoughts have longer tokens", len(a), len(b))
+	}
+}
+
+func TestAccount(t *testing.T) {
+	for sent, want := range map[string]string{"": "", "test-key": "", "test-key@other": "other", "a@b@c": "c"} {
+		if got := Account(sent); got != want {
+			t.Errorf("%q: %q, want %q", sent, got, want)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	f.Add(key.Envelope(facts, place))
 	f.Add(key.Fernet(facts, place, StageDone, at))

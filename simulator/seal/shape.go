@@ -22,7 +22,14 @@ var version = []byte{0x08, 0x0c, 0x18, 0x02}
 // redacted data and Gemini's thought signatures share: standard base64 of a
 // protobuf message whose field 2 holds the sealed bytes, so it starts with E.
 func (k Key) Envelope(f Facts, p Place) string {
-	sealed := k.seal(f, "", p, minFill+len(f.Content)/2)
+	return k.EnvelopeFor(len(f.Content), f, p)
+}
+
+// EnvelopeFor returns a token as long as one for a thought of size bytes. It is
+// for issuers whose place notes the content, so that they can tell an altered
+// thought from an altered token.
+func (k Key) EnvelopeFor(size int, f Facts, p Place) string {
+	sealed := k.seal(f, "", p, minFill+size/2)
 	inner := field(nil, 1, version)
 	inner = field(inner, 5, sealed)
 	return base64.StdEncoding.EncodeToString(field(nil, 2, inner))

@@ -39,3 +39,14 @@ func TestFirst(t *testing.T) {
 		t.Errorf("infos %+v", infos)
 	}
 }
+
+func TestLevels(t *testing.T) {
+	for level, name := range map[Level]string{Strict: "strict", Live: "live", Lenient: "lenient"} {
+		if got, err := ParseLevel(name); err != nil || got != level || level.String() != name {
+			t.Errorf("%s: %v, %v, written %s", name, got, err, level)
+		}
+	}
+	if _, err := ParseLevel("harsh"); err == nil {
+		t.Error("another level is known")
+	}
+}

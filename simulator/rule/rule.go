@@ -85,6 +85,14 @@ type Refusal struct {
 	// Code and Param are OpenAI's; "" is null.
 	Code, Param string
 	Message     string
+	// Details is Gemini's: the error's details, a JSON array; nil is none.
+	Details []byte
+	// Listed is Gemini's: the error stands in a JSON array, as the stream that
+	// was asked for would have.
+	Listed bool
+	// Note says for people what the provider's words keep to themselves, e.g.
+	// what about a token is wrong. It is no part of the response.
+	Note string
 }
 
 // Error returns the rule and the provider's message.

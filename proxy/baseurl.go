@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -24,6 +26,10 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 		p.answer(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
 		return
 	}
+	if why := p.foreign(r); why != "" {
+		p.answer(w, r, Refused, http.StatusForbidden, why)
+		return
+	}
 	origin, path := originOf(r.URL.Path)
 	if !p.allowed.allows(origin) {
 		p.answer(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai, /gemini or /vertex")
@@ -34,6 +40,30 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	}
 	r.URL.Scheme, r.URL.Host, r.URL.Path, r.Host = "https", origin, path, origin
 	p.cfg.Handler.ServeHTTP(w, r)
+}
+
+// foreign says what betrays a request of a web page that somebody has open
+// beside the proxy: it may send such requests to any port of this machine, and
+// read the replies under a host name it has rebound. A credential keeps them
+// out as well, and then clients elsewhere have their own name for this machine.
+func (p *Proxy) foreign(r *http.Request) string {
+	if p.cfg.Credential != "" {
+		return ""
+	}
+	if host, _ := splitHost(r.Host); !here(host) && !p.allowed.allows(r.Host) {
+		return r.Host + ": not an address of this proxy; use 127.0.0.1, or name it with --allow-host"
+	}
+	page := r.Header.Get("Origin")
+	if u, err := url.Parse(page); page != "" && (err != nil || !here(u.Hostname())) {
+		return page + ": a web page of another site may not use this proxy"
+	}
+	return ""
+}
+
+// here reports whether a host is this machine's own and nobody else's.
+func here(host string) bool {
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // originOf tells which host a path is for, and the path there: by its first

@@ -57,3 +57,42 @@ func TestDoorsOpenOnlyWhenAsked(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
+
+// A page in the developer's browser reaches every port of the machine; it must
+// not reach a provider, or a recording, through this one.
+func TestWebPagesAreRefused(t *testing.T) {
+	for _, tt := range []struct {
+		host, origin, credential string
+		want                     int
+	}{
+		{"127.0.0.1:1", "", "", 200},
+		{"[::1]:1", "", "", 200},
+		{"localhost:1", "http://localhost:3000", "", 200},
+		{"app.localhost", "http://[::1]:3000", "", 200},
+		{"gateway.example", "", "", 200}, // allowed by name
+		{"rebound.example", "", "", 403},
+		{"127.0.0.1.example:1", "", "", 403},
+		{"127.0.0.1:1", "https://site.example", "", 403},
+		{"127.0.0.1:1", "null", "", 403},
+		{"recorder.example", "", "a-credential-of-24-chars", 200},
+	} {
+		p := start(t, proxy.Config{Doors: []string{proxy.BaseURL}, AllowHosts: []string{"gateway.example"}, Credential: tt.credential},
+			func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
+		path := "/anthropic/v1/messages"
+		if tt.credential != "" {
+			path = "/~-:" + tt.credential + path
+		}
+		r, err := http.NewRequest(http.MethodPost, p.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Host = tt.host; tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if text := body(t, resp, err); resp.StatusCode != tt.want {
+			t.Errorf("host %s, origin %q: status %d, want %d: %s", tt.host, tt.origin, resp.StatusCode, tt.want, text)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	}
+}

@@ -41,7 +41,11 @@ type Request struct {
 	// Sealed says that continuity tokens are handed out; OpenAI does so on
 	// request only.
 	Sealed bool
-	Body   []byte
+	// Account is whose key the request carries (seal.Account).
+	Account string
+	Body    []byte
+	// Parsed is what the Voice has read of the request, for its own Frames.
+	Parsed any
 }
 
 // Voice is one provider's wire form. A Voice is stateless and safe for
@@ -116,7 +120,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 		return Reply{}, refusal
 	}
 	return Reply{
-		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stop(turn, blocks),
+		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
 		Seed: s.Scenario.Name + "/" + req.Provider, Key: s.Key, At: s.Now(),
 	}, nil
 }
@@ -135,7 +139,7 @@ func pick(turns []specs.Turn, req Request) int {
 	return found
 }
 
-func stop(t specs.Turn, blocks []Block) specs.Stop {
+func stopOf(t specs.Turn, blocks []Block) specs.Stop {
 	if t.Stop != "" {
 		return t.Stop
 	}

@@ -1,0 +1,88 @@
+package script
+
+import "strings"
+
+// Ask is what a request wants, as far as an answer without a script depends on
+// it.
+type Ask struct {
+	System string
+	// Prompt is the last text of the user.
+	Prompt string
+	// Calls are the calls since the prompt, in order, with what became of them.
+	Calls []Called
+	// Tools are those that the client runs.
+	Tools []Tool
+	// Choice restricts the calls: "" leaves them to the model, ChoiceNone and
+	// ChoiceAny forbid and demand one, else the name of the tool demanded.
+	Choice string
+	// Schema is the JSON Schema that the answer must fulfil, nil for prose.
+	Schema map[string]any
+	// Limit is the most tokens the answer may have, 0 when none is given.
+	Limit int
+}
+
+// The choices that are no tool's name. No provider allows such a name.
+const (
+	ChoiceNone = "\x00none"
+	ChoiceAny  = "\x00any"
+)
+
+// Tool is a function that the client offers.
+type Tool struct {
+	Name   string
+	Schema map[string]any // of its arguments
+}
+
+// Called is a call and its result.
+type Called struct{ Name, Result string }
+
+// probe is the limit with which agents ask whether a key is good or a quota is
+// left.
+const probe = 1
+
+// sidelines are what agents ask a model beside their main loop, by what the
+// instructions say in lower case.
+var sidelines = []string{
+	"title generator", "generate a title", "generate a short title", "generate a concise title", "a concise, sentence-case title",
+	"word title", "title for this conversation", "title for the following conversation", "title for this session",
+	"indicates a new conversation topic", "summarize this coding conversation in under",
+	"concise description of this session", "analyze *only* the content and structure of your immediately preceding response",
+	"a task routing ai",
+}
+
+// Aside answers what is no part of an agent's main loop: titles, topics, quota
+// probes. It is conservative: a request that offers a tool or already holds a
+// turn of the model after the prompt is never one.
+func Aside(a Ask) (answer string, limited, ok bool) {
+	if len(a.Tools) > 0 || len(a.Calls) > 0 {
+		return "", false, false
+	}
+	if a.Limit == probe {
+		return "OK", true, true
+	}
+	said := strings.ToLower(a.System + "\n" + a.Prompt)
+	for _, s := range sidelines {
+		if strings.Contains(said, s) {
+			return answerIn(a.Schema, title(a.Prompt)), false, true
+		}
+	}
+	return "", false, false
+}
+
+// title is the first words of a prompt's last line.
+func title(prompt string) string {
+	lines := strings.Split(strings.TrimSpace(prompt), "\n")
+	words := strings.Fields(lines[len(lines)-1])
+	if len(words) == 0 {
+		return "New conversation"
+	}
+	return strings.Trim(strings.Join(words[:min(5, len(words))], " "), `"'.,:;<>`)
+}
+
+// answerIn is text in the form of a schema, if there is one.
+func answerIn(schema map[string]any, text string) string {
+	if schema == nil {
+		return text
+	}
+	return string(JSON(Fill(schema, text)))
+}

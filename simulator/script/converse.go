@@ -1,0 +1,175 @@
+package script
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// quoted finds what a prompt puts between quotation marks.
+var quoted = regexp.MustCompile(`["“«]([^"“”«»\n]{1,200})["”»]`)
+
+// effects are what the names of tools tell that change things. Such a tool is
+// called only when the prompt or the request names it.
+var effects = regexp.MustCompile(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
+
+// Converse is what a model says when no script tells it: it thinks, calls the
+// tools that the prompt names, or else the first harmless one, with arguments
+// that fulfil their schemas, and reports what they answered. Equal requests get
+// equal answers.
+func Converse(a Ask) []specs.Block {
+	if tools := wanted(a); len(tools) > 0 {
+		return calls(a, tools)
+	}
+	switch {
+	case a.Schema != nil:
+		return []specs.Block{thinks("The answer has a given form. I fill it in."), says(answerIn(a.Schema, word(a.Prompt)))}
+	case len(a.Calls) > 0:
+		return []specs.Block{thinks("The results are here. I look at them and report."), says(report(a.Calls))}
+	}
+	return []specs.Block{thinks("The user wrote something and I answer it. No tool is needed for that."), says(reply(a.Prompt))}
+}
+
+// wanted are the tools to call now: those demanded, else, after a prompt, those
+// it names, else the first that changes nothing.
+func wanted(a Ask) []Tool {
+	named := func(name string) []Tool {
+		return filter(a.Tools, func(t Tool) bool { return t.Name == name })
+	}
+	switch {
+	case a.Choice == ChoiceNone || len(a.Tools) == 0:
+		return nil
+	case a.Choice != "" && a.Choice != ChoiceAny:
+		return named(a.Choice)
+	case a.Choice == "" && len(a.Calls) > 0:
+		return nil
+	}
+	prompt := strings.ToLower(a.Prompt)
+	if tools := filter(a.Tools, func(t Tool) bool { return mentions(prompt, strings.ToLower(t.Name)) }); len(tools) > 0 {
+		return tools
+	}
+	if tools := filter(a.Tools, func(t Tool) bool { return !effects.MatchString(t.Name) }); len(tools) > 0 {
+		return tools[:1]
+	}
+	if a.Choice == ChoiceAny {
+		return a.Tools[:1]
+	}
+	return nil
+}
+
+// mentions reports whether text holds name as a word of its own.
+func mentions(text, name string) bool {
+	for at := 0; name != ""; at++ {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return false
+		}
+		at += i
+		if end := at + len(name); !inside(text, at-1) && !inside(text, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// inside reports whether the byte at i continues a name.
+func inside(text string, i int) bool {
+	return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= '0' && text[i] <= '9')
+}
+
+func calls(a Ask, tools []Tool) []specs.Block {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	list := strings.Join(names, ", ")
+	blocks := []specs.Block{
+		thinks(fmt.Sprintf("The user wants: %s I call %s and look at what comes back.", sentence(a.Prompt), list)),
+		says(fmt.Sprintf("Calling %s.", list)),
+	}
+	for _, t := range tools {
+		args := []byte("{}")
+		if o, ok := Fill(t.Schema, word(a.Prompt)).(Object); ok {
+			args = JSON(o)
+		}
+		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: args})
+	}
+	return blocks
+}
+
+func report(done []Called) string {
+	var lines []string
+	for _, c := range done {
+		lines = append(lines, fmt.Sprintf("The tool %s answered: %s", c.Name, sentence(c.Result)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// reply answers a prompt: with what it asks to hear, if it quotes that.
+func reply(prompt string) string {
+	asks := regexp.MustCompile(`(?i)\b(say|reply|respond|answer|repeat|echo|output|print)\b`)
+	if q := quoted.FindStringSubmatch(prompt); q != nil && asks.MatchString(prompt) {
+		return q[1]
+	}
+	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", sentence(prompt))
+}
+
+// sentence is text on one line, cut where it is long, with a stop at its end.
+func sentence(s string) string {
+	const most = 160
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
+		return s
+	}
+	return s + "."
+}
+
+// word is what to write where a tool wants a text: what the prompt quotes.
+func word(prompt string) string {
+	if q := quoted.FindStringSubmatch(prompt); q != nil {
+		return q[1]
+	}
+	return "example"
+}
+
+func thinks(text string) specs.Block {
+	return specs.Block{Kind: specs.KindThinking, Parts: []string{text}}
+}
+
+func says(text string) specs.Block { return specs.Block{Kind: specs.KindText, Text: text} }
+
+func filter(tools []Tool, keep func(Tool) bool) []Tool {
+	return slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return !keep(t) })
+}
+
+// Improvised is the reply to req that says emit, without a script. What a
+// provider draws at random depends on the request alone.
+func Improvised(req Request, emit []specs.Block, stop specs.Stop, key seal.Key, at time.Time) Reply {
+	var blocks []Block
+	for _, e := range emit {
+		if e.Kind == specs.KindThinking && !req.Thinks {
+			continue
+		}
+		b := Block{Kind: e.Kind, Text: e.Text, Name: e.Role, Args: e.Args}
+		if req.Shown {
+			b.Parts = e.Parts
+		}
+		blocks = append(blocks, b)
+	}
+	turn := specs.Turn{Emit: emit, Stop: stop}
+	sum := sha256.Sum256(req.Body)
+	return Reply{
+		Request: req, Turn: turn, Ordinal: req.Turns, Blocks: blocks, Stop: stopOf(turn, blocks),
+		Seed: "improvised/" + req.Provider + "/" + hex.EncodeToString(sum[:8]), Key: key, At: at,
+	}
+}

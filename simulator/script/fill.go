@@ -1,0 +1,243 @@
+package script
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth ends schemas that contain themselves.
+const maxDepth = 12
+
+// Fill returns a value that fulfils a JSON Schema as tools have them: what is
+// required, with word for free text. Types may be in capitals, as Gemini writes
+// them. Of patterns, and of conditions between fields, it knows nothing.
+func Fill(schema map[string]any, word string) any {
+	f := filler{root: schema, word: word}
+	return f.value(schema, maxDepth)
+}
+
+type filler struct {
+	root map[string]any
+	word string
+}
+
+// value is the given one where the schema gives one, else one of its type.
+func (f filler) value(s map[string]any, depth int) any {
+	s = f.resolved(s, depth)
+	for _, given := range []string{"const", "default", "example"} {
+		if v, ok := s[given]; ok && v != nil {
+			return plain(v)
+		}
+	}
+	for _, given := range []string{"enum", "examples"} {
+		if list, _ := s[given].([]any); len(list) > 0 {
+			return plain(list[0])
+		}
+	}
+	if depth == 0 {
+		return nil
+	}
+	switch kind(s) {
+	case "object":
+		return f.object(s, depth)
+	case "array":
+		return f.array(s, depth)
+	case "integer", "number":
+		return number(s)
+	case "boolean":
+		return false
+	case "null":
+		return nil
+	}
+	return text(s, f.word)
+}
+
+// resolved follows references and takes the first real alternative.
+func (f filler) resolved(s map[string]any, depth int) map[string]any {
+	for range depth {
+		if ref, ok := s["$ref"].(string); ok {
+			s = f.referred(ref)
+			continue
+		}
+		next := alternative(s)
+		if next == nil {
+			return s
+		}
+		s = next
+	}
+	return s
+}
+
+func (f filler) referred(ref string) map[string]any {
+	var at any = f.root
+	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
+		if m, ok := at.(map[string]any); ok && name != "" {
+			at = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		}
+	}
+	m, _ := at.(map[string]any)
+	return m
+}
+
+// alternative is the first of a choice that is more than null, together with
+// what stands beside the choice; nil when there is none.
+func alternative(s map[string]any) map[string]any {
+	for _, of := range []string{"anyOf", "any_of", "oneOf", "allOf"} {
+		list, _ := s[of].([]any)
+		for _, one := range list {
+			m, _ := one.(map[string]any)
+			if m == nil || kind(m) == "null" {
+				continue
+			}
+			return merged(s, m, of)
+		}
+	}
+	return nil
+}
+
+func merged(outer, inner map[string]any, without string) map[string]any {
+	all := map[string]any{}
+	for k, v := range outer {
+		if k != without {
+			all[k] = v
+		}
+	}
+	for k, v := range inner {
+		all[k] = v
+	}
+	return all
+}
+
+// kind is the schema's type in lower case; of several the first but null.
+func kind(s map[string]any) string {
+	switch t := s["type"].(type) {
+	case string:
+		return strings.ToLower(t)
+	case []any:
+		for _, one := range t {
+			if name, _ := one.(string); !strings.EqualFold(name, "null") {
+				return strings.ToLower(name)
+			}
+		}
+	}
+	if s["properties"] != nil {
+		return "object"
+	}
+	if s["items"] != nil {
+		return "array"
+	}
+	return ""
+}
+
+// object has what is required; of one that requires nothing the first property
+// by name, so that a call says something.
+func (f filler) object(s map[string]any, depth int) Object {
+	properties, _ := s["properties"].(map[string]any)
+	required, _ := s["required"].([]any)
+	if len(required) == 0 && len(properties) > 0 {
+		names := make([]string, 0, len(properties))
+		for name := range properties {
+			names = append(names, name)
+		}
+		required = []any{slices.Min(names)}
+	}
+	o := Object{}
+	for _, r := range required {
+		name, _ := r.(string)
+		property, _ := properties[name].(map[string]any)
+		o = append(o, name, f.value(property, depth-1))
+	}
+	return o
+}
+
+func (f filler) array(s map[string]any, depth int) Array {
+	items, _ := s["items"].(map[string]any)
+	least := integer(s, "minItems", 1)
+	if most := integer(s, "maxItems", least); most < least {
+		least = most
+	}
+	a := Array{}
+	for range min(least, 64) {
+		a = append(a, f.value(items, depth-1))
+	}
+	return a
+}
+
+// number is the smallest allowed one that is not negative without need.
+func number(s map[string]any) any {
+	n, ok := float(s, "minimum")
+	if !ok {
+		n = 1
+	}
+	if above, ok := float(s, "exclusiveMinimum"); ok && n <= above {
+		n = math.Floor(above) + 1
+	}
+	if most, ok := float(s, "maximum"); ok && n > most {
+		n = most
+	}
+	if below, ok := float(s, "exclusiveMaximum"); ok && n >= below {
+		n = math.Ceil(below) - 1
+	}
+	if step, ok := float(s, "multipleOf"); ok && step > 0 {
+		n = math.Ceil(n/step) * step
+	}
+	if kind(s) == "integer" || n == math.Trunc(n) {
+		return int64(math.Ceil(n))
+	}
+	return n
+}
+
+// formats are values of the formats that tools name.
+var formats = map[string]string{
+	"date": "2026-01-02", "date-time": "2026-01-02T03:04:05Z", "time": "03:04:05Z", "duration": "PT1H",
+	"email": "someone@example.com", "uri": "https://example.com/", "url": "https://example.com/",
+	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+func text(s map[string]any, word string) string {
+	if format, _ := s["format"].(string); formats[format] != "" {
+		return formats[format]
+	}
+	for least := integer(s, "minLength", 0); utf8.RuneCountInString(word) < min(least, 4096); {
+		word += "." + word
+	}
+	if most := integer(s, "maxLength", -1); most >= 0 && utf8.RuneCountInString(word) > most {
+		word = string([]rune(word)[:most])
+	}
+	return word
+}
+
+func float(s map[string]any, name string) (float64, bool) {
+	n, ok := s[name].(float64)
+	return n, ok
+}
+
+// integer reads a count; Gemini writes those as strings.
+func integer(s map[string]any, name string, otherwise int) int {
+	switch n := s[name].(type) {
+	case float64:
+		return int(max(0, min(n, 1<<20)))
+	case string:
+		var parsed uint32
+		if json.Unmarshal([]byte(n), &parsed) == nil {
+			return int(min(parsed, 1<<20))
+		}
+	}
+	return otherwise
+}
+
+// plain is a decoded value as JSON writes it.
+func plain(v any) any {
+	switch v.(type) {
+	case map[string]any, []any, float64:
+		out, err := json.Marshal(v)
+		if err != nil {
+			return nil // decoded JSON always encodes
+		}
+		return json.RawMessage(out)
+	}
+	return v
+}

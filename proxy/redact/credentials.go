@@ -44,10 +44,24 @@ func requestCredentials(in cassette.Request) []span {
 // jsonCredentials finds them in JSON: at the top, and in what configures tools
 // under their names, as headers of any name, and in URLs.
 func jsonCredentials(b []byte) (out []span) {
+	var flag []byte // the element of an args array before this one
 	for s := range jsonStrings(b) {
 		top := requestParents[lower(s.top.in(b))]
+		option := flag // --token=x has had its own
+		if bytes.ContainsRune(option, '=') {
+			option = nil
+		}
+		if flag = nil; lower(s.key.in(b)) == "args" {
+			flag = s.value.in(b)
+		}
 		switch {
 		case s.value.end == s.value.start:
+		case top && flag != nil && secretFlag(option):
+			out = append(out, s.value)
+		case top && flag != nil && secretFlag(flag):
+			if n := bytes.IndexByte(flag, '='); n > 0 {
+				out = append(out, span{s.value.start + n + 1, s.value.end})
+			}
 		case (top || s.depth == 1) && requestNames[lower(s.key.in(b))],
 			top && requestHeaders[lower(s.parent.in(b))] && !isClear(lower(s.key.in(b))):
 			out = append(out, s.value)
@@ -60,8 +74,16 @@ func jsonCredentials(b []byte) (out []span) {
 	return out
 }
 
-// requestHeaders are the objects that hold headers for a tool's server.
-var requestHeaders = set("headers", "extra_headers", "http_headers")
+// requestHeaders are the objects that hold headers for a tool's server, or its
+// environment.
+var requestHeaders = set("headers", "extra_headers", "http_headers", "env")
+
+// secretFlag reports whether an argument of a tool's command is a flag that is
+// named like one for credentials. Its value is behind a "=", or the next one.
+func secretFlag(arg []byte) bool {
+	name, _, _ := bytes.Cut(arg, []byte("="))
+	return bytes.HasPrefix(name, []byte("-")) && soundsSecret(lower(bytes.ReplaceAll(name, []byte("_"), []byte("-"))))
+}
 
 // lower is the lower case of a name; of none that anybody looks for when it is
 // long.

@@ -30,6 +30,9 @@ func TestCredentialsInBodies(t *testing.T) {
 		"tool's URL":       {"", `{"tools":[{"type":"mcp","server_url":"https://h/sse?token=%s&x=1"}]}`},
 		"tool's user info": {"", `{"tools":[{"server_url":"https://user:%s@h/"}]}`},
 		"metadata":         {"", `{"metadata":{"api_key":"%s"}}`},
+		"MCP environment":  {"", `{"mcp_servers":[{"command":"x","env":{"GITHUB_PAT":"%s"}}]}`},
+		"MCP flag":         {"", `{"mcp_servers":[{"command":"x","args":["serve","--access_token","%s"]}]}`},
+		"MCP flag, joined": {"", `{"mcp_servers":[{"command":"x","args":["--api-key=%s","-v"]}]}`},
 		"gateway":          {"", `{"extra_headers":{"Helicone-Auth":"Bearer %s"}}`},
 	}
 	for name, c := range requests {
@@ -231,5 +234,26 @@ func TestManyCredentials(t *testing.T) {
 	New(nil).Interaction(in)
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %v", took)
+	}
+}
+
+// A client that follows a redirect must get to the same place on replay.
+func TestRedirectsStay(t *testing.T) {
+	r := New([]byte("k"))
+	in := simple()
+	in.Response.Header = http.Header{"Location": {"/v1/messages/next?page=2&token=aSecretOf24Characters000"}}
+	got := r.Interaction(in).Response.Header.Get("Location")
+	if !strings.HasPrefix(got, "/v1/messages/next?page=2&token=REDACTED") || strings.Contains(got, "aSecret") {
+		t.Errorf("Location: %s", got)
+	}
+}
+
+// What is no flag for a credential stays: a tool's arguments tell it what to do.
+func TestOtherArgumentsStay(t *testing.T) {
+	r := New([]byte("k"))
+	in := simple()
+	in.Request.Body = []byte(`{"mcp_servers":[{"args":["--token=","--verbose","--path","/srv/data","token"],"env":{}}],"messages":[{"content":"args: --token abcdefghijklmnop12"}]}`)
+	if got := r.Interaction(in).Request.Body; string(got) != string(in.Request.Body) {
+		t.Errorf("changed to %s", got)
 	}
 }

@@ -73,9 +73,12 @@ func (r *Redactor) header(h http.Header, m *matcher) http.Header {
 		}
 		kept := make([]string, len(values))
 		for i, v := range values {
-			if isClear(lower) {
+			switch {
+			case isClear(lower):
 				kept[i] = r.text(v, m)
-			} else {
+			case lower == "location" || lower == "content-location":
+				kept[i] = r.url(v, m) // who follows it must get there on replay, too
+			default:
 				kept[i] = r.replace(v)
 			}
 		}

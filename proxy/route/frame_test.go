@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,28 @@ func TestFrames(t *testing.T) {
 				t.Errorf("%q:\n got %s\nwant %s", tt.body, got, tt.want)
 			}
 		})
+	}
+}
+
+// One event of many lines is put together without a copy of all before it for
+// each line.
+func TestFrameOfManyLines(t *testing.T) {
+	const lines = 20_000
+	body := append(bytes.Repeat([]byte("data:x\n"), lines), '\n')
+	was := bytes.Clone(body)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for f := range Frames(sse, body) {
+		if len(f.Data) != 2*lines-1 || !f.Whole {
+			t.Errorf("%d bytes, whole %v", len(f.Data), f.Whole)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 10<<20 {
+		t.Errorf("took %d MiB for %d bytes", took>>20, len(body))
+	}
+	if !bytes.Equal(body, was) {
+		t.Error("the body changed")
 	}
 }
 

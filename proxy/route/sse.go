@@ -50,10 +50,11 @@ func (f *Frame) take(line []byte) {
 	case "event":
 		f.Name = string(value)
 	case "data":
-		if f.Data != nil {
-			value = append(append(bytes.Clone(f.Data), '\n'), value...)
+		if f.Data == nil {
+			f.Data = value[:len(value):len(value)] // the body's; a second line makes a copy
+		} else {
+			f.Data = append(append(f.Data, '\n'), value...)
 		}
-		f.Data = value[:len(value):len(value)]
 	}
 }
 

@@ -35,7 +35,7 @@ func apply(s Script, edits []edit) (out Script, made []int) {
 		e := edits[i]
 		made = append(made, i)
 		out.Steps = append(out.Steps, rest.until(e.at)...)
-		rest.skip(e.drop)
+		rest.skip(e.at + e.drop - rest.pos) // what an edit before left out is gone already
 		out.Steps = append(out.Steps, rest.inserted(e)...)
 		rest.hold += e.hold
 		if ended = e.end != ""; ended {

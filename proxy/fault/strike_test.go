@@ -260,6 +260,15 @@ func TestFaultsTogether(t *testing.T) {
 
 // A retry is answered: what kept the reply from arriving gives the interaction
 // back and strikes once, or as often as the plan says.
+// Two changes of the same bytes leave the rest alone.
+func TestOverlappingFaults(t *testing.T) {
+	j := injector(t, "fault: reorder, after_event: 1", "fault: reorder, after_event: 2")
+	s, out := j.Strike(chunked(start, text, stop, text), anthropic)
+	if got, want := show(s), text+"|"+start+"|"+stop+"|"+text+"|"+text+"|eof"; got != want || len(out.Fired) != 2 {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestConsumedAndTimes(t *testing.T) {
 	for plan, want := range map[string]string{
 		"fault: status, status: 429":                         "-+",

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -200,6 +201,26 @@ func TestFold(t *testing.T) {
 				t.Errorf("\n%swant%s", got, tt.want)
 			}
 		})
+	}
+}
+
+// A long text is put together without a copy of all before it for each piece.
+func TestFoldOfALongText(t *testing.T) {
+	const pieces, words = 10_000, "five words of a text "
+	events := make([]Event, pieces)
+	for i := range events {
+		events[i] = Event{Index: i, Name: "content_block_delta", Whole: true,
+			Data: []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"` + words + `"}}`)}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	items := Fold(events, NewNames())
+	runtime.ReadMemStats(&after)
+	if len(items) != 1 || items[0].Events != pieces || items[0].Text != strings.Repeat(words, pieces) {
+		t.Errorf("%d items", len(items))
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("took %d MiB for %d bytes", took>>20, pieces*len(words))
 	}
 }
 

@@ -38,7 +38,7 @@ type Field struct {
 // new, and of a text that was streamed, that it was. The names are those of the
 // recording.
 func Fold(events []Event, names *Names) []Item {
-	f := folder{names: names, state: map[string]string{}, chunk: -1}
+	f := folder{names: names, state: map[string]string{}, more: map[int][]byte{}, chunk: -1}
 	for _, e := range events {
 		for _, p := range e.Parts() {
 			if p.Name != "ping" {
@@ -46,9 +46,13 @@ func Fold(events []Event, names *Names) []Item {
 			}
 		}
 	}
-	for i, item := range f.items {
+	for i := range f.items {
+		item := &f.items[i]
+		if more := f.more[i]; more != nil {
+			item.Text = string(more)
+		}
 		if item.Class == Opaque && item.Text != "" {
-			f.items[i].Text = names.name(Opaque, "opaque#", item.Text)
+			item.Text = names.name(Opaque, "opaque#", item.Text)
 		}
 	}
 	return f.items
@@ -58,6 +62,7 @@ type folder struct {
 	names *Names
 	items []Item
 	state map[string]string // what was said last, by path
+	more  map[int][]byte    // the text of items of several pieces, by index: to lengthen a string is to copy it
 	chunk int               // the item that has the chunks' last counts, or -1
 }
 
@@ -110,7 +115,12 @@ const Streamed = "as streamed"
 var texts = []string{"text", "arguments", "input", "refusal", "code"}
 
 func (f *folder) wasStreamed(text string) bool {
-	return text != "" && slices.ContainsFunc(f.items, func(i Item) bool { return i.Pieces && i.Text == text })
+	for i, item := range f.items {
+		if more := f.more[i]; item.Pieces && text != "" && (more == nil && item.Text == text || string(more) == text) {
+			return true
+		}
+	}
+	return false
 }
 
 // isPiece reports whether a leaf is a piece of a text.
@@ -189,7 +199,10 @@ func (f *folder) join(item Item) bool {
 	for i := len(f.items) - 1; i >= 0; i-- {
 		old := &f.items[i]
 		if continues(*old, item) {
-			old.Text += item.Text
+			if f.more[i] == nil {
+				f.more[i] = []byte(old.Text)
+			}
+			f.more[i] = append(f.more[i], item.Text...)
 			old.Events, old.Bytes = old.Events+1, old.Bytes+item.Bytes
 			old.Last, old.Until = item.Last, item.Until
 			return true

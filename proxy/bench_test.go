@@ -208,24 +208,29 @@ var prompt = `{"model":"claude-sonnet-4-5","max_tokens":1024,"stream":true,"mess
 	strings.Repeat("Name three capitals of Europe and a river each. ", 39) + `"}]}`
 
 // BenchmarkChunkDelay is the time from an event's sending to its arrival, with
-// 32 streams at once, and what each way adds to the direct one.
+// 32 streams at once, and what each way adds to the direct one; cpu is what a
+// chunk costs altogether.
 func BenchmarkChunkDelay(b *testing.B) {
 	all := ways(b, stampedEvents)
-	delays := map[string][]float64{}
+	delays, cpu := map[string][]float64{}, map[string][]float64{}
 	for b.Loop() {
 		for _, w := range all {
+			used := cpuTime()
 			delays[w.name] = append(delays[w.name], streamDelays(b, w, 32)...)
+			cpu[w.name] = append(cpu[w.name], float64((cpuTime()-used).Nanoseconds())/1e3/(32*eventsCount))
 		}
 	}
 	direct := quantile(delays["direct"], 0.5)
 	for _, w := range all {
 		b.ReportMetric(quantile(delays[w.name], 0.5), w.name+"-p50-µs")
 		b.ReportMetric(quantile(delays[w.name], 0.99), w.name+"-p99-µs")
+		b.ReportMetric(quantile(cpu[w.name], 0.5), w.name+"-cpu-µs")
 		if w.name != "direct" {
 			b.ReportMetric(quantile(delays[w.name], 0.5)-direct, w.name+"-added-µs")
 		}
 	}
 	b.ReportMetric(quantile(delays["recording"], 0.5)/quantile(delays["goproxy"], 0.5), "recording/goproxy")
+	b.ReportMetric(quantile(cpu["recording"], 0.5)/quantile(cpu["goproxy"], 0.5), "recording/goproxy-cpu")
 	b.ReportMetric(0, "ns/op")
 }
 

@@ -159,11 +159,14 @@ def read(data):
         need(data.startswith(line, mark), f"the seal of interaction {len(items)}")
         items.append(interaction(item))
         at = mark + len(line)
-    closing = f"# closed {len(items)} ".encode()
+    lack = re.fullmatch(rb"# closed (?:0|[1-9][0-9]*)(?: lost ([1-9][0-9]*))?( recovered)? [0-9a-f]{64}\n", data[at:])
+    need(lack, "the closing line")
+    lost, recovered = int(lack[1] or 0), bool(lack[2])
+    closing = f"# closed {len(items)} {f'lost {lost} ' if lost else ''}{'recovered ' if recovered else ''}".encode()
     digest = hashlib.sha256(seal + closing).hexdigest()
     need(data[at:] == closing + digest.encode() + b"\n", "the closing line")
     need(items, "no interactions")
-    return {"meta": meta, "digest": "sealed:" + digest, "interactions": items}
+    return {"meta": meta, "digest": "sealed:" + digest, "lost": lost, "recovered": recovered, "interactions": items}
 
 
 def showable(v):
@@ -188,7 +191,8 @@ def main(args):
         if "--json" in args:
             print(json.dumps({"path": path} | showable(cassette)))
         else:
-            print(f"{path}: {len(cassette['interactions'])} interactions, {cassette['digest']}")
+            lacks = f", {cassette['lost']} lost" * bool(cassette["lost"]) + ", recovered" * cassette["recovered"]
+            print(f"{path}: {len(cassette['interactions'])} interactions{lacks}, {cassette['digest']}")
     return code
 
 

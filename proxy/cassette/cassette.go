@@ -18,6 +18,7 @@ type Cassette struct {
 	data   []byte // of a sealed file
 	head   int
 	spans  []span
+	end    closing
 	parsed []Interaction // of an unsealed one
 	sum    [sha256.Size]byte
 }
@@ -85,7 +86,7 @@ func (c *Cassette) parseOurs(data []byte) (err error) {
 		return err
 	}
 	c.data = data
-	c.spans, err = index(c.name, data, c.head)
+	c.spans, c.end, err = index(c.name, data, c.head)
 	return err
 }
 

@@ -69,6 +69,8 @@ func readText(t *testing.T, path string) string {
 type pythonSays struct {
 	Path         string
 	Digest       string
+	Lost         int
+	Recovered    bool
 	Interactions []struct {
 		Request, Response struct {
 			Body    string
@@ -108,7 +110,7 @@ func runReader(t *testing.T, files ...string) (says []pythonSays) {
 // another language reads every committed cassette, and one of bodies that are
 // hard to write, as we do, and finds the same seals.
 func TestIndependentReader(t *testing.T) {
-	files := []string{write(t, samples()...)}
+	files := []string{write(t, samples()...), lacking(t, 12), recovered(t)}
 	err := filepath.WalkDir("../../cassettes", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".yaml" {
 			files = append(files, path)
@@ -122,6 +124,9 @@ func TestIndependentReader(t *testing.T) {
 		c, err := Open(files[i])
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got.Lost != c.Lost() || got.Recovered != c.Recovered() {
+			t.Errorf("%s: %d lost, recovered %t; want %d, %t", files[i], got.Lost, got.Recovered, c.Lost(), c.Recovered())
 		}
 		if got.Digest != c.Digest() || len(got.Interactions) != c.Len() {
 			t.Errorf("%s: %d interactions, %s; want %d, %s", files[i], len(got.Interactions), got.Digest, c.Len(), c.Digest())
@@ -165,6 +170,7 @@ func TestIndependentReaderFindsDamage(t *testing.T) {
 		"end":     strings.Split(good, "# closed")[0],
 		"item":    strings.Replace(good, "    - request:", "    - reqUest:", 1),
 		"CRLF":    strings.ReplaceAll(good, "\n", "\r\n"),
+		"lost":    strings.Replace(good, "# closed 2 ", "# closed 2 lost 1 ", 1),
 		"version": strings.Replace(good, `format: "1"`, `format: "2"`, 1),
 	} {
 		path := filepath.Join(t.TempDir(), name)

@@ -13,7 +13,8 @@ var ErrMixed = errors.New("cassette of another kind")
 
 // Extend starts path.partial with all that the finished cassette path holds, to
 // have more appended. Old items keep their bytes, seals and order, and the head
-// stays: a cassette is as old as its oldest part. Until Close succeeds the
+// stays: a cassette is as old as its oldest part, and what was lost to it stays
+// lost. Until Close succeeds the
 // finished file stays as it is. meta describes what will be appended; where its
 // provenance or redaction is not the cassette's own the error is ErrMixed: the
 // head would no longer be true of every item. The cassette's matching stays. A damaged cassette is
@@ -64,7 +65,7 @@ func (w *Writer) adopt(old *Cassette) error {
 		return err
 	}
 	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
-	w.n = len(old.spans)
+	w.n, w.lacks = len(old.spans), old.end
 	return nil
 }
 

@@ -12,7 +12,8 @@ import (
 
 // Recover finishes the recording path that was interrupted: it keeps every
 // whole interaction, drops the piece of one that was being written, and gives
-// the file its name. path may be the cassette's name or that of its .partial
+// the file its name. What was open when it was interrupted is not there, and the
+// closing line says so (Cassette.Recovered). path may be the cassette's name or that of its .partial
 // file. Nothing is lost: a finished cassette of the same name is fs.ErrExist
 // unless the recording began with all of it, a recording that goes on is
 // ErrBusy. When bytes before the end are damaged, not merely missing, nothing is
@@ -33,7 +34,11 @@ func Recover(path string) (kept int, err error) {
 		_, err = parseRead(path, nil, err)
 		return 0, err
 	}
-	whole, kept, err := wholePart(source, data)
+	lost := 0
+	if source != path {
+		lost = lostBefore(path) // the recording extends it
+	}
+	whole, kept, err := wholePart(source, data, lost)
 	if err != nil || len(whole) == len(data) && source == path {
 		return kept, err
 	}
@@ -47,8 +52,20 @@ func vacantForRecover(path string) error {
 	return nil
 }
 
-// wholePart returns the complete file that data is the beginning of.
-func wholePart(name string, data []byte) (whole []byte, kept int, err error) {
+// lostBefore is how many interactions the finished cassette path had lost; 0
+// where there is none.
+func lostBefore(path string) int {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	c, _, _ := readClose(old)
+	return c.lost
+}
+
+// wholePart returns the complete file that data is the beginning of. lost is what
+// is known to lack besides.
+func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err error) {
 	if c, err := Parse(name, data); err == nil {
 		return data, c.Len(), unlessUnsealed(c.Verify())
 	}
@@ -72,7 +89,7 @@ func wholePart(name string, data []byte) (whole []byte, kept int, err error) {
 	if kept == 0 {
 		return nil, 0, nothingWhole(name)
 	}
-	return append(bytes.Clone(data[:end]), closeLine(kept, last)...), kept, nil
+	return append(bytes.Clone(data[:end]), closing{kept, lost, true}.line(last)...), kept, nil
 }
 
 // sealAhead reports whether a whole seal line follows: then what precedes it is

@@ -31,10 +31,26 @@ func sealLine(n, length int, s seal) string {
 	return fmt.Sprintf("%s%d %d %x\n", sealPrefix, n, length, s[:])
 }
 
-// closeLine is the last line of a complete file; last is the last item's seal,
-// or the head's when there is none.
-func closeLine(count int, last seal) string {
-	text := closePrefix + strconv.Itoa(count) + " "
+// closing is what the last line of a complete file says, beside the hash.
+type closing struct {
+	count     int  // interactions in the file
+	lost      int  // that the recorder could not save
+	recovered bool // what was open when the recorder died is not there either
+}
+
+// closeLine is the last line of a complete file that lacks nothing.
+func closeLine(count int, last seal) string { return closing{count: count}.line(last) }
+
+// line is the last line of the file; last is the last item's seal, or the
+// head's when there is none.
+func (c closing) line(last seal) string {
+	text := closePrefix + strconv.Itoa(c.count) + " "
+	if c.lost > 0 {
+		text += "lost " + strconv.Itoa(c.lost) + " "
+	}
+	if c.recovered {
+		text += "recovered "
+	}
 	s := last.next([]byte(text))
 	return text + hex.EncodeToString(s[:]) + "\n"
 }
@@ -53,19 +69,29 @@ func readSeal(line []byte) (n, length int, s seal, ok bool) {
 	return n, length, s, err1 == nil && err2 == nil && err3 == nil && n >= 0 && length >= 0
 }
 
-// readClose returns the count on a complete file's last line and where that
-// line starts.
-func readClose(data []byte) (count, start int, ok bool) {
+// readClose returns what a complete file's last line says and where that line
+// starts. It is a claim as those of seals are.
+func readClose(data []byte) (c closing, start int, ok bool) {
 	if !bytes.HasSuffix(data, []byte("\n")) {
-		return 0, 0, false
+		return c, 0, false
 	}
 	start = lineStart(data, len(data))
-	f := strings.Split(string(data[start:len(data)-1]), " ")
-	if len(f) != 4 || !bytes.HasPrefix(data[start:], []byte(closePrefix)) {
-		return 0, 0, false
+	text, found := strings.CutPrefix(string(data[start:len(data)-1]), closePrefix)
+	f := strings.Split(text, " ")
+	if len(f) < 2 || !found {
+		return c, 0, false
 	}
-	count, err := strconv.Atoi(f[2])
-	return count, start, err == nil && count >= 0
+	words := f[1 : len(f)-1]
+	var err, err2 error
+	c.count, err = strconv.Atoi(f[0])
+	if len(words) >= 2 && words[0] == "lost" {
+		c.lost, err2 = strconv.Atoi(words[1])
+		words = words[2:]
+	}
+	if len(words) == 1 && words[0] == "recovered" {
+		c.recovered, words = true, nil
+	}
+	return c, start, err == nil && err2 == nil && c.count >= 0 && c.lost >= 0 && len(words) == 0
 }
 
 // lineStart returns where the line that ends (with its line feed) at end starts.
@@ -81,39 +107,39 @@ type span struct{ start, seal, end int }
 
 // index finds the items of a complete file by walking back from the closing
 // line: each seal tells its item's length, so only the seals are read.
-func index(name string, data []byte, head int) ([]span, error) {
-	count, end, ok := readClose(data)
+func index(name string, data []byte, head int) ([]span, closing, error) {
+	c, end, ok := readClose(data)
 	if !ok || end < head {
-		return nil, torn(name)
+		return nil, c, torn(name)
 	}
-	if count > (len(data)-head)/len(itemStart) {
-		return nil, damaged(name, "the closing line")
+	if c.count > (len(data)-head)/len(itemStart) {
+		return nil, c, damaged(name, "the closing line")
 	}
-	spans := make([]span, count)
-	for i := count - 1; i >= 0; i-- {
+	spans := make([]span, c.count)
+	for i := c.count - 1; i >= 0; i-- {
 		at := lineStart(data, end)
 		n, length, _, ok := readSeal(data[at:end])
 		start := at - length
 		if !ok || n != i || start < head || !bytes.HasPrefix(data[start:], []byte(itemStart)) {
-			return nil, damaged(name, fmt.Sprintf("the seal of interaction %d", i))
+			return nil, c, damaged(name, fmt.Sprintf("the seal of interaction %d", i))
 		}
 		spans[i] = span{start, at, end}
 		end = start
 	}
 	if end != head {
-		return nil, damaged(name, "the head")
+		return nil, c, damaged(name, "the head")
 	}
-	return spans, checkClose(name, data, head, spans)
+	return spans, c, checkClose(name, data, head, spans, c)
 }
 
-func checkClose(name string, data []byte, head int, spans []span) error {
+func checkClose(name string, data []byte, head int, spans []span, c closing) error {
 	last := seal(sha256.Sum256(data[:head]))
 	end := head
 	if n := len(spans); n > 0 {
 		end = spans[n-1].end
 		_, _, last, _ = readSeal(data[spans[n-1].seal:end])
 	}
-	if string(data[end:]) != closeLine(len(spans), last) {
+	if string(data[end:]) != c.line(last) {
 		return damaged(name, "the closing line")
 	}
 	return nil

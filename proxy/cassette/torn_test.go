@@ -23,7 +23,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		if _, err := Parse("x.yaml", good[:cut]); !errors.Is(err, ErrTorn) && (cut > 0 || !errors.Is(err, ErrEmpty)) {
 			t.Fatalf("cut at %d of %d: %v, want ErrTorn", cut, len(good), err)
 		}
-		whole, kept, err := wholePart("x.yaml", good[:cut])
+		whole, kept, err := wholePart("x.yaml", good[:cut], 0)
 		if kept == 0 {
 			if err == nil {
 				t.Fatalf("cut at %d: nothing kept and no error", cut)
@@ -39,7 +39,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		}
 		wantSame(t, readAll(t, c), want[:kept])
 	}
-	if _, kept, err := wholePart("x.yaml", good[:len(good)-1]); err != nil || kept != len(want) {
+	if _, kept, err := wholePart("x.yaml", good[:len(good)-1], 0); err != nil || kept != len(want) {
 		t.Errorf("without the last byte: kept %d, %v", kept, err)
 	}
 }

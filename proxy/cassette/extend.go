@@ -17,8 +17,9 @@ var ErrMixed = errors.New("cassette of another kind")
 // lost. Until Close succeeds the
 // finished file stays as it is. meta describes what will be appended; where its
 // provenance or redaction is not the cassette's own the error is ErrMixed: the
-// head would no longer be true of every item. The cassette's matching stays. A damaged cassette is
-// ErrDamaged, another tool's ErrUnsealed, one that is being recorded ErrBusy.
+// head would no longer be true of every item. The cassette's matching stays. A
+// damaged cassette is ErrDamaged, another tool's ErrUnsealed, one that is being
+// recorded, or was until now, ErrBusy.
 func Extend(path string, meta Meta) (*Writer, error) {
 	old, err := Open(path)
 	if err == nil {
@@ -34,10 +35,26 @@ func Extend(path string, meta Meta) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.adopt(old); err != nil {
+	if err = old.unchanged(path); err == nil {
+		err = w.adopt(old)
+	}
+	if err != nil {
 		return nil, errors.Join(err, w.Discard())
 	}
 	return w, nil
+}
+
+// unchanged reports as an error that path is not c any more: another recorder
+// may have finished it since c was opened.
+func (c *Cassette) unchanged(path string) error {
+	now, err := os.ReadFile(path)
+	switch {
+	case err != nil:
+		return fail(path, err, "cannot be read (%s)", pathReason(err))
+	case !bytes.Equal(now, c.data):
+		return fail(path, ErrBusy, "was recorded by another process just now; run this again")
+	}
+	return nil
 }
 
 // takes reports as an error that what more describes cannot stand below m.

@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -95,17 +97,55 @@ func TestExtendRefuses(t *testing.T) {
 		}
 	}
 	data, _ := os.ReadFile(path)
-	damaged := put(t, "x.yaml", bytes.Replace(data, []byte("method: \""), []byte("method: \"X"), 1))
-	if _, err := Extend(damaged, testMeta); !errors.Is(err, ErrDamaged) {
-		t.Errorf("damaged: %v", err)
+	longer := put(t, "x.yaml", bytes.Replace(data, []byte("method: \""), []byte("method: \"X"), 1))
+	changed := put(t, "y.yaml", bytes.Replace(data, []byte("method: \"P"), []byte("method: \"X"), 1)) // as long
+	for _, damaged := range []string{longer, changed} {
+		if _, err := Extend(damaged, testMeta); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: damaged: %v", damaged, err)
+		}
 	}
 	if _, err := Extend(filepath.Join(t.TempDir(), "none.yaml"), testMeta); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("absent: %v", err)
 	}
-	for _, p := range []string{path, damaged} {
+	for _, p := range []string{path, longer, changed} {
 		if _, err := os.Lstat(partial(p)); err == nil {
 			t.Errorf("%s: a refusal left a trace", p)
 		}
+	}
+}
+
+// Recorders that take turns on one cassette lose nothing of each other, however
+// close they come: one that read it before another finished it is told so.
+func TestExtendersTakeTurns(t *testing.T) {
+	const recorders, each = 4, 10
+	path := write(t, samples()[0])
+	var wg sync.WaitGroup
+	for range recorders {
+		wg.Go(func() {
+			for added := 0; added < each; {
+				w, err := Extend(path, testMeta)
+				if errors.Is(err, ErrBusy) || errors.Is(err, fs.ErrExist) { // just made, or just closed
+					runtime.Gosched()
+					continue
+				}
+				if err == nil {
+					err = errors.Join(w.Append(samples()[1]), w.Close())
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				added++
+			}
+		})
+	}
+	wg.Wait()
+	c, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + recorders*each; c.Len() != want {
+		t.Errorf("%d interactions, want %d", c.Len(), want)
 	}
 }
 

@@ -189,10 +189,16 @@ func (x *index) key(l Level, at int, r cassette.Request) digest {
 		return rawDigest(r.Method, r.URL, r.Body)
 	}
 	f := formOf(r)
-	if l == Exact {
-		x.places[at] = place{x.url(f), len(f.body), f.digest()}
+	stable := f.without(x.rules)
+	if l != Exact {
+		return stable.at(l).digest()
 	}
-	return f.without(x.rules).at(l).digest()
+	whole := f.digest()
+	x.places[at] = place{x.url(f), len(f.body), whole}
+	if len(stable.body) == len(f.body) {
+		return whole // nothing was left out
+	}
+	return stable.digest()
 }
 
 func (x *index) item(at int, l Level) item {

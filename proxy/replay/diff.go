@@ -3,7 +3,9 @@ package replay
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -37,6 +39,8 @@ func Diff(old, new []byte) []Change {
 // absent marks the side of a Change that has no value there.
 type absent struct{}
 
+var errMore = errors.New("more than one JSON value")
+
 func decode(data []byte) (any, error) {
 	if len(data) == 0 {
 		return absent{}, nil
@@ -46,6 +50,9 @@ func decode(data []byte) (any, error) {
 	var v any
 	if err := d.Decode(&v); err != nil {
 		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errMore
 	}
 	return v, nil
 }

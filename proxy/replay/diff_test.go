@@ -28,6 +28,7 @@ func TestDiff(t *testing.T) {
 		"big integer":   {`9007199254740993`, `9007199254740992`, []Change{{"", "9007199254740993", "9007199254740992"}}},
 		"not JSON":      {`x`, `{}`, []Change{{"", "x", "{}"}}},
 		"same text":     {`x`, `x`, nil},
+		"JSON and more": {`{"a":1} x`, `{"a":1} y`, []Change{{"", `{"a":1} x`, `{"a":1} y`}}},
 		"nothing":       {``, ``, nil},
 		"from nothing":  {``, `{}`, []Change{{"", "", "{}"}}},
 	} {

@@ -304,9 +304,10 @@ func TestDamagedCassetteFailsClosed(t *testing.T) {
 	}
 }
 
-// A damaged request is in the way of what was not found, and of nothing else.
+// A damaged request is in the way of what was not found, of a looser answer,
+// too, and of nothing else.
 func TestDamagedRequest(t *testing.T) {
-	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"))
+	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"), pair(`{"a":4}`, "looser"))
 	data := bytes.Replace(readFile(t, whole.Name()), []byte(`{"a":2}`), []byte("{\"a\":\t2"), 1)
 	data = bytes.Replace(data, []byte(`form: {}`), []byte(`form: {]`), 2)
 	data = bytes.Replace(data, []byte(`form: {]`), []byte(`form: {}`), 1)
@@ -324,7 +325,7 @@ func TestDamagedRequest(t *testing.T) {
 	if w, _ := ask(p, endpoint, `{"a":3}`); w.Header().Get("X-Cassette-Miss") != missDamaged {
 		t.Errorf("unknown: %d %s", w.Code, w.Body)
 	}
-	if r := p.Receipt(); r.Unused != 1 || len(r.UnusedInteractions) != 1 || r.UnusedInteractions[0].Interaction != 1 {
+	if r := p.Receipt(); r.Unused != 2 || len(r.UnusedInteractions) != 2 || r.UnusedInteractions[0].Interaction != 1 {
 		t.Errorf("receipt %+v", r)
 	}
 }

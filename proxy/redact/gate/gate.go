@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -109,9 +110,9 @@ func (g *Gate) Check(in cassette.Interaction) error {
 			}
 		}
 	}
-	for _, part := range parts(in) {
+	for part := range parts(in) {
 		if hit := s.everywhere(part.text); hit != nil {
-			hit.Where = part.where
+			hit.Where = part.where + part.name
 			return hit
 		}
 	}
@@ -124,33 +125,45 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// part is a text of an interaction and what people call it.
+// part is a text of an interaction and what people call it: with the name of
+// the header, when it is one.
 type part struct {
-	where string
-	text  []byte
+	where, name string
+	text        []byte
 }
 
-func parts(in cassette.Interaction) []part {
-	out := []part{
-		{"method", []byte(in.Request.Method)},
-		{"URL", []byte(in.Request.URL)},
-		{"request body", in.Request.Body},
-		{"response body", in.Response.Body},
+// parts yields the texts of an interaction. A text is good until the next one.
+func parts(in cassette.Interaction) iter.Seq[part] {
+	return func(yield func(part) bool) {
+		var buf []byte
+		say := func(where, name, text string) bool {
+			buf = append(buf[:0], text...)
+			return yield(part{where, name, buf})
+		}
+		_ = say("method", "", in.Request.Method) && say("URL", "", in.Request.URL) &&
+			yield(part{"request body", "", in.Request.Body}) && yield(part{"response body", "", in.Response.Body}) &&
+			headerParts("request header ", in.Request.Header, say) &&
+			headerParts("response header ", in.Response.Header, say) &&
+			headerParts("trailer ", in.Response.Trailer, say)
 	}
-	out = append(out, headerParts("request header ", in.Request.Header)...)
-	out = append(out, headerParts("response header ", in.Response.Header)...)
-	return append(out, headerParts("trailer ", in.Response.Trailer)...)
 }
 
-// headerParts are the names, which are not quoted when they are the problem,
+// headerParts says the names, which are not quoted when they are the problem,
 // and the values.
-func headerParts(where string, h http.Header) (out []part) {
-	var names []string
+func headerParts(where string, h http.Header, say func(where, name, text string) bool) bool {
+	var names []byte
+	for name := range h {
+		names = append(append(names, name...), '\n')
+	}
+	if !say(where, "names", string(names)) {
+		return false
+	}
 	for name, values := range h {
-		names = append(names, name)
 		for _, v := range values {
-			out = append(out, part{where + name, []byte(v)})
+			if !say(where, name, v) {
+				return false
+			}
 		}
 	}
-	return append([]part{{where + "names", []byte(strings.Join(names, "\n"))}}, out...)
+	return true
 }

@@ -72,9 +72,21 @@ func isJWT(key []byte) bool {
 	return len(parts) >= 3 && bytes.HasPrefix(parts[1], []byte("eyJ")) && len(parts[1]) >= 12 && len(parts[2]) >= 16
 }
 
+// familiesBy finds them by the first two bytes of their literal.
+var familiesBy = func() map[uint16][]family {
+	by := map[uint16][]family{}
+	for _, f := range families {
+		by[two(f.prefix)] = append(by[two(f.prefix)], f)
+	}
+	return by
+}()
+
 // knownKey returns the kind and the text of a key that starts at text[i].
 func knownKey(text []byte, i int) (kind string, key []byte) {
-	for _, f := range families {
+	if i+2 > len(text) || i > 0 && (alphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
+		return "", nil
+	}
+	for _, f := range familiesBy[two(text[i:])] {
 		if bytes.HasPrefix(text[i:], []byte(f.prefix)) {
 			if key := f.at(text, i); key != nil {
 				return f.kind, key
@@ -102,9 +114,6 @@ func Mask(text string) string {
 
 // at returns the key of the family whose prefix is at text[i], or nothing.
 func (f family) at(text []byte, i int) []byte {
-	if i > 0 && (alphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
-		return nil
-	}
 	end := i + len(f.prefix)
 	for end < len(text) && (alphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
 		end++

@@ -11,6 +11,9 @@ import (
 // under a name are put together each on its own, too, by the numbers that tell
 // them apart.
 func (s *search) pieces(text []byte) *Hit {
+	if bytes.Count(text, []byte{'"'}) < 4 {
+		return nil // no two strings to be joined
+	}
 	t := threads{search: s, by: map[string]*strand{}}
 	for doc := range documents(text) {
 		if t.read(doc); t.hit != nil {

@@ -1,5 +1,7 @@
 package gate
 
+import "bytes"
+
 // search looks for what must not be saved, for the length of one Check.
 type search struct {
 	seen   *seen
@@ -10,6 +12,9 @@ type search struct {
 // everywhere looks through text as it is and as it reads, encodings undone. It
 // needs no memory that grows with the text.
 func (s *search) everywhere(text []byte) *Hit {
+	if len(text) < word {
+		return nil
+	}
 	if hit := s.decoded(text); hit != nil {
 		return hit
 	}
@@ -48,10 +53,10 @@ func (s *search) plain(text []byte, keys, torn bool) *Hit {
 	k := uint16(text[0])
 	for i := 0; i+word <= len(text); i++ {
 		k = k<<8 | uint16(text[i+1])
-		if s.seen.first[k>>6]>>(k&63)&1 == 0 {
+		if !s.seen.first.has(k) {
 			continue
 		}
-		if s.seen.at(text, i) {
+		if s.seen.own.has(k) && s.seen.at(text, i) {
 			return &Hit{What: "a credential this process has used"}
 		}
 		if !keys {
@@ -71,6 +76,9 @@ func (s *search) undone(w []byte, keys, torn bool) *Hit {
 		return hit
 	}
 	for range 3 {
+		if bytes.IndexByte(w, '%') < 0 && bytes.IndexByte(w, '\\') < 0 {
+			return nil
+		}
 		buf := s.buffer()
 		out, changed := unescape(buf, w)
 		defer s.done(out)
@@ -89,7 +97,7 @@ func (s *search) undone(w []byte, keys, torn bool) *Hit {
 // that could hold a secret, from each of the four places where a group may
 // begin.
 func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
-	buf := s.buffer()
+	var buf []byte
 	defer func() { s.done(buf) }()
 	for at := 0; at < len(text); at++ {
 		start := at
@@ -98,6 +106,9 @@ func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
 		}
 		if at-start < shortest*4/3 {
 			continue
+		}
+		if buf == nil {
+			buf = s.buffer()
 		}
 		keys := keys && !opaque(text, start, torn)
 		for shift := range 4 {
@@ -123,4 +134,8 @@ func (s *search) buffer() []byte {
 	return b[:0]
 }
 
-func (s *search) done(b []byte) { s.spare = append(s.spare, b) }
+func (s *search) done(b []byte) {
+	if b != nil {
+		s.spare = append(s.spare, b)
+	}
+}

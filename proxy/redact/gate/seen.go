@@ -117,7 +117,8 @@ func topLevel(body []byte) (out []string) {
 // text looks for both.
 type seen struct {
 	values map[string]bool
-	first  [1 << 10]uint64
+	first  pairs
+	own    pairs               // the secrets' part of first
 	by     map[uint16][]string // cut to longest
 }
 
@@ -127,14 +128,20 @@ func newSeen(values map[string]bool) *seen {
 	for v := range values {
 		k := two(v)
 		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
-		s.first[k>>6] |= 1 << (k & 63)
+		s.own.add(k)
 	}
+	s.first = s.own
 	for _, f := range families {
-		k := two(f.prefix)
-		s.first[k>>6] |= 1 << (k & 63)
+		s.first.add(two(f.prefix))
 	}
 	return s
 }
+
+// pairs is a set of two bytes each.
+type pairs [1 << 10]uint64
+
+func (p *pairs) add(k uint16)      { p[k>>6] |= 1 << (k & 63) }
+func (p *pairs) has(k uint16) bool { return p[k>>6]>>(k&63)&1 != 0 }
 
 func two[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 

@@ -125,8 +125,8 @@ func TestIndependentReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Lost != c.Lost() || got.Recovered != c.Recovered() {
-			t.Errorf("%s: %d lost, recovered %t; want %d, %t", files[i], got.Lost, got.Recovered, c.Lost(), c.Recovered())
+		if got.Lost != c.Loss().Lost || got.Recovered != c.Loss().Recovered {
+			t.Errorf("%s: %d lost, recovered %t; want %d, %t", files[i], got.Lost, got.Recovered, c.Loss().Lost, c.Loss().Recovered)
 		}
 		if got.Digest != c.Digest() || len(got.Interactions) != c.Len() {
 			t.Errorf("%s: %d interactions, %s; want %d, %s", files[i], len(got.Interactions), got.Digest, c.Len(), c.Digest())

@@ -82,7 +82,7 @@ func (w *Writer) adopt(old *Cassette) error {
 		return err
 	}
 	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
-	w.n, w.lacks = len(old.spans), old.end
+	w.n, w.loss = len(old.spans), old.end.Loss
 	return nil
 }
 

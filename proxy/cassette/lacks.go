@@ -5,34 +5,38 @@ import (
 	"strings"
 )
 
-// Lose says that n interactions more will not be in the recording, because they
-// could not be saved: the closing line will tell. Those that Revise leaves out
-// count by themselves.
-func (w *Writer) Lose(n int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.lacks.lost += max(n, 0)
+// Loss is what a recording as a whole lacks, as its closing line tells. A gate
+// rejects a cassette for it, unless the cassette declares to be incomplete.
+type Loss struct {
+	// Lost is how many interactions could not be saved.
+	Lost int `json:"lost"`
+	// Recovered: the recording was interrupted, and what was open then is not
+	// there, however much that was.
+	Recovered bool `json:"recovered"`
 }
 
-// Lost returns how many interactions could not be saved when the cassette was
-// recorded, as far as its closing line says.
-func (c *Cassette) Lost() int { return c.end.lost }
-
-// Recovered reports whether the recording was interrupted: what was open then is
-// not in the cassette, however much that was.
-func (c *Cassette) Recovered() bool { return c.end.recovered }
-
-// Lacks says in words what the recording as a whole lacks, "" when nothing is
-// known to: a gate rejects it for that, unless it declares to be incomplete.
-func (c *Cassette) Lacks() string {
+// String says it in words, "" when nothing is lacking.
+func (l Loss) String() string {
 	var lacks []string
-	if n := c.end.lost; n == 1 {
+	if l.Lost == 1 {
 		lacks = append(lacks, "1 interaction was lost when it was recorded")
-	} else if n > 1 {
-		lacks = append(lacks, fmt.Sprintf("%d interactions were lost when it was recorded", n))
+	} else if l.Lost > 1 {
+		lacks = append(lacks, fmt.Sprintf("%d interactions were lost when it was recorded", l.Lost))
 	}
-	if c.end.recovered {
+	if l.Recovered {
 		lacks = append(lacks, "it was interrupted and recovered, so what was open then is not in it")
 	}
 	return strings.Join(lacks, "; ")
 }
+
+// Lose adds to what the closing line will say is lacking. What Revise leaves out
+// counts by itself.
+func (w *Writer) Lose(l Loss) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loss = Loss{w.loss.Lost + max(l.Lost, 0), w.loss.Recovered || l.Recovered}
+}
+
+// Loss returns what the closing line says is lacking; a file without seals
+// cannot say it.
+func (c *Cassette) Loss() Loss { return c.end.Loss }

@@ -22,7 +22,7 @@ func lacking(t *testing.T, lost int) string {
 			t.Fatal(err)
 		}
 	}
-	w.Lose(lost)
+	w.Lose(Loss{Lost: lost})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestLostIsInTheClosingLine(t *testing.T) {
 		if line := lastLine(t, path); len(line) != len(want)+65 || !strings.HasPrefix(line, want) {
 			t.Errorf("lost %d: %s", lost, line)
 		}
-		if c.Lost() != lost || c.Recovered() || (c.Lacks() == "") != (lost == 0) || !strings.Contains(c.Digest(), strings.TrimSpace(lastLine(t, path)[len(want):])) {
-			t.Errorf("lost %d: read as %d, %q", lost, c.Lost(), c.Lacks())
+		if c.Loss().Lost != lost || c.Loss().Recovered || (c.Loss().String() == "") != (lost == 0) || !strings.Contains(c.Digest(), strings.TrimSpace(lastLine(t, path)[len(want):])) {
+			t.Errorf("lost %d: read as %d, %q", lost, c.Loss().Lost, c.Loss().String())
 		}
 	}
 }
@@ -76,12 +76,12 @@ func TestLostIsSealed(t *testing.T) {
 func TestExtendKeepsWhatWasLost(t *testing.T) {
 	path := lacking(t, 2)
 	w := extend(t, path, samples()[2])
-	w.Lose(1)
+	w.Lose(Loss{Lost: 1})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if c := opened(t, path); c.Lost() != 3 || c.Len() != 3 {
-		t.Errorf("%d interactions, %d lost", c.Len(), c.Lost())
+	if c := opened(t, path); c.Loss().Lost != 3 || c.Len() != 3 {
+		t.Errorf("%d interactions, %d lost", c.Len(), c.Loss().Lost)
 	}
 }
 
@@ -105,8 +105,8 @@ func TestLeftOutIsLost(t *testing.T) {
 	if err := w.Close(); err == nil {
 		t.Error("nothing was left out")
 	}
-	if c := opened(t, path); c.Lost() != 1 || c.Len() != 2 {
-		t.Errorf("%d interactions, %d lost", c.Len(), c.Lost())
+	if c := opened(t, path); c.Loss().Lost != 1 || c.Len() != 2 {
+		t.Errorf("%d interactions, %d lost", c.Len(), c.Loss().Lost)
 	}
 }
 
@@ -129,10 +129,10 @@ func recovered(t *testing.T) string {
 func TestRecoveredIsMarked(t *testing.T) {
 	path := recovered(t)
 	c := opened(t, path)
-	if want := fmt.Sprintf("# closed %d lost %d recovered ", 3, 2); !strings.HasPrefix(lastLine(t, path), want) || c.Lost() != 2 || !c.Recovered() {
+	if want := fmt.Sprintf("# closed %d lost %d recovered ", 3, 2); !strings.HasPrefix(lastLine(t, path), want) || c.Loss().Lost != 2 || !c.Loss().Recovered {
 		t.Errorf("%s", lastLine(t, path))
 	}
-	if got := c.Lacks(); !strings.Contains(got, "2 interactions were lost") || !strings.Contains(got, "interrupted") {
+	if got := c.Loss().String(); !strings.Contains(got, "2 interactions were lost") || !strings.Contains(got, "interrupted") {
 		t.Errorf("%q", got)
 	}
 	before := readText(t, path)

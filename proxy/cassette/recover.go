@@ -60,7 +60,7 @@ func lostBefore(path string) int {
 		return 0
 	}
 	c, _, _ := readClose(old)
-	return c.lost
+	return c.Lost
 }
 
 // wholePart returns the complete file that data is the beginning of. lost is what
@@ -89,7 +89,7 @@ func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err 
 	if kept == 0 {
 		return nil, 0, nothingWhole(name)
 	}
-	return append(bytes.Clone(data[:end]), closing{kept, lost, true}.line(last)...), kept, nil
+	return append(bytes.Clone(data[:end]), closing{kept, Loss{lost, true}}.line(last)...), kept, nil
 }
 
 // sealAhead reports whether a whole seal line follows: then what precedes it is

@@ -41,7 +41,7 @@ func (w *Writer) revise() (left, err error) {
 	if err != nil || !changed {
 		return nil, err
 	}
-	w.lacks.lost += was.Len() - len(items)
+	w.loss.Lost += was.Len() - len(items)
 	return left, w.rewrite(was.data[:was.head], items)
 }
 

@@ -33,9 +33,8 @@ func sealLine(n, length int, s seal) string {
 
 // closing is what the last line of a complete file says, beside the hash.
 type closing struct {
-	count     int  // interactions in the file
-	lost      int  // that the recorder could not save
-	recovered bool // what was open when the recorder died is not there either
+	count int // interactions in the file
+	Loss
 }
 
 // closeLine is the last line of a complete file that lacks nothing.
@@ -45,10 +44,10 @@ func closeLine(count int, last seal) string { return closing{count: count}.line(
 // head's when there is none.
 func (c closing) line(last seal) string {
 	text := closePrefix + strconv.Itoa(c.count) + " "
-	if c.lost > 0 {
-		text += "lost " + strconv.Itoa(c.lost) + " "
+	if c.Lost > 0 {
+		text += "lost " + strconv.Itoa(c.Lost) + " "
 	}
-	if c.recovered {
+	if c.Recovered {
 		text += "recovered "
 	}
 	s := last.next([]byte(text))
@@ -85,13 +84,13 @@ func readClose(data []byte) (c closing, start int, ok bool) {
 	var err, err2 error
 	c.count, err = strconv.Atoi(f[0])
 	if len(words) >= 2 && words[0] == "lost" {
-		c.lost, err2 = strconv.Atoi(words[1])
+		c.Lost, err2 = strconv.Atoi(words[1])
 		words = words[2:]
 	}
 	if len(words) == 1 && words[0] == "recovered" {
-		c.recovered, words = true, nil
+		c.Recovered, words = true, nil
 	}
-	return c, start, err == nil && err2 == nil && c.count >= 0 && c.lost >= 0 && len(words) == 0
+	return c, start, err == nil && err2 == nil && c.count >= 0 && c.Lost >= 0 && len(words) == 0
 }
 
 // lineStart returns where the line that ends (with its line feed) at end starts.

@@ -36,7 +36,7 @@ type Writer struct {
 	n     int
 	joint []byte // scratch of put
 	again func() func(Interaction) (Interaction, error)
-	lacks closing // the count aside
+	loss  Loss
 }
 
 // journal is an *os.File, as far as it is needed.
@@ -308,9 +308,7 @@ func (w *Writer) Close() error {
 
 // finish closes the file, verifies it and gives it its name.
 func (w *Writer) finish() error {
-	end := w.lacks
-	end.count = w.n
-	if err := w.write([]byte(end.line(w.last))); err != nil {
+	if err := w.write([]byte(closing{w.n, w.loss}.line(w.last))); err != nil {
 		return err
 	}
 	err := w.file.Close()

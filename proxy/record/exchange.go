@@ -194,7 +194,7 @@ func (x *exchange) interaction(most int64) (in cassette.Interaction, err error) 
 }
 
 func tooLong(size, most int64) error {
-	return fmt.Errorf("a body of more than %d MiB, the most that is kept (%d MiB passed)", most>>20, size>>20)
+	return fmt.Errorf("a body of more than %d MiB, the most that is kept (%d MiB passed); --max-body keeps longer ones", most>>20, size>>20)
 }
 
 func (x *exchange) close() {

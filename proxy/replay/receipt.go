@@ -77,6 +77,9 @@ type Played struct {
 	Provenance string `json:"provenance"`
 	// Recorded is when, as the cassette says; "" when it does not.
 	Recorded string `json:"recorded,omitempty"`
+	// Lost and Recovered are cassette.Loss's: what the recording lacked.
+	Lost      int  `json:"lost,omitempty"`
+	Recovered bool `json:"recovered,omitempty"`
 }
 
 // Unused is an interaction that was not asked for, URL without credentials.
@@ -121,7 +124,7 @@ func (p *Player) Receipt() Receipt {
 		Schema:   ReceiptSchema,
 		Started:  a.started.UTC().Format(time.RFC3339Nano),
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
-		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created},
+		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created, tape.Loss().Lost, tape.Loss().Recovered},
 		Match:    p.cfg.Match.String(),
 		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.relaxed,
 		Unused: len(unused),

@@ -43,7 +43,11 @@ func (a *app) recoverCommand() *cobra.Command {
 			if err != nil {
 				return usage("%w", err)
 			}
-			a.say("%s: %s kept", strings.TrimSuffix(args[0], ".partial"), interactions(kept))
+			path := strings.TrimSuffix(args[0], ".partial")
+			a.say("%s: %s kept", path, interactions(kept))
+			if tape, err := cassette.Open(path); err == nil {
+				a.sayLoss(tape)
+			}
 			return nil
 		},
 	}

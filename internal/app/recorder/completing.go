@@ -35,6 +35,7 @@ func (k *kit) completing(path string) (work, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
+	k.sayLoss(tape)
 	player, err := k.player(tape, rec)
 	if err != nil {
 		rec.Close()
@@ -50,6 +51,7 @@ func (c *completing) finish(a *app, _ bool) outcome {
 	if report.Saved == 0 {
 		err = c.writer.Discard() // the cassette is what it was
 	} else {
+		c.writer.Lose(lossOf(report))
 		err = c.writer.Close()
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,17 +26,17 @@ type target struct {
 	lacks string
 	// keeps returns what of an interaction comes back when the file is read.
 	keeps func(cassette.Interaction) cassette.Interaction
-	write func(io.Writer, cassette.Meta, iter.Seq2[cassette.Interaction, error]) error
+	write func(io.Writer, *cassette.Cassette) error
 }
 
 var targets = []target{
 	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
-		func(w io.Writer, meta cassette.Meta, list iter.Seq2[cassette.Interaction, error]) error {
-			return interchange.WriteHAR(w, "recorder", version.String(), meta, list)
+		func(w io.Writer, tape *cassette.Cassette) error {
+			return interchange.WriteHAR(w, "recorder", version.String(), tape.Meta(), tape.Loss(), tape.All())
 		}},
 	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
-		func(w io.Writer, _ cassette.Meta, list iter.Seq2[cassette.Interaction, error]) error {
-			return cassette.WriteGoVCR(w, list)
+		func(w io.Writer, tape *cassette.Cassette) error {
+			return cassette.WriteGoVCR(w, tape.All())
 		}},
 }
 
@@ -76,7 +75,7 @@ func (a *app) export(path, to, out string, force bool) error {
 		return err
 	}
 	var text bytes.Buffer
-	if err := targets[i].write(&text, tape.Meta(), tape.All()); err != nil {
+	if err := targets[i].write(&text, tape); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	changed, err := targets[i].changed(tape, text.Bytes())
@@ -90,6 +89,7 @@ func (a *app) export(path, to, out string, force bool) error {
 		a.say("%s: %s", path, line)
 	}
 	a.say("%s: %s exported", path, interactions(tape.Len()))
+	a.sayLoss(tape)
 	if targets[i].lacks != "" {
 		a.say("%s has no place for %s", to, targets[i].lacks)
 	}

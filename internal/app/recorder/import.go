@@ -101,6 +101,8 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 		return usage("%w", err)
 	}
 	report := k.takeAll(writer, rec)
+	writer.Lose(lossOf(report))
+	writer.Lose(rec.Loss)
 	if f.incomplete {
 		report.Cut = nil
 	}

@@ -114,7 +114,7 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 	if asJSON {
 		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
 			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
-			"digest": t.Digest(), "interactions": rows})
+			"digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
 	}
 	w := a.human()
 	fmt.Fprintf(w, "%s: %s\n", file, about(t))
@@ -122,6 +122,9 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 		return err
 	}
 	fmt.Fprintln(w, totals(rows))
+	if loss := t.Loss(); loss != (cassette.Loss{}) {
+		fmt.Fprintf(w, "incomplete: %v\n", loss)
+	}
 	return nil
 }
 

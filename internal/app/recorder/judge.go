@@ -91,6 +91,9 @@ func (j judge) file(path string) verdict {
 		v.add(kindStale, nil, path+": "+why)
 	}
 	j.seals(&v)
+	if loss := tape.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
+		v.add(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
+	}
 	j.interactions(&v, tape)
 	v.OK = len(v.Problems) == 0
 	return v
@@ -113,12 +116,16 @@ func (j judge) seals(v *verdict) {
 	}
 }
 
+func declaresIncomplete(meta cassette.Meta) bool {
+	return slices.Contains(meta.Declared, cassette.DeclaredIncomplete)
+}
+
 func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
 	guard := gate.New(j.exempt...)
 	for _, secret := range j.secrets {
 		guard.Learn(secret)
 	}
-	declared := slices.Contains(tape.Meta().Declared, cassette.DeclaredIncomplete)
+	declared := declaresIncomplete(tape.Meta())
 	for i := range tape.Len() {
 		in, err := tape.Strict(i)
 		if err != nil {

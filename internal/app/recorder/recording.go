@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -33,16 +34,31 @@ func (k *kit) recordingTo(path string, writer *cassette.Writer) (*recording, err
 func (r *recording) finish(a *app, _ bool) outcome {
 	report := r.Close()
 	tell(a, report)
+	r.writer.Lose(lossOf(report))
 	err := r.writer.Close()
 	switch {
 	case err == nil:
-		a.say("%s: %s saved", r.path, interactions(report.Saved))
+		a.say("%s: %s saved%s", r.path, interactions(report.Saved), asMarked(lossOf(report)))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.say("%v; %s", err, a.unasked())
 	default:
 		a.say("%s", oneLine(err))
 	}
 	return outcome{recorded: report.Saved, exit: exitOfRecording(report, err)}
+}
+
+// lossOf is what the cassette will say was lost. What was withheld was not: the
+// next run asks for it.
+func lossOf(report record.Report) cassette.Loss {
+	return cassette.Loss{Lost: len(report.Lost) + len(report.Refused)}
+}
+
+// asMarked says that the cassette tells of a loss.
+func asMarked(loss cassette.Loss) string {
+	if loss.Lost == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d lost, as the cassette says now: recorder verify fails it", loss.Lost)
 }
 
 // tell says what did not go well.

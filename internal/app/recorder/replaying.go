@@ -34,11 +34,19 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
 		return nil, usage("--receipt %s: cannot be written: %w", receipt, reason(err))
 	}
+	k.sayLoss(tape)
 	player, err := k.player(tape, nil)
 	if err != nil {
 		return nil, err
 	}
 	return &replaying{player, path, receipt, k.flags.allowUnused}, nil
+}
+
+// sayLoss tells what a cassette that is played lacks: a miss may be due to it.
+func (a *app) sayLoss(tape *cassette.Cassette) {
+	if loss := tape.Loss(); loss != (cassette.Loss{}) {
+		a.say("%s: is incomplete: %v", tape.Name(), loss)
+	}
 }
 
 func (r *replaying) finish(a *app, _ bool) outcome {

@@ -24,6 +24,8 @@ type (
 		Creator harCreator `json:"creator"`
 		Entries []harEntry `json:"entries"`
 		Comment string     `json:"comment,omitempty"`
+		// Loss is what the cassette said was lacking.
+		Loss cassette.Loss `json:"_cassette"`
 	}
 	harCreator struct {
 		Name    string `json:"name"`
@@ -130,7 +132,9 @@ func readHAR(name string, data []byte) (Recording, error) {
 		}
 		list = append(list, in)
 	}
-	return recording(name, HAR, list)
+	rec, err := recording(name, HAR, list)
+	rec.Loss = file.Log.Loss
+	return rec, err
 }
 
 func (e harEntry) interaction() (in cassette.Interaction, err error) {

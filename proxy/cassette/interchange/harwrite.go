@@ -22,13 +22,13 @@ import (
 // tool is who writes it, name and version. Read gives the same interactions
 // back, by an extension called _cassette; only bytes in names and values that
 // are not UTF-8 are lost, which JSON cannot hold (cassette.Difference finds them).
-func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, list iter.Seq2[cassette.Interaction, error]) error {
+func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, loss cassette.Loss, list iter.Seq2[cassette.Interaction, error]) error {
 	head, err := json.Marshal(harCreator{tool, version})
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "{\"log\":{\"version\":\"1.2\",\"creator\":%s,\"comment\":%q,\"entries\":[", head,
-		"exported from a cassette of provenance "+cmp.Or(meta.Provenance, cassette.ProvenanceImport)); err != nil {
+	if _, err := fmt.Fprintf(w, "{\"log\":{\"version\":\"1.2\",\"creator\":%s,\"comment\":%q,%s\"entries\":[", head,
+		"exported from a cassette of provenance "+cmp.Or(meta.Provenance, cassette.ProvenanceImport), lossMember(loss)); err != nil {
 		return err
 	}
 	between := "\n"
@@ -48,6 +48,15 @@ func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, list iter.S
 	}
 	_, err = io.WriteString(w, "]}}\n")
 	return err
+}
+
+// lossMember is the member of the log that says what the cassette lacks, or
+// nothing.
+func lossMember(loss cassette.Loss) string {
+	if loss == (cassette.Loss{}) {
+		return ""
+	}
+	return fmt.Sprintf(`"_cassette":{"lost":%d,"recovered":%t},`, loss.Lost, loss.Recovered)
 }
 
 // unknownStart stands in startedDateTime, which HAR demands, when a cassette

@@ -45,6 +45,8 @@ var ErrNotRecording = errors.New("not a recording of a known format")
 type Recording struct {
 	Format       Format
 	Interactions []cassette.Interaction
+	// Loss is what a HAR that was exported from a cassette, or a cassette, lacks.
+	Loss cassette.Loss
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")

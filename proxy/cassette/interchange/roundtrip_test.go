@@ -66,12 +66,13 @@ func interaction() *rapid.Generator[cassette.Interaction] {
 func TestHARRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := interaction().Draw(t, "interaction")
+		lost := cassette.Loss{Lost: rapid.IntRange(0, 9).Draw(t, "lost"), Recovered: rapid.Bool().Draw(t, "recovered")}
 		var b bytes.Buffer
-		if err := WriteHAR(&b, "recorder", "test", cassette.Meta{}, each(in, in)); err != nil {
+		if err := WriteHAR(&b, "recorder", "test", cassette.Meta{}, lost, each(in, in)); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := Read("x.har", b.Bytes())
-		if err != nil || rec.Format != HAR || len(rec.Interactions) != 2 {
+		if err != nil || rec.Format != HAR || len(rec.Interactions) != 2 || rec.Loss != lost {
 			t.Fatal(err, b.String())
 		}
 		if part := cassette.Difference(in, rec.Interactions[1]); part != "" {
@@ -105,7 +106,7 @@ func TestGoVCRRoundTrip(t *testing.T) {
 func TestDifferenceFindsWhatHARLoses(t *testing.T) {
 	in := cassette.Interaction{Request: cassette.Request{Method: "GET", Header: http.Header{"A": {"\xff"}}, Body: []byte{}}, Response: cassette.Response{Header: http.Header{}, Body: []byte{}}}
 	var b bytes.Buffer
-	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{}, each(in)); err != nil {
+	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{}, cassette.Loss{}, each(in)); err != nil {
 		t.Fatal(err)
 	}
 	rec, err := Read("x.har", b.Bytes())
@@ -155,7 +156,7 @@ func TestStockGoVCRServesTheExport(t *testing.T) {
 
 func TestHARTimesAndQuery(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{Created: "2026-11-21T09:00:00Z", Provenance: "live"}, each(sample())); err != nil {
+	if err := WriteHAR(&b, "recorder", "test", cassette.Meta{Created: "2026-11-21T09:00:00Z", Provenance: "live"}, cassette.Loss{}, each(sample())); err != nil {
 		t.Fatal(err)
 	}
 	var file harFile

@@ -49,7 +49,7 @@ func TestOnRecordedTraffic(t *testing.T) {
 		}
 		// Enums sent as numbers: those streams say no word that ends them.
 		numbers := bytes.Contains(body, []byte(`"finishReason": 1`))
-		if framingOf(kind, body) == document || !route.Terminal(provider, kind, body) || numbers {
+		if route.FramingOf(kind, body) == route.Document || !route.Terminal(provider, kind, body) || numbers {
 			continue
 		}
 		streams++

@@ -64,7 +64,7 @@ func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
 	if !ok {
 		return e, false
 	}
-	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == array {
+	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == route.Array {
 		if len(t.events) == 0 {
 			return e, false
 		}
@@ -123,11 +123,11 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 	}
 	name, data := route.ErrorEvent(t.provider, status, f.says(status))
 	event := t.insertion(t.frame(name, data), before)
-	if e.end = f.Then.end(); e.end != "" && t.framing == array {
+	if e.end = f.Then.end(); e.end != "" && t.framing == route.Array {
 		event = closed(event)
 	}
 	e.writes = [][]byte{event}
-	return e, t.framing != document
+	return e, t.framing != route.Document
 }
 
 // closed is the last element of an array, with its bracket.
@@ -177,11 +177,11 @@ func reorder(t target, e edit, before int) (edit, bool) {
 func (f Fault) pings(t target, e edit) (edit, bool) {
 	var ping []byte
 	switch t.framing {
-	case stream:
+	case route.EventStream:
 		ping = route.Ping(t.provider, t.newline)
-	case array, lines:
+	case route.Array, route.Lines:
 		ping = []byte(t.newline) // white space, or an empty line
-	case document:
+	case route.Document:
 		return e, false
 	}
 	for range f.Count {

@@ -2,7 +2,6 @@ package fault
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/route"
 )
@@ -14,25 +13,15 @@ type target struct {
 	body     []byte
 	events   []route.Frame
 	terminal int // index of the event that says the reply is whole, or -1
-	framing  framing
+	framing  route.Framing
 	newline  string
 }
-
-// framing is how a body separates its events.
-type framing int
-
-const (
-	document framing = iota // it has none
-	stream                  // an event stream
-	array                   // a JSON array
-	lines                   // NDJSON
-)
 
 func newTarget(s Script, provider string) target {
 	t := target{script: s, provider: provider, body: s.Body(), terminal: -1, newline: "\n"}
 	kind := s.Header.Get("Content-Type")
-	t.framing = framingOf(kind, t.body)
-	if t.framing == document {
+	t.framing = route.FramingOf(kind, t.body)
+	if t.framing == route.Document {
 		return t
 	}
 	for f := range route.Frames(kind, t.body) {
@@ -50,24 +39,6 @@ func newTarget(s Script, provider string) target {
 		t.newline = "\r\n"
 	}
 	return t
-}
-
-// framingOf follows route.Frames: what a body is shows in its first byte.
-func framingOf(contentType string, body []byte) framing {
-	text := bytes.TrimLeft(body, " \t\r\n")
-	switch {
-	case len(text) == 0:
-		return document
-	case strings.Contains(contentType, "ndjson") || strings.Contains(contentType, "jsonl"):
-		return lines
-	case text[0] == '[':
-		return array
-	case text[0] == '{':
-		return document
-	case strings.HasPrefix(contentType, "text/event-stream"):
-		return stream
-	}
-	return document
 }
 
 // find returns where in the body a place is, and how many events come before
@@ -100,7 +71,7 @@ func (t target) find(p Place) (at, before int, ok bool) {
 // frame puts data into an event as the body frames its own.
 func (t target) frame(name string, data []byte) []byte {
 	switch t.framing {
-	case stream:
+	case route.EventStream:
 		var b bytes.Buffer
 		if name != "" {
 			b.WriteString("event: " + name + t.newline)
@@ -109,7 +80,7 @@ func (t target) frame(name string, data []byte) []byte {
 		b.Write(data)
 		b.WriteString(t.newline + t.newline)
 		return b.Bytes()
-	case lines:
+	case route.Lines:
 		return append(bytes.Clone(data), t.newline...)
 	default:
 		return data
@@ -120,7 +91,7 @@ func (t target) frame(name string, data []byte) []byte {
 // of an array have commas between them.
 func (t target) insertion(event []byte, before int) []byte {
 	switch {
-	case t.framing != array:
+	case t.framing != route.Array:
 		return event
 	case before > 0:
 		return append([]byte(","+t.newline), event...)

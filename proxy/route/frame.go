@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"mime"
+	"slices"
 	"strings"
 )
 
@@ -30,22 +31,47 @@ type Frame struct {
 // Frames takes a reply's body apart. It reads any bytes: what is no piece of
 // the format is a frame that is not Whole, or one without Data.
 func Frames(contentType string, body []byte) iter.Seq[Frame] {
-	media, _, _ := mime.ParseMediaType(contentType)
-	text := bytes.TrimLeft(body, space)
-	lineByLine := media == "application/x-ndjson" || media == "application/ndjson" || media == "application/jsonl"
-	switch {
-	case len(text) == 0 && media != eventStream:
-		return func(func(Frame) bool) {}
-	case lineByLine:
-		return lineFrames(body)
-	case len(text) > 0 && text[0] == '[':
-		return arrayFrames(body)
-	case len(text) > 0 && text[0] == '{':
-		return single(body)
-	case media == eventStream, media == "" && looksLikeSSE(text):
+	switch FramingOf(contentType, body) {
+	case EventStream:
 		return sseFrames(body)
+	case Array:
+		return arrayFrames(body)
+	case Lines:
+		return lineFrames(body)
+	case Document:
 	}
 	return single(body)
+}
+
+// Framing is how a body separates its frames.
+type Framing int
+
+// The framings.
+const (
+	Document    Framing = iota // it is one
+	EventStream                // by blank lines
+	Array                      // the elements of a JSON array
+	Lines                      // NDJSON
+)
+
+// FramingOf tells how a body is framed. Errors come as plain JSON under any
+// type, and Gemini streams an array when nobody asks for events.
+func FramingOf(contentType string, body []byte) Framing {
+	media, _, _ := mime.ParseMediaType(contentType)
+	text := bytes.TrimLeft(body, space)
+	switch {
+	case len(text) == 0 && media != eventStream:
+		return Document
+	case slices.Contains(jsonLines, media):
+		return Lines
+	case len(text) > 0 && text[0] == '[':
+		return Array
+	case len(text) > 0 && text[0] == '{':
+		return Document
+	case media == eventStream, media == "" && looksLikeSSE(text):
+		return EventStream
+	}
+	return Document
 }
 
 const eventStream = "text/event-stream"
@@ -65,6 +91,9 @@ func looksLikeSSE(text []byte) bool {
 // single is a body in one piece. Only of JSON can be said that it is cut.
 func single(body []byte) iter.Seq[Frame] {
 	text := bytes.Trim(body, space)
+	if len(text) == 0 {
+		return func(func(Frame) bool) {}
+	}
 	f := Frame{Start: bytes.Index(body, text), Data: text, Whole: true}
 	f.End = f.Start + len(text)
 	if text[0] == '{' {

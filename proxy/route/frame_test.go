@@ -88,6 +88,15 @@ func TestFrameOfManyLines(t *testing.T) {
 	}
 }
 
+// What Terminal takes for JSON in lines is framed by its lines.
+func TestFramingOfJSONLines(t *testing.T) {
+	for _, kind := range jsonLines {
+		if got := show(kind+"; charset=utf-8", "{}\n{}\n"); got != `0-3 "{}"; 3-6 "{}"` {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
+
 func TestEnds(t *testing.T) {
 	for _, tt := range []struct {
 		provider, data string

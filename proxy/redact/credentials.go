@@ -23,22 +23,20 @@ var requestNames = set(
 	"code_verifier", "secret", "secret_key", "private_key", "password", "cookie",
 )
 
-// requestCredentials finds the credential values of a request body.
+// requestCredentials finds the credential values of a request body. The body
+// itself says what it is: clients name the wrong type, as curl -d does for JSON.
 func requestCredentials(in cassette.Request) []span {
-	kind, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
+	_, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
+	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
 	switch {
-	case len(in.Body) == 0:
+	case len(text) == 0:
 		return nil
-	case kind == "application/x-www-form-urlencoded":
-		// curl -d calls JSON a form unless it is told otherwise
-		if found := jsonCredentials(in.Body); len(found) > 0 {
-			return found
-		}
-		return pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames)
-	case strings.HasPrefix(kind, "multipart/") && params["boundary"] != "":
+	case params["boundary"] != "" && bytes.HasPrefix(text, []byte("--")):
 		return multipartCredentials(in.Body, params["boundary"])
+	case text[0] == '{' || text[0] == '[':
+		return jsonCredentials(in.Body)
 	}
-	return jsonCredentials(in.Body)
+	return append(pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames), jsonCredentials(in.Body)...)
 }
 
 // jsonCredentials finds them in JSON: at the top, and in what configures tools

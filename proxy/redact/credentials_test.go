@@ -36,12 +36,18 @@ func TestCredentialsInBodies(t *testing.T) {
 		"gateway":          {"", `{"extra_headers":{"Helicone-Auth":"Bearer %s"}}`},
 	}
 	for name, c := range requests {
-		secret := secretAt(len(name))
-		in := simple()
-		in.Request.Header = http.Header{"Content-Type": {c.kind}}
-		in.Request.Body = fmt.Appendf(nil, c.body, secret)
-		in.Response.Body = []byte("you sent " + secret)
-		check(t, name, in, secret)
+		kinds := []string{c.kind}
+		if c.kind != multipart { // which says in its type where its parts begin
+			kinds = []string{"", "application/json", form, multipart, "text/plain", "application/octet-stream", "not a type"}
+		}
+		for _, kind := range kinds {
+			secret := secretAt(len(name))
+			in := simple()
+			in.Request.Header = http.Header{"Content-Type": {kind}}
+			in.Request.Body = fmt.Appendf(nil, c.body, secret)
+			in.Response.Body = []byte("you sent " + secret)
+			check(t, name+" as "+kind, in, secret)
+		}
 	}
 	for name, body := range map[string]string{
 		"access token": `{"access_token":"%s","expires_in":3599}`,

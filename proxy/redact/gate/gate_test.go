@@ -314,3 +314,19 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A form is one under whatever type a client sends it, and prose is none.
+func TestFormsAreKnownByTheirText(t *testing.T) {
+	for kind, refused := range map[string]bool{
+		"application/x-www-form-urlencoded": true, "": true, "application/octet-stream": true, "text/plain": false,
+	} {
+		g := New()
+		g.saw(cassette.Interaction{Request: cassette.Request{
+			Header: http.Header{"Content-Type": {kind}}, Body: []byte("grant=x&client_secret=twentyFourLettersOfWords"),
+		}})
+		err := g.Check(cassette.Interaction{Response: cassette.Response{Body: []byte("it was twentyFourLettersOfWords")}})
+		if (err != nil) != refused {
+			t.Errorf("%q: %v", kind, err)
+		}
+	}
+}

@@ -45,9 +45,7 @@ func secretName(name string) bool {
 // saw remembers the credentials of an interaction before it is redacted.
 func (g *Gate) saw(in cassette.Interaction) {
 	g.Learn(secretsOf(in.Request)...)
-	if strings.Contains(in.Response.Header.Get("Content-Type"), "json") {
-		g.Learn(topLevel(in.Response.Body)...)
-	}
+	g.Learn(topLevel(in.Response.Body)...)
 }
 
 // secretsOf takes the last word of each credential, which leaves the scheme out.
@@ -77,11 +75,19 @@ func secretsOf(r cassette.Request) (out []string) {
 			take(secret)
 		}
 	}
-	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); strings.HasSuffix(kind, "form-urlencoded") {
+	if mayBeForm(r) {
 		form, _ := url.ParseQuery(string(r.Body))
 		takeAll(form)
 	}
 	return append(out, topLevel(r.Body)...) // whatever it is called: curl -d calls JSON a form
+}
+
+// mayBeForm: clients forget the type, or say that they send bytes. Prose is no
+// form, whatever stands before a "=" in it.
+func mayBeForm(r cassette.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return strings.HasSuffix(kind, "form-urlencoded") ||
+		(kind == "" || kind == "application/octet-stream") && len(r.Body) > 0 && len(r.Body) < 64<<10 && r.Body[0] > ' ' && r.Body[0] != '{' && r.Body[0] != '['
 }
 
 // topLevel returns the strings that stand under names of secrets in a JSON

@@ -127,7 +127,7 @@ func TestFirstChunkIsWhole(t *testing.T) {
 // the reply.
 func TestHTTP10Client(t *testing.T) {
 	house := open(t, replay.Config{}, recorded(start, stop))
-	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: x\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
 	head, body, _ := strings.Cut(got, "\r\n\r\n")
 	if body != start+stop || strings.Contains(head, "chunked") || !strings.HasPrefix(head, "HTTP/1.0 200") {
 		t.Errorf("%q", got)
@@ -138,7 +138,7 @@ func TestHTTP10Client(t *testing.T) {
 // Connection: close is heeded.
 func TestContinueAndClose(t *testing.T) {
 	house := open(t, replay.Config{}, recorded(start, stop))
-	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
+	got := house.raw(t, "POST /anthropic"+path+" HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 15\r\n\r\n"+`{"stream":true}`)
 	rest, ok := strings.CutPrefix(got, "HTTP/1.1 100 Continue\r\n\r\n")
 	_, body, _ := strings.Cut(rest, "\r\n\r\n")
 	if !ok || !strings.HasPrefix(rest, "HTTP/1.1 200") || dechunked(t, body) != start+stop {

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type Cassette struct {
 }
 
 // Open reads the cassette at path. A sealed file is only indexed: its
-// interactions are verified and decoded when they are asked for.
+// interactions are verified and decoded when they are asked for. One whose first
+// recording goes on is ErrBusy, one that was interrupted ErrTorn.
 func Open(path string) (*Cassette, error) {
 	if err := regular(path); err != nil {
 		return nil, err
@@ -32,7 +34,7 @@ func Open(path string) (*Cassette, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, perr := os.Lstat(partial(path)); perr == nil {
-			return nil, fail(path, ErrTorn, "was never finished; run: recorder recover %s", path)
+			return nil, cmp.Or(unlessBusy(path), fail(path, ErrTorn, "was never finished; run: recorder recover %s", path))
 		}
 	}
 	return parseRead(path, data, err)

@@ -1,7 +1,9 @@
 package cassette
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -27,6 +29,15 @@ func (l Loss) String() string {
 		lacks = append(lacks, "it was interrupted and recovered, so what was open then is not in it")
 	}
 	return strings.Join(lacks, "; ")
+}
+
+// Unfinished reports as an error that a recording of the cassette path goes on,
+// ErrBusy, or was interrupted, ErrTorn, whether or not there is a finished one.
+func Unfinished(path string) error {
+	if _, err := os.Lstat(partial(path)); err != nil {
+		return nil
+	}
+	return cmp.Or(unlessBusy(path), fail(partial(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path))
 }
 
 // Lose adds to what the closing line will say is lacking. What Revise leaves out

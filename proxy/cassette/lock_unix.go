@@ -8,9 +8,16 @@ import (
 	"syscall"
 )
 
-// mark marks f as being written until it is closed or the process ends, and
-// reports false if another process has done so. File systems without locks
-// have no marks.
-func mark(f *os.File) bool {
-	return !errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+// mark marks f, which is new, as being written until it is closed or the process
+// ends. Somebody may be asking whether it is marked: that takes a moment, and
+// mark waits. File systems without locks have no marks.
+func mark(f *os.File) {
+	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), syscall.EINTR) { //nolint:revive // the condition is the work
+	}
+}
+
+// marked reports whether somebody marked the file that f is. Who asks does not
+// get in the way of others who do: the lock is a shared one.
+func marked(f *os.File) bool {
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

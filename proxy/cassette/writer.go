@@ -87,12 +87,12 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 
 // unlessBusy reports as an error that the cassette path is being recorded now.
 func unlessBusy(path string) error {
-	f, err := os.OpenFile(partial(path), os.O_RDWR, 0)
+	f, err := os.Open(partial(path))
 	if err != nil {
 		return nil // whoever opens it next says why
 	}
 	defer func() { _ = f.Close() }()
-	if !mark(f) {
+	if marked(f) {
 		return fail(partial(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
 	}
 	return nil

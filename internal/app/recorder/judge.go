@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -51,7 +50,7 @@ func kindOf(err error) string {
 	for _, k := range []struct {
 		is   error
 		kind string
-	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrDamaged, kindDamaged}, {cassette.ErrFormat, kindLayout}} {
+	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrBusy, kindUnfinished}, {cassette.ErrDamaged, kindDamaged}, {cassette.ErrFormat, kindLayout}} {
 		if errors.Is(err, k.is) {
 			return k.kind
 		}
@@ -79,8 +78,8 @@ func (j judge) file(path string) verdict {
 		v.add(kindOf(err), nil, err.Error())
 		return v
 	}
-	if _, err := os.Lstat(path + ".partial"); err == nil {
-		v.add(kindUnfinished, nil, fmt.Sprintf("%s.partial: an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path, path))
+	if err := cassette.Unfinished(path); err != nil {
+		v.add(kindUnfinished, nil, err.Error())
 	}
 	meta := tape.Meta()
 	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = tape.Sealed(), meta.Provenance, meta.Created, tape.Digest(), tape.Len()
@@ -135,7 +134,7 @@ func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
 			continue // there is nothing to look at
 		}
 		if err := guard.Check(in); err != nil {
-			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %s", v.Path, i, strings.TrimSuffix(err.Error(), "; the interaction is not saved")))
+			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %v", v.Path, i, err))
 		}
 		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
 			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))

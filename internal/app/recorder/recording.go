@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -34,6 +35,9 @@ func (k *kit) recordingTo(path string, writer *cassette.Writer) (*recording, err
 func (r *recording) finish(a *app, _ bool) outcome {
 	report := r.Close()
 	tell(a, report)
+	if report.Saved > 0 && report.Answered == 0 && isThere(r.path) {
+		return r.keepOld(a)
+	}
 	r.writer.Lose(lossOf(report))
 	err := r.writer.Close()
 	switch {
@@ -45,6 +49,21 @@ func (r *recording) finish(a *app, _ bool) outcome {
 		a.say("%s", oneLine(err))
 	}
 	return outcome{recorded: report.Saved, exit: exitOfRecording(report, err)}
+}
+
+// keepOld leaves the cassette that was to be replaced alone: a provider that was
+// down is no reason to lose what it said before.
+func (r *recording) keepOld(a *app) outcome {
+	if err := r.writer.Discard(); err != nil {
+		a.say("%v", err)
+	}
+	a.say("%s: nothing was answered, so it stays as it was", r.path)
+	return outcome{exit: exitIncomplete}
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // lossOf is what the cassette will say was lost. What was withheld was not: the

@@ -16,8 +16,6 @@ import (
 type Report struct {
 	// Saved interactions are in the cassette, the Cut ones among them.
 	Saved int
-	// Answered counts the Saved to which a server replied at all.
-	Answered int
 	// Cut names replies that are incomplete (cassette.Judge): broken off by the
 	// server or the client, or without the event a stream of that provider ends
 	// with. They are saved as they were, and marked, but for WholeOnly.
@@ -133,8 +131,9 @@ func (rec *Recorder) prepare(k *kept) (err error) {
 		return nil
 	}
 	if k.gate = rec.cfg.Gate(k.in); k.gate != nil {
-		// One prepared beside it may have taught both what is secret.
-		k.in = rec.cfg.Redactor.Interaction(k.in)
+		// One prepared beside it may have taught both what is secret. They see it
+		// as it came: a gate that listens would take pseudonyms for secrets.
+		k.in = rec.cfg.Redactor.Interaction(in)
 		k.gate = rec.cfg.Gate(k.in)
 	}
 	return nil
@@ -179,9 +178,6 @@ func (rec *Recorder) tell(all []kept) {
 				r.Withheld++
 			} else {
 				r.Saved++
-				if k.in.Response.Status != 0 {
-					r.Answered++
-				}
 			}
 			switch why := k.in.Incomplete; {
 			case why != "" && rec.cfg.AllowIncomplete:

@@ -1,47 +1,66 @@
 package gemini
 
 import (
-	"fmt"
+	"encoding/json"
+	"net/http"
 
+	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-type refusal struct {
-	code   int
-	status string
-	text   string // empty: the refusal's own message
+// refusals are the codes and words of reference §4 and rules G-1, G-2, G-30.
+var refusals = map[string]rule.Refusal{
+	script.RefuseInvalid:    {Status: 400, Type: "INVALID_ARGUMENT"},
+	script.RefuseAuth:       {Status: 403, Type: "PERMISSION_DENIED", Message: unregistered},
+	script.RefuseModel:      {Status: 404, Type: "NOT_FOUND"},
+	script.RefuseOverloaded: {Status: 503, Type: "UNAVAILABLE", Message: "The model is overloaded. Please try again later."},
+	script.RefuseServer:     {Status: 500, Type: "INTERNAL", Message: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
 }
 
-// refusals are the codes and words of reference §4 and rules G-1, G-2.
-var refusals = map[string]refusal{
-	script.RefuseInvalid:    {400, "INVALID_ARGUMENT", ""},
-	script.RefuseAuth:       {403, "PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."},
-	script.RefuseModel:      {404, "NOT_FOUND", ""},
-	script.RefuseOverloaded: {503, "UNAVAILABLE", "The model is overloaded. Please try again later."},
-	script.RefuseServer:     {500, "INTERNAL", "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
+const contentType = "application/json; charset=UTF-8"
+
+// Reject returns a refusal as the API sends it: one object, or one in a list
+// where a list was asked for (reference §4).
+func (Voice) Reject(r *rule.Refusal) (int, http.Header, []byte) {
+	body := pretty(script.JSON(failure(r)))
+	if r.Listed {
+		body = join("[", body, "\n]")
+	}
+	return r.Status, http.Header{
+		"Content-Type": {contentType}, "Server": {"scaffolding on HTTPServer2"}, "Vary": {"Origin", "X-Origin", "Referer"},
+		"X-Content-Type-Options": {"nosniff"}, "X-Frame-Options": {"SAMEORIGIN"}, "X-Xss-Protection": {"0"},
+	}, append(body, '\n')
 }
 
 // Refuse returns the error envelope.
 func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
-	to := refusals[r.Kind]
-	return to.code, "application/json; charset=UTF-8", pretty(script.JSON(fault(r)))
+	to := refusal(r)
+	return to.Status, contentType, pretty(script.JSON(failure(to)))
 }
 
-func fault(r *script.Refusal) script.Object {
+// refusal puts a script's refusal into the provider's words.
+func refusal(r *script.Refusal) *rule.Refusal {
 	to := refusals[r.Kind]
-	text := to.text
 	switch {
 	case r.Kind == script.RefuseModel:
-		text = fmt.Sprintf("models/%s is not found for API version v1beta, or is not supported for generateContent. Call ModelService.ListModels to see the list of available models and their supported methods.", r.Message)
-	case text == "":
-		text = r.Message
+		to.Message = notFound(route{version: "v1beta", model: r.Message, method: unary})
+	case to.Message == "":
+		to.Message = r.Message
 	}
-	return script.Object{"error", script.Object{"code", to.code, "message", text, "status", to.status}}
+	return &to
+}
+
+func failure(r *rule.Refusal) script.Object {
+	e := script.Object{"code", r.Status, "message", r.Message, "status", r.Type}
+	if r.Details != nil {
+		e = append(e, "details", json.RawMessage(r.Details))
+	}
+	return script.Object{"error", e}
 }
 
 // Failure is a chunk that holds an error instead of candidates.
 func (Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
-	chunk := script.JSON(fault(&script.Refusal{Kind: kind}))
+	chunk := script.JSON(failure(refusal(&script.Refusal{Kind: kind})))
 	if r.Request.Form == script.FormArray && sent > 0 {
 		return [][]byte{join(",\r\n", pretty(chunk), "\n]")}
 	}

@@ -9,12 +9,8 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 )
-
-// OriginThought is the origin of thoughtSignature.
-const OriginThought = "gemini/thought_signature"
 
 const calledFunctions = "Model generated function call(s)."
 
@@ -37,8 +33,8 @@ func (v Voice) Header(r script.Reply) http.Header {
 	return h
 }
 
-// part is one part of a chunk and what has been generated when it is sent.
-type part struct {
+// emitted is one part of a chunk and what has been generated when it is sent.
+type emitted struct {
 	object  script.Object
 	output  int // candidate tokens so far
 	thought int
@@ -48,7 +44,7 @@ type part struct {
 type reply struct {
 	script.Reply
 	words   int // of a text part
-	parts   []part
+	parts   []emitted
 	output  int
 	thought int
 	signed  bool // a token is out
@@ -86,7 +82,7 @@ func (c *reply) last() script.Object {
 	if c.signed || c.calls() {
 		return o
 	}
-	return append(o, "thoughtSignature", c.signature(len(c.Blocks), ""))
+	return append(o, "thoughtSignature", c.textSignature())
 }
 
 func (c *reply) ending() script.Object {
@@ -120,7 +116,7 @@ func (c *reply) block(n int, b script.Block) {
 	case specs.KindSignedText:
 		c.output += script.Tokens(b.Text)
 		c.signed = true
-		c.add(script.Object{"text", b.Text, "thoughtSignature", c.signature(n, b.Text)})
+		c.add(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
 	case specs.KindCall:
 		c.output += script.Tokens(b.Name + string(b.Args))
 		c.add(c.call(n, b))
@@ -128,7 +124,7 @@ func (c *reply) block(n int, b script.Block) {
 }
 
 func (c *reply) add(o script.Object) {
-	c.parts = append(c.parts, part{object: o, output: c.output, thought: c.thought})
+	c.parts = append(c.parts, emitted{object: o, output: c.output, thought: c.thought})
 }
 
 // call is a whole call in one part. The first of a turn is signed, the others
@@ -143,16 +139,36 @@ func (c *reply) call(n int, b script.Block) script.Object {
 		return o
 	}
 	c.signed = true
-	return append(o, "thoughtSignature", c.signature(n, b.Name+string(b.Arguments())))
+	return append(o, "thoughtSignature", c.callSignature(b))
 }
 
 // issuesIDs reports whether the model gives calls an id: those after 3.0 do
 // (reference §3.3).
 func issuesIDs(model string) bool { return !strings.HasPrefix(model, "gemini-3-") }
 
-func (c *reply) signature(n int, payload string) string {
-	f := seal.Facts{Origin: OriginThought, Model: c.Request.Model, Content: []byte(payload)}
-	return c.Key.Envelope(f, seal.Place{Reply: c.responseID(), Ordinal: uint16(n), Total: uint16(len(c.Blocks))})
+// textSignature is the one of a text. Where in the reply that stands is the
+// client's business (rule G-22).
+func (c *reply) textSignature() string {
+	s := c.stamp("text")
+	return s.seal(c.Key, c.thought)
+}
+
+// callSignature is bound to the call, which is the first of its reply.
+func (c *reply) callSignature(b script.Block) string {
+	s := c.stamp("call")
+	args, _ := parse(b.Arguments())
+	s.payload = payloadOf(b.Name, &args)
+	for _, other := range c.Blocks {
+		if other.Kind == specs.KindCall {
+			s.total++
+		}
+	}
+	return s.seal(c.Key, c.thought)
+}
+
+func (c *reply) stamp(kind string) stamp {
+	m, _ := find(c.Request.Model)
+	return stamp{reply: c.responseID(), account: c.Request.Account, family: m.family(), kind: kind}
 }
 
 func (c *reply) responseID() string { return c.ID("", 0, script.Alnum, 22) }
@@ -193,7 +209,7 @@ func (c *reply) document() []byte {
 	switch end := len(c.Blocks) - 1; {
 	case c.signed || c.calls():
 	case c.Blocks[end].Kind == specs.KindText:
-		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.signature(len(c.Blocks), ""))
+		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.textSignature())
 	default:
 		parts = append(parts, c.last())
 	}

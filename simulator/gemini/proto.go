@@ -1,0 +1,256 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// scalar is the type of a field's values.
+type scalar uint8
+
+const (
+	aString scalar = iota
+	aBytes
+	aBool
+	anInt
+	aFloat
+	anEnum
+	aMessage
+	aMap    // from strings to messages
+	aStruct // any object
+	anyValue
+)
+
+// typeNames are the names of scalars in errors.
+var typeNames = map[scalar]string{aString: "TYPE_STRING", aBytes: "TYPE_BYTES", aBool: "TYPE_BOOL", anInt: "TYPE_INT32", aFloat: "TYPE_FLOAT"}
+
+const typeURL = "type.googleapis.com/google.ai.generativelanguage.v1beta."
+
+// field is one field of a message.
+type field struct {
+	name     string // in the proto, with underscores
+	kind     scalar
+	message  *message
+	of       string   // the name of an enum or a message in errors
+	values   []string // of an enum; nil takes any
+	repeated bool
+	oneof    bool // part of the message's only oneof, data
+	vertex   bool // known to Vertex only
+}
+
+// message is a message type. Its fields are found under both spellings, that of
+// the proto and that of JSON (reference §1.3).
+type message struct{ fields map[string]*field }
+
+func messageOf(fields ...field) *message {
+	m := &message{fields: make(map[string]*field, 2*len(fields))}
+	m.add(fields...)
+	return m
+}
+
+func (m *message) add(fields ...field) {
+	for i := range fields {
+		f := &fields[i]
+		m.fields[f.name], m.fields[camel(f.name)] = f, f
+	}
+}
+
+// camel is the JSON spelling of a name.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i := 1; i < len(words); i++ {
+		if words[i] != "" {
+			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
+// violation is what the transcoder holds against one field.
+type violation struct {
+	rule  string
+	field string // path of the message or the value, "" for the request itself
+	text  string
+}
+
+// transcoder reads JSON as messages, as the API's front end does before any rule
+// about contents: what it holds against a request is collected, not just the
+// first.
+type transcoder struct {
+	vertex     bool
+	violations []violation
+}
+
+func (t *transcoder) add(rule, at, format string, args ...any) {
+	t.violations = append(t.violations, violation{rule, at, fmt.Sprintf(format, args...)})
+}
+
+// unknown is a member with no place in its message.
+func (t *transcoder) unknown(rule, name, at, why string) {
+	where := ""
+	if at != "" {
+		where = fmt.Sprintf(" at '%s'", at)
+	}
+	t.add(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
+}
+
+func (t *transcoder) message(n *node, m *message, at string) {
+	if m == nil {
+		return // its fields are not ours to know
+	}
+	set := false
+	for i, name := range n.names {
+		f, v := m.fields[name], &n.items[i]
+		switch {
+		case f == nil || f.vertex && !t.vertex:
+			t.unknown("G-3", name, at, "Cannot find field.")
+			continue
+		case v.kind == isNull && f.kind != anyValue:
+			continue
+		case f.oneof && set:
+			t.add("G-8", at, "Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", at, name)
+			continue
+		}
+		set = set || f.oneof
+		t.field(v, f, name, at)
+	}
+}
+
+// field reads one member of the message at at.
+func (t *transcoder) field(v *node, f *field, name, at string) {
+	path := f.name
+	if at != "" {
+		path = at + "." + f.name
+	}
+	switch {
+	case v.kind == isArray && f.repeated:
+		for i := range v.items {
+			t.value(&v.items[i], f, name, path+"["+strconv.Itoa(i)+"]")
+		}
+	case v.kind == isArray && f.kind != anyValue:
+		t.unknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
+	case v.kind == isObject && f.kind < aMessage:
+		t.unknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
+	default:
+		t.value(v, f, name, path)
+	}
+}
+
+// ruleOf is the rule for a value of the wrong type at path.
+func ruleOf(path string) string {
+	switch {
+	case strings.HasSuffix(path, "function_response.response"):
+		return "G-9"
+	case strings.HasSuffix(path, ".thought_signature"):
+		return "G-19"
+	}
+	return "G-3"
+}
+
+func (t *transcoder) value(v *node, f *field, name, path string) {
+	switch f.kind {
+	case anyValue:
+	case aMessage, aStruct, aMap:
+		if v.kind != isObject {
+			t.invalid(path, f.typeName(), v)
+			return
+		}
+		t.object(v, f, path)
+	case aBytes:
+		if v.kind != isString {
+			t.invalid(path, f.typeName(), v)
+		} else if _, ok := decodeBase64(v.text); !ok {
+			t.add(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.text))
+		}
+	default:
+		if !f.holds(v) {
+			t.invalid(path, f.typeName(), v)
+		}
+	}
+}
+
+func (t *transcoder) object(v *node, f *field, path string) {
+	switch f.kind {
+	case aMessage:
+		t.message(v, f.message, path)
+	case aMap:
+		for i := range v.items {
+			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, v.names[i], path+"["+strconv.Itoa(i)+"].value")
+		}
+	}
+}
+
+func (t *transcoder) invalid(path, typeName string, v *node) {
+	t.add(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, v.shown())
+}
+
+// shown is a value as errors quote it.
+func (n *node) shown() string {
+	if n.kind == isString {
+		return quoteJSON(n.text)
+	}
+	return n.text
+}
+
+func quoteJSON(s string) string { return `"` + s + `"` }
+
+func (f *field) typeName() string {
+	switch f.kind {
+	case aStruct:
+		return "type.googleapis.com/google.protobuf.Struct"
+	case anEnum, aMessage, aMap:
+		return typeURL + f.of
+	}
+	return typeNames[f.kind]
+}
+
+// holds reports whether a scalar takes the value, with the leniency of proto
+// JSON: numbers in strings, enums in lower case or as numbers.
+func (f *field) holds(v *node) bool {
+	switch f.kind {
+	case aString:
+		return v.kind == isString
+	case aBool:
+		return v.kind == isBool || v.kind == isString && (v.text == "true" || v.text == "false")
+	case anInt:
+		x, ok := v.number()
+		return ok && x == math.Trunc(x)
+	case aFloat:
+		_, ok := v.number()
+		return ok
+	}
+	return f.holdsEnum(v)
+}
+
+func (f *field) holdsEnum(v *node) bool {
+	if v.kind == isNumber {
+		return true
+	}
+	if v.kind != isString || f.values == nil {
+		return v.kind == isString
+	}
+	name := enumName(v)
+	for _, value := range f.values {
+		if name == value {
+			return true
+		}
+	}
+	return false
+}
+
+// enumName is the name that a value means.
+func enumName(v *node) string { return strings.ToUpper(strings.ReplaceAll(v.string(), "-", "_")) }
+
+// decodeBase64 takes both alphabets, with and without padding.
+func decodeBase64(s string) ([]byte, bool) {
+	bare := strings.TrimRight(s, "=")
+	encoding := base64.RawStdEncoding
+	if strings.ContainsAny(bare, "-_") {
+		encoding = base64.RawURLEncoding
+	}
+	out, err := encoding.DecodeString(bare)
+	return out, err == nil
+}

@@ -1,0 +1,178 @@
+package gemini
+
+import (
+	"net/http"
+)
+
+// request is a request as rules see it, parsed once.
+type request struct {
+	route
+	*http.Request
+	// syntax is why the body is not JSON, in the API's words; "" when it is.
+	syntax     string
+	violations []violation
+	model      spec
+	served     bool
+	body       *node // of the generate request
+	contents   []content
+	config     *node // generationConfig, may be nil
+	toolConfig *node
+	tools      []node
+}
+
+// content is one entry of contents.
+type content struct {
+	role  string
+	at    int // in contents
+	parts []part
+}
+
+// part is one part of a content.
+type part struct {
+	at int
+	// data is the camel case name of the field that is set, "" for none.
+	data      string
+	value     *node // of that field
+	signature string
+	signed    bool // there is a signature, whatever is in it
+	thought   bool
+}
+
+// dataNames are the fields of which a part has one, in both spellings.
+var dataNames = map[string]string{
+	"text": "text", "inlineData": "inlineData", "inline_data": "inlineData", "fileData": "fileData", "file_data": "fileData",
+	"functionCall": "functionCall", "function_call": "functionCall", "functionResponse": "functionResponse", "function_response": "functionResponse",
+	"executableCode": "executableCode", "executable_code": "executableCode", "codeExecutionResult": "codeExecutionResult",
+	"code_execution_result": "codeExecutionResult", "toolCall": "toolCall", "tool_call": "toolCall", "toolResponse": "toolResponse", "tool_response": "toolResponse",
+}
+
+// readRequest parses a request. A body that is no JSON gives one without
+// contents.
+func readRequest(r *http.Request, body []byte) request {
+	to, _ := routeOf(r.URL.Path)
+	q := request{route: to, Request: r}
+	q.model, q.served = find(to.model)
+	root := node{kind: isObject}
+	if len(body) > 0 {
+		root, q.syntax = parse(body)
+	}
+	q.body = &root
+	if root.kind != isObject {
+		if q.syntax == "" {
+			q.syntax = `Invalid JSON payload received. Unknown name "": Root element must be a message.`
+		}
+		q.body = &node{kind: isObject}
+	}
+	q.transcode()
+	q.read()
+	return q
+}
+
+// transcode holds the body against the messages.
+func (q *request) transcode() {
+	t := transcoder{vertex: q.vertex}
+	shape := theRequest
+	if q.method == count {
+		shape = theCount
+	}
+	t.message(q.body, shape, "")
+	q.violations = t.violations
+	if inner := q.body.member("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
+		q.body = inner
+	}
+}
+
+func (q *request) read() {
+	q.config = q.body.member("generationConfig", "generation_config")
+	q.toolConfig = q.body.member("toolConfig", "tool_config")
+	q.tools = q.body.member("tools").list()
+	list := q.body.member("contents").list()
+	q.contents = make([]content, len(list))
+	for i := range list {
+		q.contents[i] = readContent(&list[i], i)
+	}
+}
+
+func readContent(n *node, at int) content {
+	c := content{role: n.member("role").string(), at: at}
+	list := n.member("parts").list()
+	c.parts = make([]part, len(list))
+	for i := range list {
+		c.parts[i] = readPart(&list[i], i)
+	}
+	return c
+}
+
+func readPart(n *node, at int) part {
+	p := part{at: at, thought: n.member("thought").is("true")}
+	for i, name := range n.names {
+		if data := dataNames[name]; data != "" && n.items[i].kind != isNull && p.data == "" {
+			p.data, p.value = data, &n.items[i]
+		}
+	}
+	if s := n.member("thoughtSignature", "thought_signature"); s != nil {
+		p.signature, p.signed = s.string(), true
+	}
+	return p
+}
+
+// own reports whether the model said it.
+func (c content) own() bool { return c.role == "model" }
+
+// pick returns the parts that hold data.
+func (c content) pick(data string) []part {
+	var found []part
+	for _, p := range c.parts {
+		if p.data == data {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// prompts reports whether the user says something: anything but results.
+func (c content) prompts() bool {
+	if c.own() {
+		return false
+	}
+	for _, p := range c.parts {
+		if p.data != "functionResponse" && p.data != "" {
+			return true
+		}
+	}
+	return false
+}
+
+func (p part) name() string { return p.value.member("name").string() }
+func (p part) id() string   { return p.value.member("id").string() }
+
+// current is the index of the first content of the current turn: the one after
+// which only the model and results of its calls follow (rule G-17).
+func (q *request) current() int {
+	for i := len(q.contents) - 1; i >= 0; i-- {
+		if q.contents[i].prompts() {
+			return i
+		}
+	}
+	return 0
+}
+
+// declarations are the functions that the request offers, with the index of
+// their tool.
+func (q *request) declarations() []declaration {
+	var all []declaration
+	for i := range q.tools {
+		list := q.tools[i].member("functionDeclarations", "function_declarations").list()
+		for j := range list {
+			all = append(all, declaration{node: &list[j], tool: i, at: j})
+		}
+	}
+	return all
+}
+
+type declaration struct {
+	*node
+	tool, at int
+}
+
+func (d declaration) name() string { return d.member("name").string() }

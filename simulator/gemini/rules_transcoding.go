@@ -1,0 +1,59 @@
+package gemini
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// transcodingRules are what the front end demands before the model is asked.
+// Each names all places at fault, in BadRequest details too.
+var transcodingRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-3", Demand: "the body is one JSON object", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: notJSON},
+	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodes("G-3")},
+	{Info: rule.Info{ID: "G-8", Demand: "a part holds one thing", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodes("G-8")},
+	{Info: rule.Info{ID: "G-9", Demand: "functionResponse.response is an object", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodes("G-9")},
+	{Info: rule.Info{ID: "G-19", Demand: "thoughtSignature is base64, of either alphabet", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodes("G-19")},
+}
+
+func notJSON(q *request, _ rule.Env) *rule.Refusal {
+	if q.syntax == "" {
+		return nil
+	}
+	return badRequest([]violation{{text: q.syntax}})
+}
+
+// transcodes returns what breaks when the transcoder found violations of a rule.
+func transcodes(id string) func(*request, rule.Env) *rule.Refusal {
+	return func(q *request, _ rule.Env) *rule.Refusal {
+		var found []violation
+		for _, v := range q.violations {
+			if v.rule == id {
+				found = append(found, v)
+			}
+		}
+		if found == nil {
+			return nil
+		}
+		return badRequest(found)
+	}
+}
+
+// badRequest puts violations into the message, a line each, and into details.
+func badRequest(found []violation) *rule.Refusal {
+	lines, fields := make([]string, len(found)), script.Array{}
+	for i, v := range found {
+		lines[i] = v.text
+		one := script.Object{"description", v.text}
+		if v.field != "" {
+			one = append(script.Object{"field", v.field}, one...)
+		}
+		fields = append(fields, one)
+	}
+	refusal := invalid("%s", strings.Join(lines, "\n"))
+	refusal.Details = script.JSON(script.Array{script.Object{
+		"@type", "type.googleapis.com/google.rpc.BadRequest", "fieldViolations", fields,
+	}})
+	return refusal
+}

@@ -1,0 +1,136 @@
+package gemini
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// turnRules are about who says what after what. Neighbours of one role count as
+// one turn (rule G-31).
+var turnRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generating(roleUnknown)},
+	{Info: rule.Info{ID: "G-16", Demand: "the last content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(endsWithModel)},
+	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(callsFirst)},
+	{Info: rule.Info{ID: "G-14", Demand: "function responses follow calls at once", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(responsesAstray)},
+	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(responsesMiscounted)},
+	{Info: rule.Info{ID: "GEM-C4", Demand: "from Gemini 3 on: function responses have the names of the calls", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: generating(responsesMisnamed)},
+	{Info: rule.Info{ID: "G-32", Demand: "ids of calls and responses: on both sides and equal, or on neither; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generating(idsMismatched)},
+}
+
+func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
+	for _, c := range q.contents {
+		if !slices.Contains([]string{"", "user", "model", "function"}, c.role) {
+			refusal := invalid("Please use a valid role: user, model.")
+			if q.vertex {
+				refusal.Details = []byte("[]")
+			}
+			return refusal
+		}
+	}
+	return nil
+}
+
+func endsWithModel(q *request, _ rule.Env) *rule.Refusal {
+	if last := len(q.contents) - 1; last >= 0 && q.contents[last].own() {
+		return invalid("Please ensure that single turn requests end with a user role or the role field is empty.")
+	}
+	return nil
+}
+
+// step is a run of the model's contents with calls, and the content after it.
+type step struct {
+	calls  []part
+	answer content // without parts when nothing follows
+	from   int     // index of the run's first content
+	to     int     // index behind its last
+}
+
+// steps are the runs of the model, in order.
+func (q *request) steps() []step {
+	var all []step
+	for i := 0; i < len(q.contents); i++ {
+		if !q.contents[i].own() {
+			continue
+		}
+		s := step{from: i}
+		for ; i < len(q.contents) && q.contents[i].own(); i++ {
+			s.calls = append(s.calls, q.contents[i].pick("functionCall")...)
+		}
+		if s.to = i; i < len(q.contents) {
+			s.answer = q.contents[i]
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func callsFirst(q *request, _ rule.Env) *rule.Refusal {
+	if steps := q.steps(); len(steps) > 0 && steps[0].from == 0 && len(steps[0].calls) > 0 {
+		return invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+	}
+	return nil
+}
+
+func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
+	answers := map[int]bool{}
+	for _, s := range q.steps() {
+		answers[s.to] = len(s.calls) > 0
+	}
+	for _, c := range q.contents {
+		if len(c.pick("functionResponse")) > 0 && !answers[c.at] {
+			return invalid("Please ensure that function response turn comes immediately after a function call turn.")
+		}
+	}
+	return nil
+}
+
+const miscounted = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
+
+func responsesMiscounted(q *request, _ rule.Env) *rule.Refusal {
+	for _, s := range q.steps() {
+		if q.model.signs() && len(s.calls) > 0 && len(s.answer.pick("functionResponse")) != len(s.calls) {
+			return invalid(miscounted)
+		}
+	}
+	return nil
+}
+
+func responsesMisnamed(q *request, _ rule.Env) *rule.Refusal {
+	for _, s := range q.steps() {
+		responses := s.answer.pick("functionResponse")
+		if !q.model.signs() || len(responses) == 0 || sameNames(s.calls, responses) {
+			continue
+		}
+		if q.vertex {
+			return invalid("Request contains an invalid argument.")
+		}
+		return invalid(miscounted)
+	}
+	return nil
+}
+
+func sameNames(calls, responses []part) bool { return same(calls, responses, part.name) }
+
+func idsMismatched(q *request, _ rule.Env) *rule.Refusal {
+	for _, s := range q.steps() {
+		responses := s.answer.pick("functionResponse")
+		if len(responses) > 0 && !same(s.calls, responses, part.id) {
+			return invalid("Function response id does not match any function call id.")
+		}
+	}
+	return nil
+}
+
+// same reports whether both lists have the same keys, in any order.
+func same(a, b []part, key func(part) string) bool {
+	keys := func(parts []part) []string {
+		all := make([]string, len(parts))
+		for i, p := range parts {
+			all[i] = key(p)
+		}
+		slices.Sort(all)
+		return all
+	}
+	return slices.Equal(keys(a), keys(b))
+}

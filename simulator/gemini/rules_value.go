@@ -1,0 +1,152 @@
+package gemini
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// valueRules are what the backend holds against single values.
+var valueRules = []rule.Rule[*request]{
+	{Info: rule.Info{ID: "G-4", Demand: "contents has at least one entry", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: contentsMissing},
+	{Info: rule.Info{ID: "G-6", Demand: "a content has parts", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: partsEmpty},
+	{Info: rule.Info{ID: "G-7", Demand: "a part holds something; a signature or an empty text is something", Source: "reported, recorded", Confidence: rule.High, Least: rule.Live}, Broken: partEmpty},
+	{Info: rule.Info{ID: "G-10", Demand: "a function response has a name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: responseNameless},
+	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
+	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
+	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: parametersTwice},
+	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, and an ARRAY has items", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
+}
+
+func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
+	if len(q.contents) > 0 {
+		return nil
+	}
+	if q.vertex {
+		return invalid("Unable to submit request because at least one contents field is required. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
+	}
+	return listed([]string{"contents: contents is not specified"})
+}
+
+func partsEmpty(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, c := range q.contents {
+		if len(c.parts) == 0 {
+			faults = append(faults, fmt.Sprintf("contents[%d].parts: contents.parts must not be empty.", c.at))
+		}
+	}
+	if faults != nil && q.vertex {
+		return invalid("Unable to submit request because it must include at least one parts field, which describes the prompt input. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
+	}
+	return listed(faults)
+}
+
+func partEmpty(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, c := range q.contents {
+		for _, p := range c.parts {
+			if p.data == "" && !p.signed {
+				faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", c.at, p.at))
+			}
+		}
+	}
+	return listed(faults)
+}
+
+func responseNameless(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, c := range q.contents {
+		for _, p := range c.pick("functionResponse") {
+			if p.name() == "" {
+				faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].function_response.name: Name cannot be empty.", c.at, p.at))
+			}
+		}
+	}
+	return listed(faults)
+}
+
+var functionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
+
+func functionNames(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, d := range q.declarations() {
+		if !functionName.MatchString(d.name()) {
+			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.", d.tool, d.at))
+		}
+	}
+	return listed(faults)
+}
+
+func functionsTwice(q *request, _ rule.Env) *rule.Refusal {
+	seen := map[string]bool{}
+	for _, d := range q.declarations() {
+		if seen[d.name()] {
+			return invalid("Duplicate function declaration found: %s", d.name())
+		}
+		seen[d.name()] = true
+	}
+	return nil
+}
+
+func parametersTwice(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, d := range q.declarations() {
+		if d.member("parameters") != nil && d.member("parametersJsonSchema", "parameters_json_schema") != nil {
+			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d]: only one of parameters and parameters_json_schema can be set.", d.tool, d.at))
+		}
+	}
+	return listed(faults)
+}
+
+func schemaForm(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, d := range q.declarations() {
+		if s := d.member("parameters"); s != nil {
+			faults = schemaFaults(faults, s, fmt.Sprintf("tools[%d].function_declarations[%d].parameters", d.tool, d.at))
+		}
+	}
+	return listed(faults)
+}
+
+// schemaFaults appends what is wrong with a schema and those in it.
+func schemaFaults(faults []string, s *node, at string) []string {
+	kind := schemaKind(s)
+	items, properties := s.member("items"), s.member("properties")
+	switch {
+	case kind == "ARRAY" && items == nil:
+		faults = append(faults, at+".items: missing field.")
+	case kind != "" && kind != "ARRAY" && items != nil:
+		faults = append(faults, at+".items: only allowed for ARRAY type")
+	case kind != "" && kind != "OBJECT" && properties != nil:
+		faults = append(faults, at+".properties: only allowed for OBJECT type")
+	}
+	if items != nil {
+		faults = schemaFaults(faults, items, at+".items")
+	}
+	if properties != nil {
+		for i, name := range properties.names {
+			faults = schemaFaults(faults, &properties.items[i], at+".properties["+name+"]")
+		}
+	}
+	alternatives := s.member("anyOf", "any_of").list()
+	for i := range alternatives {
+		faults = schemaFaults(faults, &alternatives[i], fmt.Sprintf("%s.any_of[%d]", at, i))
+	}
+	return faults
+}
+
+// schemaKind is the type's name; types may be numbers (reference §1.3).
+func schemaKind(s *node) string {
+	t := s.member("type")
+	if t == nil || t.kind != isNumber {
+		return enumName(t)
+	}
+	i := slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, strings.TrimSpace(t.text))
+	if i < 1 {
+		return ""
+	}
+	return schemaTypes[i]
+}

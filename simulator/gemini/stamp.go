@@ -1,0 +1,57 @@
+package gemini
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+)
+
+// OriginThought is the origin of thoughtSignature.
+const OriginThought = "gemini/thought_signature"
+
+// stamp is what a signature says of itself. It travels inside the token, which
+// nobody else can write, so that a token tells what is wrong with where it
+// stands.
+type stamp struct {
+	reply   string // responseId of the reply that it was issued in
+	account string
+	family  string
+	// kind is "call" or "text". Of a text nothing is vouched for: the API lets
+	// clients merge and drop signed texts (rule G-22).
+	kind string
+	// payload is a digest of a call's name and arguments.
+	payload string
+	// ordinal and total place a call among those of its reply.
+	ordinal, total int
+}
+
+// seal mints the token. It is the longer the more was thought: extra bytes.
+func (s stamp) seal(key seal.Key, extra int) string {
+	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload, strings.Repeat("=", min(extra, 1<<14))}, "\x00")
+	return key.Envelope(seal.Facts{Origin: OriginThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
+}
+
+// opened reads the stamp in a token; false when it is none of ours, or altered.
+func opened(key seal.Key, token string) (stamp, bool) {
+	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, padded(token))
+	f := strings.Split(place.Reply, "\x00")
+	if err != nil || len(f) != 6 {
+		return stamp{}, false
+	}
+	return stamp{f[0], f[1], f[2], f[3], f[4], int(place.Ordinal), int(place.Total)}, true
+}
+
+// padded restores the padding that some clients cut.
+func padded(token string) string {
+	bare := strings.TrimRight(token, "=")
+	return bare + strings.Repeat("=", (4-len(bare)%4)%4)
+}
+
+// payloadOf is the digest of a call: its name, and its arguments however they
+// are spelled.
+func payloadOf(name string, args *node) string {
+	sum := sha256.Sum256(args.canonical([]byte(name + "\x00")))
+	return hex.EncodeToString(sum[:16])
+}

@@ -15,9 +15,9 @@ func addExempt(set *pflag.FlagSet, to *[]string) {
 }
 
 // lastLook redacts a recording once more and asks the gate again, when a secret
-// became known after something was written that may hold it.
+// became known, to either, after something was written that may hold it.
 func (k *kit) lastLook() func(cassette.Interaction) (cassette.Interaction, error) {
-	if !k.redactor.Late() {
+	if !k.redactor.Late() && !k.guard.Late() {
 		return nil
 	}
 	return func(in cassette.Interaction) (cassette.Interaction, error) {

@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -29,8 +30,10 @@ type Redactor interface {
 type Gate struct {
 	exempt map[string]bool
 
-	mu   sync.RWMutex
-	seen *seen
+	mu      sync.RWMutex
+	seen    *seen
+	late    bool        // a secret was learnt after …
+	checked atomic.Bool // … an interaction was looked through
 }
 
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
@@ -89,12 +92,23 @@ func (g *Gate) Learn(secrets ...string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.seen = g.seen.with(fresh)
+	g.late = g.late || g.checked.Load()
+}
+
+// Late reports whether a secret was learnt after an interaction was checked,
+// which may hold it: then all interactions of this process should be checked
+// once more.
+func (g *Gate) Late() bool {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	return g.late
 }
 
 // Check returns nil or a *Hit. It is what a recorder asks before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
 	s := &search{seen: g.seen, exempt: g.exempt}
+	g.checked.Store(true) // while Learn waits
 	g.mu.RUnlock()
 	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
 		for name := range h {

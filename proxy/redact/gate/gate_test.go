@@ -297,6 +297,24 @@ func TestRecordedTrafficPasses(t *testing.T) {
 	t.Logf("%d exchanges, %d bytes", len(paths), size)
 }
 
+// A gate says when what it let pass may hold what it learnt since.
+func TestLate(t *testing.T) {
+	g := New()
+	g.Learn("known-from-the-start")
+	if g.Late() {
+		t.Error("nothing was checked yet")
+	}
+	if err := g.Check(simple()); err != nil {
+		t.Fatal(err)
+	}
+	if g.Learn("known-from-the-start"); g.Late() {
+		t.Error("that is no news")
+	}
+	if g.Learn("learnt-a-moment-ago"); !g.Late() {
+		t.Error("what was checked may hold it")
+	}
+}
+
 func FuzzCheck(f *testing.F) {
 	f.Add(canary, `{"x":"%2F\u002f\/"}`)
 	f.Add("sk-ant-", `data: {"a":"sk-`)

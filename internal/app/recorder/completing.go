@@ -3,6 +3,7 @@ package recorder
 import (
 	"errors"
 	"io/fs"
+	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -13,7 +14,7 @@ import (
 // knows is played, the rest is recorded behind it.
 type completing struct {
 	*replay.Player
-	rec    *record.Recorder
+	report func() record.Report // of the recorder of what is missing, which it closes
 	path   string
 	writer *cassette.Writer
 }
@@ -41,11 +42,14 @@ func (k *kit) completing(path string) (work, error) {
 		rec.Close()
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &completing{player, rec, path, writer}, nil
+	return &completing{player, sync.OnceValue(rec.Close), path, writer}, nil
 }
 
+// drain waits until all that was recorded is in the file.
+func (c *completing) drain() { c.report() }
+
 func (c *completing) finish(a *app, _ bool) outcome {
-	report, served := c.rec.Close(), c.Receipt()
+	report, served := c.report(), c.Receipt()
 	tell(a, report)
 	var err error
 	if report.Saved == 0 {
@@ -70,6 +74,6 @@ func (c *completing) finish(a *app, _ bool) outcome {
 }
 
 func (c *completing) abandon() {
-	c.rec.Close()
+	c.drain()
 	_ = c.writer.Discard()
 }

@@ -100,6 +100,11 @@ func (l *lanes) finish(a *app, failed bool) outcome {
 		a.say("%s: %s", l.kit.flags.cassette, a.unasked())
 		return outcome{exit: exitOfNothing[l.kit.flags.mode]}
 	}
+	for _, lane := range l.named {
+		if w, records := lane.work.(interface{ drain() }); records {
+			w.drain() // what it teaches about secrets holds for the cassettes of all
+		}
+	}
 	var total outcome
 	rows := map[string]outcome{}
 	for _, name := range slices.Sorted(maps.Keys(l.named)) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -12,6 +13,7 @@ import (
 // recording is a session's work in record mode.
 type recording struct {
 	*record.Recorder
+	report func() record.Report // of the recorder, which it closes
 	path   string
 	writer *cassette.Writer
 }
@@ -29,11 +31,14 @@ func (k *kit) recordingTo(path string, writer *cassette.Writer) (*recording, err
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recording{rec, path, writer}, nil
+	return &recording{rec, sync.OnceValue(rec.Close), path, writer}, nil
 }
 
+// drain waits until all that was recorded is in the file.
+func (r *recording) drain() { r.report() }
+
 func (r *recording) finish(a *app, _ bool) outcome {
-	report := r.Close()
+	report := r.report()
 	tell(a, report)
 	if report.Saved > 0 && report.Answered == 0 && isThere(r.path) {
 		return r.keepOld(a)
@@ -122,6 +127,6 @@ func exitOfRecording(report record.Report, err error) int {
 }
 
 func (r *recording) abandon() {
-	r.Close()
+	r.drain()
 	_ = r.writer.Discard()
 }

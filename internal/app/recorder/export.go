@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,7 +115,7 @@ func clean(path string) (*cassette.Cassette, error) {
 			return nil, gateFailed("%w", err)
 		}
 		if err := guard.Check(in); err != nil {
-			return nil, gateFailed("%s: interaction %d: %s; nothing is written", path, i, strings.TrimSuffix(err.Error(), "; the interaction is not saved"))
+			return nil, gateFailed("%s: interaction %d: %w; nothing is written", path, i, err)
 		}
 	}
 	return tape, nil

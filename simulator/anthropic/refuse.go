@@ -2,6 +2,10 @@ package anthropic
 
 import "github.com/meerkat-go/conformance/simulator/script"
 
+// refusalID is the id of every refused request: nothing else tells two of them
+// apart.
+const refusalID = "req_011CSimulatorRefusal00000"
+
 type refusal struct {
 	status int
 	kind   string
@@ -25,10 +29,10 @@ var words = map[string]string{
 // Refuse returns the error envelope.
 func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusals[r.Kind]
-	return to.status, "application/json", script.JSON(fault(to.kind, text(r), "req_011CSimulatorRefusal00000"))
+	return to.status, "application/json", script.JSON(fault(to.kind, wording(r), refusalID))
 }
 
-func text(r *script.Refusal) string {
+func wording(r *script.Refusal) string {
 	if r.Kind == script.RefuseModel {
 		return "model: " + r.Message
 	}

@@ -7,14 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
-)
-
-// The origins of Anthropic's tokens.
-const (
-	OriginSignature = "anthropic/signature"
-	OriginRedacted  = "anthropic/redacted"
 )
 
 // Header is what the API sends with a reply (reference §1.1).
@@ -44,7 +37,8 @@ func (v Voice) Header(r script.Reply) http.Header {
 type stream struct {
 	script.Reply
 	frames [][]byte
-	index  int // of the next content block
+	tokens []string // of each block, "" for one without
+	index  int      // of the next content block
 }
 
 // Frames returns the events of r, or its one JSON document.
@@ -52,8 +46,9 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 	if r.Request.Form == script.FormUnary {
 		return [][]byte{unary(r)}
 	}
-	s := &stream{Reply: r}
-	s.event("message_start", script.Object{"type", "message_start", "message", envelope(r, script.Array{}, nil, usage(r, 4))})
+	tokens, notes := mint(r)
+	s := &stream{Reply: r, tokens: tokens}
+	s.event("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, usage(r, 4)), notes...)})
 	for n, b := range r.Blocks {
 		s.block(n, b)
 	}
@@ -82,14 +77,14 @@ func (s *stream) block(n int, b script.Block) {
 	if b.Kind == specs.KindSignedText && b.Text == "" {
 		return
 	}
-	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", opening(s.Reply, n, b)})
+	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", opening(s.Reply, s.tokens, n, b)})
 	if s.index == 0 {
 		s.ping()
 	}
 	switch b.Kind {
 	case specs.KindThinking:
 		s.deltas("thinking_delta", "thinking", thoughtPieces(b))
-		s.deltas("signature_delta", "signature", []string{signature(s.Reply, n, b)})
+		s.deltas("signature_delta", "signature", []string{s.tokens[n]})
 	case specs.KindText, specs.KindSignedText:
 		s.deltas("text_delta", "text", script.Words(b.Text, 3))
 	case specs.KindCall:
@@ -121,12 +116,12 @@ func thoughtPieces(b script.Block) []string {
 
 // opening is the block of content_block_start: all of a redacted block, the
 // rest without what its deltas bring.
-func opening(r script.Reply, n int, b script.Block) script.Object {
+func opening(r script.Reply, tokens []string, n int, b script.Block) script.Object {
 	switch b.Kind {
 	case specs.KindThinking:
 		return script.Object{"type", "thinking", "thinking", "", "signature", ""}
 	case specs.KindRedacted:
-		return script.Object{"type", "redacted_thinking", "data", redacted(r, n)}
+		return script.Object{"type", "redacted_thinking", "data", tokens[n]}
 	case specs.KindCall:
 		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller", script.Object{"type", "direct"}}
 	default: // text, signed or not
@@ -135,28 +130,6 @@ func opening(r script.Reply, n int, b script.Block) script.Object {
 }
 
 func callID(r script.Reply, n int) string { return r.ID("toolu_01", n, script.Alnum, 22) }
-
-func signature(r script.Reply, n int, b script.Block) string {
-	return r.Key.Envelope(seal.Facts{Origin: OriginSignature, Model: r.Request.Model, Content: []byte(thought(b))}, place(r, n))
-}
-
-func redacted(r script.Reply, n int) string {
-	return r.Key.Envelope(seal.Facts{Origin: OriginRedacted, Model: r.Request.Model}, place(r, n))
-}
-
-// place counts the sealed blocks of the reply.
-func place(r script.Reply, n int) seal.Place {
-	p := seal.Place{Reply: messageID(r)}
-	for i, b := range r.Blocks {
-		if b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted {
-			p.Total++
-			if i < n {
-				p.Ordinal++
-			}
-		}
-	}
-	return p
-}
 
 func messageID(r script.Reply) string { return r.ID("msg_01", 0, script.Alnum, 22) }
 
@@ -182,12 +155,13 @@ func endUsage(r script.Reply) script.Object {
 
 func unary(r script.Reply) []byte {
 	content := script.Array{}
+	tokens, notes := mint(r)
 	for n, b := range r.Blocks {
 		switch {
 		case b.Kind == specs.KindThinking:
-			content = append(content, script.Object{"type", "thinking", "thinking", thought(b), "signature", signature(r, n, b)})
+			content = append(content, script.Object{"type", "thinking", "thinking", thought(b), "signature", tokens[n]})
 		case b.Kind == specs.KindRedacted:
-			content = append(content, opening(r, n, b))
+			content = append(content, opening(r, tokens, n, b))
 		case b.Kind == specs.KindCall:
 			content = append(content, script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name,
 				"input", json.RawMessage(b.Arguments()), "caller", script.Object{"type", "direct"}})
@@ -196,5 +170,5 @@ func unary(r script.Reply) []byte {
 		}
 	}
 	all, _ := r.OutputTokens()
-	return script.JSON(envelope(r, content, r.Stop, usage(r, all)))
+	return script.JSON(append(envelope(r, content, r.Stop, usage(r, all)), notes...))
 }

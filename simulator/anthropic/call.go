@@ -1,0 +1,166 @@
+package anthropic
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+)
+
+// call is a request, read once for all rules. Whatever the body holds, the
+// methods find nothing where nothing is.
+type call struct {
+	header  http.Header
+	body    []byte
+	root    *node // nil when the body is no JSON
+	bad     error // why
+	betas   []string
+	counts  bool // asks for a count of tokens
+	name    string
+	model   *model // nil when it is not served
+	said    []message
+	turns   []turn
+	flaws   []flaw
+	defects []defect // filled by inspectSeals
+	sealed  bool     // inspectSeals has run
+	looked  bool     // inspected has run
+}
+
+// message is one message of the request as it stands there.
+type message struct {
+	role   string
+	blocks []block
+}
+
+// block is a content block and where it stands. A text that stands for a whole
+// content is its only block, of kind "text" and without a node.
+type block struct {
+	message, index int
+	kind, text     string
+	*node
+}
+
+// turn is what one side says until the other answers: messages of one role in a
+// row are one turn (A-10). System messages stand apart from turns.
+type turn struct {
+	role    string
+	message int // the index of the first message
+	last    int // the index of the last message
+	blocks  []block
+}
+
+// readCall reads a request. It never fails: rules say what is wrong with it.
+func readCall(r *http.Request, body []byte) *call {
+	c := parseCall(r.Header, body)
+	c.counts = strings.HasSuffix(r.URL.Path, "/count_tokens")
+	return c
+}
+
+func parseCall(h http.Header, body []byte) *call {
+	c := &call{header: h, body: body, betas: betasOf(h)}
+	c.root, c.bad = parseJSON(body)
+	c.name = c.root.get("model").str()
+	c.model = modelOf(c.name)
+	for i, m := range c.root.get("messages").list() {
+		c.said = append(c.said, messageOf(i, &m))
+	}
+	c.turns = turnsOf(c.said)
+	return c
+}
+
+func betasOf(h http.Header) []string {
+	var names []string
+	for _, line := range h.Values("Anthropic-Beta") {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+func messageOf(i int, m *node) message {
+	out := message{role: m.get("role").str()}
+	content := m.get("content")
+	if content.is('"') {
+		out.blocks = []block{{message: i, kind: "text", text: content.text}}
+		return out
+	}
+	list := content.list()
+	for j := range list {
+		b := block{message: i, index: j, kind: list[j].get("type").str(), node: &list[j]}
+		b.text = b.get("text").str()
+		out.blocks = append(out.blocks, b)
+	}
+	return out
+}
+
+func turnsOf(said []message) []turn {
+	var turns []turn
+	for i, m := range said {
+		if m.role == "system" {
+			continue
+		}
+		if n := len(turns); n == 0 || turns[n-1].role != m.role {
+			turns = append(turns, turn{role: m.role, message: i})
+		}
+		t := &turns[len(turns)-1]
+		t.last = i
+		t.blocks = append(t.blocks, m.blocks...)
+	}
+	return turns
+}
+
+func (c *call) beta(name string) bool { return slices.Contains(c.betas, name) }
+
+// key is the credential, from either header that may carry it.
+func (c *call) key() string {
+	if key := c.header.Get("X-Api-Key"); key != "" {
+		return key
+	}
+	return strings.TrimPrefix(c.header.Get("Authorization"), "Bearer ")
+}
+
+func (c *call) account() string { return seal.Account(c.key()) }
+
+// thinking is the form of thinking in force, "" when the model does not think.
+func (c *call) thinking() string {
+	switch kind := c.root.given("thinking").get("type").str(); {
+	case kind == thinkDisabled:
+		return ""
+	case kind == "" && c.model != nil && c.model.on:
+		return thinkAdaptive
+	default:
+		return kind
+	}
+}
+
+// forces reports whether the request forces a tool.
+func (c *call) forces() bool {
+	kind := c.root.given("tool_choice").get("type").str()
+	return kind == "any" || kind == "tool"
+}
+
+// latest is the index in turns of the last one of the assistant, -1 if there is
+// none.
+func (c *call) latest() int {
+	for i, t := range slices.Backward(c.turns) {
+		if t.role == "assistant" {
+			return i
+		}
+	}
+	return -1
+}
+
+// last is the last message, nil if there is none.
+func (c *call) last() *message {
+	if len(c.said) == 0 {
+		return nil
+	}
+	return &c.said[len(c.said)-1]
+}
+
+// thought reports whether the block is thinking, in clear or not.
+func (b block) thought() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }

@@ -1,0 +1,110 @@
+package anthropic
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// mint returns the token of each block of a reply, "" for one without, and what
+// the reply says about the thinking of its request: under the beta of binding
+// controls that is the last field of the message.
+func mint(r script.Reply) (tokens []string, notes script.Object) {
+	c, ok := r.Request.Parsed.(*call)
+	if !ok {
+		c = parseCall(nil, r.Request.Body)
+	}
+	if c.model == nil {
+		c.model = &model{id: r.Request.Model}
+	}
+	v := c.verified(r.Key, true)
+	if c.beta(betaBinding) {
+		notes = script.Object{"input_transformations", v.transformations()}
+	}
+	return v.mint(r), notes
+}
+
+// transformations name the thinking that was dropped (ANT-B4, A-42).
+func (v *verifier) transformations() script.Array {
+	list := script.Array{}
+	for _, d := range v.defects {
+		if d.reason != "" {
+			list = append(list, script.Object{"type", "thinking_dropped", "path", d.path(), "reason", d.reason})
+		}
+	}
+	return list
+}
+
+// mint walks on through the reply from where the conversation ended.
+func (v *verifier) mint(r script.Reply) []string {
+	tokens := make([]string, len(r.Blocks))
+	all := stamps(r)
+	turns := v.spokenBefore()
+	for n, b := range r.Blocks {
+		s, ok := all[n]
+		if !ok {
+			v.prefix.write("assistant", reply(r, n, b))
+			continue
+		}
+		s.model, s.account, s.turns = v.model.id, v.account, turns
+		s.compacted, s.bound = v.prefix.compacted, v.model.binds
+		if s.bound {
+			s.system, s.tools, s.before, s.previous = v.prefix.system, v.prefix.tools, v.prefix.sum(), v.previous
+		}
+		origin := OriginSignature
+		if b.Kind == specs.KindRedacted {
+			origin = OriginRedacted
+		}
+		tokens[n] = s.seal(r.Key, origin, len(thought(b)))
+		v.previous = digestOf([]byte(tokens[n]))
+	}
+	return tokens
+}
+
+// spokenBefore counts the assistant's turns before the reply. A reply to a
+// request that ends with one continues it.
+func (v *verifier) spokenBefore() uint16 {
+	n := 0
+	for i, t := range v.turns {
+		if t.role == "assistant" && i < len(v.turns)-1 {
+			n++
+		}
+	}
+	return uint16(min(n, 1<<16-1))
+}
+
+// stamps places the thinking blocks of a reply, by the blocks' index.
+func stamps(r script.Reply) map[int]stamp {
+	all := map[int]stamp{}
+	var order []int
+	for n, b := range r.Blocks {
+		if b.Kind != specs.KindThinking && b.Kind != specs.KindRedacted {
+			continue
+		}
+		s := stamp{omitted: b.Kind == specs.KindThinking && thought(b) == "", content: digestOf([]byte(thought(b)))}
+		s.Reply, s.Ordinal = messageID(r), uint16(len(order))
+		if s.run = s.Ordinal; n > 0 && slices.Contains(order, n-1) {
+			s.run = all[n-1].run
+		}
+		order = append(order, n)
+		all[n] = s
+	}
+	for n, s := range all {
+		s.Total = uint16(len(order))
+		all[n] = s
+	}
+	return all
+}
+
+// reply is a block of a reply as the prefix of the next counts it.
+func reply(r script.Reply, n int, b script.Block) []byte {
+	switch {
+	case b.Kind == specs.KindCall:
+		input, _ := parseJSON(b.Arguments())
+		return appendCall(nil, callID(r, n), b.Name, input)
+	case b.Text == "":
+		return nil
+	}
+	return appendText(nil, b.Text)
+}

@@ -1,0 +1,188 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// node is one value of the request, in its own order. The nil pointer is an
+// absent value; every method works on it.
+type node struct {
+	kind  jsontext.Kind // '{' '[' '"' '0' 't' 'f' 'n'
+	text  string        // a string's characters, a number's digits
+	names []string      // an object's, parallel to items
+	items []node
+}
+
+// parseJSON reads exactly one value. Of two members of one name the last counts,
+// as it does for the provider.
+func parseJSON(body []byte) (*node, error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	root, err := readNode(dec)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil, errTrailing
+	}
+	return &root, nil
+}
+
+var errTrailing = errors.New("trailing characters")
+
+func readNode(dec *jsontext.Decoder) (node, error) {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return node{}, err
+	}
+	n := node{kind: token.Kind()}
+	switch n.kind {
+	case '"', '0':
+		n.text = token.String()
+		return n, nil
+	case '{', '[':
+		return n, n.fill(dec)
+	}
+	return n, nil
+}
+
+// fill reads the members up to the end of the container.
+func (n *node) fill(dec *jsontext.Decoder) error {
+	end := jsontext.Kind(']')
+	if n.kind == '{' {
+		end = '}'
+	}
+	for {
+		if kind := dec.PeekKind(); kind == end {
+			_, err := dec.ReadToken()
+			return err
+		}
+		if n.kind == '{' {
+			name, err := dec.ReadToken()
+			if err != nil {
+				return err
+			}
+			n.names = append(n.names, name.String())
+		}
+		item, err := readNode(dec)
+		if err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+	}
+}
+
+// get returns the member of an object, nil when it is absent.
+func (n *node) get(name string) *node {
+	if n == nil || n.kind != '{' {
+		return nil
+	}
+	for i := len(n.names) - 1; i >= 0; i-- {
+		if n.names[i] == name {
+			return &n.items[i]
+		}
+	}
+	return nil
+}
+
+// given is get without members that are null, which mean nothing.
+func (n *node) given(name string) *node {
+	if v := n.get(name); v.is('n') {
+		return nil
+	} else {
+		return v
+	}
+}
+
+func (n *node) is(kind jsontext.Kind) bool { return n != nil && n.kind == kind }
+
+// str is the characters of a string, "" of anything else.
+func (n *node) str() string {
+	if n.is('"') {
+		return n.text
+	}
+	return ""
+}
+
+// list is the elements of an array, none of anything else.
+func (n *node) list() []node {
+	if n.is('[') {
+		return n.items
+	}
+	return nil
+}
+
+func (n *node) yes() bool { return n.is('t') }
+
+// number is the value of a number, and whether it is one.
+func (n *node) number() (float64, bool) {
+	if !n.is('0') {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(n.text, 64)
+	return v, err == nil
+}
+
+// integer is the value of a whole number, and whether it is one.
+func (n *node) integer() (int, bool) {
+	v, ok := n.number()
+	whole := ok && v == float64(int64(v)) && v > -1e15 && v < 1e15
+	return int(v), whole
+}
+
+// canonical appends the value with sorted members and without white space; cache
+// marks are left out, because no digest of a conversation counts them (reference
+// §5.1, below the table).
+func (n *node) canonical(out []byte) []byte {
+	switch {
+	case n == nil || n.kind == 'n':
+		return append(out, "null"...)
+	case n.kind == 't':
+		return append(out, "true"...)
+	case n.kind == 'f':
+		return append(out, "false"...)
+	case n.kind == '0':
+		return append(out, n.text...)
+	case n.kind == '"':
+		return strconv.AppendQuote(out, n.text)
+	case n.kind == '[':
+		out = append(out, '[')
+		for i := range n.items {
+			out = append(n.items[i].canonical(out), ',')
+		}
+		return append(out, ']')
+	}
+	return n.canonicalObject(out)
+}
+
+func (n *node) canonicalObject(out []byte) []byte {
+	order := make([]int, len(n.names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return compareText(n.names[a], n.names[b]) })
+	out = append(out, '{')
+	for _, i := range order {
+		if n.names[i] == "cache_control" || n.items[i].kind == 'n' {
+			continue
+		}
+		out = append(strconv.AppendQuote(out, n.names[i]), ':')
+		out = append(n.items[i].canonical(out), ',')
+	}
+	return append(out, '}')
+}
+
+func compareText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,80 @@
+package anthropic
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// Check returns the first demand of the API that a request breaks, in the API's
+// own order: key, headers, size, JSON, schema, model, parameters, messages,
+// limits, seals (reference §5.1). nil is an accepted request. It serves messages
+// and count_tokens, is pure and safe for concurrent use.
+func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
+	return rule.First(rules, readCall(r, body), env)
+}
+
+// Rules states the rules in the order in which they are checked.
+func Rules() []rule.Info { return rule.Infos(rules) }
+
+// The statuses and types of refusals (reference §4).
+const (
+	typeInvalid  = "invalid_request_error"
+	typeAuth     = "authentication_error"
+	typeNotFound = "not_found_error"
+	typeTooLarge = "request_too_large"
+)
+
+type anthropicRule = rule.Rule[*call]
+
+// rules are all rules, in order.
+var rules = slices.Concat(transportRules, shapeRules, modelRules, parameterRules, thinkingRules, toolRules,
+	contentRules, pairingRules, turnRules, limitRules, sealRules)
+
+// known is a rule that the live API is sure to enforce.
+func sure(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Broken: broken}
+}
+
+// likely is a rule that is known from few reports, or contested.
+func likely(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sure(id, source, demand, broken)
+	r.Confidence = rule.Medium
+	return r
+}
+
+// doubtful is a rule that only strictness asks for.
+func doubtful(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sure(id, source, demand, broken)
+	r.Confidence, r.Least = rule.Low, rule.Strict
+	return r
+}
+
+// always is a rule without which a reply cannot be made.
+func always(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sure(id, source, demand, broken)
+	r.Least = rule.Lenient
+	return r
+}
+
+func invalid(format string, args ...any) *rule.Refusal {
+	return &rule.Refusal{Status: http.StatusBadRequest, Type: typeInvalid, Message: fmt.Sprintf(format, args...)}
+}
+
+// when refuses in these words if broken.
+func when(broken bool, words string) *rule.Refusal {
+	if broken {
+		return invalid("%s", words)
+	}
+	return nil
+}
+
+// Reject returns the error envelope of a refusal. A refusal says that trying
+// again is of no use.
+func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {refusalID}, "X-Should-Retry": {"false"}}
+	return r.Status, header, script.JSON(fault(r.Type, r.Message, refusalID))
+}

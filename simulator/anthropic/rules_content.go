@@ -1,0 +1,163 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+var contentRules = []anthropicRule{
+	sure("A-8", "reported", "there is at least one message", someMessage),
+	likely("A-9", "documented", "only newer models take system messages in the conversation", systemTaken),
+	likely("ANT-B8", "reported", "a system message follows the user, or a server tool's result", systemPlaced),
+	sure("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", blocksPlaced),
+	sure("A-12", "reported", "no message is empty but a last one of the assistant", someContent),
+	sure("A-11", "reported", "text is not empty, unless it stands beside a call", someText),
+	sure("ANT-X6", "reported", "an empty text has no cache mark", markedText),
+	sure("A-43", "reported", "there are up to four cache marks", fewMarks),
+	sure("A-46", "documented", "images are readable and within their limits", imagesFit),
+	sure("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
+}
+
+func someMessage(c *call, _ rule.Env) *rule.Refusal {
+	return when(len(c.said) == 0, "messages: at least one message is required")
+}
+
+func systemTaken(c *call, _ rule.Env) *rule.Refusal {
+	if c.model == nil || c.model.system {
+		return nil
+	}
+	for i, m := range c.said {
+		if m.role == "system" {
+			return invalid("messages.%d.role: Input should be 'user' or 'assistant'", i)
+		}
+	}
+	return nil
+}
+
+func systemPlaced(c *call, _ rule.Env) *rule.Refusal {
+	for i, m := range c.said {
+		if m.role != "system" {
+			continue
+		}
+		if i == 0 || c.said[i-1].role == "assistant" && !endsInResult(c.said[i-1]) {
+			return invalid("messages.%d: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result", i)
+		}
+	}
+	return nil
+}
+
+func endsInResult(m message) bool {
+	return len(m.blocks) > 0 && strings.HasSuffix(m.blocks[len(m.blocks)-1].kind, "_tool_result")
+}
+
+// sides says which role a block belongs to; blocks that are not listed may stand
+// anywhere.
+var sides = map[string]string{
+	"tool_result": "user", "image": "user", "document": "user", "search_result": "user",
+	"tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant",
+	"server_tool_use": "assistant", "mcp_tool_use": "assistant",
+}
+
+func blocksPlaced(c *call, _ rule.Env) *rule.Refusal {
+	for i, m := range c.said {
+		for _, b := range m.blocks {
+			if side := sides[b.kind]; side != "" && m.role != side && m.role != "system" {
+				return invalid("messages.%d: `%s` blocks can only be in `%s` messages", i, b.kind, side)
+			}
+		}
+	}
+	return nil
+}
+
+func someContent(c *call, _ rule.Env) *rule.Refusal {
+	for i, m := range c.said {
+		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].node == nil && m.blocks[0].text == ""
+		if empty && !(i == len(c.said)-1 && m.role == "assistant") {
+			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+		}
+	}
+	return nil
+}
+
+// someText lets an empty text pass beside a call: it is recorded with status
+// 200.
+func someText(c *call, _ rule.Env) *rule.Refusal {
+	for _, m := range c.said {
+		if slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "tool_use" }) {
+			continue
+		}
+		for _, b := range m.blocks {
+			switch {
+			case b.kind != "text" || b.node == nil && b.text == "":
+			case b.text == "":
+				return invalid("messages: text content blocks must be non-empty")
+			case strings.TrimSpace(b.text) == "":
+				return invalid("messages: text content blocks must contain non-whitespace text")
+			}
+		}
+	}
+	return nil
+}
+
+func markedText(c *call, _ rule.Env) *rule.Refusal {
+	for i, m := range c.said {
+		for j, b := range m.blocks {
+			if b.kind == "text" && b.text == "" && b.given("cache_control") != nil {
+				return invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks", i, j)
+			}
+		}
+	}
+	return nil
+}
+
+func fewMarks(c *call, _ rule.Env) *rule.Refusal {
+	const most = 4
+	n := 0
+	if c.root.given("cache_control") != nil {
+		n++
+	}
+	count := func(v *node) {
+		if v.given("cache_control") != nil {
+			n++
+		}
+	}
+	for _, name := range []string{"system", "tools"} {
+		for _, v := range c.root.get(name).list() {
+			count(&v)
+		}
+	}
+	for _, m := range c.said {
+		for _, b := range m.blocks {
+			count(b.node)
+			for _, inner := range b.get("content").list() {
+				count(&inner)
+			}
+		}
+	}
+	if n <= most {
+		return nil
+	}
+	return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", most, n)
+}
+
+func errorsSay(c *call, _ rule.Env) *rule.Refusal {
+	for i, m := range c.said {
+		for j, b := range m.blocks {
+			if b.kind != "tool_result" || !b.get("is_error").yes() {
+				continue
+			}
+			content := b.get("content")
+			for _, part := range content.list() {
+				if part.get("type").str() != "text" {
+					return invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", i, j)
+				}
+			}
+			if content.str() == "" && len(content.list()) == 0 {
+				return invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true", i, j)
+			}
+		}
+	}
+	return nil
+}

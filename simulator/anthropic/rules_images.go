@@ -1,0 +1,89 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	_ "image/gif"  // for the size of pictures
+	_ "image/jpeg" // likewise
+	_ "image/png"  // likewise
+	"strconv"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// The limits of pictures.
+const (
+	maxImageBytes = 5 << 20
+	maxSide       = 8000
+	maxSideOfMany = 2000
+	many          = 20
+)
+
+// picture is an image block and the path to it.
+type picture struct {
+	path   string
+	source *node
+}
+
+func (c *call) pictures() []picture {
+	var all []picture
+	for i, m := range c.said {
+		for j, b := range m.blocks {
+			path := "messages." + strconv.Itoa(i) + ".content." + strconv.Itoa(j)
+			if b.kind == "image" {
+				all = append(all, picture{path + ".image", b.get("source")})
+			}
+			inner := b.get("content").list()
+			for k := range inner {
+				if inner[k].get("type").str() == "image" {
+					all = append(all, picture{path + "." + b.kind + ".content." + strconv.Itoa(k) + ".image", inner[k].get("source")})
+				}
+			}
+		}
+	}
+	return all
+}
+
+func imagesFit(c *call, _ rule.Env) *rule.Refusal {
+	all := c.pictures()
+	most := 600
+	if c.model != nil && c.model.context <= k200 {
+		most = 100
+	}
+	if len(all) > most {
+		return invalid("messages: too many images and documents: %d + 0 > %d", len(all), most)
+	}
+	side := maxSide
+	if len(all) > many {
+		side = maxSideOfMany
+	}
+	for _, p := range all {
+		if refusal := p.fits(side); refusal != nil {
+			return refusal
+		}
+	}
+	return nil
+}
+
+// fits looks into pictures that come with the request. Of WebP only the bytes
+// are counted.
+func (p picture) fits(side int) *rule.Refusal {
+	data := p.source.get("data")
+	if p.source.get("type").str() != "base64" || data == nil {
+		return nil
+	}
+	path := p.path + ".source.base64.data"
+	if len(data.str()) > maxImageBytes {
+		return invalid("%s: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(data.str()), maxImageBytes)
+	}
+	raw, err := base64.StdEncoding.DecodeString(data.str())
+	if err != nil {
+		return invalid("%s: Invalid base64 data", path)
+	}
+	size, _, err := image.DecodeConfig(bytes.NewReader(raw))
+	if err == nil && max(size.Width, size.Height) > side {
+		return invalid("%s: At least one of the image dimensions exceed max allowed size: %d pixels", path, side)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package anthropic
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+
+var parameterRules = []anthropicRule{
+	sure("A-7", "recorded", "max_tokens is not above what the model puts out", outputFits),
+	likely("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
+	sure("A-32", "recorded", "the effort is one the model offers", effortOffered),
+}
+
+func outputFits(c *call, _ rule.Env) *rule.Refusal {
+	n, ok := c.root.get("max_tokens").integer()
+	if c.model == nil || !ok || n <= c.model.output || c.beta("output-300k-2026-03-24") && n <= 300_000 {
+		return nil
+	}
+	return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.model.output, c.name)
+}
+
+func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
+	if c.model == nil || c.model.sampling {
+		return nil
+	}
+	for _, name := range []string{"temperature", "top_p", "top_k"} {
+		if c.root.given(name) != nil {
+			return invalid("`%s` is deprecated for this model.", name)
+		}
+	}
+	return nil
+}
+
+func effortOffered(c *call, _ rule.Env) *rule.Refusal {
+	level := c.root.given("output_config").given("effort").str()
+	switch {
+	case c.model == nil || level == "" || slices.Contains(c.model.effort, level):
+		return nil
+	case c.model.effort == nil:
+		return invalid("This model does not support the effort parameter.")
+	}
+	return invalid("This model does not support effort level '%s'. Supported levels: %s.", level, strings.Join(c.model.effort, ", "))
+}
+
+var thinkingRules = []anthropicRule{
+	sure("A-28", "documented", "no thinking budget on models that are adaptive only", budgetTaken),
+	sure("A-29", "documented", "no adaptive thinking on 4.5 and older", adaptiveTaken),
+	sure("A-30", "documented", "thinking is not disabled where it is always on", disabledTaken),
+	sure("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", budgetFits),
+	sure("A-26", "documented", "no tool is forced while thinking has a budget", unforced),
+	sure("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", sampledForThought),
+}
+
+// asked is the form of thinking that the request names.
+func (c *call) asked() string { return c.root.given("thinking").get("type").str() }
+
+func unsupported(form string) *rule.Refusal {
+	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
+}
+
+func budgetTaken(c *call, _ rule.Env) *rule.Refusal {
+	if c.model == nil || c.asked() != thinkEnabled || c.model.thinks(thinkEnabled) {
+		return nil
+	}
+	return unsupported(thinkEnabled)
+}
+
+func adaptiveTaken(c *call, _ rule.Env) *rule.Refusal {
+	return when(c.model != nil && c.asked() == thinkAdaptive && !c.model.thinks(thinkAdaptive), "adaptive thinking is not supported on this model")
+}
+
+func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
+	if c.model == nil || c.asked() != thinkDisabled {
+		return nil
+	}
+	level := c.root.given("output_config").given("effort").str()
+	if c.model.thinks(thinkDisabled) && !(c.model.id == "claude-opus-5" && (level == "xhigh" || level == "max")) {
+		return nil
+	}
+	return unsupported(thinkDisabled)
+}
+
+func budgetFits(c *call, _ rule.Env) *rule.Refusal {
+	budget, ok := c.root.given("thinking").get("budget_tokens").integer()
+	most, limited := c.root.get("max_tokens").integer()
+	interleaved := c.beta(betaInterleaved) && len(c.root.get("tools").list()) > 0
+	if c.asked() != thinkEnabled || !ok || !limited || budget < most || interleaved {
+		return nil
+	}
+	return invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size")
+}
+
+func unforced(c *call, _ rule.Env) *rule.Refusal {
+	return when(c.asked() == thinkEnabled && c.forces(), "Thinking may not be enabled when tool_choice forces tool use.")
+}
+
+func sampledForThought(c *call, _ rule.Env) *rule.Refusal {
+	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.asked()]
+	if mode == "" {
+		return nil
+	}
+	if v, ok := c.root.get("temperature").number(); ok && v != 1 {
+		return invalid("`temperature` may only be set to 1 %s.%s", mode, thinkingDocs)
+	}
+	if v, ok := c.root.get("top_p").number(); ok && v >= 0 && v < 0.95 {
+		return invalid("`top_p` must be greater than or equal to 0.95 or unset %s.%s", mode, thinkingDocs)
+	}
+	if v, ok := c.root.get("top_k").number(); ok && v > 0 {
+		return invalid("`top_k` must be unset %s.%s", mode, thinkingDocs)
+	}
+	return nil
+}
+
+var toolRules = []anthropicRule{
+	sure("A-21", "reported", "each tool has a name of its own", toolsUnique),
+	sure("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
+	sure("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", forcedTaken),
+	sure("A-48", "recorded", "strict tools keep to their limits", strictFits),
+	sure("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
+}
+
+func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
+	seen := map[string]bool{}
+	for _, t := range c.root.get("tools").list() {
+		name := t.get("name").str()
+		if name != "" && seen[name] {
+			return invalid("tools: Tool names must be unique.")
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+func choiceExists(c *call, _ rule.Env) *rule.Refusal {
+	choice, tools := c.root.given("tool_choice"), c.root.get("tools").list()
+	if choice == nil {
+		return nil
+	}
+	if len(tools) == 0 && len(c.root.get("mcp_servers").list()) == 0 {
+		return invalid("tool_choice may only be specified while providing tools.")
+	}
+	name := choice.get("name").str()
+	if choice.get("type").str() != "tool" || slices.ContainsFunc(tools, func(t node) bool { return t.get("name").str() == name }) {
+		return nil
+	}
+	return invalid("Tool '%s' not found in provided tools", name)
+}
+
+func forcedTaken(c *call, _ rule.Env) *rule.Refusal {
+	return when(c.model != nil && !c.model.forced && c.forces(), `tool_choice: type "tool" and "any" are not supported for this model.`)
+}

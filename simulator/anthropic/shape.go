@@ -1,0 +1,269 @@
+package anthropic
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// flaw is one demand of the schema that the request breaks, in the validator's
+// words.
+type flaw struct{ rule, text string }
+
+// spot is where a value stands, linked upward so that the path is only written
+// when there is something to say about it.
+type spot struct {
+	up    *spot
+	name  string
+	index int // when name is ""
+}
+
+func (p *spot) String() string {
+	if p == nil {
+		return ""
+	}
+	name := p.name
+	if name == "" {
+		name = strconv.Itoa(p.index)
+	}
+	if p.up == nil {
+		return name
+	}
+	return p.up.String() + "." + name
+}
+
+// inspector collects flaws in the order of the schema.
+type inspector struct {
+	betas  []string
+	counts bool
+	flaws  []flaw
+}
+
+func (in *inspector) say(rule string, at *spot, text string) {
+	if path := at.String(); path != "" {
+		text = path + ": " + text
+	}
+	in.flaws = append(in.flaws, flaw{rule, text})
+}
+
+// shape is what a value must look like.
+type shape func(in *inspector, v *node, at *spot)
+
+// field is a member of an object. rule is the id under which its absence is
+// known, "" for A-6.
+type field struct {
+	name  string
+	need  bool
+	rule  string
+	shape shape
+}
+
+func need(name string, s shape) field     { return field{name: name, need: true, shape: s} }
+func optional(name string, s shape) field { return field{name: name, shape: s} }
+
+// object is an object of these fields and no others (A-5, A-6).
+func object(fields ...field) shape {
+	return func(in *inspector, v *node, at *spot) {
+		if !isObject(in, v, at, "A-7") {
+			return
+		}
+		inspectFields(in, v, at, fields)
+		for _, name := range v.names {
+			if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
+				in.say(extraRule(at, name), &spot{up: at, name: name}, "Extra inputs are not permitted")
+			}
+		}
+	}
+}
+
+// extraRule is A-44 for a cache mark on thinking, else A-5.
+func extraRule(at *spot, name string) string {
+	if name == "cache_control" && at != nil && (at.name == "thinking" || at.name == "redacted_thinking") {
+		return "A-44"
+	}
+	return "A-5"
+}
+
+// open is an object that may hold more than these fields: what is known of it
+// is not all of it.
+func open(fields ...field) shape {
+	return func(in *inspector, v *node, at *spot) {
+		if isObject(in, v, at, "A-7") {
+			inspectFields(in, v, at, fields)
+		}
+	}
+}
+
+func isObject(in *inspector, v *node, at *spot, rule string) bool {
+	if !v.is('{') {
+		in.say(rule, at, "Input should be a valid dictionary")
+		return false
+	}
+	return true
+}
+
+func inspectFields(in *inspector, v *node, at *spot, fields []field) {
+	for _, f := range fields {
+		member := v.get(f.name)
+		switch {
+		case member == nil && f.need:
+			rule := f.rule
+			if rule == "" {
+				rule = "A-6"
+			}
+			in.say(rule, &spot{up: at, name: f.name}, "Field required")
+		case member == nil, member.kind == 'n' && !f.need:
+		default:
+			f.shape(in, member, &spot{up: at, name: f.name})
+		}
+	}
+}
+
+// tagged is an object whose type says which shape it has; what is said about it
+// names the type. other takes the types that are not listed, nil refuses them.
+func tagged(kinds map[string]shape, other func(kind string) shape) shape {
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, "'"+name+"'")
+	}
+	slices.Sort(names)
+	expected := strings.Join(names, ", ")
+	return func(in *inspector, v *node, at *spot) {
+		if !isObject(in, v, at, "A-7") {
+			return
+		}
+		kind := v.get("type")
+		if kind == nil {
+			in.say("A-6", &spot{up: at, name: "type"}, "Field required")
+			return
+		}
+		s := kinds[kind.str()]
+		if s == nil && other != nil {
+			s = other(kind.str())
+		}
+		if s == nil {
+			in.say("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.str(), expected))
+			return
+		}
+		s(in, v, &spot{up: at, name: kind.str()})
+	}
+}
+
+// list is an array of s.
+func list(s shape) shape {
+	return func(in *inspector, v *node, at *spot) {
+		if !v.is('[') {
+			in.say("A-7", at, "Input should be a valid list")
+			return
+		}
+		for i := range v.items {
+			s(in, &v.items[i], &spot{up: at, index: i})
+		}
+	}
+}
+
+// either is text, or what s says.
+func either(s shape) shape {
+	return func(in *inspector, v *node, at *spot) {
+		if !v.is('"') {
+			s(in, v, at)
+		}
+	}
+}
+
+func anything(*inspector, *node, *spot) {}
+
+func kindOf(kind jsontext.Kind, text string) shape {
+	return func(in *inspector, v *node, at *spot) {
+		if !v.is(kind) {
+			in.say("A-7", at, "Input should be a valid "+text)
+		}
+	}
+}
+
+var (
+	text  = kindOf('"', "string")
+	array = kindOf('[', "list")
+	dict  = kindOf('{', "dictionary")
+)
+
+func boolean(in *inspector, v *node, at *spot) {
+	if !v.is('t') && !v.is('f') {
+		in.say("A-7", at, "Input should be a valid boolean")
+	}
+}
+
+// integer is a whole number of least or more.
+func integer(least int) shape {
+	return func(in *inspector, v *node, at *spot) {
+		n, ok := v.integer()
+		switch {
+		case !ok:
+			in.say("A-7", at, "Input should be a valid integer")
+		case n < least:
+			in.say("A-7", at, fmt.Sprintf("Input should be greater than or equal to %d", least))
+		}
+	}
+}
+
+// between is a number in a range, refused in the words of the recorded reply.
+func between(least, most float64) shape {
+	return func(in *inspector, v *node, at *spot) {
+		n, ok := v.number()
+		switch {
+		case !ok:
+			in.say("A-7", at, "Input should be a valid number")
+		case n < least || n > most:
+			in.say("A-7", at, fmt.Sprintf("range: %g..%g", least, most))
+		}
+	}
+}
+
+// oneOf is one of some words.
+func oneOf(rule string, words ...string) shape {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = "'" + w + "'"
+	}
+	said := strings.Join(quoted, ", ")
+	if i := strings.LastIndex(said, ", "); i >= 0 {
+		said = said[:i] + " or " + said[i+2:]
+	}
+	return func(in *inspector, v *node, at *spot) {
+		if !v.is('"') || !slices.Contains(words, v.text) {
+			in.say(rule, at, "Input should be "+said)
+		}
+	}
+}
+
+// matching is text of a pattern.
+func matching(rule, pattern string) shape {
+	re := regexp.MustCompile(pattern)
+	return func(in *inspector, v *node, at *spot) {
+		switch {
+		case !v.is('"'):
+			in.say("A-7", at, "Input should be a valid string")
+		case !re.MatchString(v.text):
+			in.say(rule, at, "String should match pattern '"+pattern+"'")
+		}
+	}
+}
+
+// upTo is text of at least one and at most some characters.
+func upTo(rule string, most int) shape {
+	return func(in *inspector, v *node, at *spot) {
+		switch n := utf8.RuneCountInString(v.str()); {
+		case !v.is('"'):
+			in.say("A-7", at, "Input should be a valid string")
+		case n == 0:
+			in.say(rule, at, "String should have at least 1 character")
+		case n > most:
+			in.say(rule, at, fmt.Sprintf("String should have at most %d characters", most))
+		}
+	}
+}

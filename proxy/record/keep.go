@@ -16,6 +16,8 @@ import (
 type Report struct {
 	// Saved interactions are in the cassette, the Cut ones among them.
 	Saved int
+	// Answered counts the Saved to which a server replied at all.
+	Answered int
 	// Cut names replies that are incomplete (cassette.Judge): broken off by the
 	// server or the client, or without the event a stream of that provider ends
 	// with. They are saved as they were, and marked, but for WholeOnly.
@@ -178,6 +180,9 @@ func (rec *Recorder) tell(all []kept) {
 				r.Withheld++
 			} else {
 				r.Saved++
+				if k.in.Response.Status != 0 {
+					r.Answered++
+				}
 			}
 			switch why := k.in.Incomplete; {
 			case why != "" && rec.cfg.AllowIncomplete:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
@@ -52,7 +51,7 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
 	if err := d.Decode(&f); err != nil {
-		return nil, notCassette(name, strings.TrimPrefix(firstLine(err), "yaml: "))
+		return nil, notCassette(name, Plain(err))
 	}
 	_, _, closed := readClose(data)
 	switch {

@@ -95,7 +95,7 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
-		return Meta{}, 0, fail(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", firstLine(err))
+		return Meta{}, 0, fail(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", Plain(err))
 	}
 	version, err := strconv.Atoi(head.Meta.Format)
 	if err != nil || version < 1 {

@@ -59,11 +59,12 @@ func (a *app) textconv(file string) error {
 	return c.err
 }
 
-// nameless is what an error says without the name of the file, which git made
-// up.
+// nameless is what an error says is wrong, without the name of the file: git
+// made it up, and another one each time. What to do names it, too.
 func nameless(err error) string {
 	if e := (*cassette.Error)(nil); errors.As(err, &e) {
-		return e.Problem
+		problem, _, _ := strings.Cut(e.Problem, "; ")
+		return problem
 	}
 	return oneLine(err)
 }

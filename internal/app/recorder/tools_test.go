@@ -266,7 +266,7 @@ func TestTextconvOfDamage(t *testing.T) {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	exit, stdout, _ = d.recorder("textconv", "none.yaml")
-	if exit != exitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") {
+	if exit != exitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != exitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {

@@ -138,7 +138,6 @@ func unreadable(name string, err error) error {
 	return fmt.Errorf("%s: %w; check the path and its permissions", name, err)
 }
 
-// oneLine keeps an error of a library to one line.
-func oneLine(err error) string {
-	return strings.Join(strings.Fields(strings.TrimPrefix(err.Error(), "yaml: ")), " ")
-}
+// oneLine is what an error of a parser says, on one line and without the words
+// of the file.
+func oneLine(err error) string { return strings.Join(strings.Fields(cassette.Plain(err)), " ") }

@@ -1,0 +1,42 @@
+package cassette
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Plain says what a parser of YAML or JSON found wrong without its own words and
+// without the file's: whatever file was named by mistake, nothing of it is
+// quoted.
+func Plain(err error) string {
+	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
+		return misplaced(e.Errors[0])
+	}
+	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+		return strings.TrimPrefix(e.Field+": another kind of value belongs here", ": ")
+	}
+	text := strings.TrimPrefix(firstLine(err), "yaml: ")
+	return wordsQuoted.ReplaceAllString(text, "…")
+}
+
+// wordsQuoted finds quotations longer than the punctuation that a parser misses.
+var wordsQuoted = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
+
+// misplaced is an error about what stands where, as yaml.v3 writes it: the line,
+// and what is wrong there.
+func misplaced(text string) string {
+	line, what, _ := strings.Cut(text, ": ")
+	switch {
+	case !strings.HasPrefix(line, "line ") || line == "line 0": // JSON has no lines
+		return "another kind of value belongs in it"
+	case strings.Contains(what, " already defined at line "):
+		return line + ": a key that is already defined"
+	case strings.Contains(what, " not found in type "):
+		return line + ": a key that does not belong here"
+	}
+	return line + ": another kind of value belongs here"
+}

@@ -1,89 +1,142 @@
 package openai
 
 import (
-	"strings"
-
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// OriginEncrypted is the origin of encrypted_content.
-const OriginEncrypted = "openai/encrypted_content"
+// voiced is a reply and what the request settles about it.
+type voiced struct {
+	script.Reply
+	q *request
+	// reply is what all its ids share.
+	reply [13]byte
+	// prefix is the digest of the request for models that bind their thoughts to
+	// it, else nil (rule OAI-B1).
+	prefix []byte
+	// dropped says which thoughts of the request count no more for that.
+	dropped script.Array
+	// spoken are the blocks that have an item here, in order.
+	spoken []int
+}
 
-// Ids are a prefix and 50 hexadecimal digits (reference §2.2).
-func responseID(r script.Reply) string      { return r.ID("resp_", 0, script.Hex, 50) }
-func reasonID(r script.Reply, n int) string { return r.ID("rs_", n, script.Hex, 50) }
-func textID(r script.Reply, n int) string   { return r.ID("msg_", n, script.Hex, 50) }
-func itemID(r script.Reply, n int) string   { return r.ID("fc_", n, script.Hex, 50) }
-func callID(r script.Reply, n int) string   { return r.ID("call_", n, script.Alnum, 24) }
+func voice(r script.Reply) *voiced {
+	body, err := parse(r.Request.Body)
+	if err != nil {
+		body = &absent // nothing is echoed
+	}
+	v := &voiced{Reply: r, q: interpret(body, r.Request.Account, r.Key), reply: replyOf(r)}
+	if v.q.model.has(binds) {
+		_, v.prefix = v.q.prefixes()
+		v.dropped = v.q.transformations()
+	}
+	for n := range r.Blocks {
+		if !silent(r.Blocks[n]) {
+			v.spoken = append(v.spoken, n)
+		}
+	}
+	return v
+}
+
+// silent blocks have no item here: a signed text without text.
+func silent(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
+
+func thought(b script.Block) bool {
+	return b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted
+}
+
+func prefixOf(b script.Block) string {
+	switch {
+	case thought(b):
+		return prefixReasoning
+	case b.Kind == specs.KindCall:
+		return prefixCall
+	}
+	return prefixMessage
+}
+
+func (v *voiced) responseID() string {
+	return place{prefix: prefixResponse, reply: v.reply, stored: v.q.store}.mint(v.Key)
+}
+
+// id is that of the item of block n: it tells where the item stood.
+func (v *voiced) id(n int) string {
+	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store}
+	for i, m := range v.spoken {
+		if m == n {
+			p.ordinal = uint8(i)
+			if i+1 < len(v.spoken) {
+				p.next = prefixOf(v.Blocks[v.spoken[i+1]])
+			}
+			break
+		}
+		if p.run++; !thought(v.Blocks[m]) {
+			p.run = 0
+		}
+	}
+	return p.mint(v.Key)
+}
+
+func (v *voiced) callID(n int) string { return v.ID("call_", n, script.Alnum, 24) }
 
 // item is the finished output item of block n as stage shows it.
-func (v Voice) item(r script.Reply, n int, stage seal.Stage, status string) script.Object {
-	b := r.Blocks[n]
-	switch b.Kind {
-	case specs.KindThinking, specs.KindRedacted:
+func (v *voiced) item(n int, stage seal.Stage, status string) script.Object {
+	b := v.Blocks[n]
+	switch {
+	case thought(b):
 		summary := script.Array{}
 		for _, part := range b.Parts {
 			summary = append(summary, summaryPart(part))
 		}
-		return reasoning(r, n, stage, summary)
-	case specs.KindCall:
-		return call(r, n, status, string(b.Arguments()))
+		return v.reasoning(n, stage, summary)
+	case b.Kind == specs.KindCall:
+		return v.call(n, status, string(b.Arguments()))
 	default: // text, signed or not
-		return message(r, n, status, script.Array{textPart(b.Text)})
+		return v.message(n, status, script.Array{textPart(b.Text)})
 	}
 }
 
-func reasoning(r script.Reply, n int, stage seal.Stage, summary script.Array) script.Object {
-	o := script.Object{"id", reasonID(r, n), "type", "reasoning", "content", script.Array{}}
-	if r.Request.Sealed {
-		o = append(o, "encrypted_content", encrypted(r, n, stage))
+func (v *voiced) reasoning(n int, stage seal.Stage, summary script.Array) script.Object {
+	o := script.Object{"id", v.id(n), "type", "reasoning", "content", script.Array{}}
+	if v.Request.Sealed {
+		o = append(o, "encrypted_content", v.encrypted(n, stage))
 	}
 	return append(o, "summary", summary)
 }
 
-// encrypted is bound to the item's id: it does not verify under another
-// (rule O-15).
-func encrypted(r script.Reply, n int, stage seal.Stage) string {
-	f := seal.Facts{Origin: OriginEncrypted, Model: r.Request.Model, Content: []byte(reasonID(r, n))}
-	return r.Key.Fernet(f, place(r, n), stage, r.At)
-}
-
-// place counts the reasoning items of the reply.
-func place(r script.Reply, n int) seal.Place {
-	p := seal.Place{Reply: reasonID(r, n)}
-	for i, b := range r.Blocks {
-		if b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted {
-			p.Total++
+// encrypted is bound to the item's id, the account, the family of the model and
+// what stood before: it does not verify elsewhere (rule O-15).
+func (v *voiced) encrypted(n int, stage seal.Stage) string {
+	b := binding{id: v.id(n), family: v.q.model.family, account: v.q.account, prefix: v.prefix}
+	for i := range v.Blocks {
+		if thought(v.Blocks[i]) {
+			b.total++
 			if i < n {
-				p.Ordinal++
+				b.ordinal++
 			}
 		}
 	}
-	return p
+	return v.Key.Fernet(seal.Facts{Origin: OriginEncrypted}, b.place(), stage, v.At)
 }
 
-func call(r script.Reply, n int, status, arguments string) script.Object {
-	return script.Object{"id", itemID(r, n), "type", "function_call", "status", status, "arguments", arguments,
-		"call_id", callID(r, n), "name", r.Blocks[n].Name}
+func (v *voiced) call(n int, status, arguments string) script.Object {
+	return script.Object{"id", v.id(n), "type", "function_call", "status", status, "arguments", arguments,
+		"call_id", v.callID(n), "name", v.Blocks[n].Name}
 }
 
-func message(r script.Reply, n int, status string, content script.Array) script.Object {
-	o := script.Object{"id", textID(r, n), "type", "message", "status", status, "content", content}
-	if phase := phase(r, n); phase != "" {
-		o = append(o, "phase", phase)
+func (v *voiced) message(n int, status string, content script.Array) script.Object {
+	o := script.Object{"id", v.id(n), "type", "message", "status", status, "content", content}
+	if v.q.model.has(canPhase) {
+		o = append(o, "phase", v.phase(n))
 	}
 	return append(o, "role", "assistant")
 }
 
 // phase is what newer models say of a message: commentary before a call, else
 // the final answer.
-func phase(r script.Reply, n int) string {
-	if strings.HasPrefix(r.Request.Model, "gpt-5.2") {
-		return ""
-	}
-	for _, b := range r.Blocks[n:] {
+func (v *voiced) phase(n int) string {
+	for _, b := range v.Blocks[n:] {
 		if b.Kind == specs.KindCall {
 			return "commentary"
 		}

@@ -31,12 +31,12 @@ func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
 
 // Failure is an error event with the fault nested, then response.failed
 // (reference §3.2).
-func (v Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
+func (Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
 	code, text := "server_error", serverError
 	if kind == script.RefuseOverloaded {
 		code, text = "server_is_overloaded", overloaded
 	}
-	s := &stream{Reply: r, voice: v, sequence: sent, failure: script.Object{"code", code, "message", text}}
+	s := &stream{voiced: voice(r), sequence: sent, failure: script.Object{"code", code, "message", text}}
 	fault := script.Object{"type", "error", "sequence_number", s.sequence,
 		"error", script.Object{"type", "server_error", "code", code, "message", text, "param", nil}}
 	s.sequence++

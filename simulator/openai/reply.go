@@ -36,8 +36,7 @@ func (v Voice) Header(r script.Reply) http.Header {
 
 // stream collects the frames of one reply.
 type stream struct {
-	script.Reply
-	voice    Voice
+	*voiced
 	sequence int
 	frames   [][]byte
 	output   int // index of the next item
@@ -46,29 +45,22 @@ type stream struct {
 }
 
 // Frames returns the events of r, or its one JSON document.
-func (v Voice) Frames(r script.Reply) [][]byte {
-	s := &stream{Reply: r, voice: v}
+func (Voice) Frames(r script.Reply) [][]byte {
+	s := &stream{voiced: voice(r)}
 	if r.Request.Form == script.FormUnary {
-		for n := range r.Blocks {
-			if !silent(r.Blocks[n]) {
-				s.items = append(s.items, v.item(r, n, seal.StageCompleted, s.status(n)))
-			}
+		for _, n := range s.spoken {
+			s.items = append(s.items, s.item(n, seal.StageCompleted, s.status(n)))
 		}
 		return [][]byte{script.JSON(s.response(s.end(), s.items, s.usage()))}
 	}
 	s.lifecycle("created", "in_progress", script.Array{}, nil)
 	s.lifecycle("in_progress", "in_progress", script.Array{}, nil)
-	for n, b := range r.Blocks {
-		if !silent(b) {
-			s.item(n, b)
-		}
+	for _, n := range s.spoken {
+		s.emit(n, r.Blocks[n])
 	}
 	s.lifecycle(s.end(), s.end(), s.items, s.usage())
 	return s.frames
 }
-
-// silent blocks have no item here: a signed text without text.
-func silent(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
 
 // end is the response's last status.
 func (s *stream) end() string {
@@ -104,21 +96,21 @@ func (s *stream) lifecycle(name, status string, output script.Array, usage any) 
 	s.event(name, "response", s.response(status, output, usage))
 }
 
-// item emits one output item from added to done.
-func (s *stream) item(n int, b script.Block) {
-	switch b.Kind {
-	case specs.KindThinking, specs.KindRedacted:
-		s.added(reasoning(s.Reply, n, seal.StageAdded, script.Array{}))
-		s.summary(reasonID(s.Reply, n), b.Parts)
-	case specs.KindCall:
-		s.added(call(s.Reply, n, "in_progress", ""))
-		s.arguments(itemID(s.Reply, n), string(b.Arguments()))
+// emit sends one output item from added to done.
+func (s *stream) emit(n int, b script.Block) {
+	switch {
+	case thought(b):
+		s.added(s.reasoning(n, seal.StageAdded, script.Array{}))
+		s.summary(s.id(n), b.Parts)
+	case b.Kind == specs.KindCall:
+		s.added(s.call(n, "in_progress", ""))
+		s.arguments(s.id(n), string(b.Arguments()))
 	default:
-		s.added(message(s.Reply, n, "in_progress", script.Array{}))
-		s.text(textID(s.Reply, n), b.Text)
+		s.added(s.message(n, "in_progress", script.Array{}))
+		s.text(s.id(n), b.Text)
 	}
-	s.event("output_item.done", "item", s.voice.item(s.Reply, n, seal.StageDone, s.status(n)), "output_index", s.output)
-	s.items = append(s.items, s.voice.item(s.Reply, n, seal.StageCompleted, s.status(n)))
+	s.event("output_item.done", "item", s.item(n, seal.StageDone, s.status(n)), "output_index", s.output)
+	s.items = append(s.items, s.item(n, seal.StageCompleted, s.status(n)))
 	s.output++
 }
 
@@ -162,11 +154,9 @@ func (s *stream) obfuscation(delta string) string {
 
 // response is the response object; what the client set is echoed.
 func (s *stream) response(status string, output script.Array, usage any) script.Object {
-	var asked map[string]json.RawMessage
-	_ = json.Unmarshal(s.Request.Body, &asked) // Read has accepted it
 	echo := func(name, otherwise string) json.RawMessage {
-		if v, ok := asked[name]; ok {
-			return v
+		if v := s.q.body.get(name); v.kind != 0 {
+			return v.raw
 		}
 		return json.RawMessage(otherwise)
 	}
@@ -177,17 +167,21 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	if status == "completed" {
 		completed = s.At.Unix() + 2
 	}
-	return script.Object{
-		"id", responseID(s.Reply), "object", "response", "created_at", s.At.Unix(), "status", status, "background", false,
+	o := script.Object{
+		"id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", false,
 		"completed_at", completed, "error", s.failure, "frequency_penalty", json.RawMessage("0.0"), "incomplete_details", details,
-		"instructions", echo("instructions", "null"), "max_output_tokens", echo("max_output_tokens", "null"), "max_tool_calls", nil,
+		"instructions", echo("instructions", "null"), "max_output_tokens", echo("max_output_tokens", "null"), "max_tool_calls", echo("max_tool_calls", "null"),
 		"model", s.Request.Model, "output", output, "parallel_tool_calls", echo("parallel_tool_calls", "true"),
-		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", nil, "prompt_cache_key", echo("prompt_cache_key", "null"),
-		"reasoning", echo("reasoning", `{"effort":null,"summary":null}`), "safety_identifier", nil, "service_tier", "default",
-		"store", echo("store", "true"), "temperature", json.RawMessage("1.0"), "text", echo("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
-		"tool_choice", echo("tool_choice", `"auto"`), "tools", echo("tools", "[]"), "top_logprobs", 0, "top_p", json.RawMessage("0.98"),
-		"truncation", "disabled", "usage", usage, "user", nil, "metadata", script.Object{},
+		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", echo("previous_response_id", "null"), "prompt_cache_key", echo("prompt_cache_key", "null"),
+		"reasoning", echo("reasoning", `{"effort":null,"summary":null}`), "safety_identifier", echo("safety_identifier", "null"), "service_tier", "default",
+		"store", echo("store", "true"), "temperature", echo("temperature", "1.0"), "text", echo("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
+		"tool_choice", echo("tool_choice", `"auto"`), "tools", echo("tools", "[]"), "top_logprobs", echo("top_logprobs", "0"), "top_p", echo("top_p", "0.98"),
+		"truncation", echo("truncation", `"disabled"`), "usage", usage, "user", echo("user", "null"), "metadata", echo("metadata", "{}"),
 	}
+	if s.dropped != nil {
+		o = append(o, "input_transformations", s.dropped)
+	}
+	return o
 }
 
 func (s *stream) usage() script.Object {

@@ -1,0 +1,37 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// Reject returns a refusal in the API's envelope with its headers (reference
+// §1.2, §4). Equal refusals have equal bytes.
+func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+	fault := script.Object{"message", r.Message, "type", r.Type, "param", nullable(r.Param), "code", nullable(r.Code)}
+	body = script.JSON(script.Object{"error", fault})
+	sum := sha256.Sum256(body)
+	header = http.Header{
+		"Content-Type":              {"application/json"},
+		"Openai-Version":            {"2020-10-01"},
+		"X-Request-Id":              {"req_" + hex.EncodeToString(sum[:16])},
+		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
+		"X-Content-Type-Options":    {"nosniff"},
+	}
+	if r.Status == http.StatusUnauthorized {
+		header.Set("Www-Authenticate", `Bearer realm="OpenAI API"`)
+	}
+	return r.Status, header, body
+}
+
+// nullable is what the API writes for an absent text.
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

@@ -1,0 +1,194 @@
+package openai
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"hash"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+)
+
+// request is a whole request, read once for all rules and then read-only.
+type request struct {
+	// key is the credential, "" without one; account is whose it is.
+	key, account string
+	// body is absent when it cannot be read; err says why.
+	body     *value
+	err      error
+	breaches []breach
+	model    *model
+	// known is whether the model is served.
+	known bool
+	// store is whether the provider is to keep the reply and may look up what
+	// an item's id stands for.
+	store bool
+	items []item
+}
+
+// item is one input item. typ is never empty.
+type item struct {
+	*value
+	typ    string
+	id     string
+	callID string
+	// place is what the id says when it is ours, binding what the encrypted
+	// content says when that is.
+	place   place
+	issued  bool
+	binding binding
+	ours    bool
+}
+
+// read reads a request; its items know what the holder of the key can tell.
+func read(r *http.Request, body []byte, k seal.Key) *request {
+	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	v, err := parse(body)
+	if err != nil {
+		return &request{key: key, account: seal.Account(key), body: &absent, err: err}
+	}
+	q := interpret(v, seal.Account(key), k)
+	var w walk
+	w.request(v)
+	q.key, q.breaches = key, w.breaches
+	return q
+}
+
+// interpret is what a body means, whether it keeps to the schema or not.
+func interpret(v *value, account string, k seal.Key) *request {
+	q := &request{body: v, account: account}
+	q.store = v.is("store", true) && account != accountZDR
+	q.setModel(v.str("model"))
+	q.items = itemsOf(v)
+	for i := range q.items {
+		q.items[i].recognise(k)
+	}
+	return q
+}
+
+// recognise looks at an item's id and encrypted content with the key.
+func (i *item) recognise(k seal.Key) {
+	if i.id != "" {
+		i.place, i.issued = locate(k, i.id)
+	}
+	if token := i.get("encrypted_content"); token.kind == text {
+		i.binding, i.ours = unseal(k, token.text)
+	}
+}
+
+// setModel looks a model up. One that is not served can do everything, for the
+// levels that let it through.
+func (q *request) setModel(id string) {
+	if q.model = find(id); q.model != nil {
+		q.known = true
+		return
+	}
+	q.model = &model{id: id, family: id, efforts: toMax, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
+}
+
+func (q *request) effort() string { return q.body.get("reasoning").str("effort") }
+
+func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
+
+// chained says that the request goes on from something that is stored, so that
+// its input need not hold everything. An input that holds the response it goes
+// on from holds everything.
+func (q *request) chained(k seal.Key) bool {
+	if previous, ok := locate(k, q.body.str("previous_response_id")); ok && q.holds(previous) {
+		return false
+	}
+	if q.body.has("previous_response_id") || q.body.has("conversation") || q.body.has("prompt") {
+		return true
+	}
+	return slices.ContainsFunc(q.items, func(i item) bool { return i.typ == "item_reference" || i.typ == "compaction" })
+}
+
+// holds reports whether an item of the response is in the input.
+func (q *request) holds(response place) bool {
+	return slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == response.reply })
+}
+
+func itemsOf(body *value) []item {
+	input := body.get("input")
+	if input.kind == text {
+		message := value{kind: object, names: []string{"role", "content"}, elems: []value{{kind: text, text: "user"}, *input}}
+		return []item{{value: &message, typ: "message"}}
+	}
+	var items []item
+	for i := range input.elems {
+		v := &input.elems[i]
+		if input.kind != array || v.kind != object {
+			continue
+		}
+		it := item{value: v, typ: itemType(v), id: v.str("id"), callID: v.str("call_id")}
+		if it.typ == inputMessage || it.typ == outputMessage {
+			it.typ = "message"
+		}
+		items = append(items, it)
+	}
+	return items
+}
+
+// own reports whether a provider wrote the item.
+func (i *item) own() bool {
+	if i.typ == "message" {
+		return i.str("role") == "assistant"
+	}
+	return i.typ == "reasoning" || strings.HasSuffix(i.typ, "_call")
+}
+
+// prefixes returns for each item the digest of what stood before the reply it
+// belongs to, and of everything: tools, the format of the answer, the input
+// (rule OAI-B1).
+func (q *request) prefixes() (each [][]byte, whole []byte) {
+	h := sha256.New()
+	canonical(h, q.body.get("tools"))
+	canonical(h, q.body.get("text").get("format"))
+	each = make([][]byte, len(q.items))
+	for i := range q.items {
+		it := &q.items[i]
+		if i > 0 && it.own() && q.items[i-1].own() {
+			each[i] = each[i-1]
+		} else {
+			each[i] = h.Sum(nil)
+		}
+		it.digest(h)
+	}
+	return each, h.Sum(nil)
+}
+
+// digest writes the item; a text that is alone may stand with or without its
+// part.
+func (i *item) digest(h hash.Hash) {
+	content := i.get("content")
+	switch {
+	case i.typ != "message":
+		canonical(h, i.value)
+		return
+	case content.kind == text:
+		h.Write([]byte("\x00" + i.str("role") + "\x00" + content.text))
+		return
+	}
+	h.Write([]byte("\x00" + i.str("role")))
+	for n := range content.elems {
+		part := &content.elems[n]
+		if len(part.names) == 2 && strings.HasSuffix(part.str("type"), "put_text") {
+			h.Write([]byte("\x00" + part.str("text")))
+			continue
+		}
+		canonical(h, part)
+	}
+}
+
+// canonical writes v without regard to the order of its members and to white
+// space.
+func canonical(h hash.Hash, v *value) {
+	raw := jsontext.Value(bytes.Clone(v.raw))
+	_ = raw.Canonicalize() // what cannot be, a number out of range, stays as sent
+	h.Write([]byte{0})
+	h.Write(raw)
+}

@@ -1,0 +1,124 @@
+package openai
+
+import (
+	"fmt"
+	"net/url"
+	urlpath "path"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+var fileRules = []rule.Rule[*request]{
+	demand("O-3", "an image has a file_id or an image_url", reported, rule.High, imagesHaveSource),
+	demand("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, filesHaveType),
+	demand("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, linksHaveType),
+}
+
+var sizeRules = []rule.Rule[*request]{
+	demand("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, fits),
+}
+
+// parts calls f with each part of one type and its place, until f refuses.
+func (q *request) parts(typ string, f func(at string, part *value) *rule.Refusal) *rule.Refusal {
+	for i := range q.items {
+		for _, member := range []string{"content", "output"} {
+			parts := q.items[i].items(member)
+			for n := range parts {
+				if parts[n].str("type") != typ {
+					continue
+				}
+				if refusal := f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), &parts[n]); refusal != nil {
+					return refusal
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
+	return q.parts("input_image", func(at string, part *value) *rule.Refusal {
+		if part.has("file_id") != part.has("image_url") {
+			return nil
+		}
+		if part.has("file_id") {
+			return nil // both: which one counts is not known
+		}
+		return invalid("missing_mutually_exclusive_parameters", at,
+			"Missing mutually exclusive parameters: '%s'. Ensure you are providing exactly one of: 'file_id' or 'image_url'.", at)
+	})
+}
+
+func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
+	return q.parts("input_file", func(at string, part *value) *rule.Refusal {
+		data := part.get("file_data")
+		if data.kind != text || data.text == "" {
+			return nil
+		}
+		fault := ""
+		switch mime, ok := mimeType(data.text); {
+		case !ok:
+			fault = "a value without the 'data:' prefix"
+		case unsupportedFile(mime):
+			fault = "unsupported MIME type '" + mime + "'"
+		default:
+			return nil
+		}
+		at += ".file_data"
+		return invalid("invalid_value", at, "Invalid file data: '%s'. Expected a base64-encoded data URL with a valid file MIME type "+
+			"(e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got %s. "+
+			"Please see https://platform.openai.com/docs/assistants/tools/file-search#supported-files for supported file types.", at, fault)
+	})
+}
+
+// mimeType is the type of a data URL.
+func mimeType(dataURL string) (string, bool) {
+	rest, ok := strings.CutPrefix(dataURL, "data:")
+	mime, _, found := strings.Cut(rest, ";")
+	return mime, ok && found
+}
+
+func unsupportedFile(mime string) bool {
+	class, _, _ := strings.Cut(mime, "/")
+	return class == "audio" || class == "video"
+}
+
+var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
+
+func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
+	return q.parts("input_file", func(_ string, part *value) *rule.Refusal {
+		link, err := url.Parse(part.str("file_url"))
+		if err != nil || !mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
+			return nil
+		}
+		return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
+	})
+}
+
+func fits(q *request, _ rule.Env) *rule.Refusal {
+	const bytesPerToken = 4
+	most := q.model.context * bytesPerToken
+	if len(q.body.raw) <= most || q.body.str("truncation") == "auto" || q.textSize() <= most {
+		return nil
+	}
+	return invalid("context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again.")
+}
+
+// textSize is the size of what counts as tokens: images, files and sealed
+// thoughts do not count by their bytes.
+func (q *request) textSize() int {
+	size := len(q.body.raw)
+	for i := range q.items {
+		size -= len(q.items[i].get("encrypted_content").raw)
+	}
+	for typ, members := range map[string][]string{"input_image": {"image_url"}, "input_file": {"file_data"}} {
+		_ = q.parts(typ, func(_ string, part *value) *rule.Refusal {
+			for _, m := range members {
+				size -= len(part.get(m).raw)
+			}
+			return nil
+		})
+	}
+	return size
+}

@@ -1,0 +1,166 @@
+package openai
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// invalid is a 400 of the usual class. param is "" where the API sends null.
+func invalid(code, param, format string, args ...any) *rule.Refusal {
+	return &rule.Refusal{
+		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: code, Param: param,
+		Message: fmt.Sprintf(format, args...),
+	}
+}
+
+// missing breaks rule O-3.
+func missing(p *path) *rule.Refusal {
+	return invalid("missing_required_parameter", p.String(), "Missing required parameter: '%s'.", p)
+}
+
+// unknown breaks rule O-4.
+func unknown(p *path) *rule.Refusal {
+	return invalid("unknown_parameter", p.String(), "Unknown parameter: '%s'.", p)
+}
+
+// wrongType breaks rule O-5.
+func wrongType(p *path, s *shape, v *value) *rule.Refusal {
+	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expected(), v.kind.got())
+}
+
+// unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
+func unsupportedValue(p *path, got string, values []string) *rule.Refusal {
+	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoted(values, "and"))
+}
+
+// below and above break rule O-6.
+func below(p *path, s *shape, v *value) *rule.Refusal {
+	return invalid(s.unit()+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
+		p, s.unit(), plainNumber(s.least), v.raw)
+}
+
+func above(p *path, s *shape, v *value) *rule.Refusal {
+	return invalid(s.unit()+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
+		p, s.unit(), plainNumber(s.most), v.raw)
+}
+
+func (s *shape) unit() string {
+	if s.kinds&decimal != 0 {
+		return "decimal"
+	}
+	return "integer"
+}
+
+func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+// emptyString, tooLong, arrayTooLong and tooManyProperties break rule O-7.
+func emptyString(p *path) *rule.Refusal {
+	return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
+}
+
+func tooLong(p *path, most, got int) *rule.Refusal {
+	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", p, most, got)
+}
+
+func arrayTooLong(p *path, most, got int) *rule.Refusal {
+	return invalid("array_above_max_length", p.String(), "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
+}
+
+func tooManyProperties(p *path, most, got int) *rule.Refusal {
+	return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %d properties, but got an object with %d properties instead.", p, most, got)
+}
+
+// strangeID and foreignID break rule O-8.
+func strangeID(p *path, id string) *rule.Refusal {
+	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, id)
+}
+
+func foreignID(p *path, id, begin string) *rule.Refusal {
+	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, id, begin)
+}
+
+// mismatch breaks rule O-18.
+func mismatch(p *path, pattern *regexp.Regexp) *rule.Refusal {
+	return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, pattern)
+}
+
+// expected names what may stand in a place.
+func (s *shape) expected() string {
+	if s.enum != nil && s.kinds&^null == text {
+		return "one of " + quoted(s.enum, "or")
+	}
+	var words []string
+	for k := boolean; k <= object; k <<= 1 {
+		if s.kinds&k != 0 && (k != integer || s.kinds&decimal == 0) {
+			words = append(words, s.word(k))
+		}
+	}
+	if len(words) == 1 {
+		return article(words[0])
+	}
+	return "one of " + article(words[0]) + " or " + strings.Join(words[1:], " or ")
+}
+
+func (s *shape) word(k kind) string {
+	if k == array && s.elem != nil {
+		switch s.elem.kinds &^ null {
+		case object:
+			return "array of objects"
+		case text:
+			return "array of strings"
+		}
+	}
+	return k.word()
+}
+
+func (k kind) word() string {
+	switch k {
+	case null:
+		return "null"
+	case boolean:
+		return "boolean"
+	case integer:
+		return "integer"
+	case decimal:
+		return "decimal"
+	case text:
+		return "string"
+	case array:
+		return "array"
+	}
+	return "object"
+}
+
+// got names a kind that is not expected.
+func (k kind) got() string {
+	if k == null {
+		return "null"
+	}
+	return article(k.word())
+}
+
+func article(word string) string {
+	if strings.ContainsRune("aio", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+// quoted lists values as the API does: 'a', 'b', and 'c'.
+func quoted(values []string, last string) string {
+	switch n := len(values); n {
+	case 0:
+		return ""
+	case 1:
+		return "'" + values[0] + "'"
+	case 2:
+		return "'" + values[0] + "' " + last + " '" + values[1] + "'"
+	default:
+		return "'" + strings.Join(values[:n-1], "', '") + "', " + last + " '" + values[n-1] + "'"
+	}
+}

@@ -1,0 +1,79 @@
+package openai
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+var stateRules = []rule.Rule[*request]{
+	demand("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
+	demand("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
+	demand("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
+}
+
+func oneChain(q *request, _ rule.Env) *rule.Refusal {
+	if !q.body.has("previous_response_id") || !q.body.has("conversation") {
+		return nil
+	}
+	return invalid("mutually_exclusive_parameters", "previous_response_id",
+		"Mutually exclusive parameters: 'previous_response_id'. Ensure you are only providing one of: 'previous_response_id' or 'conversation'.")
+}
+
+func previousExists(q *request, env rule.Env) *rule.Refusal {
+	id := q.body.str("previous_response_id")
+	if id == "" {
+		return nil
+	}
+	if q.account == accountZDR {
+		return invalid("unsupported_parameter", "previous_response_id",
+			"Previous response cannot be used for this organization due to Zero Data Retention.")
+	}
+	p, issued := locate(env.Key, id)
+	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignSeals && foreignResponse(id) {
+		return nil
+	}
+	return previousNotFound(id)
+}
+
+func previousNotFound(id string) *rule.Refusal {
+	return invalid("previous_response_not_found", "previous_response_id", "Previous response with id '%s' not found.", id)
+}
+
+// foreignResponse reports whether id may be that of a response of somebody
+// else: a prefix and hexadecimal digits.
+func foreignResponse(id string) bool {
+	digits, ok := strings.CutPrefix(id, prefixResponse)
+	return ok && len(digits) >= 32 && strings.Trim(digits, script.Hex) == ""
+}
+
+// itemsExist looks at references and at reasoning that brings nothing along but
+// its id.
+func itemsExist(q *request, env rule.Env) *rule.Refusal {
+	for i := range q.items {
+		it := &q.items[i]
+		bare := it.typ == "item_reference" || it.typ == "reasoning" && !it.has("encrypted_content")
+		if !bare || it.id == "" {
+			continue
+		}
+		if it.issued && it.place.stored || !it.issued && env.ForeignSeals {
+			continue
+		}
+		return itemNotFound(q, it.id)
+	}
+	return nil
+}
+
+func itemNotFound(q *request, id string) *rule.Refusal {
+	refusal := invalid("", "input", "Item with id '%s' not found.", id)
+	switch {
+	case q.account == accountZDR:
+		refusal.Message += " Items are not persisted for Zero Data Retention organizations. Remove this item from your input and try again."
+	case !q.store:
+		refusal.Message += " Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."
+	}
+	refusal.Status = http.StatusNotFound
+	return refusal
+}

@@ -1,0 +1,128 @@
+package openai
+
+import (
+	"regexp"
+	"slices"
+)
+
+// shape says what may stand in one place of a request (rules O-3 to O-8,
+// O-16). The zero shape takes anything.
+type shape struct {
+	kinds kind
+	// enum lists the strings that are taken; nil takes any.
+	enum []string
+	// least and most bound a number, a string's characters or an array's
+	// elements; unbounded when most is 0.
+	least, most float64
+	// begin is what an id begins with (rule O-8); "" takes any string.
+	begin string
+	// pattern is what a name must match (rule O-18).
+	pattern *regexp.Regexp
+	// fields are an object's members in the order they are checked; open takes
+	// others too, members is then the shape of each.
+	fields  []field
+	open    bool
+	members *shape
+	// elem is the shape of each element of an array.
+	elem *shape
+	// variants are the shapes of objects that name their own, pick says which
+	// it is; unknownVariant is what an unknown name breaks.
+	variants       []variant
+	pick           func(*value) string
+	unknownVariant breachKind
+}
+
+type field struct {
+	name string
+	must bool
+	shape
+}
+
+type variant struct {
+	name string
+	shape
+}
+
+func (s *shape) field(name string) *field {
+	i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.fields[i]
+}
+
+func (s *shape) variant(name string) *shape {
+	i := slices.IndexFunc(s.variants, func(v variant) bool { return v.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.variants[i].shape
+}
+
+// The builders of schema.go. opt and must make members, the others shapes.
+
+func opt(name string, s shape) field  { return field{name, false, orNull(s)} }
+func must(name string, s shape) field { return field{name, true, s} }
+
+// orNull takes a null too: the API does where a member may be absent.
+func orNull(s shape) shape {
+	if s.kinds != 0 {
+		s.kinds |= null
+	}
+	return s
+}
+
+// nonNull is opt for the few members whose null is refused.
+func nonNull(name string, s shape) field { return field{name, false, s} }
+
+func obj(fields ...field) shape           { return shape{kinds: object, fields: fields} }
+func list(elem shape) shape               { return shape{kinds: array, elem: &elem} }
+func atMost(n float64, s shape) shape     { s.most = n; return s }
+func between(a, b float64, s shape) shape { s.least, s.most = a, b; return s }
+func enum(values ...string) shape         { return shape{kinds: text, enum: values} }
+func mapOf(s shape) shape                 { return shape{kinds: object, open: true, members: &s} }
+
+// either takes what a or b takes; only b may have structure.
+func either(a kind, b shape) shape { b.kinds |= a; return b }
+
+var (
+	anything  = shape{}
+	str       = shape{kinds: text}
+	flag      = shape{kinds: boolean}
+	whole     = shape{kinds: integer}
+	fraction  = shape{kinds: integer | decimal}
+	freeform  = shape{kinds: object, open: true}
+	callIDs   = between(1, 64, str)
+	toolNames = shape{kinds: text, least: 1, most: 128, pattern: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)}
+)
+
+// id is an item's own id.
+func id(begin string) shape { return shape{kinds: text, begin: begin} }
+
+// plain are optional members of any kind: their names are known, their values
+// are another tool's business.
+func plain(names ...string) []field {
+	fields := make([]field, len(names))
+	for i, name := range names {
+		fields[i] = field{name: name}
+	}
+	return fields
+}
+
+// with adds members to an object.
+func with(s shape, fields ...field) shape {
+	s.fields = append(slices.Clone(s.fields), fields...)
+	return s
+}
+
+// byType is an object that names its variant in type.
+func byType(variants ...variant) shape {
+	for i := range variants {
+		if variants[i].field("type") == nil {
+			variants[i].fields = append([]field{must("type", str)}, variants[i].fields...)
+		}
+	}
+	return shape{kinds: object, variants: variants, pick: func(v *value) string { return v.str("type") }, unknownVariant: breachValue}
+}
+
+func variantOf(name string, fields ...field) variant { return variant{name, obj(fields...)} }

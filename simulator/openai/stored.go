@@ -1,0 +1,15 @@
+package openai
+
+import "github.com/meerkat-go/conformance/simulator/script"
+
+// Kept returns the id under which the response to r can be asked for again, ""
+// when it is not kept, and whether it is made in the background: such a one is
+// kept in any case, else nobody could fetch it.
+func Kept(r script.Reply) (id string, background bool) {
+	v := voice(r)
+	background = v.q.body.is("background", false)
+	if !v.q.store && !background {
+		return "", false
+	}
+	return v.responseID(), background
+}

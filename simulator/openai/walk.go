@@ -1,0 +1,226 @@
+package openai
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// path is where a value stands; its text is made when somebody asks.
+type path struct {
+	parent *path
+	name   string
+	index  int
+}
+
+func (p *path) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.name == "":
+		return p.parent.String() + "[" + strconv.Itoa(p.index) + "]"
+	case p.parent == nil:
+		return p.name
+	}
+	return p.parent.String() + "." + p.name
+}
+
+// breach is one place in which a request breaks the schema.
+type breach struct {
+	kind breachKind
+	*rule.Refusal
+}
+
+// breachKind says how; each kind is a rule of shapeRules.
+type breachKind uint8
+
+const (
+	breachCore breachKind = iota
+	breachMissing
+	breachUnknown
+	breachType
+	breachValue
+	breachRange
+	breachLength
+	breachID
+	breachPart
+	breachName
+)
+
+// maxBreaches is how many breaches are collected: more only matter to someone
+// who has switched nearly every rule off.
+const maxBreaches = 64
+
+// walk collects the breaches of v against s in the order of the schema.
+type walk struct{ breaches []breach }
+
+func (w *walk) add(k breachKind, r *rule.Refusal) {
+	if len(w.breaches) < maxBreaches {
+		w.breaches = append(w.breaches, breach{k, r})
+	}
+}
+
+// request checks a whole body. What it is about comes first: without a stored
+// prompt it needs a model, without anything that holds the conversation an
+// input (rule O-3).
+func (w *walk) request(v *value) {
+	prompt := v.has("prompt")
+	if !prompt && !v.has("model") {
+		w.add(breachCore, missing(&path{name: "model"}))
+	}
+	if !prompt && !v.has("input") && !v.has("previous_response_id") && !v.has("conversation") {
+		w.add(breachCore, missing(&path{name: "input"}))
+	}
+	w.object(nil, &requestShape, v)
+}
+
+func (w *walk) check(p *path, s *shape, v *value) {
+	switch {
+	case s.kinds == 0 || v.kind == null && s.kinds&null != 0:
+	case v.kind&accepted(s.kinds) == 0:
+		w.add(breachType, wrongType(p, s, v))
+	case v.kind == text:
+		w.text(p, s, v.text)
+	case v.kind&(integer|decimal) != 0:
+		w.number(p, s, v)
+	case v.kind == array:
+		w.array(p, s, v)
+	case v.kind == object:
+		w.object(p, s, v)
+	}
+}
+
+// accepted lets whole numbers stand for decimals.
+func accepted(k kind) kind {
+	if k&decimal != 0 {
+		k |= integer
+	}
+	return k
+}
+
+func (w *walk) text(p *path, s *shape, t string) {
+	length := float64(len(t))
+	if length > s.most { // only then can the characters be too many
+		length = float64(utf8.RuneCountInString(t))
+	}
+	switch {
+	case s.enum != nil && !slices.Contains(s.enum, t):
+		w.add(breachValue, unsupportedValue(p, t, s.enum))
+	case s.most > 0 && length < s.least:
+		w.add(breachLength, emptyString(p))
+	case s.most > 0 && length > s.most:
+		w.add(breachLength, tooLong(p, int(s.most), int(length)))
+	case s.pattern != nil && !s.pattern.MatchString(t):
+		w.add(breachName, mismatch(p, s.pattern))
+	case s.begin != "":
+		w.id(p, s.begin, t)
+	}
+}
+
+// maxID is how long an item's id may be (rule O-8).
+const maxID = 64
+
+func (w *walk) id(p *path, begin, id string) {
+	switch {
+	case len(id) > maxID:
+		w.add(breachLength, tooLong(p, maxID, utf8.RuneCountInString(id)))
+	case !idCharacters(id):
+		w.add(breachID, strangeID(p, id))
+	case len(id) < len(begin) || id[:len(begin)] != begin:
+		w.add(breachID, foreignID(p, id, begin))
+	}
+}
+
+func idCharacters(id string) bool {
+	for _, c := range []byte(id) {
+		if (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walk) number(p *path, s *shape, v *value) {
+	if s.most == 0 {
+		return
+	}
+	switch n := v.number(); {
+	case n < s.least:
+		w.add(breachRange, below(p, s, v))
+	case n > s.most && s.most < math.MaxInt32:
+		w.add(breachRange, above(p, s, v))
+	}
+}
+
+func (w *walk) array(p *path, s *shape, v *value) {
+	if s.kinds&text == 0 && s.most > 0 && len(v.elems) > int(s.most) {
+		w.add(breachLength, arrayTooLong(p, int(s.most), len(v.elems)))
+	}
+	if s.elem == nil {
+		return
+	}
+	for i := range v.elems {
+		w.check(&path{parent: p, index: i}, s.elem, &v.elems[i])
+	}
+}
+
+func (w *walk) object(p *path, s *shape, v *value) {
+	if s.variants != nil {
+		if s = w.resolve(p, s, v); s == nil {
+			return
+		}
+	}
+	if s.most > 0 && len(v.elems) > int(s.most) {
+		w.add(breachLength, tooManyProperties(p, int(s.most), len(v.elems)))
+	}
+	w.fields(p, s, v)
+	for i, name := range v.names {
+		switch {
+		case s.open && s.members != nil:
+			w.check(&path{parent: p, name: name}, s.members, &v.elems[i])
+		case !s.open && s.field(name) == nil:
+			w.add(breachUnknown, unknown(&path{parent: p, name: name}))
+		}
+	}
+}
+
+// resolve picks the variant that an object says it is.
+func (w *walk) resolve(p *path, s *shape, v *value) *shape {
+	name := s.pick(v)
+	if name == "" {
+		w.add(breachMissing, missing(&path{parent: p, name: "type"}))
+		return nil
+	}
+	if found := s.variant(name); found != nil {
+		return found
+	}
+	w.add(s.unknownVariant, unsupportedValue(p, name, s.variantNames()))
+	return nil
+}
+
+// variantNames are the types that the wire knows.
+func (s *shape) variantNames() []string {
+	var names []string
+	for i := range s.variants {
+		if name := s.variants[i].name; name != inputMessage && name != outputMessage {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (w *walk) fields(p *path, s *shape, v *value) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		at := &path{parent: p, name: f.name}
+		switch m := v.get(f.name); {
+		case m.kind != 0:
+			w.check(at, &f.shape, m)
+		case f.must:
+			w.add(breachMissing, missing(at))
+		}
+	}
+}

@@ -1,12 +1,16 @@
 package gate
 
-import "bytes"
+import (
+	"bytes"
+	"compress/gzip"
+)
 
 // search looks for what must not be saved, for the length of one Check.
 type search struct {
 	seen   *seen
 	exempt map[string]bool
 	spare  [][]byte // buffers for texts with an encoding undone
+	gzip   gzip.Reader
 }
 
 // everywhere looks through text as it is and as it reads, encodings undone. It

@@ -2,9 +2,9 @@ package gate
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/hex"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -62,19 +62,18 @@ const maxUnpacked = 256 << 20
 // base64 in it.
 func (s *search) compressed(text []byte) *Hit {
 	if bytes.HasPrefix(text, []byte("\x1f\x8b\x08")) {
-		return s.unpacked(text)
+		return s.unpacked(bytes.NewReader(text))
 	}
-	for at := 0; ; at++ {
+	for at, end := 0, 0; ; at++ {
 		n := bytes.Index(text[at:], []byte("H4sI")) // 1f 8b 08 in base64
 		if n < 0 {
 			return nil
 		}
 		at += n
-		end := at
-		for end < len(text) && sextet[text[end]] >= 0 {
+		for end = max(end, at); end < len(text) && sextet[text[end]] >= 0; {
 			end++
 		}
-		if hit := s.unpacked(decode(nil, text[at:end])); hit != nil {
+		if hit := s.unpacked(&base64Reader{text[at:end]}); hit != nil {
 			return hit
 		}
 	}
@@ -82,14 +81,14 @@ func (s *search) compressed(text []byte) *Hit {
 
 // unpacked looks through packed data, window by window; data that is not packed
 // holds nothing.
-func (s *search) unpacked(packed []byte) *Hit {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil //nolint:nilerr // not packed, so there is nothing in it
+func (s *search) unpacked(packed io.Reader) *Hit {
+	if s.gzip.Reset(packed) != nil {
+		return nil // not packed, so there is nothing in it
 	}
-	buf, total := make([]byte, 0, window), 0
+	buf, total := slices.Grow(s.buffer(), window), 0
+	defer func() { s.done(buf) }()
 	for {
-		n, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		n, err := io.ReadFull(&s.gzip, buf[len(buf):cap(buf)])
 		buf, total = buf[:len(buf)+n], total+n
 		if hit := s.decoded(buf); hit != nil {
 			return hit
@@ -102,6 +101,21 @@ func (s *search) unpacked(packed []byte) *Hit {
 		}
 		buf = buf[:copy(buf, buf[len(buf)-overlap:])]
 	}
+}
+
+// base64Reader reads what a run of base64 letters stands for, no further than it
+// is asked: most that look packed at their beginning are not.
+type base64Reader struct{ run []byte }
+
+// Read wants room for three bytes at least, which gzip's buffer has.
+func (r *base64Reader) Read(p []byte) (int, error) {
+	n := min(len(r.run), len(p)/3*4)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	out := decode(p[:0], r.run[:n])
+	r.run = r.run[n:]
+	return len(out), nil
 }
 
 // decode appends the bytes that a run of base64 letters stands for.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -187,4 +188,20 @@ func TestConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What begins like packed data again and again is looked through in time, and
+// in memory, that its length allows.
+func TestManyBeginningsOfPackedData(t *testing.T) {
+	in := simple()
+	in.Response.Body = bytes.Repeat([]byte("H4sI"), 20_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := New().Check(in); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 200<<20 {
+		t.Errorf("took %d MiB for %d bytes", took>>20, len(in.Response.Body))
+	}
 }

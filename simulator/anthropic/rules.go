@@ -34,7 +34,7 @@ type anthropicRule = rule.Rule[*call]
 var rules = slices.Concat(transportRules, shapeRules, modelRules, parameterRules, thinkingRules, toolRules,
 	contentRules, pairingRules, turnRules, limitRules, sealRules)
 
-// known is a rule that the live API is sure to enforce.
+// sure is a rule that the live API is sure to enforce.
 func sure(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
 	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Broken: broken}
 }

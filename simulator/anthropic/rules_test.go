@@ -225,6 +225,7 @@ func TestPairing(t *testing.T) {
 		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs},
 		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)), says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request."},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
+		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: opus46 + "," + said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
 		{id: "A-13", broken: said(aPrompt, assistant(`{"type":"text","text":"x "}`)), passes: said(aPrompt, assistant(text)), says: "messages: final assistant content cannot end with trailing whitespace"},
 	} {
 		r.run(t)

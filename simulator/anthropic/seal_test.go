@@ -177,6 +177,58 @@ func TestSeals(t *testing.T) {
 	}
 }
 
+// TestReuse holds what a looser level still refuses: thinking that stands in two
+// turns, and thinking that stands behind later thinking. Where it came from is
+// left to strictness.
+func TestReuse(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit    func(*dialogue)
+		refused bool
+	}{
+		"in two turns":      {func(d *dialogue) { d.put(5, []any{d.block(1, 0), d.block(5, 1)}); d.cut(3, 0) }, true},
+		"behind later":      {func(d *dialogue) { d.put(5, []any{d.block(1, 0), d.block(5, 1)}); d.cut(1, 0) }, true},
+		"alone, in another": {func(d *dialogue) { d.put(5, []any{d.block(1, 0), d.block(5, 1)}); d.cut(1, 0); d.cut(3, 0) }, false},
+	} {
+		d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes()).step(thinks("two"), invokes()).step(thinks("three"), invokes())
+		c.edit(d)
+		body := d.encode()
+		got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: env.Key, Level: rule.Live})
+		if c.refused != (got != nil && got.Rule == "A-37") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// TestThinkingLoop holds that the first reply of an open tool loop must think
+// and the later ones need not: without interleaving they never do.
+func TestThinkingLoop(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit func(*dialogue)
+		id   string
+	}{
+		"as issued":       {func(*dialogue) {}, ""},
+		"first unthought": {func(d *dialogue) { d.cut(1, 0) }, "A-38"},
+		"a text with the last result": {func(d *dialogue) {
+			d.cut(1, 0)
+			d.put(4, append(d.content(4), fields{"type": "text", "text": "note"}))
+		}, "A-38"},
+		"a new prompt between": {func(d *dialogue) {
+			d.cut(1, 0)
+			d.put(2, append(d.content(2), fields{"type": "text", "text": "note"}))
+			d.put(3, append([]any{fields{"type": "thinking", "thinking": "x", "signature": "x"}}, d.content(3)...))
+		}, "A-34"},
+	} {
+		d := talk(t, "claude-sonnet-4-5")
+		d.body["thinking"] = fields{"type": "enabled", "budget_tokens": 1024}
+		d.step(thinks("one"), invokes()).step(invokes())
+		c.edit(d)
+		got := check(d.encode())
+		if got == nil && c.id != "" || got != nil && got.Rule != c.id {
+			t.Errorf("%s: %v, want %q", name, got, c.id)
+		}
+	}
+}
+
 // TestOmitted holds that text in place of withheld text is ignored.
 func TestOmitted(t *testing.T) {
 	d := talk(t, "claude-opus-4-7").step(thinks(""), invokes())
@@ -212,10 +264,13 @@ func TestBinding(t *testing.T) {
 		edit     func(*dialogue)
 		id, says string
 	}{
-		"nothing":        {func(*dialogue) {}, "", ""},
-		"appending":      {func(d *dialogue) { d.say("user", "more") }, "", ""},
-		"parameters":     {func(d *dialogue) { d.body["max_tokens"] = 9; d.body["output_config"] = fields{"effort": "low"} }, "", ""},
-		"cache marks":    {func(d *dialogue) { d.block(2, 0)["cache_control"] = fields{"type": "ephemeral"} }, "", ""},
+		"nothing":    {func(*dialogue) {}, "", ""},
+		"appending":  {func(d *dialogue) { d.say("user", "more") }, "", ""},
+		"parameters": {func(d *dialogue) { d.body["max_tokens"] = 9; d.body["output_config"] = fields{"effort": "low"} }, "", ""},
+		"cache marks": {func(d *dialogue) {
+			d.block(2, 0)["cache_control"] = fields{"type": "ephemeral"}
+			d.body["tools"].([]any)[0].(fields)["cache_control"] = fields{"type": "ephemeral"}
+		}, "", ""},
 		"text as a list": {func(d *dialogue) { d.put(0, []any{fields{"type": "text", "text": "hi"}}) }, "", ""},
 		"a deferred tool": {func(d *dialogue) {
 			d.body["tools"] = append(d.body["tools"].([]any), fields{"name": "g", "defer_loading": true, "input_schema": fields{"type": "object"}})

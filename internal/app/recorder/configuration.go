@@ -26,6 +26,7 @@ var notConfigured = []string{"config", "help", "version", "json"}
 // configure sets the flags that the command line left alone: by their RECORDER_*
 // variables, else by the configuration file.
 func (a *app) configure(cmd *cobra.Command) error {
+	a.note(cmd)
 	path, err := a.configPath(cmd)
 	if err != nil {
 		return err

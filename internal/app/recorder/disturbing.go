@@ -32,13 +32,9 @@ func (d *disturbing) hide(set *pflag.FlagSet) {
 	}
 }
 
-// check refuses what would make a recording untrue, and two seeds.
-func (d *disturbing) check(mode string) error {
+// check refuses two seeds.
+func (d *disturbing) check() error {
 	switch {
-	case mode != modeReplay && d.faults != "":
-		return usage("--faults %s: a recording holds what was sent; record without, and replay with --faults", d.faults)
-	case mode != modeReplay && d.rechunk.mode != "":
-		return usage("--rechunk %s: a recording holds the chunks that were sent; record without, and replay with --rechunk", &d.rechunk)
 	case d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n:
 		return usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
 	}

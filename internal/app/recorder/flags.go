@@ -95,10 +95,10 @@ func hide(set *pflag.FlagSet, name string) {
 }
 
 func (f *flags) addReplaying(set *pflag.FlagSet) {
-	set.Float64Var(&f.speed, "speed", 0, "replay: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
+	set.Float64Var(&f.speed, "speed", 0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
 	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
-	set.Var(&f.match, "match", "replay: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
+	set.Var(&f.match, "match", "replay, record-missing: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 }
 
@@ -113,7 +113,7 @@ func (f *flags) check() error {
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
 		return usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
-	return f.disturb.check(f.mode)
+	return f.disturb.check()
 }
 
 // upstreams reads provider=URL pairs and refuses the proxy's own address: each

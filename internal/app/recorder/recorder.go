@@ -42,6 +42,7 @@ type app struct {
 	stdout, stderr io.Writer
 	env            []string
 	scrub          func(string) string
+	given          []string     // flags of the command line
 	refused        int          // how often a session's proxy refused a host or a caller
 	turnedAway     atomic.Int64 // how often it said why somebody did not get through
 }

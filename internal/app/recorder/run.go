@@ -13,7 +13,9 @@ import (
 // serve runs a session until ctx ends. What clients need to be given goes to
 // stdout and to --env-file, one KEY=VALUE a line.
 func (a *app) serve(ctx context.Context, f *flags) error {
-	f.settle(a.inCI())
+	if err := a.settle(f); err != nil {
+		return err
+	}
 	s, err := a.open(ctx, f)
 	if err != nil {
 		return err
@@ -78,7 +80,9 @@ func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	if f.mode == "" && a.inCI() {
 		a.say("CI is set, so the mode is replay; --mode says otherwise")
 	}
-	f.settle(a.inCI())
+	if err := a.settle(f); err != nil {
+		return err
+	}
 	s, err := a.open(ctx, f)
 	if err != nil {
 		return err

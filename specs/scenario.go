@@ -88,7 +88,14 @@ type Turn struct {
 	// Cut, if not nil, aborts the connection after so many wire events.
 	Cut *After
 	// Fail, if not nil, reports a failure inside the stream.
-	Fail   *Failure
+	Fail *Failure
+	// Refuse, if not nil, turns the request down before the turn is played.
+	Refuse *Rejection
+	// Stall, if not nil, sends nothing more after so many wire events and keeps
+	// the connection open until the client leaves.
+	Stall *After
+	// Grease is what else the reply holds.
+	Grease []Grease
 	Chunks Chunks
 	Line   int // in the scenario file
 }
@@ -156,6 +163,9 @@ type Block struct {
 	// Args are the argument bytes exactly as streamed; empty means that none
 	// are.
 	Args []byte
+	// Partial says that Args end in the middle, because the turn ran out of
+	// tokens: the call is its last block and cannot be run.
+	Partial bool
 	// Only restricts the block to these providers; empty means all.
 	Only []string
 	Line int // in the scenario file

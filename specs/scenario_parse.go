@@ -189,6 +189,7 @@ func (p *scenarioParser) consistent(s *Scenario) {
 		}
 		for _, target := range s.Targets {
 			p.ends(t, target.Provider)
+			p.wanting(t, target.Provider)
 		}
 	}
 }
@@ -202,6 +203,8 @@ func (p *scenarioParser) ends(t Turn, provider string) {
 		after = *t.Cut
 	case t.Fail != nil:
 		after = t.Fail.After
+	case t.Stall != nil:
+		after = *t.Stall
 	}
 	if after != nil && after[provider] == 0 {
 		p.fail(t.Line, "after names no event count for %s", provider)

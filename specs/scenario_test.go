@@ -51,6 +51,29 @@ turns:
     prompts: 2
 `
 
+// faultyScenario has what goes wrong otherwise than by a cut or an error.
+const faultyScenario = `Things go wrong.
+requirements: ORD-001
+-- scenario.yaml --
+title: faults
+providers: {gemini: {model: gemini-3.5-flash}}
+player:
+  - prompt: go
+turns:
+  - emit:
+      - text: "no"
+    stop: refusal
+    refuse: {kind: rate_limit, retry: date, times: 2}
+    grease: [unknown_event, unknown_field]
+  - emit:
+      - text: wait
+    stall: {after: 2}
+    refuse: {kind: server}
+  - emit:
+      - call: {role: echo, partial: '{"te'}
+    stop: max_tokens
+`
+
 func TestParseScenario(t *testing.T) {
 	got, err := ParseScenario("scenarios/all-at-once.txtar", []byte(goodScenario))
 	if err != nil {
@@ -82,6 +105,18 @@ func TestParseScenario(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	faulty, err := ParseScenario("faulty.txtar", []byte(faultyScenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantTurns := []Turn{
+		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2}, Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no", Line: 10}}},
+		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2}, Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait", Line: 15}}},
+		{Line: 18, Stop: StopMaxTokens, Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true, Line: 19}}},
+	}
+	if diff := cmp.Diff(wantTurns, faulty.Turns); diff != "" {
 		t.Error(diff)
 	}
 	if _, ok := got.Target("openai"); ok {
@@ -130,7 +165,18 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"kind: overloaded", "kind: bored", `x.txtar:32: "bored" is not one of overloaded, server`},
 		{"prompts: 2", "prompts: 0", `x.txtar:33: "0" is not a whole number from 1`},
 		{"stop: max_tokens", "prompts: 2", "x.txtar:15: the first turn has no turn before it"},
-		{"chunks: whole", "error: {kind: server, after: 1}", "x.txtar:26: a turn has either cut or error"},
+		{"chunks: whole", "error: {kind: server, after: 1}", "x.txtar:26: a turn has one of cut, error and stall"},
+		{"chunks: whole", "stall: {after: 1}", "x.txtar:26: a turn has one of cut, error and stall"},
+		{"cut: {after: 3}", "stall: {after: {openai: 1}}", "x.txtar:26: after names no event count for anthropic"},
+		{"stop: max_tokens", "stop: bored", `x.txtar:24: "bored" is not one of end_turn`},
+		{"stop: max_tokens", "stop: pause_turn", "x.txtar:15: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal"},
+		{"chunks: whole", "refuse: {kind: tired}", `x.txtar:29: "tired" is not one of rate_limit, quota`},
+		{"chunks: whole", "refuse: {retry: date}", `x.txtar:29: key "kind" is missing`},
+		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
+		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
+		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},
+		{"role: noargs", "role: noargs, partial: '{}'", "x.txtar:23: partial arguments end in the middle, these are whole: {}"},
+		{"call: {role: echo, args: '{\"b\": 1.0,\"a\":2}'}", "call: {role: echo, partial: '{'}", "x.txtar:22: a partial call is the last block"},
 		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
 		{"turns:", "turns: []\nrest:", "x.txtar:14: expected a list with at least one entry"},
 	} {
@@ -227,7 +273,7 @@ func TestScenarioSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := map[string]string{"good": goodScenario}
+	texts := map[string]string{"good": goodScenario, "faulty": faultyScenario}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -245,6 +291,7 @@ func TestScenarioSchema(t *testing.T) {
 		{"- prompt: go", "- exit: ok"}, {"role: noargs", "role: shell"}, {"cut: {after: 3}", "cut: {}"},
 		{"chunks: [1, 7]", "chunks: [0]"}, {"        only: [anthropic]", "        text: too"},
 		{"chunks: whole", "error: {kind: server, after: 1}"}, {"redacted: true", "redacted: false"}, {"prompts: 2", "prompts: 0"},
+		{"chunks: whole", "stall: {after: 1}"}, {"chunks: whole", "refuse: {retry: date}"}, {"chunks: whole", "grease: [oil]"}, {"stop: max_tokens", "stop: bored"},
 	} {
 		if err := againstSchema(t, strings.Replace(goodScenario, broken[0], broken[1], 1)); err == nil {
 			t.Errorf("the schema accepts %q", broken[1])

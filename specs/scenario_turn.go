@@ -10,20 +10,39 @@ func (p *scenarioParser) turn(n *yaml.Node) Turn {
 	t := Turn{Line: n.Line}
 	p.fields(n, fields{
 		"emit": func(n *yaml.Node) { t.Emit = list(p, n, p.block) },
-		"stop": func(n *yaml.Node) {
-			t.Stop = Stop(p.oneOf(n, string(StopEnd), string(StopTool), string(StopMaxTokens)))
-		},
+		"stop": func(n *yaml.Node) { t.Stop = p.stop(n) },
 		"cut": func(n *yaml.Node) {
 			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Cut = &a }}, "after")
 		},
-		"error":   func(n *yaml.Node) { t.Fail = p.failure(n) },
+		"error": func(n *yaml.Node) { t.Fail = p.failure(n) },
+		"stall": func(n *yaml.Node) {
+			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Stall = &a }}, "after")
+		},
+		"refuse":  func(n *yaml.Node) { t.Refuse = p.rejection(n) },
+		"grease":  func(n *yaml.Node) { t.Grease = list(p, n, p.grease) },
 		"chunks":  func(n *yaml.Node) { t.Chunks = p.chunks(n) },
 		"prompts": func(n *yaml.Node) { t.Prompts = p.positive(n) },
 	}, "emit")
-	if t.Cut != nil && t.Fail != nil {
-		p.fail(n.Line, "a turn has either cut or error")
-	}
+	p.alone(t, n.Line)
 	return t
+}
+
+// alone checks that a turn breaks off in one way at most.
+func (p *scenarioParser) alone(t Turn, line int) {
+	ways := 0
+	for _, has := range []bool{t.Cut != nil, t.Fail != nil, t.Stall != nil} {
+		if has {
+			ways++
+		}
+	}
+	if ways > 1 {
+		p.fail(line, "a turn has one of cut, error and stall")
+	}
+	for i, b := range t.Emit {
+		if b.Partial && (i < len(t.Emit)-1 || t.Stop != StopMaxTokens) {
+			p.fail(b.Line, "a partial call is the last block of a turn with stop: max_tokens")
+		}
+	}
 }
 
 func (p *scenarioParser) failure(n *yaml.Node) *Failure {
@@ -102,6 +121,11 @@ func (p *scenarioParser) call(n *yaml.Node, b *Block) {
 	p.fields(n, fields{
 		"role": func(n *yaml.Node) { b.Role = p.oneOf(n, toolRoles...) },
 		"args": func(n *yaml.Node) { b.Args = p.object(n) },
+		"partial": func(n *yaml.Node) {
+			if b.Args, b.Partial = []byte(p.filled(n)), true; json.Valid(b.Args) {
+				p.fail(n.Line, "partial arguments end in the middle, these are whole: %s", b.Args)
+			}
+		},
 	}, "role")
 }
 

@@ -1,0 +1,102 @@
+package specs
+
+import (
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The ends that not every provider has.
+const (
+	// StopRefusal is a model that declines.
+	StopRefusal Stop = "refusal"
+	// StopPause is a long turn that the client is to continue.
+	StopPause Stop = "pause_turn"
+	// StopContext is a context that is full.
+	StopContext Stop = "model_context_window_exceeded"
+)
+
+// stops are the ends a scenario can ask for, by provider.
+var stops = map[string][]Stop{
+	"anthropic": {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, StopContext},
+	"openai":    {StopEnd, StopTool, StopMaxTokens},
+	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal},
+}
+
+// Rejection turns a request down with a status before the turn is played.
+type Rejection struct {
+	// Kind is "rate_limit", "quota", "overloaded", "server" or "timeout".
+	Kind string
+	// Retry is the form in which the provider says when to come back:
+	// "seconds", "date", "milliseconds", or "" when it does not say. Gemini has
+	// one form, whatever is asked for.
+	Retry string
+	// Times is how often the same request is turned down, at least 1.
+	Times int
+}
+
+// Grease is what a stream may hold and a client must bear.
+type Grease string
+
+// The kinds of grease.
+const (
+	// GreaseEvent adds an event of an unknown type after the first event.
+	GreaseEvent Grease = "unknown_event"
+	// GreaseField adds an unknown field to every event, or to the document.
+	GreaseField Grease = "unknown_field"
+	// GreaseStart sends message_start twice (anthropic).
+	GreaseStart Grease = "duplicate_start"
+	// GreaseStop begins with an empty chunk that says STOP (gemini).
+	GreaseStop Grease = "leading_stop"
+	// GreaseUsage ends with a chunk of usage and nothing else (gemini).
+	GreaseUsage Grease = "usage_trailer"
+)
+
+var (
+	rejections = []string{"rate_limit", "quota", "overloaded", "server", "timeout"}
+	retryForms = []string{"seconds", "date", "milliseconds"}
+	greases    = []string{string(GreaseEvent), string(GreaseField), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
+	// greaseOf restricts a kind to one provider.
+	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
+)
+
+func (p *scenarioParser) stop(n *yaml.Node) Stop {
+	var known []string
+	for _, s := range stops["anthropic"] {
+		known = append(known, string(s))
+	}
+	return Stop(p.oneOf(n, known...))
+}
+
+func (p *scenarioParser) rejection(n *yaml.Node) *Rejection {
+	r := Rejection{Times: 1}
+	p.fields(n, fields{
+		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, rejections...) },
+		"retry": func(n *yaml.Node) { r.Retry = p.oneOf(n, retryForms...) },
+		"times": func(n *yaml.Node) { r.Times = p.positive(n) },
+	}, "kind")
+	return &r
+}
+
+func (p *scenarioParser) grease(n *yaml.Node) Grease { return Grease(p.oneOf(n, greases...)) }
+
+// wanting checks that provider can do what the turn asks for.
+func (p *scenarioParser) wanting(t Turn, provider string) {
+	if t.Stop != "" && !slices.Contains(stops[provider], t.Stop) {
+		p.fail(t.Line, "%s has no stop %s; known there: %s", provider, t.Stop, joined(stops[provider]))
+	}
+	for _, g := range t.Grease {
+		if of := greaseOf[g]; of != "" && of != provider {
+			p.fail(t.Line, "grease %s is for %s only; a scenario with it cannot be played with %s", g, of, provider)
+		}
+	}
+}
+
+func joined(all []Stop) string {
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = string(s)
+	}
+	return strings.Join(names, ", ")
+}

@@ -198,6 +198,7 @@ func TestContent(t *testing.T) {
 		{id: "A-12", broken: said(user(``)), passes: said(aPrompt, assistant(``)), says: "messages.0: all messages must have non-empty content except for the optional final assistant message"},
 		{id: "A-11", broken: said(user(`{"type":"text","text":""}`)), passes: tooling + said(aPrompt, assistant(`{"type":"text","text":""},{"type":"tool_use","id":"a","name":"f","input":{}}`), aResult), says: "messages: text content blocks must be non-empty"},
 		{id: "A-11", broken: said(user(`{"type":"text","text":" \n"}`)), says: "messages: text content blocks must contain non-whitespace text"},
+		{id: "ANT-X6", broken: said(user(`{"type":"text","text":"","cache_control":{"type":"ephemeral"}}`)), passes: marks(1), says: "messages.0.content.0.text: cache_control cannot be set for empty text blocks"},
 		{id: "A-43", broken: marks(5), passes: marks(4), says: "A maximum of 4 blocks with cache_control may be provided. Found 5."},
 		{id: "A-46", broken: picture(base64.StdEncoding.EncodeToString(large.Bytes())), passes: picture("AAAA"), says: "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"},
 		{id: "A-46", broken: picture("***"), says: "messages.0.content.0.image.source.base64.data: Invalid base64 data"},

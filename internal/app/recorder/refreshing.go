@@ -72,6 +72,13 @@ func (r *refreshing) stays(failed bool, exit int) string {
 	return ""
 }
 
+// replaced reports whether path is not the cassette any more that was to be
+// refreshed.
+func (r *refreshing) replaced() bool {
+	now, err := cassette.Open(r.path)
+	return err != nil || now.Digest() != r.old.Digest()
+}
+
 func (r *refreshing) finish(a *app, failed bool) outcome {
 	out := r.recording.finish(a, failed)
 	if out.recorded == 0 {
@@ -83,6 +90,11 @@ func (r *refreshing) finish(a *app, failed bool) outcome {
 	}
 	if why := r.stays(failed, out.exit); why != "" {
 		a.say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
+		return out
+	}
+	if r.replaced() {
+		a.say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recording.path)
+		out.exit = exitIncomplete
 		return out
 	}
 	if err := cassette.Rename(r.recording.path, r.path); err != nil {

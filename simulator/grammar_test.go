@@ -129,9 +129,13 @@ func stream1(t *testing.T, s *specs.Scenario, target specs.Target) []byte {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
 		r.URL.Path = strings.ReplaceAll(r.URL.Path, model, target.Model)
 	}
-	body = bytes.Replace(body, []byte(`{"name":"conform_echo"}`), []byte(`{"name":"conform_echo"},{"name":"conform_fail"}`), 1)
-	body = bytes.Replace(body, []byte(`{"type":"function","name":"conform_echo"}`), []byte(`{"type":"function","name":"conform_echo"},{"type":"function","name":"conform_fail"}`), 1)
+	body = bytes.Replace(body, []byte(`"tools":[{"name":`), []byte(`"tools":[{"name":"conform_fail","input_schema":{"type":"object"}},{"name":`), 1)
+	body = bytes.Replace(body, []byte(`"tools":[{"type":`), []byte(`"tools":[{"type":"function","name":"conform_fail","parameters":{"type":"object"}},{"type":`), 1)
+	body = bytes.Replace(body, []byte(`"functionDeclarations":[`), []byte(`"functionDeclarations":[{"name":"conform_fail","description":"Fails."},`), 1)
 	body = bytes.Replace(body, []byte(`{"type":"adaptive"}`), []byte(`{"type":"adaptive","display":"summarized"}`), 1)
+	if strings.Contains(target.Model, "-4-5") {
+		body = bytes.Replace(body, []byte(`"adaptive"`), []byte(`"enabled","budget_tokens":1024`), 1)
+	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := httptest.NewRecorder()
 	func() {

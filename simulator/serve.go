@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,45 +19,87 @@ import (
 	"time"
 )
 
-// Server is a handler behind TLS on loopback.
+// Server is a handler on loopback.
 type Server struct {
-	// URL is https://HOST:PORT.
+	// URL is https://HOST:PORT, or http:// without TLS.
 	URL string
-	// CA is the PEM certificate that clients must trust.
+	// CA is the PEM certificate that clients must trust; nil without TLS.
 	CA   []byte
 	http *http.Server
 	done chan struct{}
 }
 
-// Start serves h on a loopback address until Close; "" is a free port. The
-// certificate is good for the loopback and for
-// the providers' host names, lives in memory and for a day. HTTP/1.1 only: a
-// cut is then a connection that breaks.
+// Door says how a Server is reached. The zero Door is a free port, TLS and
+// HTTP/1.1.
+type Door struct {
+	// Address is HOST:PORT on loopback; "" is a free port.
+	Address string
+	// Plain leaves TLS out.
+	Plain bool
+	// HTTP2 offers HTTP/2 beside HTTP/1.1; without TLS to clients that know
+	// beforehand. A cut is then a stream that is reset, on HTTP/1.1 a connection
+	// that breaks.
+	HTTP2 bool
+}
+
+// Start serves h with TLS and HTTP/1.1 on a loopback address until Close; "" is
+// a free port.
 func Start(address string, h http.Handler) (*Server, error) {
-	if address = cmp.Or(address, "127.0.0.1:0"); !loopback(address) {
+	return Open(Door{Address: address}, h)
+}
+
+// Open serves h behind a door until Close. The certificate is good for the
+// loopback and for the providers' host names, lives in memory and for a day.
+func Open(d Door, h http.Handler) (*Server, error) {
+	address := cmp.Or(d.Address, "127.0.0.1:0")
+	if !loopback(address) {
 		return nil, fmt.Errorf("%s: not a loopback address; use 127.0.0.1:PORT", address)
-	}
-	cert, ca, err := certificate()
-	if err != nil {
-		return nil, err
 	}
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
-		return nil, fmt.Errorf("%s: cannot listen there: %w", address, err)
+		return nil, fmt.Errorf("%s: cannot listen there: %w", address, reason(err))
 	}
-	s := &Server{URL: "https://" + listener.Addr().String(), CA: ca, done: make(chan struct{})}
+	s := &Server{URL: "http://" + listener.Addr().String(), done: make(chan struct{})}
 	s.http = &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"http/1.1"}},
-		ErrorLog:  log.New(io.Discard, "", 0), // aborts are part of the script
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, Protocols: protocols(d),
+		ErrorLog: log.New(io.Discard, "", 0), // aborts are part of the script
 	}
-	s.http.Protocols = new(http.Protocols)
-	s.http.Protocols.SetHTTP1(true)
+	if d.Plain {
+		s.run(func() error { return s.http.Serve(listener) })
+		return s, nil
+	}
+	cert, ca, err := certificate()
+	if err != nil {
+		_ = listener.Close()
+		return nil, err
+	}
+	s.URL, s.CA = "https://"+listener.Addr().String(), ca
+	s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
+	s.run(func() error { return s.http.ServeTLS(listener, "", "") })
+	return s, nil
+}
+
+// reason is what went wrong, without the address, which was said.
+func reason(err error) error {
+	if op := (*net.OpError)(nil); errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+func protocols(d Door) *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetHTTP2(d.HTTP2 && !d.Plain)
+	p.SetUnencryptedHTTP2(d.HTTP2 && d.Plain)
+	return p
+}
+
+func (s *Server) run(serve func() error) {
 	go func() {
 		defer close(s.done)
-		_ = s.http.ServeTLS(listener, "", "") // ErrServerClosed, always
+		_ = serve() // ErrServerClosed, always
 	}()
-	return s, nil
 }
 
 func loopback(address string) bool {

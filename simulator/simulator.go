@@ -1,20 +1,22 @@
-// Package simulator serves the provider's side of a scenario over HTTP: one
-// address answers for Anthropic, OpenAI and Gemini, statelessly, with the
-// streams, chunks and breaks the script asks for.
+// Package simulator serves the provider's side over HTTP: one address answers
+// for Anthropic, OpenAI and Gemini, refuses what they refuse, and plays a
+// scenario or, without one, a conversation of its own, with the streams, chunks
+// and breaks that are asked for. Of conversations it remembers nothing but the
+// responses that OpenAI's clients ask to be stored.
 package simulator
 
 import (
 	"errors"
-	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/simulator/anthropic"
-	"github.com/meerkat-go/conformance/simulator/gemini"
-	"github.com/meerkat-go/conformance/simulator/openai"
+	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
@@ -24,14 +26,22 @@ import (
 // §1.1).
 const maxRequest = 32 << 20
 
-var voices = []script.Voice{anthropic.Voice{}, openai.Voice{}, gemini.Voice{}}
-
-// Config says what to serve. Only Scenario is mandatory.
+// Config says what to serve. The zero Config serves every provider, strictly,
+// with a conversation of its own.
 type Config struct {
+	// Scenario is what to play. Nil: a conversation that the prompts drive.
 	Scenario *specs.Scenario
 	// Seed is that of every id, token and padding. Equal seeds give equal
 	// bytes.
 	Seed string
+	// Providers are those served. Nil: all.
+	Providers []string
+	// Level is how much is refused.
+	Level rule.Level
+	// Off holds the ids of rules that are not enforced.
+	Off []string
+	// ForeignSeals accepts continuity tokens that were issued elsewhere.
+	ForeignSeals bool
 	// Now is the provider's clock. Nil: a fixed time.
 	Now func() time.Time
 	// Pace is the pause between two writes, so that they arrive as two.
@@ -41,45 +51,169 @@ type Config struct {
 // epoch is the time a provider has by default.
 var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
-// New returns a handler that plays the provider's side of a scenario. It keeps
-// nothing between requests and is safe for concurrent use.
+// New returns a handler that is the providers' side. It is safe for concurrent
+// use.
 func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = func() time.Time { return epoch }
 	}
-	return &handler{pace: c.Pace, script: &script.Script{Scenario: c.Scenario, Key: seal.NewKey(c.Seed), Now: c.Now}}
+	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable()}
+	for _, id := range c.Off {
+		h.off[id] = true
+	}
+	return h
 }
 
 type handler struct {
-	script *script.Script
-	pace   time.Duration
+	Config
+	off    map[string]bool
+	key    seal.Key
+	stored *table
 }
 
-// ServeHTTP answers one model call, other paths with 404.
+// call is one request on its way to an answer.
+type call struct {
+	*http.Request
+	route
+	provider provider
+	body     []byte
+	env      rule.Env
+}
+
+// ServeHTTP answers one request, whatever it holds, in the shape of the provider
+// that it is for.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	i := slices.IndexFunc(voices, func(v script.Voice) bool { return v.Serves(r.URL.Path) })
-	if i < 0 || r.Method != http.MethodPost {
-		http.Error(w, fmt.Sprintf("simulator: %s %s is no model call of a provider", r.Method, r.URL.Path), http.StatusNotFound)
+	to := find(r)
+	p := providers[to.provider]
+	if !h.serves(to.provider) {
+		to.op = opUnknown
+	}
+	if refusal := misdirected(r, to); refusal != nil {
+		if refusal.Status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", to.allowed())
+		}
+		h.play(w, r, rejected(p, refusal))
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		http.Error(w, "simulator: the request exceeds 32 MB", http.StatusRequestEntityTooLarge)
+		refusal := said[to.provider].tooLarge
+		h.play(w, r, rejected(p, &refusal))
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
-	case realKey(r):
-		h.play(w, r, script.Refused(voices[i], script.RefuseAuth, "the simulator refuses a key that looks real; set a made-up one"))
 	default:
-		h.play(w, r, h.script.Answer(voices[i], r, body))
+		h.play(w, r, h.answer(&call{Request: under(r, to.path), route: to, provider: p, body: body, env: h.env()}))
 	}
 }
 
-// play performs a plan. Each write is flushed and becomes one chunk.
+// refused plans a refusal with the headers of a reply.
+func (h *handler) refused(c *call, r *script.Refusal) script.Plan {
+	plan := script.Refused(c.provider, r)
+	header := h.header(c, script.FormUnary)
+	maps.Copy(header, plan.Header)
+	plan.Header = header
+	return plan
+}
+
+func (h *handler) serves(provider string) bool {
+	return h.Providers == nil || slices.Contains(h.Providers, provider)
+}
+
+// under is r with another path, as rules and voices are to see it.
+func under(r *http.Request, path string) *http.Request {
+	if r.URL.Path == path {
+		return r
+	}
+	seen, u := *r, *r.URL
+	u.Path, u.RawPath = path, ""
+	seen.URL = &u
+	return &seen
+}
+
+func (h *handler) env() rule.Env {
+	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, Off: h.off, ForeignSeals: h.ForeignSeals}
+}
+
+// answer plans the response.
+func (h *handler) answer(c *call) script.Plan {
+	switch {
+	case realKey(c.Request):
+		return h.refused(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
+	case c.op == opGenerate:
+		return h.generate(c)
+	case c.op == opCount:
+		return h.count(c)
+	case !authorized(c):
+		return h.refused(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.provider.keyless})
+	}
+	switch c.op {
+	case opModels:
+		return h.models(c)
+	case opModel:
+		return h.model(c)
+	default:
+		return h.recall(c)
+	}
+}
+
+// generate is a model call: checked, then answered by the script.
+func (h *handler) generate(c *call) script.Plan {
+	if refusal := c.provider.check(c.Request, c.body, c.env); refusal != nil {
+		return rejected(c.provider, refusal)
+	}
+	if refusal := h.unfold(c); refusal != nil {
+		return rejected(c.provider, refusal)
+	}
+	req, refusal := c.provider.Read(c.Request, c.body)
+	if refusal != nil {
+		return h.refused(c, refusal)
+	}
+	reply, refusal := h.reply(req, c.env)
+	if refusal != nil {
+		return h.refused(c, refusal)
+	}
+	return h.keep(c, reply, script.Perform(c.provider, reply))
+}
+
+// reply is what the model says: beside the main loop what is polite, in it what
+// the script says, without a script what the prompt asks for.
+func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
+	if h.Scenario != nil && len(req.Tools) > 0 {
+		return h.scripted(req, env)
+	}
+	asked := askOf(req.Provider, req.Body)
+	if text, limited, ok := script.Aside(asked); ok {
+		stop := specs.StopEnd
+		if limited {
+			stop = specs.StopMaxTokens
+		}
+		return script.Improvised(req, []specs.Block{{Kind: specs.KindText, Text: text}}, stop, env.Key, env.Now), nil
+	}
+	if h.Scenario != nil {
+		return h.scripted(req, env)
+	}
+	return script.Improvised(req, script.Converse(asked), "", env.Key, env.Now), nil
+}
+
+func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
+	s := script.Script{Scenario: h.Scenario, Key: env.Key, Now: h.Now}
+	return s.Reply(req)
+}
+
+// play performs a plan. Each write of a stream is flushed and becomes one chunk;
+// a document that is whole says its length.
 func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
-	for name, values := range p.Header {
-		w.Header()[name] = values
+	maps.Copy(w.Header(), p.Header)
+	if w.Header().Get("Date") == "" {
+		w.Header().Set("Date", h.Now().UTC().Format(http.TimeFormat))
+	}
+	if p.Document() {
+		w.Header().Set("Content-Length", strconv.Itoa(len(p.Writes[0])))
+		w.WriteHeader(p.Status)
+		_, _ = w.Write(p.Writes[0]) // the client may be gone
+		return
 	}
 	w.WriteHeader(p.Status)
 	out := http.NewResponseController(w)
@@ -87,7 +221,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
 		if _, err := w.Write(chunk); err != nil || out.Flush() != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if !pause(r, h.pace) {
+		if !pause(r, h.Pace) {
 			return
 		}
 	}
@@ -111,12 +245,34 @@ func pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
+// keys are the credentials that a request carries.
+func keys(r *http.Request) []string {
+	sent := []string{r.Header.Get("x-api-key"), r.Header.Get("x-goog-api-key"), query(r).Get("key")}
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		sent = append(sent, bearer)
+	}
+	return slices.DeleteFunc(sent, func(key string) bool { return key == "" })
+}
+
+// query reads the URL's query only where there is one.
+func query(r *http.Request) url.Values {
+	if r.URL.RawQuery == "" {
+		return nil
+	}
+	return r.URL.Query()
+}
+
 // realKey reports whether the request carries what looks like somebody's key:
 // it would be written down by whatever records the traffic.
 func realKey(r *http.Request) bool {
-	sent := []string{r.Header.Get("x-api-key"), r.Header.Get("x-goog-api-key"), r.URL.Query().Get("key"),
-		strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}
-	return slices.ContainsFunc(sent, func(key string) bool {
+	return slices.ContainsFunc(keys(r), func(key string) bool {
 		return strings.HasPrefix(key, "sk-") || strings.HasPrefix(key, "AIza")
 	})
+}
+
+// authorized reports whether there is a key of the kind that the provider takes;
+// which one it is does not matter.
+func authorized(c *call) bool {
+	return slices.ContainsFunc(c.provider.credentials, func(header string) bool { return c.Header.Get(header) != "" }) ||
+		c.route.provider == "gemini" && query(c.Request).Get("key") != ""
 }

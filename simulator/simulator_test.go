@@ -76,13 +76,13 @@ type ask func(url string, turns int, stream bool) *http.Request
 
 var asks = map[string]ask{
 	"anthropic": func(url string, turns int, stream bool) *http.Request {
-		body := fmt.Sprintf(`{"model":"claude-opus-4-6","max_tokens":64,"stream":%t,"thinking":{"type":"adaptive"},"tools":[{"name":"conform_echo"},{"name":"mcp__x__conform_noargs"}],"messages":[{"role":"user","content":"go"}%s]}`,
+		body := fmt.Sprintf(`{"model":"claude-opus-4-6","max_tokens":2048,"stream":%t,"thinking":{"type":"adaptive"},"tools":[{"name":"conform_echo","input_schema":{"type":"object"}},{"name":"mcp__x__conform_noargs","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"go"}%s]}`,
 			stream, strings.Repeat(`,{"role":"assistant","content":"a"},{"role":"user","content":"b"}`, turns))
 		return post(url+"/v1/messages", body, "x-api-key", "fake", "anthropic-version", "2023-06-01")
 	},
 	"openai": func(url string, turns int, stream bool) *http.Request {
-		body := fmt.Sprintf(`{"model":"gpt-5.5","stream":%t,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"tools":[{"type":"function","name":"conform_echo"},{"type":"function","name":"conform_noargs"}],"input":[{"role":"user","content":"go"}%s]}`,
-			stream, strings.Repeat(`,{"type":"reasoning"},{"type":"function_call"},{"type":"function_call_output"}`, turns))
+		body := fmt.Sprintf(`{"model":"gpt-5.5","stream":%t,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"tools":[{"type":"function","name":"conform_echo","parameters":{"type":"object"}},{"type":"function","name":"conform_noargs","parameters":{"type":"object"}}],"input":[{"role":"user","content":"go"}%s]}`,
+			stream, strings.Repeat(`,{"role":"assistant","content":"a"},{"role":"user","content":"b"}`, turns))
 		return post(url+"/v1/responses", body, "Authorization", "Bearer fake")
 	},
 	"gemini": func(url string, turns int, stream bool) *http.Request {
@@ -98,7 +98,7 @@ var asks = map[string]ask{
 }
 
 func geminiBody(turns int) string {
-	return fmt.Sprintf(`{"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"tools":[{"functionDeclarations":[{"name":"conform_echo"},{"name":"conform_noargs"}]}],"contents":[{"role":"user","parts":[{"text":"go"}]}%s]}`,
+	return fmt.Sprintf(`{"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"tools":[{"functionDeclarations":[{"name":"conform_echo","description":"Echoes."},{"name":"conform_noargs","description":"Takes nothing."}]}],"contents":[{"role":"user","parts":[{"text":"go"}]}%s]}`,
 		strings.Repeat(`,{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]}`, turns))
 }
 
@@ -273,8 +273,11 @@ func TestRefusals(t *testing.T) {
 		status int
 		text   string
 	}{
-		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/chat/completions" }), 404, "no model call"},
-		{"GET", with("openai", func(r *http.Request) { r.Method = "GET" }), 404, "no model call"},
+		{"another path", with("openai", func(r *http.Request) { r.URL.Path = "/v1/chat/completions" }), 404, "Invalid URL (POST /v1/chat/completions)"},
+		{"GET", with("openai", func(r *http.Request) { r.Method = "GET" }), 405, "Not allowed to GET on /v1/responses."},
+		{"GET", with("anthropic", func(r *http.Request) { r.Method = "GET" }), 405, "Method Not Allowed"},
+		{"another path", with("anthropic", func(r *http.Request) { r.URL.Path = "/v1/complete" }), 404, `"not_found_error"`},
+		{"another path", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-3.5-flash:embedContent" }), 404, `"NOT_FOUND"`},
 		{"no version", with("anthropic", drop("anthropic-version")), 400, "anthropic-version: header is required"},
 		{"no key", with("anthropic", drop("x-api-key")), 401, `"authentication_error"`},
 		{"no key", with("openai", drop("Authorization")), 401, `"invalid_api_key"`},
@@ -285,11 +288,11 @@ func TestRefusals(t *testing.T) {
 		{"garbage", with("openai", nil, "{"), 400, "could not parse"},
 		{"garbage", with("gemini", nil, "{"), 400, "Invalid JSON payload"},
 		{"no model", with("anthropic", nil, `{"messages":[{}]}`), 400, "model: Field required"},
-		{"no messages", with("anthropic", nil, `{"model":"m"}`), 400, "at least one message"},
+		{"no messages", with("anthropic", nil, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[]}`), 400, "at least one message"},
 		{"no input", with("openai", nil, `{"model":"m"}`), 400, "Missing required parameter: 'input'."},
 		{"input a number", with("openai", nil, `{"model":"m","input":1}`), 400, "Invalid type for 'input'"},
 		{"no contents", with("gemini", nil, `{}`), 400, "contents is not specified"},
-		{"another model", with("anthropic", nil, `{"model":"claude-opus-4-5","messages":[{"role":"user"}]}`), 404, `"model: claude-opus-4-5"`},
+		{"another model", with("anthropic", nil, `{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"x"}]}`), 404, `"model: claude-opus-4-5"`},
 		{"another model", with("openai", nil, `{"model":"gpt-5.2","input":"x"}`), 400, "model_not_found"},
 		{"another model", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-9:generateContent" }), 404, "models/gemini-9 is not found"},
 		{"no tool", with("openai", nil, `{"model":"gpt-5.5","input":"x"}`), 400, "no tool of the request ends in conform_echo"},
@@ -334,17 +337,17 @@ func TestStart(t *testing.T) {
 // TestRead holds what is counted as a turn of the provider and as a prompt.
 func TestRead(t *testing.T) {
 	for _, c := range []struct {
-		voice          int
+		provider       string
 		url, body      string
 		turns, prompts int
 	}{
-		{0, "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"},{"type":"text"}]}]}`, 2, 2},
-		{1, "/v1/responses", `{"model":"m","input":"a"}`, 0, 1},
-		{1, "/v1/responses", `{"model":"m","input":[{"role":"developer"},{"role":"user"},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call"},{"type":"function_call_output"},{"type":"function_call_output"},{"type":"message","role":"assistant"},{"type":"message","role":"user"}]}`, 2, 2},
-		{2, "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
+		{"anthropic", "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"a"},{"role":"assistant"},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"}]},{"role":"assistant"},{"role":"user","content":[{"type":"tool_result"},{"type":"text"}]}]}`, 2, 2},
+		{"openai", "/v1/responses", `{"model":"m","input":"a"}`, 0, 1},
+		{"openai", "/v1/responses", `{"model":"m","input":[{"role":"developer"},{"role":"user"},{"type":"reasoning"},{"type":"function_call"},{"type":"function_call"},{"type":"function_call_output"},{"type":"function_call_output"},{"type":"message","role":"assistant"},{"type":"message","role":"user"}]}`, 2, 2},
+		{"gemini", "/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":""}]},{"role":"model","parts":[{"text":"x"}]},{"role":"user","parts":[{"functionResponse":{}}]},{"role":"user","parts":[{"text":"b"}]}]}`, 1, 2},
 	} {
 		r := post("http://sim"+c.url, c.body, "x-api-key", "k", "anthropic-version", "v", "Authorization", "Bearer k", "x-goog-api-key", "k")
-		got, refusal := voices[c.voice].Read(r, []byte(c.body))
+		got, refusal := providers[c.provider].Read(r, []byte(c.body))
 		if refusal != nil || got.Turns != c.turns || got.Prompts != c.prompts {
 			t.Errorf("%s: %d turns, %d prompts, %v; want %d, %d", c.body, got.Turns, got.Prompts, refusal, c.turns, c.prompts)
 		}

@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 )
 
 // Object is a JSON object in wire order: names and values alternate.
@@ -13,7 +14,7 @@ type Array []any
 
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
-func JSON(v any) []byte { return appendJSON(nil, v) }
+func JSON(v any) []byte { return appendJSON(make([]byte, 0, 512), v) }
 
 func appendJSON(out []byte, v any) []byte {
 	switch v := v.(type) {
@@ -39,8 +40,26 @@ func appendJSON(out []byte, v any) []byte {
 		return append(out, ']')
 	case json.RawMessage:
 		return append(out, v...)
+	case string:
+		return appendString(out, v)
+	case int:
+		return strconv.AppendInt(out, int64(v), 10)
+	case nil:
+		return append(out, "null"...)
 	}
 	return append(out, plainJSON(v)...)
+}
+
+// appendString spares strings of plain ASCII, nearly all of them, the encoder.
+func appendString(out []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return append(out, plainJSON(s)...)
+		}
+	}
+	out = append(out, '"')
+	out = append(out, s...)
+	return append(out, '"')
 }
 
 func plainJSON(v any) []byte {

@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"net/http"
+	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -15,42 +16,35 @@ type Plan struct {
 	// Abort says that the connection breaks after the last write, before the
 	// body is complete.
 	Abort bool
+	// Stall says that the connection stays open after the last write and nothing
+	// more comes.
+	Stall bool
 }
 
-// Answer plans the response to a model call: the turn the request asks for, or
-// the refusal in the provider's own words.
-func (s *Script) Answer(v Voice, r *http.Request, body []byte) Plan {
-	req, refusal := v.Read(r, body)
-	if refusal != nil {
-		return refused(v, refusal)
-	}
-	reply, refusal := s.Reply(req)
-	if refusal != nil {
-		return refused(v, refusal)
-	}
-	return perform(v, reply)
+// Document reports whether the response is one whole document, no stream.
+func (p Plan) Document() bool {
+	return len(p.Writes) == 1 && !p.Abort && !p.Stall && !strings.HasPrefix(p.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // Refused plans a refusal in the words of v.
-func Refused(v Voice, kind, message string) Plan {
-	return refused(v, &Refusal{Kind: kind, Message: message})
-}
-
-func refused(v Voice, r *Refusal) Plan {
+func Refused(v Voice, r *Refusal) Plan {
 	status, contentType, body := v.Refuse(r)
 	return Plan{Status: status, Header: http.Header{"Content-Type": {contentType}}, Writes: [][]byte{body}}
 }
 
-// perform plans a reply. Cut and error count wire events; a reply that is one
+// Perform plans a reply. Cut and error count wire events; a reply that is one
 // document is cut in its middle and fails with a status instead.
-func perform(v Voice, r Reply) Plan {
-	frames := v.Frames(r)
+func Perform(v Voice, r Reply) Plan {
+	if plan, ok := rejected(v, r); ok {
+		return plan
+	}
+	frames := greased(r, v.Frames(r))
 	plan := Plan{Status: http.StatusOK, Header: v.Header(r)}
 	plan.Header.Set("Date", r.At.UTC().Format(http.TimeFormat))
 	t, unary := r.Turn, r.Request.Form == FormUnary
 	switch {
 	case t.Fail != nil && unary:
-		return refused(v, &Refusal{Kind: t.Fail.Kind, Message: "the script fails this turn"})
+		return Refused(v, &Refusal{Kind: t.Fail.Kind, Message: "the script fails this turn"})
 	case t.Fail != nil:
 		sent := min(t.Fail.After[r.Request.Provider], len(frames))
 		frames = append(frames[:sent:sent], v.Failure(r, sent, t.Fail.Kind)...)
@@ -58,6 +52,10 @@ func perform(v Voice, r Reply) Plan {
 		frames, plan.Abort = [][]byte{frames[0][:len(frames[0])/2]}, true
 	case t.Cut != nil:
 		frames, plan.Abort = frames[:min((*t.Cut)[r.Request.Provider], len(frames)-1)], true
+	}
+	if t.Stall != nil {
+		sent := min((*t.Stall)[r.Request.Provider], len(frames)-1) // a document: nothing
+		frames, plan.Stall = frames[:sent], true
 	}
 	plan.Writes = Cut(frames, t.Chunks)
 	return plan

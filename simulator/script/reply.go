@@ -18,6 +18,9 @@ type Reply struct {
 	Request Request
 	Turn    specs.Turn
 	Ordinal int // of the turn in the script
+	// Attempt counts the earlier ones with the same request, for a turn that
+	// turns requests down.
+	Attempt int
 	Blocks  []Block
 	Stop    specs.Stop
 	Seed    string

@@ -6,7 +6,7 @@ package script
 import (
 	"fmt"
 	"net/http"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
@@ -99,6 +99,8 @@ type Script struct {
 	Key      seal.Key
 	// Now is the provider's clock.
 	Now func() time.Time
+	// Attempts remembers what was turned down; nil turns down for ever.
+	Attempts *Attempts
 }
 
 // Reply resolves the turn that answers req. Errors are *Refusal.
@@ -119,9 +121,17 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	if refusal != nil {
 		return Reply{}, refusal
 	}
+	for i, b := range blocks {
+		blocks[i] = b.fresh(s.Key)
+	}
+	attempt := 0
+	if turn.Refuse != nil {
+		attempt = s.Attempts.next(req, i)
+	}
 	return Reply{
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
 		Seed: s.Scenario.Name + "/" + req.Provider, Key: s.Key, At: s.Now(),
+		Attempt: attempt,
 	}, nil
 }
 
@@ -158,11 +168,13 @@ type Block struct {
 	Text  string   // text, signed_text
 	Name  string   // call: the tool's name in the request
 	Args  []byte   // call: as streamed, nil when nothing is
+	// Partial says that Args end in the middle.
+	Partial bool
 }
 
-// Arguments returns Args, or {} when nothing is streamed.
+// Arguments returns Args, or {} when nothing whole is streamed.
 func (b Block) Arguments() []byte {
-	if len(b.Args) == 0 {
+	if len(b.Args) == 0 || b.Partial {
 		return []byte("{}")
 	}
 	return b.Args
@@ -175,7 +187,7 @@ func resolve(emit []specs.Block, req Request) ([]Block, *Refusal) {
 		if !e.For(req.Provider) || thought && !req.Thinks {
 			continue
 		}
-		b := Block{Kind: e.Kind, Text: e.Text, Args: e.Args}
+		b := Block{Kind: e.Kind, Text: e.Text, Args: e.Args, Partial: e.Partial}
 		if req.Shown {
 			b.Parts = e.Parts
 		}
@@ -192,9 +204,9 @@ func resolve(emit []specs.Block, req Request) ([]Block, *Refusal) {
 // toolFor finds the tool with a role by the end of its name: agents put the
 // server's name before it.
 func toolFor(role string, tools []string) string {
-	name := regexp.MustCompile(`(^|__|[./:])conform_` + regexp.QuoteMeta(role) + `$`)
 	for _, t := range tools {
-		if name.MatchString(t) {
+		before, ok := strings.CutSuffix(t, "conform_"+role)
+		if ok && (before == "" || strings.HasSuffix(before, "__") || strings.ContainsAny(before[len(before)-1:], "./:")) {
 			return t
 		}
 	}

@@ -1,0 +1,56 @@
+package simulator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// count says how many tokens a request has: as many as the usage of a reply to
+// it would say.
+func (h *handler) count(c *call) script.Plan {
+	if refusal := c.provider.check(c.Request, c.body, c.env); refusal != nil {
+		return rejected(c.provider, refusal)
+	}
+	n := script.Tokens(string(c.body))
+	switch c.route.provider {
+	case "anthropic":
+		return h.document(c, script.Object{"input_tokens", n})
+	case "openai":
+		return h.document(c, script.Object{"object", "response.input_tokens", "input_tokens", n})
+	}
+	return h.document(c, script.Object{"totalTokens", n,
+		"promptTokensDetails", script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}})
+}
+
+// document plans a response that is no reply of a model, with the headers of
+// one.
+func (h *handler) document(c *call, v any) script.Plan {
+	return h.whole(c, script.JSON(v))
+}
+
+func (h *handler) whole(c *call, body []byte) script.Plan {
+	if c.route.provider == "gemini" {
+		body = indented(body)
+	}
+	return script.Plan{Status: http.StatusOK, Header: h.header(c, script.FormUnary), Writes: [][]byte{body}}
+}
+
+// header is that of a reply; what is random in it depends on the request.
+func (h *handler) header(c *call, form script.Form) http.Header {
+	sum := sha256.Sum256(append([]byte(c.Method+c.URL.RequestURI()), c.body...))
+	header := c.provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
+	header.Set("Date", c.env.Now.UTC().Format(http.TimeFormat))
+	return header
+}
+
+func indented(body []byte) []byte {
+	out, err := json.MarshalIndent(json.RawMessage(body), "", "  ")
+	if err != nil {
+		return body // it was written by script.JSON
+	}
+	return out
+}

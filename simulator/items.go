@@ -1,0 +1,131 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// member is a member of a JSON object, in its place.
+type member struct {
+	name  string
+	value json.RawMessage
+}
+
+// members reads the members of an object in order; nil when it is none.
+func members(object []byte) []member {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var all []member
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return nil
+		}
+		all = append(all, member{name.(string), value})
+	}
+	return all
+}
+
+// with is the object with other values for some of its members: names and raw
+// values alternate. What it lacks is added.
+func with(object []byte, changes ...string) []byte {
+	all := members(object)
+	for i := 0; i < len(changes); i += 2 {
+		value, found := json.RawMessage(changes[i+1]), false
+		for n := range all {
+			if all[n].name == changes[i] {
+				all[n].value, found = value, true
+			}
+		}
+		if !found {
+			all = append(all, member{changes[i], value})
+		}
+	}
+	out := script.Object{}
+	for _, m := range all {
+		out = append(out, m.name, m.value)
+	}
+	return script.JSON(out)
+}
+
+// unfinished is a response that has nothing to show yet.
+func unfinished(response []byte, status string) []byte {
+	return with(response, "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
+}
+
+// inputItems reads an input: items, or a text that is one message.
+func inputItems(input json.RawMessage) []json.RawMessage {
+	var items []json.RawMessage
+	if json.Unmarshal(input, &items) == nil {
+		return items
+	}
+	part := script.Object{"type", "input_text", "text", input}
+	return []json.RawMessage{script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}})}
+}
+
+// withInput is a request with other input.
+func withInput(request []byte, items []json.RawMessage) []byte {
+	input := script.Array{}
+	for _, i := range items {
+		input = append(input, i)
+	}
+	return with(request, "input", string(script.JSON(input)))
+}
+
+// conversation is the input of a stored response and its output. Its thoughts
+// are sealed, whether the client asked for that or not: they are its own.
+func conversation(c *call, r script.Reply) []json.RawMessage {
+	var asked settings
+	var response struct {
+		Output []json.RawMessage `json:"output"`
+	}
+	_ = json.Unmarshal(r.Request.Body, &asked) // it was answered
+	r.Request.Form, r.Request.Sealed = script.FormUnary, true
+	_ = json.Unmarshal(c.provider.Frames(r)[0], &response) // we wrote it
+	return append(inputItems(asked.Input), response.Output...)
+}
+
+// maxBlocks is more than a reply has blocks: what is numbered from here on has
+// ids of its own.
+const maxBlocks = 1 << 20
+
+// identified gives items their types and ids, as the API does when it stores
+// them.
+func identified(items []json.RawMessage, r script.Reply) []json.RawMessage {
+	for i, item := range items {
+		var it struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(item, &it) != nil || it.ID != "" {
+			continue
+		}
+		prefix, known := map[string]string{"": "msg_", "message": "msg_", "function_call": "fc_", "function_call_output": "fc_", "reasoning": "rs_"}[it.Type]
+		if !known {
+			prefix = "item_"
+		}
+		changes := []string{"id", `"` + r.ID(prefix, maxBlocks+i, script.Hex, 50) + `"`}
+		if it.Type == "" {
+			changes = append(changes, "type", `"message"`)
+		}
+		items[i] = with(item, changes...)
+	}
+	return items
+}
+
+func idOf(item json.RawMessage) string {
+	var it struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(item, &it) // without an id: none
+	return it.ID
+}
+
+// mentionsPrevious spares the requests that continue nothing stored a second
+// reading.
+func mentionsPrevious(body []byte) bool { return bytes.Contains(body, []byte("previous_response_id")) }

@@ -1,0 +1,55 @@
+package simulator
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/meerkat-go/conformance/simulator/anthropic"
+	"github.com/meerkat-go/conformance/simulator/gemini"
+	"github.com/meerkat-go/conformance/simulator/openai"
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// models lists the models that there are.
+func (h *handler) models(c *call) script.Plan {
+	return h.whole(c, c.provider.list(query(c.Request)))
+}
+
+// model says what one of them is.
+func (h *handler) model(c *call) script.Plan {
+	info, ok := c.provider.info(c.id)
+	if !ok {
+		refusal := unknownModel[c.route.provider](c.id)
+		return rejected(c.provider, &refusal)
+	}
+	return h.whole(c, info)
+}
+
+func listAnthropic(q url.Values) []byte {
+	limit, _ := strconv.Atoi(q.Get("limit")) // none: the usual
+	return anthropic.Models(limit, q.Get("after_id"), q.Get("before_id"))
+}
+
+func listOpenAI(url.Values) []byte { return openai.Models() }
+
+func listGemini(q url.Values) []byte {
+	size, _ := strconv.Atoi(q.Get("pageSize")) // none: the usual
+	return gemini.Models(size, q.Get("pageToken"))
+}
+
+// unknownModel are the words for a model that there is not.
+var unknownModel = map[string]func(string) rule.Refusal{
+	"anthropic": func(id string) rule.Refusal {
+		return rule.Refusal{Status: http.StatusNotFound, Type: "not_found_error", Message: "model: " + id}
+	},
+	"openai": func(id string) rule.Refusal {
+		return rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found", Param: "model",
+			Message: fmt.Sprintf("The model '%s' does not exist", id)}
+	},
+	"gemini": func(id string) rule.Refusal {
+		return rule.Refusal{Status: http.StatusNotFound, Type: "NOT_FOUND", Message: fmt.Sprintf("Model is not found: models/%s for api version v1beta", id)}
+	},
+}

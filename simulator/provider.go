@@ -1,0 +1,65 @@
+package simulator
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/meerkat-go/conformance/simulator/anthropic"
+	"github.com/meerkat-go/conformance/simulator/gemini"
+	"github.com/meerkat-go/conformance/simulator/openai"
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// provider is all that differs between the three.
+type provider struct {
+	script.Voice
+	// check returns the first rule that a request breaks, or nil.
+	check func(*http.Request, []byte, rule.Env) *rule.Refusal
+	rules func() []rule.Info
+	// reject is a refusal in its envelope, with its headers.
+	reject func(*rule.Refusal) (status int, header http.Header, body []byte)
+	// list and info are the bodies that tell its models.
+	list func(url.Values) []byte
+	info func(id string) ([]byte, bool)
+	// credentials are the headers that carry a key.
+	credentials []string
+	// keyless is what it says to a request without one.
+	keyless string
+}
+
+var providers = map[string]provider{
+	"anthropic": {
+		Voice: anthropic.Voice{}, check: anthropic.Check, rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
+		list: listAnthropic, info: anthropic.Model,
+		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
+	},
+	"openai": {
+		Voice: openai.Voice{}, check: openai.Check, rules: openai.Rules, reject: openai.Voice{}.Reject,
+		list: listOpenAI, info: openai.Model,
+		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
+	},
+	"gemini": {
+		Voice: gemini.Voice{}, check: gemini.Check, rules: gemini.Rules, reject: gemini.Voice{}.Reject,
+		list: listGemini, info: gemini.Model,
+		credentials: []string{"x-goog-api-key"},
+	},
+}
+
+// Providers are the providers' names in the order in which they are listed.
+var Providers = []string{"anthropic", "openai", "gemini"}
+
+// Rules states the rules of a provider in the order in which they are checked;
+// nil for another.
+func Rules(name string) []rule.Info {
+	if p, ok := providers[name]; ok {
+		return p.rules()
+	}
+	return nil
+}
+
+// rejected plans a refusal in the provider's envelope and headers.
+func rejected(p provider, r *rule.Refusal) script.Plan {
+	status, header, body := p.reject(r)
+	return script.Plan{Status: status, Header: header, Writes: [][]byte{body}}
+}

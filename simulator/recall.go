@@ -1,0 +1,112 @@
+package simulator
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// recall answers for a stored response.
+func (h *handler) recall(c *call) script.Plan {
+	if c.op == opResponse && c.Method == http.MethodDelete {
+		if !h.stored.delete(c.id) {
+			return rejected(c.provider, missing(c.id))
+		}
+		return h.document(c, script.Object{"id", c.id, "object", "response", "deleted", true})
+	}
+	var e entry
+	if !h.stored.get(c.id, func(stored *entry) { e = c.look(stored) }) {
+		return rejected(c.provider, missing(c.id))
+	}
+	switch {
+	case c.op == opItems:
+		return h.items(c, e)
+	case c.op == opCancel && !e.background:
+		return rejected(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
+			Message: "Cannot cancel a synchronous response."})
+	case c.op == opResponse && query(c.Request).Get("stream") == "true":
+		return h.resume(c, e)
+	}
+	return h.whole(c, e.shown(c))
+}
+
+// look is what happens to a response that is asked for: one in the background
+// is in progress the first time and done the second.
+func (c *call) look(e *entry) entry {
+	if c.op == opCancel && e.background && e.asked < 2 {
+		e.cancelled = true
+	}
+	if c.op == opResponse {
+		e.asked++
+	}
+	return *e
+}
+
+// shown is the response object as it is now.
+func (e entry) shown(c *call) []byte {
+	whole := e.reply
+	whole.Request.Form = script.FormUnary
+	body := c.provider.Frames(whole)[0]
+	switch {
+	case !e.background:
+		return body
+	case e.cancelled:
+		return unfinished(body, "cancelled")
+	case e.asked < 2:
+		return unfinished(body, "in_progress")
+	}
+	return with(body, "background", "true")
+}
+
+// resume streams a response again, from behind an event.
+func (h *handler) resume(c *call, e entry) script.Plan {
+	after := -1
+	if text := query(c.Request).Get("starting_after"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return rejected(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_type",
+				Param: "starting_after", Message: "Invalid type for 'starting_after': expected an integer, but got a string instead."})
+		}
+		after = n
+	}
+	again := e.reply
+	again.Request.Form = script.FormSSE
+	frames := c.provider.Frames(again)
+	return script.Plan{Status: http.StatusOK, Header: h.header(c, script.FormSSE), Writes: frames[min(max(after+1, 0), len(frames)):]}
+}
+
+// items lists the input of a stored response, the newest first unless asked
+// otherwise.
+func (h *handler) items(c *call, e entry) script.Plan {
+	var s settings
+	_ = json.Unmarshal(e.reply.Request.Body, &s) // it was answered
+	list, asked := identified(inputItems(s.Input), e.reply), query(c.Request)
+	if asked.Get("order") != "asc" {
+		slices.Reverse(list)
+	}
+	if after := asked.Get("after"); after != "" {
+		at := slices.IndexFunc(list, func(i json.RawMessage) bool { return idOf(i) == after })
+		list = list[at+1:]
+	}
+	limit, err := strconv.Atoi(asked.Get("limit"))
+	if err != nil || limit < 1 || limit > 100 {
+		limit = 20
+	}
+	return h.document(c, page(list, limit))
+}
+
+// page is the first of a list, as the API's lists are.
+func page(list []json.RawMessage, limit int) script.Object {
+	data, first, last := script.Array{}, any(nil), any(nil)
+	for i, item := range list[:min(limit, len(list))] {
+		data = append(data, item)
+		if last = idOf(item); i == 0 {
+			first = last
+		}
+	}
+	return script.Object{"object", "list", "data", data, "first_id", first, "has_more", len(list) > limit, "last_id", last}
+}

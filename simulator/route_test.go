@@ -1,0 +1,156 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		url      string
+		header   string
+		provider string
+		op       operation
+		id, path string
+	}{
+		{"/v1/messages", "", "anthropic", opGenerate, "", "/v1/messages"},
+		{"/anthropic/v1/messages", "", "anthropic", opGenerate, "", "/v1/messages"},
+		{"/v1/messages/count_tokens", "", "anthropic", opCount, "", "/v1/messages/count_tokens"},
+		{"/v1/models", "x-api-key", "anthropic", opModels, "", "/v1/models"},
+		{"/v1/models", "Authorization", "openai", opModels, "", "/v1/models"},
+		{"/v1/models", "x-goog-api-key", "gemini", opModels, "", "/v1/models"},
+		{"/anthropic/v1/models/claude-opus-4-6", "Authorization", "anthropic", opModel, "claude-opus-4-6", "/v1/models/claude-opus-4-6"},
+		{"http://api.anthropic.com/v1/models", "Authorization", "anthropic", opModels, "", "/v1/models"},
+		{"http://generativelanguage.googleapis.com:443/v1/models", "", "gemini", opModels, "", "/v1/models"},
+		{"/v1/responses", "", "openai", opGenerate, "", "/v1/responses"},
+		{"/v1/responses/input_tokens", "", "openai", opCount, "", "/v1/responses/input_tokens"},
+		{"/v1/responses/resp_1", "", "openai", opResponse, "resp_1", "/v1/responses/resp_1"},
+		{"/v1/responses/resp_1/cancel", "", "openai", opCancel, "resp_1", "/v1/responses/resp_1/cancel"},
+		{"/openai/v1/responses/resp_1/input_items", "", "openai", opItems, "resp_1", "/v1/responses/resp_1/input_items"},
+		{"/v1/responses/resp_1/what", "", "openai", opUnknown, "", "/v1/responses/resp_1/what"},
+		{"/v1/responses/", "", "openai", opUnknown, "", "/v1/responses/"},
+		{"/v1beta/models/m:generateContent", "", "gemini", opGenerate, "m", "/v1beta/models/m:generateContent"},
+		{"/v1/models/m:streamGenerateContent", "", "gemini", opGenerate, "m", "/v1/models/m:streamGenerateContent"},
+		{"/gemini/v1beta/models/m:countTokens", "", "gemini", opCount, "m", "/v1beta/models/m:countTokens"},
+		{"/v1beta/models", "", "gemini", opModels, "", "/v1beta/models"},
+		{"/v1beta/models/m", "", "gemini", opModel, "m", "/v1beta/models/m"},
+		{"/v1beta/models/m:embedContent", "", "gemini", opUnknown, "", "/v1beta/models/m:embedContent"},
+		{"/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent", "", "gemini", opGenerate, "m", "/v1beta1/projects/p/locations/l/publishers/google/models/m:generateContent"},
+		{"/", "", "openai", opUnknown, "", "/"},
+		{"/favicon.ico", "x-api-key", "anthropic", opUnknown, "", "/favicon.ico"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, c.url, nil)
+		if c.header != "" {
+			r.Header.Set(c.header, "k")
+		}
+		if want, got := (route{c.provider, c.op, c.id, c.path}), find(r); got != want {
+			t.Errorf("%s: %+v, want %+v", c.url, got, want)
+		}
+	}
+}
+
+// credentials are what each provider wants to be asked with.
+var credentials = map[string]http.Header{
+	"anthropic": {"X-Api-Key": {"fake"}, "Anthropic-Version": {"2023-06-01"}},
+	"openai":    {"Authorization": {"Bearer fake"}},
+	"gemini":    {"X-Goog-Api-Key": {"fake"}},
+}
+
+// answer calls the handler without a network.
+func answer(t *testing.T, h http.Handler, method, url, body string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequest(method, url, strings.NewReader(body))
+	provider, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	for name, values := range credentials[provider] {
+		r.Header[name] = values
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// inShape reports whether body is the error envelope of a provider and names the
+// status where the envelope has one.
+func inShape(provider string, status int, body []byte) bool {
+	var e struct {
+		Type  string `json:"type"`
+		Error *struct {
+			Type    string  `json:"type"`
+			Message *string `json:"message"`
+			Code    any     `json:"code"`
+			Status  string  `json:"status"`
+		} `json:"error"`
+	}
+	body = bytes.TrimSuffix(bytes.TrimPrefix(body, []byte("[")), []byte("]"))
+	if json.Unmarshal(body, &e) != nil || e.Error == nil || e.Error.Message == nil {
+		return false
+	}
+	switch provider {
+	case "anthropic":
+		return e.Type == "error" && e.Error.Type != ""
+	case "openai":
+		return e.Error.Type != ""
+	}
+	return e.Error.Code == float64(status) && e.Error.Status != ""
+}
+
+// TestMisdirected holds that what asks for nothing that there is is told so in
+// the provider's shape.
+func TestMisdirected(t *testing.T) {
+	h := New(Config{})
+	large := strings.Repeat("x", maxRequest+1)
+	for _, c := range []struct {
+		method, url, body string
+		status            int
+	}{
+		{"POST", "/anthropic/v1/complete", "", 404},
+		{"GET", "/anthropic/v1/messages", "", 405},
+		{"POST", "/anthropic/v1/models", "", 405},
+		{"GET", "/anthropic/v1/models/claude-2", "", 404},
+		{"POST", "/anthropic/v1/messages", large, 413},
+		{"POST", "/openai/v1/chat/completions", "", 404},
+		{"PUT", "/openai/v1/responses", "", 405},
+		{"GET", "/openai/v1/responses/resp_1", "", 404},
+		{"GET", "/openai/v1/models/gpt-2", "", 404},
+		{"POST", "/openai/v1/responses", large, 413},
+		{"POST", "/gemini/v1beta/what", "", 404},
+		{"GET", "/gemini/v1beta/models/gemini-3.5-flash:generateContent", "", 405},
+		{"GET", "/gemini/v1beta/models/gemini-1", "", 404},
+		{"POST", "/gemini/v1beta/models/gemini-3.5-flash:countTokens", large, 413},
+	} {
+		w := answer(t, h, c.method, c.url, c.body)
+		provider := strings.Split(c.url, "/")[1]
+		if w.Code != c.status || !inShape(provider, c.status, w.Body.Bytes()) {
+			t.Errorf("%s %s: %d %.200s; want %d in the shape of %s", c.method, c.url, w.Code, w.Body, c.status, provider)
+		}
+		if c.status == 405 && w.Header().Get("Allow") == "" {
+			t.Errorf("%s %s: does not say what is allowed", c.method, c.url)
+		}
+	}
+}
+
+// TestProviders holds that a provider that is not served is not there.
+func TestProviders(t *testing.T) {
+	h := New(Config{Providers: []string{"openai"}})
+	if w := answer(t, h, "GET", "/openai/v1/models", ""); w.Code != 200 {
+		t.Errorf("openai: %d", w.Code)
+	}
+	if w := answer(t, h, "GET", "/anthropic/v1/models", ""); w.Code != 404 || !inShape("anthropic", 404, w.Body.Bytes()) {
+		t.Errorf("anthropic: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestKeyless holds that the side doors want a key, too.
+func TestKeyless(t *testing.T) {
+	for url, status := range map[string]int{"/anthropic/v1/models": 401, "/openai/v1/models": 401, "/openai/v1/responses/x": 401, "/gemini/v1beta/models": 403} {
+		w := httptest.NewRecorder()
+		New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", url, nil))
+		if w.Code != status {
+			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+		}
+	}
+}

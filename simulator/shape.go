@@ -1,0 +1,61 @@
+package simulator
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// words are what a provider says of requests that reach no model. Only OpenAI's
+// and those of status 413 have been seen; the others are inferred.
+type words struct {
+	notFound, notAllowed func(method, path string) rule.Refusal
+	tooLarge             rule.Refusal
+}
+
+func constant(r rule.Refusal) func(string, string) rule.Refusal {
+	return func(string, string) rule.Refusal { return r }
+}
+
+var said = map[string]words{
+	"anthropic": {
+		notFound:   constant(rule.Refusal{Status: 404, Type: "not_found_error", Message: "Not Found"}),
+		notAllowed: constant(rule.Refusal{Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"}),
+		tooLarge:   rule.Refusal{Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
+	},
+	"openai": {
+		notFound: func(method, path string) rule.Refusal {
+			return rule.Refusal{Status: 404, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", method, path)}
+		},
+		notAllowed: func(method, path string) rule.Refusal {
+			return rule.Refusal{Status: 405, Type: "invalid_request_error", Code: "method_not_supported",
+				Message: fmt.Sprintf("Not allowed to %s on %s. (HINT: Perhaps you meant to use a different HTTP method?)", method, path)}
+		},
+		tooLarge: rule.Refusal{Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
+	},
+	"gemini": {
+		notFound:   constant(rule.Refusal{Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."}),
+		notAllowed: constant(rule.Refusal{Status: 405, Type: "INVALID_ARGUMENT", Message: "Request method is not allowed for this resource."}),
+		tooLarge: rule.Refusal{Status: 413, Type: "INVALID_ARGUMENT",
+			Message: fmt.Sprintf("Request payload size exceeds the limit: %d bytes.", maxRequest)},
+	},
+}
+
+// misdirected refuses what asks for nothing that there is; nil when it does.
+func misdirected(r *http.Request, to route) *rule.Refusal {
+	var refusal rule.Refusal
+	switch {
+	case to.op == opUnknown:
+		refusal = said[to.provider].notFound(r.Method, to.path)
+	case !to.allows(r.Method):
+		refusal = said[to.provider].notAllowed(r.Method, to.path)
+	default:
+		return nil
+	}
+	return &refusal
+}
+
+// allowed is the Allow header of status 405.
+func (r route) allowed() string { return strings.Join(methods[r.op], ", ") }

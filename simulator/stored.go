@@ -1,0 +1,136 @@
+package simulator
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/meerkat-go/conformance/simulator/openai"
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// The most that is stored: responses, and bytes of the requests they answer.
+const (
+	maxStored      = 1024
+	maxStoredBytes = 64 << 20
+)
+
+// table holds the responses that OpenAI's clients ask for again, the oldest
+// leaving first. A response is a function of its request, so that is all it
+// keeps. Safe for concurrent use.
+type table struct {
+	mu    sync.Mutex
+	byID  map[string]*entry
+	order []string
+	bytes int
+}
+
+// entry is a stored response.
+type entry struct {
+	reply script.Reply
+	// background says that it is made while nobody waits; asked counts the
+	// times it was looked at, cancelled that it will never be finished.
+	background, cancelled bool
+	asked                 int
+}
+
+func newTable() *table { return &table{byID: map[string]*entry{}} }
+
+func (t *table) put(id string, e *entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if old, ok := t.byID[id]; ok {
+		t.bytes -= len(old.reply.Request.Body)
+	} else {
+		t.order = append(t.order, id)
+	}
+	t.byID[id] = e
+	t.bytes += len(e.reply.Request.Body)
+	for len(t.order) > maxStored || t.bytes > maxStoredBytes && len(t.order) > 1 {
+		t.drop(t.order[0])
+	}
+}
+
+// drop removes id; the caller holds the lock. It reports whether it was there.
+func (t *table) drop(id string) bool {
+	e, ok := t.byID[id]
+	if !ok {
+		return false
+	}
+	t.bytes -= len(e.reply.Request.Body)
+	delete(t.byID, id)
+	for i, other := range t.order {
+		if other == id {
+			t.order = append(t.order[:i:i], t.order[i+1:]...)
+			break
+		}
+	}
+	return true
+}
+
+func (t *table) delete(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.drop(id)
+}
+
+// get calls f with the entry, under the table's lock.
+func (t *table) get(id string, f func(*entry)) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.byID[id]
+	if ok {
+		f(e)
+	}
+	return ok
+}
+
+// missing is what is said of an id that is not, or no longer, stored.
+func missing(id string) *rule.Refusal {
+	return &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
+		Message: fmt.Sprintf("Response with id '%s' not found.", id)}
+}
+
+// settings are what a conversation is continued by.
+type settings struct {
+	Previous string          `json:"previous_response_id"`
+	Input    json.RawMessage `json:"input"`
+}
+
+// unfold puts the conversation that previous_response_id names before the
+// request's input and checks the whole of it (rule O-25, DESIGN §5).
+func (h *handler) unfold(c *call) *rule.Refusal {
+	var s settings
+	if c.route.provider != "openai" || !mentionsPrevious(c.body) || json.Unmarshal(c.body, &s) != nil || s.Previous == "" {
+		return nil
+	}
+	var before script.Reply
+	if !h.stored.get(s.Previous, func(e *entry) { before = e.reply }) {
+		if h.ForeignSeals {
+			return nil // it was issued elsewhere, so what it said is not known
+		}
+		return &rule.Refusal{Rule: "O-25", Status: http.StatusBadRequest, Type: "invalid_request_error",
+			Code: "previous_response_not_found", Param: "previous_response_id",
+			Message: fmt.Sprintf("Previous response with id '%s' not found.", s.Previous)}
+	}
+	c.body = withInput(c.body, append(conversation(c, before), inputItems(s.Input)...))
+	return c.provider.check(c.Request, with(c.body, "previous_response_id", "null"), c.env)
+}
+
+// keep stores a response that the client may ask for again.
+func (h *handler) keep(c *call, reply script.Reply, plan script.Plan) script.Plan {
+	if c.route.provider != "openai" || plan.Status != http.StatusOK {
+		return plan
+	}
+	id, background := openai.Kept(reply)
+	if id == "" {
+		return plan
+	}
+	h.stored.put(id, &entry{reply: reply, background: background})
+	if background && reply.Request.Form == script.FormUnary {
+		plan.Writes = [][]byte{unfinished(plan.Writes[0], "queued")}
+	}
+	return plan
+}

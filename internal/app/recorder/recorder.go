@@ -61,6 +61,7 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder recover F                      finish a recording that was interrupted
   recorder ca show | export | rotate      the authority that clients must trust
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
+  recorder simulate [--scenario S]        be the providers, without a key or a network
 
 Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME.
 
@@ -87,8 +88,7 @@ func (a *app) command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand())
-	root.AddCommand(absentCommands()...)
+		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand(), a.simulateCommand())
 	return root
 }
 
@@ -103,21 +103,6 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return usage("%s: unknown command; one of %s", args[0], strings.Join(names, ", "))
-}
-
-// absentCommands are those of the contract that this build lacks. They are
-// refused by name, so that nobody waits for what will not come.
-func absentCommands() []*cobra.Command {
-	var list []*cobra.Command
-	for name, advice := range map[string]string{
-		"simulate": "the simulator is not built yet; point --upstream at a server of your own",
-	} {
-		list = append(list, &cobra.Command{
-			Use: name, Hidden: true, DisableFlagParsing: true,
-			RunE: func(*cobra.Command, []string) error { return usage("%s: not in this build; %s", name, advice) },
-		})
-	}
-	return list
 }
 
 // failure is an error with the exit code it ends in. Without a text all has

@@ -16,9 +16,10 @@ import (
 // and what it left behind may keep its output open.
 const patience = 10 * time.Second
 
-// conduct runs a program to its end. Signals that reach us are passed on to it;
-// it decides when to end, unless there is a second one. terminal says that the
-// keyboard's interrupt reaches the program by itself. When ctx ends without a
+// conduct runs a program to its end. Signals that reach us are passed on to it
+// and to what it started; it decides when to end, unless there is a second one.
+// terminal says that the keyboard's interrupt reaches the program by itself: then
+// it stays in our group, for the shell's job control, and gets signals alone. When ctx ends without a
 // signal the program is asked to stop and, after patience, made to. The error
 // says why it could not be started; what else there is to know is in
 // child.ProcessState.
@@ -27,6 +28,9 @@ func conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	notify(signals)
 	defer signal.Stop(signals)
 	child.WaitDelay = patience
+	if !terminal {
+		group(child)
+	}
 	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
 		return err
 	}
@@ -34,7 +38,7 @@ func conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		attend(ctx, child.Process, signals, ended, terminal)
+		attend(ctx, child, signals, ended, terminal)
 	}()
 	_ = child.Wait()
 	close(ended)
@@ -52,7 +56,7 @@ func notify(signals chan os.Signal) {
 }
 
 // attend passes signals on until the program has ended.
-func attend(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
+func attend(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
 	calledOff := ctx.Done()
 	var overdue <-chan time.Time
 	for sent := 0; ; {
@@ -61,17 +65,17 @@ func attend(ctx context.Context, p *os.Process, signals <-chan os.Signal, ended 
 			return
 		case got := <-signals:
 			if what := relay(got, sent, terminal); what != nil {
-				send(p, what)
+				send(child, what)
 				sent++
 			}
 		case <-calledOff:
 			calledOff = nil
 			if !bySignal(ctx) { // a signal comes by the other channel, too
-				send(p, syscall.SIGTERM)
+				send(child, syscall.SIGTERM)
 				overdue = time.After(patience)
 			}
 		case <-overdue:
-			_ = p.Kill()
+			send(child, os.Kill)
 		}
 	}
 }
@@ -95,10 +99,14 @@ func bySignal(ctx context.Context) bool {
 	return errors.Is(cause, context.Canceled) && cause != context.Canceled //nolint:errorlint // the difference is the point
 }
 
-// send sends a signal, or ends the program where there are none.
-func send(p *os.Process, sig os.Signal) {
-	if p.Signal(sig) != nil {
-		_ = p.Kill()
+// send sends a signal to the program's group, or to it where it has none of its
+// own; where there are no signals it ends the program.
+func send(child *exec.Cmd, sig os.Signal) {
+	if signalGroup(child, sig) {
+		return
+	}
+	if child.Process.Signal(sig) != nil {
+		_ = child.Process.Kill()
 	}
 }
 

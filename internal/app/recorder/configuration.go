@@ -27,11 +27,15 @@ var notConfigured = []string{"config", "help", "version", "json"}
 // variables, else by the configuration file.
 func (a *app) configure(cmd *cobra.Command) error {
 	a.note(cmd)
+	known := flagNames(cmd.Root())
+	if err := a.misspelt(known); err != nil {
+		return err
+	}
 	path, err := a.configPath(cmd)
 	if err != nil {
 		return err
 	}
-	settings, err := a.readConfig(path, flagNames(cmd.Root()))
+	settings, err := a.readConfig(path, known)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,15 @@
 package recorder
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A cancellation is told from a signal, which comes by another way, too.
@@ -25,6 +28,38 @@ func TestBySignal(t *testing.T) {
 	}
 	if <-ctx.Done(); !bySignal(ctx) {
 		t.Error("a signal is taken for a cancellation")
+	}
+}
+
+// A signal reaches what the program started, too: a shell does not pass it on.
+func TestSignalReachesTheGroup(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
+		cmd := exec.Command("sh", "-c", "sleep 60 & echo ready; wait") // the sleep holds the pipe open
+		group(cmd)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said := bufio.NewReader(out)
+		if _, err := said.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		send(cmd, sig)
+		ended := make(chan struct{})
+		go func() {
+			_, _ = io.Copy(io.Discard, said)
+			close(ended)
+		}()
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			t.Errorf("%v: the program's own program goes on", sig)
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+		_ = cmd.Wait()
 	}
 }
 

@@ -18,7 +18,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	}
 	first := q.take()
 	q.close()
-	taken = append(first, q.take()...)
+	taken = append(append(taken, first...), q.take()...)
 	if len(first) != batchCount || !slices.Equal(taken, put) {
 		t.Errorf("took %d, then %d of %d, in order: %t", len(first), len(taken)-len(first), n, slices.Equal(taken, put))
 	}

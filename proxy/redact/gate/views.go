@@ -95,7 +95,7 @@ func (s *search) unpacked(packed io.Reader) *Hit {
 		}
 		switch {
 		case err != nil:
-			return nil //nolint:nilerr // the end, or where the data is damaged
+			return nil // the end, or where the data is damaged
 		case total > maxUnpacked:
 			return &Hit{What: "compressed data that is too large to be searched"}
 		}

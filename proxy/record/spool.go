@@ -69,8 +69,11 @@ func (f *spooler) take() (*os.File, error) {
 		f.idle = f.idle[:n-1]
 		return file, nil
 	}
-	file, err := os.CreateTemp("", "recorder-*")
+	file, err := unnamed(os.TempDir())
 	if err == nil {
+		return file, nil
+	}
+	if file, err = os.CreateTemp("", "recorder-*"); err == nil {
 		_ = os.Remove(file.Name()) // where the system refuses, discard removes it
 	}
 	return file, err
@@ -98,7 +101,9 @@ func (f *spooler) close() {
 
 func discard(file *os.File) {
 	_ = file.Close()
-	_ = os.Remove(file.Name())
+	if name := file.Name(); name != "" {
+		_ = os.Remove(name)
+	}
 }
 
 // spool collects a body of any size in little memory: what exceeds it goes to

@@ -1,0 +1,22 @@
+package record
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// unnamed makes a file in dir that never has a name: nothing is left of it,
+// whenever we are killed. Some file systems cannot.
+func unnamed(dir string) (*os.File, error) {
+	for {
+		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if err == nil {
+			return os.NewFile(uintptr(fd), ""), nil //nolint:gosec // a descriptor is not negative
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return nil, err
+		}
+	}
+}

@@ -69,6 +69,8 @@ type handler struct {
 	off    map[string]bool
 	key    seal.Key
 	stored *table
+	// attempts are of requests that the script turns down at first.
+	attempts script.Attempts
 }
 
 // call is one request on its way to an answer.
@@ -174,7 +176,7 @@ func (h *handler) generate(c *call) script.Plan {
 	if refusal != nil {
 		return h.refused(c, refusal)
 	}
-	return h.keep(c, reply, script.Perform(c.provider, reply))
+	return h.keep(c, reply, script.Perform(c.provider.Voice, reply))
 }
 
 // reply is what the model says: beside the main loop what is polite, in it what
@@ -198,7 +200,7 @@ func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script
 }
 
 func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
-	s := script.Script{Scenario: h.Scenario, Key: env.Key, Now: h.Now}
+	s := script.Script{Scenario: h.Scenario, Key: env.Key, Now: h.Now, Attempts: &h.attempts}
 	return s.Reply(req)
 }
 
@@ -225,7 +227,11 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
 			return
 		}
 	}
-	if p.Abort {
+	if p.Stall {
+		_ = out.Flush() // the header, when nothing else was sent
+		<-r.Context().Done()
+	}
+	if p.Abort || p.Stall {
 		panic(http.ErrAbortHandler)
 	}
 }

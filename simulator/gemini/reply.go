@@ -69,10 +69,17 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 // that ends it (reference §3.3).
 func (c *reply) chunks() [][]byte {
 	var chunks [][]byte
+	if c.greased(specs.GreaseStop) {
+		chunks = append(chunks, c.chunk(script.Array{script.Object{"text", ""}}, 0, 0, "finishReason", "STOP"))
+	}
 	for _, p := range c.parts {
 		chunks = append(chunks, c.chunk(script.Array{p.object}, p.output, p.thought))
 	}
-	return append(chunks, c.chunk(script.Array{c.last()}, c.output, c.thought, c.ending()...))
+	chunks = append(chunks, c.chunk(script.Array{c.last()}, c.output, c.thought, c.ending()...))
+	if c.greased(specs.GreaseUsage) {
+		chunks = append(chunks, script.JSON(c.frame(nil, c.output, c.thought)))
+	}
+	return chunks
 }
 
 // last is the final part: it carries the signature of a turn of text, and
@@ -85,10 +92,15 @@ func (c *reply) last() script.Object {
 	return append(o, "thoughtSignature", c.textSignature())
 }
 
+// greased reports whether the turn asks for g.
+func (c *reply) greased(g specs.Grease) bool { return slices.Contains(c.Turn.Grease, g) }
+
 func (c *reply) ending() script.Object {
 	switch {
 	case c.Stop == specs.StopMaxTokens:
 		return script.Object{"finishReason", "MAX_TOKENS"}
+	case c.Stop == specs.StopRefusal:
+		return script.Object{"finishReason", "SAFETY"}
 	case c.calls():
 		return script.Object{"finishReason", "STOP", "finishMessage", calledFunctions}
 	}
@@ -96,8 +108,12 @@ func (c *reply) ending() script.Object {
 }
 
 func (c *reply) calls() bool {
-	return slices.ContainsFunc(c.Blocks, func(b script.Block) bool { return b.Kind == specs.KindCall })
+	return slices.ContainsFunc(c.Blocks, isCall)
 }
+
+// isCall reports whether the block is a call that is sent: one that was cut is
+// not, since a call is one part and comes whole or not at all.
+func isCall(b script.Block) bool { return b.Kind == specs.KindCall && !b.Partial }
 
 // block adds the parts of one block.
 func (c *reply) block(n int, b script.Block) {
@@ -119,7 +135,9 @@ func (c *reply) block(n int, b script.Block) {
 		c.add(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
 	case specs.KindCall:
 		c.output += script.Tokens(b.Name + string(b.Args))
-		c.add(c.call(n, b))
+		if isCall(b) {
+			c.add(c.call(n, b))
+		}
 	}
 }
 
@@ -159,7 +177,7 @@ func (c *reply) callSignature(b script.Block) string {
 	args, _ := parse(b.Arguments())
 	s.payload = payloadOf(b.Name, &args)
 	for _, other := range c.Blocks {
-		if other.Kind == specs.KindCall {
+		if isCall(other) {
 			s.total++
 		}
 	}
@@ -179,10 +197,16 @@ func (c *reply) chunk(parts script.Array, output, thought int, ending ...any) []
 	candidate = append(candidate, ending[:min(2, len(ending))]...)
 	candidate = append(candidate, "index", 0)
 	candidate = append(candidate, ending[min(2, len(ending)):]...)
-	return script.JSON(script.Object{
-		"candidates", script.Array{candidate}, "usageMetadata", c.usage(output, thought),
-		"modelVersion", c.Request.Model, "responseId", c.responseID(),
-	})
+	return script.JSON(c.frame(script.Array{candidate}, output, thought))
+}
+
+// frame is a response object around candidates, which may be missing.
+func (c *reply) frame(candidates script.Array, output, thought int) script.Object {
+	o := script.Object{}
+	if candidates != nil {
+		o = script.Object{"candidates", candidates}
+	}
+	return append(o, "usageMetadata", c.usage(output, thought), "modelVersion", c.Request.Model, "responseId", c.responseID())
 }
 
 func (c *reply) usage(output, thought int) script.Object {
@@ -208,7 +232,7 @@ func (c *reply) document() []byte {
 	}
 	switch end := len(c.Blocks) - 1; {
 	case c.signed || c.calls():
-	case c.Blocks[end].Kind == specs.KindText:
+	case end >= 0 && c.Blocks[end].Kind == specs.KindText:
 		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.textSignature())
 	default:
 		parts = append(parts, c.last())

@@ -1,0 +1,170 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// plainVoice says each block's text as one event and gives refusals as they are.
+type plainVoice struct{ frames []string }
+
+func (plainVoice) Provider() string                               { return "" }
+func (plainVoice) Serves(string) bool                             { return true }
+func (plainVoice) Read(*http.Request, []byte) (Request, *Refusal) { return Request{}, nil }
+func (plainVoice) Failure(Reply, int, string) [][]byte            { return nil }
+func (plainVoice) Header(Reply) http.Header                       { return http.Header{} }
+func (plainVoice) Refuse(*Refusal) (int, string, []byte)          { return 0, "", nil }
+func (plainVoice) Reject(r *rule.Refusal) (int, http.Header, []byte) {
+	return r.Status, http.Header{}, JSON(Object{"type", r.Type, "code", r.Code, "text", r.Message, "details", json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
+}
+
+func or(b []byte, otherwise string) []byte {
+	if b == nil {
+		return []byte(otherwise)
+	}
+	return b
+}
+
+func (v plainVoice) Frames(Reply) [][]byte {
+	var out [][]byte
+	for _, f := range v.frames {
+		out = append(out, []byte(f))
+	}
+	return out
+}
+
+// TestRejections holds the status and the form of the delay, and that the same
+// request passes in the end.
+func TestRejections(t *testing.T) {
+	for _, c := range []struct {
+		provider, kind, retry string
+		status                int
+		header, value, text   string
+	}{
+		{"anthropic", "rate_limit", "seconds", 429, "Retry-After", "1", "rate_limit_error"},
+		{"anthropic", "rate_limit", "date", 429, "Retry-After", "Thu, 01 Jan 1970 00:00:01 GMT", "rate_limit_error"},
+		{"openai", "rate_limit", "milliseconds", 429, "Retry-After-Ms", "1000", "rate_limit_exceeded"},
+		{"openai", "quota", "", 429, "Retry-After", "", "insufficient_quota"},
+		{"anthropic", "overloaded", "", 529, "", "", "overloaded_error"},
+		{"openai", "server", "", 500, "", "", "server_error"},
+		{"anthropic", "timeout", "", 504, "", "", "timeout_error"},
+		{"gemini", "rate_limit", "date", 429, "Retry-After", "", `"retryDelay":"1s"`},
+		{"gemini", "rate_limit", "seconds", 429, "", "", `Please retry in 1s.`},
+		{"gemini", "overloaded", "", 503, "", "", "UNAVAILABLE"},
+	} {
+		s := &Script{Key: seal.NewKey("x"), Now: func() time.Time { return time.Unix(0, 0) }, Attempts: new(Attempts), Scenario: &specs.Scenario{
+			Targets: []specs.Target{{Provider: c.provider, Model: "m"}},
+			Turns:   []specs.Turn{{Emit: []specs.Block{{Kind: specs.KindText, Text: "a"}}, Refuse: &specs.Rejection{Kind: c.kind, Retry: c.retry, Times: 2}}},
+		}}
+		ask := func(body string) Plan {
+			reply, refusal := s.Reply(Request{Provider: c.provider, Model: "m", Body: []byte(body)})
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			return Perform(plainVoice{frames: []string{"{}"}}, reply)
+		}
+		for range 2 {
+			if got := ask("q"); got.Status != c.status || got.Header.Get(c.header) != c.value || !bytes.Contains(got.Writes[0], []byte(c.text)) {
+				t.Errorf("%s %s %s: %d %v %s", c.provider, c.kind, c.retry, got.Status, got.Header, got.Writes)
+			}
+		}
+		if got := ask("q"); got.Status != http.StatusOK {
+			t.Errorf("%s %s: the third time has status %d", c.provider, c.kind, got.Status)
+		}
+		if got := ask("another"); got.Status != c.status {
+			t.Errorf("%s %s: another request has status %d", c.provider, c.kind, got.Status)
+		}
+		if s.Attempts = nil; ask("q").Status != c.status {
+			t.Errorf("%s %s: without memory the status is another", c.provider, c.kind)
+		}
+	}
+}
+
+// TestEveryRejectionHasWords holds the table against the kinds of the format.
+func TestEveryRejectionHasWords(t *testing.T) {
+	for _, provider := range []string{"anthropic", "openai", "gemini"} {
+		for _, kind := range []string{"rate_limit", "quota", "overloaded", "server", "timeout"} {
+			if r := rejections[provider][kind]; r.Status < 429 || r.Type == "" || r.Message == "" {
+				t.Errorf("%s has no words for %s: %+v", provider, kind, r)
+			}
+		}
+	}
+}
+
+func TestStall(t *testing.T) {
+	turn := specs.Turn{Stall: &specs.After{"openai": 2}}
+	for form, want := range map[Form]int{FormSSE: 2, FormUnary: 0} {
+		frames := []string{"a", "b", "c"}
+		if form == FormUnary {
+			frames = frames[:1]
+		}
+		got := Perform(plainVoice{frames: frames}, Reply{Request: Request{Provider: "openai", Form: form}, Turn: turn})
+		if !got.Stall || len(got.Writes) != want || got.Document() {
+			t.Errorf("form %d: %+v", form, got)
+		}
+	}
+}
+
+// TestGrease holds what is added, and that every event stays JSON.
+func TestGrease(t *testing.T) {
+	streams := map[string][]string{
+		"anthropic": {"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{}}\n\n", "event: ping\ndata: {}\n\n"},
+		"openai":    {"event: response.created\ndata: {\"sequence_number\":0}\n\n", "event: response.completed\ndata: {\"text\":\"\\\"sequence_number\\\":1\",\"sequence_number\":1}\n\n"},
+		"gemini":    {"data: {\"a\": {\"b\": 1}}\r\n\r\n", "data: {\"c\": 2}\r\n\r\n"},
+	}
+	for _, c := range []struct {
+		provider string
+		grease   []specs.Grease
+		want     []string // one substring of each frame
+	}{
+		{"anthropic", []specs.Grease{specs.GreaseStart}, []string{"message_start", "message_start", "ping"}},
+		{"anthropic", []specs.Grease{specs.GreaseEvent}, []string{"message_start", "future_event", "ping"}},
+		{"anthropic", []specs.Grease{specs.GreaseField}, []string{`"message":{},"x_future_field"`, `{"x_future_field"`}},
+		{"openai", []specs.Grease{specs.GreaseEvent}, []string{`"sequence_number":0`, `"sequence_number":1`, `\"sequence_number\":1","sequence_number":2`}},
+		{"gemini", []specs.Grease{specs.GreaseEvent, specs.GreaseField}, []string{`"a": {"b": 1},"x_future_field"`, `"futureUpdate"`, `"c": 2,"x_future_field"`}},
+		{"gemini", nil, []string{`"a"`, `"c"`}},
+	} {
+		r := Reply{Request: Request{Provider: c.provider}, Turn: specs.Turn{Grease: c.grease}}
+		got := greased(r, plainVoice{frames: streams[c.provider]}.Frames(r))
+		if len(got) != len(c.want) {
+			t.Fatalf("%s %v: %d frames, want %d", c.provider, c.grease, len(got), len(c.want))
+		}
+		for i, frame := range got {
+			_, data, _ := strings.Cut(string(frame), "data: ")
+			if !strings.Contains(string(frame), c.want[i]) || !json.Valid([]byte(data)) {
+				t.Errorf("%s %v: frame %d is %q, want %s", c.provider, c.grease, i, frame, c.want[i])
+			}
+		}
+	}
+	one := greased(Reply{Request: Request{Form: FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}, [][]byte{[]byte("{\n  \"a\": 1\n}\n")})
+	if len(one) != 1 || !json.Valid(one[0]) || !bytes.Contains(one[0], []byte("x_future_field")) {
+		t.Errorf("a document becomes %s", one)
+	}
+}
+
+// TestNonce holds that a place gets a word that depends on the seed and the name
+// alone.
+func TestNonce(t *testing.T) {
+	a, b := seal.NewKey("a"), seal.NewKey("b")
+	got := Block{Text: "{{nonce}} {{nonce x}} {{nonce X}}", Args: []byte(`{"t":"{{nonce x}}"}`), Parts: []string{"{{nonce}}"}}.fresh(a)
+	if got.Text != Nonce(a, "")+" "+Nonce(a, "x")+" {{nonce X}}" || string(got.Args) != `{"t":"`+Nonce(a, "x")+`"}` || got.Parts[0] != Nonce(a, "") {
+		t.Errorf("%+v", got)
+	}
+	if Nonce(a, "x") == Nonce(b, "x") || Nonce(a, "x") == Nonce(a, "") || len(Nonce(a, "x")) != 8 {
+		t.Errorf("%s, %s, %s", Nonce(a, "x"), Nonce(b, "x"), Nonce(a, ""))
+	}
+}
+
+func TestPartialArguments(t *testing.T) {
+	if got := (Block{Args: []byte(`{"a`), Partial: true}).Arguments(); string(got) != "{}" {
+		t.Errorf("a document has %s", got)
+	}
+}

@@ -122,7 +122,9 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() { rec.ended.put(x) }()
 	ctx, cancel := rec.outlive(r.Context())
 	defer cancel()
-	resp, err := rec.cfg.Transport.RoundTrip(outgoing(ctx, r, body))
+	traced, answered := early(ctx, w, r)
+	resp, err := rec.cfg.Transport.RoundTrip(outgoing(traced, r, body))
+	answered()
 	if err != nil {
 		x.fail(w, r, err)
 		return

@@ -1,0 +1,41 @@
+package record
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"sync"
+)
+
+// early passes on what a server says before its reply (RFC 9110 §15.2), such as
+// 103 Early Hints, until done is called. A 100 was about the body, which has been
+// sent; a client of HTTP/1.0 knows none. Early replies are not kept: they change
+// nothing of the one that follows.
+func early(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
+	if !r.ProtoAtLeast(1, 1) {
+		return ctx, func() {}
+	}
+	var mu sync.Mutex // a transport may still be told of one when it has given up
+	over := false
+	pass := func(status int, header textproto.MIMEHeader) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if over || status == http.StatusContinue {
+			return nil
+		}
+		h := w.Header()
+		before := h.Clone()
+		maps.Copy(h, http.Header(header))
+		w.WriteHeader(status)
+		clear(h)
+		maps.Copy(h, before)
+		return nil
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: pass}), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}
+}

@@ -95,13 +95,16 @@ func TestAccess(t *testing.T) {
 		{"test-key@exhausted", ok, want{"O-31", 429, "insufficient_quota", "", "You exceeded your current quota, please check your plan and billing details."}},
 		{"test-key", "{", want{"O-5", 400, "", "", "We could not parse the JSON body of your request."}},
 		{"test-key", `[{"model":"gpt-5.2"}]`, want{"O-5", 400, "", "", "We could not parse the JSON body of your request."}},
+		{"test-key", body("gpt-5.2", `"input":"x","prompt_cache_options":`+strings.Repeat(`{"mode":`, 300)+"1"+strings.Repeat("}", 300)), want{"O-5", 400, "", "", "We could not parse"}},
 		{"test-key", ok + "{}", want{"O-5", 400, "", "", "We could not parse the JSON body of your request."}},
 		{"test-key", strings.Replace(ok, "hi", "\xff", 1), want{"O-5", 400, "", "", "We could not parse the JSON body of your request."}},
 	} {
 		c.want.compare(t, ask(testEnv, c.key, c.body))
 	}
-	if got := ask(testEnv, "test-key", ok); got != nil {
-		t.Errorf("refused: %v", got)
+	for _, accepted := range []string{ok, " " + ok + "\n", strings.Replace(ok, "{", `{"model":"gpt-9",`, 1)} { // the last of two counts
+		if got := ask(testEnv, "test-key", accepted); got != nil {
+			t.Errorf("%s: %v", accepted, got)
+		}
 	}
 }
 
@@ -192,6 +195,9 @@ func TestModelRules(t *testing.T) {
 		{body("gpt-4", `"input":"`+strings.Repeat("word ", 7000)+`"`), body("gpt-4", `"input":"`+strings.Repeat("word ", 6000)+`"`),
 			want{"O-27", 0, "context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again."}},
 	})
+	if got := ask(testEnv, "test-key", body("gpt-4", `"truncation":"auto","input":"`+strings.Repeat("word ", 7000)+`"`)); got != nil {
+		t.Errorf("truncated: %v", got)
+	}
 	summary := body("gpt-5.2", x, `"reasoning":{"summary":"auto"}`)
 	want{"O-28", 0, "unsupported_value", "reasoning.summary", "Your organization must be verified to generate reasoning summaries."}.compare(t, ask(testEnv, "test-key@unverified", summary))
 	if got := ask(testEnv, "test-key", summary); got != nil {
@@ -211,6 +217,9 @@ func TestToolRules(t *testing.T) {
 	format := func(schema string) string {
 		return body("gpt-5.2", x, `"text":{"format":{"type":"json_schema","name":"r","strict":true,"schema":`+schema+`}}`)
 	}
+	inside := func(x, beside string) string {
+		return `{"type":"object","properties":{` + x + `},"required":["x"],"additionalProperties":false` + beside + `}`
+	}
 	code := "invalid_function_parameters"
 	try(t, []trial{
 		{tool(`{}`), tool(`null`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': schema must be a JSON Schema of 'type: "object"', got 'type: "None"'.`}},
@@ -221,6 +230,12 @@ func TestToolRules(t *testing.T) {
 			"Invalid schema for function 'f': In context=(), 'required' is required to be supplied and to be an array including every key in properties. Missing 'x'."}},
 		{tool(strings.Replace(closed, `{},"additionalProperties":false`, `{}`, 1)), tool(closed), want{"O-19", 0, code, "tools[0].parameters",
 			"Invalid schema for function 'f': In context=('properties', 'x'), 'additionalProperties' is required to be supplied and to be false."}},
+		{tool(inside(`"x":{"type":"array","items":{"type":"object"}}`, "")), tool(inside(`"x":{"type":"array","items":`+closed+`}`, "")), want{"O-19", 0, code, "tools[0].parameters",
+			"Invalid schema for function 'f': In context=('properties', 'x', 'items'), 'additionalProperties' is required to be supplied and to be false."}},
+		{tool(inside(`"x":{"$ref":"#/$defs/d"}`, `,"$defs":{"d":{"type":"object"}}`)), tool(inside(`"x":{"$ref":"#/$defs/d"}`, `,"$defs":{"d":`+closed+`}`)), want{"O-19", 0, code, "tools[0].parameters",
+			"Invalid schema for function 'f': In context=('$defs', 'd'), 'additionalProperties' is required to be supplied and to be false."}},
+		{tool(inside(`"x":{"anyOf":[{"type":"null"},{"type":"object"}]}`, "")), tool(inside(`"x":{"anyOf":[{"type":"null"},`+closed+`]}`, "")), want{"O-19", 0, code, "tools[0].parameters",
+			"Invalid schema for function 'f': In context=('properties', 'x', 'anyOf', '1'), 'additionalProperties'"}},
 		{format(`{"type":"object","properties":{}}`), format(closed), want{"O-19", 0, "invalid_json_schema", "text.format.schema",
 			"Invalid schema for response_format 'r': In context=(), 'additionalProperties' is required to be supplied and to be false."}},
 		{choose(`{"type":"function","name":"g"}`), choose(`{"type":"function","name":"f"}`), want{"O-29", 0, "", "tool_choice", "Tool choice 'g' not found in 'tools' parameter."}},

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
@@ -35,7 +37,7 @@ func issue(t *testing.T, key, request string, form script.Form, blocks ...script
 	}
 	asked.Form = form
 	frames := Voice{}.Frames(script.Reply{
-		Request: asked, Blocks: blocks, Stop: specs.StopEnd, Seed: "s", Key: testEnv.Key, At: time.Unix(1_795_000_000, 0),
+		Request: asked, Blocks: blocks, Stop: specs.StopEnd, Seed: request, Key: testEnv.Key, At: time.Unix(1_795_000_000, 0),
 	})
 	var out struct {
 		issued
@@ -101,6 +103,8 @@ func answerTo(t *testing.T, call json.RawMessage) string {
 func TestPairing(t *testing.T) {
 	kept, _ := issue(t, "test-key", talk("gpt-5.2", "", prompt), script.FormUnary, thinking, calling, thinking, saying)
 	gone, _ := issue(t, "test-key", talk("gpt-5.2", `"store":false,`, prompt), script.FormUnary, thinking, calling)
+	twice, _ := issue(t, "test-key", talk("gpt-5.2", "", prompt, prompt), script.FormUnary, thinking, calling, thinking, calling)
+	after, _ := issue(t, "test-key", talk("gpt-5.2", "", prompt, prompt, prompt), script.FormUnary, thinking, saying, calling)
 	rs, fc, rs2, msg := kept.Output[0], kept.Output[1], kept.Output[2], kept.Output[3]
 	rsID, fcID, rs2ID, msgID := member(t, rs, "id"), member(t, fc, "id"), member(t, rs2, "id"), member(t, msg, "id")
 	out, callID := answerTo(t, fc), member(t, fc, "call_id")
@@ -126,6 +130,13 @@ func TestPairing(t *testing.T) {
 		{unstored(bare(gone.Output[0]), prompt), unstored(bare(gone.Output[0]), bare(gone.Output[1]), answerTo(t, gone.Output[1])),
 			want{"O-12", 0, "", "input", "Item '' of type 'reasoning' was provided without its required following item."}},
 		{unstored(bare(rs2), bare(msg)), unstored(bare(rs), bare(fc), out, bare(rs2), bare(msg)), want{"O-12", 0, "", "input", "Item '" + rs2ID + "' of type 'reasoning'"}},
+		{unstored(bare(rs2), bare(msg), bare(rs), bare(fc), out), unstored(bare(rs), bare(fc), bare(rs2), bare(msg), out), want{"O-12", 0, "", "input", "Item '" + rs2ID + "' of type 'reasoning'"}},
+		{unstored(bare(rs), bare(fc), out), unstored(bare(fc), out), want{"O-12", 0, "", "input", "Item '" + rsID + "' of type 'reasoning'"}},
+		{unstored(bare(rs), bare(fc), out, prompt, string(gone.Output[0]), string(gone.Output[1]), answerTo(t, gone.Output[1])),
+			unstored(bare(fc), out, prompt, string(gone.Output[0]), string(gone.Output[1]), answerTo(t, gone.Output[1])), want{"O-12", 0, "", "input", "Item '" + rsID + "' of type 'reasoning'"}},
+		{stored(string(rs), string(twice.Output[1]), answerTo(t, twice.Output[1])), whole, want{"O-12", 0, "", "input", "Item '" + rsID + "' of type 'reasoning'"}},
+		{stored(string(twice.Output[0]), string(twice.Output[3]), answerTo(t, twice.Output[3])), stored(string(after.Output[0]), string(after.Output[1]), string(after.Output[2]), answerTo(t, after.Output[2])),
+			want{"O-12", 0, "", "input", "Item '" + member(t, twice.Output[0], "id") + "' of type 'reasoning'"}},
 		{unstored(edited(t, gone.Output[0], "encrypted_content", ""), string(gone.Output[1]), answerTo(t, gone.Output[1])), stored(edited(t, rs, "encrypted_content", ""), string(fc), out),
 			want{"O-14", 404, "", "input", "Item with id '" + member(t, gone.Output[0], "id") + "' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."}},
 		{stored(`{"type":"item_reference","id":"msg_x"}`), stored(`{"id":"`+rs2ID+`"}`, `{"id":"`+msgID+`"}`), want{"O-14", 404, "", "input", "Item with id 'msg_x' not found."}},
@@ -138,6 +149,9 @@ func TestPairing(t *testing.T) {
 	})
 	zdr := ask(testEnv, "test-key@zdr", stored(`{"id":"msg_x"}`))
 	want{"O-14", 404, "", "input", "Item with id 'msg_x' not found. Items are not persisted for Zero Data Retention organizations."}.compare(t, zdr)
+	unkept, _ := issue(t, "test-key@zdr", talk("gpt-5.2", "", prompt), script.FormUnary, saying)
+	id := member(t, unkept.Output[0], "id")
+	want{"O-14", 404, "", "input", "Item with id '" + id + "' not found."}.compare(t, ask(testEnv, "test-key@zdr", stored(`{"id":"`+id+`"}`)))
 	if got := ask(testEnv, "test-key", talk("gpt-5.2", `"previous_response_id":"`+kept.ID+`",`, prompt, string(rs), string(fc), `{"type":"function_call_output","call_id":"other","output":""}`, out)); got == nil || got.Rule != "O-11" {
 		t.Errorf("an orphan beside the whole conversation: %v", got)
 	}
@@ -229,6 +243,11 @@ func TestPrefixBinding(t *testing.T) {
 			t.Errorf("%s: %+v, dropped must be %t", c.name, got, c.dropped)
 		}
 	}
+	long, _ := issue(t, "test-key", talk(model, "", prompt), script.FormUnary, thinking, calling, thinking, saying)
+	again, _ := issue(t, "test-key", talk(model, "", prompt, string(long.Output[0]), string(long.Output[1]), string(long.Output[2]), string(long.Output[3]), answerTo(t, long.Output[1])), script.FormUnary, saying)
+	if again.Transformations != nil {
+		t.Errorf("two thoughts of one reply: %+v", again.Transformations)
+	}
 	older, _ := issue(t, "test-key", talk("gpt-5.5", "", `{"role":"user","content":"other"}`), script.FormUnary, thinking, calling)
 	next, _ := issue(t, "test-key", talk("gpt-5.5", "", prompt, string(older.Output[0]), string(older.Output[1]), answerTo(t, older.Output[1])), script.FormUnary, saying)
 	if next.Transformations != nil {
@@ -259,4 +278,26 @@ func TestModels(t *testing.T) {
 	if _, ok := Model("gpt-9"); ok {
 		t.Error("serves gpt-9")
 	}
+}
+
+// TestIDs holds that an id tells what it was issued for, and no other does.
+func TestIDs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := place{
+			prefix: rapid.SampledFrom([]string{prefixResponse, prefixReasoning, prefixMessage, prefixCall}).Draw(t, "prefix"),
+			next:   rapid.SampledFrom(prefixes).Draw(t, "next"), stored: rapid.Bool().Draw(t, "stored"),
+			ordinal: rapid.Uint8().Draw(t, "ordinal"), run: rapid.Uint8Max(15).Draw(t, "run"),
+			reply: [13]byte(rapid.SliceOfN(rapid.Byte(), 13, 13).Draw(t, "reply")),
+		}
+		id := p.mint(testEnv.Key)
+		if got, ok := locate(testEnv.Key, id); !ok || got != p || len(id) != len(p.prefix)+50 {
+			t.Fatalf("%s: %+v %t, want %+v", id, got, ok, p)
+		}
+		at := rapid.IntRange(len(p.prefix), len(id)-1).Draw(t, "at")
+		other := []byte(id)
+		other[at] = "0123456789abcdef0"[strings.IndexByte("0123456789abcdef", id[at])+1]
+		if _, ok := locate(testEnv.Key, string(other)); ok {
+			t.Fatalf("%s passes for %s", other, id)
+		}
+	})
 }

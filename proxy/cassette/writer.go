@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 )
@@ -329,6 +330,9 @@ func (w *Writer) finish() error {
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fail(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(err))
+	}
+	if runtime.GOOS == "windows" {
+		return nil // which has no way to sync a folder
 	}
 	dir, err := os.Open(filepath.Dir(to))
 	if err == nil {

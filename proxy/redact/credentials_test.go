@@ -263,3 +263,19 @@ func TestOtherArgumentsStay(t *testing.T) {
 		t.Errorf("changed to %s", got)
 	}
 }
+
+// A body of nothing but braces costs no memory, and what follows it is read
+// where it stands.
+func TestDeepBodies(t *testing.T) {
+	in := simple()
+	in.Request.Body = []byte(strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000) + `{"api_key":"plainWordsOnlyAndMore"}`)
+	in.Response.Body = nil
+	check(t, "behind depth", in, "plainWordsOnlyAndMore")
+	s := scanner{}
+	for range 1 << 20 {
+		s.open()
+	}
+	if cap(s.outer) > 2*deepest {
+		t.Errorf("%d names kept", cap(s.outer))
+	}
+}

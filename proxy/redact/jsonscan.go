@@ -53,11 +53,16 @@ func jsonStrings(b []byte) iter.Seq[jsonString] {
 // streams is how many streams in one reply are told apart at most.
 const streams = 64
 
+// deepest is how many open objects are told apart: a body of nothing but braces
+// must not fill the memory.
+const deepest = 1000
+
 // scanner knows where in a document it is.
 type scanner struct {
 	b     []byte
 	key   span
 	outer []span // the names of the open objects, outermost first
+	below int    // how many more are open, deeper than anybody looks
 	index int
 }
 
@@ -65,17 +70,25 @@ func (s *scanner) open() {
 	if len(s.outer) == 0 {
 		s.index = 0
 	}
+	if len(s.outer) == deepest {
+		s.below++
+		return
+	}
 	s.outer = append(s.outer, s.key)
 	s.key = span{}
 }
 
 func (s *scanner) close() {
+	if s.below > 0 {
+		s.below--
+		return
+	}
 	if n := len(s.outer) - 1; n >= 0 {
 		s.key, s.outer = s.outer[n], s.outer[:n]
 	}
 }
 
-func (s *scanner) reset() { s.key, s.outer, s.index = span{}, s.outer[:0], 0 }
+func (s *scanner) reset() { s.key, s.outer, s.below, s.index = span{}, s.outer[:0], 0, 0 }
 
 func (s *scanner) value(text span) jsonString {
 	out := jsonString{key: s.key, top: s.key, depth: len(s.outer), index: s.index, value: text}

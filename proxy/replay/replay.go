@@ -26,6 +26,13 @@ const (
 	Recorded Timing = 1 // as it was
 )
 
+// slowest keeps a recorded time within what a Duration can hold.
+const slowest = 0.001
+
+// Valid reports whether t is None or at least a thousandth of the recorded
+// pace.
+func (t Timing) Valid() bool { return t == None || t >= slowest }
+
 // Config describes a Player. Cassette and Redactor are required.
 type Config struct {
 	Cassette *cassette.Cassette
@@ -82,8 +89,8 @@ func New(cfg Config) (*Player, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
 	}
-	if cfg.Timing < 0 {
-		return nil, errors.New("replay: speed below 0; use 1 for the recorded times, 0 for none")
+	if !cfg.Timing.Valid() {
+		return nil, errors.New("replay: no such speed; use 1 for the recorded times, 0 for none")
 	}
 	if cfg.Match < Exact || cfg.Match >= levels {
 		return nil, errors.New("replay: no such level of matching")

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -171,5 +172,13 @@ func writeFile(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestTimingValid(t *testing.T) {
+	for speed, want := range map[Timing]bool{0: true, 1: true, 0.001: true, 1e9: true, -1: false, 1e-9: false, Timing(math.NaN()): false, Timing(math.Inf(-1)): false} {
+		if speed.Valid() != want {
+			t.Errorf("%v: %v", speed, !want)
+		}
 	}
 }

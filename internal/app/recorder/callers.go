@@ -2,6 +2,7 @@ package recorder
 
 import (
 	"os"
+	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -56,7 +57,7 @@ func (a *app) readCredential(c *callers) (string, error) {
 		if err != nil {
 			return "", usage("%s: cannot be read: %w", from, reason(err))
 		}
-		if info.Mode().Perm()&0o077 != 0 {
+		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
 			return "", usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
 		}
 		data, err := os.ReadFile(c.credentialFile)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // flags are what run and the commands that serve have in common.
@@ -108,8 +109,8 @@ func (f *flags) check() error {
 		return usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
 	case f.cassette == "" && f.mode != modePass:
 		return usage("--cassette: missing; name the file to record to or replay from")
-	case f.speed < 0:
-		return usage("--speed %g: below 0; 1 is the recorded pace, 0 does not wait", f.speed)
+	case !replay.Timing(f.speed).Valid():
+		return usage("--speed %g: use 1 for the recorded pace, N for N times faster, down to 0.001, or 0 not to wait", f.speed)
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
 		return usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}

@@ -348,3 +348,13 @@ func TestFormsAreKnownByTheirText(t *testing.T) {
 		}
 	}
 }
+
+func TestAuthorsAreNoSecret(t *testing.T) {
+	for name, want := range map[string]bool{
+		"author": false, "co_authors": false, ":authority": false, "Authorization": true, "x-auth": true, "authorization_token": true, "Author-Api-Key": true,
+	} {
+		if secretName(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}

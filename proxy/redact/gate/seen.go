@@ -30,11 +30,15 @@ func worth(secret string) bool {
 // innocent are the names they would take by mistake.
 var (
 	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential", "security-token", "access_token", "access-token", "refresh_token", "id_token", "session_token"}
-	innocent   = []string{"idempotency-key", "sec-websocket-key", "www-authenticate", ":authority"}
+	innocent   = []string{"idempotency-key", "sec-websocket-key", "www-authenticate"}
 )
+
+// written takes authors out of names, who are no authorization.
+var written = strings.NewReplacer("authoriz", "auth", "author", "")
 
 func secretName(name string) bool {
 	name = strings.ToLower(name)
+	name = written.Replace(name)
 	if slices.Contains(innocent, name) {
 		return false
 	}

@@ -34,6 +34,11 @@ func TestConnectIsRefusedWithASentence(t *testing.T) {
 			t.Errorf("CONNECT %s: %s", target, got)
 		}
 	}
+	for _, target := range []string{"/foo", ":443"} {
+		if got := raw(t, p, "CONNECT "+target+" HTTP/1.1\r\nHost: x\r\n\r\n"); strings.Contains(got, "--allow-host  ") || strings.Contains(got, "--allow-host :") {
+			t.Errorf("CONNECT %s: %s", target, got)
+		}
+	}
 	good()
 }
 

@@ -56,6 +56,9 @@ func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.Connect
 }
 
 func notAllowed(address string) string {
+	if host := authority(address); host == "" || strings.HasPrefix(host, ":") {
+		return fmt.Sprintf("%q: names no host, so nothing is sent; a tunnel is to HOST:PORT", address)
+	}
 	return fmt.Sprintf("%s: not a provider host, so nothing is sent there; --allow-host %s intercepts it", address, authority(address))
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,16 +46,17 @@ func (a *app) kept() (dir string, authority *ca.Authority, err error) {
 }
 
 func (a *app) caShowCommand() *cobra.Command {
-	asJSON := false
+	asJSON, verbose := false, false
 	cmd := &cobra.Command{
 		Use: "show", Short: "Say which authority is in use, for which hosts and until when", Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON, verbose) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every region of Vertex, too")
 	return cmd
 }
 
-func (a *app) showCA(asJSON bool) error {
+func (a *app) showCA(asJSON, verbose bool) error {
 	dir, authority, err := a.kept()
 	if err != nil {
 		return err
@@ -77,9 +79,24 @@ func (a *app) showCA(asJSON bool) error {
 	if asJSON {
 		return a.json(shown)
 	}
+	if !verbose {
+		shown.Hosts = regionsCounted(shown.Hosts)
+	}
 	fmt.Fprintf(a.human(), "certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
 		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339), strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
 	return nil
+}
+
+// regionsCounted are the hosts for people: the regions of Vertex are many, and
+// alike but for their names.
+func regionsCounted(hosts []string) []string {
+	const vertex = "aiplatform.googleapis.com"
+	regional := func(host string) bool { return strings.HasSuffix(host, "-"+vertex) }
+	out := slices.DeleteFunc(slices.Clone(hosts), regional)
+	if n := len(hosts) - len(out); n > 0 {
+		out = append(out, count(n, "Vertex region", "Vertex regions")+", REGION-"+vertex)
+	}
+	return out
 }
 
 func (a *app) caExportCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -56,7 +57,7 @@ func short(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
 // changed is a change in one line, or for a text of several lines in a block.
 func changed(c drift.Change) string {
-	where := printableLine(strings.TrimSpace(c.Item + " " + c.Path))
+	where := cmp.Or(printableLine(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {
 	case drift.Added:
 		return strings.TrimSpace("+ " + where + " " + printable(c.New))

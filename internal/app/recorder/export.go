@@ -63,7 +63,10 @@ keys again; with one in it nothing is written (exit 1).`,
 
 func (a *app) export(path, to, out string, force bool) error {
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
-	if i < 0 {
+	switch {
+	case to == "":
+		return usage("--to: missing; use har or go-vcr-v2")
+	case i < 0:
 		return usage("--to %s: use har or go-vcr-v2", to)
 	}
 	if err := free(out, force); err != nil {

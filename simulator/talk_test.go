@@ -113,6 +113,26 @@ func TestTalk(t *testing.T) {
 	}
 }
 
+// TestReminders holds that what agents write beside results is no new prompt.
+func TestReminders(t *testing.T) {
+	h := New(Config{})
+	text := map[string]any{"type": "text", "text": "<system-reminder>Go on.</system-reminder>"}
+	for name, key := range map[string][2]string{"anthropic": {"messages", "content"}, "gemini": {"contents", "parts"}} {
+		c := talks[name]
+		first := answer(t, h, "POST", c.url, c.ask)
+		again := c.reply(object(t, c.ask), object(t, first.Body.String()))
+		said := again[key[0]].([]any)
+		last := said[len(said)-1].(map[string]any)
+		if last[key[1]] = append(last[key[1]].([]any), text); name == "gemini" {
+			delete(text, "type")
+		}
+		if w := answer(t, h, "POST", c.url, asJSON(again)); w.Code != 200 || !strings.Contains(w.Body.String(), "a heron came back") {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		text["type"] = "text"
+	}
+}
+
 // alter changes one character in the middle of the first token called name.
 func alter(t *testing.T, body, name string) string {
 	t.Helper()

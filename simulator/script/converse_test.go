@@ -28,7 +28,7 @@ func TestFill(t *testing.T) {
 		`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
 		`{"type":"object","properties":{},"additionalProperties":false}`,
 		`{"type":"object"}`,
-		`{"type":"object","properties":{"unit":{"enum":["c","f"]},"n":{"type":"integer","minimum":3,"maximum":9},"x":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":0.5}},"required":["unit","n"]}`,
+		`{"type":"object","properties":{"unit":{"enum":["c","f"]},"n":{"type":"integer","minimum":3,"maximum":9},"x":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":9},"y":{"type":"number","exclusiveMinimum":1}},"required":["unit","n","x","y"]}`,
 		`{"type":"object","properties":{"n":{"type":"integer","multipleOf":5,"minimum":7},"m":{"type":"integer","maximum":-3}},"required":["n","m"]}`,
 		`{"type":"object","properties":{"a":{"type":["null","string"],"maxLength":3},"b":{"type":"string","minLength":40}},"required":["a","b"],"additionalProperties":false}`,
 		`{"type":"object","properties":{"at":{"type":"string","format":"date-time"},"of":{"type":"string","format":"uri"},"id":{"type":"string","format":"uuid"}},"required":["at","of","id"]}`,

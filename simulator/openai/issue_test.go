@@ -120,7 +120,7 @@ func TestPairing(t *testing.T) {
 		{stored(string(rs), bare(fc), out), unstored(string(gone.Output[0]), bare(gone.Output[1]), answerTo(t, gone.Output[1])),
 			want{"O-12", 0, "", "input", "Item '" + rsID + "' of type 'reasoning' was provided without its required following item."}},
 		{stored(`{"id":"` + msgID + `"}`), whole, want{"O-13", 0, "", "input", "Item '" + msgID + "' of type 'message' was provided without its required 'reasoning' item: '" + rs2ID + "'."}},
-		{stored(string(fc), out), stored(bare(fc), out), want{"O-13", 0, "", "input", "Item '" + fcID + "' of type 'function_call' was provided without its required 'reasoning' item: '" + rsID + "'."}},
+		{stored(string(fc), out), stored(string(after.Output[2]), answerTo(t, after.Output[2])), want{"O-13", 0, "", "input", "Item '" + fcID + "' of type 'function_call' was provided without its required 'reasoning' item: '" + rsID + "'."}},
 		{stored(string(rs), string(fc), string(msg), out), whole, want{"O-13", 0, "", "input", "Item '" + msgID + "' of type 'message' was provided without its required 'reasoning' item: '" + rs2ID + "'."}},
 		{stored(string(rs), string(fc), string(rs2), string(msg)), whole, want{"O-10", 0, "", "input", "No tool output found for function call " + callID + "."}},
 		{stored(`{"type":"custom_tool_call","call_id":"c","name":"n","input":""}`), stored(`{"type":"custom_tool_call","call_id":"c","name":"n","input":""}`, `{"type":"custom_tool_call_output","call_id":"c","output":""}`),
@@ -139,6 +139,8 @@ func TestPairing(t *testing.T) {
 			want{"O-12", 0, "", "input", "Item '" + member(t, twice.Output[0], "id") + "' of type 'reasoning'"}},
 		{unstored(edited(t, gone.Output[0], "encrypted_content", ""), string(gone.Output[1]), answerTo(t, gone.Output[1])), stored(edited(t, rs, "encrypted_content", ""), string(fc), out),
 			want{"O-14", 404, "", "input", "Item with id '" + member(t, gone.Output[0], "id") + "' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input."}},
+		{stored(edited(t, rs, "content", `[{"type":"reasoning_text","text":"Hm."}]`), string(fc), string(rs2), string(msg), out), whole, want{"O-17", 0, "array_above_max_length", "input[1].content",
+			"Invalid 'input[1].content': array too long. Expected an array with maximum length 0, but got an array with length 1 instead."}},
 		{stored(`{"type":"item_reference","id":"msg_x"}`), stored(`{"id":"`+rs2ID+`"}`, `{"id":"`+msgID+`"}`), want{"O-14", 404, "", "input", "Item with id 'msg_x' not found."}},
 		{talk("gpt-5.2", `"previous_response_id":"resp_x",`, prompt), talk("gpt-5.2", `"previous_response_id":"`+kept.ID+`",`, prompt),
 			want{"O-25", 0, "previous_response_not_found", "previous_response_id", "Previous response with id 'resp_x' not found."}},
@@ -292,6 +294,14 @@ func TestIDs(t *testing.T) {
 		id := p.mint(testEnv.Key)
 		if got, ok := locate(testEnv.Key, id); !ok || got != p || len(id) != len(p.prefix)+50 {
 			t.Fatalf("%s: %+v %t, want %+v", id, got, ok, p)
+		}
+		next := p
+		next.ordinal, next.prefix = p.ordinal+1, p.next
+		elsewhere, later := next, next
+		elsewhere.reply[0]++
+		later.ordinal++
+		if !next.follows(p) || elsewhere.follows(p) || later.follows(p) || p.follows(p) {
+			t.Fatalf("%+v: what follows is %t, in another reply %t, later %t", p, next.follows(p), elsewhere.follows(p), later.follows(p))
 		}
 		at := rapid.IntRange(len(p.prefix), len(id)-1).Draw(t, "at")
 		other := []byte(id)

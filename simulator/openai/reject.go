@@ -12,7 +12,7 @@ import (
 // Reject returns a refusal in the API's envelope with its headers (reference
 // §1.2, §4). Equal refusals have equal bytes.
 func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
-	fault := script.Object{"message", r.Message, "type", r.Type, "param", nullable(r.Param), "code", nullable(r.Code)}
+	fault := script.Object{"message", r.Message, "type", r.Type, "param", orNothing(r.Param), "code", orNothing(r.Code)}
 	body = script.JSON(script.Object{"error", fault})
 	sum := sha256.Sum256(body)
 	header = http.Header{
@@ -28,8 +28,8 @@ func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byt
 	return r.Status, header, body
 }
 
-// nullable is what the API writes for an absent text.
-func nullable(s string) any {
+// orNothing is what the API writes for an absent text.
+func orNothing(s string) any {
 	if s == "" {
 		return nil
 	}

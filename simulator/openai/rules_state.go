@@ -9,9 +9,22 @@ import (
 )
 
 var stateRules = []rule.Rule[*request]{
+	strictly(demand("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
 	demand("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
 	demand("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
 	demand("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
+}
+
+// noRawReasoning is about every model served: none shows its raw reasoning. The
+// one recording that passes with some (OAI-L1 has the same code) is of another
+// maker's server.
+func noRawReasoning(q *request, _ rule.Env) *rule.Refusal {
+	for i := range q.items {
+		if it := &q.items[i]; it.typ == "reasoning" && len(it.items("content")) > 0 {
+			return arrayTooLong(&path{parent: &path{parent: &path{name: "input"}, index: i}, name: "content"}, 0, len(it.items("content")))
+		}
+	}
+	return nil
 }
 
 func oneChain(q *request, _ rule.Env) *rule.Refusal {

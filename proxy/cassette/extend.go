@@ -101,9 +101,17 @@ func continues(path string) bool {
 	return err == nil && bytes.HasPrefix(more, old[:end])
 }
 
+// Replaceable reports as an error that Rename would not put a cassette in the
+// place of path: a folder or a link.
+func Replaceable(path string) error { return vacant(path, true) }
+
 // Rename gives the finished cassette from the name to, in the place of what has
-// it, durably; from is verified first. On any error what was there stays.
+// it, durably; from is verified first. On any error what was there stays; a link
+// is fs.ErrExist.
 func Rename(from, to string) error {
+	if err := vacant(to, true); err != nil {
+		return err
+	}
 	if err := Verify(from); err != nil {
 		return err
 	}

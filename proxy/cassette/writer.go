@@ -105,10 +105,21 @@ func vacant(path string, force bool) error {
 	switch {
 	case err == nil && info.IsDir():
 		return fail(path, fs.ErrExist, "is a folder; name a file in it") // at once, not when all is recorded
+	case err == nil && force && info.Mode()&fs.ModeSymlink != 0:
+		return linked(path)
 	case err == nil && !force:
 		return fail(path, fs.ErrExist, "exists; use --force to replace it")
 	}
 	return nil
+}
+
+// linked refuses to put a file in the place of a link to one: what it leads to
+// would stay as it was, and nobody would know.
+func linked(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return fail(path, fs.ErrExist, "is a link to %s; name that file", target)
+	}
+	return fail(path, fs.ErrExist, "is a link that leads nowhere; delete it")
 }
 
 // Append writes in, sealed and synced to disk, in time that does not depend on

@@ -31,6 +31,9 @@ func (k *kit) refreshing(path string) (work, error) {
 	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.origin != was {
 		return nil, usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
 	}
+	if err := cassette.Replaceable(path); err != nil {
+		return nil, usage("%w", err) // now, not when all is recorded
+	}
 	rec, err := k.recording(freshName(path), true)
 	if err != nil {
 		return nil, err

@@ -44,6 +44,8 @@ func appendJSON(out []byte, v any) []byte {
 		return appendString(out, v)
 	case int:
 		return strconv.AppendInt(out, int64(v), 10)
+	case bool:
+		return strconv.AppendBool(out, v)
 	case nil:
 		return append(out, "null"...)
 	}

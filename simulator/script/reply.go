@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -35,23 +36,39 @@ const (
 	Hex    = "0123456789abcdef"
 )
 
+// die is a source of chance that is used again and again.
+type die struct {
+	source *rand.ChaCha8
+	*rand.Rand
+}
+
+var spare = sync.Pool{New: func() any {
+	source := rand.NewChaCha8([32]byte{})
+	return &die{source, rand.New(source)}
+}}
+
 // ID returns prefix and size characters of alphabet. Equal replies, prefixes
 // and ordinals give equal ids.
 func (r Reply) ID(prefix string, n int, alphabet string, size int) string {
-	dice := r.Dice("id/"+prefix, n)
-	id := make([]byte, size)
-	for i := range id {
-		id[i] = alphabet[dice.IntN(len(alphabet))]
+	d := spare.Get().(*die)
+	defer spare.Put(d)
+	d.source.Seed(r.seed("id/"+prefix, n))
+	id := make([]byte, len(prefix), len(prefix)+size)
+	copy(id, prefix)
+	for range size {
+		id = append(id, alphabet[d.IntN(len(alphabet))])
 	}
-	return prefix + string(id)
+	return string(id)
 }
 
 // Dice returns a source of chance of its own for use number n of use.
-func (r Reply) Dice(use string, n int) *rand.Rand {
-	seed := []byte(strings.Join([]string{r.Seed, use}, "\x00"))
+func (r Reply) Dice(use string, n int) *rand.Rand { return rand.New(rand.NewChaCha8(r.seed(use, n))) }
+
+func (r Reply) seed(use string, n int) [sha256.Size]byte {
+	var room [128]byte
+	seed := append(append(append(room[:0], r.Seed...), 0), use...)
 	seed = binary.BigEndian.AppendUint64(seed, uint64(r.Ordinal))
-	seed = binary.BigEndian.AppendUint64(seed, uint64(n))
-	return rand.New(rand.NewChaCha8(sha256.Sum256(seed)))
+	return sha256.Sum256(binary.BigEndian.AppendUint64(seed, uint64(n)))
 }
 
 // Tokens estimates how many tokens text counts for.

@@ -84,16 +84,18 @@ func (k Key) open(f Facts, salt string, sealed []byte) (Place, error) {
 
 func (k Key) tag(f Facts, salt string, plain []byte) []byte {
 	h := hmac.New(sha256.New, k.mac[:])
+	var size [8]byte
 	for _, part := range [][]byte{[]byte(f.Origin), []byte(f.Model), f.Prefix, f.Content, []byte(salt), plain} {
-		writePart(h, part)
+		writePart(h, &size, part)
 	}
 	return h.Sum(nil)
 }
 
 // writePart writes b behind its length, so that no two lists of parts read the
 // same.
-func writePart(h hash.Hash, b []byte) {
-	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(b))))
+func writePart(h hash.Hash, size *[8]byte, b []byte) {
+	binary.BigEndian.PutUint64(size[:], uint64(len(b)))
+	h.Write(size[:])
 	h.Write(b)
 }
 

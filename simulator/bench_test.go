@@ -51,7 +51,8 @@ func bare(h http.Handler, r *http.Request) http.Handler {
 }
 
 // shortTurn is one thought, one call: a short stream.
-func shortTurn(b testing.TB) *specs.Scenario {
+func shortTurn(tb testing.TB) *specs.Scenario {
+	tb.Helper()
 	for _, s := range must(specs.Scenarios()) {
 		if s.Name == "thinking-tool-loop" {
 			one := *s
@@ -59,7 +60,7 @@ func shortTurn(b testing.TB) *specs.Scenario {
 			return &one
 		}
 	}
-	b.Fatal("no scenario")
+	tb.Fatal("no scenario")
 	return nil
 }
 
@@ -119,6 +120,7 @@ func processor() time.Duration {
 }
 
 func benchmark(b *testing.B, stream bool) {
+	b.Helper()
 	scenario := shortTurn(b)
 	for _, name := range Providers {
 		strict := New(Config{Scenario: scenario})

@@ -3,6 +3,7 @@ package simulator
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 )
@@ -35,15 +36,15 @@ func members(object []byte) []member {
 // values alternate. What it lacks is added.
 func with(object []byte, changes ...string) []byte {
 	all := members(object)
-	for i := 0; i < len(changes); i += 2 {
-		value, found := json.RawMessage(changes[i+1]), false
+	for change := range slices.Chunk(changes, 2) {
+		name, value, found := change[0], json.RawMessage(change[len(change)-1]), false
 		for n := range all {
-			if all[n].name == changes[i] {
+			if all[n].name == name {
 				all[n].value, found = value, true
 			}
 		}
 		if !found {
-			all = append(all, member{changes[i], value})
+			all = append(all, member{name, value})
 		}
 	}
 	out := script.Object{}

@@ -148,7 +148,7 @@ func TestProviders(t *testing.T) {
 func TestKeyless(t *testing.T) {
 	for url, status := range map[string]int{"/anthropic/v1/models": 401, "/openai/v1/models": 401, "/openai/v1/responses/x": 401, "/gemini/v1beta/models": 403} {
 		w := httptest.NewRecorder()
-		New(Config{}).ServeHTTP(w, httptest.NewRequest("GET", url, nil))
+		New(Config{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, nil))
 		if w.Code != status {
 			t.Errorf("%s: %d %s", url, w.Code, w.Body)
 		}

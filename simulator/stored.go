@@ -102,8 +102,12 @@ type settings struct {
 // unfold puts the conversation that previous_response_id names before the
 // request's input and checks the whole of it (rule O-25, DESIGN §5).
 func (h *handler) unfold(c *call) *rule.Refusal {
+	if c.route.provider != "openai" || !mentionsPrevious(c.body) {
+		return nil
+	}
 	var s settings
-	if c.route.provider != "openai" || !mentionsPrevious(c.body) || json.Unmarshal(c.body, &s) != nil || s.Previous == "" {
+	_ = json.Unmarshal(c.body, &s) // what is of another type than these, Check has refused
+	if s.Previous == "" {
 		return nil
 	}
 	var before script.Reply

@@ -9,21 +9,12 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// count says how many tokens a request has: as many as the usage of a reply to
-// it would say.
+// count says how many tokens a request has.
 func (h *handler) count(c *call) script.Plan {
 	if refusal := c.provider.check(c.Request, c.body, c.env); refusal != nil {
 		return rejected(c.provider, refusal)
 	}
-	n := script.Tokens(string(c.body))
-	switch c.route.provider {
-	case "anthropic":
-		return h.document(c, script.Object{"input_tokens", n})
-	case "openai":
-		return h.document(c, script.Object{"object", "response.input_tokens", "input_tokens", n})
-	}
-	return h.document(c, script.Object{"totalTokens", n,
-		"promptTokensDetails", script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}})
+	return h.whole(c, c.provider.count(c.body))
 }
 
 // document plans a response that is no reply of a model, with the headers of

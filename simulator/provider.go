@@ -19,6 +19,10 @@ type provider struct {
 	rules func() []rule.Info
 	// reject is a refusal in its envelope, with its headers.
 	reject func(*rule.Refusal) (status int, header http.Header, body []byte)
+	// count is the body that answers a request to count tokens.
+	count func(body []byte) []byte
+	// accepted states what looks like a fault and is none; nil states nothing.
+	accepted func() []rule.Info
 	// list and info are the bodies that tell its models.
 	list func(url.Values) []byte
 	info func(id string) ([]byte, bool)
@@ -31,17 +35,17 @@ type provider struct {
 var providers = map[string]provider{
 	"anthropic": {
 		Voice: anthropic.Voice{}, check: anthropic.Check, rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
-		list: listAnthropic, info: anthropic.Model,
+		count: anthropic.CountTokens, list: listAnthropic, info: anthropic.Model,
 		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
 	},
 	"openai": {
 		Voice: openai.Voice{}, check: openai.Check, rules: openai.Rules, reject: openai.Voice{}.Reject,
-		list: listOpenAI, info: openai.Model,
+		count: openai.CountTokens, list: listOpenAI, info: openai.Model,
 		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
 	},
 	"gemini": {
 		Voice: gemini.Voice{}, check: gemini.Check, rules: gemini.Rules, reject: gemini.Voice{}.Reject,
-		list: listGemini, info: gemini.Model,
+		count: gemini.CountTokens, accepted: gemini.Accepted, list: listGemini, info: gemini.Model,
 		credentials: []string{"x-goog-api-key"},
 	},
 }

@@ -14,7 +14,7 @@ import (
 // The most that is stored: responses, and bytes of the requests they answer.
 const (
 	maxStored      = 1024
-	maxStoredBytes = 64 << 20
+	maxStoredBytes = 16 << 20 // a request that was read takes several times its bytes
 )
 
 // table holds the responses that OpenAI's clients ask for again, the oldest

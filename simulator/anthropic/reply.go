@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -61,9 +60,10 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 // event appends one event. Like the API it pads the JSON with a random run of
 // spaces before the last brace.
 func (s *stream) event(name string, data script.Object) {
-	body := script.JSON(data)
-	pad := strings.Repeat(" ", s.Dice("pad", len(s.frames)).IntN(16))
-	s.frames = append(s.frames, fmt.Appendf(nil, "event: %s\ndata: %s%s}\n\n", name, body[:len(body)-1], pad))
+	frame := append(append(make([]byte, 0, 512), "event: "...), name...)
+	frame = script.AppendJSON(append(frame, "\ndata: "...), data)
+	pad := "                "[:s.Roll("pad", len(s.frames), 16)]
+	s.frames = append(s.frames, append(append(frame[:len(frame)-1], pad...), "}\n\n"...))
 }
 
 // ping follows the first content_block_start; its data has a space no other

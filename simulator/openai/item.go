@@ -22,8 +22,8 @@ type voiced struct {
 }
 
 func voice(r script.Reply) *voiced {
-	body, err := parse(r.Request.Body)
-	if err != nil {
+	body, read := r.Request.Parsed.(*value)
+	if !read {
 		body = &absent // nothing is echoed
 	}
 	v := &voiced{Reply: r, q: interpret(body, r.Request.Account, r.Key), reply: replyOf(r)}

@@ -42,7 +42,7 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", input.kind.got())
 	}
 	out := v.meaning(in, seal.Account(key))
-	out.Body = body
+	out.Body, out.Parsed = body, in
 	return out, nil
 }
 

@@ -86,10 +86,13 @@ func (s *stream) event(name string, data ...any) {
 	for at < len(data) && data[at].(string) < number {
 		at += 2
 	}
-	body := append(script.Object{"type", "response." + name}, data[:at]...)
+	body := make(script.Object, 0, len(data)+4)
+	body = append(append(body, "type", "response."+name), data[:at]...)
 	body = append(append(body, number, s.sequence), data[at:]...)
 	s.sequence++
-	s.frames = append(s.frames, fmt.Appendf(nil, "event: response.%s\ndata: %s\n\n", name, script.JSON(body)))
+	frame := append(append(make([]byte, 0, 512), "event: response."...), name...)
+	frame = script.AppendJSON(append(frame, "\ndata: "...), body)
+	s.frames = append(s.frames, append(frame, "\n\n"...))
 }
 
 func (s *stream) lifecycle(name, status string, output script.Array, usage any) {

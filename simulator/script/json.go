@@ -14,9 +14,10 @@ type Array []any
 
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
-func JSON(v any) []byte { return appendJSON(make([]byte, 0, 512), v) }
+func JSON(v any) []byte { return AppendJSON(make([]byte, 0, 512), v) }
 
-func appendJSON(out []byte, v any) []byte {
+// AppendJSON appends what JSON returns.
+func AppendJSON(out []byte, v any) []byte {
 	switch v := v.(type) {
 	case Object:
 		out = append(out, '{')
@@ -24,9 +25,9 @@ func appendJSON(out []byte, v any) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = appendJSON(out, v[i])
+			out = AppendJSON(out, v[i])
 			out = append(out, ':')
-			out = appendJSON(out, v[i+1])
+			out = AppendJSON(out, v[i+1])
 		}
 		return append(out, '}')
 	case Array:
@@ -35,7 +36,7 @@ func appendJSON(out []byte, v any) []byte {
 			if i > 0 {
 				out = append(out, ',')
 			}
-			out = appendJSON(out, item)
+			out = AppendJSON(out, item)
 		}
 		return append(out, ']')
 	case json.RawMessage:

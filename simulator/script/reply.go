@@ -61,6 +61,14 @@ func (r Reply) ID(prefix string, n int, alphabet string, size int) string {
 	return string(id)
 }
 
+// Roll is the first number below n that Dice draws for the use.
+func (r Reply) Roll(use string, number, n int) int {
+	d := spare.Get().(*die)
+	defer spare.Put(d)
+	d.source.Seed(r.seed(use, number))
+	return d.IntN(n)
+}
+
 // Dice returns a source of chance of its own for use number n of use.
 func (r Reply) Dice(use string, n int) *rand.Rand { return rand.New(rand.NewChaCha8(r.seed(use, n))) }
 

@@ -74,7 +74,7 @@ func blocksPlaced(c *call, _ rule.Env) *rule.Refusal {
 func someContent(c *call, _ rule.Env) *rule.Refusal {
 	for i, m := range c.said {
 		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].node == nil && m.blocks[0].text == ""
-		if empty && !(i == len(c.said)-1 && m.role == "assistant") {
+		if empty && (i < len(c.said)-1 || m.role != "assistant") {
 			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
 	}

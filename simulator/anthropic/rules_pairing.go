@@ -156,7 +156,7 @@ func loopThinks(c *call, _ rule.Env) *rule.Refusal {
 	if len(t.blocks) == 0 || t.blocks[0].thought() {
 		return nil
 	}
-	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind)
+	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind) //nolint:misspell // the API spells it so
 }
 
 // onlyResults reports whether the user only answers calls in a turn.

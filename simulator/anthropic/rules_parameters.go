@@ -78,7 +78,7 @@ func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	level := c.root.given("output_config").given("effort").str()
-	if c.model.thinks(thinkDisabled) && !(c.model.id == "claude-opus-5" && (level == "xhigh" || level == "max")) {
+	if c.model.thinks(thinkDisabled) && (c.model.id != "claude-opus-5" || level != "xhigh" && level != "max") {
 		return nil
 	}
 	return unsupported(thinkDisabled)

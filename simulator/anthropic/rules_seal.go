@@ -186,7 +186,8 @@ func (v *verifier) sequence(spoken int) {
 		if i > 0 {
 			before = &v.issued[i-1]
 		}
-		rule, note := "A-37", ""
+		rule := "A-37"
+		var note string
 		switch {
 		case v.replies[p.Reply]:
 			note = "an earlier turn has thinking of the same reply"

@@ -39,15 +39,15 @@ func check(body string, headers ...string) *rule.Refusal {
 
 // with is a request that passes, with members replaced or added; null takes one
 // away.
-func with(t testing.TB, members string) string {
-	t.Helper()
+func with(tb testing.TB, members string) string {
+	tb.Helper()
 	all := map[string]json.RawMessage{
 		"model": json.RawMessage(`"claude-sonnet-4-5"`), "max_tokens": json.RawMessage(`4096`),
 		"messages": json.RawMessage(`[{"role":"user","content":"hi"}]`),
 	}
 	var some map[string]json.RawMessage
 	if err := json.Unmarshal([]byte("{"+members+"}"), &some); err != nil {
-		t.Fatalf("%v: %s", err, members)
+		tb.Fatalf("%v: %s", err, members)
 	}
 	for name, value := range some {
 		if all[name] = value; string(value) == "null" {
@@ -56,7 +56,7 @@ func with(t testing.TB, members string) string {
 	}
 	out, err := json.Marshal(all)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(out)
 }
@@ -223,7 +223,7 @@ func TestPairing(t *testing.T) {
 		{id: "A-19", broken: said(aPrompt, aCall, user(twice)), says: "messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: a"},
 		{id: "ANT-S1", broken: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}},`+text), aPrompt), passes: said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "messages.1.content.0: `web_search` tool use with id `s` was found without a corresponding `web_search_tool_result` block"},
 		{id: "A-40", broken: said(aPrompt, assistant(aThought), aPrompt), says: "messages.1: The final block in an assistant message cannot be `thinking`."},
-		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs},
+		{id: "A-38", broken: thinkOn + "," + said(aPrompt, aCall, aResult), passes: said(aPrompt, aCall, aResult), says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`." + thinkingDocs}, //nolint:misspell // the API spells it so
 		{id: "A-39", broken: said(aPrompt, assistant(aThought+","+text)), says: "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request."},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: said(aPrompt, assistant(text)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
 		{id: "A-14", broken: opus46 + "," + said(aPrompt, assistant(text)), passes: opus46 + "," + said(aPrompt, assistant(`{"type":"server_tool_use","id":"s","name":"web_search","input":{}}`)), says: "This model does not support assistant message prefill. The conversation must end with a user message."},
@@ -309,7 +309,7 @@ func FuzzCheck(f *testing.F) {
 		for _, path := range []string{"/v1/messages", "/v1/messages/count_tokens"} {
 			for _, e := range []rule.Env{env, {Level: rule.Lenient}, {Level: rule.Live, Off: map[string]bool{"A-5": true, "A-6": true, "A-7": true, "ANT-X10": true, "A-3": true}}} {
 				first, again := Check(ask(path, body), []byte(body), e), Check(ask(path, body), []byte(body), e)
-				if (first == nil) != (again == nil) || first != nil && (*first).Message != again.Message {
+				if (first == nil) != (again == nil) || first != nil && first.Message != again.Message {
 					t.Fatalf("%v, then %v", first, again)
 				}
 			}

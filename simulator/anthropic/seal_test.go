@@ -39,8 +39,9 @@ type dialogue struct {
 }
 
 // talk begins a conversation with a model.
-func talk(t *testing.T, model string, headers ...string) *dialogue {
-	return &dialogue{t: t, headers: headers, body: fields{
+func talk(t *testing.T, model string) *dialogue {
+	t.Helper()
+	return &dialogue{t: t, body: fields{
 		"model": model, "max_tokens": 4096, "system": "Be brief.",
 		"tools":    []any{fields{"name": "f", "description": "d", "input_schema": fields{"type": "object"}}},
 		"messages": []any{fields{"role": "user", "content": "hi"}},
@@ -329,6 +330,7 @@ func TestDropBlock(t *testing.T) {
 }
 
 func talkWith(t *testing.T, prepare func(*dialogue)) *dialogue {
+	t.Helper()
 	d := talk(t, "claude-opus-5-5")
 	prepare(d)
 	return d

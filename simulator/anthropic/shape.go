@@ -39,9 +39,8 @@ func (p *spot) String() string {
 
 // inspector collects flaws in the order of the schema.
 type inspector struct {
-	betas  []string
-	counts bool
-	flaws  []flaw
+	betas []string
+	flaws []flaw
 }
 
 func (in *inspector) say(rule string, at *spot, text string) {

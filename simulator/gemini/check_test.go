@@ -69,7 +69,7 @@ func checks(t *testing.T, asks []ask) {
 				a.status = http.StatusBadRequest
 			}
 			begin, open := strings.CutSuffix(a.message, "…")
-			if got.Rule != a.rule || got.Status != a.status || got.Message != begin && !(open && strings.HasPrefix(got.Message, begin)) {
+			if got.Rule != a.rule || got.Status != a.status || got.Message != begin && (!open || !strings.HasPrefix(got.Message, begin)) {
 				t.Errorf("%s %d %q\nwant %s %d %q", got.Rule, got.Status, got.Message, a.rule, a.status, a.message)
 			}
 			if want := map[int]string{400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}[a.status]; got.Type != want {

@@ -128,14 +128,14 @@ func (t *transcoder) field(v *node, f *field, name, at string) {
 	switch {
 	case v.kind == isArray && f.repeated:
 		for i := range v.items {
-			t.value(&v.items[i], f, name, path+"["+strconv.Itoa(i)+"]")
+			t.value(&v.items[i], f, path+"["+strconv.Itoa(i)+"]")
 		}
 	case v.kind == isArray && f.kind != anyValue:
 		t.unknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
 	case v.kind == isObject && f.kind < aMessage:
 		t.unknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
 	default:
-		t.value(v, f, name, path)
+		t.value(v, f, path)
 	}
 }
 
@@ -150,7 +150,7 @@ func ruleOf(path string) string {
 	return "G-3"
 }
 
-func (t *transcoder) value(v *node, f *field, name, path string) {
+func (t *transcoder) value(v *node, f *field, path string) {
 	switch f.kind {
 	case anyValue:
 	case aMessage, aStruct, aMap:
@@ -178,8 +178,9 @@ func (t *transcoder) object(v *node, f *field, path string) {
 		t.message(v, f.message, path)
 	case aMap:
 		for i := range v.items {
-			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, v.names[i], path+"["+strconv.Itoa(i)+"].value")
+			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, path+"["+strconv.Itoa(i)+"].value")
 		}
+	default: // a struct takes any members
 	}
 }
 
@@ -203,8 +204,9 @@ func (f *field) typeName() string {
 		return "type.googleapis.com/google.protobuf.Struct"
 	case anEnum, aMessage, aMap:
 		return typeURL + f.of
+	default:
+		return typeNames[f.kind]
 	}
-	return typeNames[f.kind]
 }
 
 // holds reports whether a scalar takes the value, with the leniency of proto
@@ -221,8 +223,9 @@ func (f *field) holds(v *node) bool {
 	case aFloat:
 		_, ok := v.number()
 		return ok
+	default:
+		return f.holdsEnum(v)
 	}
-	return f.holdsEnum(v)
 }
 
 func (f *field) holdsEnum(v *node) bool {

@@ -128,7 +128,7 @@ func (q *request) fault(s stamp, ours bool, p part) string {
 // verifiable reports whether a part has a signature that must be good. On a
 // function response it is idle: it neither counts nor harms (rule G-21).
 func verifiable(c content, p part, vertex bool) bool {
-	return p.signature != "" && c.own() && !(p.data == "functionCall" && dummy(p.signature, vertex))
+	return p.signature != "" && c.own() && (p.data != "functionCall" || !dummy(p.signature, vertex))
 }
 
 // dummy reports whether a signature is one of those that turn the validation

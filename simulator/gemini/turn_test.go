@@ -218,8 +218,9 @@ func written(n *node) string {
 			return "[" + strings.Join(all, ",") + "]"
 		}
 		return "{" + strings.Join(all, ",") + "}"
+	default:
+		return n.text
 	}
-	return n.text
 }
 
 func idOf(c *node, call int) string {

@@ -56,7 +56,7 @@ func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
 		if data.kind != text || data.text == "" {
 			return nil
 		}
-		fault := ""
+		var fault string
 		switch mime, ok := mimeType(data.text); {
 		case !ok:
 			fault = "a value without the 'data:' prefix"
@@ -89,10 +89,10 @@ var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".f
 func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
 	return q.parts("input_file", func(_ string, part *value) *rule.Refusal {
 		link, err := url.Parse(part.str("file_url"))
-		if err != nil || !mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
-			return nil
+		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
+			return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
 		}
-		return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
+		return nil
 	})
 }
 

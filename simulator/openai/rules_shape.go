@@ -113,6 +113,7 @@ func (s *shape) word(k kind) string {
 			return "array of objects"
 		case text:
 			return "array of strings"
+		default: // a mixture has no name
 		}
 	}
 	return k.word()
@@ -132,8 +133,9 @@ func (k kind) word() string {
 		return "string"
 	case array:
 		return "array"
+	default:
+		return "object"
 	}
-	return "object"
 }
 
 // got names a kind that is not expected.

@@ -10,7 +10,7 @@ const maxText = 10_485_760
 // documented parameters of the API have them).
 var requestShape = obj(
 	opt("model", str),
-	opt("input", either(text, list(itemShape))),
+	opt("input", orText(list(itemShape))),
 	opt("instructions", str),
 	opt("stream", flag),
 	opt("stream_options", obj(opt("include_obfuscation", flag))),
@@ -30,7 +30,7 @@ var requestShape = obj(
 	opt("top_logprobs", between(0, 20, whole)),
 	opt("truncation", enum("auto", "disabled")),
 	opt("previous_response_id", str),
-	opt("conversation", either(text, obj(must("id", str)))),
+	opt("conversation", orText(obj(must("id", str)))),
 	opt("prompt", obj(must("id", str), opt("version", str), opt("variables", freeform))),
 	opt("metadata", atMost(16, mapOf(atMost(512, str)))),
 	opt("service_tier", enum("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
@@ -103,7 +103,7 @@ var toolShape = byType(
 	variantOf("web_search", webSearch...), variantOf("web_search_2025_08_26", webSearch...),
 	variantOf("web_search_preview", webSearch...), variantOf("web_search_preview_2025_03_11", webSearch...),
 	variantOf("file_search", append([]field{must("vector_store_ids", list(str))}, plain("max_num_results", "filters", "ranking_options")...)...),
-	variantOf("code_interpreter", append([]field{must("container", either(text, freeform))}, plain("allowed_callers")...)...),
+	variantOf("code_interpreter", append([]field{must("container", orText(freeform))}, plain("allowed_callers")...)...),
 	variantOf("mcp", append([]field{must("server_label", str)}, plain("authorization", "defer_loading", "server_description", "server_url",
 		"tunnel_id", "allowed_callers", "allowed_tools", "headers", "require_approval", "connector_id")...)...),
 	variantOf("image_generation", plain("frame_count", "frame_duration_ms", "output_compression", "partial_images", "input_fidelity", "action",

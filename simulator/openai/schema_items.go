@@ -40,7 +40,7 @@ var roles = []string{"assistant", "system", "developer", "user"}
 
 func messageFields(parts shape) []field {
 	return []field{
-		must("role", enum(roles...)), must("content", either(text, list(parts))), opt("type", str), opt("id", id("msg")),
+		must("role", enum(roles...)), must("content", orText(list(parts))), opt("type", str), opt("id", id("msg")),
 		opt("status", progress), opt("phase", enum("commentary", "final_answer")),
 	}
 }
@@ -48,7 +48,7 @@ func messageFields(parts shape) []field {
 var caller = opt("caller", byType(variantOf("direct"), variantOf("program", must("caller_id", str))))
 
 // output is what a tool returned.
-var output = atMost(maxText, either(text, list(inputParts)))
+var output = atMost(maxText, orText(list(inputParts)))
 
 // The variants of a message are no types on the wire: both are "message".
 const (

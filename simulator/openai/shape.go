@@ -82,11 +82,10 @@ func between(a, b float64, s shape) shape { s.least, s.most = a, b; return s }
 func enum(values ...string) shape         { return shape{kinds: text, enum: values} }
 func mapOf(s shape) shape                 { return shape{kinds: object, open: true, members: &s} }
 
-// either takes what a or b takes; only b may have structure.
-func either(a kind, b shape) shape { b.kinds |= a; return b }
+// orText takes a text too.
+func orText(s shape) shape { s.kinds |= text; return s }
 
 var (
-	anything  = shape{}
 	str       = shape{kinds: text}
 	flag      = shape{kinds: boolean}
 	whole     = shape{kinds: integer}
@@ -107,12 +106,6 @@ func plain(names ...string) []field {
 		fields[i] = field{name: name}
 	}
 	return fields
-}
-
-// with adds members to an object.
-func with(s shape, fields ...field) shape {
-	s.fields = append(slices.Clone(s.fields), fields...)
-	return s
 }
 
 // byType is an object that names its variant in type.

@@ -12,7 +12,8 @@ import (
 // ends. Somebody may be asking whether it is marked: that takes a moment, and
 // mark waits. File systems without locks have no marks.
 func mark(f *os.File) {
-	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), syscall.EINTR) { //nolint:revive // the condition is the work
+	for errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), syscall.EINTR) {
+		// the condition is the work
 	}
 }
 

@@ -34,8 +34,7 @@ func (d *disturbing) hide(set *pflag.FlagSet) {
 
 // check refuses two seeds.
 func (d *disturbing) check() error {
-	switch {
-	case d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n:
+	if d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n {
 		return usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
 	}
 	return nil

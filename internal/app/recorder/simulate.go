@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -28,10 +27,6 @@ and --seed; nothing is kept but the responses that OpenAI's clients have stored.
 
 --level strict enforces every rule of docs/simulator-rules.md, live those that the
 live API is known to enforce, lenient only what a reply cannot be made without.`
-
-// relaxed is how much a simulator's heap may grow between collections, in per
-// cent: answers are garbage as soon as they are sent, and little else lives.
-const relaxed = 400
 
 // simulating are the flags of recorder simulate.
 type simulating struct {
@@ -56,9 +51,6 @@ func (a *app) simulateCommand() *cobra.Command {
 				return usage("--listen %w", err)
 			}
 			defer server.Close()
-			if a.getenv("GOGC") == "" {
-				defer debug.SetGCPercent(debug.SetGCPercent(relaxed))
-			}
 			if err := s.announce(a, server); err != nil {
 				return err
 			}

@@ -6,14 +6,12 @@
 package seal
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash"
 )
 
 // ErrBroken says that a token was not minted with this key for these facts.
@@ -44,12 +42,13 @@ type Place struct {
 	Note string
 }
 
-// Key mints and opens tokens. The zero Key is valid and means no seed.
-type Key struct{ mac, mask [sha256.Size]byte }
+// Key mints and opens tokens. The zero Key is valid and means no seed. It is
+// safe for concurrent use.
+type Key struct{ *secret }
 
 // NewKey derives a key from seed: equal seeds give equal tokens.
 func NewKey(seed string) Key {
-	return Key{mac: derive(seed, "mac"), mask: derive(seed, "mask")}
+	return Key{newSecret(derive(seed, "mac"), derive(seed, "mask"))}
 }
 
 func derive(seed, use string) (out [sha256.Size]byte) {
@@ -61,12 +60,18 @@ func derive(seed, use string) (out [sha256.Size]byte) {
 
 // seal returns tag ‖ masked(place ‖ fill): the tag authenticates facts, salt,
 // place and fill, and is the nonce of the mask, so equal input gives equal
-// bytes and nothing inside is readable. size is the length in bytes of fill.
+// bytes and nothing inside is readable. size is the length in bytes of fill,
+// the opaque remainder that gives a token its real length.
 func (k Key) seal(f Facts, salt string, p Place, size int) []byte {
-	plain := p.encode()
-	plain = append(plain, k.fill(f, salt, p, size)...)
-	tag := k.tag(f, salt, plain)
-	return append(tag, k.masked(tag, plain)...)
+	place := p.size()
+	out := p.encode(make([]byte, sha256.Size, sha256.Size+place+size))
+	var seed [sha256.Size]byte
+	k.tag(seed[:0], f, "fill/"+salt, out[sha256.Size:])
+	out = out[:cap(out)]
+	k.mask(seed[:], out[sha256.Size+place:])
+	k.tag(out[:0], f, salt, out[sha256.Size:])
+	k.mask(out[:sha256.Size], out[sha256.Size:])
+	return out
 }
 
 // open is the inverse of seal.
@@ -74,49 +79,25 @@ func (k Key) open(f Facts, salt string, sealed []byte) (Place, error) {
 	if len(sealed) < sha256.Size {
 		return Place{}, fmt.Errorf("%w: %d bytes are too few", ErrBroken, len(sealed))
 	}
-	tag := sealed[:sha256.Size]
-	plain := k.masked(tag, sealed[sha256.Size:])
-	if !hmac.Equal(tag, k.tag(f, salt, plain)) {
+	tag, plain := sealed[:sha256.Size], bytes.Clone(sealed[sha256.Size:])
+	k.mask(tag, plain)
+	var want [sha256.Size]byte
+	if !hmac.Equal(tag, k.tag(want[:0], f, salt, plain)) {
 		return Place{}, ErrBroken
 	}
 	return decodePlace(plain)
 }
 
-func (k Key) tag(f Facts, salt string, plain []byte) []byte {
-	h := hmac.New(sha256.New, k.mac[:])
-	var size [8]byte
-	for _, part := range [][]byte{[]byte(f.Origin), []byte(f.Model), f.Prefix, f.Content, []byte(salt), plain} {
-		writePart(h, &size, part)
+// size is the length in bytes of what encode appends.
+func (p Place) size() int {
+	if p.Note == "" {
+		return 6 + len(p.Reply)
 	}
-	return h.Sum(nil)
+	return 8 + len(p.Reply) + len(p.Note)
 }
 
-// writePart writes b behind its length, so that no two lists of parts read the
-// same.
-func writePart(h hash.Hash, size *[8]byte, b []byte) {
-	binary.BigEndian.PutUint64(size[:], uint64(len(b)))
-	h.Write(size[:])
-	h.Write(b)
-}
-
-// fill is the opaque remainder that gives a token its real length.
-func (k Key) fill(f Facts, salt string, p Place, size int) []byte {
-	seed := k.tag(f, "fill/"+salt, p.encode())
-	return k.masked(seed, make([]byte, size))
-}
-
-func (k Key) masked(nonce, b []byte) []byte {
-	block, err := aes.NewCipher(k.mask[:])
-	if err != nil {
-		panic(err) // a 32-byte key is always valid
-	}
-	out := make([]byte, len(b))
-	cipher.NewCTR(block, nonce[:aes.BlockSize]).XORKeyStream(out, b)
-	return out
-}
-
-func (p Place) encode() []byte {
-	out := binary.BigEndian.AppendUint16(nil, p.Ordinal)
+func (p Place) encode(out []byte) []byte {
+	out = binary.BigEndian.AppendUint16(out, p.Ordinal)
 	out = binary.BigEndian.AppendUint16(out, p.Total)
 	if p.Note == "" {
 		return appendText(out, p.Reply, 0)

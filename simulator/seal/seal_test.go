@@ -139,7 +139,10 @@ func TestNotes(t *testing.T) {
 	if got, err := key.OpenEnvelope(facts, key.EnvelopeFor(40, facts, told)); err != nil || got != told {
 		t.Errorf("opened %+v: %v", got, err)
 	}
-	if n := len(place.encode()); n != 6+len(place.Reply) {
+	if n := len(told.encode(nil)); n != told.size() {
+		t.Errorf("a place with a note has %d bytes, foretold are %d", n, told.size())
+	}
+	if n := len(place.encode(nil)); n != 6+len(place.Reply) || n != place.size() {
 		t.Errorf("a place without a note has %d bytes", n)
 	}
 	if a, b := key.EnvelopeFor(0, facts, told), key.EnvelopeFor(900, facts, told); len(b)-len(a) < 500 {

@@ -76,13 +76,15 @@ func (k Key) Fernet(f Facts, p Place, stage Stage, at time.Time) string {
 	if stage == StageAdded {
 		size = minFill
 	}
-	sealed := k.seal(f, string(stage), p, size)
-	if odd := len(sealed) % aes.BlockSize; odd > 0 {
-		sealed = k.seal(f, string(stage), p, size+aes.BlockSize-odd)
+	if odd := (sha256.Size + p.size() + size) % aes.BlockSize; odd > 0 {
+		size += aes.BlockSize - odd
 	}
-	token := binary.BigEndian.AppendUint64([]byte{0x80}, uint64(at.Unix()))
+	sealed := k.seal(f, string(stage), p, size)
+	token := make([]byte, 1, 1+8+len(sealed)+sha256.Size)
+	token[0] = 0x80
+	token = binary.BigEndian.AppendUint64(token, uint64(at.Unix()))
 	token = append(token, sealed...) // the seal's tag stands where Fernet has its nonce
-	return base64.URLEncoding.EncodeToString(append(token, k.fernetMAC(token)...))
+	return base64.URLEncoding.EncodeToString(k.fernetMAC(token, token))
 }
 
 // OpenFernet verifies a token minted by Fernet, of any stage, and says which.
@@ -93,7 +95,7 @@ func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 		return Place{}, "", fmt.Errorf("%w: not an encrypted content", ErrBroken)
 	}
 	body, mac := raw[:len(raw)-tail], raw[len(raw)-tail:]
-	if !hmac.Equal(mac, k.fernetMAC(body)) {
+	if !hmac.Equal(mac, k.fernetMAC(nil, body)) {
 		return Place{}, "", ErrBroken
 	}
 	for _, stage := range []Stage{StageAdded, StageDone, StageCompleted} {
@@ -104,7 +106,8 @@ func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 	return Place{}, "", ErrBroken
 }
 
-func (k Key) fernetMAC(b []byte) []byte { return k.tag(Facts{Origin: "fernet"}, "", b) }
+// fernetMAC appends the MAC of b.
+func (k Key) fernetMAC(out, b []byte) []byte { return k.tag(out, Facts{Origin: "fernet"}, "", b) }
 
 func decode64(s string) ([]byte, error) {
 	std, err := base64.StdEncoding.Strict().DecodeString(s)

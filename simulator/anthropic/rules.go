@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -72,9 +73,14 @@ func when(broken bool, words string) *rule.Refusal {
 	return nil
 }
 
-// Reject returns the error envelope of a refusal. A refusal says that trying
-// again is of no use.
+// Reject returns the error envelope of a refusal. It says whether trying again
+// is of any use, which clients believe before the status (reference §1.1, §4).
 func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
-	header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {refusalID}, "X-Should-Retry": {"false"}}
+	header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {refusalID}, "X-Should-Retry": {strconv.FormatBool(passing(r.Status))}}
 	return r.Status, header, script.JSON(fault(r.Type, r.Message, refusalID))
+}
+
+// passing reports whether a status is of a state that passes.
+func passing(status int) bool {
+	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }

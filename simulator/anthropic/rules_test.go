@@ -297,6 +297,11 @@ func TestReject(t *testing.T) {
 	if status != 404 || string(body) != want || header.Get("Request-Id") != refusalID {
 		t.Errorf("%d %v %s", status, header, body)
 	}
+	for status, again := range map[int]string{400: "false", 401: "false", 404: "false", 413: "false", 408: "true", 429: "true", 500: "true", 529: "true"} {
+		if _, header, _ := (Voice{}).Reject(&rule.Refusal{Status: status}); header.Get("X-Should-Retry") != again {
+			t.Errorf("%d says that trying again is of use: %s; want %s", status, header.Get("X-Should-Retry"), again)
+		}
+	}
 }
 
 // FuzzCheck holds that any bytes get an answer, the same at each asking.

@@ -1,0 +1,328 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meerkat-go/conformance/meerkat/config"
+)
+
+// place is a home with a project in it.
+type place struct {
+	env     map[string]string
+	project string
+}
+
+func newPlace(t *testing.T, user, project string) place {
+	t.Helper()
+	home := t.TempDir()
+	p := place{env: map[string]string{"HOME": home}, project: filepath.Join(home, "work", "project")}
+	write(t, filepath.Join(home, ".config", "meerkat", "config.toml"), user)
+	write(t, filepath.Join(p.project, ".rkat", "config.toml"), project)
+	if err := os.MkdirAll(filepath.Join(p.project, "deep", "down"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if content == "" {
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p place) load(t *testing.T, change func(*config.Options)) (*config.Loaded, error) {
+	t.Helper()
+	o := config.Options{Env: p.env, Dir: filepath.Join(p.project, "deep", "down")}
+	if change != nil {
+		change(&o)
+	}
+	return config.Load(o)
+}
+
+// TestPrecedence takes the layers away one by one, the strongest first.
+func TestPrecedence(t *testing.T) {
+	p := newPlace(t, "[agent]\nmodel = 'of-user'\n", "[agent]\nmodel = 'of-project'\n")
+	p.env["RKAT_MODEL"] = "of-environment"
+	flags := func(o *config.Options) {
+		o.Flags = map[string]any{"agent.model": "of-flag"}
+		o.Names = map[string]string{"agent.model": "--model"}
+	}
+	check := func(change func(*config.Options), want, where string, layer config.Layer) {
+		t.Helper()
+		l, err := p.load(t, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := l.From("agent.model")
+		if l.Agent.Model != want || from.Layer != layer || !strings.HasSuffix(from.Where, where) {
+			t.Errorf("model %q from %+v; want %q from %s %s", l.Agent.Model, from, want, layer, where)
+		}
+	}
+	check(flags, "of-flag", "--model", config.Flag)
+	check(nil, "of-environment", "RKAT_MODEL", config.Environment)
+	delete(p.env, "RKAT_MODEL")
+	check(nil, "of-project", "project/.rkat/config.toml", config.Project)
+	check(func(o *config.Options) { o.Dir = "" }, "of-user", "meerkat/config.toml", config.User)
+	delete(p.env, "HOME")
+	check(func(o *config.Options) { o.Dir = "" }, "", "", "")
+}
+
+func TestFileInsteadOfTheOthers(t *testing.T) {
+	p := newPlace(t, "[agent]\nmodel = 'of-user'\n", "[agent]\nmax_turns = 7\n")
+	path := filepath.Join(t.TempDir(), "own.toml")
+	write(t, path, "[agent]\neffort = 'high'\n")
+	l, err := p.load(t, func(o *config.Options) { o.File = path })
+	if err != nil || l.Agent.Model != "" || l.Agent.MaxTurns != 0 || l.Agent.Effort != "high" {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if _, err := p.load(t, func(o *config.Options) { o.File = path + "x" }); err == nil {
+		t.Error("a file that is asked for must be there")
+	}
+}
+
+// TestEveryKey reads the example of seed 001 §11 with all keys, and checks that
+// each one arrives (a key whose value gets lost would show as its default).
+func TestEveryKey(t *testing.T) {
+	p := newPlace(t, `
+trusted_projects = ["/p"]
+[agent]
+model = "m"
+system_prompt = "s"
+system_prompt_file = "f"
+effort = "low"
+max_tokens_per_turn = 1
+temperature = 0.5
+checkpoint_interval = 2
+budget_warning_threshold = 0.7
+max_turns = 3
+on_interrupted = "fail"
+cache_ttl = "1h"
+[provider]
+type = "anthropic"
+api_key = "k"
+base_url = "http://b"
+[providers.openai]
+api_key = "${OPENAI}"
+base_url = "http://o"
+[tools]
+default_timeout = "30s"
+max_concurrent = 4
+allow = ["a"]
+deny = ["b"]
+[tools.tool_timeouts]
+Read_File = "5s"
+[[tools.mcp_servers]]
+name = "filesystem"
+command = "npx"
+args = ["-y", "server", "$${HOME}"]
+env = { GITHUB_TOKEN = "${OPENAI}" }
+dir = "/"
+timeout = "9s"
+allow = ["x"]
+deny = ["y"]
+[[tools.mcp_servers]]
+name = "remote"
+url = "https://h/mcp"
+headers = { Authorization = "Bearer ${OPENAI}" }
+[storage]
+backend = "sqlite"
+directory = "d"
+fsync = "interval"
+[budget]
+max_tokens = 100000
+max_duration = "10m"
+max_tool_calls = 50
+max_turns = 9
+[retry]
+max_retries = 4
+initial_delay = "1s"
+max_delay = "31s"
+multiplier = 3
+[compaction]
+threshold = 0.5
+`, "")
+	p.env["OPENAI"] = "sk-1"
+	l, err := p.load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := 0.5
+	want := config.Config{
+		Agent: config.Agent{
+			Model: "m", SystemPrompt: "s", SystemPromptFile: "f", Effort: "low", MaxTokensPerTurn: 1, Temperature: &half,
+			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h",
+		},
+		Provider:  config.Provider{Type: "anthropic", APIKey: "k", BaseURL: "http://b"},
+		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
+		Tools: config.Tools{
+			MCPServers: []config.MCPServer{
+				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, Allow: []string{"x"}, Deny: []string{"y"}},
+				{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
+			},
+			DefaultTimeout: 30 * time.Second, MaxConcurrent: 4, Allow: []string{"a"}, Deny: []string{"b"},
+			ToolTimeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
+		},
+		Storage:         config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval"},
+		Budget:          config.Budget{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
+		Retry:           config.Retry{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3},
+		Compaction:      config.Compaction{Threshold: 0.5},
+		TrustedProjects: []string{"/p"},
+	}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Error(diff)
+	}
+	if l.Key("anthropic") != "k" || l.Key("openai") != "sk-1" || l.Key("gemini") != "" || l.BaseURL("anthropic") != "http://b" || l.BaseURL("openai") != "http://o" {
+		t.Error("keys or addresses went astray")
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	l, err := config.Load(config.Options{Env: map[string]string{
+		"GEMINI_API_KEY": "g", "GOOGLE_API_KEY": "other", "RKAT_MAX_TOKENS": "5", "RKAT_BUDGET_MAX_DURATION": "3s",
+		"RKAT_TOOLS_DENY": "a,b", "RKAT_RETRY_MULTIPLIER": "1.5", "RKAT_SESSION_DIR": "/s",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Key("gemini") != "g" || l.Budget.MaxTokens != 5 || l.Budget.MaxDuration != 3*time.Second || l.Retry.Multiplier != 1.5 || l.Storage.Directory != "/s" || len(l.Tools.Deny) != 2 {
+		t.Errorf("%+v", l.Config)
+	}
+	if l.Retry.MaxRetries != 3 || l.Tools.DefaultTimeout != 10*time.Minute || l.Storage.Backend != "jsonl" || l.Agent.BudgetWarningThreshold != 0.8 {
+		t.Errorf("defaults: %+v", l.Config)
+	}
+}
+
+// TestRefused names the file and the key, and never shows a secret.
+func TestRefused(t *testing.T) {
+	for content, want := range map[string]string{
+		"[agent]\nmodle = 'x'":                                    "agent.modle: unknown key; perhaps one of agent.model",
+		"[agnet]\nmodel = 'x'":                                    "agnet: unknown key",
+		"[budget]\nmodel = 'x'":                                   "budget.model: unknown key; perhaps one of agent.model",
+		"model = 'x'":                                             "model: unknown key; perhaps one of agent.model",
+		"[agent\n":                                                "line 1",
+		"[agent]\nmax_turns = -1":                                 "agent.max_turns: -1 is not a whole number",
+		"[agent]\nmax_turns = 1.5":                                "agent.max_turns: 1.5 is not a whole number",
+		"[agent]\nmodel = 4":                                      "agent.model: 4 is not a text",
+		"[agent]\neffort = 'huge'":                                "agent.effort: huge is none of none, minimal, low",
+		"[agent]\nbudget_warning_threshold = 2":                   "is not a number from 0 to 1",
+		"[agent]\ntemperature = nan":                              "is not a number from 0 to 2",
+		"[budget]\nmax_duration = '10'":                           "budget.max_duration: 10 is not a duration",
+		"[budget]\nmax_tokens = 'many'":                           "is not a whole number of tokens",
+		"[tools]\nallow = [1]":                                    "1 in the list is not a text",
+		"[tools.tool_timeouts]\na = 1":                            "tools.tool_timeouts: a: 1 is not a duration",
+		"[[tools.mcp_servers]]\ncommand = 'x'":                    "server 1 has no name",
+		"[[tools.mcp_servers]]\nname = 'x'":                       `server "x" needs a command or a url`,
+		"[[tools.mcp_servers]]\nname = 'x'\ncommand='c'\ntoken=1": "token",
+		"[[tools.mcp_servers]]\nname = 'x'\ncommand='c'\n[[tools.mcp_servers]]\nname = 'x'\ncommand='c'": "two servers are named",
+		"[provider]\napi_key = 12345":        "provider.api_key: it is not a text",
+		"[provider]\napi_key = '${NOT_SET}'": "the variable NOT_SET is not set",
+		"[agent]\nmodel = '${}'":             "is not the name of a variable",
+	} {
+		p := newPlace(t, content, "")
+		_, err := p.load(t, nil)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml") || strings.Contains(err.Error(), "12345") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%q: %v; want %q", content, err, want)
+		}
+	}
+	_, err := config.Load(config.Options{Env: map[string]string{"RKAT_MAX_TOKENS": "x"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "RKAT_MAX_TOKENS: budget.max_tokens: x is not") {
+		t.Error(err)
+	}
+	_, err = config.Load(config.Options{Flags: map[string]any{"agent.max_turns": "x"}, Names: map[string]string{"agent.max_turns": "--max-turns"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "--max-turns: agent.max_turns: x is not") {
+		t.Error(err)
+	}
+}
+
+// TestTrust: what comes with a repository may not take a key, start a program
+// or read the environment.
+func TestTrust(t *testing.T) {
+	harmless := "[agent]\nmodel = 'm'\n[budget]\nmax_tokens = 5\n"
+	if _, err := newPlace(t, "", harmless).load(t, nil); err != nil {
+		t.Error(err)
+	}
+	for _, content := range []string{
+		"[provider]\napi_key = 'k'", "[providers.openai]\nbase_url = 'http://evil'", "[provider]\nbase_url = 'http://evil'",
+		"[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'", "[storage]\ndirectory = '/tmp'", "[agent]\nsystem_prompt_file = '/etc/passwd'",
+		"trusted_projects = ['/']", "[agent]\nsystem_prompt = '${AWS_SECRET}'",
+	} {
+		p := newPlace(t, "", content)
+		p.env["AWS_SECRET"] = "s"
+		_, err := p.load(t, nil)
+		var trust *config.TrustError
+		if !errors.As(err, &trust) || !strings.Contains(err.Error(), "--trust-project") {
+			t.Errorf("%s: %v", content, err)
+		}
+		if _, err := p.load(t, func(o *config.Options) { o.Trust = true }); err != nil {
+			t.Errorf("%s, trusted: %v", content, err)
+		}
+		write(t, filepath.Join(p.env["HOME"], ".config", "meerkat", "config.toml"), "trusted_projects = ['"+p.project+"']")
+		if _, err := p.load(t, nil); err != nil {
+			t.Errorf("%s, trusted by the user: %v", content, err)
+		}
+	}
+}
+
+func TestSettingsHideSecrets(t *testing.T) {
+	p := newPlace(t, `
+[provider]
+type = "openai"
+api_key = "sk-canary-1"
+base_url = "https://user:sk-canary-2@host/v1"
+[[tools.mcp_servers]]
+name = "a"
+command = "c"
+args = ["--token", "sk-canary-3"]
+env = { T = "sk-canary-4" }
+[[tools.mcp_servers]]
+name = "b"
+url = "https://u:sk-canary-5@h/p?key=sk-canary-6"
+headers = { A = "sk-canary-7" }
+`, "")
+	p.env["ANTHROPIC_API_KEY"] = "sk-canary-8"
+	l, err := p.load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]string{}
+	for _, s := range l.Settings() {
+		shown[s.Key] = s.Value
+		if strings.Contains(s.Value, "canary") {
+			t.Errorf("%s shows %q", s.Key, s.Value)
+		}
+	}
+	for key, want := range map[string]string{
+		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
+		"providers.anthropic.api_key": "(set, not shown)", "providers.gemini.api_key": "", "retry.max_delay": "30s",
+	} {
+		if shown[key] != want {
+			t.Errorf("%s shows %q, want %q", key, shown[key], want)
+		}
+	}
+}
+
+// FuzzParse never panics, and what it takes it can take again.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte("[agent]\nmodel = 'x'\n[[tools.mcp_servers]]\nname='a'\n"))
+	f.Add([]byte("agent = 1"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		values, err := config.Parse(data)
+		if err == nil && values == nil {
+			t.Error("neither values nor an error")
+		}
+	})
+}

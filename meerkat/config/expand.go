@@ -1,0 +1,76 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// variable is ${NAME}; $${NAME} stands for the text itself.
+var variable = regexp.MustCompile(`\$?\$\{[^}]*\}`)
+
+var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// expand replaces ${NAME} in every text of v by the variable. One that is not
+// set is an error: an empty key or path helps nobody.
+func expand(v any, env map[string]string) (any, error) {
+	switch v := v.(type) {
+	case string:
+		return expandText(v, env)
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			var err error
+			if out[i], err = expand(v[i], env); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			var err error
+			if out[name], err = expand(value, env); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
+}
+
+func expandText(s string, env map[string]string) (any, error) {
+	var err error
+	out := variable.ReplaceAllStringFunc(s, func(match string) string {
+		if strings.HasPrefix(match, "$$") {
+			return match[1:]
+		}
+		wanted := match[2 : len(match)-1]
+		value, ok := env[wanted]
+		switch {
+		case !name.MatchString(wanted):
+			err = fmt.Errorf("%s is not the name of a variable; write $%s for the text itself", match, match)
+		case !ok:
+			err = fmt.Errorf("the variable %s is not set", wanted)
+		}
+		return value
+	})
+	return out, err
+}
+
+// hasVariable reports whether a text in v refers to a variable.
+func hasVariable(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return slices.ContainsFunc(variable.FindAllString(v, -1), func(m string) bool { return !strings.HasPrefix(m, "$$") })
+	case []any:
+		return slices.ContainsFunc(v, hasVariable)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), hasVariable)
+	}
+	return false
+}
+
+func sortedKeys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+)
+
+// TrustError says that a project's file sets what only a trusted one may.
+type TrustError struct {
+	Path, Key, Risk string
+}
+
+// Error says what to do.
+func (e *TrustError) Error() string {
+	return fmt.Sprintf("%s: %s: %s; take it out, or trust the project: --trust-project, or its folder in trusted_projects of your own config.toml", e.Path, e.Key, e.Risk)
+}
+
+func newTrustError(path string, k key) *TrustError {
+	risk := k.risk
+	if risk == "" {
+		risk = "it would send a variable of your environment to a provider"
+	}
+	return &TrustError{path, k.name, risk}
+}
+
+// trusts reports whether the user trusts the project of the file at path.
+func (l *Loaded) trusts(path string) bool {
+	folders, _ := l.values[trustedProjects].([]string)
+	return slices.Contains(folders, filepath.Dir(filepath.Dir(path)))
+}

@@ -89,7 +89,8 @@ var walls = []wall{
 	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/provider", into: []string{"meerkat/session", "meerkat/tool", "meerkat/agent"}},
 	{from: "meerkat/session", into: []string{"meerkat/agent"}},
-	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session"}},
+	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session", "meerkat/provider", "meerkat/mcp"}},
+	{from: "meerkat/mcp", into: []string{"meerkat"}, except: []string{"meerkat/mcp", "meerkat/tool", "meerkat/transcript", "meerkat/internal"}},
 }
 
 func TestWalls(t *testing.T) {
@@ -121,6 +122,7 @@ var libraries = map[string][]string{
 	"github.com/onsi/ginkgo":          {"suites"},
 	"github.com/onsi/gomega":          {"suites"},
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
+	"github.com/modelcontextprotocol": {"meerkat/mcp"},
 	"github.com/anthropics":           {},
 	"github.com/openai":               {},
 	"google.golang.org/genai":         {},

@@ -97,7 +97,43 @@ func TestFileInsteadOfTheOthers(t *testing.T) {
 // TestEveryKey reads the example of seed 001 §11 with all keys, and checks that
 // each one arrives (a key whose value gets lost would show as its default).
 func TestEveryKey(t *testing.T) {
-	p := newPlace(t, `
+	p := newPlace(t, everyKey, "")
+	p.env["OPENAI"] = "sk-1"
+	l, err := p.load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := 0.5
+	want := config.Config{
+		Agent: config.Agent{
+			Model: "m", SystemPrompt: "s", SystemPromptFile: "f", Effort: "low", MaxTokensPerTurn: 1, Temperature: &half,
+			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h",
+		},
+		Provider:  config.Provider{Type: "anthropic", APIKey: "k", BaseURL: "http://b"},
+		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
+		Tools: config.Tools{
+			MCPServers: []config.MCPServer{
+				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, Allow: []string{"x"}, Deny: []string{"y"}},
+				{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
+			},
+			DefaultTimeout: 30 * time.Second, MaxConcurrent: 4, Allow: []string{"a"}, Deny: []string{"b"},
+			ToolTimeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
+		},
+		Storage:         config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval"},
+		Budget:          config.Budget{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
+		Retry:           config.Retry{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3},
+		Compaction:      config.Compaction{Threshold: 0.5},
+		TrustedProjects: []string{"/p"},
+	}
+	if diff := cmp.Diff(want, l.Config); diff != "" {
+		t.Error(diff)
+	}
+	if l.Key("anthropic") != "k" || l.Key("openai") != "sk-1" || l.Key("gemini") != "" || l.BaseURL("anthropic") != "http://b" || l.BaseURL("openai") != "http://o" {
+		t.Error("keys or addresses went astray")
+	}
+}
+
+const everyKey = `
 trusted_projects = ["/p"]
 [agent]
 model = "m"
@@ -154,41 +190,7 @@ max_delay = "31s"
 multiplier = 3
 [compaction]
 threshold = 0.5
-`, "")
-	p.env["OPENAI"] = "sk-1"
-	l, err := p.load(t, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half := 0.5
-	want := config.Config{
-		Agent: config.Agent{
-			Model: "m", SystemPrompt: "s", SystemPromptFile: "f", Effort: "low", MaxTokensPerTurn: 1, Temperature: &half,
-			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h",
-		},
-		Provider:  config.Provider{Type: "anthropic", APIKey: "k", BaseURL: "http://b"},
-		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
-		Tools: config.Tools{
-			MCPServers: []config.MCPServer{
-				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, Allow: []string{"x"}, Deny: []string{"y"}},
-				{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
-			},
-			DefaultTimeout: 30 * time.Second, MaxConcurrent: 4, Allow: []string{"a"}, Deny: []string{"b"},
-			ToolTimeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
-		},
-		Storage:         config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval"},
-		Budget:          config.Budget{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
-		Retry:           config.Retry{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3},
-		Compaction:      config.Compaction{Threshold: 0.5},
-		TrustedProjects: []string{"/p"},
-	}
-	if diff := cmp.Diff(want, l.Config); diff != "" {
-		t.Error(diff)
-	}
-	if l.Key("anthropic") != "k" || l.Key("openai") != "sk-1" || l.Key("gemini") != "" || l.BaseURL("anthropic") != "http://b" || l.BaseURL("openai") != "http://o" {
-		t.Error("keys or addresses went astray")
-	}
-}
+`
 
 func TestEnvironment(t *testing.T) {
 	l, err := config.Load(config.Options{Env: map[string]string{
@@ -209,7 +211,7 @@ func TestEnvironment(t *testing.T) {
 // TestRefused names the file and the key, and never shows a secret.
 func TestRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		"[agent]\nmodle = 'x'":                                    "agent.modle: unknown key; perhaps one of agent.model",
+		"[agent]\nmodl = 'x'":                                    "agent.modl: unknown key; perhaps one of agent.model",
 		"[agnet]\nmodel = 'x'":                                    "agnet: unknown key",
 		"[budget]\nmodel = 'x'":                                   "budget.model: unknown key; perhaps one of agent.model",
 		"model = 'x'":                                             "model: unknown key; perhaps one of agent.model",

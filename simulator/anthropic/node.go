@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/simulator/lex"
 )
 
 // node is one value of the request, in its own order. The nil pointer is an
@@ -23,58 +25,47 @@ type node struct {
 // as it does for the provider.
 func parseJSON(body []byte) (*node, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
-	root, err := readNode(dec)
+	raw, err := dec.ReadValue()
 	if err != nil {
 		return nil, err
 	}
+	p := parser{Lexer: lex.New(string(raw))}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errTrailing
 	}
+	root := p.value()
 	return &root, nil
 }
 
 var errTrailing = errors.New("trailing characters")
 
-func readNode(dec *jsontext.Decoder) (node, error) {
-	token, err := dec.ReadToken()
-	if err != nil {
-		return node{}, err
-	}
-	n := node{kind: token.Kind()}
-	switch n.kind {
-	case '"', '0':
-		n.text = token.String()
-		return n, nil
-	case '{', '[':
-		return n, n.fill(dec)
-	}
-	return n, nil
+// parser builds the tree of a body that is valid.
+type parser struct {
+	*lex.Lexer
+	names lex.Nest[string]
+	items lex.Nest[node]
 }
 
-// fill reads the members up to the end of the container.
-func (n *node) fill(dec *jsontext.Decoder) error {
-	end := jsontext.Kind(']')
-	if n.kind == '{' {
-		end = '}'
-	}
-	for {
-		if kind := dec.PeekKind(); kind == end {
-			_, err := dec.ReadToken()
-			return err
-		}
-		if n.kind == '{' {
-			name, err := dec.ReadToken()
-			if err != nil {
-				return err
+func (p *parser) value() node {
+	n := node{kind: jsontext.Kind(p.Kind())}
+	switch n.kind {
+	case '{', '[':
+		name, item := p.names.Mark(), p.items.Mark()
+		for p.Enter(); p.More(); {
+			if n.kind == '{' {
+				p.names.Add(p.Name())
 			}
-			n.names = append(n.names, name.String())
+			p.items.Add(p.value())
 		}
-		item, err := readNode(dec)
-		if err != nil {
-			return err
-		}
-		n.items = append(n.items, item)
+		n.names, n.items = p.names.Take(name), p.items.Take(item)
+	case '"':
+		n.text = p.Text()
+	case 't', 'f', 'n':
+		p.Literal()
+	default:
+		n.kind, n.text = '0', p.Literal()
 	}
+	return n
 }
 
 // get returns the member of an object, nil when it is absent.

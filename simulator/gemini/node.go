@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/simulator/lex"
 )
 
 // kind is the type of a JSON value.
@@ -134,7 +137,7 @@ func appendNumber(out []byte, literal string) []byte {
 
 // parse reads one JSON value. A fault is in the words of the API's parser.
 func parse(body []byte) (n node, fault string) {
-	p := parser{body: body}
+	p := parser{body: body, text: string(body)}
 	defer func() {
 		if failed, ok := recover().(syntax); ok {
 			n, fault = node{}, string(failed)
@@ -152,8 +155,11 @@ func parse(body []byte) (n node, fault string) {
 type syntax string
 
 type parser struct {
-	body []byte
-	at   int
+	body  []byte
+	text  string // is body: the texts of nodes share its memory
+	at    int
+	names lex.Nest[string]
+	items lex.Nest[node]
 }
 
 // maxDepth is how deep messages may nest.
@@ -215,17 +221,19 @@ func (p *parser) object(depth int) node {
 	if p.next('}') {
 		return n
 	}
+	name, item := p.names.Mark(), p.items.Mark()
 	for {
 		if p.space(); p.at >= len(p.body) || p.body[p.at] != '"' {
 			p.fail("Expected an object key or }.")
 		}
-		n.names = append(n.names, p.quoted())
+		p.names.Add(p.quoted())
 		if !p.next(':') {
 			p.fail("Expected : between key:value pair.")
 		}
 		p.space()
-		n.items = append(n.items, p.value(depth+1))
+		p.items.Add(p.value(depth + 1))
 		if p.next('}') {
+			n.names, n.items = p.names.Take(name), p.items.Take(item)
 			return n
 		}
 		if !p.next(',') {
@@ -239,10 +247,12 @@ func (p *parser) array(depth int) node {
 	if p.next(']') {
 		return n
 	}
+	item := p.items.Mark()
 	for {
 		p.space()
-		n.items = append(n.items, p.value(depth+1))
+		p.items.Add(p.value(depth + 1))
 		if p.next(']') {
+			n.items = p.items.Take(item)
 			return n
 		}
 		if !p.next(',') {
@@ -263,7 +273,7 @@ func (p *parser) quoted() string {
 			p.fail("Invalid control character in string.")
 		case c == '"':
 			p.at++
-			return p.decoded(p.body[start:p.at], plain)
+			return p.decoded(start, plain)
 		}
 	}
 	p.at = len(p.body)
@@ -271,12 +281,12 @@ func (p *parser) quoted() string {
 	return ""
 }
 
-func (p *parser) decoded(raw []byte, plain bool) string {
-	if plain && utf8.Valid(raw) {
-		return string(raw[1 : len(raw)-1])
+func (p *parser) decoded(start int, plain bool) string {
+	if raw := p.text[start:p.at]; plain && utf8.ValidString(raw) {
+		return raw[1 : len(raw)-1]
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil {
+	if json.Unmarshal(p.body[start:p.at], &s) != nil {
 		p.fail("Invalid escape sequence.")
 	}
 	return s
@@ -287,7 +297,7 @@ func (p *parser) literalNumber() node {
 	for p.at < len(p.body) && bytes.IndexByte([]byte("+-.eE0123456789"), p.body[p.at]) >= 0 {
 		p.at++
 	}
-	text := string(p.body[start:p.at])
+	text := p.text[start:p.at]
 	if !json.Valid(p.body[start:p.at]) {
 		p.at = start
 		p.fail("Unable to parse number.")
@@ -295,11 +305,13 @@ func (p *parser) literalNumber() node {
 	return node{kind: isNumber, text: text}
 }
 
+var words = []node{{kind: isBool, text: "true"}, {kind: isBool, text: "false"}, {kind: isNull, text: "null"}}
+
 func (p *parser) word() node {
-	for text, k := range map[string]kind{"true": isBool, "false": isBool, "null": isNull} {
-		if bytes.HasPrefix(p.body[p.at:], []byte(text)) {
-			p.at += len(text)
-			return node{kind: k, text: text}
+	for _, n := range words {
+		if strings.HasPrefix(p.text[p.at:], n.text) {
+			p.at += len(n.text)
+			return n
 		}
 	}
 	p.fail("Unexpected token.")

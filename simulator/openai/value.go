@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/simulator/lex"
 )
 
 // kind is the type of a JSON value as the API names it in its errors. Kinds
@@ -43,108 +46,76 @@ var (
 )
 
 // parse reads a request body: one JSON object in UTF-8 and nothing after it.
+// The value keeps hold of body.
 func parse(body []byte) (*value, error) {
 	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
-	raw, err := decoder.ReadValue()
-	if err != nil {
+	if _, err := decoder.ReadValue(); err != nil {
 		return nil, err
 	}
-	raw = bytes.Clone(raw)
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) || raw[0] != '{' {
+	end := decoder.InputOffset()
+	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errObject
 	}
-	s := scanner{data: raw}
-	v := s.value(0)
-	if s.deep {
+	p := parser{Lexer: lex.New(string(body[:end])), body: body[:end:end]}
+	if p.Kind() != '{' {
+		return nil, errObject
+	}
+	v := p.value(0)
+	if p.deep {
 		return nil, errDeep
 	}
 	return &v, nil
 }
 
-// scanner builds the tree of valid JSON in one pass.
-type scanner struct {
-	data []byte
-	at   int
-	deep bool
+// parser builds the tree of valid JSON in one pass.
+type parser struct {
+	*lex.Lexer
+	body  []byte
+	deep  bool
+	names lex.Nest[string]
+	elems lex.Nest[value]
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.data) && (s.data[s.at] == ' ' || s.data[s.at] == '\n' || s.data[s.at] == '\t' || s.data[s.at] == '\r') {
-		s.at++
-	}
-}
-
-func (s *scanner) value(depth int) (v value) {
-	s.space()
-	start := s.at
-	if s.deep = s.deep || depth > maxDepth; s.deep {
-		s.at = len(s.data)
-		return value{}
-	}
-	switch c := s.data[s.at]; c {
+func (p *parser) value(depth int) (v value) {
+	c := p.Kind()
+	start := p.Offset()
+	p.deep = p.deep || depth > maxDepth
+	switch c {
 	case '{':
 		v.kind = object
-		s.members(&v, depth, '}')
+		p.members(&v, depth)
 	case '[':
 		v.kind = array
-		s.members(&v, depth, ']')
+		p.members(&v, depth)
 	case '"':
-		v.kind, v.text = text, s.string()
+		v.kind, v.text = text, p.Text()
 	default:
-		v.kind = s.scalar()
+		v.kind = scalar(p.Literal())
 	}
-	if !s.deep {
-		v.raw = s.data[start:s.at:s.at]
-	}
+	end := p.Offset()
+	v.raw = p.body[start:end:end]
 	return v
 }
 
 // members reads what stands between two brackets.
-func (s *scanner) members(v *value, depth int, end byte) {
-	s.at++
-	for s.space(); !s.deep && s.data[s.at] != end; s.space() {
-		if s.data[s.at] == ',' {
-			s.at++
-			continue
-		}
+func (p *parser) members(v *value, depth int) {
+	name, elem := p.names.Mark(), p.elems.Mark()
+	for p.Enter(); p.More(); {
 		if v.kind == object {
-			v.names = append(v.names, s.string())
-			s.space()
-			s.at++ // the colon
+			p.names.Add(p.Name())
 		}
-		v.elems = append(v.elems, s.value(depth+1))
+		p.elems.Add(p.value(depth + 1))
 	}
-	s.at++
+	v.names, v.elems = p.names.Take(name), p.elems.Take(elem)
 }
 
-func (s *scanner) string() string {
-	start, plain := s.at, true
-	for s.at++; s.data[s.at] != '"'; s.at++ {
-		if s.data[s.at] == '\\' {
-			plain = false
-			s.at++
-		}
-	}
-	s.at++
-	if plain {
-		return string(s.data[start+1 : s.at-1])
-	}
-	var out string
-	_ = json.Unmarshal(s.data[start:s.at], &out) // it is valid
-	return out
-}
-
-func (s *scanner) scalar() kind {
-	start := s.at
-	for s.at < len(s.data) && !bytes.ContainsRune([]byte(",]} \n\t\r"), rune(s.data[s.at])) {
-		s.at++
-	}
-	switch c := s.data[start]; {
+func scalar(literal string) kind {
+	switch c := literal[0]; {
 	case c == 'n':
 		return null
 	case c == 't' || c == 'f':
 		return boolean
-	case bytes.ContainsAny(s.data[start:s.at], ".eE"):
+	case strings.ContainsAny(literal, ".eE"):
 		return decimal
 	}
 	return integer

@@ -1,0 +1,155 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// Transport asks h in this process, without a socket: what h flushes arrives as
+// one piece, on every machine and under any load, and h goes on when it has been
+// read. What h leaves unflushed goes with its end; a panic breaks the reply off.
+// Interim responses and trailers do not pass. It is safe for concurrent use.
+func Transport(h http.Handler) http.RoundTripper { return &transport{h} }
+
+type transport struct{ h http.Handler }
+
+// RoundTrip asks h. The context ends the reply as well.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, leave := context.WithCancel(r.Context())
+	body, pipe := io.Pipe()
+	w := &reply{header: http.Header{}, began: make(chan struct{}), pipe: pipe, left: ctx.Err}
+	stop := context.AfterFunc(ctx, func() { _ = pipe.CloseWithError(ctx.Err()) })
+	go func() {
+		defer stop()
+		if r.Body != nil {
+			defer func() { _ = r.Body.Close() }()
+		}
+		w.end(handled(t.h, w, received(ctx, r)))
+	}()
+	select {
+	case <-w.began:
+		if w.status == 0 {
+			leave()
+			return nil, w.failure
+		}
+		return w.response(r, &reading{body, leave}), nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
+
+// received is r as a server of HTTP/1.1 sees it.
+func received(ctx context.Context, r *http.Request) *http.Request {
+	in := r.Clone(ctx)
+	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
+	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
+	if in.Host == "" {
+		in.Host = r.URL.Host
+	}
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	return in
+}
+
+// handled returns what broke the reply off.
+func handled(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		if cause := recover(); cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
+			err = io.ErrUnexpectedEOF
+		} else if cause != nil {
+			err = fmt.Errorf("the handler panicked: %v", cause)
+		}
+	}()
+	h.ServeHTTP(w, r)
+	return nil
+}
+
+// reply is a handler's way to its client. The handler owns it; the client reads
+// status and sent when it has begun.
+type reply struct {
+	header  http.Header
+	status  int         // 0 until there is one
+	sent    http.Header // the header as it was then
+	began   chan struct{}
+	once    sync.Once
+	waiting bytes.Buffer
+	pipe    *io.PipeWriter
+	failure error        // why there is no reply
+	left    func() error // that nobody reads any more
+}
+
+// Header returns what WriteHeader will send.
+func (w *reply) Header() http.Header { return w.header }
+
+// WriteHeader fixes the header; it leaves with the first piece.
+func (w *reply) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status, w.sent = status, w.header.Clone()
+	}
+}
+
+// Write keeps p for the next piece.
+func (w *reply) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.waiting.Write(p)
+}
+
+// FlushError sends one piece and returns when it has been read. The error is
+// that nobody reads any more.
+func (w *reply) FlushError() error {
+	w.WriteHeader(http.StatusOK)
+	w.once.Do(func() { close(w.began) })
+	if err := w.left(); err != nil || w.waiting.Len() == 0 {
+		return err
+	}
+	_, err := w.pipe.Write(w.waiting.Bytes())
+	w.waiting.Reset()
+	return err
+}
+
+// end sends what is left, and how the reply ended.
+func (w *reply) end(broken error) {
+	if broken == nil {
+		_ = w.FlushError() // the client may be gone
+	}
+	w.once.Do(func() {
+		if w.failure = broken; w.status != 0 && broken != nil {
+			w.status = 0 // its header never left
+		}
+		close(w.began)
+	})
+	_ = w.pipe.CloseWithError(broken)
+}
+
+// response is what the client gets.
+func (w *reply) response(r *http.Request, body io.ReadCloser) *http.Response {
+	resp := &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: maps.Clone(w.sent), Body: body, ContentLength: -1, Request: r,
+	}
+	if n, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64); err == nil {
+		resp.ContentLength = n
+	}
+	return resp
+}
+
+// reading is a body whose reader may leave.
+type reading struct {
+	*io.PipeReader
+	leave func()
+}
+
+// Close tells the handler that nobody reads any more.
+func (b *reading) Close() error {
+	b.leave()
+	return b.PipeReader.Close()
+}

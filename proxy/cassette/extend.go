@@ -16,7 +16,7 @@ var ErrMixed = errors.New("cassette of another kind")
 // stays: a cassette is as old as its oldest part, and what was lost to it stays
 // lost. Until Close succeeds the
 // finished file stays as it is. meta describes what will be appended; where its
-// provenance or redaction is not the cassette's own the error is ErrMixed: the
+// provenance, kind of times or redaction is not the cassette's own the error is ErrMixed: the
 // head would no longer be true of every item. The cassette's matching stays. A
 // damaged cassette is ErrDamaged, another tool's ErrUnsealed, one that is being
 // recorded, or was until now, ErrBusy.
@@ -64,12 +64,22 @@ func (m Meta) takes(path string, more Meta) error {
 		return fail(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
 	case more.Provenance != m.Provenance:
 		return fail(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+	case more.Nominal() != m.Nominal():
+		return fail(path, ErrMixed, "has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.times(), more.times())
 	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
 		return fail(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
 		return fail(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
 	}
 	return nil
+}
+
+// times is what kind of times a cassette has.
+func (m Meta) times() string {
+	if m.Nominal() {
+		return "nominal"
+	}
+	return "measured"
 }
 
 // adopt writes old's head and sealed items in the place of the head.

@@ -89,11 +89,11 @@ func TestExtendIsWholeAfterACrash(t *testing.T) {
 
 func TestExtendRefuses(t *testing.T) {
 	path := write(t, samples()[0])
-	live, other := testMeta, testMeta
-	live.Provenance, other.Redaction = ProvenanceLive, []string{"other-rule"}
-	for name, meta := range map[string]Meta{"provenance": live, "redaction": other} {
-		if _, err := Extend(path, meta); !errors.Is(err, ErrMixed) {
-			t.Errorf("%s: %v", name, err)
+	live, other, nominal := testMeta, testMeta, testMeta
+	live.Provenance, other.Redaction, nominal.Declared = ProvenanceLive, []string{"other-rule"}, []string{DeclaredNominal}
+	for says, meta := range map[string]Meta{"now is live": live, "other rules": other, "now has nominal ones": nominal} {
+		if _, err := Extend(path, meta); !errors.Is(err, ErrMixed) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v; want that it %q", err, says)
 		}
 	}
 	data, _ := os.ReadFile(path)

@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,13 +39,21 @@ type Meta struct {
 	// defaults; empty means none. No name holds a space.
 	Matching []string
 	// Declared names what is meant to be as it is, so that it is no fault of
-	// the recording: DeclaredIncomplete. Not written when empty.
+	// the recording: the Declared constants. Not written when empty.
 	Declared []string
 }
 
 // DeclaredIncomplete says that responses of the cassette are incomplete on
 // purpose: gates accept them.
 const DeclaredIncomplete = "incomplete"
+
+// DeclaredNominal says that the times of the cassette are given and not
+// measured: the same recording made again is the same file. They say nothing of
+// how fast anybody was.
+const DeclaredNominal = "nominal-times"
+
+// Nominal reports whether the cassette's times are given and not measured.
+func (m Meta) Nominal() bool { return slices.Contains(m.Declared, DeclaredNominal) }
 
 // Every file of ours starts with headStart and its head ends with headEnd.
 const (

@@ -35,12 +35,13 @@ type exchange struct {
 }
 
 func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
+	clock := rec.clock()
 	x := &exchange{
 		in:       cassette.Interaction{Request: Incoming(r, nil)},
 		provider: route.Provider(r.URL.Host, r.URL.Path),
 		request:  body,
-		clock:    rec.cfg.Clock,
-		sent:     rec.cfg.Clock(),
+		clock:    clock,
+		sent:     clock(),
 	}
 	if rec.keeps() {
 		x.response, x.chunks = rec.spools.new(), rec.spools.new()

@@ -53,6 +53,11 @@ type Config struct {
 	OnAbort Drain
 	// Clock is the time; nil means time.Now.
 	Clock func() time.Time
+	// Nominal, if not zero, is the time from one thing that happens in an
+	// exchange to the next, whenever it happened: the request's end, the reply's
+	// header, each chunk, the reply's end. The cassette must declare it
+	// (cassette.DeclaredNominal).
+	Nominal time.Duration
 }
 
 // Drain bounds what is still read from the provider after the client has left
@@ -98,6 +103,18 @@ func New(cfg Config) (*Recorder, error) {
 	rec := &Recorder{cfg: cfg, spools: spools, ended: newQueue(), done: make(chan struct{})}
 	go rec.keepAll()
 	return rec, nil
+}
+
+// clock is that of one exchange.
+func (rec *Recorder) clock() func() time.Time {
+	if rec.cfg.Nominal == 0 {
+		return rec.cfg.Clock
+	}
+	var now time.Time
+	return func() time.Time {
+		now = now.Add(rec.cfg.Nominal)
+		return now
+	}
 }
 
 // Close waits until everything that ended is saved and returns what became of

@@ -252,6 +252,38 @@ func TestStreamIsKeptAsItArrives(t *testing.T) {
 	}
 }
 
+// Nominal times are those of each exchange by itself, whatever else happens and
+// however long it takes.
+func TestNominalTimes(t *testing.T) {
+	second := make(chan struct{})
+	cfg := record.Config{Nominal: 10 * time.Millisecond, Clock: func() time.Time { t.Error("the clock was asked"); return time.Time{} }}
+	g := newRig(t, false, cfg, func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); string(body) == "hold" {
+			w.(http.Flusher).Flush()
+			<-second
+		}
+		_, _ = io.WriteString(w, "x")
+	})
+	held, err := g.client.Post(endpoint, "", strings.NewReader("hold"))
+	check(t, err)
+	other, err := g.client.Post(endpoint, "", strings.NewReader("pass"))
+	check(t, err)
+	if read(t, other) != "x" {
+		t.Error("the other one waits")
+	}
+	close(second)
+	read(t, held)
+	g.close()
+	for i, in := range g.tape.kept {
+		if len(in.Timeline) != 1 || in.Timeline[0].At != 10*time.Millisecond {
+			t.Errorf("%d: timeline %v, want its chunk after 10ms", i, in.Timeline)
+		}
+		if d := in.Duration; d != 20*time.Millisecond && d != 30*time.Millisecond { // its end may come with the last bytes
+			t.Errorf("%d: took %v", i, d)
+		}
+	}
+}
+
 // ticking is a clock that advances a millisecond at each look.
 func ticking() func() time.Time {
 	var mu sync.Mutex

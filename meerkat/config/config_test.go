@@ -211,7 +211,7 @@ func TestEnvironment(t *testing.T) {
 // TestRefused names the file and the key, and never shows a secret.
 func TestRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		"[agent]\nmodl = 'x'":                                    "agent.modl: unknown key; perhaps one of agent.model",
+		"[agent]\nmodl = 'x'":                                     "agent.modl: unknown key; perhaps one of agent.model",
 		"[agnet]\nmodel = 'x'":                                    "agnet: unknown key",
 		"[budget]\nmodel = 'x'":                                   "budget.model: unknown key; perhaps one of agent.model",
 		"model = 'x'":                                             "model: unknown key; perhaps one of agent.model",

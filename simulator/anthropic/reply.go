@@ -11,19 +11,22 @@ import (
 
 // Header is what the API sends with a reply (reference §1.1).
 func (v Voice) Header(r script.Reply) http.Header {
+	now, drawn := r.At.UTC().Format("2006-01-02T15:04:05Z"), r.ID("", 1, script.Hex, 64)
 	h := http.Header{
-		"Content-Type":                               {"application/json"},
-		"Anthropic-Organization-Id":                  {"00000000-0000-4000-8000-000000000000"},
-		"Anthropic-Ratelimit-Requests-Limit":         {"4000"},
-		"Anthropic-Ratelimit-Requests-Remaining":     {"3999"},
-		"Anthropic-Ratelimit-Requests-Reset":         {r.At.UTC().Format("2006-01-02T15:04:05Z")},
-		"Anthropic-Ratelimit-Input-Tokens-Limit":     {"2000000"},
-		"Anthropic-Ratelimit-Input-Tokens-Remaining": {"2000000"},
-		"Anthropic-Ratelimit-Input-Tokens-Reset":     {r.At.UTC().Format("2006-01-02T15:04:05Z")},
-		"Request-Id":                                 {r.ID("req_011", 0, script.Alnum, 21)},
-		"Strict-Transport-Security":                  {"max-age=31536000; includeSubDomains; preload"},
-		"X-Robots-Tag":                               {"none"},
-		"Via":                                        {"1.1 google"},
+		"Content-Type":              {"application/json"},
+		"Anthropic-Organization-Id": {"00000000-0000-4000-8000-000000000000"},
+		"Cf-Cache-Status":           {"DYNAMIC"},
+		"Cf-Ray":                    {drawn[:16] + "-SIM"},
+		"Content-Security-Policy":   {"default-src 'none'; frame-ancestors 'none'"},
+		"Request-Id":                {r.ID("req_011", 0, script.Alnum, 21)},
+		"Server":                    {"cloudflare"},
+		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
+		"Traceresponse":             {"00-" + drawn[16:48] + "-" + drawn[48:] + "-01"},
+		"Vary":                      {"Accept-Encoding"},
+		"X-Robots-Tag":              {"none"},
+	}
+	for _, l := range limits {
+		h[l.limit], h[l.remaining], h[l.reset] = []string{l.most}, []string{l.left}, []string{now}
 	}
 	if r.Request.Form == script.FormSSE {
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -32,9 +35,23 @@ func (v Voice) Header(r script.Reply) http.Header {
 	return h
 }
 
+// limit is one of the rates that an account has, under its headers' names.
+type limit struct{ limit, remaining, reset, most, left string }
+
+var limits = []limit{
+	rate("Requests", "4000", "3999"), rate("Input-Tokens", "2000000", "2000000"),
+	rate("Output-Tokens", "400000", "400000"), rate("Tokens", "2400000", "2400000"),
+}
+
+func rate(of, most, left string) limit {
+	name := "Anthropic-Ratelimit-" + of
+	return limit{name + "-Limit", name + "-Remaining", name + "-Reset", most, left}
+}
+
 // stream collects the frames of one reply.
 type stream struct {
 	script.Reply
+	bill
 	frames [][]byte
 	tokens []string // of each block, "" for one without
 	index  int      // of the next content block
@@ -46,13 +63,13 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 		return [][]byte{unary(r)}
 	}
 	tokens, notes := mint(r)
-	s := &stream{Reply: r, tokens: tokens}
-	s.event("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, usage(r, 4)), notes...)})
+	s := &stream{Reply: r, bill: billOf(r), tokens: tokens}
+	s.event("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, s.started()), notes...)})
 	for n, b := range r.Blocks {
 		s.block(n, b)
 	}
-	s.event("message_delta", script.Object{"type", "message_delta",
-		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", nil}, "usage", endUsage(r)})
+	s.event("message_delta", append(script.Object{"type", "message_delta",
+		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", nil}, "usage", s.ended()}, s.edited()...))
 	s.event("message_stop", script.Object{"type", "message_stop"})
 	return s.frames
 }
@@ -83,7 +100,7 @@ func (s *stream) block(n int, b script.Block) {
 	}
 	switch b.Kind {
 	case specs.KindThinking:
-		s.deltas("thinking_delta", "thinking", thoughtPieces(b))
+		s.think(thoughtPieces(b))
 		s.deltas("signature_delta", "signature", []string{s.tokens[n]})
 	case specs.KindText, specs.KindSignedText:
 		s.deltas("text_delta", "text", script.Words(b.Text, 3))
@@ -99,6 +116,26 @@ func (s *stream) deltas(kind, field string, pieces []string) {
 	for _, piece := range pieces {
 		s.event("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
 			"delta", script.Object{"type", kind, field, piece}})
+	}
+}
+
+// think emits a thought; to clients that ask for it with a running estimate of
+// its tokens, which the last delta lacks.
+func (s *stream) think(pieces []string) {
+	if !s.counts {
+		s.deltas("thinking_delta", "thinking", pieces)
+		return
+	}
+	if len(pieces) == 1 && pieces[0] == "" {
+		pieces = []string{"", ""}
+	}
+	for i, piece := range pieces {
+		var estimate any
+		if i < len(pieces)-1 {
+			estimate = 50 * (i + 1)
+		}
+		s.event("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+			"delta", script.Object{"type", "thinking_delta", "thinking", piece, "estimated_tokens", estimate}})
 	}
 }
 
@@ -133,24 +170,19 @@ func callID(r script.Reply, n int) string { return r.ID("toolu_01", n, script.Al
 
 func messageID(r script.Reply) string { return r.ID("msg_01", 0, script.Alnum, 22) }
 
+// speaker is the model that answers under a name: an alias stands for a
+// snapshot.
+func speaker(name string) string {
+	if m := modelOf(name); m != nil {
+		return m.id
+	}
+	return name
+}
+
 // envelope is the message object around content.
 func envelope(r script.Reply, content script.Array, stop any, used script.Object) script.Object {
-	return script.Object{"model", r.Request.Model, "id", messageID(r), "type", "message", "role", "assistant",
+	return script.Object{"model", speaker(r.Request.Model), "id", messageID(r), "type", "message", "role", "assistant",
 		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", nil, "usage", used}
-}
-
-// usage is what message_start and a whole message say, with output tokens.
-func usage(r script.Reply, output int) script.Object {
-	return script.Object{"input_tokens", r.InputTokens(), "cache_creation_input_tokens", 0, "cache_read_input_tokens", 0,
-		"cache_creation", script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", 0},
-		"output_tokens", output, "service_tier", "standard", "inference_geo", "not_available"}
-}
-
-// endUsage is cumulative: it overwrites what message_start said.
-func endUsage(r script.Reply) script.Object {
-	all, thought := r.OutputTokens()
-	return script.Object{"input_tokens", r.InputTokens(), "cache_creation_input_tokens", 0, "cache_read_input_tokens", 0,
-		"output_tokens", all, "output_tokens_details", script.Object{"thinking_tokens", thought}}
 }
 
 func unary(r script.Reply) []byte {
@@ -169,6 +201,6 @@ func unary(r script.Reply) []byte {
 			content = append(content, script.Object{"type", "text", "text", b.Text})
 		}
 	}
-	all, _ := r.OutputTokens()
-	return script.JSON(append(envelope(r, content, r.Stop, usage(r, all)), notes...))
+	b := billOf(r)
+	return script.JSON(append(append(envelope(r, content, r.Stop, b.whole()), b.edited()...), notes...))
 }

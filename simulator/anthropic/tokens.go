@@ -15,16 +15,8 @@ func CountTokens(body []byte) []byte {
 	return script.JSON(script.Object{"input_tokens", inputTokens(root)})
 }
 
-// inputTokens estimates what the prompt counts for: everything that the model
-// reads, pictures at a flat rate.
-func inputTokens(root *node) int {
-	n := 3 * len(root.get("messages").list())
-	for _, name := range []string{"system", "messages", "tools"} {
-		n += tokensOf(root.get(name))
-	}
-	return n
-}
-
+// tokensOf estimates what a value counts for: everything that the model reads,
+// pictures at a flat rate.
 func tokensOf(v *node) int {
 	switch {
 	case v == nil:
@@ -46,3 +38,6 @@ func tokensOf(v *node) int {
 	}
 	return n
 }
+
+// inputTokens is what the prompt counts for.
+func inputTokens(root *node) int { return measure(root).total }

@@ -13,6 +13,9 @@ import (
 // Header is what the API sends with a reply (reference §1.2).
 func (v Voice) Header(r script.Reply) http.Header {
 	h := http.Header{
+		"Access-Control-Expose-Headers":  {"X-Request-ID, CF-Ray, CF-Ray"},
+		"Cf-Cache-Status":                {"DYNAMIC"},
+		"Cf-Ray":                         {r.ID("", 1, script.Hex, 16) + "-SIM"},
 		"Content-Type":                   {"application/json"},
 		"Openai-Organization":            {"org-simulator"},
 		"Openai-Processing-Ms":           {fmt.Sprint(200 + r.Dice("processing", 0).IntN(600))},
@@ -24,6 +27,7 @@ func (v Voice) Header(r script.Reply) http.Header {
 		"X-Ratelimit-Remaining-Tokens":   {"1999000"},
 		"X-Ratelimit-Reset-Requests":     {"6ms"},
 		"X-Ratelimit-Reset-Tokens":       {"30ms"},
+		"Server":                         {"cloudflare"},
 		"X-Request-Id":                   {r.ID("req_", 0, script.Hex, 32)},
 		"Strict-Transport-Security":      {"max-age=31536000; includeSubDomains; preload"},
 		"X-Content-Type-Options":         {"nosniff"},
@@ -42,6 +46,7 @@ type stream struct {
 	output   int // index of the next item
 	items    script.Array
 	failure  any // the error of a failed response
+	tools    json.RawMessage
 }
 
 // Frames returns the events of r, or its one JSON document.
@@ -155,14 +160,10 @@ func (s *stream) obfuscation(delta string) string {
 	return s.ID("", s.sequence, script.Alnum, 16-len(delta)%16)
 }
 
-// response is the response object; what the client set is echoed.
+// response is the response object; what the client set is echoed. A document
+// says who pays, an event does not.
 func (s *stream) response(status string, output script.Array, usage any) script.Object {
-	echo := func(name, otherwise string) json.RawMessage {
-		if v := s.q.body.get(name); v.kind != 0 {
-			return v.raw
-		}
-		return json.RawMessage(otherwise)
-	}
+	q := s.q
 	var details, completed any
 	if status == "incomplete" {
 		details = script.Object{"reason", "max_output_tokens"}
@@ -170,17 +171,27 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	if status == "completed" {
 		completed = s.At.Unix() + 2
 	}
-	o := script.Object{
-		"id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", false,
-		"completed_at", completed, "error", s.failure, "frequency_penalty", json.RawMessage("0.0"), "incomplete_details", details,
-		"instructions", echo("instructions", "null"), "max_output_tokens", echo("max_output_tokens", "null"), "max_tool_calls", echo("max_tool_calls", "null"),
-		"model", s.Request.Model, "output", output, "parallel_tool_calls", echo("parallel_tool_calls", "true"),
-		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", echo("previous_response_id", "null"), "prompt_cache_key", echo("prompt_cache_key", "null"),
-		"reasoning", echo("reasoning", `{"effort":null,"summary":null}`), "safety_identifier", echo("safety_identifier", "null"), "service_tier", "default",
-		"store", echo("store", "true"), "temperature", echo("temperature", "1.0"), "text", echo("text", `{"format":{"type":"text"},"verbosity":"medium"}`),
-		"tool_choice", echo("tool_choice", `"auto"`), "tools", echo("tools", "[]"), "top_logprobs", echo("top_logprobs", "0"), "top_p", echo("top_p", "0.98"),
-		"truncation", echo("truncation", `"disabled"`), "usage", usage, "user", echo("user", "null"), "metadata", echo("metadata", "{}"),
+	tier := q.echo("service_tier", `"auto"`)
+	if usage != nil && string(tier) == `"auto"` {
+		tier = json.RawMessage(`"default"`)
 	}
+	if s.tools == nil {
+		s.tools = script.JSON(q.tools())
+	}
+	o := script.Object{"id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echo("background", "false")}
+	if s.Request.Form == script.FormUnary {
+		o = append(o, "billing", script.Object{"payer", "developer"})
+	}
+	o = append(o,
+		"completed_at", completed, "error", s.failure, "frequency_penalty", json.RawMessage("0.0"), "incomplete_details", details,
+		"instructions", q.echo("instructions", "null"), "max_output_tokens", q.echo("max_output_tokens", "null"), "max_tool_calls", q.echo("max_tool_calls", "null"),
+		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls", q.echo("parallel_tool_calls", "true"),
+		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", q.echo("previous_response_id", "null"), "prompt_cache_key", q.echo("prompt_cache_key", "null"),
+		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.reasoning(), "safety_identifier", q.echo("safety_identifier", "null"), "service_tier", tier,
+		"store", q.echo("store", "true"), "temperature", q.fraction("temperature", "1.0"), "text", q.text(),
+		"tool_choice", q.echo("tool_choice", `"auto"`), "tool_usage", json.RawMessage(toolUsage), "tools", s.tools,
+		"top_logprobs", q.echo("top_logprobs", "0"), "top_p", q.topP(),
+		"truncation", q.echo("truncation", `"disabled"`), "usage", usage, "user", q.echo("user", "null"), "metadata", q.echo("metadata", "{}"))
 	if s.dropped != nil {
 		o = append(o, "input_transformations", s.dropped)
 	}

@@ -1,0 +1,164 @@
+package anthropic
+
+import "github.com/meerkat-go/conformance/simulator/script"
+
+// leastCached is the shortest prompt that the cache takes, in tokens.
+const leastCached = 1024
+
+// frame is what a message counts for beside its role and its content.
+const frame = 5
+
+// spent is what a request's prompt counts for: read from the cache, written to
+// it, and neither. The three add up to what count_tokens says.
+type spent struct {
+	input, written, read int
+	long                 bool // written for an hour
+}
+
+// meter counts a prompt in its order: tools, system, messages.
+type meter struct {
+	total  int
+	marked int // up to the last cache mark
+	before int // up to the model's last message
+	long   bool
+}
+
+func measure(root *node) meter {
+	m := meter{}
+	for _, name := range []string{"tools", "system"} {
+		m.content(root.get(name))
+	}
+	said := root.get("messages").list()
+	for i := range said {
+		if said[i].get("role").str() == "assistant" {
+			m.before = m.total
+		}
+		m.total += frame + tokensOf(said[i].get("role"))
+		m.content(said[i].get("content"))
+	}
+	m.mark(root.get("cache_control"))
+	return m
+}
+
+// content counts a text, or blocks of which each may carry a mark.
+func (m *meter) content(v *node) {
+	if !v.is('[') {
+		m.total += tokensOf(v)
+		return
+	}
+	for i := range v.items {
+		m.total += tokensOf(&v.items[i])
+		m.mark(v.items[i].given("cache_control"))
+	}
+}
+
+func (m *meter) mark(control *node) {
+	if control.is('{') {
+		m.marked, m.long = m.total, control.get("ttl").str() == "1h"
+	}
+}
+
+// spent divides the count as if the request before this one, which ended where
+// the model spoke last, had filled the cache.
+func (m meter) spent() spent {
+	if m.marked < leastCached {
+		return spent{input: m.total}
+	}
+	s := spent{input: m.total - m.marked, long: m.long}
+	if read := min(m.before, m.marked); read >= leastCached {
+		s.read = read
+	}
+	s.written = m.marked - s.read
+	return s
+}
+
+// bill is the usage of one reply.
+type bill struct {
+	spent
+	output, thought int
+	// reports says that thoughts are counted apart, edits that the request may
+	// have its context edited, counts that thoughts are counted as they come.
+	reports, edits, counts bool
+	geo                    string
+}
+
+// billOf knows the request as Read left it; of another it counts the body.
+func billOf(r script.Reply) bill {
+	b := bill{geo: "not_available", reports: r.Request.Thinks}
+	b.output, b.thought = r.OutputTokens()
+	b.output = max(b.output, 1)
+	c, ok := r.Request.Parsed.(*call)
+	if !ok {
+		b.input = r.InputTokens()
+		return b
+	}
+	b.spent = measure(c.root).spent()
+	b.edits, b.counts = c.beta("context-management-2025-06-27") || c.beta("compact-2026-01-12"), c.beta("thinking-token-count-2026-05-13")
+	if c.model != nil {
+		b.reports = b.reports || c.model.hides && c.model.on
+		if c.model.alias == "" {
+			b.geo = "global"
+		}
+	}
+	return b
+}
+
+func (b bill) prompt() script.Object {
+	return script.Object{"input_tokens", b.input, "cache_creation_input_tokens", b.written, "cache_read_input_tokens", b.read}
+}
+
+func (b bill) creation() script.Object {
+	if b.long {
+		return script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", b.written}
+	}
+	return script.Object{"ephemeral_5m_input_tokens", b.written, "ephemeral_1h_input_tokens", 0}
+}
+
+// details are what is said of the output behind its number.
+func (b bill) details() script.Object {
+	if !b.reports {
+		return nil
+	}
+	return script.Object{"output_tokens_details", script.Object{"thinking_tokens", b.thought}}
+}
+
+// passes are the passes over the context that the reply took: one, for nothing
+// is edited here.
+func (b bill) passes() script.Object {
+	if !b.edits {
+		return nil
+	}
+	return script.Object{"iterations", script.Array{script.Object{
+		"input_tokens", b.input, "output_tokens", b.output, "cache_read_input_tokens", b.read, "cache_creation_input_tokens", b.written,
+		"cache_creation", b.creation(), "type", "message",
+	}}}
+}
+
+// edited is what was done to the context.
+func (b bill) edited() script.Object {
+	if !b.edits {
+		return nil
+	}
+	return script.Object{"context_management", script.Object{"applied_edits", script.Array{}}}
+}
+
+// started is what message_start says: hardly anything is written yet.
+func (b bill) started() script.Object {
+	return append(append(b.prompt(), "cache_creation", b.creation(), "output_tokens", min(4, b.output)), b.origin()...)
+}
+
+func (b bill) origin() script.Object {
+	return script.Object{"service_tier", "standard", "inference_geo", b.geo}
+}
+
+// ended is what message_delta says. It is cumulative: it overwrites what
+// message_start said.
+func (b bill) ended() script.Object {
+	return append(append(append(b.prompt(), "output_tokens", b.output), b.details()...), b.passes()...)
+}
+
+// whole is what a document says.
+func (b bill) whole() script.Object {
+	o := append(append(b.prompt(), "cache_creation", b.creation()), b.passes()...)
+	return append(append(append(o, "output_tokens", b.output), b.details()...), b.origin()...)
+}

@@ -37,7 +37,7 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	out := script.Request{
 		Provider: v.Provider(), Model: q.route.model, Form: form(r, q.method), Body: body, Thinks: !q.thoughtless(),
 		Shown:  q.thinking().member("includeThoughts", "include_thoughts").is("true"),
-		Sealed: true, Account: account(r, q.route),
+		Sealed: true, Account: account(r, q.route), Parsed: q.body,
 	}
 	own := make([]bool, len(q.contents))
 	for i, c := range q.contents {

@@ -48,11 +48,12 @@ type reply struct {
 	output  int
 	thought int
 	signed  bool // a token is out
+	prompt
 }
 
 // Frames returns the chunks of r in the request's form.
 func (v Voice) Frames(r script.Reply) [][]byte {
-	c := &reply{Reply: r, words: 5}
+	c := &reply{Reply: r, words: 5, prompt: promptOf(r)}
 	if r.Request.Form == script.FormUnary {
 		c.words = math.MaxInt32
 	}
@@ -207,20 +208,6 @@ func (c *reply) frame(candidates script.Array, output, thought int) script.Objec
 		o = script.Object{"candidates", candidates}
 	}
 	return append(o, "usageMetadata", c.usage(output, thought), "modelVersion", c.Request.Model, "responseId", c.responseID())
-}
-
-func (c *reply) usage(output, thought int) script.Object {
-	in := c.InputTokens()
-	u := script.Object{"promptTokenCount", in}
-	if output > 0 {
-		u = append(u, "candidatesTokenCount", output)
-	}
-	u = append(u, "totalTokenCount", in+output+thought,
-		"promptTokensDetails", script.Array{script.Object{"modality", "TEXT", "tokenCount", in}})
-	if thought > 0 {
-		u = append(u, "thoughtsTokenCount", thought)
-	}
-	return u
 }
 
 // document is the reply as one object. The signature of a turn of text stands

@@ -197,11 +197,3 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	}
 	return o
 }
-
-func (s *stream) usage() script.Object {
-	all, thought := s.OutputTokens()
-	return script.Object{
-		"input_tokens", s.InputTokens(), "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", 0},
-		"output_tokens", all, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", s.InputTokens() + all,
-	}
-}

@@ -13,9 +13,3 @@ func Kept(r script.Reply) (id string, background bool) {
 	}
 	return v.responseID(), background
 }
-
-// CountTokens is the body that answers a request to count tokens: as many as the
-// usage of a reply to it would say.
-func CountTokens(body []byte) []byte {
-	return script.JSON(script.Object{"object", "response.input_tokens", "input_tokens", script.Tokens(string(body))})
-}

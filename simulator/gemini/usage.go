@@ -1,0 +1,105 @@
+package gemini
+
+import "github.com/meerkat-go/conformance/simulator/script"
+
+const (
+	// imageTokens is what an inline image counts for.
+	imageTokens = 258
+	// leastCached is the shortest prompt of which a part comes from the cache.
+	leastCached = 1024
+)
+
+// prompt is what a request counts for, in tokens.
+type prompt struct {
+	input  int // all of it
+	cached int // the part that an earlier request of the conversation had
+}
+
+// promptOf knows the request as Read left it; of another it counts the body.
+func promptOf(r script.Reply) prompt {
+	body, ok := r.Request.Parsed.(*node)
+	if !ok {
+		return prompt{input: r.InputTokens()}
+	}
+	return measure(body)
+}
+
+// measure counts what the model reads, in its order.
+func measure(body *node) prompt {
+	var p prompt
+	for _, name := range [][2]string{{"systemInstruction", "system_instruction"}, {"tools"}} {
+		if n := body.member(name[:]...); n != nil {
+			p.input += countTokens(n)
+		}
+	}
+	before, own, contents := 0, false, body.member("contents").list()
+	for i := range contents {
+		said := contents[i].member("role").string() == "model"
+		if said && !own {
+			before = p.input
+		}
+		own = said
+		p.input += countTokens(&contents[i])
+	}
+	if before >= leastCached {
+		p.cached = before
+	}
+	return p
+}
+
+// usage is the running total. What is nothing is left out.
+func (c *reply) usage(output, thought int) script.Object {
+	u := script.Object{"promptTokenCount", c.input}
+	if output > 0 {
+		u = append(u, "candidatesTokenCount", output)
+	}
+	u = append(u, "totalTokenCount", c.input+output+thought)
+	if c.cached > 0 {
+		u = append(u, "cachedContentTokenCount", c.cached)
+	}
+	u = append(u, "promptTokensDetails", texts(c.input))
+	if c.cached > 0 {
+		u = append(u, "cacheTokensDetails", texts(c.cached))
+	}
+	if thought > 0 {
+		u = append(u, "thoughtsTokenCount", thought)
+	}
+	return append(u, "serviceTier", "standard")
+}
+
+// texts are so many tokens of text, by kind of content.
+func texts(n int) script.Array {
+	return script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}
+}
+
+// CountTokens is the body of a countTokens reply to a request body that Check
+// accepts: as many as the usage of a reply to it would say.
+func CountTokens(body []byte) []byte {
+	n, _ := parse(body)
+	if inner := n.member("generateContentRequest", "generate_content_request"); inner != nil {
+		n = *inner
+	}
+	tokens := measure(&n).input
+	return pretty(script.JSON(script.Object{"totalTokens", tokens, "promptTokensDetails", texts(tokens)}))
+}
+
+// countTokens estimates how many tokens a value counts for: its texts, and not
+// the bytes of its images.
+func countTokens(n *node) int {
+	switch n.kind {
+	case isString, isNumber, isBool:
+		return script.Tokens(n.text)
+	default: // what is in it counts
+	}
+	sum := 0
+	for i := range n.items {
+		switch {
+		case n.kind == isObject && (n.names[i] == "inlineData" || n.names[i] == "inline_data"):
+			sum += imageTokens
+		case n.kind == isObject && (n.names[i] == "thoughtSignature" || n.names[i] == "thought_signature"):
+		default:
+			sum += countTokens(&n.items[i])
+		}
+	}
+	return sum
+}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
 const suffix = ".jsonl"
@@ -55,14 +56,14 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
 	}
 	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync}
-	if err = lock(f); err == nil {
+	if err = filelock.Lock(f); err == nil {
 		err = w.Append(ctx, h)
 	}
 	if err == nil {
 		err = syncDir(s.dir)
 	}
 	if err != nil {
-		_ = removeLocked(f)
+		_ = filelock.Remove(f)
 		return nil, err
 	}
 	return w, nil
@@ -90,9 +91,9 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 	if err != nil {
 		return nil, absent(id, err)
 	}
-	if err := lock(f); err != nil {
+	if err := filelock.Lock(f); err != nil {
 		_ = f.Close() // nothing was written
-		if errors.Is(err, errLocked) {
+		if errors.Is(err, filelock.ErrLocked) {
 			return nil, &session.LockedError{ID: id}
 		}
 		return nil, fmt.Errorf("session %s: cannot lock %s: %w", id, f.Name(), err)
@@ -214,7 +215,7 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := removeLocked(w.file); err != nil {
+	if err := filelock.Remove(w.file); err != nil {
 		return fmt.Errorf("session file %s: %w", w.path, cause(err))
 	}
 	return syncDir(s.dir)

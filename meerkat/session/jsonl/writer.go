@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
 // writer appends to one locked file. One Append is one write and one fsync,
@@ -86,5 +87,5 @@ func syncDir(dir string) error {
 		return fmt.Errorf("session folder %s: %w", dir, cause(err))
 	}
 	defer func() { _ = d.Close() }() // only read
-	return ignoreUnsupported(d.Sync())
+	return filelock.IgnoreUnsupported(d.Sync())
 }

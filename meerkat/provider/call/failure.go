@@ -105,6 +105,9 @@ func (c *Caller) headers(e *provider.Error, resp *http.Response) {
 	if d := retryAfter(resp.Header, c.cfg.Now()); d != nil && resp.StatusCode != http.StatusOK {
 		e.RetryAfter = d
 	}
+	if e.RetryAfter == nil && resp.StatusCode == http.StatusTooManyRequests {
+		e.RetryAfter = windowReset(resp.Header)
+	}
 	if b, err := strconv.ParseBool(resp.Header.Get("X-Should-Retry")); err == nil && resp.StatusCode != http.StatusOK {
 		e.ShouldRetry = &b
 	}

@@ -41,6 +41,29 @@ func number(s string, unit time.Duration) *time.Duration {
 	return &d
 }
 
+// limits are the windows of OpenAI's x-ratelimit headers.
+var limits = []string{"Requests", "Tokens"}
+
+// windowReset reads when the windows that are used up open again: durations
+// such as "6m0s", the longest counts (reference §1). It is the last resort, for
+// a bucket may let a call through before it is full. Anthropic's windows are
+// left alone: its limits come with retry-after, and those that do not are no
+// limits in time (reference §4).
+func windowReset(h http.Header) *time.Duration {
+	var longestReset *time.Duration
+	for _, name := range limits {
+		if strings.TrimSpace(h.Get("X-Ratelimit-Remaining-"+name)) != "0" {
+			continue
+		}
+		d, err := time.ParseDuration(strings.TrimSpace(h.Get("X-Ratelimit-Reset-" + name)))
+		if err != nil || d <= 0 || d > longest || longestReset != nil && d < *longestReset {
+			continue
+		}
+		longestReset = &d
+	}
+	return longestReset
+}
+
 // spoken matches "Please retry in 48.9s." and "Please try again in 6m0s.": the
 // only place where some limits say how long they last.
 var spoken = regexp.MustCompile(`[Pp]lease (?:re)?try (?:again )?in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)

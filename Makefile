@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench clients record release help
+# Verbs: build test lint fuzz suites bench clients cassettes release help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -90,8 +90,8 @@ bench-peers: ## benchmarks beside the official SDKs and other recorders, in one 
 	@npm install --silent --no-audit --no-fund --prefix .tmp/peers $(NPM_PEERS) || echo 'npm: not reachable; its peers are left out'
 	cd peers && $(GO) run . -recorder ../.tmp/peers/recorder -tools ../.tmp/peers -rounds $(ROUNDS)
 
-.PHONY: record
-record: ## record the committed cassettes again from the scripted upstream
+.PHONY: cassettes
+cassettes: ## record the committed cassettes again from the simulator
 	$(GO) run ./internal/recordings
 
 .PHONY: clients

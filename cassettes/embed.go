@@ -1,6 +1,6 @@
-// Package cassettes holds the committed recordings: rkat's own traffic with a
-// scripted upstream, made by the recorder (make record) and marked synthetic.
-// Nothing in them is anybody's secret.
+// Package cassettes holds the committed recordings: rkat's own traffic with the
+// simulator, made by the recorder (make cassettes), with nominal times. Nothing
+// in them is anybody's secret.
 package cassettes
 
 import "embed"

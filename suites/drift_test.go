@@ -27,7 +27,7 @@ func allPlays(t *testing.T) []scenario.Play {
 
 // TestCassettesAreWhatTheScriptSays holds the committed recordings against the
 // scripted upstream of today: a scenario or an emitter that changes wants
-// "make record".
+// "make cassettes".
 func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 	for _, p := range allPlays(t) {
 		if p.Silent() {
@@ -44,7 +44,7 @@ func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 			}
 			status, body, aborted := ask(h, in.Request)
 			if status != in.Response.Status || !bytes.Equal(body, in.Response.Body) || aborted != (in.End == cassette.EndReset) {
-				t.Errorf("%s: the script answers with status %d, %d bytes, aborted=%t; recorded are %d, %d bytes, ended by %s; run make record",
+				t.Errorf("%s: the script answers with status %d, %d bytes, aborted=%t; recorded are %d, %d bytes, ended by %s; run make cassettes",
 					p.Cassette(), status, len(body), aborted, in.Response.Status, len(in.Response.Body), in.End)
 			}
 		}
@@ -78,7 +78,7 @@ func TestNoStrayCassettes(t *testing.T) {
 		if err == nil && !d.IsDir() && path.Ext(name) == ".yaml" {
 			files++
 			if !known[name] {
-				t.Errorf("%s belongs to no play; run make record", name)
+				t.Errorf("%s belongs to no play; run make cassettes", name)
 			}
 		}
 		return err

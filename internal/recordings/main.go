@@ -1,8 +1,8 @@
 // Command recordings records the committed cassettes again: rkat plays every
-// scenario through the recording proxy with the scripted upstream behind it. A
-// cassette that would say the same stays as it is.
+// scenario through the recording proxy with the simulator behind it. The same
+// sources make the same bytes, whoever runs it, where and when.
 //
-// Run it from the root of the repository: make record.
+// Run it from the root of the repository: make cassettes.
 package main
 
 import (
@@ -22,7 +22,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/scenario"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
-	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/suites/play"
 )
@@ -90,7 +89,7 @@ func record(ctx context.Context, stage *play.Stage, plays []scenario.Play, dir s
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
 	for i, p := range plays {
 		group.Go(func() error {
-			wrote[i], faults[i] = stage.Record(ctx, p, dir, "recordings "+version.String())
+			wrote[i], faults[i] = stage.Record(ctx, p, dir)
 			return nil
 		})
 	}

@@ -39,7 +39,7 @@ func TestRecordAllLeavesACleanTree(t *testing.T) {
 		t.Fatalf("code %d: %s", code, said.String())
 	}
 	if want := "removed anthropic/stray.yaml\n"; !strings.HasPrefix(said.String(), want) || !strings.Contains(said.String(), ": 0 written, 1 removed") {
-		t.Errorf("got %q; committed cassettes are out of date, run make record", said.String())
+		t.Errorf("got %q; committed cassettes are out of date, run make cassettes", said.String())
 	}
 }
 

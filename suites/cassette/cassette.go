@@ -20,7 +20,7 @@ func Register(p *program.Program) {
 	p.Specs(Area)
 	for _, pl := range p.Plays() {
 		if !pl.Silent() {
-			p.Sound("cassettes/"+pl.Cassette(), "is whole and synthetic", func() error { return sound(p, pl) })
+			p.Sound("cassettes/"+pl.Cassette(), "is whole and the simulator's", func() error { return sound(p, pl) })
 		}
 	}
 }
@@ -31,13 +31,14 @@ func sound(p *program.Program, pl scenario.Play) error {
 		return err
 	}
 	if !tape.Sealed() {
-		return errors.New(tape.Name() + ": has no seals; record it again with: make record")
+		return errors.New(tape.Name() + ": has no seals; record it again with: make cassettes")
 	}
 	if err := tape.Verify(); err != nil {
 		return err
 	}
-	if got := tape.Meta().Provenance; got != cassette.ProvenanceSynthetic {
-		return fmt.Errorf("%s: says it is %s, committed cassettes are %s", tape.Name(), got, cassette.ProvenanceSynthetic)
+	if meta := tape.Meta(); meta.Provenance != cassette.ProvenanceSimulator || !meta.Nominal() {
+		return fmt.Errorf("%s: says it is %s, with nominal times: %t; committed cassettes are %s, with nominal times",
+			tape.Name(), meta.Provenance, meta.Nominal(), cassette.ProvenanceSimulator)
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (w *witness) wire(tapes fs.FS) (http.Handler, error) {
 	w.tape = w.play.Cassette()
 	tape, err := cassette.OpenFS(tapes, w.tape)
 	if err != nil {
-		return nil, fmt.Errorf("%w; record it with: make record", err)
+		return nil, fmt.Errorf("%w; record it with: make cassettes", err)
 	}
 	w.player, err = replay.New(replay.Config{Cassette: tape, Redactor: redactor, Observe: w.observe, Log: w.note})
 	return w.player, err

@@ -52,7 +52,7 @@ func stage(t *testing.T, m Main) *Stage {
 func taped(t *testing.T, p scenario.Play) string {
 	t.Helper()
 	dir := t.TempDir()
-	if changed, err := stage(t, miniature{}.main).Record(t.Context(), p, dir, "test"); err != nil || !changed {
+	if changed, err := stage(t, miniature{}.main).Record(t.Context(), p, dir); err != nil || !changed {
 		t.Fatalf("changed=%t: %v", changed, err)
 	}
 	return dir
@@ -84,8 +84,8 @@ func TestRecordAndPerform(t *testing.T) {
 	}
 }
 
-// TestRecordHoldsNoSecretAndSaysSynthetic looks at the file.
-func TestRecordHoldsNoSecretAndSaysSynthetic(t *testing.T) {
+// TestRecordHoldsNoSecretAndSaysWhoAnswered looks at the file.
+func TestRecordHoldsNoSecretAndSaysWhoAnswered(t *testing.T) {
 	p := find(t, "thinking-tool-loop/anthropic")
 	path := filepath.Join(taped(t, p), p.Cassette())
 	text, err := os.ReadFile(path)
@@ -99,17 +99,17 @@ func TestRecordHoldsNoSecretAndSaysSynthetic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tape.Meta().Provenance != cassette.ProvenanceSynthetic || tape.Verify() != nil || tape.Len() != 2 {
+	if tape.Meta().Provenance != cassette.ProvenanceSimulator || !tape.Meta().Nominal() || tape.Verify() != nil || tape.Len() != 2 {
 		t.Errorf("%+v, %d interactions, %v", tape.Meta(), tape.Len(), tape.Verify())
 	}
 }
 
-// TestRecordAgainChangesNothing holds that make record leaves a clean tree.
+// TestRecordAgainChangesNothing holds that make cassettes leaves a clean tree.
 func TestRecordAgainChangesNothing(t *testing.T) {
 	p := find(t, "resume-tool-loop/anthropic")
 	dir := taped(t, p)
 	before, _ := os.ReadFile(filepath.Join(dir, p.Cassette()))
-	changed, err := stage(t, miniature{}.main).Record(t.Context(), p, dir, "test")
+	changed, err := stage(t, miniature{}.main).Record(t.Context(), p, dir)
 	after, _ := os.ReadFile(filepath.Join(dir, p.Cassette()))
 	if err != nil || changed || string(before) != string(after) {
 		t.Errorf("changed=%t: %v", changed, err)
@@ -124,7 +124,7 @@ func TestRecordRefusesWhatIsNotTheScript(t *testing.T) {
 	path := filepath.Join(dir, p.Cassette())
 	before, _ := os.ReadFile(path)
 	broken := miniature{spoil: func([]message) []message { return nil }}
-	if _, err := stage(t, broken.main).Record(t.Context(), p, dir, "test"); err == nil || !strings.Contains(err.Error(), "exited 1") {
+	if _, err := stage(t, broken.main).Record(t.Context(), p, dir); err == nil || !strings.Contains(err.Error(), "exited 1") {
 		t.Errorf("got %v, want the step that failed", err)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(before) {
@@ -195,7 +195,7 @@ func TestCrashIsTheAgents(t *testing.T) {
 func TestHarnessFaults(t *testing.T) {
 	p := find(t, "thinking-tool-loop/anthropic")
 	done := stage(t, miniature{}.main).Perform(t.Context(), p, os.DirFS(t.TempDir()))
-	if done.Err == nil || !strings.Contains(done.Err.Error(), "make record") {
+	if done.Err == nil || !strings.Contains(done.Err.Error(), "make cassettes") {
 		t.Errorf("a missing cassette: %v", done.Err)
 	}
 	t.Setenv(actAs, actRkat)

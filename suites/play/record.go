@@ -1,20 +1,18 @@
 package play
 
 import (
+	"bytes"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/scenario"
-	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
@@ -22,69 +20,58 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 )
 
-// Script returns what answers when the cassette of p is recorded.
-func Script(p scenario.Play) http.Handler { return scripted(p, 0) }
-
-func scripted(p scenario.Play, pace time.Duration) http.Handler {
-	return simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed, Pace: pace})
+// Script returns what answers when the cassette of p is recorded: the simulator
+// at its strictest, with a clock and a seed of its own.
+func Script(p scenario.Play) http.Handler {
+	return simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed})
 }
 
+// What a committed cassette says that would otherwise differ from run to run.
 const (
-	// seed is that of every committed cassette.
+	// seed is that of every id, token and pseudonym.
 	seed = "committed cassettes"
-	// pace lets writes arrive one by one.
-	pace = time.Millisecond
+	// created is the time by the simulator's clock.
+	created = "2026-11-21T09:00:00Z"
+	// nominal is the time from one piece of a reply to the next.
+	nominal = 10 * time.Millisecond
+	// tool has no version: what it writes does not depend on it.
+	tool = "make cassettes"
 )
 
-// Record plays p through the recording proxy with the scripted upstream behind
-// it, and keeps what passed as the cassette of p below dir. tool goes into the
-// cassette's meta. A cassette that says the same, apart from times, stays as it
-// is; changed reports whether it did not. Anything that does not go as scripted
-// is an error and leaves the old cassette in place.
-func (s *Stage) Record(ctx context.Context, p scenario.Play, dir, tool string) (changed bool, err error) {
-	upstream, err := simulator.Start("", scripted(p, pace))
-	if err != nil {
-		return false, err
-	}
-	defer upstream.Close()
+// Record plays p through the recording proxy with the simulator behind it, and
+// keeps what passed as the cassette of p below dir. Where, when and by whom, and
+// how busy the machine is, makes no difference to its bytes. changed reports
+// whether they are others than before. Anything that does not go as scripted is
+// an error and leaves the old cassette in place.
+func (s *Stage) Record(ctx context.Context, p scenario.Play, dir string) (changed bool, err error) {
 	scratch, err := os.MkdirTemp(s.dir, "record-")
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }() // the stage's folder goes as well
 	fresh := filepath.Join(scratch, "fresh.yaml")
-	if err := s.record(ctx, p, upstream, fresh, tool); err != nil {
+	if err := s.record(ctx, p, fresh); err != nil {
 		return false, fmt.Errorf("%s: %w", p.Name(), err)
 	}
 	return install(fresh, filepath.Join(dir, filepath.FromSlash(p.Cassette())))
 }
 
 // record writes the cassette at path.
-func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator.Server, path, tool string) error {
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(upstream.CA)
-	transport, err := proxy.NewTransport(map[string]string{p.Target.Provider: upstream.URL}, roots)
-	if err != nil {
-		return err
-	}
-	if idle, ok := transport.(interface{ CloseIdleConnections() }); ok {
-		defer idle.CloseIdleConnections()
-	}
+func (s *Stage) record(ctx context.Context, p scenario.Play, path string) error {
 	redactor, last := redact.New([]byte(seed)), gate.New()
 	out, err := cassette.Create(path, cassette.Meta{
-		Declared:   declared(p),
-		Provenance: cassette.ProvenanceSynthetic, Tool: tool,
-		Created: time.Now().UTC().Format(time.RFC3339), Redaction: redactor.Rules(),
+		Declared: declared(p), Provenance: cassette.ProvenanceSimulator, Tool: tool, Created: created, Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{})
 	if err != nil {
 		return err
 	}
 	w := newWitness(p)
-	recorder, err := record.New(record.Config{Transport: transport, Writer: out, Redactor: last.Watch(redactor), Gate: last.Check})
+	recorder, err := record.New(record.Config{Transport: simulator.Transport(Script(p)), Nominal: nominal,
+		Writer: out, Redactor: last.Watch(redactor), Gate: last.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())
 	}
-	processes, err := s.Act(ctx, p, w.count(recorder), w.step)
+	processes, err := s.Act(ctx, p, w.count(inTurn(recorder)), w.step)
 	report := recorder.Close()
 	_, trouble := w.report(processes)
 	trouble = append(append(trouble, report.Refused...), report.Lost...)
@@ -97,26 +84,36 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, upstream *simulator
 	return out.Close()
 }
 
-// declared is what the cassette of p is meant to hold: replies that the script
-// cuts.
-func declared(p scenario.Play) []string {
-	for _, turn := range p.Scenario.Turns {
-		if turn.Cut != nil {
-			return []string{cassette.DeclaredIncomplete}
-		}
-	}
-	return nil
+// inTurn lets a request begin when the one before is in the recording: a client
+// may be done with a reply before the recorder is.
+func inTurn(next http.Handler) http.Handler {
+	var turn sync.Mutex
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn.Lock()
+		defer turn.Unlock()
+		next.ServeHTTP(w, r)
+	})
 }
 
-// install puts the cassette fresh in place of old unless both say the same.
-func install(fresh, old string) (changed bool, err error) {
-	same, err := sameTape(fresh, old)
-	if err != nil || same {
-		return false, err
+// declared is what the cassette of p is meant to hold: times that nobody
+// measured, and perhaps replies that the script breaks off.
+func declared(p scenario.Play) []string {
+	for _, turn := range p.Scenario.Turns {
+		if turn.Cut != nil || turn.Stall != nil {
+			return []string{cassette.DeclaredIncomplete, cassette.DeclaredNominal}
+		}
 	}
+	return []string{cassette.DeclaredNominal}
+}
+
+// install puts the cassette fresh in place of old unless both are the same.
+func install(fresh, old string) (changed bool, err error) {
 	data, err := os.ReadFile(fresh)
 	if err != nil {
 		return false, err
+	}
+	if was, err := os.ReadFile(old); err == nil && bytes.Equal(was, data) {
+		return false, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil { //nolint:gosec // a folder of the repository
 		return false, err
@@ -126,40 +123,4 @@ func install(fresh, old string) (changed bool, err error) {
 		return false, err
 	}
 	return true, os.Rename(temporary, old)
-}
-
-// sameTape compares everything but times. A cassette that is not there, or
-// cannot be read, is another one.
-func sameTape(fresh, old string) (bool, error) {
-	a, err := cassette.Open(fresh)
-	if err != nil {
-		return false, err
-	}
-	b, err := cassette.Open(old)
-	if err != nil {
-		return false, ignoreUnreadable(err)
-	}
-	m, n := a.Meta(), b.Meta()
-	if a.Len() != b.Len() || m.Provenance != n.Provenance || !slices.Equal(m.Redaction, n.Redaction) || !slices.Equal(m.Declared, n.Declared) {
-		return false, nil
-	}
-	for i := range a.Len() {
-		x, err := a.At(i)
-		if err != nil {
-			return false, err
-		}
-		y, err := b.At(i)
-		if err != nil || !sameInteraction(x, y) {
-			return false, nil //nolint:nilerr // what cannot be read is another one
-		}
-	}
-	return true, nil
-}
-
-func ignoreUnreadable(err error) error {
-	var known *cassette.Error
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &known) {
-		return nil
-	}
-	return err
 }

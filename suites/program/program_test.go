@@ -83,7 +83,7 @@ func TestMissingCassettesAreNobodysFault(t *testing.T) {
 		t.Fatalf("%+v %v", o, err)
 	}
 	for _, r := range o.Results {
-		if r.Verdict != report.HarnessError || !strings.Contains(r.Reason, "make record") {
+		if r.Verdict != report.HarnessError || !strings.Contains(r.Reason, "make cassettes") {
 			t.Errorf("%+v", r)
 		}
 	}

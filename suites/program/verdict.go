@@ -132,7 +132,7 @@ func (j *judgement) culprit() string {
 func (j *judgement) finding(rule report.Rule, why string) report.Finding {
 	f := check.Finding{
 		Check: rule.Check.ID, Exchange: -1, Event: -1, Offset: -1, Message: why,
-		Fix: "Compare the request with the recorded one; if the change is meant, record again with: make record",
+		Fix: "Compare the request with the recorded one; if the change is meant, record again with: make cassettes",
 	}
 	for _, x := range j.done.Evidence.Exchanges {
 		if x.Missed {

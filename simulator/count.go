@@ -11,7 +11,7 @@ import (
 
 // count says how many tokens a request has.
 func (h *handler) count(c *call) script.Plan {
-	if refusal := c.provider.check(c.Request, c.body, c.env); refusal != nil {
+	if refusal := c.provider.parse(c.Request, c.body).Check(c.env); refusal != nil {
 		return rejected(c.provider, refusal)
 	}
 	return h.whole(c, c.provider.count(c.body))

@@ -14,8 +14,8 @@ import (
 // provider is all that differs between the three.
 type provider struct {
 	script.Voice
-	// check returns the first rule that a request breaks, or nil.
-	check func(*http.Request, []byte, rule.Env) *rule.Refusal
+	// parse reads a request for Check and for the script, once for both.
+	parse func(*http.Request, []byte) request
 	rules func() []rule.Info
 	// reject is a refusal in its envelope, with its headers.
 	reject func(*rule.Refusal) (status int, header http.Header, body []byte)
@@ -32,19 +32,32 @@ type provider struct {
 	keyless string
 }
 
+// request is a request to a model that was read.
+type request interface {
+	// Check returns the first rule that the request breaks, or nil.
+	Check(rule.Env) *rule.Refusal
+	// Turn is what the script needs to know of it.
+	Turn() (script.Request, *script.Refusal)
+}
+
+// parses makes one provider's Parse a parse.
+func parses[R request](parse func(*http.Request, []byte) R) func(*http.Request, []byte) request {
+	return func(r *http.Request, body []byte) request { return parse(r, body) }
+}
+
 var providers = map[string]provider{
 	"anthropic": {
-		Voice: anthropic.Voice{}, check: anthropic.Check, rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
+		Voice: anthropic.Voice{}, parse: parses(anthropic.Parse), rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
 		count: anthropic.CountTokens, list: listAnthropic, info: anthropic.Model,
 		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
 	},
 	"openai": {
-		Voice: openai.Voice{}, check: openai.Check, rules: openai.Rules, reject: openai.Voice{}.Reject,
+		Voice: openai.Voice{}, parse: parses(openai.Parse), rules: openai.Rules, reject: openai.Voice{}.Reject,
 		count: openai.CountTokens, list: listOpenAI, info: openai.Model,
 		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
 	},
 	"gemini": {
-		Voice: gemini.Voice{}, check: gemini.Check, rules: gemini.Rules, reject: gemini.Voice{}.Reject,
+		Voice: gemini.Voice{}, parse: parses(gemini.Parse), rules: gemini.Rules, reject: gemini.Voice{}.Reject,
 		count: gemini.CountTokens, accepted: gemini.Accepted, list: listGemini, info: gemini.Model,
 		credentials: []string{"x-goog-api-key"},
 	},

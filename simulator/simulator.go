@@ -80,6 +80,7 @@ type call struct {
 	provider provider
 	body     []byte
 	env      rule.Env
+	asked    request // of a model; nil before it is read
 }
 
 // ServeHTTP answers one request, whatever it holds, in the shape of the provider
@@ -162,13 +163,14 @@ func (h *handler) answer(c *call) script.Plan {
 
 // generate is a model call: checked, then answered by the script.
 func (h *handler) generate(c *call) script.Plan {
-	if refusal := c.provider.check(c.Request, c.body, c.env); refusal != nil {
+	c.asked = c.provider.parse(c.Request, c.body)
+	if refusal := c.asked.Check(c.env); refusal != nil {
 		return rejected(c.provider, refusal)
 	}
 	if refusal := h.unfold(c); refusal != nil {
 		return rejected(c.provider, refusal)
 	}
-	req, refusal := c.provider.Read(c.Request, c.body)
+	req, refusal := c.asked.Turn()
 	if refusal != nil {
 		return h.refused(c, refusal)
 	}

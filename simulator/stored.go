@@ -120,7 +120,8 @@ func (h *handler) unfold(c *call) *rule.Refusal {
 			Message: fmt.Sprintf("Previous response with id '%s' not found.", s.Previous)}
 	}
 	c.body = withInput(c.body, append(conversation(c, before), inputItems(s.Input)...))
-	return c.provider.check(c.Request, with(c.body, "previous_response_id", "null"), c.env)
+	c.asked = c.provider.parse(c.Request, c.body)
+	return c.provider.parse(c.Request, with(c.body, "previous_response_id", "null")).Check(c.env)
 }
 
 // keep stores a response that the client may ask for again.

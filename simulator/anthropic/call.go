@@ -11,20 +11,19 @@ import (
 // call is a request, read once for all rules. Whatever the body holds, the
 // methods find nothing where nothing is.
 type call struct {
-	header  http.Header
-	body    []byte
-	root    *node // nil when the body is no JSON
-	bad     error // why
-	betas   []string
-	counts  bool // asks for a count of tokens
-	name    string
-	model   *model // nil when it is not served
-	said    []message
-	turns   []turn
-	flaws   []flaw
-	defects []defect // filled by inspectSeals
-	sealed  bool     // inspectSeals has run
-	looked  bool     // inspected has run
+	header http.Header
+	body   []byte
+	root   *node // nil when the body is no JSON
+	bad    error // why
+	betas  []string
+	counts bool // asks for a count of tokens
+	name   string
+	model  *model // nil when it is not served
+	said   []message
+	turns  []turn
+	flaws  []flaw
+	looked bool      // inspected has run
+	seals  *verifier // that has run over all thinking, nil before
 }
 
 // message is one message of the request as it stands there.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -18,11 +19,22 @@ func mint(r script.Reply) (tokens []string, notes script.Object) {
 	if c.model == nil {
 		c.model = &model{id: r.Request.Model}
 	}
-	v := c.verified(r.Key, true)
+	v := c.continued(r.Key)
 	if c.beta(betaBinding) {
 		notes = script.Object{"input_transformations", v.transformations()}
 	}
 	return v.mint(r), notes
+}
+
+// continued is where the conversation ends, to go on from. What Check has found
+// out is taken over: of tokens that it did not know it kept nothing.
+func (c *call) continued(k seal.Key) *verifier {
+	if c.seals == nil || c.seals.key != k {
+		return c.verified(k, true)
+	}
+	v := *c.seals
+	v.prefix = v.prefix.clone()
+	return &v
 }
 
 // transformations name the thinking that was dropped (ANT-B4, A-42).

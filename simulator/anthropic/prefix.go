@@ -18,7 +18,11 @@ type prefix struct {
 	compacted     bool
 }
 
+// newPrefix begins one. For models that bind nothing it takes nothing in.
 func newPrefix(c *call) *prefix {
+	if !c.model.binds {
+		return &prefix{}
+	}
 	return &prefix{system: digestOf(appendContent(nil, c.root.given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
 }
 
@@ -97,9 +101,17 @@ func (p *prefix) add(role string, b block) {
 }
 
 func (p *prefix) write(role string, text []byte) {
-	if len(bytes.TrimSpace(text)) > 0 {
+	if p.said != nil && len(bytes.TrimSpace(text)) > 0 {
 		p.said.Write(append([]byte(role+" "), text...))
 	}
+}
+
+func (p *prefix) clone() *prefix {
+	copied := *p
+	if p.said != nil {
+		copied.said, _ = p.said.(hash.Cloner).Clone() // SHA-256 always can
+	}
+	return &copied
 }
 
 // sum is the digest of what was added so far.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -19,12 +20,29 @@ func (Voice) Provider() string { return "anthropic" }
 // Serves reports whether path is the Messages call.
 func (Voice) Serves(path string) bool { return path == "/v1/messages" }
 
-// Read understands a Messages request (rules ). What else it
-// must be, Check says.
-func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	c := readCall(r, body)
+// Request is a request that was read once: rules, script and reply look at the
+// same reading. It is for one goroutine.
+type Request struct{ call *call }
+
+// Parse reads a request for messages or for their count. It never fails: what is
+// wrong with it, Check says. The Request keeps hold of r and body, which must not
+// change any more.
+func Parse(r *http.Request, body []byte) Request { return Request{readCall(r, body)} }
+
+// Check is the function Check.
+func (q Request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.call, env) }
+
+// Read understands a Messages request as Request.Turn does.
+func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+	return Parse(r, body).Turn()
+}
+
+// Turn is what a script needs to know of the request (rules ).
+// What else it must be, Check says.
+func (q Request) Turn() (script.Request, *script.Refusal) {
+	c := q.call
 	switch {
-	case r.Header.Get("Anthropic-Version") == "":
+	case c.header.Get("Anthropic-Version") == "":
 		return script.Request{}, script.Invalid("anthropic-version: header is required")
 	case c.key() == "":
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "x-api-key header is required"}
@@ -35,7 +53,7 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 	case len(c.said) == 0:
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
-	out := script.Request{Provider: v.Provider(), Model: c.name, Body: body, Sealed: true, Parsed: c}
+	out := script.Request{Provider: Voice{}.Provider(), Model: c.name, Body: c.body, Sealed: true, Parsed: c}
 	if !c.root.get("stream").yes() {
 		out.Form = script.FormUnary
 	}
@@ -45,8 +63,9 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 		}
 	}
 	out.Prompts = prompts(c)
-	for i := range c.root.get("tools").list() {
-		out.Tools = append(out.Tools, c.root.get("tools").items[i].get("name").str())
+	tools := c.root.get("tools").list()
+	for i := range tools {
+		out.Tools = append(out.Tools, tools[i].get("name").str())
 	}
 	out.Thinks, out.Shown = c.shows()
 	return out, nil

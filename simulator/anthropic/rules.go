@@ -15,7 +15,7 @@ import (
 // limits, seals (reference §5.1). nil is an accepted request. It serves messages
 // and count_tokens, is pure and safe for concurrent use.
 func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	return rule.First(rules, readCall(r, body), env)
+	return Parse(r, body).Check(env)
 }
 
 // Rules states the rules in the order in which they are checked.

@@ -48,11 +48,13 @@ func sealed(id string) func(*call, rule.Env) *rule.Refusal {
 
 // inspectSeals verifies all thinking of the request, once.
 func (c *call) inspectSeals(k seal.Key, foreign bool) []defect {
-	if !c.sealed && c.model != nil {
-		c.defects = c.verified(k, foreign).defects
+	if c.model == nil {
+		return nil
 	}
-	c.sealed = true
-	return c.defects
+	if c.seals == nil {
+		c.seals = c.verified(k, foreign)
+	}
+	return c.seals.defects
 }
 
 // verified walks through the whole conversation.

@@ -18,10 +18,15 @@ var rules = slices.Concat(callerRules, transcodingRules, modelRules, valueRules,
 // Check returns the first rule that a generate or count request breaks, nil when
 // it is accepted. It never panics and is safe for concurrent use.
 func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	q := readRequest(r, body)
-	refusal := rule.First(rules, &q, env)
+	return Parse(r, body).Check(env)
+}
+
+// Check is the function Check.
+func (r Request) Check(env rule.Env) *rule.Refusal {
+	q := r.q
+	refusal := rule.First(rules, q, env)
 	if refusal != nil {
-		refusal.Listed = form(r, q.method) == script.FormArray
+		refusal.Listed = form(q.Request, q.method) == script.FormArray
 	}
 	return refusal
 }

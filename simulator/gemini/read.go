@@ -21,13 +21,27 @@ func (Voice) Serves(path string) bool {
 	return ok && to.generates()
 }
 
-// Read understands a generate request. Of what is wrong with one it knows only
-// what leaves nothing to answer; the rest is Check's.
-func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	if credential(r) == "" {
+// Request is a request that was read once, for rules and script alike. It is for
+// one goroutine.
+type Request struct{ q *request }
+
+// Parse reads a request to generate or to count tokens. It never fails: what is
+// wrong with it, Check says. The Request keeps hold of r and body, which must not
+// change any more.
+func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r, body)} }
+
+// Read understands a generate request as Request.Turn does.
+func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+	return Parse(r, body).Turn()
+}
+
+// Turn is what a script needs to know of a generate request. Of what is wrong
+// with one it knows only what leaves nothing to answer; the rest is Check's.
+func (r Request) Turn() (script.Request, *script.Refusal) {
+	q := r.q
+	if credential(q.Request) == "" {
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth}
 	}
-	q := readRequest(r, body)
 	if q.syntax != "" {
 		return script.Request{}, script.Invalid("%s", q.syntax)
 	}
@@ -35,9 +49,9 @@ func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refus
 		return script.Request{}, script.Invalid("* GenerateContentRequest.contents: contents is not specified\n")
 	}
 	out := script.Request{
-		Provider: v.Provider(), Model: q.route.model, Form: form(r, q.method), Body: body, Thinks: !q.thoughtless(),
+		Provider: Voice{}.Provider(), Model: q.route.model, Form: form(q.Request, q.method), Body: q.sent, Thinks: !q.thoughtless(),
 		Shown:  q.thinking().member("includeThoughts", "include_thoughts").is("true"),
-		Sealed: true, Account: account(r, q.route), Parsed: q.body,
+		Sealed: true, Account: account(q.Request, q.route), Parsed: q.body,
 	}
 	own := make([]bool, len(q.contents))
 	for i, c := range q.contents {

@@ -8,6 +8,7 @@ import (
 type request struct {
 	route
 	*http.Request
+	sent []byte // the body as it came
 	// syntax is why the body is not JSON, in the API's words; "" when it is.
 	syntax     string
 	violations []violation
@@ -48,9 +49,9 @@ var dataNames = map[string]string{
 
 // readRequest parses a request. A body that is no JSON gives one without
 // contents.
-func readRequest(r *http.Request, body []byte) request {
+func readRequest(r *http.Request, body []byte) *request {
 	to, _ := routeOf(r.URL.Path)
-	q := request{route: to, Request: r}
+	q := &request{route: to, Request: r, sent: body}
 	q.model, q.served = find(to.model)
 	root := node{kind: isObject}
 	if len(body) > 0 {

@@ -12,11 +12,17 @@ import (
 // model, stored state, tools, pairs of items, seals. nil is a request that the
 // API accepts. It is pure and safe for concurrent use.
 func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
-	q := read(r, body, env.Key)
+	return Parse(r, body).Check(env)
+}
+
+// Check is the function Check.
+func (r Request) Check(env rule.Env) *rule.Refusal {
+	q := r.q
+	q.recognise(env.Key)
 	if refusal := rule.First(accessRules, q, env); refusal != nil {
 		return refusal
 	}
-	for _, b := range q.breaches {
+	for _, b := range q.breaches() {
 		if refusal := rule.First(shapeRules, b, env); refusal != nil {
 			return refusal
 		}

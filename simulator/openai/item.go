@@ -22,11 +22,7 @@ type voiced struct {
 }
 
 func voice(r script.Reply) *voiced {
-	body, read := r.Request.Parsed.(*value)
-	if !read {
-		body = &absent // nothing is echoed
-	}
-	v := &voiced{Reply: r, q: interpret(body, r.Request.Account, r.Key), reply: replyOf(r)}
+	v := &voiced{Reply: r, q: requestOf(r), reply: replyOf(r)}
 	if v.q.model.has(binds) {
 		_, v.prefix = v.q.prefixes()
 		v.dropped = v.q.transformations()
@@ -37,6 +33,22 @@ func voice(r script.Reply) *voiced {
 		}
 	}
 	return v
+}
+
+// requestOf is what the reply answers, as the holder of its key sees it. Without
+// a request that was read nothing is echoed.
+func requestOf(r script.Reply) *request {
+	q, read := r.Request.Parsed.(*request)
+	if read && q.recognised && q.by == r.Key {
+		return q
+	}
+	body := &absent
+	if read {
+		body = q.body
+	}
+	q = interpret(body, r.Request.Account)
+	q.recognise(r.Key)
+	return q
 }
 
 // silent blocks have no item here: a signed text without text.

@@ -5,10 +5,8 @@ package openai
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
 // Voice is the script.Voice of OpenAI.
@@ -20,36 +18,44 @@ func (Voice) Provider() string { return "openai" }
 // Serves reports whether path is the Responses call.
 func (Voice) Serves(path string) bool { return path == "/v1/responses" }
 
-// Read understands a Responses request that Check has accepted. Of others it
-// refuses those without a key, a model or an input (rules O-1, O-3, O-5).
-func (v Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if !ok {
+// Request is a request that was read once: rules, script and reply look at the
+// same reading. It is for one goroutine.
+type Request struct{ q *request }
+
+// Parse reads a request to POST /v1/responses. It never fails: what is wrong with
+// it, Check says. The Request keeps hold of body, which must not change any more.
+func Parse(r *http.Request, body []byte) Request { return Request{read(r, body)} }
+
+// Read understands a Responses request as Request.Turn does.
+func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+	return Parse(r, body).Turn()
+}
+
+// Turn is what a script needs to know of a request that Check has accepted. Of
+// others it refuses those without a key, a model or an input (rules O-1, O-3,
+// O-5).
+func (q Request) Turn() (script.Request, *script.Refusal) {
+	switch in := q.q; {
+	case in.key == "":
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "You didn't provide an API key."}
-	}
-	in, err := parse(body)
-	if err != nil {
-		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", err)
-	}
-	if in.str("model") == "" {
+	case in.err != nil:
+		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", in.err)
+	case in.body.str("model") == "":
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
-	input := in.get("input")
-	switch {
+	switch input := q.q.body.get("input"); {
 	case input.kind == 0:
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
 	case input.kind&(text|array) == 0:
 		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", input.kind.got())
 	}
-	out := v.meaning(in, seal.Account(key))
-	out.Body, out.Parsed = body, in
-	return out, nil
+	return q.q.turn(), nil
 }
 
-func (v Voice) meaning(in *value, account string) script.Request {
-	q := interpret(in, account, seal.Key{}) // what is sealed makes no difference here
+func (q *request) turn() script.Request {
+	in := q.body
 	out := script.Request{
-		Provider: v.Provider(), Model: q.model.id, Account: account,
+		Provider: Voice{}.Provider(), Model: q.model.id, Account: q.account, Body: q.sent, Parsed: q,
 		Thinks: q.thinks(), Shown: in.get("reasoning").has("summary"), Sealed: q.includes(),
 	}
 	own := make([]bool, len(q.items))

@@ -13,21 +13,26 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
-// request is a whole request, read once for all rules and then read-only.
+// request is a whole request, read once for all rules; once recognised it is
+// read-only.
 type request struct {
 	// key is the credential, "" without one; account is whose it is.
 	key, account string
 	// body is absent when it cannot be read; err says why.
-	body     *value
-	err      error
-	breaches []breach
-	model    *model
+	body *value
+	err  error
+	// sent is the body as it came.
+	sent  []byte
+	model *model
 	// known is whether the model is served.
 	known bool
 	// store is whether the provider is to keep the reply and may look up what
 	// an item's id stands for.
 	store bool
 	items []item
+	// by is the key that the items were recognised with, if they were.
+	by         seal.Key
+	recognised bool
 }
 
 // item is one input item. typ is never empty.
@@ -44,34 +49,50 @@ type item struct {
 	ours    bool
 }
 
-// read reads a request; its items know what the holder of the key can tell.
-func read(r *http.Request, body []byte, k seal.Key) *request {
+func read(r *http.Request, body []byte) *request {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	v, err := parse(body)
 	if err != nil {
 		return &request{key: key, account: seal.Account(key), body: &absent, err: err}
 	}
-	q := interpret(v, seal.Account(key), k)
-	var w walk
-	w.request(v)
-	q.key, q.breaches = key, w.breaches
+	q := interpret(v, seal.Account(key))
+	q.key, q.sent = key, body
 	return q
 }
 
 // interpret is what a body means, whether it keeps to the schema or not.
-func interpret(v *value, account string, k seal.Key) *request {
+func interpret(v *value, account string) *request {
 	q := &request{body: v, account: account}
 	q.store = v.is("store", true) && account != accountZDR
 	q.setModel(v.str("model"))
 	q.items = itemsOf(v)
+	return q
+}
+
+// breaches are what the schema finds.
+func (q *request) breaches() []breach {
+	if q.err != nil {
+		return nil
+	}
+	var w walk
+	w.request(q.body)
+	return w.breaches
+}
+
+// recognise lets the items know what the holder of the key can tell.
+func (q *request) recognise(k seal.Key) {
+	if q.recognised && q.by == k {
+		return
+	}
+	q.by, q.recognised = k, true
 	for i := range q.items {
 		q.items[i].recognise(k)
 	}
-	return q
 }
 
 // recognise looks at an item's id and encrypted content with the key.
 func (i *item) recognise(k seal.Key) {
+	i.place, i.issued, i.binding, i.ours = place{}, false, binding{}, false
 	if i.id != "" {
 		i.place, i.issued = locate(k, i.id)
 	}

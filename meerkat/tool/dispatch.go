@@ -2,24 +2,44 @@ package tool
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // Observer is told about calls as they run. Its functions, which may be nil,
-// are called one at a time.
+// are called one at a time, and never after DispatchAll has returned.
 type Observer struct {
+	// Started comes before the tool does anything: what must be on disk before
+	// a side effect is written here (DESIGN §3.6).
 	Started func(transcript.ToolCall)
-	Done    func(transcript.ToolCall, transcript.ToolResult)
+	// Progress comes between Started and Done.
+	Progress func(transcript.ToolCall, Progress)
+	// Done comes once for each call that started.
+	Done func(transcript.ToolCall, transcript.ToolResult)
+	// Settled comes once for each call, also for one that never started, after
+	// its Done. It says what became of it and how long that took.
+	Settled func(transcript.ToolCall, transcript.ToolResult, Outcome)
+}
+
+// Outcome is what became of a call.
+type Outcome struct {
+	Status  Status
+	Took    time.Duration
+	Timeout time.Duration // the bound that was exceeded, with StatusTimedOut
 }
 
 // DispatchAll runs calls on d, at most limit at once (0: no limit), and returns
-// their results in the order of the calls (seed 000 §1.1.5).
+// their results in the order of the calls (seed 000 §1.1.5). Each result is
+// made Sound and has the id of its call.
 //
-// When ctx ends, calls that have not started are answered "not executed" and
-// calls that are running "interrupted" (unless their result is there already);
-// DispatchAll does not wait for a tool that ignores its context.
+// A call whose time is up (Traits.Timeout) is answered so. When ctx ends, calls
+// that have not started are answered "not executed" and calls that are running
+// "interrupted" (unless their result is there already). DispatchAll does not
+// wait for a tool that ignores its context; it then no longer counts towards
+// limit, and what it still returns is dropped.
 func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall, limit int, o Observer) []transcript.ToolResult {
 	if limit <= 0 {
 		limit = len(calls)
@@ -30,9 +50,13 @@ func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall,
 	for i, call := range calls {
 		if !b.claim(ctx) {
 			results[i] = NotExecuted(call.ID, "the run was cancelled before this tool started")
+			b.settled(call, results[i], Outcome{Status: StatusCancelled})
 			continue
 		}
-		wg.Go(func() { results[i] = b.one(ctx, call) })
+		wg.Go(func() {
+			defer func() { <-b.slots }()
+			results[i] = b.one(ctx, call)
+		})
 	}
 	wg.Wait()
 	return results
@@ -64,32 +88,90 @@ func (b *batch) one(ctx context.Context, call transcript.ToolCall) transcript.To
 			b.observer.Started(call)
 		}
 	})
-	done := make(chan transcript.ToolResult, 1)
-	go func() {
-		defer func() { <-b.slots }()
-		done <- b.d.Dispatch(ctx, call)
-	}()
-	result := await(ctx, done, call.ID)
+	begin := time.Now()
+	traits := TraitsOf(b.d, call.Name)
+	result, outcome := b.run(ctx, call, traits.Timeout)
+	outcome.Took = time.Since(begin)
+	result = Sound(result, traits.MaxText, traits.MaxData)
+	result.ToolUseID = call.ID
 	b.tell(func() {
 		if b.observer.Done != nil {
 			b.observer.Done(call, result)
 		}
 	})
+	b.settled(call, result, outcome)
 	return result
 }
 
-func await(ctx context.Context, done <-chan transcript.ToolResult, id string) transcript.ToolResult {
+// run answers one call within its time.
+func (b *batch) run(ctx context.Context, call transcript.ToolCall, timeout time.Duration) (transcript.ToolResult, Outcome) {
+	bounded, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		bounded, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
+	}
+	defer cancel()
+	reporter := &reporter{tell: func(p Progress) {
+		if b.observer.Progress != nil {
+			b.observer.Progress(call, p)
+		}
+	}, mu: &b.mu}
+	defer reporter.close()
+	done := make(chan transcript.ToolResult, 1)
+	go func() {
+		done <- guarded(call, func() transcript.ToolResult { return b.d.Dispatch(reporter.in(bounded), call) })
+	}()
+	result, there := await(bounded, done)
+	// The bound's own cause tells its end from the run's end (E6): no text does.
+	switch late := context.Cause(bounded); {
+	case there && !result.IsError, there && late == nil:
+		return result, Outcome{Status: statusOf(result)}
+	case errors.Is(late, errTimeout):
+		return timedOut(call, timeout), Outcome{Status: StatusTimedOut, Timeout: timeout}
+	case there:
+		return result, Outcome{Status: StatusInterrupted}
+	}
+	return Interrupted(call.ID), Outcome{Status: StatusInterrupted}
+}
+
+var errTimeout = errors.New("the time of the tool is up")
+
+// gaveUp reports whether err is that of a context.
+func gaveUp(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func timedOut(call transcript.ToolCall, timeout time.Duration) transcript.ToolResult {
+	return failed(call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout)
+}
+
+func statusOf(r transcript.ToolResult) Status {
+	if r.IsError {
+		return StatusError
+	}
+	return StatusComplete
+}
+
+// await returns what comes first; a result that is there wins over an end.
+func await(ctx context.Context, done <-chan transcript.ToolResult) (r transcript.ToolResult, there bool) {
 	select {
-	case r := <-done:
-		return r
+	case r = <-done:
+		return r, true
 	case <-ctx.Done():
 	}
 	select {
-	case r := <-done:
-		return r
+	case r = <-done:
+		return r, true
 	default:
-		return Interrupted(id)
+		return r, false
 	}
+}
+
+func (b *batch) settled(call transcript.ToolCall, result transcript.ToolResult, outcome Outcome) {
+	b.tell(func() {
+		if b.observer.Settled != nil {
+			b.observer.Settled(call, result, outcome)
+		}
+	})
 }
 
 func (b *batch) tell(event func()) {

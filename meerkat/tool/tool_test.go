@@ -64,7 +64,7 @@ func TestDispatch(t *testing.T) {
 		{"mute", `{}`, "tool mute failed without a message", true, 0},
 		{"panic", `{}`, "tool panic panicked: boom; it may have had effects", true, 0},
 		{"exit", `{}`, "tool exit ended without a result; it may have had effects", true, 0},
-		{"dirty", `{}`, "a\uFFFD", false, 0},
+		{"dirty", `{}`, "a\uFFFD\n[1 bytes were not valid UTF-8 and stand as U+FFFD]", false, 0},
 	} {
 		ran = 0
 		got := r.Dispatch(ctx, transcript.ToolCall{ID: "id", Name: c.name, Args: []byte(c.args)})

@@ -1,0 +1,131 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Policy narrows a Dispatcher for a run. Patterns are those of path.Match on
+// tool names: "fs__*".
+type Policy struct {
+	// Allow names the tools on offer; empty: all. Deny takes away from them.
+	Allow, Deny []string
+	// Timeout bounds calls of tools that have no bound of their own.
+	Timeout time.Duration
+	// Timeouts bounds calls by tool name, before all others.
+	Timeouts map[string]time.Duration
+	// MaxText and MaxData bound results, as in Traits.
+	MaxText, MaxData int
+}
+
+// Restrict returns d under p. A call of a tool that p does not allow is an
+// error result, even if a session that began under another policy still offers
+// it: definitions once sent stay as they were (DESIGN §3.5).
+func Restrict(d Dispatcher, p Policy) (Dispatcher, error) {
+	for _, pattern := range slices.Concat(p.Allow, p.Deny) {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("tool pattern %q: %w; * and ? stand for any characters", pattern, err)
+		}
+	}
+	r := restricted{d: d, policy: p}
+	for _, def := range d.Defs() {
+		if r.allows(def.Name) {
+			r.defs = append(r.defs, def)
+		}
+	}
+	return r, nil
+}
+
+type restricted struct {
+	d      Dispatcher
+	policy Policy
+	defs   []transcript.ToolDef
+}
+
+func (r restricted) allows(name string) bool {
+	return (len(r.policy.Allow) == 0 || matches(r.policy.Allow, name)) && !matches(r.policy.Deny, name)
+}
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+}
+
+func (r restricted) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
+
+func (r restricted) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	switch known := offers(r.d.Defs(), call.Name); {
+	case known && !r.allows(call.Name):
+		return NotExecuted(call.ID, fmt.Sprintf("the tool %s is not allowed in this run", call.Name))
+	case !known:
+		return Unknown(call, r.defs)
+	}
+	return r.d.Dispatch(ctx, call)
+}
+
+func offers(defs []transcript.ToolDef, name string) bool {
+	return slices.ContainsFunc(defs, func(d transcript.ToolDef) bool { return d.Name == name })
+}
+
+func (r restricted) Traits(name string) Traits {
+	t := TraitsOf(r.d, name)
+	if own, ok := r.policy.Timeouts[name]; ok {
+		t.Timeout = own
+	} else if t.Timeout == 0 {
+		t.Timeout = r.policy.Timeout
+	}
+	if r.policy.MaxText != 0 {
+		t.MaxText = r.policy.MaxText
+	}
+	if r.policy.MaxData != 0 {
+		t.MaxData = r.policy.MaxData
+	}
+	return t
+}
+
+// Join offers the tools of several dispatchers as one, in their order. Names
+// must differ.
+func Join(all ...Dispatcher) (Dispatcher, error) {
+	j := joined{by: map[string]Dispatcher{}}
+	var twice []string
+	for _, d := range all {
+		for _, def := range d.Defs() {
+			if j.by[def.Name] != nil {
+				twice = append(twice, def.Name)
+			}
+			j.by[def.Name] = d
+			j.defs = append(j.defs, def)
+		}
+	}
+	if twice != nil {
+		return nil, errors.New("tools of one name: " + strings.Join(twice, ", ") + "; rename them or deny one side")
+	}
+	return j, nil
+}
+
+type joined struct {
+	defs []transcript.ToolDef
+	by   map[string]Dispatcher
+}
+
+func (j joined) Defs() []transcript.ToolDef { return slices.Clone(j.defs) }
+
+func (j joined) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	if d := j.by[call.Name]; d != nil {
+		return d.Dispatch(ctx, call)
+	}
+	return Unknown(call, j.defs)
+}
+
+func (j joined) Traits(name string) Traits {
+	if d := j.by[name]; d != nil {
+		return TraitsOf(d, name)
+	}
+	return Traits{}
+}

@@ -1,0 +1,175 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Registry is a Dispatcher over Go functions. It does not change after New.
+type Registry struct {
+	defs  []transcript.ToolDef
+	tools map[string]registered
+}
+
+type registered struct {
+	Tool
+	schema *Schema
+}
+
+// nameForm is what all three providers accept (reference A-21, O- and G-rules).
+var nameForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+
+// New returns a Registry that offers tools in the given order. A tool without
+// an input schema takes an object of no members. A schema that cannot be one is
+// an error here, and not a refused request later.
+func New(tools ...Tool) (*Registry, error) {
+	r := &Registry{tools: make(map[string]registered, len(tools))}
+	for _, t := range tools {
+		if len(t.Def.InputSchema) == 0 {
+			t.Def.InputSchema = transcript.RawJSON(`{"type":"object","properties":{}}`)
+		}
+		if err := r.add(t); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (r *Registry) add(t Tool) error {
+	name := t.Def.Name
+	switch {
+	case !nameForm.MatchString(name):
+		return fmt.Errorf("tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name)
+	case r.has(name):
+		return fmt.Errorf("tool %s: registered twice", name)
+	case t.Func == nil:
+		return fmt.Errorf("tool %s: no function", name)
+	}
+	schema, err := Compile(t.Def.InputSchema)
+	if err != nil {
+		return fmt.Errorf("tool %s: the input schema %w", name, err)
+	}
+	r.tools[name] = registered{t, schema}
+	r.defs = append(r.defs, t.Def)
+	return nil
+}
+
+func (r *Registry) has(name string) bool { _, ok := r.tools[name]; return ok }
+
+// Defs implements Dispatcher.
+func (r *Registry) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
+
+// Traits implements Describer.
+func (r *Registry) Traits(name string) Traits {
+	t := r.tools[name]
+	return Traits{Timeout: t.Timeout, Idempotent: t.Idempotent, ReadOnly: t.ReadOnly}
+}
+
+// Dispatch implements Dispatcher. Arguments that are no JSON object, or do not
+// fit the tool's schema, are never handed to the tool (DESIGN §3.3); a panic in
+// the tool is an error result.
+func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	t, ok := r.tools[call.Name]
+	if !ok {
+		return Unknown(call, r.defs)
+	}
+	if refusal, refused := t.schema.Refuse(call); refused {
+		return refusal
+	}
+	return run(ctx, t.Func, call)
+}
+
+// maxNames bounds the tools that Unknown lists.
+const maxNames = 100
+
+// Unknown answers a call of a tool that is not among defs, and says what is.
+func Unknown(call transcript.ToolCall, defs []transcript.ToolDef) transcript.ToolResult {
+	names := "none"
+	if len(defs) > 0 {
+		list := make([]string, 0, len(defs))
+		for _, d := range defs[:min(len(defs), maxNames)] {
+			list = append(list, d.Name)
+		}
+		names = strings.Join(list, ", ")
+	}
+	if more := len(defs) - maxNames; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return failed(call.ID, "there is no tool named %q; the tools are: %s", call.Name, names)
+}
+
+func argsProblem(args []byte) string {
+	var raw json.RawMessage
+	if err := json.Unmarshal(args, &raw); err != nil {
+		return fmt.Sprintf("are not valid JSON (%v)", err)
+	}
+	if !isObject(args) {
+		return "are not a JSON object"
+	}
+	return ""
+}
+
+func isObject(value []byte) bool {
+	return json.Valid(value) && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
+}
+
+// run calls f so that neither a panic nor runtime.Goexit takes the run along.
+func run(ctx context.Context, f Func, call transcript.ToolCall) transcript.ToolResult {
+	return guarded(call, func() transcript.ToolResult {
+		out, err := f(ctx, call.Args)
+		return settle(ctx, call, out, err)
+	})
+}
+
+func guarded(call transcript.ToolCall, f func() transcript.ToolResult) transcript.ToolResult {
+	done := make(chan transcript.ToolResult, 1)
+	go func() {
+		result := failed(call.ID, "tool %s ended without a result; it may have had effects", call.Name)
+		defer func() {
+			if p := recover(); p != nil {
+				result = failed(call.ID, "tool %s panicked: %v; it may have had effects", call.Name, p)
+			}
+			done <- result
+		}()
+		result = f()
+	}()
+	return <-done
+}
+
+// settle makes a result of what a tool returned: the id of its call, and text
+// in every error (reference A-47). A tool that gave up because the run did says
+// so in its error's type, and the model is told what that means.
+func settle(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
+	if ctx.Err() != nil && gaveUp(err) {
+		return Interrupted(call.ID)
+	}
+	if err != nil {
+		out.IsError = true
+		out.Content = err.Error()
+	}
+	if out.IsError && strings.TrimSpace(out.Content) == "" {
+		out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
+	}
+	out.ToolUseID = call.ID
+	return Sound(out, -1, -1)
+}
+
+// NotExecuted answers a call that no tool has seen.
+func NotExecuted(id, why string) transcript.ToolResult { return failed(id, "not executed: %s", why) }
+
+// Interrupted answers a call of which nobody knows whether it ran.
+func Interrupted(id string) transcript.ToolResult {
+	return failed(id, "interrupted: the tool may have run; check its effects before calling it again")
+}
+
+func failed(id, format string, args ...any) transcript.ToolResult {
+	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD")
+	return transcript.ToolResult{ToolUseID: id, Content: text, IsError: true}
+}

@@ -1,0 +1,105 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// What a result may weigh when nobody says otherwise. Providers refuse requests
+// of more than 20 to 32 MB, and images of more than 5 MB.
+const (
+	DefaultMaxText = 256 << 10
+	DefaultMaxData = 12 << 20
+	// leastText is room for the notes that say what is missing.
+	leastText = 1 << 10
+)
+
+// Sound returns r fit to be sent and stored: valid UTF-8 (tool output is mended
+// here, at intake, and never later; regressions.md R33), at most maxText bytes
+// of text and maxData bytes of parts. What is replaced or left out is said in
+// the text. Zero means the default, a negative bound none. Sound of a sound
+// result is that result.
+func Sound(r transcript.ToolResult, maxText, maxData int) transcript.ToolResult {
+	text, bad := mend(r.Content)
+	parts, notes := boundParts(r.Parts, orDefault(maxData, DefaultMaxData))
+	if bad > 0 {
+		notes = append([]string{fmt.Sprintf("[%d bytes were not valid UTF-8 and stand as U+FFFD]", bad)}, notes...)
+	}
+	if notes != nil {
+		text = joinLines(text, strings.Join(notes, "\n"))
+	}
+	r.Content, r.Parts = cut(text, orDefault(maxText, DefaultMaxText)), parts
+	return r
+}
+
+func orDefault(n, standard int) int {
+	if n == 0 {
+		return standard
+	}
+	return n
+}
+
+// mend replaces each byte that is no UTF-8 and counts them.
+func mend(s string) (string, int) {
+	if utf8.ValidString(s) {
+		return s, 0
+	}
+	var b strings.Builder
+	bad := 0
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			bad++
+		}
+		b.WriteRune(r)
+		i += size
+	}
+	return b.String(), bad
+}
+
+// cut keeps the beginning and the end of a text that is too long, at the
+// borders of characters, and says between them what is missing.
+func cut(s string, limit int) string {
+	if limit < 0 || len(s) <= max(limit, leastText) {
+		return s
+	}
+	room := max(limit, leastText) - 128 // the note is shorter
+	head := border(s, room*3/4)
+	tail := border(s, len(s)-room/4)
+	return s[:head] + fmt.Sprintf("\n[cut: the tool returned %d bytes of text; the first %d and the last %d are here]\n", len(s), head, len(s)-tail) + s[tail:]
+}
+
+// border moves i back to where a character begins.
+func border(s string, i int) int {
+	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
+		i--
+	}
+	return i
+}
+
+// boundParts keeps parts, in order, while they fit together.
+func boundParts(parts []transcript.Part, limit int) (kept []transcript.Part, notes []string) {
+	if limit < 0 {
+		return parts, nil
+	}
+	total := 0
+	for _, p := range parts {
+		if total+len(p.Data) > limit {
+			notes = append(notes, fmt.Sprintf("[left out: %s %s of %d bytes; results may hold %d bytes]", p.Type, p.MediaType, len(p.Data), limit))
+			continue
+		}
+		total += len(p.Data)
+		kept = append(kept, p)
+	}
+	return kept, notes
+}
+
+func joinLines(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return strings.TrimSuffix(a, "\n") + "\n" + b
+}

@@ -96,27 +96,58 @@ func conversation(c *call, r script.Reply) []json.RawMessage {
 const maxBlocks = 1 << 20
 
 // identified gives items their types and ids, as the API does when it stores
-// them.
+// them, and says the rest as it does: what came is complete, and a text is a part.
 func identified(items []json.RawMessage, r script.Reply) []json.RawMessage {
 	for i, item := range items {
 		var it struct {
-			ID   string `json:"id"`
-			Type string `json:"type"`
+			ID      string          `json:"id"`
+			Type    string          `json:"type"`
+			Role    string          `json:"role"`
+			Status  string          `json:"status"`
+			Content json.RawMessage `json:"content"`
 		}
-		if json.Unmarshal(item, &it) != nil || it.ID != "" {
+		if json.Unmarshal(item, &it) != nil {
 			continue
 		}
-		prefix, known := map[string]string{"": "msg_", "message": "msg_", "function_call": "fc_", "function_call_output": "fc_", "reasoning": "rs_"}[it.Type]
-		if !known {
-			prefix = "item_"
+		var changes []string
+		if it.ID == "" {
+			changes = append(changes, "id", `"`+r.ID(prefixOf(it.Type), maxBlocks+i, script.Hex, 50)+`"`)
 		}
-		changes := []string{"id", `"` + r.ID(prefix, maxBlocks+i, script.Hex, 50) + `"`}
 		if it.Type == "" {
 			changes = append(changes, "type", `"message"`)
+		}
+		if it.Status == "" && prefixOf(it.Type) != unknownPrefix && it.Type != "reasoning" {
+			changes = append(changes, "status", `"completed"`)
+		}
+		if len(it.Content) > 0 && it.Content[0] == '"' {
+			changes = append(changes, "content", string(script.JSON(script.Array{textPart(it.Role, it.Content)})))
 		}
 		items[i] = with(item, changes...)
 	}
 	return items
+}
+
+func textPart(role string, text json.RawMessage) script.Object {
+	if role == "assistant" {
+		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", text}
+	}
+	return script.Object{"type", "input_text", "text", text}
+}
+
+// unknownPrefix begins the ids of items of which nothing is known.
+const unknownPrefix = "item_"
+
+// prefixOf is what the ids of a type of items begin with; no type is a message.
+func prefixOf(kind string) string {
+	switch kind {
+	case "", "message":
+		return "msg_"
+	case "function_call", "function_call_output":
+		return "fc_"
+	case "reasoning":
+		return "rs_"
+	}
+	return unknownPrefix
 }
 
 func idOf(item json.RawMessage) string {

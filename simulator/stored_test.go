@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,29 @@ func TestStored(t *testing.T) {
 	}
 	unkept := r.ask(200, "POST", "", `{"model":"gpt-5.5","input":"x","store":false}`)
 	r.ask(404, "GET", "/"+unkept["id"].(string), "")
+}
+
+// TestInputItems holds that items are given back as the API keeps them: with ids
+// and types, complete, a text as a part.
+func TestInputItems(t *testing.T) {
+	r := responses{t, New(Config{})}
+	made := r.ask(200, "POST", "", `{"model":"gpt-5.5","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},
+		{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c","output":"d"},
+		{"type":"message","id":"msg_1","role":"user","content":[{"type":"input_text","text":"e"}]}]}`)
+	list := r.ask(200, "GET", "/"+made["id"].(string)+"/input_items?order=asc", "")
+	var got []string
+	for _, i := range list["data"].([]any) {
+		item := i.(map[string]any)
+		id, _, _ := strings.Cut(item["id"].(string), "_")
+		got = append(got, fmt.Sprint(item["type"], " ", id, " ", item["status"], " ", asJSON(item["content"])))
+	}
+	want := []string{
+		`message msg completed [{"text":"a","type":"input_text"}]`, `message msg completed [{"annotations":[],"logprobs":[],"text":"b","type":"output_text"}]`,
+		`function_call fc completed null`, `function_call_output fc completed null`, `message msg completed [{"text":"e","type":"input_text"}]`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("input items\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
 }
 
 // TestResume holds that a stream can be taken up behind any event.

@@ -14,8 +14,14 @@ import (
 //
 //	{"record":"header","version":1,"id":…,"created_at":…}
 //	{"record":"prefix","at":…,"provider":…,"model":…,"system":…,"tools":[…],"hash":…}
+//	{"record":"run","at":…,"run_id":…}
+//	{"record":"budget","at":…,"limits":{…}}
 //	{"record":"message","at":…,"message":{…}}
 //	{"record":"usage","at":…,"turn":1,"sent":1,"hash":…,"usage":{…}}
+//	{"record":"ledger","at":…,"message":1,"call_id":…,"name":…,"status":"running"}
+//	{"record":"compaction","at":…,"through":8,"summary":…,"kept":[0]}
+//	{"record":"error","at":…,"run_id":…,"kind":…,"message":…}
+//	{"record":"task","at":…,"run_id":…,"turns":2,…,"stop_reason":"end_turn"}
 //	{"record":"checkpoint","at":…,"reason":"assistant"}
 //
 // Messages and tool definitions keep their bytes, see package transcript.
@@ -26,6 +32,12 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 		dst, err = appendEntry(dst, r)
 	case Prefix:
 		dst, err = appendPrefix(dst, r)
+	case Tool:
+		dst, err = appendFlat(dst, r.kind(), newToolLine(r))
+	case Failure:
+		dst, err = appendFlat(dst, r.kind(), r.mended())
+	case Compaction:
+		dst, err = appendFlat(dst, r.kind(), r.mended())
 	case Unknown:
 		return dst, fmt.Errorf("session: a record of kind %q can only be kept, not written", r.Kind)
 	default:
@@ -102,6 +114,18 @@ func DecodeRecord(line []byte) (Record, error) {
 		return decodeEntry(line)
 	case "usage":
 		return decodeFlat[Call](line)
+	case "run":
+		return decodeFlat[Run](line)
+	case "ledger":
+		return decodeTool(line)
+	case "error":
+		return decodeFlat[Failure](line)
+	case "task":
+		return decodeFlat[Task](line)
+	case "compaction":
+		return decodeFlat[Compaction](line)
+	case "budget":
+		return decodeFlat[Budget](line)
 	case "mark":
 		return decodeFlat[Mark](line)
 	case "checkpoint":
@@ -116,6 +140,39 @@ func decodeFlat[T Record](line []byte) (Record, error) {
 	var r T
 	err := json.Unmarshal(line, &r)
 	return r, err
+}
+
+// toolLine is a Tool with the exact bytes of the strings that a provider made,
+// where JSON text cannot hold them.
+type toolLine struct {
+	Tool
+	CallIDExact []byte `json:"call_id_exact,omitempty"`
+	NameExact   []byte `json:"name_exact,omitempty"`
+}
+
+func newToolLine(t Tool) toolLine {
+	line := toolLine{Tool: t}
+	if !utf8.ValidString(t.CallID) {
+		line.CallIDExact = []byte(t.CallID)
+	}
+	if !utf8.ValidString(t.Name) {
+		line.NameExact = []byte(t.Name)
+	}
+	return line
+}
+
+func decodeTool(line []byte) (Record, error) {
+	var t toolLine
+	if err := json.Unmarshal(line, &t); err != nil {
+		return nil, err
+	}
+	if t.CallIDExact != nil {
+		t.CallID = string(t.CallIDExact)
+	}
+	if t.NameExact != nil {
+		t.Name = string(t.NameExact)
+	}
+	return t.Tool, nil
 }
 
 func decodeHeader(line []byte) (Record, error) {

@@ -12,6 +12,9 @@ import (
 // the form "sha256:…". Two requests with the same Digest of their first n
 // messages put the same conversation before the model; providers that bind
 // their tokens to it demand no less (reference A-41).
+//
+// It is a chain: the Digest of one message more is Extend of the Digest so far,
+// so that a turn never hashes what was sent before.
 func Digest(system string, tools []transcript.ToolDef, messages []transcript.Message) (string, error) {
 	h := sha256.New()
 	line := strconv.AppendInt(nil, int64(len(system)), 10)
@@ -24,11 +27,22 @@ func Digest(system string, tools []transcript.ToolDef, messages []transcript.Mes
 		h.Write(append(line, '\n'))
 	}
 	h.Write([]byte("messages\n"))
+	return Extend(form(h.Sum(nil)), messages...)
+}
+
+// Extend returns the Digest of the conversation that digest stands for with
+// messages behind it.
+func Extend(digest string, messages ...transcript.Message) (string, error) {
+	var line []byte
 	for i := range messages {
-		if line, err = messages[i].AppendJSON(line[:0]); err != nil {
+		var err error
+		if line, err = messages[i].AppendJSON(append(append(line[:0], digest...), '\n')); err != nil {
 			return "", err
 		}
-		h.Write(append(line, '\n'))
+		sum := sha256.Sum256(line)
+		digest = form(sum[:])
 	}
-	return "sha256:" + hex.EncodeToString(h.Sum(nil)), nil
+	return digest, nil
 }
+
+func form(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

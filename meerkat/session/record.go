@@ -3,11 +3,13 @@ package session
 import (
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Record is one line of a session's history: Header, Prefix, Entry, Call,
-// Mark, Checkpoint, Repair or, from a newer writer, Unknown.
+// Record is one line of a session's history: Header, Prefix, Run, Entry, Call,
+// Tool, Failure, Task, Compaction, Budget, Mark, Checkpoint, Repair or, from a
+// newer writer, Unknown.
 type Record interface {
 	kind() string
 	when() time.Time
@@ -43,12 +45,16 @@ type Entry struct {
 
 // Call records one model call: what it cost and what it was sent.
 type Call struct {
-	At       time.Time `json:"at"`
-	Turn     int       `json:"turn"` // from 1, counted over the whole session
-	Provider string    `json:"provider"`
-	Model    string    `json:"model"`
+	At    time.Time `json:"at"`
+	RunID string    `json:"run_id,omitempty"`
+	Turn  int       `json:"turn"` // from 1, counted over the whole session
+	// Attempt counts the tries of one turn, from 1; 0 if the writer did not.
+	Attempt  int    `json:"attempt,omitempty"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
 	// Sent is how many messages the request carried, Hash the Digest of the
-	// prefix and those messages: they may never change again (DESIGN §3.5).
+	// prefix and those messages: they may never change again (DESIGN §3.5). The
+	// Digest is a chain, see Extend.
 	Sent       int                   `json:"sent"`
 	Hash       string                `json:"hash"`
 	ResponseID string                `json:"response_id,omitempty"`
@@ -57,6 +63,8 @@ type Call struct {
 	Usage *transcript.Usage `json:"usage"`
 	// Discarded is true when the reply was paid for but not kept.
 	Discarded bool `json:"discarded,omitempty"`
+	// Degraded lists what of the conversation the request could not carry (H20).
+	Degraded []handoff.Degradation `json:"degraded,omitempty"`
 }
 
 // Mark notes a fact about the session that must not be forgotten, such as
@@ -102,8 +110,14 @@ type Unknown struct{ Kind string }
 
 func (Header) kind() string     { return "header" }
 func (Prefix) kind() string     { return "prefix" }
+func (Run) kind() string        { return "run" }
 func (Entry) kind() string      { return "message" }
 func (Call) kind() string       { return "usage" }
+func (Tool) kind() string       { return "ledger" }
+func (Failure) kind() string    { return "error" }
+func (Task) kind() string       { return "task" }
+func (Compaction) kind() string { return "compaction" }
+func (Budget) kind() string     { return "budget" }
 func (Mark) kind() string       { return "mark" }
 func (Checkpoint) kind() string { return "checkpoint" }
 func (Repair) kind() string     { return "repair" }
@@ -111,8 +125,14 @@ func (u Unknown) kind() string  { return u.Kind }
 
 func (h Header) when() time.Time     { return h.Created }
 func (p Prefix) when() time.Time     { return p.At }
+func (r Run) when() time.Time        { return r.At }
 func (e Entry) when() time.Time      { return e.At }
 func (c Call) when() time.Time       { return c.At }
+func (t Tool) when() time.Time       { return t.At }
+func (f Failure) when() time.Time    { return f.At }
+func (t Task) when() time.Time       { return t.At }
+func (c Compaction) when() time.Time { return c.At }
+func (b Budget) when() time.Time     { return b.At }
 func (m Mark) when() time.Time       { return m.At }
 func (c Checkpoint) when() time.Time { return c.At }
 func (r Repair) when() time.Time     { return r.At }

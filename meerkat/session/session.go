@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -43,16 +45,30 @@ type Session struct {
 	Header
 	// Updated is the time of the last record that carries one.
 	Updated time.Time
+	// Elapsed is how long the runs took together: each from its Run record to
+	// the last one before the next, so that a crash loses none of it.
+	Elapsed time.Duration
 	// Prefix is what the provider was given ahead of the messages, as sent; nil
 	// before the first request. Resume replays it (DESIGN §3.5).
 	Prefix   *Prefix
 	Messages []transcript.Message
-	// Usage adds up the calls; see Calls for each of them (DESIGN §3.8).
-	Usage transcript.Usage
-	Calls []Call
-	Marks []Mark
+	// Ledger knows what became of each tool call (DESIGN §3.6).
+	Ledger ledger.Ledger
+	// Usage adds up the calls and the compactions; see Calls for each of them
+	// (DESIGN §3.8).
+	Usage       transcript.Usage
+	Calls       []Call
+	Runs        []Run
+	Tasks       []Task
+	Failures    []Failure
+	Compactions []Compaction
+	// Budget is the one in force, nil if none was ever set.
+	Budget *Budget
+	Marks  []Mark
 	// Checkpoint is the reason of the last checkpoint, "" before the first.
 	Checkpoint Reason
+
+	grown growth
 }
 
 // Load returns the Session that records add up to. The first must be a Header.
@@ -60,11 +76,11 @@ func Load(records ...Record) (Session, error) {
 	return Session{}.With(records...)
 }
 
-// With returns s with records added. s stays as it is.
+// With returns s with records added. s stays as it is. What it costs depends on
+// the records alone: the value that With returned last grows in place behind
+// the end of the others; only when an older value grows again is it copied.
 func (s Session) With(records ...Record) (Session, error) {
-	s.Messages = slices.Clip(s.Messages)
-	s.Calls = slices.Clip(s.Calls)
-	s.Marks = slices.Clip(s.Marks)
+	s.own()
 	for _, r := range records {
 		if err := s.add(r); err != nil {
 			return s, err
@@ -73,31 +89,13 @@ func (s Session) With(records ...Record) (Session, error) {
 	return s, nil
 }
 
-func (s *Session) add(r Record) error {
-	if _, isHeader := r.(Header); isHeader == (s.ID != "") {
-		return fmt.Errorf("session: the header must be the first record and the only one")
+// History is what handoff builds requests from.
+func (s *Session) History() handoff.History {
+	h := handoff.History{Messages: s.Messages, Ledger: s.Ledger}
+	for _, c := range s.Compactions {
+		h.Compactions = append(h.Compactions, c.view())
 	}
-	switch r := r.(type) {
-	case Header:
-		s.Header, s.Updated = r, r.Created
-	case Prefix:
-		s.Prefix = &r
-	case Entry:
-		s.Messages = append(s.Messages, r.Message)
-	case Call:
-		s.Calls = append(s.Calls, r)
-		if r.Usage != nil {
-			s.Usage.Add(*r.Usage)
-		}
-	case Mark:
-		s.Marks = append(s.Marks, r)
-	case Checkpoint:
-		s.Checkpoint = r.Reason
-	}
-	if at := r.when(); at.After(s.Updated) {
-		s.Updated = at
-	}
-	return nil
+	return h
 }
 
 // Marked returns the value of the last mark of that name.

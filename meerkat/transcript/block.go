@@ -39,6 +39,10 @@ type Block struct {
 	// OpenAI's output_item.done, a Gemini part, any opaque block. Rendering to
 	// the same origin sends it untouched; whoever edits the block clears it.
 	Raw []byte
+	// Parts are the images and files that the model itself made with this block,
+	// in a form that every provider understands; an opaque block keeps its wire
+	// object in Raw beside them.
+	Parts []Part
 	// Extra holds the members that a newer writer added, as one JSON object; ""
 	// if none. They are written back as they were read. A block whose type this
 	// version does not know has all its members here.

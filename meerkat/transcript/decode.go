@@ -11,7 +11,7 @@ func decodeMessage(data []byte) (m Message, err error) {
 	o := openObject(data)
 	m.Role = Role(o.tag("role"))
 	switch m.Role {
-	case RoleSystem, RoleUser:
+	case RoleSystem, RoleUser, RoleDeveloper:
 		m.Content = o.str("content")
 		m.Parts = takeList(o, "parts", decodePart)
 	case RoleAssistant:
@@ -47,6 +47,7 @@ func decodeBlock(data []byte) (b Block, err error) {
 	b.Meta = takeOne(o, "meta", decodeMeta)
 	b.Origin = takeOne(o, "origin", decodeOrigin)
 	b.Raw = o.bytes("raw")
+	b.Parts = takeList(o, "parts", decodePart)
 	b.Extra = o.rest()
 	return b, wrap("block "+string(b.Type), o.err)
 }
@@ -118,6 +119,8 @@ func decodeResult(data []byte) (r ToolResult, err error) {
 	o := openObject(data)
 	r.ToolUseID, r.Content = o.str("tool_use_id"), o.str("content")
 	r.IsError = o.bool("is_error")
+	status, _ := o.optStr("status")
+	r.Status = ResultStatus(status)
 	r.Parts = takeList(o, "parts", decodePart)
 	r.Extra = o.rest()
 	return r, wrap("tool result", o.err)

@@ -110,7 +110,7 @@ func (e *encoder) message(m *Message) {
 	e.open('{')
 	e.str("role", string(m.Role))
 	switch m.Role {
-	case RoleSystem, RoleUser:
+	case RoleSystem, RoleUser, RoleDeveloper:
 		e.str("content", m.Content)
 		e.parts(m.Parts)
 	case RoleAssistant:
@@ -163,6 +163,7 @@ func (e *encoder) block(b *Block) {
 	if b.Raw != nil {
 		e.bytes("raw", b.Raw)
 	}
+	e.parts(b.Parts)
 	e.extra(b.Extra)
 	e.close('}')
 }
@@ -244,6 +245,7 @@ func (e *encoder) result(r *ToolResult) {
 	e.str("tool_use_id", r.ToolUseID)
 	e.str("content", r.Content)
 	e.bool("is_error", r.IsError)
+	e.optStr("status", string(r.Status))
 	e.parts(r.Parts)
 	e.extra(r.Extra)
 	e.close('}')

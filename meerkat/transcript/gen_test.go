@@ -68,6 +68,7 @@ func anyBlock() *rapid.Generator[Block] {
 		if rapid.Bool().Draw(t, "raw?") {
 			b.Raw = argBytes().Draw(t, "raw")
 		}
+		b.Parts = rapid.SliceOfN(anyPart(), 0, 1).Draw(t, "parts")
 		return b
 	})
 }
@@ -80,14 +81,14 @@ func anyPart() *rapid.Generator[Part] {
 
 func anyMessage() *rapid.Generator[Message] {
 	return rapid.Custom(func(t *rapid.T) Message {
-		m := Message{Role: rapid.SampledFrom([]Role{RoleSystem, RoleUser, RoleAssistant, RoleToolResults}).Draw(t, "role")}
+		m := Message{Role: rapid.SampledFrom([]Role{RoleSystem, RoleUser, RoleDeveloper, RoleAssistant, RoleToolResults}).Draw(t, "role")}
 		switch m.Role {
 		case RoleAssistant:
 			m.Blocks = rapid.SliceOfN(anyBlock(), 0, 4).Draw(t, "blocks")
 			m.StopReason = StopReason(hostile().Draw(t, "stop"))
 		case RoleToolResults:
 			m.Results = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) ToolResult {
-				return ToolResult{ToolUseID: hostile().Draw(t, "id"), Content: hostile().Draw(t, "content"), IsError: rapid.Bool().Draw(t, "error"),
+				return ToolResult{ToolUseID: hostile().Draw(t, "id"), Content: hostile().Draw(t, "content"), IsError: rapid.Bool().Draw(t, "error"), Status: ResultStatus(hostile().Draw(t, "status")),
 					Parts: rapid.SliceOfN(anyPart(), 0, 2).Draw(t, "parts")}
 			}), 0, 3).Draw(t, "results")
 		default:

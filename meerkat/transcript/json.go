@@ -47,6 +47,21 @@ func (b *Block) UnmarshalJSON(data []byte) (err error) {
 	return unmarshal(data, func() error { *b, err = decodeBlock(data); return err })
 }
 
+// AppendJSON appends r as compact JSON.
+func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
+	return appendJSON(dst, func(e *encoder) { e.result(r) })
+}
+
+// MarshalJSON is AppendJSON for json.Marshal; see Message.MarshalJSON.
+func (r ToolResult) MarshalJSON() ([]byte, error) {
+	return marshal(func(e *encoder) { e.result(&r) })
+}
+
+// UnmarshalJSON reads one tool result.
+func (r *ToolResult) UnmarshalJSON(data []byte) (err error) {
+	return unmarshal(data, func() error { *r, err = decodeResult(data); return err })
+}
+
 // MarshalJSON writes m with its tag first.
 func (m Meta) MarshalJSON() ([]byte, error) {
 	return marshal(func(e *encoder) { e.meta(&m) })

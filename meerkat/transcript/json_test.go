@@ -201,7 +201,7 @@ func TestNewerWriter(t *testing.T) {
 		`{"role":"assistant","blocks":[{"block_type":"hologram","text":{"depth":3},"meta":{"provider":"xyz"}}],"stop_reason":"end_turn"}`,
 		`{"role":"assistant","blocks":[{"block_type":"text","text":"a","meta":{"provider":"mistral","token":"<x>","z":1,"a":[1.0, {}]}}],"stop_reason":"dreaming"}`,
 		`{"role":"assistant","blocks":[{"block_type":"reasoning","text":"a","meta":{"provider":"anthropic","signature":"s","kid":7},"origin":{"provider":"anthropic","index":0,"region":"eu"},"citations":[]}],"stop_reason":"end_turn","turn_id":"t"}`,
-		`{"role":"developer","content":{"deep":true}}`,
+		`{"role":"prophet","content":{"deep":true}}`,
 		`{"role":"tool_results","results":[{"tool_use_id":"a","content":"b","is_error":false,"parts":[{"type":"image","alt":"x"}],"duration_ms":3}],"batch":1}`,
 		`{"role":"user","content":"a","note":"\ud800","note":null}`,
 	} {

@@ -8,19 +8,23 @@ import (
 // Role names the author of a Message. It is the JSON tag of seed 001 §5.
 type Role string
 
-// The four roles a stored conversation knows.
+// The roles a stored conversation knows. A developer message is a word of the
+// harness amid the conversation, not of the user: it goes out behind the tool
+// results or the user message before it, never between a call and its result
+// (X8, H17).
 const (
 	RoleSystem      Role = "system"
 	RoleUser        Role = "user"
+	RoleDeveloper   Role = "developer"
 	RoleAssistant   Role = "assistant"
 	RoleToolResults Role = "tool_results"
 )
 
 // Message is one entry of a conversation. Role says which fields count:
 //
-//	system, user   Content, Parts
-//	assistant      Blocks, StopReason
-//	tool_results   Results
+//	system, user, developer   Content, Parts
+//	assistant                 Blocks, StopReason, Parts (whole-message images)
+//	tool_results              Results
 type Message struct {
 	Role       Role
 	Content    string
@@ -39,6 +43,9 @@ func System(content string) Message { return Message{Role: RoleSystem, Content: 
 
 // User returns a user message.
 func User(content string) Message { return Message{Role: RoleUser, Content: content} }
+
+// Developer returns a developer message.
+func Developer(content string) Message { return Message{Role: RoleDeveloper, Content: content} }
 
 // Assistant returns an assistant message that owns blocks.
 func Assistant(stop StopReason, blocks ...Block) Message {
@@ -92,7 +99,7 @@ func (m *Message) Texts() iter.Seq[string] {
 }
 
 // String returns the visible text of m: the joined text blocks of an
-// assistant message, the content of a system or user message.
+// assistant message, the content of a system, user or developer message.
 func (m *Message) String() string {
 	if m.Role != RoleAssistant {
 		return m.Content
@@ -111,8 +118,17 @@ type ToolResult struct {
 	Content   string
 	Parts     []Part
 	IsError   bool
-	Extra     string // as in Message
+	// Status is ResultAborted when the user interrupted the call, "" otherwise.
+	Status ResultStatus
+	Extra  string // as in Message
 }
+
+// ResultStatus says how a tool call ended where IsError does not tell
+// (seed 002). An error of the tool itself has no status.
+type ResultStatus string
+
+// ResultAborted marks the result of a call that the user interrupted.
+const ResultAborted ResultStatus = "aborted"
 
 // Part is content beside the joined text of a message: an image or a file.
 // Data is the raw content, MediaType its MIME type; URL is set instead of Data

@@ -25,13 +25,15 @@ const (
 	StopMalformedAnswer StopReason = "malformed_response"
 )
 
-// Usage counts the tokens of one call or, added up, of a session. Nil cache
-// counts mean the provider did not say.
+// Usage counts the tokens of one call or, added up, of a session. Nil counts
+// mean the provider did not say.
 type Usage struct {
 	InputTokens         uint64  `json:"input_tokens"`
 	OutputTokens        uint64  `json:"output_tokens"`
 	CacheCreationTokens *uint64 `json:"cache_creation_tokens,omitempty"`
 	CacheReadTokens     *uint64 `json:"cache_read_tokens,omitempty"`
+	// ReasoningTokens is the part of OutputTokens that went into reasoning.
+	ReasoningTokens *uint64 `json:"reasoning_tokens,omitempty"`
 }
 
 // Total returns input plus output tokens.
@@ -44,6 +46,7 @@ func (u *Usage) Add(other Usage) {
 	u.OutputTokens += other.OutputTokens
 	addCount(&u.CacheCreationTokens, other.CacheCreationTokens)
 	addCount(&u.CacheReadTokens, other.CacheReadTokens)
+	addCount(&u.ReasoningTokens, other.ReasoningTokens)
 }
 
 func addCount(sum **uint64, n *uint64) {

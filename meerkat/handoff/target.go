@@ -1,0 +1,75 @@
+package handoff
+
+import (
+	"encoding/json"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Target is where a request goes: continuity tokens and raw wire objects go
+// back only where they came from (DESIGN §3.4, H1).
+type Target struct {
+	Provider string
+	API      string
+	Account  string
+	Model    catalog.Entry
+}
+
+// Origin returns the origin to stamp on what the target answers.
+func (t Target) Origin() *transcript.Origin {
+	return &transcript.Origin{Provider: t.Provider, API: t.API, Model: t.Model.Model, Account: t.Account}
+}
+
+// Made reports whether b was made by the target: same provider, API and
+// account, and a model whose tokens the target's model reads. A block without
+// an origin is judged by the tag of its token, and is foreign without one.
+func (t Target) Made(b *transcript.Block) bool {
+	if b.Meta != nil && providerOf(b.Meta.Provider) != t.Provider {
+		return false
+	}
+	if b.Origin == nil {
+		return b.Meta != nil
+	}
+	o := b.Origin
+	return o.Provider == t.Provider && same(o.API, t.API) && same(o.Account, t.Account) && t.Model.Reads(o.Model)
+}
+
+// same compares two names of which either may be unknown.
+func same(a, b string) bool { return a == "" || b == "" || a == b }
+
+func providerOf(tag transcript.MetaProvider) string {
+	switch tag {
+	case transcript.MetaAnthropic, transcript.MetaAnthropicRedacted:
+		return catalog.Anthropic
+	case transcript.MetaOpenAI:
+		return catalog.OpenAI
+	case transcript.MetaGemini:
+		return catalog.Gemini
+	default:
+		return ""
+	}
+}
+
+// Raw returns the wire object of a block that t made, or nil when there is
+// none to send untouched.
+func (t Target) Raw(b *transcript.Block) []byte {
+	if len(b.Raw) == 0 || !t.Made(b) || !isObject(b.Raw) {
+		return nil
+	}
+	return b.Raw
+}
+
+// isObject reports whether b is one valid JSON object.
+func isObject(b []byte) bool {
+	for _, c := range b {
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '{':
+			return json.Valid(b)
+		}
+		return false
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package session
+
+import (
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Run opens each run and each resume of a session. A run ends with its last
+// record: what it took is known even when it was killed, see Session.Elapsed.
+type Run struct {
+	At time.Time `json:"at"`
+	ID string    `json:"run_id"`
+}
+
+// Tool records the state of one tool call in the ledger. Running must be
+// durable before the tool starts; an end carries its Result while other calls
+// of the same reply are still open, so that a crash does not lose it
+// (DESIGN §3.6). Assistant messages propose their calls and tool_results
+// messages end them without a record of their own.
+type Tool struct {
+	At time.Time `json:"at"`
+	ledger.Entry
+}
+
+// Failure is the error that a run ended with, free of secrets.
+type Failure struct {
+	At      time.Time `json:"at"`
+	RunID   string    `json:"run_id,omitempty"`
+	Kind    string    `json:"kind"`
+	Message string    `json:"message"`
+}
+
+// Task is what a run came to.
+type Task struct {
+	At         time.Time             `json:"at"`
+	RunID      string                `json:"run_id,omitempty"`
+	Turns      int                   `json:"turns"`
+	ToolCalls  int                   `json:"tool_calls"`
+	Usage      transcript.Usage      `json:"usage"`
+	DurationMS int64                 `json:"duration_ms"`
+	StopReason transcript.StopReason `json:"stop_reason"`
+}
+
+// Compaction says that the messages before Through go to the provider as
+// Summary and the messages whose indices Kept lists. The messages themselves
+// stay in the session.
+type Compaction struct {
+	At      time.Time `json:"at"`
+	Through int       `json:"through"`
+	Summary string    `json:"summary"`
+	Kept    []int     `json:"kept,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	// Usage is what making the summary took, nil when nothing was paid.
+	Usage *transcript.Usage `json:"usage,omitempty"`
+}
+
+// Budget sets the limits that are in force from here on.
+type Budget struct {
+	At     time.Time     `json:"at"`
+	Limits budget.Limits `json:"limits"`
+}
+
+// mended returns f as it can be stored: bytes that are not UTF-8 are U+FFFD.
+func (f Failure) mended() Failure {
+	f.Message = mend(f.Message)
+	return f
+}
+
+// mended is Failure.mended; the summary must be the same before and after it
+// was stored, for it is sent.
+func (c Compaction) mended() Compaction {
+	c.Summary, c.Reason = mend(c.Summary), mend(c.Reason)
+	return c
+}
+
+func mend(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// view is what handoff needs to know of c.
+func (c Compaction) view() handoff.Compaction {
+	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept}
+}

@@ -77,6 +77,8 @@ type Played struct {
 	Provenance string `json:"provenance"`
 	// Recorded is when, as the cassette says; "" when it does not.
 	Recorded string `json:"recorded,omitempty"`
+	// Nominal says that the cassette's times are given and not measured.
+	Nominal bool `json:"nominal_times,omitempty"`
 	// Lost and Recovered are cassette.Loss's: what the recording lacked.
 	Lost      int  `json:"lost,omitempty"`
 	Recovered bool `json:"recovered,omitempty"`
@@ -124,7 +126,7 @@ func (p *Player) Receipt() Receipt {
 		Schema:   ReceiptSchema,
 		Started:  a.started.UTC().Format(time.RFC3339Nano),
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
-		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created, tape.Loss().Lost, tape.Loss().Recovered},
+		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created, meta.Nominal(), tape.Loss().Lost, tape.Loss().Recovered},
 		Match:    p.cfg.Match.String(),
 		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.relaxed,
 		Unused: len(unused),

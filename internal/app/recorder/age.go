@@ -57,6 +57,9 @@ func stale(meta cassette.Meta, limit age, now time.Time) string {
 	if limit == 0 {
 		return ""
 	}
+	if meta.Nominal() {
+		return "has nominal times, so --max-age cannot pass it; leave the flag out, or record it afresh with: recorder refresh"
+	}
 	created, err := time.Parse(time.RFC3339, meta.Created)
 	if err != nil {
 		return "does not say when it was recorded, so --max-age cannot pass it; record it afresh with: recorder refresh"

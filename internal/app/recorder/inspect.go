@@ -114,7 +114,7 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 	if asJSON {
 		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
 			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
-			"digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
+			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
 	}
 	w := a.human()
 	fmt.Fprintf(w, "%s: %s\n", file, about(t))
@@ -132,6 +132,9 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 func about(t *cassette.Cassette) string {
 	meta := t.Meta()
 	parts := []string{meta.Provenance, interactions(t.Len())}
+	if meta.Nominal() {
+		parts = append(parts, "nominal times")
+	}
 	if meta.Created != "" {
 		parts = append(parts, "recorded "+meta.Created)
 	}

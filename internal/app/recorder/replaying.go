@@ -35,6 +35,7 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 		return nil, usage("--receipt %s: cannot be written: %w", receipt, reason(err))
 	}
 	k.sayLoss(tape)
+	k.sayTimes(tape)
 	player, err := k.player(tape, nil)
 	if err != nil {
 		return nil, err
@@ -46,6 +47,13 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 func (a *app) sayLoss(tape *cassette.Cassette) {
 	if loss := tape.Loss(); loss != (cassette.Loss{}) {
 		a.say("%s: is incomplete: %v", tape.Name(), loss)
+	}
+}
+
+// sayTimes tells that a pace which was asked for is nobody's.
+func (k *kit) sayTimes(tape *cassette.Cassette) {
+	if k.flags.speed > 0 && tape.Meta().Nominal() {
+		k.say("%s: its times are nominal, nobody measured them", tape.Name())
 	}
 }
 

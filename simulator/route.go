@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,14 +43,12 @@ func (r route) allows(method string) bool { return slices.Contains(methods[r.op]
 // credential.
 func find(r *http.Request) route {
 	provider, path := prefixed(r.URL.Path)
-	for _, guess := range []string{provider, byHost(r.Host), byPath(path), byCredential(r)} {
-		if guess != "" {
-			op, id := operations[guess](path)
-			return route{guess, op, id, path}
-		}
+	provider = cmp.Or(provider, byHost(r.Host), byPath(path))
+	if provider == "" {
+		provider = cmp.Or(byCredential(r), "openai")
 	}
-	op, id := operations["openai"](path)
-	return route{"openai", op, id, path}
+	op, id := operations[provider](path)
+	return route{provider, op, id, path}
 }
 
 // prefixed cuts the provider's name off a path.
@@ -87,9 +86,9 @@ func byPath(path string) string {
 
 func byCredential(r *http.Request) string {
 	switch {
-	case r.Header.Get("anthropic-version") != "" || r.Header.Get("x-api-key") != "":
+	case r.Header.Get("Anthropic-Version") != "" || r.Header.Get("X-Api-Key") != "":
 		return "anthropic"
-	case r.Header.Get("x-goog-api-key") != "" || r.URL.Query().Get("key") != "":
+	case r.Header.Get("X-Goog-Api-Key") != "" || query(r).Get("key") != "":
 		return "gemini"
 	}
 	return ""

@@ -6,8 +6,8 @@
 package simulator
 
 import (
+	"bytes"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -98,7 +98,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.play(w, r, rejected(p, refusal))
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	body, err := bodyOf(w, r)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -109,6 +109,21 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.play(w, r, h.answer(&call{Request: under(r, to.path), route: to, provider: p, body: body, env: h.env()}))
 	}
+}
+
+// maxTrusted is how much memory a request gets for its word that it has a body of
+// that size.
+const maxTrusted = 64 << 10
+
+// bodyOf reads the body. One that says that it is too large is not read.
+func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxRequest {
+		w.Header().Set("Connection", "close")
+		return nil, &http.MaxBytesError{Limit: maxRequest}
+	}
+	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
+	return body.Bytes(), err
 }
 
 // refused plans a refusal with the headers of a reply.
@@ -255,7 +270,7 @@ func pause(r *http.Request, d time.Duration) bool {
 
 // keys are the credentials that a request carries.
 func keys(r *http.Request) []string {
-	sent := []string{r.Header.Get("x-api-key"), r.Header.Get("x-goog-api-key"), query(r).Get("key")}
+	sent := []string{r.Header.Get("X-Api-Key"), r.Header.Get("X-Goog-Api-Key"), query(r).Get("key")}
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		sent = append(sent, bearer)
 	}

@@ -1,11 +1,9 @@
 package anthropic
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -24,27 +22,28 @@ type node struct {
 // parseJSON reads exactly one value. Of two members of one name the last counts,
 // as it does for the provider.
 func parseJSON(body []byte) (*node, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
-	raw, err := dec.ReadValue()
+	text, err := lex.Value(body)
 	if err != nil {
 		return nil, err
 	}
-	p := parser{Lexer: lex.New(string(raw))}
-	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errTrailing
-	}
+	p := parsers.Get().(*parser)
+	defer parsers.Put(p)
+	p.Lexer = lex.New(text)
 	root := p.value()
+	p.Lexer = lex.Lexer{}
+	p.names.Forget()
+	p.items.Forget()
 	return &root, nil
 }
 
-var errTrailing = errors.New("trailing characters")
-
 // parser builds the tree of a body that is valid.
 type parser struct {
-	*lex.Lexer
+	lex.Lexer
 	names lex.Nest[string]
 	items lex.Nest[node]
 }
+
+var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 func (p *parser) value() node {
 	n := node{kind: jsontext.Kind(p.Kind())}

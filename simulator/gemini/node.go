@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/simulator/lex"
@@ -137,8 +138,13 @@ func appendNumber(out []byte, literal string) []byte {
 
 // parse reads one JSON value. A fault is in the words of the API's parser.
 func parse(body []byte) (n node, fault string) {
-	p := parser{body: body, text: string(body)}
+	p := parsers.Get().(*parser)
+	p.body, p.text, p.at = body, string(body), 0
 	defer func() {
+		p.body, p.text = nil, ""
+		p.names.Forget()
+		p.items.Forget()
+		parsers.Put(p)
 		if failed, ok := recover().(syntax); ok {
 			n, fault = node{}, string(failed)
 		}
@@ -161,6 +167,8 @@ type parser struct {
 	names lex.Nest[string]
 	items lex.Nest[node]
 }
+
+var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 // maxDepth is how deep messages may nest.
 const maxDepth = 100

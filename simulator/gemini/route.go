@@ -67,7 +67,7 @@ func form(r *http.Request, method string) script.Form {
 
 // credential is the key or the token that a request carries, "" without one.
 func credential(r *http.Request) string {
-	if key := r.Header.Get("x-goog-api-key"); key != "" {
+	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
 		return key
 	}
 	if r.URL.RawQuery != "" {

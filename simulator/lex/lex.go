@@ -1,5 +1,5 @@
-// Package lex takes valid JSON apart, for those who keep its order, its repeats
-// and its spelling. It checks nothing: what is not valid must not come here.
+// Package lex takes JSON apart, for those who keep its order, its repeats and its
+// spelling: Value holds that it is valid, a Lexer then relies on it.
 package lex
 
 import (
@@ -8,15 +8,15 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Lexer stands before a value in a text. Strings that it returns share the
-// text's memory. It is for one goroutine.
+// Lexer stands before a value in a text that is valid. Strings that it returns
+// share the text's memory. It is for one goroutine.
 type Lexer struct {
 	text string
 	at   int
 }
 
 // New returns a Lexer before the value that valid is.
-func New(valid string) *Lexer { return &Lexer{text: valid} }
+func New(valid string) Lexer { return Lexer{text: valid} }
 
 // Kind returns the first byte of the value that comes next.
 func (l *Lexer) Kind() byte {

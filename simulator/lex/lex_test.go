@@ -2,11 +2,20 @@ package lex
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
+
+func lexer(text string) *Lexer {
+	l := New(text)
+	return &l
+}
 
 // read builds what json.Unmarshal does.
 func read(l *Lexer, names *Nest[string], items *Nest[any]) any {
@@ -57,14 +66,14 @@ func hold(t *testing.T, text string) {
 	if json.Unmarshal([]byte(text), &want) != nil {
 		return
 	}
-	if got := read(New(text), new(Nest[string]), new(Nest[any])); !reflect.DeepEqual(got, want) {
+	if got := read(lexer(text), new(Nest[string]), new(Nest[any])); !reflect.DeepEqual(got, want) {
 		t.Errorf("%q reads %#v, want %#v", text, got, want)
 	}
 }
 
 // TestOffset holds that a value's bytes can be cut out.
 func TestOffset(t *testing.T) {
-	l := New(`[1, {"a":2} ,3]`)
+	l := lexer(`[1, {"a":2} ,3]`)
 	l.Enter()
 	l.More()
 	l.Literal()
@@ -92,4 +101,45 @@ func loneSurrogate(text string) bool {
 	var v any
 	_ = json.Unmarshal([]byte(text), &v) // it is valid
 	return strings.ContainsRune(fmt.Sprint(v), '\uFFFD')
+}
+
+func TestValue(t *testing.T) {
+	for text, want := range map[string]string{` {"a":1} `: ` {"a":1}`, `1 2`: "", `{"a":1,"a":2}`: `{"a":1,"a":2}`, `{`: "", "": "", `"\ud800"`: "", "\"\xff\"": ""} {
+		got, err := Value([]byte(text))
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q is %q, %v", text, got, err)
+		}
+	}
+	if _, err := Value([]byte("1 2")); !errors.Is(err, ErrTrailing) {
+		t.Errorf("two values: %v", err)
+	}
+	var syntax *jsontext.SyntacticError
+	if _, err := Value([]byte(`{"a":x}`)); !errors.As(err, &syntax) || syntax.ByteOffset != 5 {
+		t.Errorf("no value at 5: %v", err)
+	}
+}
+
+// TestNest holds that trees that are built one after the other do not touch each
+// other.
+func TestNest(t *testing.T) {
+	var n Nest[int]
+	var all [][]int
+	for tree := range 100 {
+		outer := n.Mark()
+		n.Add(-1)
+		inner := n.Mark()
+		for range tree {
+			n.Add(tree)
+		}
+		all = append(all, n.Take(inner))
+		if kept := n.Take(outer); len(kept) != 1 || kept[0] != -1 {
+			t.Fatalf("outer children %v", kept)
+		}
+		n.Forget()
+	}
+	for tree, children := range all {
+		if len(children) != tree || slices.ContainsFunc(children, func(c int) bool { return c != tree }) || cap(children) != tree {
+			t.Fatalf("tree %d has %v", tree, children)
+		}
+	}
 }

@@ -1,18 +1,22 @@
 package lex
 
 // Nest collects the children of values within values, so that those of each end
-// up side by side and all of them in few pieces of memory. The zero Nest is
-// empty; it is for one goroutine.
+// up side by side and all of them in few pieces of memory, which it shares among
+// the trees that are built with it one after the other. The zero Nest is empty; it
+// is for one goroutine.
 type Nest[T any] struct {
 	open []T // the children of all values that are not complete
 	room []T // for those of values that are
 	size int // of the last room
 }
 
+// maxOpen is for how many children the memory is kept between two trees.
+const maxOpen = 1024
+
 // The least and the most values for which room is made at once.
 const (
 	minRoom = 16
-	maxRoom = 1024
+	maxRoom = 128 // a tree that is kept keeps that many of its neighbours'
 )
 
 // Mark is where the children of a value begin.
@@ -38,4 +42,14 @@ func (n *Nest[T]) Take(mark int) []T {
 	copy(taken, children)
 	n.open = n.open[:mark]
 	return taken
+}
+
+// Forget lets go of a tree, also of one that was given up.
+func (n *Nest[T]) Forget() {
+	if cap(n.open) > maxOpen {
+		n.open = nil
+		return
+	}
+	clear(n.open[:cap(n.open)])
+	n.open = n.open[:0]
 }

@@ -1,13 +1,10 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
+	"sync"
 
 	"github.com/meerkat-go/conformance/simulator/lex"
 )
@@ -48,20 +45,24 @@ var (
 // parse reads a request body: one JSON object in UTF-8 and nothing after it.
 // The value keeps hold of body.
 func parse(body []byte) (*value, error) {
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
-	if _, err := decoder.ReadValue(); err != nil {
+	text, err := lex.Value(body)
+	if errors.Is(err, lex.ErrTrailing) {
+		return nil, errObject
+	}
+	if err != nil {
 		return nil, err
 	}
-	end := decoder.InputOffset()
-	if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, errObject
-	}
-	p := parser{Lexer: lex.New(string(body[:end])), body: body[:end:end]}
-	if p.Kind() != '{' {
-		return nil, errObject
-	}
+	p := parsers.Get().(*parser)
+	defer parsers.Put(p)
+	p.Lexer, p.body, p.deep = lex.New(text), body, false
 	v := p.value(0)
-	if p.deep {
+	p.Lexer, p.body = lex.Lexer{}, nil
+	p.names.Forget()
+	p.elems.Forget()
+	switch {
+	case v.kind != object:
+		return nil, errObject
+	case p.deep:
 		return nil, errDeep
 	}
 	return &v, nil
@@ -69,12 +70,14 @@ func parse(body []byte) (*value, error) {
 
 // parser builds the tree of valid JSON in one pass.
 type parser struct {
-	*lex.Lexer
+	lex.Lexer
 	body  []byte
 	deep  bool
 	names lex.Nest[string]
 	elems lex.Nest[value]
 }
+
+var parsers = sync.Pool{New: func() any { return new(parser) }}
 
 func (p *parser) value(depth int) (v value) {
 	c := p.Kind()

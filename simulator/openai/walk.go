@@ -215,12 +215,11 @@ func (s *shape) variantNames() []string {
 func (w *walk) fields(p *path, s *shape, v *value) {
 	for i := range s.fields {
 		f := &s.fields[i]
-		at := &path{parent: p, name: f.name}
 		switch m := v.get(f.name); {
 		case m.kind != 0:
-			w.check(at, &f.shape, m)
+			w.check(&path{parent: p, name: f.name}, &f.shape, m)
 		case f.must:
-			w.add(breachMissing, missing(at))
+			w.add(breachMissing, missing(&path{parent: p, name: f.name}))
 		}
 	}
 }

@@ -1,0 +1,336 @@
+// Package sqlite keeps the sessions of a folder in one SQLite database, for
+// whoever has many of them: a listing reads an index, not files. Records are
+// stored as the lines that package jsonl writes, so that nothing is different
+// but the place.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
+)
+
+// schemaVersion is what this package writes into the database; a newer one is
+// refused.
+const schemaVersion = 1
+
+const schema = `
+CREATE TABLE sessions (id TEXT PRIMARY KEY, header BLOB NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX sessions_updated ON sessions (updated, id);
+CREATE TABLE records (session TEXT NOT NULL, seq INTEGER NOT NULL, lines BLOB NOT NULL, PRIMARY KEY (session, seq)) WITHOUT ROWID;
+PRAGMA user_version = 1;`
+
+// Store is a session.Store over <dir>/sessions.db. Several processes may use
+// one folder at once. Close it when it is no longer needed.
+type Store struct {
+	dir, path string
+	db        *sql.DB
+}
+
+// Open opens the database in dir, and creates both if there are none. A
+// database of a newer program is a *session.VersionError.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
+		return nil, fmt.Errorf("session folder %s: %w", dir, cause(err))
+	}
+	s := &Store{dir: dir, path: filepath.Join(dir, "sessions.db")}
+	// SQLite would make the file readable for others.
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
+	}
+	if err := f.Close(); err != nil {
+		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
+	}
+	if s.db, err = sql.Open("sqlite", s.name()); err != nil {
+		return nil, s.failed(err)
+	}
+	s.db.SetMaxOpenConns(4) // one writes at a time; the others read
+	if err := s.migrate(context.Background()); err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
+	return s, nil
+}
+
+// name is the data source: every commit is on disk before it returns (DESIGN
+// §3.7), and whoever finds the database locked waits a while.
+func (s *Store) name() string {
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	return "file:" + (&url.URL{Path: s.path}).EscapedPath() + "?" + q.Encode()
+}
+
+func (s *Store) migrate(ctx context.Context) error {
+	return s.change(ctx, func(tx *sql.Tx) error {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+			return err
+		}
+		switch {
+		case version > schemaVersion:
+			return &session.VersionError{Path: s.path, Have: version}
+		case version == schemaVersion:
+			return nil
+		}
+		_, err := tx.ExecContext(ctx, schema)
+		return err
+	})
+}
+
+// Close closes the database. Writers must be closed before.
+func (s *Store) Close() error { return s.failed(s.db.Close()) }
+
+// change runs do in a transaction that is durable when change returns nil.
+func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.failed(err)
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback() // err says what happened
+		return s.failed(err)
+	}
+	return s.failed(tx.Commit())
+}
+
+// failed names the database, unless the error speaks for itself.
+func (s *Store) failed(err error) error {
+	var version *session.VersionError
+	var corrupt *session.CorruptError
+	switch {
+	case err == nil, errors.As(err, &version), errors.As(err, &corrupt), errors.Is(err, session.ErrExists),
+		errors.Is(err, session.ErrNotFound), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	text := err.Error()
+	if strings.Contains(text, "malformed") || strings.Contains(text, "not a database") {
+		return &session.CorruptError{Path: s.path, Err: err}
+	}
+	return fmt.Errorf("session database %s: %w", s.path, err)
+}
+
+// Create implements session.Store.
+func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, error) {
+	if _, err := session.ParseID(string(h.ID)); err != nil {
+		return nil, err
+	}
+	line, err := session.AppendRecord(nil, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.exists(ctx, h.ID); !errors.Is(err, session.ErrNotFound) {
+		return nil, errors.Join(err, taken(err, h.ID))
+	}
+	lock, err := s.lock(h.ID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), line, nano(h.Created), nano(h.Created)); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,0,?)", string(h.ID), line)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &writer{store: s, id: h.ID, lock: lock, next: 1}, nil
+}
+
+// taken is ErrExists if nothing went wrong in finding the session.
+func taken(err error, id session.ID) error {
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("session %s: %w", id, session.ErrExists)
+}
+
+// exists returns nil if there is a session of that id, else ErrNotFound.
+func (s *Store) exists(ctx context.Context, id session.ID) error {
+	var one int
+	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM sessions WHERE id = ?", string(id)).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return session.NotFound(id)
+	}
+	return s.failed(err)
+}
+
+// lock takes the lock of a session: a file, so that it ends with the process.
+func (s *Store) lock(id session.ID) (*os.File, error) {
+	path := filepath.Join(s.dir, "locks", string(id)+".lock")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("session lock %s: %w", path, cause(err))
+	}
+	if err := filelock.Lock(f); err != nil {
+		_ = f.Close() // nothing was written
+		if errors.Is(err, filelock.ErrLocked) {
+			return nil, &session.LockedError{ID: id}
+		}
+		return nil, fmt.Errorf("session lock %s: %w", path, err)
+	}
+	return f, nil
+}
+
+// Open implements session.Store. SQLite has repaired a torn transaction by
+// itself when Open reads.
+func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
+	lock, err := s.existing(ctx, id)
+	if err != nil {
+		return session.Session{}, nil, err
+	}
+	out, next, err := s.load(ctx, id)
+	if err != nil {
+		return out, nil, errors.Join(err, lock.Close())
+	}
+	return out, &writer{store: s, id: id, lock: lock, next: next}, nil
+}
+
+// existing locks a session that is there, and leaves no lock file of one that
+// is not.
+func (s *Store) existing(ctx context.Context, id session.ID) (*os.File, error) {
+	if err := s.exists(ctx, id); err != nil {
+		return nil, err
+	}
+	lock, err := s.lock(id)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.exists(ctx, id); err != nil { // deleted meanwhile
+		return nil, errors.Join(err, lock.Close())
+	}
+	return lock, nil
+}
+
+// Load implements session.Store.
+func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
+	out, _, err := s.load(ctx, id)
+	return out, err
+}
+
+// load returns a session and the number of its next record.
+func (s *Store) load(ctx context.Context, id session.ID) (session.Session, int, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
+	if err != nil {
+		return session.Session{}, 0, s.failed(err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells
+	var data []byte
+	next := 0
+	for rows.Next() {
+		var seq int
+		var lines sql.RawBytes
+		if err := rows.Scan(&seq, &lines); err != nil {
+			return session.Session{}, 0, s.failed(err)
+		}
+		data, next = append(data, lines...), seq+1
+	}
+	switch err := rows.Err(); {
+	case err != nil:
+		return session.Session{}, 0, s.failed(err)
+	case next == 0:
+		return session.Session{}, 0, session.NotFound(id)
+	}
+	p, err := s.parse(id, data)
+	return p.Session, next, err
+}
+
+// parse reads all records of a session. A transaction is whole or absent, so
+// that nothing in it is ever a torn tail.
+func (s *Store) parse(id session.ID, data []byte) (session.Parsed, error) {
+	name := s.path + "#" + string(id)
+	p, err := session.Parse(name, data)
+	if err == nil && p.Good != len(data) {
+		err = &session.CorruptError{Path: name, Err: errors.New("the last record is damaged")}
+	}
+	if err == nil && p.Session.ID != id {
+		err = &session.CorruptError{Path: name, Line: 1, Err: fmt.Errorf("it belongs to session %s", p.Session.ID)}
+	}
+	return p, err
+}
+
+// List implements session.Store. It reads the index and no conversation.
+func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
+	limit := f.Limit
+	if limit == 0 {
+		limit = -1
+	}
+	rows, err := s.db.QueryContext(ctx, `SELECT id, header, updated FROM sessions
+		WHERE created >= ? AND updated >= ? ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?`,
+		nano(f.CreatedAfter), nano(f.UpdatedAfter), limit, max(f.Offset, 0))
+	if err != nil {
+		return nil, s.failed(err)
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells
+	var infos []session.Info
+	for rows.Next() {
+		var id string
+		var header sql.RawBytes
+		var updated int64
+		if err := rows.Scan(&id, &header, &updated); err != nil {
+			return nil, s.failed(err)
+		}
+		infos = append(infos, s.info(session.ID(id), header, time.Unix(0, updated).UTC()))
+	}
+	return infos, s.failed(rows.Err())
+}
+
+func (s *Store) info(id session.ID, header []byte, updated time.Time) session.Info {
+	p, err := s.parse(id, header)
+	if err != nil {
+		return session.Info{Header: session.Header{ID: id, Created: updated}, Updated: updated, Problem: err}
+	}
+	return session.Info{Header: p.Session.Header, Updated: updated}
+}
+
+// Delete implements session.Store.
+func (s *Store) Delete(ctx context.Context, id session.ID) error {
+	lock, err := s.existing(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = s.change(ctx, func(tx *sql.Tx) error {
+		for _, query := range []string{"DELETE FROM records WHERE session = ?", "DELETE FROM sessions WHERE id = ?"} {
+			if _, err := tx.ExecContext(ctx, query, string(id)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return errors.Join(err, lock.Close())
+	}
+	if err := filelock.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session lock %s: %w", lock.Name(), cause(err))
+	}
+	return nil
+}
+
+// nano is a time in the index; the zero time is before all others.
+func nano(t time.Time) int64 {
+	if t.IsZero() {
+		return -1 << 63
+	}
+	return t.UnixNano()
+}
+
+// cause strips the path that the caller has named already.
+func cause(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,175 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
+	"github.com/meerkat-go/conformance/meerkat/session/storetest"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+func open(t testing.TB, dir string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) session.Store { return open(t, t.TempDir()) })
+}
+
+// TestTwoHandles: another process sees what this one wrote, and its locks.
+func TestTwoHandles(t *testing.T) {
+	dir := t.TempDir()
+	one, two := open(t, dir), open(t, dir)
+	id, w := create(t, one, 1)
+	if _, _, err := two.Open(t.Context(), id); !errors.As(err, new(*session.LockedError)) {
+		t.Errorf("%v, want *LockedError", err)
+	}
+	if err := errors.Join(w.Append(t.Context(), message("hello")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	got, w, err := two.Open(t.Context(), id)
+	if err != nil || len(got.Messages) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := errors.Join(w.Append(t.Context(), message("again")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func create(t testing.TB, s session.Store, n int) (session.ID, session.Writer) {
+	t.Helper()
+	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
+	w, err := s.Create(t.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, w
+}
+
+func message(text string) session.Record {
+	return session.Entry{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
+}
+
+// damage runs a statement on the database behind the store's back.
+func damage(t *testing.T, dir, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "sessions.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestDamage: what cannot be read is said, and hides no other session.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	for n := range 2 {
+		_, w := create(t, s, n)
+		if err := errors.Join(w.Append(t.Context(), message("x")), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	bad := "0199a2b4-0000-7000-8000-000000000000"
+	damage(t, dir, "UPDATE records SET lines = substr(lines, 1, 20) WHERE seq = 1 AND session = '"+bad+"'")
+	var corrupt *session.CorruptError
+	if _, err := s.Load(t.Context(), session.ID(bad)); !errors.As(err, &corrupt) {
+		t.Errorf("%v, want *CorruptError", err)
+	}
+	damage(t, dir, "UPDATE sessions SET header = 'x' WHERE id = '"+bad+"'")
+	infos, err := s.List(t.Context(), session.Filter{})
+	if err != nil || len(infos) != 2 {
+		t.Fatalf("%+v, %v", infos, err)
+	}
+	for _, i := range infos {
+		if (i.Problem != nil) != (i.ID == session.ID(bad)) {
+			t.Errorf("%+v", i)
+		}
+	}
+}
+
+func TestNewerAndNoDatabase(t *testing.T) {
+	dir := t.TempDir()
+	if err := open(t, dir).Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, dir, "PRAGMA user_version = 2")
+	if _, err := sqlite.Open(dir); !errors.As(err, new(*session.VersionError)) {
+		t.Errorf("%v, want *VersionError", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sessions.db"), []byte("this is a text and no database at all"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(dir); !errors.As(err, new(*session.CorruptError)) {
+		t.Errorf("%v, want *CorruptError", err)
+	}
+}
+
+// TestPrivate: conversations are for their owner's eyes.
+func TestPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "with space & #?%41")
+	s := open(t, dir)
+	_, w := create(t, s, 1)
+	if err := errors.Join(w.Append(t.Context(), message("secret")), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "sessions.db*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if info, err := os.Stat(f); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", f, info.Mode(), err)
+		}
+	}
+}
+
+// BenchmarkAppend is the checkpoint at several lengths of the session; it must
+// not grow (DESIGN §7).
+func BenchmarkAppend(b *testing.B) {
+	for _, messages := range []int{10, 1000, 10000} {
+		b.Run(fmt.Sprint(messages), func(b *testing.B) {
+			s := open(b, b.TempDir())
+			_, w := create(b, s, 1)
+			all := make([]session.Record, messages)
+			for i := range all {
+				all[i] = message("some text of a usual length, more or less, as people write it")
+			}
+			if err := w.Append(context.Background(), all...); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if err := w.Append(context.Background(), all[0], session.Checkpoint{At: time.Unix(9, 0), Reason: session.ReasonAssistant}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}

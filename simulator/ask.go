@@ -2,9 +2,12 @@ package simulator
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // dict is a decoded JSON object. Its accessors return the zero value for what is
@@ -95,21 +98,29 @@ func (t *turns) prompt(text string) {
 	}
 }
 
+// spoke begins the results anew: the model has said something.
+func (t *turns) spoke() { t.Results = nil }
+
 func (t *turns) result(id, name, text string) {
 	if name == "" {
 		name = t.names[id]
 	}
 	t.Calls = append(t.Calls, script.Called{Name: name, Result: text})
+	t.Results = append(t.Results, script.Called{Name: name, Result: text})
 }
 
 func askAnthropic(d dict) script.Ask {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = texts(d["system"]), d.num("max_tokens")
 	t.Schema = d.dict("output_config").dict("format").dict("schema")
+	if t.Schema == nil {
+		t.Schema = d.dict("output_format").dict("schema")
+	}
 	for _, tool := range d.list("tools") {
 		if tool["input_schema"] != nil {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.str("name"), Schema: tool.dict("input_schema")})
 		}
+		t.hosts(tool.str("type"), "web_search_", "code_execution_")
 	}
 	switch choice := d.dict("tool_choice"); choice.str("type") {
 	case "none":
@@ -125,7 +136,21 @@ func askAnthropic(d dict) script.Ask {
 	return t.Ask
 }
 
+// hosts notes a tool of the provider's own, by how the types of those for
+// searching and for running code begin.
+func (t *turns) hosts(kind, search, code string) {
+	switch {
+	case strings.HasPrefix(kind, search):
+		t.Hosted = append(t.Hosted, string(specs.KindSearch))
+	case strings.HasPrefix(kind, code):
+		t.Hosted = append(t.Hosted, string(specs.KindCode))
+	}
+}
+
 func (t *turns) message(m dict) {
+	if m.str("role") == "assistant" {
+		t.spoke()
+	}
 	before := len(t.Calls)
 	for _, b := range m.list("content") {
 		switch b.str("type") {
@@ -143,11 +168,12 @@ func (t *turns) message(m dict) {
 func askOpenAI(d dict) script.Ask {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = d.str("instructions"), d.num("max_output_tokens")
-	t.Schema = d.dict("text").dict("format").dict("schema")
+	t.Schema = structured(d.dict("text").dict("format"))
 	for _, tool := range d.list("tools") {
 		if tool.str("type") == "function" {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.str("name"), Schema: tool.dict("parameters")})
 		}
+		t.hosts(tool.str("type"), "web_search", "code_interpreter")
 	}
 	switch d.str("tool_choice") {
 	case "none":
@@ -160,6 +186,9 @@ func askOpenAI(d dict) script.Ask {
 	}
 	t.prompt(d.str("input"))
 	for _, item := range d.list("input") {
+		if strings.HasSuffix(item.str("type"), "_call") || item.str("role") == "assistant" {
+			t.spoke()
+		}
 		switch {
 		case item.str("type") == "function_call":
 			t.names[item.str("call_id")] = item.str("name")
@@ -179,15 +208,21 @@ func askGemini(d dict) script.Ask {
 	settings := d.dict("generationConfig", "generation_config")
 	t.System = texts(d.dict("systemInstruction", "system_instruction")["parts"])
 	t.Limit = settings.num("maxOutputTokens", "max_output_tokens")
-	t.Schema = settings.dict("responseJsonSchema", "response_json_schema", "responseSchema", "response_schema")
+	t.Schema, t.Bare = shaped(settings)
 	for _, set := range d.list("tools") {
 		for _, f := range set.list("functionDeclarations", "function_declarations") {
 			t.Tools = append(t.Tools, script.Tool{Name: f.str("name"),
 				Schema: f.dict("parametersJsonSchema", "parameters_json_schema", "parameters")})
 		}
+		for _, name := range slices.Sorted(maps.Keys(set)) {
+			t.hosts(strings.ReplaceAll(strings.ToLower(name), "_", ""), "googlesearch", "codeexecution")
+		}
 	}
 	t.Choice = geminiChoice(d.dict("toolConfig", "tool_config").dict("functionCallingConfig", "function_calling_config"))
 	for _, c := range d.list("contents") {
+		if c.str("role") == "model" {
+			t.spoke()
+		}
 		before := len(t.Calls)
 		for _, p := range c.list("parts") {
 			if r := p.dict("functionResponse", "function_response"); r != nil {
@@ -199,6 +234,28 @@ func askGemini(d dict) script.Ask {
 		}
 	}
 	return t.Ask
+}
+
+// anyObject is the schema of an answer that is to be JSON and no more.
+var anyObject = map[string]any{"type": "object"}
+
+// structured is the schema of OpenAI's format, nil for prose.
+func structured(format dict) map[string]any {
+	if format.str("type") == "json_object" {
+		return anyObject
+	}
+	return format.dict("schema")
+}
+
+// shaped is the schema of Gemini's answer, nil for prose, and whether the answer
+// is to be one of its values without quotation marks.
+func shaped(settings dict) (schema map[string]any, bare bool) {
+	mime := settings.str("responseMimeType", "response_mime_type")
+	schema = settings.dict("responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema")
+	if schema == nil && mime == "application/json" {
+		schema = anyObject
+	}
+	return schema, mime == "text/x.enum"
 }
 
 // resultOf is the text of a result: what its one member says, else all of it.

@@ -42,6 +42,9 @@ type Config struct {
 	Off []string
 	// ForeignSeals accepts continuity tokens that were issued elsewhere.
 	ForeignSeals bool
+	// Mismatch, if not nil, is told of each request that the scenario did not
+	// expect. It is called from several goroutines.
+	Mismatch func(*script.Mismatch)
 	// Now is the provider's clock. Nil: a fixed time.
 	Now func() time.Time
 	// Pace is the pause between two writes, so that they arrive as two.
@@ -213,12 +216,18 @@ func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script
 	if h.Scenario != nil {
 		return h.scripted(req, env)
 	}
-	return script.Improvised(req, script.Converse(asked), "", env.Key, env.Now), nil
+	said, stop := script.Converse(asked)
+	return script.Improvised(req, said, stop, env.Key, env.Now), nil
 }
 
 func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
-	s := script.Script{Scenario: h.Scenario, Key: env.Key, Now: h.Now, Attempts: &h.attempts}
-	return s.Reply(req)
+	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, Attempts: &h.attempts,
+		Ask: func(req script.Request) script.Ask { return askOf(req.Provider, req.Body) }}
+	reply, refusal := s.Reply(req)
+	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
+		h.Mismatch(refusal.Mismatch)
+	}
+	return reply, refusal
 }
 
 // play performs a plan. Each write of a stream is flushed and becomes one chunk;

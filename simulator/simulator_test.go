@@ -296,7 +296,7 @@ func TestRefusals(t *testing.T) {
 		{"another model", with("openai", nil, `{"model":"gpt-5.2","input":"x"}`), 400, "model_not_found"},
 		{"another model", with("gemini", func(r *http.Request) { r.URL.Path = "/v1beta/models/gemini-9:generateContent" }), 404, "models/gemini-9 is not found"},
 		{"no tool", with("openai", nil, `{"model":"gpt-5.5","input":"x"}`), 400, "no tool of the request ends in conform_echo"},
-		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400, "no turn for a request that holds 6 turns"},
+		{"beyond the script", asks["anthropic"](server.URL, 6, true), 400, "one that holds 6 turns of the model and 7 prompts"},
 	} {
 		if got := send(t, client, c.r); got.status != c.status || !bytes.Contains(got.body, []byte(c.text)) {
 			t.Errorf("%s %s: status %d %s; want %d and %q", c.r.URL.Path, c.name, got.status, got.body, c.status, c.text)

@@ -14,6 +14,9 @@ import (
 //go:embed scenarios/*.txtar
 var scenarioFiles embed.FS
 
+//go:embed simulated/*.txtar
+var simulatedFiles embed.FS
+
 // Scenario is one script for two sides: what the player does, step by step,
 // and what the provider answers, turn by turn. It is provider-neutral; the
 // simulator compiles the provider's side and the referee the player's.
@@ -60,7 +63,10 @@ type Step struct {
 	Resume bool
 	Prompt string
 	Exit   Exit
-	Line   int // in the scenario file
+	// Says is what the process must write to its standard output; "" is
+	// anything. It may hold nonces, as Prompt may.
+	Says string
+	Line int // in the scenario file
 }
 
 // Exit is how a step must end. Codes differ from agent to agent; success and
@@ -77,6 +83,9 @@ const (
 // Turn is one reply of the provider. The reply to a request is the turn with
 // the ordinal of the provider's own turns the request already holds.
 type Turn struct {
+	// Expect, if not nil, is what the request must hold.
+	Expect *Expectation
+	// Emit may be empty when Stop is set.
 	Emit []Block
 	// Prompts, if not 0, makes the turn take the place of the one before it, and
 	// share its ordinal, when the request holds at least so many prompts of the
@@ -98,6 +107,17 @@ type Turn struct {
 	Grease []Grease
 	Chunks Chunks
 	Line   int // in the scenario file
+}
+
+// Expectation is what a request must hold for its turn. Each text is a part of
+// what is there and may hold nonces.
+type Expectation struct {
+	// Prompt is in the user's last words; "" is anything.
+	Prompt string
+	// Results are in the results that follow the model's last turn, in order.
+	// Nil is any results, none among them.
+	Results []string
+	Line    int // in the scenario file
 }
 
 // Stop is a provider-neutral stop reason.
@@ -144,12 +164,21 @@ type BlockKind string
 //	signed_text  gemini: one text part, possibly empty, that carries a
 //	             signature itself. Elsewhere text, or nothing when empty.
 //	call         a tool call.
+//	search       the provider searches the web. anthropic: server_tool_use and
+//	             web_search_tool_result. openai: web_search_call. gemini:
+//	             groundingMetadata of the last candidate.
+//	code         the provider runs code. anthropic: server_tool_use and
+//	             code_execution_tool_result, or those of the shell. openai:
+//	             code_interpreter_call. gemini: executableCode and
+//	             codeExecutionResult.
 const (
 	KindThinking   BlockKind = "thinking"
 	KindRedacted   BlockKind = "redacted"
 	KindText       BlockKind = "text"
 	KindSignedText BlockKind = "signed_text"
 	KindCall       BlockKind = "call"
+	KindSearch     BlockKind = "search"
+	KindCode       BlockKind = "code"
 )
 
 // Block is one thing a provider says.
@@ -159,17 +188,36 @@ type Block struct {
 	Text  string   // text, signed_text
 	// Role names a conformance tool ("echo", "fail", "noargs"), resolved from
 	// the request's own tool list, since agents rename the tools they offer.
+	// "any" is the first tool of the list that changes nothing.
 	Role string
+	// Fill, if not "", takes the place of Args: arguments that fulfil the
+	// tool's own schema, with this for free text.
+	Fill string
 	// Args are the argument bytes exactly as streamed; empty means that none
 	// are.
 	Args []byte
 	// Partial says that Args end in the middle, because the turn ran out of
 	// tokens: the call is its last block and cannot be run.
 	Partial bool
+	// Search and Code are what the provider's own tool did: search, code.
+	Search *Search
+	Code   *Code
 	// Only restricts the block to these providers; empty means all.
 	Only []string
 	Line int // in the scenario file
 }
+
+// Search is a search of the web by the provider.
+type Search struct {
+	Query   string
+	Results []Found
+}
+
+// Found is one result of a Search.
+type Found struct{ Title, URL string }
+
+// Code is a program that the provider ran, and its output, possibly empty.
+type Code struct{ Source, Output string }
 
 // For reports whether provider emits the block.
 func (b Block) For(provider string) bool { return allows(b.Only, provider) }
@@ -183,10 +231,22 @@ func Scenarios() ([]*Scenario, error) {
 
 var embeddedScenarios = sync.OnceValues(func() ([]*Scenario, error) { return LoadScenarios(scenarioFiles) })
 
+// Simulated returns the embedded scenarios that are for the simulator alone: no
+// cassettes are made of them and no agent is judged by them. It shares what
+// Scenarios shares.
+func Simulated() ([]*Scenario, error) {
+	all, err := embeddedSimulated()
+	return slices.Clone(all), err
+}
+
+var embeddedSimulated = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(simulatedFiles, "simulated/*.txtar") })
+
 // LoadScenarios parses every scenarios/*.txtar below fsys. All that is wrong is
 // reported at once, each line with file and line number.
-func LoadScenarios(fsys fs.FS) ([]*Scenario, error) {
-	files, err := fs.Glob(fsys, "scenarios/*.txtar")
+func LoadScenarios(fsys fs.FS) ([]*Scenario, error) { return loadScenarios(fsys, "scenarios/*.txtar") }
+
+func loadScenarios(fsys fs.FS, pattern string) ([]*Scenario, error) {
+	files, err := fs.Glob(fsys, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +264,7 @@ func LoadScenarios(fsys fs.FS) ([]*Scenario, error) {
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errors.New("scenarios: no *.txtar file; nothing to play")
+		return nil, errors.New(pattern + ": no such file; nothing to play")
 	}
 	return all, nil
 }

@@ -15,18 +15,23 @@ const (
 	StopPause Stop = "pause_turn"
 	// StopContext is a context that is full.
 	StopContext Stop = "model_context_window_exceeded"
+	// StopFilter is a reply that a filter cut short.
+	StopFilter Stop = "content_filter"
+	// StopBlocked is a prompt that is not answered at all.
+	StopBlocked Stop = "blocked_prompt"
 )
 
 // stops are the ends a scenario can ask for, by provider.
 var stops = map[string][]Stop{
 	"anthropic": {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, StopContext},
-	"openai":    {StopEnd, StopTool, StopMaxTokens},
-	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal},
+	"openai":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter},
+	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter, StopBlocked},
 }
 
 // Rejection turns a request down with a status before the turn is played.
 type Rejection struct {
-	// Kind is "rate_limit", "quota", "overloaded", "server" or "timeout".
+	// Kind is "rate_limit", "quota", "overloaded", "server", "timeout" or
+	// "context", a prompt that is too long.
 	Kind string
 	// Retry is the form in which the provider says when to come back:
 	// "seconds", "date", "milliseconds", or "" when it does not say. Gemini has
@@ -43,6 +48,9 @@ type Grease string
 const (
 	// GreaseEvent adds an event of an unknown type after the first event.
 	GreaseEvent Grease = "unknown_event"
+	// GreaseBlock adds a block, item or part of an unknown type behind the
+	// others.
+	GreaseBlock Grease = "unknown_block"
 	// GreaseField adds an unknown field to every event, or to the document.
 	GreaseField Grease = "unknown_field"
 	// GreaseStart sends message_start twice (anthropic).
@@ -54,17 +62,21 @@ const (
 )
 
 var (
-	rejections = []string{"rate_limit", "quota", "overloaded", "server", "timeout"}
+	rejections = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
 	retryForms = []string{"seconds", "date", "milliseconds"}
-	greases    = []string{string(GreaseEvent), string(GreaseField), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
+	greases    = []string{string(GreaseEvent), string(GreaseField), string(GreaseBlock), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
 	// greaseOf restricts a kind to one provider.
 	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
 )
 
 func (p *scenarioParser) stop(n *yaml.Node) Stop {
 	var known []string
-	for _, s := range stops["anthropic"] {
-		known = append(known, string(s))
+	for _, provider := range providers {
+		for _, s := range stops[provider] {
+			if !slices.Contains(known, string(s)) {
+				known = append(known, string(s))
+			}
+		}
 	}
 	return Stop(p.oneOf(n, known...))
 }
@@ -85,6 +97,13 @@ func (p *scenarioParser) grease(n *yaml.Node) Grease { return Grease(p.oneOf(n, 
 func (p *scenarioParser) wanting(t Turn, provider string) {
 	if t.Stop != "" && !slices.Contains(stops[provider], t.Stop) {
 		p.fail(t.Line, "%s has no stop %s; known there: %s", provider, t.Stop, joined(stops[provider]))
+	}
+	says := func(b Block) bool { return b.For(provider) && b.Kind == KindText }
+	if provider == "openai" && t.Stop == StopRefusal && !slices.ContainsFunc(t.Emit, says) {
+		p.fail(t.Line, "a refusal of openai is a text; the turn has none")
+	}
+	if t.Stop == StopBlocked && len(t.Emit) > 0 {
+		p.fail(t.Line, "a prompt that is blocked gets no reply; leave emit out")
 	}
 	for _, g := range t.Grease {
 		if of := greaseOf[g]; of != "" && of != provider {

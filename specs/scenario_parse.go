@@ -18,10 +18,12 @@ const (
 )
 
 var (
-	efforts     = []string{"none", "low", "medium", "high", "xhigh", "max"}
-	toolRoles   = []string{"echo", "fail", "noargs"}
-	failures    = []string{"overloaded", "server"}
-	yamlErrLine = regexp.MustCompile(`^yaml: line (\d+): `)
+	efforts   = []string{"none", "low", "medium", "high", "xhigh", "max"}
+	toolRoles = []string{"echo", "fail", "noargs", "any"}
+	failures  = []string{"overloaded", "server"}
+	// yaml.v3 names no line with an alias that is none.
+	yamlErrAlias = regexp.MustCompile(`^yaml: unknown anchor '(.*)' referenced$`)
+	yamlErrLine  = regexp.MustCompile(`^yaml: line (\d+): `)
 )
 
 // ParseScenario reads a scenario in txtar form: a comment that says why and
@@ -115,6 +117,9 @@ func (p *scenarioParser) document(s *Scenario, body []byte) {
 		if m := yamlErrLine.FindStringSubmatch(text); m != nil {
 			line, _ = strconv.Atoi(m[1])
 			text = strings.TrimPrefix(text, m[0])
+		} else if m := yamlErrAlias.FindStringSubmatch(text); m != nil {
+			line = 1 + bytes.Count(body[:max(0, bytes.Index(body, []byte("*"+m[1])))], []byte("\n"))
+			text = strings.TrimPrefix(text, "yaml: ")
 		}
 		p.fail(line, "%s", text)
 	}
@@ -165,6 +170,7 @@ func (p *scenarioParser) step(n *yaml.Node) Step {
 		"exit": func(n *yaml.Node) {
 			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitUnsupported)))
 		},
+		"says": func(n *yaml.Node) { s.Says = p.filled(n) },
 	})
 	if given != 1 {
 		p.fail(n.Line, "a step has either prompt or resume")
@@ -186,6 +192,9 @@ func (p *scenarioParser) consistent(s *Scenario) {
 	for i, t := range s.Turns {
 		if t.Prompts > 0 && i == 0 {
 			p.fail(t.Line, "the first turn has no turn before it to replace")
+		}
+		if i > 0 && t.Stop == StopPause && s.Turns[i-1].Stop == StopPause {
+			p.fail(t.Line, "the turn before paused; the one that goes on does not pause again")
 		}
 		for _, target := range s.Targets {
 			p.ends(t, target.Provider)
@@ -209,7 +218,7 @@ func (p *scenarioParser) ends(t Turn, provider string) {
 	if after != nil && after[provider] == 0 {
 		p.fail(t.Line, "after names no event count for %s", provider)
 	}
-	if !slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) }) {
+	if len(t.Emit) > 0 && !slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) }) {
 		p.fail(t.Line, "the turn emits nothing for %s", provider)
 	}
 }

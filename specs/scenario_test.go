@@ -72,7 +72,70 @@ turns:
   - emit:
       - call: {role: echo, partial: '{"te'}
     stop: max_tokens
+  - stop: blocked_prompt
 `
+
+// richScenario has what the provider does by itself and what is expected of the
+// client.
+const richScenario = `More than words.
+requirements: ORD-001
+-- scenario.yaml --
+title: riches
+providers:
+  anthropic: {model: claude-opus-4-6}
+player:
+  - prompt: "Echo {{nonce asked}}."
+    says: "{{nonce}}"
+turns:
+  - expect: {prompt: "{{nonce asked}}", results: ["", b]}
+    emit:
+      - search: {query: herons, results: [{title: Herons, url: "https://example.com/"}]}
+      - code: {source: "print(6)", output: "6\n"}
+      - call: {role: any, fill: "{{nonce asked}}"}
+    grease: [unknown_block]
+  - emit:
+      - text: wait
+    stop: pause_turn
+  - emit:
+      - text: go on
+    refuse: {kind: context}
+`
+
+func TestParseRichScenario(t *testing.T) {
+	s, err := ParseScenario("rich.txtar", []byte(richScenario))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Turn{
+		{
+			Expect: &Expectation{Prompt: "{{nonce asked}}", Results: []string{"", "b"}, Line: 11},
+			Emit: []Block{
+				{Kind: KindSearch, Search: &Search{Query: "herons", Results: []Found{{"Herons", "https://example.com/"}}}, Line: 13},
+				{Kind: KindCode, Code: &Code{Source: "print(6)", Output: "6\n"}, Line: 14},
+				{Kind: KindCall, Role: "any", Fill: "{{nonce asked}}", Line: 15},
+			},
+			Grease: []Grease{GreaseBlock}, Line: 11,
+		},
+		{Emit: []Block{{Kind: KindText, Text: "wait", Line: 18}}, Stop: StopPause, Line: 17},
+		{Emit: []Block{{Kind: KindText, Text: "go on", Line: 21}}, Refuse: &Rejection{Kind: "context", Times: 1}, Line: 20},
+	}
+	if diff := cmp.Diff(want, s.Turns); diff != "" {
+		t.Error(diff)
+	}
+	if s.Steps[0].Says != "{{nonce}}" {
+		t.Errorf("says %q", s.Steps[0].Says)
+	}
+}
+
+// TestNonce holds that a word depends on the seed and the name alone.
+func TestNonce(t *testing.T) {
+	if got, want := Fresh("{{nonce}} {{nonce x}} {{nonce X}} {{nonce}}", "a"), Nonce("a", "")+" "+Nonce("a", "x")+" {{nonce X}} "+Nonce("a", ""); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if a := Nonce("a", "x"); a == Nonce("b", "x") || a == Nonce("a", "") || len(a) != 8 {
+		t.Errorf("%s, %s, %s", a, Nonce("b", "x"), Nonce("a", ""))
+	}
+}
 
 func TestParseScenario(t *testing.T) {
 	got, err := ParseScenario("scenarios/all-at-once.txtar", []byte(goodScenario))
@@ -115,6 +178,7 @@ func TestParseScenario(t *testing.T) {
 		{Line: 9, Stop: StopRefusal, Refuse: &Rejection{Kind: "rate_limit", Retry: "date", Times: 2}, Grease: []Grease{GreaseEvent, GreaseField}, Emit: []Block{{Kind: KindText, Text: "no", Line: 10}}},
 		{Line: 14, Stall: &After{"anthropic": 2, "openai": 2, "gemini": 2}, Refuse: &Rejection{Kind: "server", Times: 1}, Emit: []Block{{Kind: KindText, Text: "wait", Line: 15}}},
 		{Line: 18, Stop: StopMaxTokens, Emit: []Block{{Kind: KindCall, Role: "echo", Args: []byte(`{"te`), Partial: true, Line: 19}}},
+		{Line: 21, Stop: StopBlocked},
 	}
 	if diff := cmp.Diff(wantTurns, faulty.Turns); diff != "" {
 		t.Error(diff)
@@ -142,7 +206,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
 		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
 		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before
-		{"system: Be brief.", "system: *e", "x.txtar:1: yaml: unknown anchor"},
+		{"system: Be brief.", "system: *e", "x.txtar:6: unknown anchor 'e' referenced"},
 		{"title: everything at once\nsystem: Be brief.", "title: &e once\nsystem: *e", "x.txtar:6: expected a text"},
 		{"effort: high", "effort: huge", `x.txtar:9: "huge" is not one of none, low`},
 		{"model: claude-opus-4-5, ", "", `x.txtar:9: key "model" is missing`},
@@ -180,16 +244,65 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"      - text: cut here", "      - {text: cut here, only: [openai]}", "x.txtar:26: the turn emits nothing for anthropic"},
 		{"turns:", "turns: []\nrest:", "x.txtar:14: expected a list with at least one entry"},
 	} {
-		broken := strings.Replace(goodScenario, c.old, c.new, 1)
-		if broken == goodScenario {
-			t.Fatalf("the edit of %q does not apply", c.old)
-		}
-		_, err := ParseScenario("x.txtar", []byte(broken))
-		var fault *ScenarioError
-		if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%q for %q:\n got %v\nwant %s…", c.new, c.old, err, c.want)
-		}
+		refused(t, "x.txtar", goodScenario, c.old, c.new, c.want)
 	}
+}
+
+// refused edits a good scenario and expects one fault and its line.
+func refused(t *testing.T, file, good, old, edited, want string) {
+	t.Helper()
+	broken := strings.Replace(good, old, edited, 1)
+	if broken == good {
+		t.Fatalf("the edit of %q does not apply", old)
+	}
+	_, err := ParseScenario(file, []byte(broken))
+	var fault *ScenarioError
+	if !errors.As(err, &fault) || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("%q for %q:\n got %v\nwant %s…", edited, old, err, want)
+	}
+}
+
+// TestParseRichScenarioFaults does the same for what the provider does by itself
+// and what is expected of the client.
+func TestParseRichScenarioFaults(t *testing.T) {
+	for _, c := range []struct{ old, new, want string }{
+		{`says: "{{nonce}}"`, `says: ""`, "x.txtar:9: expected a text that is not empty"},
+		{`says: "{{nonce}}"`, `says: "{{nonce X}}"`, "x.txtar:9: a nonce is {{nonce}} or {{nonce NAME}}"},
+		{"Echo {{nonce asked}}.", "Echo {{nonce asked}.", "x.txtar:8: a nonce is {{nonce}} or {{nonce NAME}}"},
+		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}", "x.txtar:11: an expectation has prompt, results or both"},
+		{`{prompt: "{{nonce asked}}", results: ["", b]}`, "heron", "x.txtar:11: expected a mapping with prompt, results"},
+		{`results: ["", b]`, "results: []", "x.txtar:11: expected a list with at least one entry"},
+		{`prompt: "{{nonce asked}}", `, `prompt: "", `, "x.txtar:11: expected a text that is not empty"},
+		{"query: herons, ", "", `x.txtar:13: key "query" is missing`},
+		{`title: Herons, `, "", `x.txtar:13: key "title" is missing`},
+		{`, url: "https://example.com/"`, "", `x.txtar:13: key "url" is missing`},
+		{`source: "print(6)", `, "", `x.txtar:14: key "source" is missing`},
+		{`fill: "{{nonce asked}}"`, `fill: ""`, "x.txtar:15: expected a text that is not empty"},
+		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`, "x.txtar:15: a call has one of args, fill and partial"},
+		{"role: any", "role: some", `x.txtar:15: "some" is not one of echo, fail, noargs, any`},
+		{"      - search:", "      - text: x\n        search:", "x.txtar:14: a block is either text or search"},
+		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n", "x.txtar:20: the turn before paused"},
+		{"      - text: go on\n    refuse", "    refuse", "x.txtar:20: expected a list with at least one entry"},
+		{"- emit:\n      - text: go on\n    refuse", "- refuse", "x.txtar:20: a turn has emit, or a stop"},
+		{"stop: pause_turn", "stop: blocked_prompt", "x.txtar:17: anthropic has no stop blocked_prompt"},
+		{"stop: pause_turn", "grease: [usage_trailer]", "x.txtar:17: grease usage_trailer is for gemini only"},
+		{"anthropic: {model: claude-opus-4-6}", "anthropic: {model: claude-opus-4-6, model: x}", `x.txtar:6: key "model" stands twice`},
+		{"  anthropic: {model: claude-opus-4-6}", "  {}", "x.txtar:6: no provider; name at least one of anthropic, openai, gemini"},
+		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
+		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
+		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with exit, prompt, resume, says"},
+		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
+	} {
+		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)
+	}
+	refused(t, "x.txtar", richScenario, richScenario[strings.Index(richScenario, "-- scenario"):], "", "x.txtar:1: no file scenario.yaml")
+	refused(t, "X.txtar", richScenario, "More", "Much more", `X.txtar:1: file name "X" is not lower case with dashes`)
+	refused(t, "x.txtar", richScenario, richScenario[strings.Index(richScenario, "title:"):], "", "x.txtar:1: scenario.yaml is empty")
+	blocked := strings.Replace(faultyScenario, "- stop: blocked", "- emit:\n      - text: x\n    stop: blocked", 1)
+	refused(t, "x.txtar", blocked, "refusal", "end_turn", "x.txtar:21: a prompt that is blocked gets no reply; leave emit out")
+	refusal := strings.NewReplacer("gemini: {model: gemini-3.5-flash}", "openai: {model: gpt-5.5}").Replace(faultyScenario)
+	refused(t, "x.txtar", refusal, "- text: \"no\"", "- thinking: no", "x.txtar:9: a refusal of openai is a text; the turn has none")
 }
 
 func TestTurnsAndTrafficAgree(t *testing.T) {
@@ -219,9 +332,13 @@ func TestLoadScenariosReportsEveryFile(t *testing.T) {
 }
 
 // TestEmbeddedScenarios holds what a play relies on: known requirements, all
-// three providers, names that differ.
+// three providers, names that differ. Those for the simulator may be for fewer.
 func TestEmbeddedScenarios(t *testing.T) {
 	all, err := Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, err := Simulated()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,21 +346,28 @@ func TestEmbeddedScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
+	named := map[string]bool{}
+	for i, s := range slices.Concat(all, simulated) {
+		if named[s.Name] {
+			t.Errorf("%s: a name for two scenarios", s.Name)
+		}
+		named[s.Name] = true
 		for _, id := range s.Requirements {
 			if !slices.ContainsFunc(requirements, func(r Requirement) bool { return r.ID == id }) {
 				t.Errorf("%s: requirement %s is not in the catalogue", s.Name, id)
 			}
 		}
-		if len(s.Targets) != len(providers) {
+		if i < len(all) && len(s.Targets) != len(providers) {
 			t.Errorf("%s: plays with %d providers, want all of %v", s.Name, len(s.Targets), providers)
 		}
 	}
 }
 
 func FuzzParseScenario(f *testing.F) {
-	f.Add([]byte(goodScenario))
-	files, err := filepath.Glob("scenarios/*.txtar")
+	for _, text := range []string{goodScenario, faultyScenario, richScenario} {
+		f.Add([]byte(text))
+	}
+	files, err := filepath.Glob("s*/*.txtar")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -269,11 +393,11 @@ func FuzzParseScenario(f *testing.F) {
 // TestScenarioSchema holds the published schema against the parser: what one
 // accepts, the other accepts.
 func TestScenarioSchema(t *testing.T) {
-	files, err := filepath.Glob("scenarios/*.txtar")
+	files, err := filepath.Glob("s*/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	texts := map[string]string{"good": goodScenario, "faulty": faultyScenario}
+	texts := map[string]string{"good": goodScenario, "faulty": faultyScenario, "rich": richScenario}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
@@ -294,6 +418,16 @@ func TestScenarioSchema(t *testing.T) {
 		{"chunks: whole", "stall: {after: 1}"}, {"chunks: whole", "refuse: {retry: date}"}, {"chunks: whole", "grease: [oil]"}, {"stop: max_tokens", "stop: bored"},
 	} {
 		if err := againstSchema(t, strings.Replace(goodScenario, broken[0], broken[1], 1)); err == nil {
+			t.Errorf("the schema accepts %q", broken[1])
+		}
+	}
+	for _, broken := range [][2]string{
+		{`says: "{{nonce}}"`, `says: ""`}, {`{prompt: "{{nonce asked}}", results: ["", b]}`, "{}"}, {`results: ["", b]`, "results: []"},
+		{"query: herons, ", ""}, {`title: Herons, `, ""}, {`source: "print(6)", `, ""}, {`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`},
+		{"role: any", "role: some"}, {"      - search:", "      - text: x\n        search:"}, {"- emit:\n      - text: go on\n    refuse", "- refuse"},
+		{"unknown_block", "oil"}, {"kind: context", "kind: contexts"},
+	} {
+		if err := againstSchema(t, strings.Replace(richScenario, broken[0], broken[1], 1)); err == nil {
 			t.Errorf("the schema accepts %q", broken[1])
 		}
 	}

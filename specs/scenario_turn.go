@@ -9,8 +9,9 @@ import (
 func (p *scenarioParser) turn(n *yaml.Node) Turn {
 	t := Turn{Line: n.Line}
 	p.fields(n, fields{
-		"emit": func(n *yaml.Node) { t.Emit = list(p, n, p.block) },
-		"stop": func(n *yaml.Node) { t.Stop = p.stop(n) },
+		"expect": func(n *yaml.Node) { t.Expect = p.expectation(n) },
+		"emit":   func(n *yaml.Node) { t.Emit = list(p, n, p.block) },
+		"stop":   func(n *yaml.Node) { t.Stop = p.stop(n) },
 		"cut": func(n *yaml.Node) {
 			p.fields(n, fields{"after": func(n *yaml.Node) { a := p.after(n); t.Cut = &a }}, "after")
 		},
@@ -22,9 +23,24 @@ func (p *scenarioParser) turn(n *yaml.Node) Turn {
 		"grease":  func(n *yaml.Node) { t.Grease = list(p, n, p.grease) },
 		"chunks":  func(n *yaml.Node) { t.Chunks = p.chunks(n) },
 		"prompts": func(n *yaml.Node) { t.Prompts = p.positive(n) },
-	}, "emit")
+	})
+	if t.Emit == nil && t.Stop == "" {
+		p.fail(n.Line, "a turn has emit, or a stop and nothing else to say")
+	}
 	p.alone(t, n.Line)
 	return t
+}
+
+func (p *scenarioParser) expectation(n *yaml.Node) *Expectation {
+	e := Expectation{Line: n.Line}
+	p.fields(n, fields{
+		"prompt":  func(n *yaml.Node) { e.Prompt = p.filled(n) },
+		"results": func(n *yaml.Node) { e.Results = list(p, n, p.text) },
+	})
+	if e.Prompt == "" && e.Results == nil {
+		p.fail(n.Line, "an expectation has prompt, results or both")
+	}
+	return &e
 }
 
 // alone checks that a turn breaks off in one way at most.
@@ -96,12 +112,14 @@ func (p *scenarioParser) block(n *yaml.Node) Block {
 		"text":        kind(KindText, func(n *yaml.Node) { b.Text = p.filled(n) }),
 		"signed_text": kind(KindSignedText, func(n *yaml.Node) { b.Text = p.text(n) }),
 		"call":        kind(KindCall, func(n *yaml.Node) { p.call(n, &b) }),
+		"search":      kind(KindSearch, func(n *yaml.Node) { b.Search = p.search(n) }),
+		"code":        kind(KindCode, func(n *yaml.Node) { b.Code = p.code(n) }),
 		"only": func(n *yaml.Node) {
 			b.Only = list(p, n, func(n *yaml.Node) string { return p.oneOf(n, providers...) })
 		},
 	})
 	if b.Kind == "" {
-		p.fail(n.Line, "a block is one of thinking, redacted, text, signed_text, call")
+		p.fail(n.Line, "a block is one of thinking, redacted, text, signed_text, call, search, code")
 	}
 	return b
 }
@@ -118,15 +136,47 @@ func (p *scenarioParser) parts(n *yaml.Node) []string {
 }
 
 func (p *scenarioParser) call(n *yaml.Node, b *Block) {
+	given := 0
 	p.fields(n, fields{
 		"role": func(n *yaml.Node) { b.Role = p.oneOf(n, toolRoles...) },
-		"args": func(n *yaml.Node) { b.Args = p.object(n) },
+		"args": func(n *yaml.Node) { b.Args = p.object(n); given++ },
+		"fill": func(n *yaml.Node) { b.Fill = p.filled(n); given++ },
 		"partial": func(n *yaml.Node) {
+			given++
 			if b.Args, b.Partial = []byte(p.filled(n)), true; json.Valid(b.Args) {
 				p.fail(n.Line, "partial arguments end in the middle, these are whole: %s", b.Args)
 			}
 		},
 	}, "role")
+	if given > 1 {
+		p.fail(n.Line, "a call has one of args, fill and partial")
+	}
+}
+
+func (p *scenarioParser) search(n *yaml.Node) *Search {
+	var s Search
+	p.fields(n, fields{
+		"query": func(n *yaml.Node) { s.Query = p.filled(n) },
+		"results": func(n *yaml.Node) {
+			s.Results = list(p, n, func(n *yaml.Node) (f Found) {
+				p.fields(n, fields{
+					"title": func(n *yaml.Node) { f.Title = p.filled(n) },
+					"url":   func(n *yaml.Node) { f.URL = p.filled(n) },
+				}, "title", "url")
+				return f
+			})
+		},
+	}, "query", "results")
+	return &s
+}
+
+func (p *scenarioParser) code(n *yaml.Node) *Code {
+	var c Code
+	p.fields(n, fields{
+		"source": func(n *yaml.Node) { c.Source = p.filled(n) },
+		"output": func(n *yaml.Node) { c.Output = p.text(n) },
+	}, "source")
+	return &c
 }
 
 // object reads a string that holds one JSON object, whose bytes are kept.

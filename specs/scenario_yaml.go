@@ -62,6 +62,9 @@ func (p *scenarioParser) text(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		p.fail(n.Line, "expected a text; write \"\" for an empty one")
 	}
+	if misplaced(n.Value) {
+		p.fail(n.Line, "a nonce is {{nonce}} or {{nonce NAME}}, its name in lower case with dashes")
+	}
 	return n.Value
 }
 

@@ -56,7 +56,9 @@ func (v *verifier) mint(r script.Reply) []string {
 	for n, b := range r.Blocks {
 		s, ok := all[n]
 		if !ok {
-			v.prefix.write("assistant", reply(r, n, b))
+			for _, said := range reply(r, n, b) {
+				v.prefix.write("assistant", said)
+			}
 			continue
 		}
 		s.model, s.account, s.turns = v.model.id, v.account, turns
@@ -110,13 +112,21 @@ func stamps(r script.Reply) map[int]stamp {
 }
 
 // reply is a block of a reply as the prefix of the next counts it.
-func reply(r script.Reply, n int, b script.Block) []byte {
+func reply(r script.Reply, n int, b script.Block) [][]byte {
 	switch {
 	case b.Kind == specs.KindCall:
 		input, _ := parseJSON(b.Arguments())
-		return appendCall(nil, callID(r, n), b.Name, input)
+		return [][]byte{appendCall(nil, callID(r, n), b.Name, input)}
+	case hosts(b):
+		var said [][]byte
+		use, result := hosted(r, n, b)
+		for _, block := range []script.Object{use, result} {
+			in, _ := parseJSON(script.JSON(block))
+			said = append(said, appendBlock(nil, in))
+		}
+		return said
 	case b.Text == "":
 		return nil
 	}
-	return appendText(nil, b.Text)
+	return [][]byte{appendText(nil, b.Text)}
 }

@@ -6,6 +6,8 @@ import (
 	"hash"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 // prefix digests what stands before a thinking block, block by block, as far as
@@ -61,7 +63,7 @@ func appendCall(out []byte, id, name string, input *node) []byte {
 // meaning anything are left out.
 func appendBlock(out []byte, b *node) []byte {
 	switch kind := b.get("type").str(); kind {
-	case "thinking", "redacted_thinking":
+	case "thinking", "redacted_thinking", script.FutureBlock:
 		return out
 	case "text":
 		return appendText(out, b.get("text").str())

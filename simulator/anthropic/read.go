@@ -63,6 +63,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 		}
 	}
 	out.Prompts = prompts(c)
+	out.Continues = c.last().role == "assistant"
 	tools := c.root.get("tools").list()
 	for i := range tools {
 		out.Tools = append(out.Tools, tools[i].get("name").str())

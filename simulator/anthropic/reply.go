@@ -68,8 +68,9 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 	for n, b := range r.Blocks {
 		s.block(n, b)
 	}
+	s.future()
 	s.event("message_delta", append(script.Object{"type", "message_delta",
-		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", nil}, "usage", s.ended()}, s.edited()...))
+		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", details(r)}, "usage", searches(r, s.ended())}, s.edited()...))
 	s.event("message_stop", script.Object{"type", "message_stop"})
 	return s.frames
 }
@@ -94,10 +95,11 @@ func (s *stream) block(n int, b script.Block) {
 	if b.Kind == specs.KindSignedText && b.Text == "" {
 		return
 	}
-	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", opening(s.Reply, s.tokens, n, b)})
-	if s.index == 0 {
-		s.ping()
+	if hosts(b) {
+		s.hosted(n, b)
+		return
 	}
+	s.start(opening(s.Reply, s.tokens, n, b))
 	switch b.Kind {
 	case specs.KindThinking:
 		s.think(thoughtPieces(b))
@@ -108,8 +110,7 @@ func (s *stream) block(n int, b script.Block) {
 		s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
 	case specs.KindRedacted: // is whole from the start
 	}
-	s.event("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
-	s.index++
+	s.stop()
 }
 
 func (s *stream) deltas(kind, field string, pieces []string) {
@@ -181,8 +182,12 @@ func speaker(name string) string {
 
 // envelope is the message object around content.
 func envelope(r script.Reply, content script.Array, stop any, used script.Object) script.Object {
+	var said any
+	if stop != nil {
+		said = details(r)
+	}
 	return script.Object{"model", speaker(r.Request.Model), "id", messageID(r), "type", "message", "role", "assistant",
-		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", nil, "usage", used}
+		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", said, "usage", used}
 }
 
 func unary(r script.Reply) []byte {
@@ -197,10 +202,16 @@ func unary(r script.Reply) []byte {
 		case b.Kind == specs.KindCall:
 			content = append(content, script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name,
 				"input", json.RawMessage(b.Arguments()), "caller", script.Object{"type", "direct"}})
+		case hosts(b):
+			use, result := hosted(r, n, b)
+			content = append(content, use, result)
 		case b.Text != "":
 			content = append(content, script.Object{"type", "text", "text", b.Text})
 		}
 	}
+	if script.Greased(r, specs.GreaseBlock) {
+		content = append(content, futureBlock())
+	}
 	b := billOf(r)
-	return script.JSON(append(append(envelope(r, content, r.Stop, b.whole()), b.edited()...), notes...))
+	return script.JSON(append(append(envelope(r, content, r.Stop, searches(r, b.whole())), b.edited()...), notes...))
 }

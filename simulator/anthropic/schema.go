@@ -3,6 +3,8 @@ package anthropic
 import (
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 // betaBinding is the beta that lets a request say what happens to thinking that
@@ -76,7 +78,7 @@ func otherBlock(kind string) shape {
 	if strings.HasSuffix(kind, "_tool_result") {
 		return open(need("tool_use_id", toolID))
 	}
-	return known(kind, "tool_addition", "tool_removal", "mcp_tool_listing", "fallback")
+	return known(kind, "tool_addition", "tool_removal", "mcp_tool_listing", "fallback", script.FutureBlock)
 }
 
 // known takes anything under one of some types.

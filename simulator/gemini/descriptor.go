@@ -64,6 +64,9 @@ var theCount = messageOf(
 	onVertex(sub("generation_config", "GenerationConfig", theConfig)), onVertex(repeated(opaque("instances"))),
 )
 
+// futurePart is script.FuturePart in the spelling of the proto.
+const futurePart = "future_part"
+
 var theContent = messageOf(text("role"), repeated(sub("parts", "Part", thePart)))
 
 var thePart = partMessage()
@@ -80,7 +83,7 @@ func partMessage() *message {
 				sub("inline_data", "FunctionResponseBlob", theBlob), sub("file_data", "FileData", theFile), anyOf("media_processing"),
 			))),
 		)),
-		opaque("executable_code"), opaque("code_execution_result"), opaque("tool_call"), opaque("tool_response"),
+		opaque("executable_code"), opaque("code_execution_result"), opaque("tool_call"), opaque("tool_response"), opaque(futurePart),
 	)...)
 	m.add(flag("thought"), bytesOf("thought_signature"), opaque("video_metadata"), anyOf("media_resolution"), object("part_metadata"),
 		anyOf("audio_transcription"), anyOf("media_processing"), anyOf("speech_metadata"))

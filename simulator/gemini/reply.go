@@ -60,6 +60,7 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 	for n, b := range r.Blocks {
 		c.block(n, b)
 	}
+	c.future()
 	if r.Request.Form == script.FormUnary {
 		return [][]byte{pretty(c.document())}
 	}
@@ -69,6 +70,9 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 // chunks are the response objects of a stream: one for each part, then the one
 // that ends it (reference §3.3).
 func (c *reply) chunks() [][]byte {
+	if c.Stop == specs.StopBlocked {
+		return [][]byte{c.blocked()}
+	}
 	var chunks [][]byte
 	if c.greased(specs.GreaseStop) {
 		chunks = append(chunks, c.chunk(script.Array{script.Object{"text", ""}}, 0, 0, "finishReason", "STOP"))
@@ -96,12 +100,17 @@ func (c *reply) last() script.Object {
 // greased reports whether the turn asks for g.
 func (c *reply) greased(g specs.Grease) bool { return slices.Contains(c.Turn.Grease, g) }
 
-func (c *reply) ending() script.Object {
+// ending is why the model stopped, and what it had looked up.
+func (c *reply) ending() script.Object { return append(c.finish(), c.grounding()...) }
+
+func (c *reply) finish() script.Object {
 	switch {
 	case c.Stop == specs.StopMaxTokens:
 		return script.Object{"finishReason", "MAX_TOKENS"}
 	case c.Stop == specs.StopRefusal:
 		return script.Object{"finishReason", "SAFETY"}
+	case c.Stop == specs.StopFilter:
+		return script.Object{"finishReason", "PROHIBITED_CONTENT"}
 	case c.calls():
 		return script.Object{"finishReason", "STOP", "finishMessage", calledFunctions}
 	}
@@ -139,6 +148,9 @@ func (c *reply) block(n int, b script.Block) {
 		if isCall(b) {
 			c.add(c.call(n, b))
 		}
+	case specs.KindCode:
+		c.code(n, b)
+	case specs.KindSearch: // shows in the grounding
 	}
 }
 
@@ -213,6 +225,9 @@ func (c *reply) frame(candidates script.Array, output, thought int) script.Objec
 // document is the reply as one object. The signature of a turn of text stands
 // on its last text.
 func (c *reply) document() []byte {
+	if c.Stop == specs.StopBlocked {
+		return c.blocked()
+	}
 	parts := script.Array{}
 	for _, p := range c.parts {
 		parts = append(parts, p.object)

@@ -2,6 +2,8 @@ package gemini
 
 import (
 	"net/http"
+
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 // request is a request as rules see it, parsed once.
@@ -45,6 +47,7 @@ var dataNames = map[string]string{
 	"functionCall": "functionCall", "function_call": "functionCall", "functionResponse": "functionResponse", "function_response": "functionResponse",
 	"executableCode": "executableCode", "executable_code": "executableCode", "codeExecutionResult": "codeExecutionResult",
 	"code_execution_result": "codeExecutionResult", "toolCall": "toolCall", "tool_call": "toolCall", "toolResponse": "toolResponse", "tool_response": "toolResponse",
+	script.FuturePart: script.FuturePart,
 }
 
 // readRequest parses a request. A body that is no JSON gives one without

@@ -19,6 +19,8 @@ const (
 	prefixReasoning = "rs_"
 	prefixMessage   = "msg_"
 	prefixCall      = "fc_"
+	prefixSearch    = "ws_"
+	prefixCode      = "ci_"
 )
 
 // place is what an id says of its item.
@@ -38,7 +40,7 @@ type place struct {
 }
 
 // prefixes are those in the order in which a place numbers them.
-var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall}
+var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode}
 
 // replyOf draws what the ids of a reply share.
 func replyOf(r script.Reply) (reply [13]byte) {
@@ -86,7 +88,7 @@ func locate(k seal.Key, id string) (p place, ok bool) {
 	tag := raw[len(p.reply)+2:]
 	meta := [2]byte(mask(k, p.reply, tag, [2]byte(raw[len(p.reply):])))
 	p.ordinal, p.run, p.stored = meta[0], meta[1]&15, meta[1]>>7 == 1
-	p.prefix, p.next = prefix, prefixes[meta[1]>>4&3]
+	p.prefix, p.next = prefix, prefixes[int(meta[1]>>4&7)%len(prefixes)]
 	return p, p.mint(k) == id
 }
 

@@ -64,6 +64,10 @@ func prefixOf(b script.Block) string {
 		return prefixReasoning
 	case b.Kind == specs.KindCall:
 		return prefixCall
+	case b.Kind == specs.KindSearch:
+		return prefixSearch
+	case b.Kind == specs.KindCode:
+		return prefixCode
 	}
 	return prefixMessage
 }
@@ -103,9 +107,11 @@ func (v *voiced) item(n int, stage seal.Stage, status string) script.Object {
 		}
 		return v.reasoning(n, stage, summary)
 	case b.Kind == specs.KindCall:
-		return v.call(n, status, string(b.Arguments()))
+		return v.call(n, status, streamed(b))
+	case hosts(b):
+		return v.hosted(n, "completed", true)
 	default: // text, signed or not
-		return v.message(n, status, script.Array{textPart(b.Text)})
+		return v.message(n, status, script.Array{v.part(b.Text)})
 	}
 }
 

@@ -56,6 +56,7 @@ func (Voice) Frames(r script.Reply) [][]byte {
 		for _, n := range s.spoken {
 			s.items = append(s.items, s.item(n, seal.StageCompleted, s.status(n)))
 		}
+		s.future()
 		return [][]byte{script.JSON(s.response(s.end(), s.items, s.usage()))}
 	}
 	s.lifecycle("created", "in_progress", script.Array{}, nil)
@@ -63,13 +64,14 @@ func (Voice) Frames(r script.Reply) [][]byte {
 	for _, n := range s.spoken {
 		s.emit(n, r.Blocks[n])
 	}
+	s.future()
 	s.lifecycle(s.end(), s.end(), s.items, s.usage())
 	return s.frames
 }
 
 // end is the response's last status.
 func (s *stream) end() string {
-	if s.Stop == specs.StopMaxTokens {
+	if s.Stop == specs.StopMaxTokens || s.Stop == specs.StopFilter {
 		return "incomplete"
 	}
 	return "completed"
@@ -112,7 +114,13 @@ func (s *stream) emit(n int, b script.Block) {
 		s.summary(s.id(n), b.Parts)
 	case b.Kind == specs.KindCall:
 		s.added(s.call(n, "in_progress", ""))
-		s.arguments(s.id(n), string(b.Arguments()))
+		s.arguments(s.id(n), streamed(b))
+	case hosts(b):
+		s.added(s.voiced.hosted(n, "in_progress", false))
+		s.hosted(n, b)
+	case s.Stop == specs.StopRefusal:
+		s.added(s.message(n, "in_progress", script.Array{}))
+		s.refusal(s.id(n), b.Text)
 	default:
 		s.added(s.message(n, "in_progress", script.Array{}))
 		s.text(s.id(n), b.Text)
@@ -167,6 +175,9 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	var details, completed any
 	if status == "incomplete" {
 		details = script.Object{"reason", "max_output_tokens"}
+		if s.Stop == specs.StopFilter {
+			details = script.Object{"reason", "content_filter"}
+		}
 	}
 	if status == "completed" {
 		completed = s.At.Unix() + 2

@@ -1,5 +1,7 @@
 package openai
 
+import "github.com/meerkat-go/conformance/simulator/script"
+
 var progress = enum("in_progress", "completed", "incomplete")
 
 var breakpoint = plain("prompt_cache_breakpoint")
@@ -54,6 +56,7 @@ var output = atMost(maxText, orText(list(inputParts)))
 const (
 	inputMessage  = "message of a client"
 	outputMessage = "message of a model"
+	futureItem    = "item of the future"
 )
 
 // itemShape is one input item. Members that only hosted tools have are named
@@ -93,6 +96,7 @@ var itemShape = func() shape {
 		hosted("program", "", "call_id", "code", "fingerprint"), hosted("program_output", "", "call_id", "result"),
 		variant{inputMessage, obj(messageFields(inputParts)...)},
 		variant{outputMessage, obj(messageFields(outputParts)...)},
+		variant{futureItem, obj(plain("id", "type", "status", "note")...)},
 	)
 	s.pick = itemType
 	return s
@@ -110,6 +114,8 @@ func itemType(v *value) string {
 		return outputMessage
 	case t == "message":
 		return inputMessage
+	case t == script.FutureItem:
+		return futureItem
 	case t != "":
 		return t
 	case len(v.names) == 1 && v.get("id").kind == text:

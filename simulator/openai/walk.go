@@ -205,7 +205,7 @@ func (w *walk) resolve(p *path, s *shape, v *value) *shape {
 func (s *shape) variantNames() []string {
 	var names []string
 	for i := range s.variants {
-		if name := s.variants[i].name; name != inputMessage && name != outputMessage {
+		if name := s.variants[i].name; name != inputMessage && name != outputMessage && name != futureItem {
 			names = append(names, name)
 		}
 	}

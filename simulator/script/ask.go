@@ -1,6 +1,11 @@
 package script
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
 
 // Ask is what a request wants, as far as an answer without a script depends on
 // it.
@@ -10,6 +15,10 @@ type Ask struct {
 	Prompt string
 	// Calls are the calls since the prompt, in order, with what became of them.
 	Calls []Called
+	// Results are those of Calls that follow the model's last turn, in order.
+	Results []Called
+	// Hosted are the tools that the provider runs itself, "search" and "code".
+	Hosted []string
 	// Tools are those that the client runs.
 	Tools []Tool
 	// Choice restricts the calls: "" leaves them to the model, ChoiceNone and
@@ -17,6 +26,8 @@ type Ask struct {
 	Choice string
 	// Schema is the JSON Schema that the answer must fulfil, nil for prose.
 	Schema map[string]any
+	// Bare says that the answer is one of the schema's values as it is, no JSON.
+	Bare bool
 	// Limit is the most tokens the answer may have, 0 when none is given.
 	Limit int
 }
@@ -31,6 +42,19 @@ const (
 type Tool struct {
 	Name   string
 	Schema map[string]any // of its arguments
+}
+
+// hosts reports whether the provider's own tool for a kind of block is offered.
+func (a Ask) hosts(kind specs.BlockKind) bool { return slices.Contains(a.Hosted, string(kind)) }
+
+// schema is that of a tool's arguments, nil for a tool without.
+func (a Ask) schema(name string) map[string]any {
+	for _, t := range a.Tools {
+		if t.Name == name {
+			return t.Schema
+		}
+	}
+	return nil
 }
 
 // Called is a call and its result.
@@ -63,7 +87,7 @@ func Aside(a Ask) (answer string, limited, ok bool) {
 	said := strings.ToLower(a.System + "\n" + a.Prompt)
 	for _, s := range sidelines {
 		if strings.Contains(said, s) {
-			return answerIn(a.Schema, title(a.Prompt)), false, true
+			return answerIn(a, title(a.Prompt)), false, true
 		}
 	}
 	return "", false, false
@@ -79,10 +103,14 @@ func title(prompt string) string {
 	return strings.Trim(strings.Join(words[:min(5, len(words))], " "), `"'.,:;<>`)
 }
 
-// answerIn is text in the form of a schema, if there is one.
-func answerIn(schema map[string]any, text string) string {
-	if schema == nil {
+// answerIn is text in the form that is asked for, if there is one.
+func answerIn(a Ask, text string) string {
+	if a.Schema == nil {
 		return text
 	}
-	return string(JSON(Fill(schema, text)))
+	value := Fill(a.Schema, text)
+	if s, ok := value.(string); ok && a.Bare {
+		return s
+	}
+	return string(JSON(value))
 }

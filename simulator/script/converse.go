@@ -23,14 +23,17 @@ var effects = regexp.MustCompile(`(?i)bash|shell|exec|run|write|edit|patch|delet
 // Converse is what a model says when no script tells it: it thinks, calls the
 // tools that the prompt names, or else the first harmless one, with arguments
 // that fulfil their schemas, and reports what they answered. Equal requests get
-// equal answers.
-func Converse(a Ask) []specs.Block {
+// equal answers. One that is longer than the request allows ends where it must,
+// with the stop that says so.
+func Converse(a Ask) ([]specs.Block, specs.Stop) { return within(converse(a), a.Limit) }
+
+func converse(a Ask) []specs.Block {
 	if tools := wanted(a); len(tools) > 0 {
 		return calls(a, tools)
 	}
 	switch {
 	case a.Schema != nil:
-		return []specs.Block{thinks("The answer has a given form. I fill it in."), says(answerIn(a.Schema, word(a.Prompt)))}
+		return []specs.Block{thinks("The answer has a given form. I fill it in."), says(answerIn(a, word(a.Prompt)))}
 	case len(a.Calls) > 0:
 		return []specs.Block{thinks("The results are here. I look at them and report."), says(report(a.Calls))}
 	}
@@ -95,11 +98,7 @@ func calls(a Ask, tools []Tool) []specs.Block {
 		says(fmt.Sprintf("Calling %s.", list)),
 	}
 	for _, t := range tools {
-		args := []byte("{}")
-		if o, ok := Fill(t.Schema, word(a.Prompt)).(Object); ok {
-			args = JSON(o)
-		}
-		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: args})
+		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: fill(t.Schema, word(a.Prompt))})
 	}
 	return blocks
 }
@@ -160,7 +159,7 @@ func Improvised(req Request, emit []specs.Block, stop specs.Stop, key seal.Key, 
 		if e.Kind == specs.KindThinking && !req.Thinks {
 			continue
 		}
-		b := Block{Kind: e.Kind, Text: e.Text, Name: e.Role, Args: e.Args}
+		b := Block{Kind: e.Kind, Text: e.Text, Name: e.Role, Args: e.Args, Partial: e.Partial}
 		if req.Shown {
 			b.Parts = e.Parts
 		}

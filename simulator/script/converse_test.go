@@ -110,9 +110,10 @@ func TestConverse(t *testing.T) {
 		{"forced one", Ask{Prompt: "Go.", Tools: []Tool{echo, bash}, Choice: "Bash"}, "call Bash"},
 		{"forbidden", Ask{Prompt: "echo", Tools: []Tool{echo}, Choice: ChoiceNone}, "text You wrote"},
 		{"after a call", Ask{Prompt: "echo", Tools: []Tool{echo}, Calls: []Called{{"echo", "heron"}}}, "text The tool echo answered: heron."},
+		{"a value", Ask{Prompt: "x", Schema: map[string]any{"enum": []any{"red", "blue"}}, Bare: true}, "text red"},
 		{"a form", Ask{Prompt: "x", Schema: echo.Schema}, `text {"text":"example"}`},
 	} {
-		if got := emitted(Converse(c.ask)); !strings.Contains(got, c.want) {
+		if got := emitted(converse(c.ask)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}
@@ -139,7 +140,7 @@ func TestAside(t *testing.T) {
 // TestImprovised holds that what a reply draws at random depends on its request,
 // and thoughts on what the request allows.
 func TestImprovised(t *testing.T) {
-	say := Converse(Ask{Prompt: "x"})
+	say := converse(Ask{Prompt: "x"})
 	one := Improvised(Request{Provider: "p", Body: []byte("1"), Thinks: true}, say, "", seal.Key{}, time.Time{})
 	two := Improvised(Request{Provider: "p", Body: []byte("2")}, say, "", seal.Key{}, time.Time{})
 	if one.ID("x", 0, Hex, 8) == two.ID("x", 0, Hex, 8) {
@@ -147,5 +148,33 @@ func TestImprovised(t *testing.T) {
 	}
 	if len(one.Blocks) != 2 || one.Blocks[0].Parts != nil || len(two.Blocks) != 1 {
 		t.Errorf("thoughts: %+v and %+v", one.Blocks, two.Blocks)
+	}
+}
+
+// TestLimit holds that an answer that is too long is a beginning of the whole
+// one, says so, and keeps to the limit as usage counts it.
+func TestLimit(t *testing.T) {
+	echo := Tool{Name: "echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string","minLength":60}},"required":["text"]}`)}
+	for _, a := range []Ask{{Prompt: "Tell me about 🦩🦩🦩🦩 and herons and kestrels."}, {Prompt: "echo", Tools: []Tool{echo}}} {
+		whole, stop := Converse(a)
+		if stop != "" {
+			t.Errorf("without a limit it stops for %s", stop)
+		}
+		for a.Limit = 2; a.Limit < 200; a.Limit++ {
+			got, stop := Converse(a)
+			all, _ := Improvised(Request{Thinks: true, Shown: true}, got, stop, seal.Key{}, time.Time{}).OutputTokens()
+			short := len(got) < len(whole) || emitted(got) != emitted(whole)
+			if all > max(a.Limit, 17) || short != (stop == specs.StopMaxTokens) {
+				t.Fatalf("limit %d: %d tokens, stop %q: %s", a.Limit, all, stop, emitted(got))
+			}
+			for i, b := range got {
+				if !strings.HasPrefix(whole[i].Text, b.Text) || !strings.HasPrefix(string(whole[i].Args), string(b.Args)) || b.Partial != (string(b.Args) != string(whole[i].Args)) {
+					t.Fatalf("limit %d: block %d is %+v", a.Limit, i, b)
+				}
+			}
+		}
+		if got, stop := Converse(a); stop != "" || emitted(got) != emitted(whole) {
+			t.Errorf("with room enough: %q %s", stop, emitted(got))
+		}
 	}
 }

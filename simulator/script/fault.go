@@ -44,7 +44,7 @@ func (a *Attempts) next(req Request, ordinal int) int {
 // retryAfter is how long a client that is turned down is to wait.
 const retryAfter = time.Second
 
-// rejections are the providers' words for each kind (reference §4, rule G-30).
+// rejections are the providers' words for each kind (reference §4, rules A-45, O-27, G-29, G-30).
 var rejections = map[string]map[string]rule.Refusal{
 	"anthropic": {
 		"rate_limit": {Status: 429, Type: "rate_limit_error", Message: "This request would exceed your organization's rate limit. Please reduce the prompt length or the maximum tokens requested, or try again later."},
@@ -52,6 +52,7 @@ var rejections = map[string]map[string]rule.Refusal{
 		"overloaded": {Status: 529, Type: "overloaded_error", Message: "Overloaded"},
 		"server":     {Status: 500, Type: "api_error", Message: "Internal server error"},
 		"timeout":    {Status: 504, Type: "timeout_error", Message: "Request timed out"},
+		"context":    {Status: 400, Type: "invalid_request_error", Message: "prompt is too long: 210000 tokens > 200000 maximum"},
 	},
 	"openai": {
 		"rate_limit": {Status: 429, Type: "requests", Code: "rate_limit_exceeded", Message: "Rate limit reached. Please try again in 1s. Visit https://platform.openai.com/account/rate-limits to learn more."},
@@ -59,6 +60,7 @@ var rejections = map[string]map[string]rule.Refusal{
 		"overloaded": {Status: 503, Type: "server_error", Message: "The server is currently overloaded with other requests. Sorry about that! You can retry your request, or contact us through our help center at help.openai.com if the error persists."},
 		"server":     {Status: 500, Type: "server_error", Message: "The server had an error while processing your request. Sorry about that!"},
 		"timeout":    {Status: 504, Type: "server_error", Message: "Gateway timeout"},
+		"context":    {Status: 400, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "input", Message: "Your input exceeds the context window of this model. Please adjust your input and try again."},
 	},
 	"gemini": {
 		"rate_limit": {Status: 429, Type: "RESOURCE_EXHAUSTED", Message: "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: https://ai.google.dev/gemini-api/docs/rate-limits."},
@@ -66,6 +68,7 @@ var rejections = map[string]map[string]rule.Refusal{
 		"overloaded": {Status: 503, Type: "UNAVAILABLE", Message: "The model is overloaded. Please try again later."},
 		"server":     {Status: 500, Type: "INTERNAL", Message: "An internal error has occurred. Please retry or report in https://developers.generativeai.google/guide/troubleshooting"},
 		"timeout":    {Status: 504, Type: "DEADLINE_EXCEEDED", Message: "Deadline expired before operation could complete."},
+		"context":    {Status: 400, Type: "INVALID_ARGUMENT", Message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."},
 	},
 }
 

@@ -91,8 +91,8 @@ func TestRejections(t *testing.T) {
 // TestEveryRejectionHasWords holds the table against the kinds of the format.
 func TestEveryRejectionHasWords(t *testing.T) {
 	for _, provider := range []string{"anthropic", "openai", "gemini"} {
-		for _, kind := range []string{"rate_limit", "quota", "overloaded", "server", "timeout"} {
-			if r := rejections[provider][kind]; r.Status < 429 || r.Type == "" || r.Message == "" {
+		for _, kind := range []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"} {
+			if r := rejections[provider][kind]; r.Status < 400 || r.Type == "" || r.Message == "" {
 				t.Errorf("%s has no words for %s: %+v", provider, kind, r)
 			}
 		}
@@ -150,16 +150,20 @@ func TestGrease(t *testing.T) {
 	}
 }
 
-// TestNonce holds that a place gets a word that depends on the seed and the name
-// alone.
+// TestNonce holds that everything a block says gets the words of the seed.
 func TestNonce(t *testing.T) {
-	a, b := seal.NewKey("a"), seal.NewKey("b")
-	got := Block{Text: "{{nonce}} {{nonce x}} {{nonce X}}", Args: []byte(`{"t":"{{nonce x}}"}`), Parts: []string{"{{nonce}}"}}.fresh(a)
-	if got.Text != Nonce(a, "")+" "+Nonce(a, "x")+" {{nonce X}}" || string(got.Args) != `{"t":"`+Nonce(a, "x")+`"}` || got.Parts[0] != Nonce(a, "") {
+	word := func(name string) string { return specs.Nonce("a", name) }
+	got := Block{
+		Text: "{{nonce}} {{nonce x}} {{nonce X}}", Args: []byte(`{"t":"{{nonce x}}"}`), Parts: []string{"{{nonce}}"},
+		Code:   &specs.Code{Source: "{{nonce x}}", Output: "{{nonce}}"},
+		Search: &specs.Search{Query: "{{nonce}}", Results: []specs.Found{{Title: "{{nonce x}}", URL: "https://{{nonce}}"}}},
+	}.fresh("a")
+	if got.Text != word("")+" "+word("x")+" {{nonce X}}" || string(got.Args) != `{"t":"`+word("x")+`"}` || got.Parts[0] != word("") {
 		t.Errorf("%+v", got)
 	}
-	if Nonce(a, "x") == Nonce(b, "x") || Nonce(a, "x") == Nonce(a, "") || len(Nonce(a, "x")) != 8 {
-		t.Errorf("%s, %s, %s", Nonce(a, "x"), Nonce(b, "x"), Nonce(a, ""))
+	if got.Code.Source != word("x") || got.Code.Output != word("") || got.Search.Query != word("") ||
+		got.Search.Results[0] != (specs.Found{Title: word("x"), URL: "https://" + word("")}) {
+		t.Errorf("%+v %+v", got.Code, got.Search)
 	}
 }
 

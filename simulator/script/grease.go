@@ -13,6 +13,17 @@ import (
 // futureField is what nobody knows yet; clients pass over it (reference §1.4).
 const futureField = `"x_future_field":{"nested":[1,null,"new"]}`
 
+// The types of what stands for blocks, items and parts that nobody knows yet.
+// The simulator takes back what it issued.
+const (
+	FutureBlock = "future_block" // anthropic
+	FutureItem  = "future_item"  // openai
+	FuturePart  = "futurePart"   // gemini
+)
+
+// Greased reports whether the turn of a reply asks for g.
+func Greased(r Reply, g specs.Grease) bool { return slices.Contains(r.Turn.Grease, g) }
+
 // futureEvents are events of a type that nobody knows yet.
 var futureEvents = map[string]string{
 	"anthropic": "event: future_event\ndata: {\"type\":\"future_event\",\"note\":\"new\"}\n\n",
@@ -23,7 +34,7 @@ var futureEvents = map[string]string{
 // greased adds what the turn asks for to a reply's frames. What only one
 // provider has is that Voice's business; a document takes a field and no event.
 func greased(r Reply, frames [][]byte) [][]byte {
-	has := func(g specs.Grease) bool { return slices.Contains(r.Turn.Grease, g) }
+	has := func(g specs.Grease) bool { return Greased(r, g) }
 	stream := r.Request.Form == FormSSE
 	if has(specs.GreaseStart) && stream && len(frames) > 0 {
 		frames = slices.Insert(slices.Clone(frames), 0, frames[0])

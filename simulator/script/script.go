@@ -6,6 +6,7 @@ package script
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ type Request struct {
 	Form     Form
 	// Turns counts the provider's own turns in the request.
 	Turns int
+	// Continues says that the request ends with the provider's own words, which
+	// it is to go on with.
+	Continues bool
 	// Prompts counts the messages in which the user said something.
 	Prompts int
 	// Tools are the names of the tools it offers, in order.
@@ -73,6 +77,8 @@ type Voice interface {
 type Refusal struct {
 	Kind    string
 	Message string
+	// Mismatch says what a script expected, when that is the reason.
+	Mismatch *Mismatch
 }
 
 // The kinds of refusals.
@@ -96,33 +102,45 @@ func Invalid(format string, args ...any) *Refusal {
 // read-only and safe for concurrent use.
 type Script struct {
 	Scenario *specs.Scenario
-	Key      seal.Key
+	// Seed is that of the nonces.
+	Seed string
+	Key  seal.Key
 	// Now is the provider's clock.
 	Now func() time.Time
 	// Attempts remembers what was turned down; nil turns down for ever.
 	Attempts *Attempts
+	// Ask reads what a request wants, for turns that depend on it. Nil finds
+	// nothing.
+	Ask func(Request) Ask
 }
 
 // Reply resolves the turn that answers req. Errors are *Refusal.
 func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	target, ok := s.Scenario.Target(req.Provider)
 	if !ok {
-		return Reply{}, Invalid("scenario %s does not play with %s", s.Scenario.Name, req.Provider)
+		return Reply{}, s.mismatch(req, -1, "a request for "+s.played(), "one for "+req.Provider)
 	}
 	if req.Model != target.Model {
-		return Reply{}, &Refusal{Kind: RefuseModel, Message: req.Model}
+		refusal := s.mismatch(req, -1, "the model "+target.Model, req.Model)
+		refusal.Kind, refusal.Message = RefuseModel, req.Model
+		return Reply{}, refusal
 	}
 	i := pick(s.Scenario.Turns, req)
 	if i < 0 {
-		return Reply{}, Invalid("scenario %s has no turn for a request that holds %d turns and %d prompts", s.Scenario.Name, req.Turns, req.Prompts)
+		return Reply{}, s.mismatch(req, -1, fmt.Sprintf("a conversation for one of its %s", count(len(s.Scenario.Turns), "turn")),
+			fmt.Sprintf("one that holds %s of the model and %s", count(req.Turns, "turn"), count(req.Prompts, "prompt")))
 	}
 	turn := s.Scenario.Turns[i]
-	blocks, refusal := resolve(turn.Emit, req)
-	if refusal != nil {
+	var asked Ask
+	if s.Ask != nil && curious(turn) {
+		asked = s.Ask(req)
+	}
+	if refusal := s.unexpected(req, i, asked); refusal != nil {
 		return Reply{}, refusal
 	}
-	for i, b := range blocks {
-		blocks[i] = b.fresh(s.Key)
+	blocks, refusal := s.resolve(req, i, asked)
+	if refusal != nil {
+		return Reply{}, refusal
 	}
 	attempt := 0
 	if turn.Refuse != nil {
@@ -135,14 +153,38 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	}, nil
 }
 
-// pick returns the index of the turn that answers req, -1 if none does.
+// played names the providers that the scenario plays with.
+func (s *Script) played() string {
+	var names []string
+	for _, t := range s.Scenario.Targets {
+		names = append(names, t.Provider)
+	}
+	return strings.Join(names, " or ")
+}
+
+// curious reports whether a turn depends on more than a Request tells.
+func curious(t specs.Turn) bool {
+	return t.Expect != nil || slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
+		return b.Fill != "" || b.Role == roleAny || b.Kind == specs.KindSearch || b.Kind == specs.KindCode
+	})
+}
+
+// pick returns the index of the turn that answers req, -1 if none does. The turn
+// behind one that paused goes on with it: it answers a request that ends with
+// the provider's own words, and clients send both as one turn from then on.
 func pick(turns []specs.Turn, req Request) int {
-	found, ordinal := -1, -1
+	found, ordinal, goesOn := -1, -1, false
 	for i, t := range turns {
 		if t.Prompts == 0 {
-			ordinal++
+			wentOn := goesOn
+			if goesOn = i > 0 && turns[i-1].Stop == specs.StopPause; goesOn || !wentOn {
+				ordinal++
+			}
 		}
-		if ordinal == req.Turns && t.Prompts <= req.Prompts {
+		if ordinal != req.Turns || t.Prompts > req.Prompts || goesOn && !req.Continues {
+			continue
+		}
+		if found < 0 || t.Prompts > 0 || !req.Continues {
 			found = i
 		}
 	}
@@ -159,58 +201,6 @@ func stopOf(t specs.Turn, blocks []Block) specs.Stop {
 		}
 	}
 	return specs.StopEnd
-}
-
-// Block is one thing a reply says, resolved for one request.
-type Block struct {
-	Kind  specs.BlockKind
-	Parts []string // thinking; nil when the text is withheld
-	Text  string   // text, signed_text
-	Name  string   // call: the tool's name in the request
-	Args  []byte   // call: as streamed, nil when nothing is
-	// Partial says that Args end in the middle.
-	Partial bool
-}
-
-// Arguments returns Args, or {} when nothing whole is streamed.
-func (b Block) Arguments() []byte {
-	if len(b.Args) == 0 || b.Partial {
-		return []byte("{}")
-	}
-	return b.Args
-}
-
-func resolve(emit []specs.Block, req Request) ([]Block, *Refusal) {
-	var blocks []Block
-	for _, e := range emit {
-		thought := e.Kind == specs.KindThinking || e.Kind == specs.KindRedacted
-		if !e.For(req.Provider) || thought && !req.Thinks {
-			continue
-		}
-		b := Block{Kind: e.Kind, Text: e.Text, Args: e.Args, Partial: e.Partial}
-		if req.Shown {
-			b.Parts = e.Parts
-		}
-		if e.Kind == specs.KindCall {
-			if b.Name = toolFor(e.Role, req.Tools); b.Name == "" {
-				return nil, Invalid("the script calls the role %s; no tool of the request ends in conform_%s", e.Role, e.Role)
-			}
-		}
-		blocks = append(blocks, b)
-	}
-	return blocks, nil
-}
-
-// toolFor finds the tool with a role by the end of its name: agents put the
-// server's name before it.
-func toolFor(role string, tools []string) string {
-	for _, t := range tools {
-		before, ok := strings.CutSuffix(t, "conform_"+role)
-		if ok && (before == "" || strings.HasSuffix(before, "__") || strings.ContainsAny(before[len(before)-1:], "./:")) {
-			return t
-		}
-	}
-	return ""
 }
 
 // Runs counts the maximal runs of true: adjacent messages of one side are one

@@ -86,12 +86,34 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// TestPickAfterPause holds that the turn behind a pause goes on with it, and
+// that both count as one from then on.
+func TestPickAfterPause(t *testing.T) {
+	turns := []specs.Turn{{}, {Stop: specs.StopPause}, {}, {}}
+	for _, c := range []struct {
+		own  int
+		on   bool
+		want int
+	}{{0, false, 0}, {1, false, 1}, {2, true, 2}, {2, false, 3}, {3, false, -1}, {1, true, 1}} {
+		if got := pick(turns, Request{Turns: c.own, Prompts: 1, Continues: c.on}); got != c.want {
+			t.Errorf("%d turns, continues %t: turn %d, want %d", c.own, c.on, got, c.want)
+		}
+	}
+}
+
 func TestToolFor(t *testing.T) {
 	tools := []string{"not_conform_echo_really", "mcp__srv__conform_echo", "conform_noargs", "xconform_fail"}
-	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": ""} {
-		if got := toolFor(role, tools); got != want {
+	own := []Tool{{Name: "Bash"}, {Name: "Look"}}
+	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": "", "any": "Look"} {
+		if got := toolFor(role, tools, own); got != want {
 			t.Errorf("%s: %q, want %q", role, got, want)
 		}
+	}
+	if got := toolFor("any", tools, own[:1]); got != "Bash" {
+		t.Errorf("with one tool: %q", got)
+	}
+	if got := toolFor("any", tools, nil); got != "" {
+		t.Errorf("without tools of the client's: %q", got)
 	}
 }
 

@@ -1,0 +1,117 @@
+package anthropic
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// originResult is the origin of what search results carry for the provider.
+const originResult = "anthropic/search_result"
+
+// hosts reports whether the provider runs the block's tool itself.
+func hosts(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
+
+// hosted are the two blocks of a tool that the provider runs (reference §3.1):
+// the call, whole, and its result.
+func hosted(r script.Reply, n int, b script.Block) (use, result script.Object) {
+	id, name, input := r.ID("srvtoolu_01", n, script.Alnum, 22), "web_search", script.Object{}
+	var found any
+	kind := "web_search_tool_result"
+	if b.Kind == specs.KindSearch {
+		input, found = script.Object{"query", b.Search.Query}, results(r, b.Search)
+	} else {
+		name, input = codeTool(r, b.Code)
+		kind = name + "_tool_result"
+		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
+	}
+	return script.Object{"type", "server_tool_use", "id", id, "name", name, "input", input},
+		script.Object{"type", kind, "tool_use_id", id, "content", found}
+}
+
+// codeTool is what code is run with: the first version of the tool ran Python,
+// later ones a shell.
+func codeTool(r script.Reply, c *specs.Code) (name string, input script.Object) {
+	asked, _ := r.Request.Parsed.(*call)
+	if asked != nil {
+		for _, t := range asked.root.get("tools").list() {
+			if strings.HasPrefix(t.get("type").str(), "code_execution_20250522") {
+				return "code_execution", script.Object{"code", c.Source}
+			}
+		}
+	}
+	return "bash_code_execution", script.Object{"command", c.Source}
+}
+
+// results are those of a search. What the provider wants back is encrypted; the
+// simulator does not look at it again.
+func results(r script.Reply, s *specs.Search) script.Array {
+	all := script.Array{}
+	for i, f := range s.Results {
+		token := r.Key.Envelope(seal.Facts{Origin: originResult, Content: []byte(f.Title + f.URL)}, seal.Place{Reply: messageID(r), Ordinal: uint16(i)})
+		all = append(all, script.Object{"type", "web_search_result", "title", f.Title, "url", f.URL, "encrypted_content", token, "page_age", nil})
+	}
+	return all
+}
+
+// hosted emits the blocks of a tool of the provider: the call's input streams,
+// the result is whole from the start.
+func (s *stream) hosted(n int, b script.Block) {
+	use, result := hosted(s.Reply, n, b)
+	input := use[len(use)-1]
+	use[len(use)-1] = script.Object{}
+	s.start(use)
+	s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
+	s.stop()
+	s.start(result)
+	s.stop()
+}
+
+// start begins a content block. A ping follows the first.
+func (s *stream) start(block script.Object) {
+	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
+	if s.index == 0 {
+		s.ping()
+	}
+}
+
+func (s *stream) stop() {
+	s.event("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
+	s.index++
+}
+
+// future is a block of a type that nobody knows yet, and a delta of one.
+func (s *stream) future() {
+	if !script.Greased(s.Reply, specs.GreaseBlock) {
+		return
+	}
+	s.start(futureBlock())
+	s.deltas("future_delta", "note", []string{"newer"})
+	s.stop()
+}
+
+func futureBlock() script.Object { return script.Object{"type", script.FutureBlock, "note", "new"} }
+
+// searches adds to the usage how often the provider searched, if it did.
+func searches(r script.Reply, used script.Object) script.Object {
+	n := 0
+	for _, b := range r.Blocks {
+		if b.Kind == specs.KindSearch {
+			n++
+		}
+	}
+	if n == 0 {
+		return used
+	}
+	return append(used, "server_tool_use", script.Object{"web_search_requests", n, "web_fetch_requests", 0})
+}
+
+// details say more of a refusal.
+func details(r script.Reply) any {
+	if r.Stop != specs.StopRefusal {
+		return nil
+	}
+	return script.Object{"type", "refusal", "category", nil, "explanation", nil}
+}

@@ -1,0 +1,50 @@
+package gemini
+
+import (
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// code adds what the provider ran and what came out of it (reference §3.3). The
+// signature on it is one of its own: that of the turn follows.
+func (c *reply) code(n int, b script.Block) {
+	run := script.Object{"language", "PYTHON", "code", b.Code.Source}
+	result := script.Object{"outcome", "OUTCOME_OK", "output", b.Code.Output}
+	if issuesIDs(c.Request.Model) {
+		id := c.ID("", n, script.Base36, 8)
+		run, result = append(run, "id", id), append(result, "id", id)
+	}
+	c.output += script.Tokens(b.Code.Source)
+	c.add(script.Object{"executableCode", run, "thoughtSignature", c.textSignature()})
+	c.add(script.Object{"codeExecutionResult", result})
+}
+
+// grounding is what a candidate says of the searches behind it, nil without any.
+func (c *reply) grounding() script.Object {
+	queries, chunks := script.Array{}, script.Array{}
+	for _, b := range c.Blocks {
+		if b.Kind != specs.KindSearch {
+			continue
+		}
+		queries = append(queries, b.Search.Query)
+		for _, f := range b.Search.Results {
+			chunks = append(chunks, script.Object{"web", script.Object{"uri", f.URL, "title", f.Title}})
+		}
+	}
+	if len(queries) == 0 {
+		return nil
+	}
+	return script.Object{"groundingMetadata", script.Object{"groundingChunks", chunks, "webSearchQueries", queries}}
+}
+
+// blocked is the only chunk for a prompt that is not answered.
+func (c *reply) blocked() []byte {
+	return script.JSON(append(script.Object{"promptFeedback", script.Object{"blockReason", "PROHIBITED_CONTENT"}}, c.frame(nil, 0, 0)...))
+}
+
+// future adds a part of a kind that nobody knows yet.
+func (c *reply) future() {
+	if c.greased(specs.GreaseBlock) {
+		c.add(script.Object{script.FuturePart, script.Object{"note", "new"}})
+	}
+}

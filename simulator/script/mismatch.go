@@ -1,0 +1,80 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Mismatch is a request that its scenario did not expect. The client is refused
+// in the provider's envelope with what Error returns, and whoever runs the
+// simulator is told.
+type Mismatch struct {
+	// Scenario is its name, Provider the one that was asked.
+	Scenario, Provider string
+	// Turn counts from 1; 0 when none answers the request. Line is where it
+	// stands in the scenario's file, 0 with Turn.
+	Turn, Line int
+	// Expected and Got complete "expected …" and "got …".
+	Expected, Got string
+}
+
+// Error names the scenario and the turn, then what was expected.
+func (m *Mismatch) Error() string {
+	at := fmt.Sprintf("scenario %s", m.Scenario)
+	if m.Turn > 0 {
+		at += fmt.Sprintf(", turn %d (line %d)", m.Turn, m.Line)
+	}
+	return fmt.Sprintf("%s: expected %s, got %s", at, m.Expected, m.Got)
+}
+
+// mismatch is the refusal of a request that turn i did not expect, -1 for none.
+func (s *Script) mismatch(req Request, i int, expected, got string) *Refusal {
+	m := &Mismatch{Scenario: s.Scenario.Name, Provider: req.Provider, Expected: expected, Got: got}
+	if i >= 0 {
+		m.Turn, m.Line = i+1, s.Scenario.Turns[i].Line
+	}
+	return &Refusal{Kind: RefuseInvalid, Message: m.Error(), Mismatch: m}
+}
+
+// unexpected holds the request against what turn i expects of it; nil when it
+// holds all of that.
+func (s *Script) unexpected(req Request, i int, asked Ask) *Refusal {
+	e := s.Scenario.Turns[i].Expect
+	if e == nil {
+		return nil
+	}
+	if want := specs.Fresh(e.Prompt, s.Seed); !strings.Contains(asked.Prompt, want) {
+		return s.mismatch(req, i, fmt.Sprintf("a prompt with %q", want), excerpt(asked.Prompt))
+	}
+	if e.Results == nil {
+		return nil
+	}
+	if len(e.Results) != len(asked.Results) {
+		return s.mismatch(req, i, count(len(e.Results), "result"), count(len(asked.Results), "result"))
+	}
+	for n, part := range e.Results {
+		want, got := specs.Fresh(part, s.Seed), asked.Results[n]
+		if !strings.Contains(got.Result, want) {
+			return s.mismatch(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerpt(got.Result))
+		}
+	}
+	return nil
+}
+
+func count(n int, of string) string {
+	if n != 1 {
+		of += "s"
+	}
+	return fmt.Sprintf("%d %s", n, of)
+}
+
+// excerpt is the beginning of a text, quoted.
+func excerpt(text string) string {
+	const most = 120
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most]) + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

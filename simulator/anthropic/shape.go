@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/simulator/lex"
 )
 
 // flaw is one demand of the schema that the request breaks, in the validator's
@@ -41,6 +43,7 @@ func (p *spot) String() string {
 type inspector struct {
 	betas []string
 	flaws []flaw
+	spots lex.Slab[spot]
 }
 
 func (in *inspector) say(rule string, at *spot, text string) {
@@ -118,7 +121,7 @@ func inspectFields(in *inspector, v *node, at *spot, fields []field) {
 			in.say(rule, &spot{up: at, name: f.name}, "Field required")
 		case member == nil, member.kind == 'n' && !f.need:
 		default:
-			f.shape(in, member, &spot{up: at, name: f.name})
+			f.shape(in, member, in.spots.Put(spot{up: at, name: f.name}))
 		}
 	}
 }
@@ -149,7 +152,7 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 			in.say("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.str(), expected))
 			return
 		}
-		s(in, v, &spot{up: at, name: kind.str()})
+		s(in, v, in.spots.Put(spot{up: at, name: kind.str()}))
 	}
 }
 
@@ -161,7 +164,7 @@ func list(s shape) shape {
 			return
 		}
 		for i := range v.items {
-			s(in, &v.items[i], &spot{up: at, index: i})
+			s(in, &v.items[i], in.spots.Put(spot{up: at, index: i}))
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/meerkat-go/conformance/simulator/lex"
 )
 
 // scalar is the type of a field's values.
@@ -82,22 +84,43 @@ type violation struct {
 type transcoder struct {
 	vertex     bool
 	violations []violation
+	places     lex.Slab[place]
 }
 
-func (t *transcoder) add(rule, at, format string, args ...any) {
-	t.violations = append(t.violations, violation{rule, at, fmt.Sprintf(format, args...)})
+// place is where a value stands; its text is made when there is something to say
+// about it. The request itself stands at nil.
+type place struct {
+	up    *place
+	name  string
+	index int // when name is ""
+}
+
+func (p *place) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.name == "":
+		return p.up.String() + "[" + strconv.Itoa(p.index) + "]"
+	case p.up == nil:
+		return p.name
+	}
+	return p.up.String() + "." + p.name
+}
+
+func (t *transcoder) add(rule string, at *place, format string, args ...any) {
+	t.violations = append(t.violations, violation{rule, at.String(), fmt.Sprintf(format, args...)})
 }
 
 // unknown is a member with no place in its message.
-func (t *transcoder) unknown(rule, name, at, why string) {
+func (t *transcoder) unknown(rule, name string, at *place, why string) {
 	where := ""
-	if at != "" {
+	if at != nil {
 		where = fmt.Sprintf(" at '%s'", at)
 	}
 	t.add(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
 }
 
-func (t *transcoder) message(n *node, m *message, at string) {
+func (t *transcoder) message(n *node, m *message, at *place) {
 	if m == nil {
 		return // its fields are not ours to know
 	}
@@ -120,15 +143,12 @@ func (t *transcoder) message(n *node, m *message, at string) {
 }
 
 // field reads one member of the message at at.
-func (t *transcoder) field(v *node, f *field, name, at string) {
-	path := f.name
-	if at != "" {
-		path = at + "." + f.name
-	}
+func (t *transcoder) field(v *node, f *field, name string, at *place) {
+	path := t.places.Put(place{up: at, name: f.name})
 	switch {
 	case v.kind == isArray && f.repeated:
 		for i := range v.items {
-			t.value(&v.items[i], f, path+"["+strconv.Itoa(i)+"]")
+			t.value(&v.items[i], f, t.places.Put(place{up: path, index: i}))
 		}
 	case v.kind == isArray && f.kind != anyValue:
 		t.unknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
@@ -140,8 +160,8 @@ func (t *transcoder) field(v *node, f *field, name, at string) {
 }
 
 // ruleOf is the rule for a value of the wrong type at path.
-func ruleOf(path string) string {
-	switch {
+func ruleOf(at *place) string {
+	switch path := at.String(); {
 	case strings.HasSuffix(path, "function_response.response"):
 		return "G-9"
 	case strings.HasSuffix(path, ".thought_signature"):
@@ -150,7 +170,7 @@ func ruleOf(path string) string {
 	return "G-3"
 }
 
-func (t *transcoder) value(v *node, f *field, path string) {
+func (t *transcoder) value(v *node, f *field, path *place) {
 	switch f.kind {
 	case anyValue:
 	case aMessage, aStruct, aMap:
@@ -172,19 +192,20 @@ func (t *transcoder) value(v *node, f *field, path string) {
 	}
 }
 
-func (t *transcoder) object(v *node, f *field, path string) {
+func (t *transcoder) object(v *node, f *field, path *place) {
 	switch f.kind {
 	case aMessage:
 		t.message(v, f.message, path)
 	case aMap:
 		for i := range v.items {
-			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, path+"["+strconv.Itoa(i)+"].value")
+			entry := t.places.Put(place{up: path, index: i})
+			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, t.places.Put(place{up: entry, name: "value"}))
 		}
 	default: // a struct takes any members
 	}
 }
 
-func (t *transcoder) invalid(path, typeName string, v *node) {
+func (t *transcoder) invalid(path *place, typeName string, v *node) {
 	t.add(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, v.shown())
 }
 

@@ -79,7 +79,7 @@ func (q *request) transcode() {
 	if q.method == count {
 		shape = theCount
 	}
-	t.message(q.body, shape, "")
+	t.message(q.body, shape, nil)
 	q.violations = t.violations
 	if inner := q.body.member("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
 		q.body = inner

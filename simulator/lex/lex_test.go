@@ -143,3 +143,16 @@ func TestNest(t *testing.T) {
 		}
 	}
 }
+
+func TestSlab(t *testing.T) {
+	var s Slab[int]
+	var all []*int
+	for i := range 100 {
+		all = append(all, s.Put(i))
+	}
+	for i, v := range all {
+		if *v != i {
+			t.Fatalf("value %d is %d", i, *v)
+		}
+	}
+}

@@ -53,3 +53,18 @@ func (n *Nest[T]) Forget() {
 	clear(n.open[:cap(n.open)])
 	n.open = n.open[:0]
 }
+
+// Slab makes room for many small values at once: for the places of a tree while it
+// is walked. The zero Slab is empty; it is for one goroutine.
+type Slab[T any] struct{ room []T }
+
+// Put returns where v is kept.
+func (s *Slab[T]) Put(v T) *T {
+	if len(s.room) == 0 {
+		s.room = make([]T, minRoom)
+	}
+	at := &s.room[0]
+	s.room = s.room[1:]
+	*at = v
+	return at
+}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/simulator/lex"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -55,7 +56,10 @@ const (
 const maxBreaches = 64
 
 // walk collects the breaches of v against s in the order of the schema.
-type walk struct{ breaches []breach }
+type walk struct {
+	breaches []breach
+	paths    lex.Slab[path]
+}
 
 func (w *walk) add(k breachKind, r *rule.Refusal) {
 	if len(w.breaches) < maxBreaches {
@@ -163,7 +167,7 @@ func (w *walk) array(p *path, s *shape, v *value) {
 		return
 	}
 	for i := range v.elems {
-		w.check(&path{parent: p, index: i}, s.elem, &v.elems[i])
+		w.check(w.paths.Put(path{parent: p, index: i}), s.elem, &v.elems[i])
 	}
 }
 
@@ -180,7 +184,7 @@ func (w *walk) object(p *path, s *shape, v *value) {
 	for i, name := range v.names {
 		switch {
 		case s.open && s.members != nil:
-			w.check(&path{parent: p, name: name}, s.members, &v.elems[i])
+			w.check(w.paths.Put(path{parent: p, name: name}), s.members, &v.elems[i])
 		case !s.open && s.field(name) == nil:
 			w.add(breachUnknown, unknown(&path{parent: p, name: name}))
 		}
@@ -217,7 +221,7 @@ func (w *walk) fields(p *path, s *shape, v *value) {
 		f := &s.fields[i]
 		switch m := v.get(f.name); {
 		case m.kind != 0:
-			w.check(&path{parent: p, name: f.name}, &f.shape, m)
+			w.check(w.paths.Put(path{parent: p, name: f.name}), &f.shape, m)
 		case f.must:
 			w.add(breachMissing, missing(&path{parent: p, name: f.name}))
 		}

@@ -4,6 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Object is a JSON object in wire order: names and values alternate.
@@ -14,7 +19,20 @@ type Array []any
 
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
-func JSON(v any) []byte { return AppendJSON(make([]byte, 0, 512), v) }
+func JSON(v any) []byte {
+	room := rooms.Get().(*[]byte)
+	*room = AppendJSON((*room)[:0], v)
+	doc := bytes.Clone(*room)
+	if cap(*room) <= maxRoom {
+		rooms.Put(room)
+	}
+	return doc
+}
+
+// rooms are where documents are written before their size is known.
+var rooms = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxRoom = 64 << 10
 
 // AppendJSON appends what JSON returns.
 func AppendJSON(out []byte, v any) []byte {
@@ -57,12 +75,21 @@ func AppendJSON(out []byte, v any) []byte {
 func appendString(out []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return append(out, plainJSON(s)...)
+			return appendQuoted(out, s)
 		}
 	}
 	out = append(out, '"')
 	out = append(out, s...)
 	return append(out, '"')
+}
+
+// appendQuoted leaves to encoding/json what only that escapes or replaces.
+func appendQuoted(out []byte, s string) []byte {
+	if strings.ContainsAny(s, "\u2028\u2029") || !utf8.ValidString(s) {
+		return append(out, plainJSON(s)...)
+	}
+	out, _ = jsontext.AppendQuote(out, s) // it is valid
+	return out
 }
 
 func plainJSON(v any) []byte {

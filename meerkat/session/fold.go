@@ -34,6 +34,7 @@ func (s *Session) own() {
 	s.Failures = slices.Clip(s.Failures)
 	s.Compactions = slices.Clip(s.Compactions)
 	s.Marks = slices.Clip(s.Marks)
+	s.Timeline = slices.Clip(s.Timeline)
 	s.grown = growth{newest: new(atomic.Int64)}
 }
 
@@ -45,7 +46,32 @@ func (s *Session) add(r Record) error {
 		return err
 	}
 	s.pass(r)
+	s.date(r)
 	return nil
+}
+
+// date puts r into the timeline if one of the slices holds it.
+func (s *Session) date(r Record) {
+	var held int
+	switch r.(type) {
+	case Run:
+		held = len(s.Runs)
+	case Entry:
+		held = len(s.Messages)
+	case Call:
+		held = len(s.Calls)
+	case Failure:
+		held = len(s.Failures)
+	case Task:
+		held = len(s.Tasks)
+	case Compaction:
+		held = len(s.Compactions)
+	case Mark:
+		held = len(s.Marks)
+	default:
+		return
+	}
+	s.Timeline = append(s.Timeline, Moment{At: r.when(), Kind: r.kind(), Index: held - 1})
 }
 
 // fold adds what r says.

@@ -15,6 +15,15 @@ type Record interface {
 	when() time.Time
 }
 
+// Moment is a record in the order of a session: its time, its kind as in the
+// file ("run", "message", "usage", "error", "task", "compaction" or "mark") and
+// its index among those of its kind in the Session.
+type Moment struct {
+	At    time.Time
+	Kind  string
+	Index int
+}
+
 // Header opens a session.
 type Header struct {
 	Version  int       `json:"version"`
@@ -22,6 +31,14 @@ type Header struct {
 	Created  time.Time `json:"created_at"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty"`
+	// Forked says what the session branched off from, nil for one of its own.
+	Forked *Forked `json:"forked_from,omitempty"`
+}
+
+// Forked names a session and how many of its messages a fork began with.
+type Forked struct {
+	ID       ID  `json:"id"`
+	Messages int `json:"messages"`
 }
 
 // Prefix is what goes to the provider ahead of the messages, exactly as it was
@@ -89,6 +106,7 @@ const (
 	ReasonAssistant   Reason = "assistant"
 	ReasonToolResults Reason = "tool_results"
 	ReasonCompleted   Reason = "completed"
+	ReasonForked      Reason = "forked" // the beginning of a fork is whole
 )
 
 // Checkpoint says that everything before it was complete and durable.

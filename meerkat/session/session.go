@@ -67,6 +67,9 @@ type Session struct {
 	Marks  []Mark
 	// Checkpoint is the reason of the last checkpoint, "" before the first.
 	Checkpoint Reason
+	// Timeline lists the records that the slices above hold, in the order in
+	// which they were written.
+	Timeline []Moment
 
 	grown growth
 }

@@ -129,8 +129,11 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.exists(ctx, h.ID); !errors.Is(err, session.ErrNotFound) {
-		return nil, errors.Join(err, taken(err, h.ID))
+	switch err := s.exists(ctx, h.ID); {
+	case err == nil:
+		return nil, fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
+	case !errors.Is(err, session.ErrNotFound):
+		return nil, err
 	}
 	lock, err := s.lock(h.ID)
 	if err != nil {
@@ -147,14 +150,6 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		return nil, errors.Join(err, lock.Close())
 	}
 	return &writer{store: s, id: h.ID, lock: lock, next: 1}, nil
-}
-
-// taken is ErrExists if nothing went wrong in finding the session.
-func taken(err error, id session.ID) error {
-	if err != nil {
-		return nil
-	}
-	return fmt.Errorf("session %s: %w", id, session.ErrExists)
 }
 
 // exists returns nil if there is a session of that id, else ErrNotFound.

@@ -16,15 +16,15 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-func open(t testing.TB, dir string) *sqlite.Store {
-	t.Helper()
+func open(tb testing.TB, dir string) *sqlite.Store {
+	tb.Helper()
 	s, err := sqlite.Open(dir)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s
@@ -57,12 +57,12 @@ func TestTwoHandles(t *testing.T) {
 	}
 }
 
-func create(t testing.TB, s session.Store, n int) (session.ID, session.Writer) {
-	t.Helper()
+func create(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
+	tb.Helper()
 	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
-	w, err := s.Create(t.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
+	w, err := s.Create(tb.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return id, w
 }

@@ -1,0 +1,111 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Fork returns the records of a new session that begins with the first n
+// messages of s, to be written after the header that it returns too. What the
+// providers bind their tokens to stays as it is: system prompt, tools and
+// messages (E20). A border between calls and their results is made legal by
+// closing the calls, never by trimming (E13, R39). Usage, runs and budgets
+// begin anew; only what was sent stays known.
+func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
+	if n < 1 || n > len(s.Messages) {
+		return Header{}, nil, fmt.Errorf("session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n)
+	}
+	h := Header{Version: Version, ID: id, Created: at, Provider: s.Provider, Model: s.Model, Forked: &Forked{s.ID, n}}
+	var records []Record
+	if s.Prefix != nil {
+		records = append(records, *s.Prefix)
+		h.Provider, h.Model = s.Prefix.Provider, s.Prefix.Model
+	}
+	for _, m := range s.Marks {
+		records = append(records, m)
+	}
+	records = append(records, s.until(n)...)
+	if open := s.openAt(n); len(open) > 0 {
+		records = append(records, Entry{At: at, Message: transcript.ToolResults(open...)})
+	}
+	return h, append(records, Checkpoint{At: at, Reason: ReasonForked}), nil
+}
+
+// until returns what the timeline says of the first n messages: themselves,
+// the requests that carried no more than them, and compactions within them.
+func (s *Session) until(n int) (records []Record) {
+	for _, m := range s.Timeline {
+		switch m.Kind {
+		case Entry{}.kind():
+			if m.Index < n {
+				records = append(records, Entry{At: m.At, Message: s.Messages[m.Index]})
+			}
+		case Call{}.kind():
+			if c := s.Calls[m.Index]; c.Sent < n {
+				c.Usage = nil // the parent has paid
+				records = append(records, c)
+			}
+		case Compaction{}.kind():
+			if c := s.Compactions[m.Index]; c.Through <= n {
+				c.Usage = nil
+				records = append(records, c)
+			}
+		}
+	}
+	return records
+}
+
+// openAt returns results for the calls of the first n messages whose results
+// come later or never, and says which it is.
+func (s *Session) openAt(n int) (results []transcript.ToolResult) {
+	last := n - 1
+	answered := map[string]bool{}
+	for ; last > 0 && s.Messages[last].Role == transcript.RoleToolResults; last-- {
+		for _, r := range s.Messages[last].Results {
+			answered[r.ToolUseID] = true
+		}
+	}
+	for c := range s.Messages[last].ToolCalls() {
+		if !answered[c.ID] {
+			results = append(results, s.leftBehind(last, c.ID))
+		}
+	}
+	return results
+}
+
+func (s *Session) leftBehind(message int, callID string) transcript.ToolResult {
+	r := transcript.ToolResult{ToolUseID: callID, IsError: true, Content: "not executed: the conversation was forked before this tool started"}
+	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
+	case ledger.Running, ledger.Complete, ledger.Error, ledger.Interrupted:
+		r.Content = "the conversation was forked while this tool ran; its result belongs to the other branch, and its effects may exist"
+	case ledger.Proposed, ledger.Cancelled:
+	}
+	return r
+}
+
+// Branch forks the stored session from after its first n messages, all of them
+// if n is 0, and stores the fork as id. Errors are those of the store and of
+// Fork.
+func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Time) (Header, error) {
+	s, err := store.Load(ctx, from)
+	if err != nil {
+		return Header{}, err
+	}
+	if n == 0 {
+		n = len(s.Messages)
+	}
+	h, records, err := s.Fork(n, id, at)
+	if err != nil {
+		return h, err
+	}
+	w, err := store.Create(ctx, h)
+	if err != nil {
+		return h, err
+	}
+	return h, errors.Join(w.Append(ctx, records...), w.Close())
+}

@@ -1,0 +1,110 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// parent is a session of two turns with parallel tools, of which one result
+// came in a message of its own, and an open call at the end.
+func parent(t *testing.T, store session.Store) session.ID {
+	t.Helper()
+	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	h := session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic", Model: "m"}
+	calls := func(ids ...string) transcript.Message {
+		m := transcript.Assistant(transcript.StopToolUse)
+		for _, id := range ids {
+			m.Blocks = append(m.Blocks, transcript.ToolUse(id, "t", []byte("{}")))
+		}
+		return m
+	}
+	result := func(id string) transcript.Message {
+		return transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "ok"})
+	}
+	usage := transcript.Usage{InputTokens: 1, OutputTokens: 2}
+	w, err := store.Create(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = w.Append(t.Context(),
+		session.Run{At: at(1), ID: "r"},
+		session.Prefix{At: at(1), Provider: "openai", Model: "n", System: "s", Hash: mustDigest(t)},
+		session.Mark{At: at(1), Name: session.MarkAllowUnlisted, Value: "n"},
+		session.Entry{At: at(1), Message: transcript.User("go")},
+		session.Entry{At: at(2), Message: calls("a", "b")},
+		session.Call{At: at(2), Turn: 1, Sent: 1, Hash: "h1", Usage: &usage},
+		session.Entry{At: at(3), Message: result("b")},
+		session.Entry{At: at(4), Message: result("a")},
+		session.Entry{At: at(5), Message: calls("a")},
+		session.Call{At: at(5), Turn: 2, Sent: 4, Hash: "h2", Usage: &usage},
+		session.Tool{At: at(6), Entry: ledger.Entry{Message: 4, CallID: "a", Name: "t", Status: ledger.Running}},
+		session.Checkpoint{At: at(6), Reason: session.ReasonAssistant},
+	)
+	if err != nil || w.Close() != nil {
+		t.Fatal(err)
+	}
+	return h.ID
+}
+
+func mustDigest(t *testing.T) string {
+	t.Helper()
+	hash, err := session.Digest("s", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+// TestFork cuts at every message: the fork begins with the same messages, every
+// call in it has its one answer, and what it cost begins at nothing.
+func TestFork(t *testing.T) {
+	store := memory.New()
+	id := parent(t, store)
+	whole, err := store.Load(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const branch = session.ID("0199a2b4-0000-7000-8000-000000000002")
+	closed := map[int]string{2: "the conversation was forked while", 3: "the conversation was forked while", 5: "the conversation was forked while"}
+	sent := map[int]int{1: 0, 2: 1, 3: 1, 4: 1, 5: 2}
+	for n := 1; n <= len(whole.Messages); n++ {
+		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0).UTC()); err != nil {
+			t.Fatal(n, err)
+		}
+		got, err := store.Load(t.Context(), branch)
+		if err != nil {
+			t.Fatal(n, err)
+		}
+		if diff := cmp.Diff(whole.Messages[:n], got.Messages[:n]); diff != "" {
+			t.Errorf("%d: %s", n, diff)
+		}
+		if len(got.Ledger.Open()) != 0 || got.Usage.Total() != 0 || len(got.Runs) != 0 || len(got.Calls) != sent[n] {
+			t.Errorf("%d: open %v, usage %+v, runs %v, %d calls", n, got.Ledger.Open(), got.Usage, got.Runs, len(got.Calls))
+		}
+		if extra := len(got.Messages) - n; (extra > 0) != (closed[n] != "") {
+			t.Errorf("%d: %d messages more", n, extra)
+		} else if extra > 0 && !startsWith(got.Last().Results[0].Content, closed[n]) {
+			t.Errorf("%d: %q", n, got.Last().Results[0].Content)
+		}
+		if got.Model != "n" || got.Provider != "openai" || got.Prefix.System != "s" || *got.Forked != (session.Forked{ID: id, Messages: n}) || len(got.Marks) != 1 {
+			t.Errorf("%d: %+v", n, got.Header)
+		}
+		if err := store.Delete(t.Context(), branch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []int{-1, 6} {
+		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0)); err == nil {
+			t.Errorf("forked after message %d", n)
+		}
+	}
+}
+
+func startsWith(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }

@@ -2,314 +2,214 @@ package simulator
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/schemas"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// event is one server-sent event, cut by the strictest reading of its
-// provider's framing.
-type event struct {
-	name string
-	data map[string]any
-	raw  []byte
-}
-
-func (e event) str(path ...string) string {
-	s, _ := e.at(path...).(string)
-	return s
-}
-
-func (e event) at(path ...string) any {
-	var v any = e.data
-	for _, p := range path {
-		m, _ := v.(map[string]any)
-		v = m[p]
-	}
-	return v
-}
-
-func (e event) num(path ...string) int {
-	f, ok := e.at(path...).(float64)
-	if !ok {
-		return -1
-	}
-	return int(f)
-}
-
-// events reads a body whose events are "event: NAME" and "data: JSON" lines
-// with an empty line after them; gemini has no names and ends lines with CRLF.
-func events(t *testing.T, provider string, body []byte) []event {
-	t.Helper()
-	end := "\n\n"
-	if provider == "gemini" {
-		end = "\r\n\r\n"
-	}
-	blocks := strings.Split(string(body), end)
-	if last := blocks[len(blocks)-1]; last != "" {
-		t.Fatalf("the stream ends inside an event: %q", last)
-	}
-	var all []event
-	for _, block := range blocks[:len(blocks)-1] {
-		var e event
-		data := block
-		if provider != "gemini" {
-			name, rest, ok := strings.Cut(block, "\n")
-			if !ok || !strings.HasPrefix(name, "event: ") {
-				t.Fatalf("no event line: %q", block)
-			}
-			e.name, data = strings.TrimPrefix(name, "event: "), rest
-		}
-		text, ok := strings.CutPrefix(data, "data: ")
-		if !ok || strings.ContainsAny(text, "\r\n") {
-			t.Fatalf("not one data line: %q", data)
-		}
-		if err := json.Unmarshal([]byte(text), &e.data); err != nil {
-			t.Fatalf("%q: %v", text, err)
-		}
-		if provider != "gemini" && e.str("type") != e.name {
-			t.Fatalf("event %s carries type %s", e.name, e.str("type"))
-		}
-		e.raw = []byte(text)
-		all = append(all, e)
-	}
-	return all
-}
-
-// eachReply calls f with every turn of every embedded scenario that runs to
-// its end, as a stream.
-func eachReply(t *testing.T, f func(t *testing.T, s *specs.Scenario, provider string, turn int, body []byte)) {
+// eachTurn calls f with every turn of every embedded scenario for every
+// provider, as a scenario of that turn alone, which answers a first request.
+func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target specs.Target)) {
 	t.Helper()
 	all, err := specs.Scenarios()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range all {
+	for _, s := range append(all, everyScenario(t), faultyScenario(t)) {
 		for _, target := range s.Targets {
-			for turn, script := range s.Turns {
-				t.Run(fmt.Sprintf("%s/%s/%d", s.Name, target.Provider, turn), func(t *testing.T) {
-					body := stream1(t, only(s, turn), target)
-					if script.Cut == nil {
-						f(t, s, target.Provider, turn, body)
-						return
-					}
-					whole := only(s, turn)
-					whole.Turns[0].Cut = nil
-					if complete := stream1(t, whole, target); len(body) >= len(complete) || !bytes.HasPrefix(complete, body) {
-						t.Errorf("the cut stream has %d bytes, the whole one %d; it must be a shorter beginning", len(body), len(complete))
-					}
-				})
+			for turn := range s.Turns {
+				one := only(s, turn)
+				t.Run(fmt.Sprintf("%s/%s/%d", s.Name, target.Provider, turn), func(t *testing.T) { f(t, one, target) })
 			}
 		}
 	}
 }
 
-// only is s reduced to one turn, which then answers a first request.
+// only is s reduced to one turn, which is not turned down first.
 func only(s *specs.Scenario, turn int) *specs.Scenario {
 	one := *s
 	one.Turns = slices.Clone(s.Turns[turn : turn+1])
-	one.Turns[0].Prompts = 0
+	one.Turns[0].Prompts, one.Turns[0].Refuse = 0, nil
 	return &one
 }
 
-// stream1 sends a first streamed request without a network. A cut panics, as it
+// changed is a scenario of one turn with that turn changed.
+func changed(s *specs.Scenario, change func(*specs.Turn)) *specs.Scenario {
+	one := *s
+	one.Turns = slices.Clone(s.Turns)
+	change(&one.Turns[0])
+	return &one
+}
+
+// whole is the turn as it would be if nothing broke off.
+func whole(t *specs.Turn) {
+	t.Cut, t.Stall, t.Fail, t.Grease, t.Chunks = nil, nil, nil, nil, specs.Chunks{}
+}
+
+// forms are the ways to ask a provider for an answer.
+func forms(provider string) []string {
+	if provider == "gemini" {
+		return []string{"stream", "unary", "array"}
+	}
+	return []string{"stream", "unary"}
+}
+
+// first sends a first request in a form, without a network. A cut panics, as it
 // does in a server.
-func stream1(t *testing.T, s *specs.Scenario, target specs.Target) []byte {
+func first(t *testing.T, s *specs.Scenario, target specs.Target, form string) (status int, body []byte) {
 	t.Helper()
-	r := asks[target.Provider]("http://sim", 0, true)
+	name := target.Provider
+	if form == "array" {
+		name = "gemini-array"
+	}
+	r := asks[name]("http://sim", 0, form != "unary")
+	w := httptest.NewRecorder()
+	func() {
+		defer func() { _ = recover() }()
+		New(Config{Scenario: s, Seed: "grammar"}).ServeHTTP(w, suited(r, target))
+	}()
+	return w.Code, w.Body.Bytes()
+}
+
+// suited is the request for the target's model, with every tool that scenarios
+// call.
+func suited(r *http.Request, target specs.Target) *http.Request {
 	body, _ := io.ReadAll(r.Body)
 	for _, model := range []string{"claude-opus-4-6", "gpt-5.5", "gemini-3.5-flash"} {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
 		r.URL.Path = strings.ReplaceAll(r.URL.Path, model, target.Model)
 	}
-	body = bytes.Replace(body, []byte(`"tools":[{"name":`), []byte(`"tools":[{"name":"conform_fail","input_schema":{"type":"object"}},{"name":`), 1)
-	body = bytes.Replace(body, []byte(`"tools":[{"type":`), []byte(`"tools":[{"type":"function","name":"conform_fail","parameters":{"type":"object"}},{"type":`), 1)
-	body = bytes.Replace(body, []byte(`"functionDeclarations":[`), []byte(`"functionDeclarations":[{"name":"conform_fail","description":"Fails."},`), 1)
-	body = bytes.Replace(body, []byte(`{"type":"adaptive"}`), []byte(`{"type":"adaptive","display":"summarized"}`), 1)
+	for _, edit := range [][2]string{
+		{`"tools":[{"name":`, `"tools":[{"name":"conform_fail","input_schema":{"type":"object"}},{"name":`},
+		{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_fail","parameters":{"type":"object"}},{"type":`},
+		{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_fail","description":"Fails."},`},
+		{`{"type":"adaptive"}`, `{"type":"adaptive","display":"summarized"}`},
+	} {
+		body = bytes.Replace(body, []byte(edit[0]), []byte(edit[1]), 1)
+	}
 	if strings.Contains(target.Model, "-4-5") {
 		body = bytes.Replace(body, []byte(`"adaptive"`), []byte(`"enabled","budget_tokens":1024`), 1)
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	w := httptest.NewRecorder()
-	func() {
-		defer func() { _ = recover() }()
-		New(Config{Scenario: s, Seed: "grammar"}).ServeHTTP(w, r)
-	}()
-	if w.Code != 200 {
-		t.Fatalf("status %d: %s", w.Code, w.Body)
+	return r
+}
+
+// sound fails the test for each breach.
+func sound(t *testing.T, found []breach) {
+	t.Helper()
+	for _, b := range found {
+		t.Errorf("%s: %s", b.rule, b.what)
 	}
-	return w.Body.Bytes()
 }
 
-// TestSchemas holds every event against the providers' schemas.
-func TestSchemas(t *testing.T) {
-	names := map[string]schemas.Name{"anthropic": schemas.AnthropicEvent, "openai": schemas.OpenAIEvent, "gemini": schemas.GeminiChunk}
-	eachReply(t, func(t *testing.T, _ *specs.Scenario, provider string, _ int, body []byte) {
-		for _, e := range events(t, provider, body) {
-			if err := schemas.Validate(names[provider], e.raw); err != nil {
-				t.Errorf("%s: %v", e.raw, err)
-			}
-		}
-	})
-}
-
-// TestGrammar holds the order of events (reference §3).
+// TestGrammar holds that every turn of every scenario keeps to the grammar and
+// the schemas in every form, that all forms say the same, and that how a stream
+// is cut into writes changes no byte of it.
 func TestGrammar(t *testing.T) {
-	eachReply(t, func(t *testing.T, s *specs.Scenario, provider string, turn int, body []byte) {
-		all := events(t, provider, body)
-		fails := s.Turns[turn].Fail != nil
-		switch provider {
-		case "anthropic":
-			anthropicGrammar(t, all, fails)
-		case "openai":
-			openaiGrammar(t, all, fails)
-		default:
-			geminiGrammar(t, all, fails)
+	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+		intact := changed(one, whole)
+		spoken := map[string]speech{}
+		for _, form := range forms(target.Provider) {
+			status, body := first(t, intact, target, form)
+			if status != 200 {
+				t.Fatalf("%s: status %d: %s", form, status, body)
+			}
+			sound(t, judged(target.Provider, form, leave{}, body))
+			spoken[form] = saidIn(target.Provider, form, body)
+			for _, chunks := range []specs.Chunks{{Whole: true}, {Sizes: []int{1}}, {Sizes: []int{7, 1, 64}}} {
+				if _, again := first(t, changed(intact, func(t *specs.Turn) { t.Chunks = chunks }), target, form); !bytes.Equal(again, body) {
+					t.Errorf("%s: cut as %v it has other bytes", form, chunks)
+				}
+			}
+		}
+		for form, what := range spoken {
+			if diff := cmp.Diff(spoken["unary"], what); diff != "" && one.Turns[0].Stop != specs.StopMaxTokens {
+				t.Errorf("unary and %s differ: %s", form, diff)
+			}
 		}
 	})
 }
 
-func anthropicGrammar(t *testing.T, all []event, fails bool) {
-	t.Helper()
-	open, next, pings, deltas := -1, 0, 0, ""
-	for i, e := range all {
-		switch {
-		case (i == 0) != (e.name == "message_start"):
-			t.Errorf("event %d is %s", i, e.name)
-		case e.name == "content_block_start":
-			if open >= 0 || e.num("index") != next {
-				t.Errorf("block %d starts while %d is open and %d is next", e.num("index"), open, next)
+// TestGrammarGreased holds what may stand in an answer beside the grammar, and
+// that it is there.
+func TestGrammarGreased(t *testing.T) {
+	type grease struct {
+		kind specs.Grease
+		leave
+	}
+	all := []grease{{specs.GreaseEvent, leave{events: true}}, {specs.GreaseField, leave{}}}
+	own := map[string][]grease{
+		"anthropic": {{specs.GreaseStart, leave{twice: true}}},
+		"gemini":    {{specs.GreaseStop, leave{stop: true}}, {specs.GreaseUsage, leave{usage: true}}},
+	}
+	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+		intact := changed(one, whole)
+		_, plain := first(t, intact, target, "stream")
+		for _, g := range append(all, own[target.Provider]...) {
+			greased := changed(intact, func(t *specs.Turn) { t.Grease = []specs.Grease{g.kind} })
+			_, body := first(t, greased, target, "stream")
+			if bytes.Equal(body, plain) {
+				t.Errorf("%s changes nothing", g.kind)
 			}
-			open, deltas = next, e.str("content_block", "type")+":"
-		case e.name == "ping":
-			if pings++; open != 0 || deltas[len(deltas)-1] != ':' {
-				t.Error("ping is not right after the first content_block_start")
-			}
-		case e.name == "content_block_delta":
-			if e.num("index") != open {
-				t.Errorf("delta for block %d while %d is open", e.num("index"), open)
-			}
-			deltas += strings.TrimSuffix(e.str("delta", "type"), "_delta")[:1]
-			if first := e.str("delta", "partial_json"); strings.HasSuffix(deltas, ":i") && first != "" {
-				t.Errorf("the first input_json_delta is %q, not empty", first)
-			}
-		case e.name == "content_block_stop":
-			if !oneOf(deltas, "thinking:t*s", "redacted_thinking:", "text:t+", "tool_use:i+") {
-				t.Errorf("block is %q", deltas)
-			}
-			open, next = -1, next+1
+			sound(t, judged(target.Provider, "stream", g.leave, body))
 		}
-	}
-	last := all[len(all)-1].name
-	if want := map[bool]string{true: "error", false: "message_stop"}[fails]; last != want || !fails && all[len(all)-2].name != "message_delta" {
-		t.Errorf("ends with %s, want %s", last, want)
-	}
-	if pings != 1 {
-		t.Errorf("%d pings", pings)
-	}
-}
-
-// oneOf matches a block's deltas: x* is any number of x, x+ one or more.
-func oneOf(s string, patterns ...string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		head, tail, star := strings.Cut(p, "*")
-		if star {
-			return strings.HasPrefix(s, head[:len(head)-1]) && strings.HasSuffix(s, tail)
-		}
-		head, _, plus := strings.Cut(p, "+")
-		return s == p || plus && strings.TrimRight(s, head[len(head)-1:]) == head[:len(head)-1] && strings.HasPrefix(s, head)
 	})
 }
 
-func openaiGrammar(t *testing.T, all []event, fails bool) {
-	t.Helper()
-	added, done, text := map[int]string{}, 0, map[string]string{}
-	for i, e := range all {
-		if e.num("sequence_number") != i {
-			t.Errorf("event %d has sequence number %d", i, e.num("sequence_number"))
-		}
-		kind := strings.TrimPrefix(e.name, "response.")
-		switch {
-		case kind == "output_item.added":
-			if e.num("output_index") != len(added) || len(added) != done {
-				t.Errorf("item %d is added after %d, %d done", e.num("output_index"), len(added), done)
+// TestGrammarBroken holds that what breaks off is a shorter beginning of the
+// whole, and what fails ends in the provider's error.
+func TestGrammarBroken(t *testing.T) {
+	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
+		for _, form := range forms(target.Provider) {
+			if one.Turns[0].Stall != nil {
+				return // stays open; TestStall has it
 			}
-			added[e.num("output_index")] = e.str("item", "id") + e.str("item", "encrypted_content")
-		case kind == "output_item.done":
-			if enc := e.str("item", "encrypted_content"); enc != "" && added[done] == e.str("item", "id")+enc || !strings.HasPrefix(added[done], e.str("item", "id")) {
-				t.Errorf("item %d has the same encrypted content, or another id, when done", done)
-			}
-			done++
-		case strings.HasSuffix(kind, ".delta"):
-			key := strings.TrimSuffix(kind, ".delta") + fmt.Sprint(e.num("output_index"), e.num("summary_index"))
-			text[key] += e.str("delta")
-			if len(e.str("delta")+e.str("obfuscation"))%16 != 0 {
-				t.Errorf("%s: obfuscation does not pad to 16", e.raw)
-			}
-		case strings.HasSuffix(kind, "text.done"), kind == "function_call_arguments.done":
-			key := strings.TrimSuffix(kind, ".done") + fmt.Sprint(e.num("output_index"), e.num("summary_index"))
-			if got := text[key]; got != e.str("text")+e.str("arguments") {
-				t.Errorf("deltas of %s join to %q, done says %q", key, got, e.str("text")+e.str("arguments"))
+			status, body := first(t, one, target, form)
+			switch turn := one.Turns[0]; {
+			case turn.Fail != nil && form == "unary":
+				if !inShape(target.Provider, status, body) {
+					t.Errorf("status %d: %s", status, body)
+				}
+			case turn.Fail != nil:
+				sound(t, judged(target.Provider, form, leave{fails: true}, body))
+			case turn.Cut != nil:
+				if _, complete := first(t, changed(one, whole), target, form); len(body) >= len(complete) || !bytes.HasPrefix(complete, body) {
+					t.Errorf("%s: the cut answer has %d bytes, the whole one %d; it must be a shorter beginning", form, len(body), len(complete))
+				}
 			}
 		}
-	}
-	last := all[len(all)-1]
-	if fails {
-		if all[len(all)-2].name != "error" || last.name != "response.failed" || last.str("response", "error", "code") == "" {
-			t.Errorf("fails with %s, %s", all[len(all)-2].name, last.name)
-		}
-		return
-	}
-	output, _ := last.at("response", "output").([]any)
-	if last.name != "response.completed" || len(output) != done || last.num("response", "usage", "total_tokens") <= 0 {
-		t.Errorf("%s repeats %d of %d items", last.name, len(output), done)
-	}
+	})
 }
 
-func geminiGrammar(t *testing.T, all []event, fails bool) {
-	t.Helper()
-	id, signatures, calls, total := all[0].str("responseId"), 0, 0, 0
-	for i, e := range all {
-		if fails && i == len(all)-1 {
-			if e.num("error", "code") < 400 {
-				t.Errorf("the last chunk is no error: %s", e.raw)
-			}
-			return
-		}
-		candidate, _ := e.at("candidates").([]any)[0].(map[string]any)
-		c := event{data: candidate}
-		part := event{data: c.at("content", "parts").([]any)[0].(map[string]any)}
-		if part.str("thoughtSignature") != "" {
-			signatures++
-			if part.at("functionCall") == nil && part.at("text") == nil {
-				t.Errorf("a signature on %s", e.raw)
-			}
-		}
-		if part.at("functionCall") != nil {
-			if calls++; calls == 1 && part.str("thoughtSignature") == "" {
-				t.Error("the first call is not signed")
-			}
-		}
-		if (c.str("finishReason") != "") != (i == len(all)-1) {
-			t.Errorf("chunk %d of %d has finish reason %q", i, len(all), c.str("finishReason"))
-		}
-		if now := e.num("usageMetadata", "totalTokenCount"); now < total {
-			t.Errorf("usage falls from %d to %d", total, now)
-		} else {
-			total = now
-		}
-		if e.str("responseId") != id {
-			t.Error("responseId changes")
-		}
+// saidIn folds an answer that keeps to the grammar.
+func saidIn(provider, form string, body []byte) speech {
+	j := &judge{}
+	var all []event
+	switch form {
+	case "stream":
+		all = j.sse(provider, body)
+	case "array":
+		all = j.array(body)
+	default:
+		all = []event{j.document(body)}
 	}
-	if signatures != 1 {
-		t.Errorf("%d signatures in one turn", signatures)
+	switch {
+	case provider == "gemini":
+		return saidByChunks(all)
+	case provider == "openai" && form == "unary":
+		return saidInResponse(all[0])
+	case provider == "openai":
+		return saidByResponse(all)
+	case form == "unary":
+		return saidInMessage(all[0])
 	}
+	return saidByMessages(all)
 }

@@ -52,7 +52,7 @@ func (v *verifier) transformations() script.Array {
 func (v *verifier) mint(r script.Reply) []string {
 	tokens := make([]string, len(r.Blocks))
 	all := stamps(r)
-	turns := v.spokenBefore()
+	turns := v.nextTurn()
 	for n, b := range r.Blocks {
 		s, ok := all[n]
 		if !ok {
@@ -74,6 +74,15 @@ func (v *verifier) mint(r script.Reply) []string {
 		v.previous = digestOf([]byte(tokens[n]))
 	}
 	return tokens
+}
+
+// nextTurn numbers the reply's turn behind all of which thinking is kept: who cuts
+// the beginning off a conversation leaves turns that count more than stand there.
+func (v *verifier) nextTurn() uint16 {
+	if len(v.replies) == 0 {
+		return v.spokenBefore()
+	}
+	return max(v.spokenBefore(), v.newest+1)
 }
 
 // spokenBefore counts the assistant's turns before the reply. A reply to a

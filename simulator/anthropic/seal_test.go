@@ -116,6 +116,21 @@ func (d *dialogue) swap(i, j, k int) {
 	all[j], all[k] = all[k], all[j]
 }
 
+// TestForgotten holds that a conversation whose beginning was forgotten goes on,
+// as it may with models that do not bind.
+func TestForgotten(t *testing.T) {
+	d := talk(t, "claude-opus-4-6")
+	for range 3 {
+		d.step(thinks("now"), invokes())
+	}
+	d.body["messages"] = append([]any{fields{"role": "user", "content": "in short: hi"}}, d.messages()[5], d.messages()[6])
+	d.turn = 10 // the reply is not one of those forgotten
+	d.step(thinks("later"), invokes()).step(thinks("at last"), invokes())
+	if refusal := check(d.encode()); refusal != nil {
+		t.Errorf("%v (%s)", refusal, refusal.Note)
+	}
+}
+
 // flip alters one character of a token.
 func flip(token any) string {
 	b := []byte(token.(string))

@@ -73,6 +73,9 @@ type Entry struct {
 	Signatures        bool `yaml:"signatures"`         // refuses an unsigned first call (G-17)
 	DefaultOutput     int  `yaml:"default_output"`     // tokens asked for by default; 0 asks for none
 	MaxOutput         int  `yaml:"max_output"`         // largest output in tokens; 0 when unknown
+	// ContextWindow is how many tokens a request may hold for sure; 0 when
+	// unknown (A-45, O-27, G-29).
+	ContextWindow int `yaml:"context_window"`
 	// ReadsFrom lists other models, by Base, whose thinking this one can read.
 	ReadsFrom []string `yaml:"reads_from"`
 }

@@ -19,11 +19,15 @@ import (
 // provider, as a scenario of that turn alone, which answers a first request.
 func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target specs.Target)) {
 	t.Helper()
-	all, err := specs.Scenarios()
-	if err != nil {
-		t.Fatal(err)
+	all := []*specs.Scenario{everyScenario(t), faultyScenario(t)}
+	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
+		list, err := embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, list...)
 	}
-	for _, s := range append(all, everyScenario(t), faultyScenario(t)) {
+	for _, s := range all {
 		for _, target := range s.Targets {
 			for turn := range s.Turns {
 				one := only(s, turn)
@@ -33,11 +37,12 @@ func eachTurn(t *testing.T, f func(t *testing.T, one *specs.Scenario, target spe
 	}
 }
 
-// only is s reduced to one turn, which is not turned down first.
+// only is s reduced to one turn, which takes any request and does not turn it
+// down first.
 func only(s *specs.Scenario, turn int) *specs.Scenario {
 	one := *s
 	one.Turns = slices.Clone(s.Turns[turn : turn+1])
-	one.Turns[0].Prompts, one.Turns[0].Refuse = 0, nil
+	one.Turns[0].Prompts, one.Turns[0].Refuse, one.Turns[0].Expect = 0, nil, nil
 	return &one
 }
 
@@ -80,7 +85,7 @@ func first(t *testing.T, s *specs.Scenario, target specs.Target, form string) (s
 }
 
 // suited is the request for the target's model, with every tool that scenarios
-// call.
+// call and the provider's own.
 func suited(r *http.Request, target specs.Target) *http.Request {
 	body, _ := io.ReadAll(r.Body)
 	for _, model := range []string{"claude-opus-4-6", "gpt-5.5", "gemini-3.5-flash"} {
@@ -91,6 +96,9 @@ func suited(r *http.Request, target specs.Target) *http.Request {
 		{`"tools":[{"name":`, `"tools":[{"name":"conform_fail","input_schema":{"type":"object"}},{"name":`},
 		{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_fail","parameters":{"type":"object"}},{"type":`},
 		{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_fail","description":"Fails."},`},
+		{`],"messages"`, `,{"type":"web_search_20250305","name":"web_search"},{"type":"code_execution_20250825","name":"code_execution"}],"messages"`},
+		{`],"input"`, `,{"type":"web_search"},{"type":"code_interpreter","container":{"type":"auto"}}],"input"`},
+		{`],"contents"`, `,{"googleSearch":{}},{"codeExecution":{}}],"toolConfig":{"includeServerSideToolInvocations":true},"contents"`},
 		{`{"type":"adaptive"}`, `{"type":"adaptive","display":"summarized"}`},
 	} {
 		body = bytes.Replace(body, []byte(edit[0]), []byte(edit[1]), 1)
@@ -145,13 +153,16 @@ func TestGrammarGreased(t *testing.T) {
 		kind specs.Grease
 		leave
 	}
-	all := []grease{{specs.GreaseEvent, leave{events: true}}, {specs.GreaseField, leave{}}}
+	all := []grease{{specs.GreaseEvent, leave{events: true}}, {specs.GreaseField, leave{}}, {specs.GreaseBlock, leave{blocks: true}}}
 	own := map[string][]grease{
 		"anthropic": {{specs.GreaseStart, leave{twice: true}}},
 		"gemini":    {{specs.GreaseStop, leave{stop: true}}, {specs.GreaseUsage, leave{usage: true}}},
 	}
 	eachTurn(t, func(t *testing.T, one *specs.Scenario, target specs.Target) {
 		intact := changed(one, whole)
+		if len(intact.Turns[0].Emit) == 0 {
+			return // nothing is said for anything to stand beside
+		}
 		_, plain := first(t, intact, target, "stream")
 		for _, g := range append(all, own[target.Provider]...) {
 			greased := changed(intact, func(t *specs.Turn) { t.Grease = []specs.Grease{g.kind} })

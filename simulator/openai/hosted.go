@@ -10,14 +10,17 @@ import (
 // hosts reports whether the provider runs the block's tool itself.
 func hosts(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
 
-// hosted is the item of a tool that the provider runs (reference §3.2). What
-// code printed is shown to those who ask for it.
+// hosted is the item of a tool that the provider runs (reference §3.2). What it
+// found and what code printed are shown to those who ask for it.
 func (v *voiced) hosted(n int, status string, done bool) script.Object {
 	b := v.Blocks[n]
 	if b.Kind == specs.KindSearch {
 		action := script.Object{"type", "search"}
 		if done {
 			action = append(action, "queries", script.Array{b.Search.Query}, "query", b.Search.Query)
+		}
+		if done && v.q.shows("web_search_call.action.sources") {
+			action = append(action, "sources", sources(b.Search))
 		}
 		return script.Object{"id", v.id(n), "type", "web_search_call", "status", status, "action", action}
 	}
@@ -34,6 +37,14 @@ func (v *voiced) hosted(n int, status string, done bool) script.Object {
 	}
 	return script.Object{"id", v.id(n), "type", "code_interpreter_call", "status", status, "code", source,
 		"container_id", v.ID("cntr_", 0, script.Hex, 48), "outputs", outputs}
+}
+
+func sources(s *specs.Search) script.Array {
+	all := script.Array{}
+	for _, f := range s.Results {
+		all = append(all, script.Object{"type", "url", "url", f.URL})
+	}
+	return all
 }
 
 // shows reports whether the request includes what is left out otherwise.

@@ -98,6 +98,10 @@ cassettes: ## record the committed cassettes again from the simulator
 clients: ## record and replay the real SDKs from npm, curl and a Go program
 	ci/clients/run
 
+.PHONY: sdks
+sdks: ## hold conversations with recorder simulate by the official SDKs from npm
+	ci/sdks/run
+
 .PHONY: release
 release: ## cross-compile stripped binaries with checksums into dist/
 	@set -e; rm -rf $(DIST); mkdir -p $(DIST); \

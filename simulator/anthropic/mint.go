@@ -55,6 +55,9 @@ func (v *verifier) mint(r script.Reply) []string {
 	turns := v.nextTurn()
 	for n, b := range r.Blocks {
 		s, ok := all[n]
+		if !ok && !v.model.binds {
+			continue
+		}
 		if !ok {
 			for _, said := range reply(r, n, b) {
 				v.prefix.write("assistant", said)

@@ -2,10 +2,10 @@ package gemini
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -19,7 +19,7 @@ func (v Voice) Header(r script.Reply) http.Header {
 	h := http.Header{
 		"Content-Type":           {"application/json; charset=UTF-8"},
 		"Server":                 {"scaffolding on HTTPServer2"},
-		"Server-Timing":          {fmt.Sprintf("gfet4t7; dur=%d", 400+r.Dice("timing", 0).IntN(2000))},
+		"Server-Timing":          {"gfet4t7; dur=" + strconv.Itoa(400+r.Roll("timing", 0, 2000))},
 		"Vary":                   {"Origin", "X-Origin", "Referer"},
 		"X-Content-Type-Options": {"nosniff"},
 		"X-Frame-Options":        {"SAMEORIGIN"},

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"regexp"
 
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -21,24 +20,24 @@ const (
 )
 
 // echo is a member as it was sent, or otherwise.
-func (q *request) echo(name, otherwise string) json.RawMessage { return q.body.rawOr(name, otherwise) }
+func (q *request) echo(name string, otherwise script.Raw) any { return q.body.rawOr(name, otherwise) }
 
 // fraction is echo for a number that is written with its fraction.
-func (q *request) fraction(name, otherwise string) json.RawMessage {
+func (q *request) fraction(name string, otherwise script.Raw) any {
 	if v := q.body.get(name); v.kind == integer {
-		return append(v.raw[:len(v.raw):len(v.raw)], ".0"...)
+		return script.Raw(string(v.raw) + ".0")
 	}
 	return q.echo(name, otherwise)
 }
 
-func (q *request) topP() json.RawMessage {
+func (q *request) topP() any {
 	if q.model.created >= sinceGPT52 {
 		return q.fraction("top_p", "0.98")
 	}
 	return q.fraction("top_p", "1.0")
 }
 
-func (q *request) cacheRetention() json.RawMessage {
+func (q *request) cacheRetention() any {
 	if q.model.created >= sinceGPT51 {
 		return q.echo("prompt_cache_retention", `"24h"`)
 	}
@@ -76,7 +75,7 @@ func (q *request) text() script.Object {
 		format = script.Object{"type", "json_schema", "description", f.rawOr("description", "null"), "name", f.rawOr("name", "null"),
 			"schema", f.rawOr("schema", "{}"), "strict", f.rawOr("strict", "true")}
 	case f.kind == object:
-		format = f.asSent()
+		format = f
 	}
 	return script.Object{"format", format, "verbosity", asked.rawOr("verbosity", `"medium"`)}
 }
@@ -86,12 +85,12 @@ func (q *request) tools() script.Array {
 	for i := range q.body.items("tools") {
 		t := &q.body.items("tools")[i]
 		if t.str("type") != "function" {
-			list = append(list, t.asSent())
+			list = append(list, t)
 			continue
 		}
 		o := script.Object{"type", "function"}
 		if t.has("defer_loading") {
-			o = append(o, "defer_loading", t.get("defer_loading").asSent())
+			o = append(o, "defer_loading", t.get("defer_loading"))
 		}
 		list = append(list, append(o, "description", t.rawOr("description", "null"), "name", t.rawOr("name", "null"), "output_schema", t.rawOr("output_schema", "null"),
 			"parameters", parameters(t), "strict", t.rawOr("strict", "true")))
@@ -105,9 +104,9 @@ func parameters(tool *value) any {
 	schema := tool.get("parameters")
 	switch {
 	case tool.has("strict"):
-		return schema.asSent()
+		return schema
 	case schema.kind != object:
-		return script.Object{"type", "object", "properties", script.Object{}, "additionalProperties", false, "required", script.Array{}}
+		return script.Raw(`{"type":"object","properties":{},"additionalProperties":false,"required":[]}`)
 	}
 	required, properties := script.Array{}, schema.get("properties")
 	if properties.kind == object {
@@ -118,7 +117,7 @@ func parameters(tool *value) any {
 	o := script.Object{}
 	for i, name := range schema.names {
 		if name != "required" && name != "additionalProperties" {
-			o = append(o, name, schema.elems[i].asSent())
+			o = append(o, name, &schema.elems[i])
 		}
 	}
 	if properties.kind == 0 {
@@ -127,20 +126,20 @@ func parameters(tool *value) any {
 	return append(o, "required", required, "additionalProperties", false)
 }
 
-// asSent is v as it was written, null when it is absent.
-func (v *value) asSent() json.RawMessage {
+// JSON is v as it was sent, null when it is absent.
+func (v *value) JSON() []byte {
 	if v.kind == 0 {
-		return json.RawMessage("null")
+		return []byte("null")
 	}
 	return v.raw
 }
 
 // rawOr is a member as it was sent, or otherwise when it is absent or null.
-func (v *value) rawOr(name, otherwise string) json.RawMessage {
+func (v *value) rawOr(name string, otherwise script.Raw) any {
 	if m := v.get(name); m.kind&^null != 0 {
-		return m.raw
+		return m
 	}
-	return json.RawMessage(otherwise)
+	return otherwise
 }
 
 var dated = regexp.MustCompile(`^(.+)-\d{4}-\d\d-\d\d$`)

@@ -19,10 +19,14 @@ type voiced struct {
 	dropped script.Array
 	// spoken are the blocks that have an item here, in order.
 	spoken []int
+	// ids are those of the blocks' items, "" before they are asked for; own is
+	// that of the response.
+	ids []string
+	own string
 }
 
 func voice(r script.Reply) *voiced {
-	v := &voiced{Reply: r, q: requestOf(r), reply: replyOf(r)}
+	v := &voiced{Reply: r, q: requestOf(r), reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
 	if v.q.model.has(binds) {
 		_, v.prefix = v.q.prefixes()
 		v.dropped = v.q.transformations()
@@ -73,11 +77,22 @@ func prefixOf(b script.Block) string {
 }
 
 func (v *voiced) responseID() string {
-	return place{prefix: prefixResponse, reply: v.reply, stored: v.q.store}.mint(v.Key)
+	if v.own == "" {
+		v.own = place{prefix: prefixResponse, reply: v.reply, stored: v.q.store}.mint(v.Key)
+	}
+	return v.own
 }
 
 // id is that of the item of block n: it tells where the item stood.
 func (v *voiced) id(n int) string {
+	if v.ids[n] == "" {
+		v.ids[n] = v.place(n).mint(v.Key)
+	}
+	return v.ids[n]
+}
+
+// place is where the item of block n stands.
+func (v *voiced) place(n int) place {
 	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store}
 	for i, m := range v.spoken {
 		if m == n {
@@ -91,7 +106,7 @@ func (v *voiced) id(n int) string {
 			p.run = 0
 		}
 	}
-	return p.mint(v.Key)
+	return p
 }
 
 func (v *voiced) callID(n int) string { return v.ID("call_", n, script.Alnum, 24) }

@@ -2,8 +2,8 @@ package openai
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
@@ -18,7 +18,7 @@ func (v Voice) Header(r script.Reply) http.Header {
 		"Cf-Ray":                         {r.ID("", 1, script.Hex, 16) + "-SIM"},
 		"Content-Type":                   {"application/json"},
 		"Openai-Organization":            {"org-simulator"},
-		"Openai-Processing-Ms":           {fmt.Sprint(200 + r.Dice("processing", 0).IntN(600))},
+		"Openai-Processing-Ms":           {strconv.Itoa(200 + r.Roll("processing", 0, 600))},
 		"Openai-Project":                 {"proj_simulator"},
 		"Openai-Version":                 {"2020-10-01"},
 		"X-Ratelimit-Limit-Requests":     {"10000"},
@@ -183,8 +183,8 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 		completed = s.At.Unix() + 2
 	}
 	tier := q.echo("service_tier", `"auto"`)
-	if usage != nil && string(tier) == `"auto"` {
-		tier = json.RawMessage(`"default"`)
+	if usage != nil && (!q.body.has("service_tier") || q.body.str("service_tier") == "auto") {
+		tier = script.Raw(`"default"`)
 	}
 	if s.tools == nil {
 		s.tools = script.JSON(q.tools())
@@ -194,13 +194,13 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 		o = append(o, "billing", script.Object{"payer", "developer"})
 	}
 	o = append(o,
-		"completed_at", completed, "error", s.failure, "frequency_penalty", json.RawMessage("0.0"), "incomplete_details", details,
+		"completed_at", completed, "error", s.failure, "frequency_penalty", script.Raw("0.0"), "incomplete_details", details,
 		"instructions", q.echo("instructions", "null"), "max_output_tokens", q.echo("max_output_tokens", "null"), "max_tool_calls", q.echo("max_tool_calls", "null"),
 		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls", q.echo("parallel_tool_calls", "true"),
-		"presence_penalty", json.RawMessage("0.0"), "previous_response_id", q.echo("previous_response_id", "null"), "prompt_cache_key", q.echo("prompt_cache_key", "null"),
+		"presence_penalty", script.Raw("0.0"), "previous_response_id", q.echo("previous_response_id", "null"), "prompt_cache_key", q.echo("prompt_cache_key", "null"),
 		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.reasoning(), "safety_identifier", q.echo("safety_identifier", "null"), "service_tier", tier,
 		"store", q.echo("store", "true"), "temperature", q.fraction("temperature", "1.0"), "text", q.text(),
-		"tool_choice", q.echo("tool_choice", `"auto"`), "tool_usage", json.RawMessage(toolUsage), "tools", s.tools,
+		"tool_choice", q.echo("tool_choice", `"auto"`), "tool_usage", script.Raw(toolUsage), "tools", s.tools,
 		"top_logprobs", q.echo("top_logprobs", "0"), "top_p", q.topP(),
 		"truncation", q.echo("truncation", `"disabled"`), "usage", usage, "user", q.echo("user", "null"), "metadata", q.echo("metadata", "{}"))
 	if s.dropped != nil {

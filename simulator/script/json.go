@@ -17,6 +17,12 @@ type Object []any
 // Array is a JSON array.
 type Array []any
 
+// Raw is JSON text that stands as it is. Of a constant it costs nothing.
+type Raw string
+
+// Written is a value that knows its own JSON text.
+type Written interface{ JSON() []byte }
+
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
 func JSON(v any) []byte {
@@ -59,6 +65,8 @@ func AppendJSON(out []byte, v any) []byte {
 		return append(out, ']')
 	case json.RawMessage:
 		return append(out, v...)
+	case Raw:
+		return append(out, v...)
 	case string:
 		return appendString(out, v)
 	case int:
@@ -67,6 +75,8 @@ func AppendJSON(out []byte, v any) []byte {
 		return strconv.AppendBool(out, v)
 	case nil:
 		return append(out, "null"...)
+	case Written:
+		return append(out, v.JSON()...)
 	}
 	return append(out, plainJSON(v)...)
 }

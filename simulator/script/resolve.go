@@ -50,15 +50,15 @@ func (s *Script) resolve(req Request, i int, asked Ask) ([]Block, *Refusal) {
 
 // equip finds the tool that a block needs among those of the request.
 func (s *Script) equip(req Request, i int, e specs.Block, b *Block, asked Ask) *Refusal {
-	offered := "one that offers " + offer(req.Tools, asked.Hosted)
+	offered := func() string { return "one that offers " + offer(req.Tools, asked.Hosted) }
 	switch e.Kind {
 	case specs.KindSearch, specs.KindCode:
 		if !asked.hosts(e.Kind) {
-			return s.mismatch(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered)
+			return s.mismatch(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
 		}
 	case specs.KindCall:
 		if b.Name = toolFor(e.Role, req.Tools, asked.Tools); b.Name == "" {
-			return s.mismatch(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fits(e.Role)), offered)
+			return s.mismatch(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fits(e.Role)), offered())
 		}
 		if e.Fill != "" {
 			b.Args = fill(asked.schema(b.Name), specs.Fresh(e.Fill, s.Seed))

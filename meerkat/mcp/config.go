@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"time"
+)
+
+// Server says how to reach one server: by Command or by URL.
+type Server struct {
+	// Name begins the names of its tools; it is unique among the servers.
+	Name string
+
+	// Command is run with Args in the folder Dir ("": ours) and speaks over its
+	// stdin and stdout. It sees Env and, where Env does not set them, PATH, HOME
+	// and a few others that hold no secrets (see Options.Environ).
+	Command string
+	Args    []string
+	Env     map[string]string
+	Dir     string
+
+	// URL is the endpoint of a streamable HTTP server. Headers go with each
+	// request to that host, and to no other.
+	URL     string
+	Headers map[string]string
+
+	// Timeout bounds each call; zero: the policy of the run. StartTimeout bounds
+	// the handshake and the discovery of tools; zero: 30 seconds.
+	Timeout      time.Duration
+	StartTimeout time.Duration
+	// Allow and Deny are patterns of path.Match on the server's own tool names.
+	// An empty Allow allows all.
+	Allow, Deny []string
+	// Optional lets Open go on without this server when it does not start.
+	Optional bool
+	// Protocol pins the protocol version, such as "2025-11-25"; "": the newest
+	// that both sides speak. It helps with servers that do not answer questions
+	// they do not know.
+	Protocol string
+}
+
+// Options are common to all servers. The zero Options are usable.
+type Options struct {
+	// Environ is the environment, "K=V", from which PATH, HOME and the like are
+	// taken. There is no other: the process's own is never read.
+	Environ []string
+	// Log takes what servers say on stderr and what goes wrong; nil: nobody.
+	Log *slog.Logger
+	// HTTPClient reaches the servers with a URL: proxy and certificates are
+	// its. nil: a client without a proxy.
+	HTTPClient *http.Client
+	// MaxMessage bounds one message of a server in bytes; zero: 16 MiB.
+	MaxMessage int
+	// MaxRestarts is how often a server that ended is started again for a call;
+	// zero: 3, negative: never.
+	MaxRestarts int
+	// Grace is how long Close lets a command end by itself; zero: 2 seconds.
+	// Closing its stdin asks it to end, then SIGTERM, at last SIGKILL.
+	Grace time.Duration
+	// Version is what we call ourselves in the handshake.
+	Version string
+}
+
+// The bounds that hold when Options name none.
+const (
+	defaultStart      = 30 * time.Second
+	defaultMaxMessage = 16 << 20
+	defaultRestarts   = 3
+	defaultGrace      = 2 * time.Second
+)
+
+func (o Options) filled() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.HTTPClient == nil {
+		o.HTTPClient = &http.Client{Transport: &http.Transport{}}
+	}
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = defaultMaxMessage
+	}
+	if o.MaxRestarts == 0 {
+		o.MaxRestarts = defaultRestarts
+	}
+	if o.Grace <= 0 {
+		o.Grace = defaultGrace
+	}
+	if o.Version == "" {
+		o.Version = "dev"
+	}
+	return o
+}
+
+// ServerError says which server is at fault.
+type ServerError struct {
+	Server string
+	Err    error
+}
+
+// Error names the server first.
+func (e *ServerError) Error() string { return fmt.Sprintf("mcp server %s: %v", e.Server, e.Err) }
+
+// Unwrap returns what happened.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// check refuses configurations that cannot work, before anything is started.
+func check(servers []Server) error {
+	seen := map[string]bool{}
+	for i, s := range servers {
+		name := s.Name
+		if name == "" {
+			name = fmt.Sprintf("number %d", i+1)
+		}
+		if err := s.check(seen[s.Name]); err != nil {
+			return &ServerError{name, err}
+		}
+		seen[s.Name] = true
+	}
+	return nil
+}
+
+func (s Server) check(twice bool) error {
+	switch {
+	case s.Name == "":
+		return errors.New("it has no name; its tools are called name__tool")
+	case twice:
+		return errors.New("two servers have this name")
+	case (s.Command == "") == (s.URL == ""):
+		return errors.New("set either command or url")
+	}
+	if s.URL != "" {
+		u, err := url.Parse(s.URL)
+		if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return errors.New("its url is not an http or https address")
+		}
+	}
+	for _, pattern := range slices.Concat(s.Allow, s.Deny) {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return fmt.Errorf("tool pattern %q: %w", pattern, err)
+		}
+	}
+	return nil
+}
+
+// offers applies Allow and Deny to one of the server's own names.
+func (s Server) offers(toolName string) bool {
+	match := func(p string) bool { ok, err := path.Match(p, toolName); return ok && err == nil }
+	return (len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, match)) && !slices.ContainsFunc(s.Deny, match)
+}

@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+)
+
+// door is the way to an HTTP server: it adds the server's headers, for its own
+// host only, bounds what comes back and keeps it exact.
+type door struct {
+	base    http.RoundTripper
+	host    *url.URL
+	headers map[string]string
+	limit   int
+}
+
+func newDoor(s Server, o Options) (*http.Client, error) {
+	host, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, err
+	}
+	client := *o.HTTPClient
+	if client.Transport == nil {
+		client.Transport = http.DefaultTransport
+	}
+	client.Transport = door{client.Transport, host, s.Headers, o.MaxMessage}
+	return &client, nil
+}
+
+// RoundTrip implements http.RoundTripper.
+func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Scheme == d.host.Scheme && req.URL.Host == d.host.Host {
+		req = req.Clone(req.Context())
+		for name, value := range d.headers {
+			req.Header.Set(name, value)
+		}
+	}
+	res, err := d.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	return res, d.wrap(res)
+}
+
+func (d door) wrap(res *http.Response) error {
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // an unreadable one is neither of ours
+	switch {
+	case kind == "text/event-stream":
+		res.Body = &events{in: bufio.NewReader(res.Body), limit: d.limit, Closer: res.Body}
+	case kind == "application/json" && res.StatusCode < 300:
+		return d.whole(res)
+	}
+	return nil
+}
+
+// whole reads a JSON answer.
+func (d door) whole(res *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
+	if closeErr := res.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && len(body) > d.limit {
+		err = fmt.Errorf("it sent a message of more than %d bytes", d.limit)
+	}
+	if err != nil {
+		return err
+	}
+	body = keepExact(body)
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return nil
+}
+
+// events is the body of an event stream whose data stays exact.
+type events struct {
+	in      *bufio.Reader
+	limit   int
+	pending []byte
+	io.Closer
+}
+
+// Read implements io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	if len(e.pending) == 0 {
+		line, err := readLine(e.in, e.limit)
+		if err != nil {
+			return 0, err
+		}
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			line = append([]byte("data: "), keepExact(bytes.TrimPrefix(data, []byte(" ")))...)
+		}
+		e.pending = append(line, '\n')
+	}
+	n := copy(p, e.pending)
+	e.pending = e.pending[n:]
+	return n, nil
+}

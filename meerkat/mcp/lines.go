@@ -1,0 +1,96 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// maxNoise bounds what a server may print between two messages.
+const maxNoise = 32 << 20
+
+// messages reads a server's stdout and lets only JSON-RPC messages through:
+// many a server prints a greeting or a log line there, and one such line would
+// end the connection.
+type messages struct {
+	in    *bufio.Reader
+	limit int
+	noise func(line []byte) // told of each line that is no message, cut to 4 KiB
+
+	pending []byte
+	skipped int
+
+	mu    sync.Mutex
+	cause error // why there are no more messages, if it is the server's fault
+}
+
+func newMessages(in io.Reader, limit int, noise func([]byte)) *messages {
+	return &messages{in: bufio.NewReaderSize(in, 64<<10), limit: limit, noise: noise}
+}
+
+// Read implements io.Reader; it never returns part of a message before it has
+// seen the whole.
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.pending) == 0 {
+		line, err := readLine(m.in, m.limit)
+		if err != nil {
+			return 0, m.fail(err)
+		}
+		if isMessage(line) {
+			m.pending, m.skipped = append(keepExact(line), '\n'), 0
+			break
+		}
+		m.noise(line[:min(len(line), maxLogLine)])
+		if m.skipped += len(line) + 1; m.skipped > maxNoise {
+			return 0, m.fail(fmt.Errorf("it printed %d bytes that are no messages", m.skipped))
+		}
+	}
+	n := copy(p, m.pending)
+	m.pending = m.pending[n:]
+	return n, nil
+}
+
+// readLine returns one line without its end. The last may lack one.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		piece, err := in.ReadSlice('\n')
+		line = append(line, piece...)
+		switch {
+		case len(line) > limit:
+			return nil, fmt.Errorf("it sent a message of more than %d bytes", limit)
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):
+			return nil, err
+		}
+		return bytes.TrimRight(line, "\r\n"), nil
+	}
+}
+
+func (m *messages) fail(err error) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cause == nil && !errors.Is(err, io.EOF) {
+		m.cause = err
+	}
+	return err
+}
+
+// why returns what the server did wrong; nil when it just ended.
+func (m *messages) why() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cause
+}
+
+func isMessage(line []byte) bool {
+	var head struct {
+		Version string `json:"jsonrpc"`
+	}
+	return json.Unmarshal(line, &head) == nil && head.Version == "2.0"
+}

@@ -1,0 +1,194 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// process is a running server. It is the head of a process group of its own.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	done   chan struct{} // closed when the head has ended and its group is gone
+	logged chan struct{} // closed when the last of stderr is logged
+	tail   tail
+}
+
+// start runs a server's command.
+func start(s Server, o Options) (*process, error) {
+	env := environ(s.Env, o.Environ)
+	program, err := find(s.Command, env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(context.Background(), program, s.Args...) //nolint:gosec // the user names the command
+	cmd.Args[0], cmd.Env, cmd.Dir = s.Command, env, s.Dir
+	ownGroup(cmd)
+	p := &process{cmd: cmd, done: make(chan struct{}), logged: make(chan struct{})}
+	if err := p.launch(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.Command, err)
+	}
+	mask := masker(s)
+	go p.reap()
+	go p.log(o.Log.With("mcp_server", s.Name), mask)
+	return p, nil
+}
+
+// launch starts the command on pipes of our own: with those of exec, Wait could
+// close stdout before its last bytes are read, or hang on a grandchild.
+func (p *process) launch() error {
+	var theirs, ours []*os.File
+	for range 3 {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(append(theirs, ours...))
+			return err
+		}
+		theirs, ours = append(theirs, w), append(ours, r)
+	}
+	theirs[0], ours[0] = ours[0], theirs[0] // stdin flows the other way
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = theirs[0], theirs[1], theirs[2]
+	p.stdin, p.stdout, p.stderr = ours[0], ours[1], ours[2]
+	err := p.cmd.Start()
+	closeAll(theirs)
+	if err != nil {
+		closeAll(ours)
+	}
+	return err
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close() // nothing was written that could be lost
+	}
+}
+
+// reap waits for the head and takes its group along: a server's helpers have
+// nobody to work for.
+func (p *process) reap() {
+	_ = p.cmd.Wait() // how it ended is in ProcessState
+	killGroup(p.cmd)
+	close(p.done)
+}
+
+// stop ends the process: stdin is closed, after a quarter of grace comes
+// SIGTERM, after the rest SIGKILL. It returns when the process is gone.
+func (p *process) stop(grace time.Duration) {
+	_ = p.stdin.Close() // a message that was not read is not wanted any more
+	if !p.gone(grace / 4) {
+		termGroup(p.cmd)
+		if !p.gone(grace * 3 / 4) {
+			killGroup(p.cmd)
+			<-p.done
+		}
+	}
+	_ = p.stdout.Close()
+	_ = p.stderr.Close() // a grandchild that fled the group may hold the other end
+	<-p.logged
+}
+
+func (p *process) gone(within time.Duration) bool {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// ending says how the process ended; "" while it runs.
+func (p *process) ending() string {
+	select {
+	case <-p.done:
+		return p.cmd.ProcessState.String()
+	default:
+		return ""
+	}
+}
+
+// maxLogged bounds the lines of one server's stderr that are logged.
+const maxLogged = 10_000
+
+// log passes stderr on, line by line and without the server's secrets.
+func (p *process) log(log *slog.Logger, mask func(string) string) {
+	defer close(p.logged)
+	in := bufio.NewReaderSize(p.stderr, maxLogLine)
+	for n := 0; ; n++ {
+		piece, _, err := in.ReadLine()
+		if err != nil {
+			return
+		}
+		switch line := mask(strings.ToValidUTF8(string(piece), "\uFFFD")); {
+		case n < maxLogged:
+			p.tail.add(line)
+			log.Info("mcp server says", "line", line)
+		case n == maxLogged:
+			log.Warn("mcp server says too much; the rest is left out", "lines", maxLogged)
+		}
+	}
+}
+
+// tail keeps the last lines of a server that does not start.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (t *tail) add(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lines = append(t.lines, clip(line, 300))
+	if len(t.lines) > 3 {
+		t.lines = t.lines[1:]
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(strings.Join(t.lines, " | "))
+}
+
+// find looks a command up in the PATH of its own environment.
+func find(command string, env []string) (string, error) {
+	if runtime.GOOS == "windows" || strings.ContainsRune(command, filepath.Separator) {
+		return exec.LookPath(command)
+	}
+	dirs, _ := lookup(env, "PATH")
+	for _, dir := range filepath.SplitList(dirs) {
+		if !filepath.IsAbs(dir) {
+			continue // a program out of the folder we happen to be in is nobody's wish
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, command)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: %w in PATH; install it or give its whole path", command, errNotFound)
+}
+
+var errNotFound = errors.New("not found")
+
+// pipe is the way to a process that the SDK reads and writes. Closing it closes
+// the process's stdin only: stop does the rest.
+type pipe struct {
+	io.Reader
+	p *process
+}
+
+// Close implements io.Closer.
+func (p pipe) Close() error { return p.p.stdout.Close() }

@@ -1,0 +1,224 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Router offers the tools of several servers. It is a tool.Dispatcher and a
+// tool.Describer, and safe for concurrent use.
+type Router struct {
+	servers  []*server
+	defs     []transcript.ToolDef
+	by       map[string]*server // by our tool names, as of the start
+	traits   map[string]tool.Traits
+	problems []Problem
+
+	over context.Context // ends with Close
+	end  context.CancelFunc
+}
+
+// Info describes a server as it presented itself.
+type Info struct {
+	Server       string `json:"server"` // its name in the configuration
+	Name         string `json:"name"`
+	Version      string `json:"version"`
+	Protocol     string `json:"protocol"`
+	Instructions string `json:"instructions,omitempty"`
+	Tools        int    `json:"tools"`
+}
+
+func about(s Server, r *sdk.InitializeResult, tools int) Info {
+	info := Info{Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clip(r.Instructions, maxDescription), Tools: tools}
+	if r.ServerInfo != nil {
+		info.Name, info.Version = clip(r.ServerInfo.Name, maxName), clip(r.ServerInfo.Version, maxName)
+	}
+	return info
+}
+
+// Change is how a server's list of tools differs from what was told before.
+type Change struct {
+	Server  string
+	Added   []transcript.ToolDef // on offer to sessions that begin from now on
+	Removed []string             // our names
+	Altered []transcript.ToolDef
+}
+
+// Open starts or reaches all servers, side by side, and reads their tools: in
+// the order of the servers, and of each in its own. If one that is not Optional
+// fails, all are closed again and the errors are *ServerError, joined.
+//
+// The end of ctx gives Open up; later it counts for nothing. Whoever opens a
+// Router closes it.
+func Open(ctx context.Context, servers []Server, options Options) (*Router, error) {
+	if err := check(servers); err != nil {
+		return nil, err
+	}
+	options = options.filled()
+	r := &Router{by: map[string]*server{}, traits: map[string]tool.Traits{}}
+	r.over, r.end = context.WithCancel(context.WithoutCancel(ctx))
+	shared := &progress{}
+	for _, config := range servers {
+		r.servers = append(r.servers, newServer(config, options, shared))
+	}
+	lists, errs := r.dialAll(ctx)
+	for i, s := range r.servers {
+		if errs[i] != nil && s.config.Optional {
+			r.problems = append(r.problems, Problem{Server: s.config.Name, Why: errs[i].Error()})
+			errs[i] = nil
+		}
+		r.add(s, lists[i])
+	}
+	if err := errors.Join(errs...); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Router) dialAll(ctx context.Context) ([]listing, []error) {
+	lists, errs := make([]listing, len(r.servers)), make([]error, len(r.servers))
+	var wg sync.WaitGroup
+	for i, s := range r.servers {
+		wg.Go(func() {
+			var err error
+			if lists[i], err = s.dial(ctx); err != nil {
+				errs[i] = &ServerError{s.config.Name, err}
+			}
+		})
+	}
+	wg.Wait()
+	return lists, errs
+}
+
+func (r *Router) add(s *server, list listing) {
+	s.now, s.told = index(list.offers), index(list.offers)
+	r.problems = append(r.problems, list.problems...)
+	for _, o := range list.offers {
+		if r.by[o.def.Name] != nil {
+			r.problems = append(r.problems, Problem{s.config.Name, o.name, "another tool has the same name"})
+			continue
+		}
+		r.by[o.def.Name], r.traits[o.def.Name] = s, o.traits
+		r.defs = append(r.defs, o.def)
+	}
+}
+
+// Defs implements tool.Dispatcher: what was on offer when Open returned.
+func (r *Router) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
+
+// Traits implements tool.Describer. Idempotent and ReadOnly are what the server
+// claims.
+func (r *Router) Traits(name string) tool.Traits { return r.traits[name] }
+
+// Problems says what was left out, and why.
+func (r *Router) Problems() []Problem { return slices.Clone(r.problems) }
+
+// Servers describes the servers that answered, in their order.
+func (r *Router) Servers() []Info {
+	var out []Info
+	for _, s := range r.servers {
+		s.mu.Lock()
+		if s.info.Server != "" {
+			out = append(out, s.info)
+		}
+		s.mu.Unlock()
+	}
+	return out
+}
+
+// Dispatch implements tool.Dispatcher. When ctx ends, the server is told to
+// cancel. A server that ended is started again for the call.
+func (r *Router) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	s := r.by[call.Name]
+	if s == nil {
+		return tool.Unknown(call, r.defs)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.over, cancel)()
+	return s.answer(ctx, call)
+}
+
+// Changes reads the lists of servers that said theirs has changed, or that were
+// started again, and returns what differs from what Changes and Open told
+// before. Defs stays as it is. A list that cannot be read now is asked for
+// again the next time.
+func (r *Router) Changes(ctx context.Context) []Change {
+	var out []Change
+	for _, s := range r.servers {
+		if c, changed := s.changes(ctx); changed {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func (s *server) changes(ctx context.Context) (Change, bool) {
+	s.mu.Lock()
+	l, stale := s.link, s.stale
+	s.stale = false
+	s.mu.Unlock()
+	if stale && l != nil {
+		ctx, cancel := context.WithTimeoutCause(ctx, defaultStart, errStart)
+		defer cancel()
+		list, err := discover(ctx, s.config, l.session)
+		s.mu.Lock()
+		if err != nil {
+			s.stale = true
+			s.log.Warn("mcp server: its changed tools cannot be read", "error", s.mask(err.Error()))
+		} else {
+			s.now = index(list.offers)
+		}
+		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := difference(s.config.Name, s.told, s.now)
+	s.told = s.now
+	return c, len(c.Added)+len(c.Removed)+len(c.Altered) > 0
+}
+
+// difference is ordered by name, so that it is told the same way every time.
+func difference(server string, before, after map[string]offer) Change {
+	c := Change{Server: server}
+	for name, o := range after {
+		old, known := before[name]
+		switch {
+		case !known:
+			c.Added = append(c.Added, o.def)
+		case old.def.Description != o.def.Description || string(old.def.InputSchema) != string(o.def.InputSchema):
+			c.Altered = append(c.Altered, o.def)
+		}
+	}
+	for name := range before {
+		if _, still := after[name]; !still {
+			c.Removed = append(c.Removed, name)
+		}
+	}
+	byName := func(a, b transcript.ToolDef) int { return strings.Compare(a.Name, b.Name) }
+	slices.SortFunc(c.Added, byName)
+	slices.SortFunc(c.Altered, byName)
+	slices.Sort(c.Removed)
+	return c
+}
+
+// Close ends all servers: calls that run are interrupted, processes that do not
+// end by themselves are killed with all they started. It returns when they are
+// gone, after Options.Grace and a little at most.
+func (r *Router) Close() {
+	r.end()
+	var wg sync.WaitGroup
+	for _, s := range r.servers {
+		wg.Go(s.close)
+	}
+	wg.Wait()
+}

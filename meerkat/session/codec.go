@@ -24,9 +24,11 @@ import (
 //	{"record":"task","at":…,"run_id":…,"turns":2,…,"stop_reason":"end_turn"}
 //	{"record":"checkpoint","at":…,"reason":"assistant"}
 //
-// Messages and tool definitions keep their bytes, see package transcript.
+// Each line ends with a checksum of itself, "crc32c". Messages and tool
+// definitions keep their bytes, see package transcript.
 func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	var err error
+	start := len(dst)
 	switch r := r.(type) {
 	case Entry:
 		dst, err = appendEntry(dst, r)
@@ -46,7 +48,7 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("session: %s record: %w", r.kind(), err)
 	}
-	return append(dst, '\n'), nil
+	return append(appendSum(dst, start), '\n'), nil
 }
 
 // appendFlat writes a struct with the record kind as its first member.
@@ -95,7 +97,8 @@ func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
 
 // DecodeRecord reads one line, with or without its newline. A kind that this
 // package does not know is an Unknown; a header of a newer version is a
-// *VersionError, a prefix whose hash does not fit is an error.
+// *VersionError, a prefix whose hash or a line whose checksum does not fit is
+// an error.
 func DecodeRecord(line []byte) (Record, error) {
 	var tag struct {
 		Record string `json:"record"`
@@ -103,7 +106,15 @@ func DecodeRecord(line []byte) (Record, error) {
 	if err := json.Unmarshal(line, &tag); err != nil {
 		return nil, err
 	}
-	switch tag.Record {
+	r, err := decode(tag.Record, line)
+	if err == nil {
+		err = checkSum(line) // a newer version is told before what it may do otherwise
+	}
+	return r, err
+}
+
+func decode(kind string, line []byte) (Record, error) {
+	switch kind {
 	case "":
 		return nil, fmt.Errorf("not a record: no member \"record\"")
 	case "header":
@@ -133,7 +144,7 @@ func DecodeRecord(line []byte) (Record, error) {
 	case "repair":
 		return decodeFlat[Repair](line)
 	}
-	return Unknown{Kind: tag.Record}, nil
+	return Unknown{Kind: kind}, nil
 }
 
 func decodeFlat[T Record](line []byte) (Record, error) {

@@ -56,3 +56,22 @@ func TestDurable(t *testing.T) {
 		t.Error("an append after a failed one was taken: its predecessor may be missing")
 	}
 }
+
+// TestSyncEvery counts the syncs of five turns and their end.
+func TestSyncEvery(t *testing.T) {
+	for turns, want := range map[int]int{0: 7, 2: 3, 9: 1, -1: 0} {
+		synced := 0
+		store := New(t.TempDir(), time.Now).SyncEvery(turns)
+		store.sync = func(*os.File) error { synced++; return nil }
+		ctx := context.Background()
+		const id = session.ID("0199a2b4-0000-7000-8000-000000000001")
+		w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: time.Now(), Model: "m"})
+		for range 5 {
+			err = errors.Join(err, w.Append(ctx, session.Checkpoint{At: time.Now(), Reason: session.ReasonAssistant}))
+		}
+		err = errors.Join(err, w.Append(ctx, session.Mark{At: time.Now(), Name: "m"}), w.Close(), w.Close())
+		if err != nil || synced != want {
+			t.Errorf("every %d turns: %d syncs, want %d (%v)", turns, synced, want, err)
+		}
+	}
+}

@@ -24,9 +24,10 @@ const suffix = ".jsonl"
 // Store is a session.Store over one folder, which it creates when the first
 // session is.
 type Store struct {
-	dir  string
-	now  func() time.Time
-	sync func(*os.File) error
+	dir   string
+	now   func() time.Time
+	sync  func(*os.File) error
+	turns int // see SyncEvery
 }
 
 // New returns a Store over dir. The clock stamps repairs; nil means time.Now.
@@ -35,6 +36,16 @@ func New(dir string, clock func() time.Time) *Store {
 		clock = time.Now
 	}
 	return &Store{dir: dir, now: clock, sync: (*os.File).Sync}
+}
+
+// SyncEvery makes what is appended durable only after so many turns, at the end
+// of a run and when the session is closed; never, if turns is negative. 0, the
+// default, makes every Append durable before it returns, and only that keeps
+// the promise of DESIGN §3.7 when the machine loses power; a killed process
+// loses nothing either way. Call it before the Store is used.
+func (s *Store) SyncEvery(turns int) *Store {
+	s.turns = turns
+	return s
 }
 
 // Path returns the file of a session, whether or not it exists.
@@ -55,7 +66,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
 	}
-	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync}
+	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync, turns: s.turns}
 	if err = filelock.Lock(f); err == nil {
 		err = w.Append(ctx, h)
 	}
@@ -102,7 +113,7 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 		_ = f.Close() // nothing was written
 		return nil, session.NotFound(id)
 	}
-	return &writer{file: f, path: f.Name(), sync: s.sync}, nil
+	return &writer{file: f, path: f.Name(), sync: s.sync, turns: s.turns}, nil
 }
 
 // readAndMend reads the session under its lock, cuts a torn tail off and

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -68,8 +69,8 @@ func TestModes(t *testing.T) {
 
 // TestGolden holds the first bytes of the format.
 func TestGolden(t *testing.T) {
-	const want = `{"record":"header","version":1,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-02T03:04:05Z","model":"m"}
-{"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"}}
+	const want = `{"record":"header","version":1,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-02T03:04:05Z","model":"m","crc32c":"c06cb581"}
+{"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"},"crc32c":"e0b0db70"}
 `
 	if got := string(written(t, open(t), 1)); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
@@ -143,6 +144,11 @@ func TestTornTails(t *testing.T) {
 	}
 }
 
+// unsummed takes the checksums out: sessions of older programs have none.
+func unsummed(s string) string {
+	return regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`).ReplaceAllString(s, "")
+}
+
 // TestDamage refuses a file that is damaged before its end, names the place,
 // and leaves every byte as it was.
 func TestDamage(t *testing.T) {
@@ -151,8 +157,10 @@ func TestDamage(t *testing.T) {
 		change func(string) string
 		want   string
 	}{
-		"torn record in the middle": {func(s string) string { return strings.Replace(s, `0"}}`, ``, 1) }, ":2: damaged record"},
-		"fused records":             {func(s string) string { return strings.Replace(s, "}}\n", "}}", 1) }, ":2: damaged record"},
+		"torn record in the middle": {func(s string) string { return strings.Replace(unsummed(s), `0"}}`, ``, 1) }, ":2: damaged record"},
+		"fused records":             {func(s string) string { return strings.Replace(unsummed(s), "}}\n", "}}", 1) }, ":2: damaged record"},
+		"one letter changed":        {func(s string) string { return strings.Replace(s, "message 1", "massage 1", 1) }, ":3: damaged record (its checksum does not fit)"},
+		"a year changed":            {func(s string) string { return strings.Replace(s, `"created_at":"2026`, `"created_at":"2025`, 1) }, ":1: damaged record (its checksum does not fit)"},
 		"zeros in the middle":       {func(s string) string { return strings.Replace(s, "message 1", "\x00\x00", 1) }, ":3: damaged record"},
 		"record of no kind":         {func(s string) string { return s + "{}\n" }, `:4: damaged record (not a record`},
 		"message of no role":        {func(s string) string { return s + message + "{}}\n" }, ":4: damaged record (transcript: message: role: missing)"},
@@ -160,7 +168,7 @@ func TestDamage(t *testing.T) {
 		"no header":                 {func(s string) string { return s[strings.Index(s, "\n")+1:] }, ":1: damaged record"},
 		"empty":                     {func(string) string { return "" }, ":1: damaged record (the header is missing)"},
 		"torn header":               {func(s string) string { return s[:20] }, ":1: damaged record"},
-		"other session":             {func(s string) string { return strings.Replace(s, "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
+		"other session":             {func(s string) string { return strings.Replace(unsummed(s), "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
 		"prefix that was edited": {func(s string) string {
 			return s + `{"record":"prefix","system":"x","tools":[],"hash":"sha256:0"}` + "\n"
 		}, "do not match their hash"},
@@ -246,6 +254,53 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("the intact part parses to %+v, %v; want %+v", again, err, p)
 		}
 	})
+}
+
+// TestListReadsNoBodies lists sessions whose bodies cannot be read at all: a
+// listing of many long sessions reads a line of each.
+func TestListReadsNoBodies(t *testing.T) {
+	const sessions = 200
+	dir := t.TempDir()
+	for n := range sessions {
+		id := fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n)
+		head := fmt.Sprintf(`{"record":"header","version":1,"id":%q,"created_at":"2026-01-02T03:04:05Z"}`+"\n", id)
+		f, err := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteString(head)
+		// A hole of 1 GB each: whoever read them all would be at it for long.
+		if err := errors.Join(err, f.Truncate(1<<30), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	infos, err := jsonl.New(dir, nil).List(ctx, session.Filter{})
+	if err != nil || len(infos) != sessions {
+		t.Fatalf("%d sessions, %v", len(infos), err)
+	}
+	for _, i := range infos {
+		if i.Problem != nil {
+			t.Fatal(i.Problem)
+		}
+	}
+}
+
+// BenchmarkList is the listing of 10,000 sessions.
+func BenchmarkList(b *testing.B) {
+	dir := b.TempDir()
+	for n := range 10000 {
+		id := fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n)
+		text := fmt.Sprintf(`{"record":"header","version":1,"id":%q,"created_at":"2026-01-02T03:04:05Z"}`+"\n%s\n", id, strings.Repeat("body ", 2000))
+		if err := os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(text), 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	store := jsonl.New(dir, nil)
+	for b.Loop() {
+		if infos, err := store.List(ctx, session.Filter{Limit: 20}); err != nil || len(infos) != 20 {
+			b.Fatal(len(infos), err)
+		}
+	}
 }
 
 // BenchmarkCheckpoint appends one turn, fsync included, beside a bare write and

@@ -2,6 +2,7 @@ package jsonl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -10,14 +11,18 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
-// writer appends to one locked file. One Append is one write and one fsync,
-// however long the session is (DESIGN §7).
+// writer appends to one locked file. One Append is one write and, unless
+// Store.SyncEvery says otherwise, one fsync, however long the session is (DESIGN §7).
 type writer struct {
 	file *os.File
 	path string
 	sync func(*os.File) error // (*os.File).Sync; tests watch it
-	buf  []byte
-	err  error // the first failure; sticks
+	// turns is Store.SyncEvery; passed counts those since the last sync, and
+	// loose says that there is something to sync.
+	turns, passed int
+	loose         bool
+	buf           []byte
+	err           error // the first failure; sticks
 }
 
 // Append implements session.Writer.
@@ -46,6 +51,35 @@ func (w *writer) append(records []session.Record) (err error) {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, cause(err))
 	}
 	w.touch(records)
+	w.loose = true
+	if w.due(records) {
+		return w.settle()
+	}
+	return nil
+}
+
+// due reports whether records must be on the disk before Append returns.
+func (w *writer) due(records []session.Record) bool {
+	if w.turns <= 0 {
+		return w.turns == 0
+	}
+	end := false
+	for _, r := range records {
+		c, _ := r.(session.Checkpoint)
+		switch c.Reason {
+		case session.ReasonAssistant:
+			w.passed++
+		case session.ReasonCompleted:
+			end = true
+		case session.ReasonPrompt, session.ReasonToolResults, session.ReasonForked:
+		}
+	}
+	return end || w.passed >= w.turns
+}
+
+// settle makes durable what is not.
+func (w *writer) settle() error {
+	w.loose, w.passed = false, 0
 	if err := w.sync(w.file); err != nil {
 		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, cause(err))
 	}
@@ -65,7 +99,11 @@ func (w *writer) Close() error {
 	if w.file == nil {
 		return nil
 	}
-	err := w.file.Close()
+	var err error
+	if w.loose && w.turns > 0 && w.err == nil {
+		err = w.settle()
+	}
+	err = errors.Join(err, w.file.Close())
 	w.file, w.err = nil, fmt.Errorf("session file %s: %w", w.path, session.ErrClosed)
 	return err
 }

@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"bytes"
 	"fmt"
 	"path"
 	"strings"
@@ -59,15 +60,22 @@ type Step struct {
 	Model  string
 	Effort string // empty: the agent's default
 	Exit   specs.Exit
+	// Says is what the process must write to its standard output; "" is
+	// anything.
+	Says string
 }
 
-// Steps returns what to run, in order.
+// Seed is that of the nonces on both sides of a play: in what the agent is asked
+// and in what the provider answers.
+const Seed = "committed cassettes"
+
+// Steps returns what to run, in order, nonces in their places.
 func (p Play) Steps() []Step {
 	steps := make([]Step, len(p.Scenario.Steps))
 	for i, s := range p.Scenario.Steps {
 		steps[i] = Step{
-			Resume: s.Resume, Prompt: s.Prompt, Exit: s.Exit,
-			System: p.Scenario.System, Model: p.Target.Model, Effort: p.Target.Effort,
+			Resume: s.Resume, Prompt: specs.Fresh(s.Prompt, Seed), Exit: s.Exit, Says: specs.Fresh(s.Says, Seed),
+			System: specs.Fresh(p.Scenario.System, Seed), Model: p.Target.Model, Effort: p.Target.Effort,
 		}
 	}
 	return steps
@@ -87,4 +95,13 @@ func (s Step) Ended(code, requests int) string {
 		return "sent no request"
 	}
 	return ""
+}
+
+// Said says what is missing in what the process wrote to its standard output.
+// Empty means that the answer came through.
+func (s Step) Said(stdout []byte) string {
+	if bytes.Contains(stdout, []byte(s.Says)) {
+		return ""
+	}
+	return fmt.Sprintf("does not say %q, which the provider answered", s.Says)
 }

@@ -49,3 +49,20 @@ func TestEnded(t *testing.T) {
 		}
 	}
 }
+
+// TestNonces holds that a step is asked for words that nobody can know, and that
+// an agent that does not say them is noticed.
+func TestNonces(t *testing.T) {
+	p := Play{Scenario: &specs.Scenario{System: "Be {{nonce}}.", Steps: []specs.Step{{Prompt: "Echo {{nonce asked}}.", Says: "{{nonce answer}}"}, {}}}}
+	step := p.Steps()[0]
+	answer := specs.Nonce(Seed, "answer")
+	if step.Prompt != "Echo "+specs.Nonce(Seed, "asked")+"." || step.System != "Be "+specs.Nonce(Seed, "")+"." || step.Says != answer {
+		t.Errorf("%+v", step)
+	}
+	if why := step.Said([]byte(`{"text":"it is ` + answer + `"}`)); why != "" {
+		t.Error(why)
+	}
+	if step.Said([]byte("it is something else")) == "" || p.Steps()[1].Said(nil) != "" {
+		t.Error("an answer that is missing is not noticed, or one that nobody asked for is")
+	}
+}

@@ -19,10 +19,12 @@ import (
 
 // miniature is a complete agent for Anthropic in a few lines: a subject for the
 // stage that has nothing to do with rkat. spoil, if not nil, changes what it
-// sends after the first request; once makes it content with one reply.
+// sends after the first request; once makes it content with one reply; mute
+// keeps the answer to itself.
 type miniature struct {
 	spoil func(messages []message) []message
 	once  bool
+	mute  bool
 }
 
 type message struct {
@@ -98,7 +100,13 @@ func (a miniature) run(ctx context.Context, args []string, stdout io.Writer, env
 	if err := os.MkdirAll(*dir, 0o700); err != nil {
 		return err
 	}
-	fmt.Fprintln(stdout, `{"session_id":"only"}`)
+	said := map[string]any{"session_id": "only"}
+	if last := session.Messages[len(session.Messages)-1]; !a.mute {
+		said["said"] = last
+	}
+	if err := json.NewEncoder(stdout).Encode(said); err != nil {
+		return err
+	}
 	return os.WriteFile(file, data, 0o600)
 }
 
@@ -116,7 +124,7 @@ func clientFor(env []string) (*http.Client, error) {
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxyURL), TLSClientConfig: &tls.Config{RootCAs: roots}}}, nil
 }
 
-var offered = json.RawMessage(`[{"name":"conform_echo","input_schema":{"type":"object"}},{"name":"conform_fail","input_schema":{"type":"object"}},{"name":"conform_noargs","input_schema":{"type":"object"}}]`)
+var offered = json.RawMessage(`[{"name":"conform_echo","input_schema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},{"name":"conform_fail","input_schema":{"type":"object"}},{"name":"conform_noargs","input_schema":{"type":"object"}}]`)
 
 func ask(ctx context.Context, c *http.Client, model, system string, messages []message) (message, error) {
 	body, err := json.Marshal(map[string]any{"model": model, "max_tokens": 4096, "system": system, "tools": offered,

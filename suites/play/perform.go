@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (w *witness) ended(i int, step scenario.Step, processes []evidence.Process)
 	if i >= len(processes) {
 		return []string{fmt.Sprintf("step %d did not run", i)}
 	}
-	why := step.Ended(processes[i].ExitCode, w.arrived[i])
+	why := cmp.Or(step.Ended(processes[i].ExitCode, w.arrived[i]), step.Said(processes[i].Stdout))
 	if why == "" {
 		return nil
 	}

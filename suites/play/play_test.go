@@ -1,10 +1,13 @@
 package play
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -201,5 +204,42 @@ func TestHarnessFaults(t *testing.T) {
 	t.Setenv(actAs, actRkat)
 	if _, err := NewStage(Rkat{}); err == nil || !strings.Contains(err.Error(), "ActAs") {
 		t.Errorf("a program that forgot to act: %v", err)
+	}
+}
+
+// TestAnswerComesThrough holds that the words of a scenario are the same on both
+// sides, and that an agent that does not say them, or sends others, is noticed.
+func TestAnswerComesThrough(t *testing.T) {
+	all, err := specs.Simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := *all[slices.IndexFunc(all, func(s *specs.Scenario) bool { return s.Name == "answer-comes-through" })]
+	p := scenario.Play{Scenario: &s, Target: specs.Target{Provider: "anthropic", Model: "claude-opus-4-5"}}
+	s.Targets = []specs.Target{p.Target}
+	lose := func(messages []message) []message {
+		lost, err := json.Marshal(messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := specs.Nonce(scenario.Seed, "asked")
+		var out []message
+		if err := json.Unmarshal(bytes.ReplaceAll(lost, []byte(`"content":"`+words), []byte(`"content":"lost`)), &out); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, c := range []struct {
+		agent miniature
+		want  string
+	}{
+		{miniature{}, ""},
+		{miniature{mute: true}, `step 0 does not say "` + specs.Nonce(scenario.Seed, "answer")},
+		{miniature{spoil: lose}, `scenario answer-comes-through, turn 2 (line `},
+	} {
+		_, err := stage(t, c.agent.main).Record(t.Context(), p, t.TempDir())
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
 	}
 }

@@ -18,18 +18,21 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 // Script returns what answers when the cassette of p is recorded: the simulator
 // at its strictest, with a clock and a seed of its own.
-func Script(p scenario.Play) http.Handler {
-	return simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed})
+func Script(p scenario.Play) http.Handler { return scripted(p, nil) }
+
+func scripted(p scenario.Play, told func(*script.Mismatch)) http.Handler {
+	return simulator.New(simulator.Config{Scenario: p.Scenario, Seed: seed, Mismatch: told})
 }
 
 // What a committed cassette says that would otherwise differ from run to run.
 const (
 	// seed is that of every id, token and pseudonym.
-	seed = "committed cassettes"
+	seed = scenario.Seed
 	// created is the time by the simulator's clock.
 	created = "2026-11-21T09:00:00Z"
 	// nominal is the time from one piece of a reply to the next.
@@ -66,7 +69,8 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, path string) error 
 		return err
 	}
 	w := newWitness(p)
-	recorder, err := record.New(record.Config{Transport: simulator.Transport(Script(p)), Nominal: nominal,
+	upstream := scripted(p, func(m *script.Mismatch) { w.note(m.Error()) })
+	recorder, err := record.New(record.Config{Transport: simulator.Transport(upstream), Nominal: nominal,
 		Writer: out, Redactor: last.Watch(redactor), Gate: last.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())

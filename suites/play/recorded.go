@@ -44,7 +44,7 @@ func Recorded(p scenario.Play, tapes fs.FS) (evidence.Evidence, error) {
 // ended is the process of a step that went as scripted.
 func ended(step scenario.Step) evidence.Process {
 	const session = "00000000-0000-7000-8000-000000000000"
-	p := evidence.Process{Args: arguments(step, session, nil), Resumed: step.Resume}
+	p := evidence.Process{Args: arguments(step, session, nil), Stdout: []byte(step.Says), Resumed: step.Resume}
 	switch step.Exit {
 	case specs.ExitError:
 		p.ExitCode, p.Stderr = 69, []byte("rkat: the reply did not arrive in full\n")

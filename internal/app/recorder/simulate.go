@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -46,6 +48,7 @@ func (a *app) simulateCommand() *cobra.Command {
 			if err := s.resolve(); err != nil {
 				return err
 			}
+			s.config.Mismatch = s.complain(a)
 			server, err := simulator.Open(s.door, simulator.New(s.config))
 			if err != nil {
 				return usage("--listen %w", err)
@@ -124,18 +127,30 @@ func findScenario(arg string) (*specs.Scenario, error) {
 	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("--scenario %s: cannot be read: %w", arg, reason(err))
 	}
-	all, err := specs.Scenarios()
-	if err != nil {
-		return nil, err
-	}
 	var names []string
-	for _, s := range all {
-		if s.Name == arg {
-			return s, nil
+	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
+		all, err := embedded()
+		if err != nil {
+			return nil, err
 		}
-		names = append(names, s.Name)
+		for _, s := range all {
+			if s.Name == arg {
+				return s, nil
+			}
+			names = append(names, s.Name)
+		}
 	}
 	return nil, usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
+}
+
+// complain tells of each request that the scenario did not expect.
+func (s *simulating) complain(a *app) func(*script.Mismatch) {
+	var mu sync.Mutex
+	return func(m *script.Mismatch) {
+		mu.Lock()
+		defer mu.Unlock()
+		a.say("%s: %v", m.Provider, m)
+	}
 }
 
 // announce prints the clients' settings when the server is ready.

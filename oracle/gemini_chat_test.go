@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -55,5 +56,13 @@ func TestGeminiChatForgets(t *testing.T) {
 	}
 	if all, sent := f.chat.History(false), f.chat.History(true); len(all) < 2 || len(sent) != 0 {
 		t.Errorf("the chat keeps %d contents and sends %d", len(all), len(sent))
+	}
+}
+
+// TestGeminiEmptyText holds that the SDK writes a part with an empty text as one
+// without data.
+func TestGeminiEmptyText(t *testing.T) {
+	if text, err := json.Marshal(genai.NewPartFromText("")); err != nil || string(text) != "{}" {
+		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/packages/ssestream"
 	"github.com/openai/openai-go/v3/responses"
 	"github.com/openai/openai-go/v3/shared"
 
@@ -239,6 +240,9 @@ func TestOpenAIStored(t *testing.T) {
 	}
 	g.outline.see("retrieved", again)
 	// The SDK says stream in the body of a GET; the API reads the query.
+	if _, err := g.final(all.GetStreaming(t.Context(), made.ID, responses.ResponseGetParams{})); !errors.Is(err, errNoFinal) {
+		t.Errorf("GetStreaming streams by itself: %v", err)
+	}
 	resumed, err := g.final(all.GetStreaming(t.Context(), made.ID, responses.ResponseGetParams{StartingAfter: openai.Int(5)}, option.WithQuery("stream", "true")))
 	if err != nil || resumed.ID != made.ID {
 		t.Errorf("%+v, %v", resumed, err)
@@ -336,7 +340,8 @@ func TestOpenAIFailure(t *testing.T) {
 	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, "    error: {kind: server, after: 4}\n"), true, false)
 	g.prompt("Call the tools.")
 	_, err := g.ask()
-	if err == nil || errors.Is(err, errNoFinal) {
+	var failed *ssestream.StreamError
+	if err == nil || errors.Is(err, errNoFinal) || errors.As(err, &failed) {
 		t.Error(err)
 	}
 	g.outline.report(t, unlikeOpenAI...)

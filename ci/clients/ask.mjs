@@ -25,7 +25,7 @@ const clients = {
   },
   async gemini() {
     const { GoogleGenAI } = await import('@google/genai')
-    return new GoogleGenAI({ apiKey: process.env.GEMINI_API_KEY, apiVersion: 'v1beta' }).models.generateContentStream({
+    return new GoogleGenAI({ apiKey: process.env.GEMINI_API_KEY }).models.generateContentStream({
       model: 'gemini-3-flash-preview', contents: prompt,
       config: { thinkingConfig: { includeThoughts: true } },
     })

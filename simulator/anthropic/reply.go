@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -9,24 +10,16 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Header is what the API sends with a reply (reference §1.1).
+// Header is what the API sends with a reply (reference §1.1). What is the same
+// each time is shared among replies: set a header anew, never within its values.
 func (v Voice) Header(r script.Reply) http.Header {
-	now, drawn := r.At.UTC().Format("2006-01-02T15:04:05Z"), r.ID("", 1, script.Hex, 64)
-	h := http.Header{
-		"Content-Type":              {"application/json"},
-		"Anthropic-Organization-Id": {"00000000-0000-4000-8000-000000000000"},
-		"Cf-Cache-Status":           {"DYNAMIC"},
-		"Cf-Ray":                    {drawn[:16] + "-SIM"},
-		"Content-Security-Policy":   {"default-src 'none'; frame-ancestors 'none'"},
-		"Request-Id":                {r.ID("req_011", 0, script.Alnum, 21)},
-		"Server":                    {"cloudflare"},
-		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
-		"Traceresponse":             {"00-" + drawn[16:48] + "-" + drawn[48:] + "-01"},
-		"Vary":                      {"Accept-Encoding"},
-		"X-Robots-Tag":              {"none"},
-	}
+	now, drawn := []string{r.At.UTC().Format("2006-01-02T15:04:05Z")}, r.ID("", 1, script.Hex, 64)
+	h := maps.Clone(headers)
+	h["Cf-Ray"] = []string{drawn[:16] + "-SIM"}
+	h["Request-Id"] = []string{r.ID("req_011", 0, script.Alnum, 21)}
+	h["Traceresponse"] = []string{"00-" + drawn[16:48] + "-" + drawn[48:] + "-01"}
 	for _, l := range limits {
-		h[l.limit], h[l.remaining], h[l.reset] = []string{l.most}, []string{l.left}, []string{now}
+		h[l.reset] = now
 	}
 	if r.Request.Form == script.FormSSE {
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -34,6 +27,24 @@ func (v Voice) Header(r script.Reply) http.Header {
 	}
 	return h
 }
+
+// headers are those that are the same each time.
+var headers = func() http.Header {
+	h := http.Header{
+		"Content-Type":              {"application/json"},
+		"Anthropic-Organization-Id": {"00000000-0000-4000-8000-000000000000"},
+		"Cf-Cache-Status":           {"DYNAMIC"},
+		"Content-Security-Policy":   {"default-src 'none'; frame-ancestors 'none'"},
+		"Server":                    {"cloudflare"},
+		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
+		"Vary":                      {"Accept-Encoding"},
+		"X-Robots-Tag":              {"none"},
+	}
+	for _, l := range limits {
+		h[l.limit], h[l.remaining] = []string{l.most}, []string{l.left}
+	}
+	return h
+}()
 
 // limit is one of the rates that an account has, under its headers' names.
 type limit struct{ limit, remaining, reset, most, left string }
@@ -78,10 +89,12 @@ func (v Voice) Frames(r script.Reply) [][]byte {
 // event appends one event. Like the API it pads the JSON with a random run of
 // spaces before the last brace.
 func (s *stream) event(name string, data script.Object) {
-	frame := append(append(make([]byte, 0, 512), "event: "...), name...)
-	frame = script.AppendJSON(append(frame, "\ndata: "...), data)
-	pad := "                "[:s.Roll("pad", len(s.frames), 16)]
-	s.frames = append(s.frames, append(append(frame[:len(frame)-1], pad...), "}\n\n"...))
+	s.frames = append(s.frames, script.Compose(func(frame []byte) []byte {
+		frame = append(append(frame, "event: "...), name...)
+		frame = script.AppendJSON(append(frame, "\ndata: "...), data)
+		pad := "                "[:s.Roll("pad", len(s.frames), 16)]
+		return append(append(frame[:len(frame)-1], pad...), "}\n\n"...)
+	}))
 }
 
 // ping follows the first content_block_start; its data has a space no other

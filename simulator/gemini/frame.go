@@ -63,6 +63,7 @@ func spaced(doc []byte) []byte {
 // pretty writes JSON as unary replies have it: two spaces an indent.
 func pretty(doc []byte) []byte {
 	var out bytes.Buffer
+	out.Grow(2 * len(doc))
 	if err := json.Indent(&out, doc, "", "  "); err != nil {
 		panic(err) // doc was written by script.JSON
 	}

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -14,23 +15,27 @@ import (
 
 const calledFunctions = "Model generated function call(s)."
 
-// Header is what the API sends with a reply (reference §1.3).
+// Header is what the API sends with a reply (reference §1.3). What is the same
+// each time is shared among replies: set a header anew, never within its values.
 func (v Voice) Header(r script.Reply) http.Header {
-	h := http.Header{
-		"Content-Type":           {"application/json; charset=UTF-8"},
-		"Server":                 {"scaffolding on HTTPServer2"},
-		"Server-Timing":          {"gfet4t7; dur=" + strconv.Itoa(400+r.Roll("timing", 0, 2000))},
-		"Vary":                   {"Origin", "X-Origin", "Referer"},
-		"X-Content-Type-Options": {"nosniff"},
-		"X-Frame-Options":        {"SAMEORIGIN"},
-		"X-Gemini-Service-Tier":  {"standard"},
-		"X-Xss-Protection":       {"0"},
-	}
+	h := maps.Clone(headers)
+	h["Server-Timing"] = []string{"gfet4t7; dur=" + strconv.Itoa(400+r.Roll("timing", 0, 2000))}
 	if r.Request.Form == script.FormSSE {
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Content-Disposition", "attachment")
 	}
 	return h
+}
+
+// headers are those that are the same each time.
+var headers = http.Header{
+	"Content-Type":           {"application/json; charset=UTF-8"},
+	"Server":                 {"scaffolding on HTTPServer2"},
+	"Vary":                   {"Origin", "X-Origin", "Referer"},
+	"X-Content-Type-Options": {"nosniff"},
+	"X-Frame-Options":        {"SAMEORIGIN"},
+	"X-Gemini-Service-Tier":  {"standard"},
+	"X-Xss-Protection":       {"0"},
 }
 
 // emitted is one part of a chunk and what has been generated when it is sent.

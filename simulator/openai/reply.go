@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -10,32 +11,36 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Header is what the API sends with a reply (reference §1.2).
+// Header is what the API sends with a reply (reference §1.2). What is the same
+// each time is shared among replies: set a header anew, never within its values.
 func (v Voice) Header(r script.Reply) http.Header {
-	h := http.Header{
-		"Access-Control-Expose-Headers":  {"X-Request-ID, CF-Ray, CF-Ray"},
-		"Cf-Cache-Status":                {"DYNAMIC"},
-		"Cf-Ray":                         {r.ID("", 1, script.Hex, 16) + "-SIM"},
-		"Content-Type":                   {"application/json"},
-		"Openai-Organization":            {"org-simulator"},
-		"Openai-Processing-Ms":           {strconv.Itoa(200 + r.Roll("processing", 0, 600))},
-		"Openai-Project":                 {"proj_simulator"},
-		"Openai-Version":                 {"2020-10-01"},
-		"X-Ratelimit-Limit-Requests":     {"10000"},
-		"X-Ratelimit-Limit-Tokens":       {"2000000"},
-		"X-Ratelimit-Remaining-Requests": {"9999"},
-		"X-Ratelimit-Remaining-Tokens":   {"1999000"},
-		"X-Ratelimit-Reset-Requests":     {"6ms"},
-		"X-Ratelimit-Reset-Tokens":       {"30ms"},
-		"Server":                         {"cloudflare"},
-		"X-Request-Id":                   {r.ID("req_", 0, script.Hex, 32)},
-		"Strict-Transport-Security":      {"max-age=31536000; includeSubDomains; preload"},
-		"X-Content-Type-Options":         {"nosniff"},
-	}
+	h := maps.Clone(headers)
+	h["Cf-Ray"] = []string{r.ID("", 1, script.Hex, 16) + "-SIM"}
+	h["Openai-Processing-Ms"] = []string{strconv.Itoa(200 + r.Roll("processing", 0, 600))}
+	h["X-Request-Id"] = []string{r.ID("req_", 0, script.Hex, 32)}
 	if r.Request.Form == script.FormSSE {
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	}
 	return h
+}
+
+// headers are those that are the same each time.
+var headers = http.Header{
+	"Access-Control-Expose-Headers":  {"X-Request-ID, CF-Ray, CF-Ray"},
+	"Cf-Cache-Status":                {"DYNAMIC"},
+	"Content-Type":                   {"application/json"},
+	"Openai-Organization":            {"org-simulator"},
+	"Openai-Project":                 {"proj_simulator"},
+	"Openai-Version":                 {"2020-10-01"},
+	"X-Ratelimit-Limit-Requests":     {"10000"},
+	"X-Ratelimit-Limit-Tokens":       {"2000000"},
+	"X-Ratelimit-Remaining-Requests": {"9999"},
+	"X-Ratelimit-Remaining-Tokens":   {"1999000"},
+	"X-Ratelimit-Reset-Requests":     {"6ms"},
+	"X-Ratelimit-Reset-Tokens":       {"30ms"},
+	"Server":                         {"cloudflare"},
+	"Strict-Transport-Security":      {"max-age=31536000; includeSubDomains; preload"},
+	"X-Content-Type-Options":         {"nosniff"},
 }
 
 // stream collects the frames of one reply.
@@ -93,13 +98,15 @@ func (s *stream) event(name string, data ...any) {
 	for at < len(data) && data[at].(string) < number {
 		at += 2
 	}
-	body := make(script.Object, 0, len(data)+4)
-	body = append(append(body, "type", "response."+name), data[:at]...)
-	body = append(append(body, number, s.sequence), data[at:]...)
+	s.frames = append(s.frames, script.Compose(func(frame []byte) []byte {
+		frame = append(append(frame, "event: response."...), name...)
+		frame = append(append(append(frame, "\ndata: {\"type\":\"response."...), name...), '"')
+		frame = script.AppendMembers(frame, data[:at]...)
+		frame = script.AppendMembers(frame, number, s.sequence)
+		frame = script.AppendMembers(frame, data[at:]...)
+		return append(frame, "}\n\n"...)
+	}))
 	s.sequence++
-	frame := append(append(make([]byte, 0, 512), "event: response."...), name...)
-	frame = script.AppendJSON(append(frame, "\ndata: "...), body)
-	s.frames = append(s.frames, append(frame, "\n\n"...))
 }
 
 func (s *stream) lifecycle(name, status string, output script.Array, usage any) {

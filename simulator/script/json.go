@@ -26,8 +26,13 @@ type Written interface{ JSON() []byte }
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
 func JSON(v any) []byte {
+	return Compose(func(out []byte) []byte { return AppendJSON(out, v) })
+}
+
+// Compose returns what write appends to an empty slice, in a slice of its size.
+func Compose(write func(out []byte) []byte) []byte {
 	room := rooms.Get().(*[]byte)
-	*room = AppendJSON((*room)[:0], v)
+	*room = write((*room)[:0])
 	doc := bytes.Clone(*room)
 	if cap(*room) <= maxRoom {
 		rooms.Put(room)
@@ -45,13 +50,9 @@ func AppendJSON(out []byte, v any) []byte {
 	switch v := v.(type) {
 	case Object:
 		out = append(out, '{')
-		for i := 0; i < len(v); i += 2 {
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = AppendJSON(out, v[i])
-			out = append(out, ':')
-			out = AppendJSON(out, v[i+1])
+		if len(v) > 0 {
+			out = AppendJSON(append(AppendJSON(out, v[0]), ':'), v[1])
+			out = AppendMembers(out, v[2:]...)
 		}
 		return append(out, '}')
 	case Array:
@@ -79,6 +80,15 @@ func AppendJSON(out []byte, v any) []byte {
 		return append(out, v.JSON()...)
 	}
 	return append(out, plainJSON(v)...)
+}
+
+// AppendMembers appends members to an object that has one already.
+func AppendMembers(out []byte, members ...any) []byte {
+	for i := 0; i < len(members); i += 2 {
+		out = AppendJSON(append(out, ','), members[i])
+		out = AppendJSON(append(out, ':'), members[i+1])
+	}
+	return out
 }
 
 // appendString spares strings of plain ASCII, nearly all of them, the encoder.

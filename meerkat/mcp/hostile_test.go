@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
@@ -55,6 +56,9 @@ func (p peer) reply(m message, result string) {
 func (p peer) read() message {
 	for {
 		line, err := p.in.ReadString('\n')
+		if err != nil && os.Getenv(mode) == "deaf" {
+			time.Sleep(time.Hour)
+		}
 		if err != nil {
 			os.Exit(0)
 		}
@@ -83,7 +87,7 @@ func serve(kind string) {
 		return
 	case "hang":
 		fmt.Fprintln(os.Stderr, "waiting for a database")
-		select {}
+		time.Sleep(time.Hour)
 	case "die":
 		fmt.Fprintln(os.Stderr, "no token "+os.Getenv("TOKEN"))
 		os.Exit(3)
@@ -188,6 +192,10 @@ func (p peer) call(kind string, m message) {
 	switch kind {
 	case "crash":
 		os.Exit(7)
+	case "brief":
+		p.reply(m, text("done"))
+		note("leaving")
+		os.Exit(0)
 	case "noise":
 		p.line("DEBUG handling a call {")
 		p.reply(m, text("done"))

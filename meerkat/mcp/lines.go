@@ -25,11 +25,12 @@ type messages struct {
 	skipped int
 
 	mu    sync.Mutex
-	cause error // why there are no more messages, if it is the server's fault
+	cause error         // why there are no more messages, if it is the server's fault
+	ended chan struct{} // closed when there are no more
 }
 
 func newMessages(in io.Reader, limit int, noise func([]byte)) *messages {
-	return &messages{in: bufio.NewReaderSize(in, 64<<10), limit: limit, noise: noise}
+	return &messages{in: bufio.NewReaderSize(in, 64<<10), limit: limit, noise: noise, ended: make(chan struct{})}
 }
 
 // Read implements io.Reader; it never returns part of a message before it has
@@ -75,7 +76,13 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 func (m *messages) fail(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.cause == nil && !errors.Is(err, io.EOF) {
+	select {
+	case <-m.ended: // the first reason is the true one
+		return err
+	default:
+		close(m.ended)
+	}
+	if !errors.Is(err, io.EOF) {
 		m.cause = err
 	}
 	return err

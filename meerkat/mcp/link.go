@@ -116,10 +116,24 @@ func (l *link) over(moment time.Duration) bool {
 	defer timer.Stop()
 	select {
 	case <-l.dead:
-		return true
+	case <-l.silent():
 	case <-timer.C:
+	}
+	select { // what has ended counts, also when the moment was up at once
+	case <-l.dead:
+	case <-l.silent():
+	default:
 		return false
 	}
+	return true
+}
+
+// silent closes when the server's stdout has ended; over HTTP never.
+func (l *link) silent() <-chan struct{} {
+	if l.in == nil {
+		return nil
+	}
+	return l.in.ended
 }
 
 // ending says why the connection ended.

@@ -170,6 +170,18 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestEndsBetweenCalls: a server that ended when nobody called is started again
+// before the next call, of which nothing was lost.
+func TestEndsBetweenCalls(t *testing.T) {
+	notes := filepath.Join(t.TempDir(), "notes")
+	r := open(t, quick, hostile("s", "brief", "NOTES", notes))
+	for i := range 3 {
+		wantText(t, call(r, "s__run", `{}`), false, "done")
+		until(t, func() bool { return strings.Count(read(t, notes), "leaving") == i+1 })
+		until(t, func() bool { return mcp.Ended(r) })
+	}
+}
+
 func TestNoiseAndFloods(t *testing.T) {
 	o := quick
 	o.MaxMessage = 1 << 20

@@ -54,6 +54,7 @@ func (s *server) connected(ctx context.Context) (*link, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	s.bury()
 	if l, err := s.alive(); l != nil || err != nil {
 		return l, err
 	}
@@ -65,6 +66,17 @@ func (s *server) connected(ctx context.Context) (*link, error) {
 	defer s.mu.Unlock()
 	s.now, s.stale = index(list.offers), false
 	return s.link, nil
+}
+
+// bury drops a link that ended when nobody called: what comes next runs on a
+// new one, and is not told that it may have run.
+func (s *server) bury() {
+	s.mu.Lock()
+	l := s.link
+	s.mu.Unlock()
+	if l != nil && l.over(0) {
+		s.drop(l)
+	}
 }
 
 // alive returns the link that there is, or why there will be none.
@@ -185,7 +197,7 @@ func (s *server) failure(ctx context.Context, call transcript.ToolCall, l *link,
 		return refusal(call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name)
 	case errors.As(err, &refused):
 		return refusal(call, "the server %s refused the call: %s", s.config.Name, s.mask(clip(refused.Message, maxLogLine)))
-	case l.over(time.Second):
+	case l.over(moment):
 		why := l.ending()
 		s.drop(l)
 		s.log.Warn("mcp server ended", "why", why)
@@ -195,6 +207,9 @@ func (s *server) failure(ctx context.Context, call transcript.ToolCall, l *link,
 	return refusal(call, "the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
 		s.config.Name, s.mask(clip(err.Error(), maxLogLine)))
 }
+
+// moment is how long the end of a connection may come after that of a call.
+const moment = 100 * time.Millisecond
 
 func refusal(call transcript.ToolCall, format string, args ...any) transcript.ToolResult {
 	return transcript.ToolResult{ToolUseID: call.ID, Content: fmt.Sprintf(format, args...), IsError: true}

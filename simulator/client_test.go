@@ -23,6 +23,7 @@ type client struct {
 	target specs.Target
 	stream bool
 	hosted bool // offers the provider's own tools
+	edit   func(body map[string]any)
 	said   []any
 }
 
@@ -112,6 +113,9 @@ func (c *client) request(tools bool) *http.Request {
 	}
 	if tools {
 		body["tools"] = offered
+	}
+	if c.edit != nil {
+		c.edit(body)
 	}
 	return post(c.url+path, asJSON(body), header...)
 }

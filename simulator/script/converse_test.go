@@ -34,6 +34,14 @@ func TestFill(t *testing.T) {
 		`{"type":"object","properties":{"at":{"type":"string","format":"date-time"},"of":{"type":"string","format":"uri"},"id":{"type":"string","format":"uuid"}},"required":["at","of","id"]}`,
 		`{"type":"object","properties":{"list":{"type":"array","minItems":3,"items":{"type":"object","properties":{"k":{"const":7}},"required":["k"]}}},"required":["list"]}`,
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"required":["a"],"$defs":{"A":{"anyOf":[{"type":"null"},{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"]}]}}}`,
+		`{"type":"object","properties":{"id":{"type":"string","pattern":"^[A-Z]{2}-\\d{4}(/[a-f]+)?$"},"or":{"type":"string","pattern":"^(red|blue)+\\.$"},"word":{"type":"string","pattern":"^w"}},"required":["id","or","word"]}`,
+		`{"type":"array","items":{"type":"string"},"minItems":3,"uniqueItems":true}`,
+		`{"type":"array","items":{"type":"integer","multipleOf":5},"minItems":3,"uniqueItems":true}`,
+		`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`,
+		`{"allOf":[{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"integer"}},"required":["b"]}],"properties":{"c":{"type":"boolean"}},"required":["c"]}`,
+		`{"type":"object","minProperties":2,"additionalProperties":{"type":"integer"}}`,
+		`{"type":"object","properties":{"a":{"const":null},"b":{"type":"null"}},"required":["a","b"]}`,
+		`{"type":"object","minProperties":2,"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"}},"required":["c"]}`,
 		`{"type":"object","properties":{"a":{"default":"x","type":"string"},"b":{"examples":[2],"type":"integer"}},"required":["a","b"]}`,
 	} {
 		got := JSON(Fill(schema(t, text), "word"))

@@ -2,6 +2,8 @@ package script
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +15,7 @@ const maxDepth = 12
 
 // Fill returns a value that fulfils a JSON Schema as tools have them: what is
 // required, with word for free text. Types may be in capitals, as Gemini writes
-// them. Of patterns, and of conditions between fields, it knows nothing.
+// them. Of conditions between fields it knows nothing.
 func Fill(schema map[string]any, word string) any {
 	f := filler{root: schema, word: word}
 	return f.value(schema, maxDepth)
@@ -22,19 +24,24 @@ func Fill(schema map[string]any, word string) any {
 type filler struct {
 	root map[string]any
 	word string
+	// nth counts the items of an array that must differ.
+	nth int
 }
 
 // value is the given one where the schema gives one, else one of its type.
 func (f filler) value(s map[string]any, depth int) any {
 	s = f.resolved(s, depth)
-	for _, given := range []string{"const", "default", "example"} {
+	if v, ok := s["const"]; ok {
+		return plain(v)
+	}
+	for _, given := range []string{"default", "example"} {
 		if v, ok := s[given]; ok && v != nil {
 			return plain(v)
 		}
 	}
 	for _, given := range []string{"enum", "examples"} {
 		if list, _ := s[given].([]any); len(list) > 0 {
-			return plain(list[0])
+			return plain(list[f.nth%len(list)])
 		}
 	}
 	if depth == 0 {
@@ -46,13 +53,13 @@ func (f filler) value(s map[string]any, depth int) any {
 	case "array":
 		return f.array(s, depth)
 	case "integer", "number":
-		return number(s)
+		return number(s, f.nth)
 	case "boolean":
 		return false
 	case "null":
 		return nil
 	}
-	return text(s, f.word)
+	return f.text(s)
 }
 
 // resolved follows references and takes the first real alternative.
@@ -83,9 +90,17 @@ func (f filler) referred(ref string) map[string]any {
 }
 
 // alternative is the first of a choice that is more than null, together with
-// what stands beside the choice; nil when there is none.
+// what stands beside the choice; nil when there is none. Of parts that must all
+// hold it takes all.
 func alternative(s map[string]any) map[string]any {
-	for _, of := range []string{"anyOf", "any_of", "oneOf", "allOf"} {
+	if all, _ := s["allOf"].([]any); len(all) > 0 {
+		m, _ := all[0].(map[string]any)
+		if m = merged(s, m, "allOf"); len(all) > 1 {
+			m["allOf"] = all[1:]
+		}
+		return m
+	}
+	for _, of := range []string{"anyOf", "any_of", "oneOf"} {
 		list, _ := s[of].([]any)
 		for _, one := range list {
 			m, _ := one.(map[string]any)
@@ -107,6 +122,18 @@ func merged(outer, inner map[string]any, without string) map[string]any {
 	}
 	for k, v := range inner {
 		all[k] = v
+	}
+	outerHas, _ := outer["properties"].(map[string]any)
+	innerHas, _ := inner["properties"].(map[string]any)
+	if outerHas != nil && innerHas != nil {
+		both := maps.Clone(outerHas)
+		maps.Copy(both, innerHas)
+		all["properties"] = both
+	}
+	outerNeeds, _ := outer["required"].([]any)
+	innerNeeds, _ := inner["required"].([]any)
+	if outerNeeds != nil && innerNeeds != nil {
+		all["required"] = slices.Concat(outerNeeds, innerNeeds)
 	}
 	return all
 }
@@ -136,38 +163,66 @@ func kind(s map[string]any) string {
 // by name, so that a call says something.
 func (f filler) object(s map[string]any, depth int) Object {
 	properties, _ := s["properties"].(map[string]any)
-	required, _ := s["required"].([]any)
-	if len(required) == 0 && len(properties) > 0 {
-		names := make([]string, 0, len(properties))
-		for name := range properties {
-			names = append(names, name)
-		}
-		required = []any{slices.Min(names)}
-	}
 	o := Object{}
-	for _, r := range required {
-		name, _ := r.(string)
+	for _, name := range f.named(s, properties) {
 		property, _ := properties[name].(map[string]any)
+		if property == nil {
+			property, _ = s["additionalProperties"].(map[string]any)
+		}
 		o = append(o, name, f.value(property, depth-1))
 	}
 	return o
 }
 
+// named are the names that an object has: those required, then others until
+// there are enough.
+func (f filler) named(s, properties map[string]any) []string {
+	var names []string
+	required, _ := s["required"].([]any)
+	for _, r := range required {
+		if name, _ := r.(string); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	least := integer(s, "minProperties", 0)
+	if len(names) == 0 && len(properties) > 0 {
+		least = max(least, 1)
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if len(names) < least && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for n := 1; len(names) < min(least, 64); n++ {
+		names = append(names, fmt.Sprintf("key%d", n))
+	}
+	return names
+}
+
 func (f filler) array(s map[string]any, depth int) Array {
 	items, _ := s["items"].(map[string]any)
-	least := integer(s, "minItems", 1)
+	tuple, _ := s["prefixItems"].([]any)
+	least := max(integer(s, "minItems", 1), len(tuple))
 	if most := integer(s, "maxItems", least); most < least {
 		least = most
 	}
 	a := Array{}
-	for range min(least, 64) {
-		a = append(a, f.value(items, depth-1))
+	for n := range min(least, 64) {
+		item := items
+		if n < len(tuple) {
+			item, _ = tuple[n].(map[string]any)
+		}
+		if f.nth = 0; s["uniqueItems"] == true {
+			f.nth = n
+		}
+		a = append(a, f.value(item, depth-1))
 	}
 	return a
 }
 
-// number is the smallest allowed one that is not negative without need.
-func number(s map[string]any) any {
+// number is the smallest allowed one that is not negative without need, or the
+// nth after it.
+func number(s map[string]any, nth int) any {
 	n, ok := float(s, "minimum")
 	if !ok {
 		n = 1
@@ -175,13 +230,18 @@ func number(s map[string]any) any {
 	if above, ok := float(s, "exclusiveMinimum"); ok && n <= above {
 		n = math.Floor(above) + 1
 	}
+	step, stepped := float(s, "multipleOf")
+	if !stepped || step <= 0 {
+		step = 1
+	}
+	n += float64(nth) * step
 	if most, ok := float(s, "maximum"); ok && n > most {
 		n = most
 	}
 	if below, ok := float(s, "exclusiveMaximum"); ok && n >= below {
 		n = math.Ceil(below) - 1
 	}
-	if step, ok := float(s, "multipleOf"); ok && step > 0 {
+	if stepped {
 		n = math.Ceil(n/step) * step
 	}
 	if kind(s) == "integer" || n == math.Trunc(n) {
@@ -197,9 +257,16 @@ var formats = map[string]string{
 	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
 }
 
-func text(s map[string]any, word string) string {
+func (f filler) text(s map[string]any) string {
+	word := f.word
+	if f.nth > 0 {
+		word = fmt.Sprintf("%s-%d", word, f.nth+1)
+	}
 	if format, _ := s["format"].(string); formats[format] != "" {
 		return formats[format]
+	}
+	if pattern, _ := s["pattern"].(string); pattern != "" {
+		return matching(pattern, word)
 	}
 	for least := integer(s, "minLength", 0); utf8.RuneCountInString(word) < min(least, 4096); {
 		word += "." + word

@@ -16,11 +16,15 @@ type History struct {
 }
 
 // Compaction says that the messages before Through are represented by Summary
-// and, verbatim, by those whose indices Kept lists in ascending order.
+// and, verbatim, by those whose indices Kept lists in ascending order. The
+// summary goes out as it stands, as a message of the user.
 type Compaction struct {
 	Through int    `json:"through"`
 	Summary string `json:"summary"`
 	Kept    []int  `json:"kept,omitempty"`
+	// Made is how many messages there were when it was made: thinking of these is
+	// bound to a conversation that is not sent any more.
+	Made int `json:"made"`
 }
 
 // Transcript is what the target gets: messages whose calls and results are

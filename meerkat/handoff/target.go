@@ -14,6 +14,9 @@ type Target struct {
 	API      string
 	Account  string
 	Model    catalog.Entry
+	// Effort is that of the request; "" is the model's default. Only whether it
+	// makes the model think counts here.
+	Effort string
 }
 
 // Origin returns the origin to stamp on what the target answers.

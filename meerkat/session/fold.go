@@ -187,6 +187,7 @@ func (s *Session) compact(c Compaction) error {
 	if c.Through < 0 || c.Through > len(s.Messages) {
 		return fmt.Errorf("session: a compaction through message %d of %d", c.Through, len(s.Messages))
 	}
+	c.Seen = len(s.Messages)
 	s.Compactions = append(s.Compactions, c)
 	s.spend(c.Usage)
 	return nil

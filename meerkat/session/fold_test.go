@@ -115,7 +115,7 @@ func TestHistory(t *testing.T) {
 		session.Compaction{Through: 1, Summary: "bad \xff", Usage: &transcript.Usage{InputTokens: 2}},
 		session.Budget{Limits: budget.Limits{MaxTurns: 3}})
 	h := s.History()
-	want := []handoff.Compaction{{Through: 1, Summary: "bad \uFFFD"}}
+	want := []handoff.Compaction{{Through: 1, Summary: "bad \uFFFD", Made: 2}}
 	if diff := cmp.Diff(want, h.Compactions); diff != "" || len(h.Messages) != 2 || len(h.Ledger.Open()) != 1 {
 		t.Errorf("%s%v", diff, h)
 	}

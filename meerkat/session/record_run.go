@@ -57,6 +57,9 @@ type Compaction struct {
 	Reason  string    `json:"reason,omitempty"`
 	// Usage is what making the summary took, nil when nothing was paid.
 	Usage *transcript.Usage `json:"usage,omitempty"`
+	// Seen is how many messages there were when it was made. It follows from the
+	// record's place: Session.With sets it.
+	Seen int `json:"-"`
 }
 
 // Budget sets the limits that are in force from here on.
@@ -82,5 +85,5 @@ func mend(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // view is what handoff needs to know of c.
 func (c Compaction) view() handoff.Compaction {
-	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept}
+	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen}
 }

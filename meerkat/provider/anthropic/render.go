@@ -68,7 +68,7 @@ func newPlan(req *provider.Request, m catalog.Entry) (*plan, error) {
 	p.choose(steps)
 	// A budget model wants the open tool loop to start with thinking. When
 	// that was made elsewhere, thinking stays off until the loop is closed (H4).
-	if p.thinking && m.Thinking == catalog.ThinkingBudget && !p.loopThinks() {
+	if p.thinking && m.Thinking == catalog.ThinkingBudget && !p.target.LoopThinks(req.Messages) {
 		p.thinking = false
 		p.choose(steps)
 	}
@@ -134,21 +134,6 @@ func (p *plan) signed(b *transcript.Block) bool {
 	return b.Meta != nil && (b.Meta.Signature != "" || b.Meta.Data != "") && p.target.Made(b)
 }
 
-// loopThinks reports whether the open tool loop, if there is one, starts with
-// thinking.
-func (p *plan) loopThinks() bool {
-	n := len(p.turns)
-	if n == 0 || p.turns[n-1].Answers == nil {
-		return true
-	}
-	first := n - 1
-	for first > 0 && p.turns[first-1].Message.Role != transcript.RoleUser && p.turns[first-1].Message.Role != transcript.RoleSystem {
-		first--
-	}
-	t := p.turns[first]
-	return len(t.keep) > 0 && t.Message.Blocks[t.keep[0]].Type == transcript.BlockReasoning
-}
-
 // check refuses what only the whole request shows.
 func (p *plan) check() error {
 	m := p.target.Model
@@ -161,12 +146,11 @@ func (p *plan) check() error {
 	if len(p.turns) == 0 {
 		return &wire.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
 	}
-	if first := p.turns[0]; first.Message.Role != transcript.RoleUser && first.Message.Role != transcript.RoleSystem {
+	if first := p.turns[0]; !asks(first.Message) {
 		return &wire.MessageError{At: first.At, Reason: "the conversation must start with a user message (A-8)"}
 	}
 	for _, t := range p.turns {
-		r := t.Message.Role
-		if (r == transcript.RoleUser || r == transcript.RoleSystem) && wire.Blank(t.Message.Content) && len(t.Message.Parts) == 0 {
+		if asks(t.Message) && wire.Blank(t.Message.Content) && len(t.Message.Parts) == 0 {
 			return &wire.MessageError{At: t.At, Reason: "it has no text (A-11)"}
 		}
 	}
@@ -175,6 +159,11 @@ func (p *plan) check() error {
 		return &wire.MessageError{At: last.At, Reason: fmt.Sprintf("%s takes no assistant message at the end (A-14); add a user message", m.Model)}
 	}
 	return nil
+}
+
+// asks reports whether a message is sent as the user's and is no result.
+func asks(m *transcript.Message) bool {
+	return m.Role == transcript.RoleUser || m.Role == transcript.RoleDeveloper || m.Role == transcript.RoleSystem
 }
 
 func forced(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }

@@ -111,7 +111,7 @@ func (p *plan) message(t turn, last bool) {
 					p.result(a)
 				}
 			})
-		default: // a system message amid the conversation goes as the user's (H17)
+		default: // system and developer messages amid the conversation go as the user's (H17)
 			p.Key("role").Str("user")
 			p.Key("content")
 			p.user(t.Message)
@@ -147,15 +147,13 @@ func (p *plan) text(s string) {
 // part writes an image or document, and says so in words when the API takes
 // neither (A-46, H16).
 func (p *plan) part(part transcript.Part) {
-	kind := ""
-	switch {
-	case part.Type == "image" && (part.URL != "" || imageTypes[part.MediaType]):
-		kind = "image"
-	case part.Type == "file" && (part.URL != "" || part.MediaType == "application/pdf"):
-		kind = "document"
-	default:
+	if !p.target.Takes(&part) {
 		p.text(wire.Omitted(part))
 		return
+	}
+	kind := "image"
+	if part.Type == "file" {
+		kind = "document"
 	}
 	p.Object(func() {
 		p.Key("type").Str(kind)
@@ -171,8 +169,6 @@ func (p *plan) part(part transcript.Part) {
 		})
 	})
 }
-
-var imageTypes = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
 
 // blocks writes the kept blocks of an assistant message in their order. Only
 // text at the very end of the request loses trailing white space.

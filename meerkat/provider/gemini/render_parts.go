@@ -52,6 +52,8 @@ func (p *plan) text(s string) {
 
 func (p *plan) part(part transcript.Part) {
 	switch {
+	case !p.target.Takes(&part):
+		p.text(wire.Omitted(part))
 	case part.URL != "":
 		p.Object(func() {
 			p.Key("fileData").Object(func() {
@@ -61,10 +63,8 @@ func (p *plan) part(part transcript.Part) {
 				p.Key("fileUri").Text(part.URL)
 			})
 		})
-	case part.MediaType != "":
-		p.Object(func() { p.inline(part) })
 	default:
-		p.text(wire.Omitted(part))
+		p.Object(func() { p.inline(part) })
 	}
 }
 
@@ -204,7 +204,7 @@ func (p *plan) response(a wire.Answer) {
 			}
 			p.Key("name").Text(a.Call.Name)
 			p.Key("response").Object(func() {
-				p.Key("content").Text(resultText(r))
+				p.Key("content").Text(p.resultText(r))
 				p.Key("error").Bool(r.IsError)
 			})
 			p.media(r.Parts)
@@ -215,7 +215,7 @@ func (p *plan) response(a wire.Answer) {
 // media writes the images and files of a result as parts of the response,
 // which may hold nothing else.
 func (p *plan) media(parts []transcript.Part) {
-	parts = slices.DeleteFunc(slices.Clone(parts), func(part transcript.Part) bool { return !carried(part) })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(part transcript.Part) bool { return !p.target.Takes(&part) })
 	if len(parts) == 0 {
 		return
 	}
@@ -228,14 +228,12 @@ func (p *plan) media(parts []transcript.Part) {
 
 // resultText is the text of a result, with a word for each part that cannot
 // be carried (H16).
-func resultText(r *transcript.ToolResult) string {
+func (p *plan) resultText(r *transcript.ToolResult) string {
 	text := wire.ResultText(r)
 	for _, part := range r.Parts {
-		if !carried(part) {
+		if !p.target.Takes(&part) {
 			text = strings.TrimPrefix(text+"\n"+wire.Omitted(part), "\n")
 		}
 	}
 	return text
 }
-
-func carried(part transcript.Part) bool { return part.URL != "" || part.MediaType != "" }

@@ -65,8 +65,8 @@ func (p *plan) check() error {
 		return &wire.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
 	}
 	for _, s := range p.steps {
-		r := s.Message.Role
-		if (r == transcript.RoleUser || r == transcript.RoleSystem) && s.Message.Content == "" && len(s.Message.Parts) == 0 {
+		asks := s.Message.Role != transcript.RoleAssistant && s.Message.Role != transcript.RoleToolResults
+		if asks && s.Message.Content == "" && len(s.Message.Parts) == 0 {
 			return &wire.MessageError{At: s.At, Reason: "it has no text"}
 		}
 	}

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/provider/wire"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -17,7 +16,7 @@ func (p *plan) step(s wire.Step) {
 		for _, a := range s.Answers {
 			p.output(a)
 		}
-	case transcript.RoleSystem: // amid the conversation (H17)
+	case transcript.RoleSystem, transcript.RoleDeveloper: // amid the conversation (H17)
 		p.say("developer", s.Message.Content)
 	default:
 		p.user(s.Message)
@@ -68,27 +67,27 @@ func (p *plan) inputText(text string) {
 // neither (O-30, H16).
 func (p *plan) part(part transcript.Part) {
 	switch {
-	case part.Type == "image" && (part.URL != "" || strings.HasPrefix(part.MediaType, "image/")):
+	case !p.target.Takes(&part):
+		p.inputText(wire.Omitted(part))
+	case part.Type == "image":
 		p.Object(func() {
 			p.Key("type").Str("input_image")
 			p.Key("detail").Str("auto")
 			p.Key("image_url")
 			p.source(part)
 		})
-	case part.Type == "file" && part.URL != "":
+	case part.URL != "":
 		p.Object(func() {
 			p.Key("type").Str("input_file")
 			p.Key("file_url").Text(part.URL)
 		})
-	case part.Type == "file" && part.MediaType == "application/pdf":
+	default:
 		p.Object(func() {
 			p.Key("type").Str("input_file")
 			p.Key("filename").Str("file.pdf")
 			p.Key("file_data")
 			p.source(part)
 		})
-	default:
-		p.inputText(wire.Omitted(part))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -124,16 +125,7 @@ func ResultText(r *transcript.ToolResult) string {
 
 // Omitted is the text that takes the place of a part the target cannot take
 // (H16).
-func Omitted(p transcript.Part) string {
-	return fmt.Sprintf("(%s omitted: %s)", firstOf(p.Type, "part"), firstOf(p.MediaType, "unknown type"))
-}
-
-func firstOf(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
+func Omitted(p transcript.Part) string { return handoff.Omitted(&p) }
 
 // Systems splits the system text of a request from its conversation: the
 // request's own, then the system messages in front of all others. System

@@ -1,66 +1,13 @@
 package wire
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"strings"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 )
 
-// Target is where a request goes: continuity tokens and raw wire objects go
-// back only where they came from (DESIGN §3.4, H1).
-type Target struct {
-	Provider string
-	API      string
-	Account  string
-	Model    catalog.Entry
-}
-
-// Origin returns the origin to stamp on what the target answers.
-func (t Target) Origin() *transcript.Origin {
-	return &transcript.Origin{Provider: t.Provider, API: t.API, Model: t.Model.Model, Account: t.Account}
-}
-
-// Made reports whether b was made by the target: same provider, API and
-// account, and a model whose tokens the target's model reads. A block without
-// an origin is judged by the tag of its token, and is foreign without one.
-func (t Target) Made(b *transcript.Block) bool {
-	if b.Meta != nil && providerOf(b.Meta.Provider) != t.Provider {
-		return false
-	}
-	if b.Origin == nil {
-		return b.Meta != nil
-	}
-	o := b.Origin
-	return o.Provider == t.Provider && same(o.API, t.API) && same(o.Account, t.Account) && t.Model.Reads(o.Model)
-}
-
-// same compares two names of which either may be unknown.
-func same(a, b string) bool { return a == "" || b == "" || a == b }
-
-func providerOf(tag transcript.MetaProvider) string {
-	switch tag {
-	case transcript.MetaAnthropic, transcript.MetaAnthropicRedacted:
-		return catalog.Anthropic
-	case transcript.MetaOpenAI:
-		return catalog.OpenAI
-	case transcript.MetaGemini:
-		return catalog.Gemini
-	default:
-		return ""
-	}
-}
-
-// Raw returns the wire object of a block that t made, or nil when there is
-// none to send untouched.
-func (t Target) Raw(b *transcript.Block) []byte {
-	if len(b.Raw) == 0 || !t.Made(b) || !IsObject(b.Raw) {
-		return nil
-	}
-	return b.Raw
-}
+// Target is where a request goes; package handoff decides what goes there.
+type Target = handoff.Target
 
 // Member returns the top-level member of a JSON object as it stands, nil when
 // there is none.
@@ -72,17 +19,5 @@ func Member(object []byte, name string) json.RawMessage {
 	return all[name]
 }
 
-// IsBase64 reports whether s is base64 of either alphabet, padded or not: what
-// proto-JSON takes for bytes (G-19, H12).
-func IsBase64(s string) bool {
-	if s == "" || strings.ContainsAny(s, "\r\n") {
-		return false
-	}
-	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
-	enc := base64.RawStdEncoding
-	if strings.HasSuffix(s, "=") {
-		enc = base64.StdEncoding
-	}
-	_, err := enc.DecodeString(s)
-	return err == nil
-}
+// IsBase64 reports whether s is base64 as proto-JSON takes it (G-19, H12).
+func IsBase64(s string) bool { return handoff.IsBase64(s) }

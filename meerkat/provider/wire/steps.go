@@ -85,7 +85,7 @@ func (p *pairing) add(at int, m *transcript.Message) error {
 	}
 	p.open = nil
 	switch m.Role {
-	case transcript.RoleSystem, transcript.RoleUser:
+	case transcript.RoleSystem, transcript.RoleUser, transcript.RoleDeveloper:
 		p.steps = append(p.steps, Step{At: at, Message: m})
 		return nil
 	case transcript.RoleAssistant:
@@ -108,7 +108,7 @@ func (p *pairing) calls(at int, m *transcript.Message) error {
 		default:
 			return &MessageError{At: at, Reason: fmt.Sprintf("block %d has the unknown type %q", i, b.Type)}
 		}
-		if b.ID == "" || inside[b.ID] {
+		if inside[b.ID] {
 			return &PairError{At: at, ID: b.ID, Reason: "has no id of its own; give each call a unique id"}
 		}
 		inside[b.ID] = true

@@ -66,7 +66,7 @@ func TestStepsRefuseBrokenPairs(t *testing.T) {
 		"two results":             {[]transcript.Message{user, calls("a"), results("a", "a")}, `messages[2]: tool call "a" is answered twice`},
 		"two results, two turns":  {[]transcript.Message{user, calls("a"), results("a"), results("a")}, `messages[3]: tool call "a" is answered twice`},
 		"one id twice in a reply": {[]transcript.Message{user, calls("a", "a"), results("a")}, `messages[1]: tool call "a" has no id of its own`},
-		"no id":                   {[]transcript.Message{user, calls(""), results("")}, `messages[1]: tool call "" has no id of its own`},
+		"no id twice in a reply":  {[]transcript.Message{user, calls("", ""), results("")}, `messages[1]: tool call "" has no id of its own`},
 		"unknown role":            {[]transcript.Message{{Role: "tool"}}, `messages[0]: role "tool" is unknown`},
 		"unknown block": {
 			[]transcript.Message{user, transcript.Assistant("", transcript.Block{Type: "image"})},

@@ -1,0 +1,162 @@
+package handoff
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// aborted makes a reply that broke off nobody's: its tokens cover what never
+// came. Text stays, and so do calls that came whole; they are closed like any
+// other (H15).
+func (r *reply) aborted() {
+	if r.StopReason != transcript.StopAborted && r.StopReason != transcript.StopCancelled {
+		return
+	}
+	for i := range r.Blocks {
+		r.estrange(i, "H15", "the reply was interrupted")
+	}
+	last := len(r.Blocks) - 1
+	if last < 0 || r.Blocks[last].Type != transcript.BlockToolUse {
+		return
+	}
+	if b := &r.Blocks[last]; !isObject(b.Args) && !r.known(b.ID) {
+		r.set(last, dropped, "H15", "the call was interrupted before it was complete")
+	}
+}
+
+// known reports whether anybody did something about a call: then it was
+// complete.
+func (r *reply) known(id string) bool {
+	if e, ok := r.history.Ledger.Lookup(r.at, id); ok && e.Status != ledger.Proposed {
+		return true
+	}
+	for _, m := range r.after {
+		if m.Role == transcript.RoleAssistant {
+			break
+		}
+		if slices.ContainsFunc(m.Results, func(t transcript.ToolResult) bool { return t.ToolUseID == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// twins leaves out a call whose id another call of the reply has: results could
+// not be told apart (H8).
+func (r *reply) twins() {
+	seen := map[string]bool{}
+	for i := range r.Blocks {
+		b := &r.Blocks[i]
+		if b.Type != transcript.BlockToolUse || r.fates[i].kind == dropped {
+			continue
+		}
+		if seen[b.ID] {
+			r.set(i, dropped, "H8", "another call of the reply has the same id")
+		}
+		seen[b.ID] = true
+	}
+}
+
+// call fits a call to the target and says what that costs: a name that is not
+// its own and that it would refuse (H8), the signature that Gemini demands of
+// the first call (H10), arguments that are no object (H19).
+func (r *reply) call(b *transcript.Block, first bool) fate {
+	loss := fate{}
+	if b.Name == "" {
+		if e, ok := r.history.Ledger.Lookup(r.at, b.ID); ok {
+			b.Name = e.Name // D20
+		}
+	}
+	own := r.target.Made(b) && b.Name != ""
+	if name := legalName(b.Name, r.target.Provider); !own && name != b.Name {
+		b.Name = name
+		loss = fate{rule: "H8", reason: "the target does not take its name, which goes out as " + name}
+	}
+	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !isObject(b.Args) {
+		loss = fate{rule: "H19", reason: "its arguments are no object and go out as a string in one"}
+	}
+	if r.target.Provider == catalog.Gemini && r.target.Model.Signatures && first && !(own && token(b) != "") {
+		loss = fate{rule: "H10", reason: "it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place"}
+	}
+	return loss
+}
+
+// maxName is the longest name of a tool that all providers take (A-21, O-18,
+// G-11).
+const maxName = 64
+
+// legalName returns name with everything replaced that the provider refuses in
+// the name of a tool.
+func legalName(name, provider string) string {
+	legal := strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
+			return c
+		case provider == catalog.Gemini && (c == '.' || c == ':'):
+			return c
+		}
+		return '_'
+	}, name)
+	if legal == "" || provider == catalog.Gemini && strings.ContainsAny(legal[:1], "0123456789-.:") {
+		legal = "_" + legal
+	}
+	return legal[:min(len(legal), maxName)]
+}
+
+// serverTools leaves out calls of Anthropic's own tools without their result,
+// and results without their call: they go in pairs (H18, ANT-S1). A reply that
+// paused gets the results with its next part.
+func (r *reply) serverTools() {
+	if r.target.Provider != catalog.Anthropic {
+		return
+	}
+	calls, results := serverIDs(r.Blocks)
+	pausedBefore, goesOn := false, r.StopReason == transcript.StopPauseTurn && (len(r.after) == 0 || r.after[0].Role == transcript.RoleAssistant)
+	if n := len(r.before); n > 0 {
+		pausedBefore = r.before[n-1].Role == transcript.RoleAssistant && r.before[n-1].StopReason == transcript.StopPauseTurn
+	}
+	r.each(transcript.BlockOpaque, func(i int, b *transcript.Block) {
+		use, result := serverID(b)
+		switch {
+		case use != "" && !results[use] && !goesOn:
+			r.set(i, dropped, "H18", "the call of the server tool has no result")
+		case result != "" && !calls[result] && !pausedBefore:
+			r.set(i, dropped, "H18", "the result of the server tool has no call")
+		}
+	})
+}
+
+func serverIDs(blocks []transcript.Block) (calls, results map[string]bool) {
+	calls, results = map[string]bool{}, map[string]bool{}
+	for i := range blocks {
+		use, result := serverID(&blocks[i])
+		calls[use], results[result] = true, true
+	}
+	return calls, results
+}
+
+// serverID returns the id of the server tool's call that b makes or answers.
+func serverID(b *transcript.Block) (use, result string) {
+	if b.Type != transcript.BlockOpaque {
+		return "", ""
+	}
+	var ids struct {
+		ID        string `json:"id"`
+		ToolUseID string `json:"tool_use_id"`
+	}
+	if json.Unmarshal(b.Raw, &ids) != nil {
+		return "", ""
+	}
+	switch {
+	case b.Kind == "server_tool_use" || b.Kind == "mcp_tool_use":
+		return ids.ID, ""
+	case strings.HasSuffix(b.Kind, "_tool_result"):
+		return "", ids.ToolUseID
+	}
+	return "", ""
+}

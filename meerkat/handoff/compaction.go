@@ -1,0 +1,52 @@
+package handoff
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// view is the history as the last compaction shows it: what stood ahead of the
+// conversation, the summary as the user's, the kept messages, and all after
+// them. Pairs that it tears are mended like any other.
+func (b *builder) view() []placed {
+	all := b.history.Messages
+	n := len(b.history.Compactions)
+	if n == 0 {
+		return place(nil, all, 0)
+	}
+	c := b.history.Compactions[n-1]
+	through := min(max(c.Through, 0), len(all))
+	b.unbind(c)
+	var out []placed
+	head := 0
+	for head < through && all[head].Role == transcript.RoleSystem {
+		out = append(out, placed{all[head], head})
+		head++
+	}
+	if strings.TrimSpace(c.Summary) != "" {
+		out = append(out, placed{transcript.User(c.Summary), -1})
+	}
+	for _, k := range c.Kept {
+		if k >= head && k < through {
+			out = append(out, placed{all[k], k})
+		}
+	}
+	return place(out, all, through)
+}
+
+// unbind notes that what stood before a compaction is not what thinking made
+// back then is bound to any more. A model that checks would refuse it.
+func (b *builder) unbind(c Compaction) {
+	if b.target.Model.PrefixBinding {
+		b.unbound = max(c.Made, c.Through)
+	}
+}
+
+// place appends messages from an index on.
+func place(out []placed, all []transcript.Message, from int) []placed {
+	for i := from; i < len(all); i++ {
+		out = append(out, placed{all[i], i})
+	}
+	return out
+}

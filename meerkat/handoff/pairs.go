@@ -1,0 +1,154 @@
+package handoff
+
+import (
+	"bytes"
+
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// pairs puts the results of each reply right behind it, in the order of its
+// calls, and closes the calls that have none (H13, X9). Whatever stood between
+// rides behind the results (X8); results that answer nothing are left out
+// (H14).
+func (b *builder) pairs(messages []placed) []placed {
+	p := &pairing{builder: b, out: make([]placed, 0, len(messages))}
+	for _, m := range messages {
+		switch m.Role {
+		case transcript.RoleToolResults:
+			p.results(m)
+		case transcript.RoleAssistant:
+			p.flush()
+			p.open(m)
+		default:
+			p.held = append(p.held, m)
+		}
+	}
+	p.flush()
+	return p.out
+}
+
+type pairing struct {
+	*builder
+	out    []placed
+	held   []placed // what came since the last reply, without results
+	reply  placed   // the last one, if it makes calls
+	calls  []transcript.ToolCall
+	got    map[string]transcript.ToolResult
+	closed map[string]transcript.ToolResult // by call id, from the ledger
+}
+
+func (p *pairing) open(m placed) {
+	p.out = append(p.out, m)
+	p.reply = m
+	for c := range m.ToolCalls() {
+		p.calls = append(p.calls, c)
+	}
+	p.got = map[string]transcript.ToolResult{}
+}
+
+// results files results under the open calls they answer.
+func (p *pairing) results(m placed) {
+	for i := range m.Results {
+		r := m.Results[i]
+		have, answered := p.got[r.ToolUseID]
+		late, closed := p.closed[r.ToolUseID]
+		switch {
+		case !p.calling(r.ToolUseID) && closed && equal(late, r):
+		case !p.calling(r.ToolUseID):
+			p.lose("H14", m.at, i, r.ToolUseID, "it answers no call of the reply before it")
+		case !answered:
+			p.got[r.ToolUseID] = r
+			p.resultParts(m.at, i, &r)
+		case !equal(have, r):
+			p.lose("H14", m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts")
+		}
+	}
+}
+
+func (p *pairing) calling(id string) bool {
+	for _, c := range p.calls {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// equal reports whether two results say the same.
+func equal(a, b transcript.ToolResult) bool {
+	x, errA := a.AppendJSON(nil)
+	y, errB := b.AppendJSON(nil)
+	return errA == nil && errB == nil && bytes.Equal(x, y)
+}
+
+// flush ends a reply: its results, then what was held back.
+func (p *pairing) flush() {
+	if len(p.calls) > 0 {
+		all := make([]transcript.ToolResult, len(p.calls))
+		for i, c := range p.calls {
+			r, ok := p.got[c.ID]
+			if !ok {
+				r = p.close(c)
+			}
+			all[i] = r
+		}
+		p.out = append(p.out, placed{transcript.ToolResults(all...), p.reply.at})
+	}
+	p.out = append(p.out, p.held...)
+	p.calls, p.held, p.got = nil, nil, nil
+}
+
+// close answers a call whose result is not in the conversation: with the result
+// that the ledger kept, or with what it knows of the call.
+func (p *pairing) close(c transcript.ToolCall) transcript.ToolResult {
+	e, known := p.history.Ledger.Lookup(p.reply.at, c.ID)
+	if known && e.Result != nil {
+		r := *e.Result
+		r.ToolUseID = c.ID
+		if p.closed == nil {
+			p.closed = map[string]transcript.ToolResult{}
+		}
+		p.closed[c.ID] = r
+		return r
+	}
+	status := e.Status
+	if !known {
+		status = ledger.Running // for all anybody knows
+	}
+	p.lose("H13", p.reply.at, p.index(c.ID), c.ID, "the call has no result; it is closed with what is known of it")
+	return Closure(c.ID, status)
+}
+
+// index returns the index of a call in the reply as the history holds it, -1 if
+// it holds no such call.
+func (p *pairing) index(id string) int {
+	if p.reply.at < 0 {
+		return -1
+	}
+	blocks := p.history.Messages[p.reply.at].Blocks
+	for i := range blocks {
+		if blocks[i].Type == transcript.BlockToolUse && blocks[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+// Closure is the result of a call that has none, by what is known of it. Its
+// text is the same each time (H13).
+func Closure(callID string, s ledger.Status) transcript.ToolResult {
+	text := "interrupted: the tool may have run; check its effects before calling it again"
+	switch s {
+	case ledger.Proposed:
+		text = "not executed: the run ended before the tool was started"
+	case ledger.Cancelled:
+		text = "not executed: the call was cancelled"
+	case ledger.Complete:
+		text = "the tool ran and returned, but its result was lost"
+	case ledger.Error:
+		text = "the tool failed, and what it said was lost"
+	case ledger.Running, ledger.Interrupted:
+	}
+	return transcript.ToolResult{ToolUseID: callID, Content: text, IsError: true}
+}

@@ -1,0 +1,66 @@
+package handoff
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// The words that stand where a conversation must have the user speak and he did
+// not (D17).
+const (
+	startsHere = "(the conversation goes on from here)"
+	goOn       = "(go on)"
+)
+
+// roles keeps the order of roles legal after things were left out (D17, A-8,
+// A-14, G-13, G-16): messages that say nothing are left out, a conversation
+// begins with its user, and between two replies somebody asks for the second.
+func (b *builder) roles(messages []placed) []placed {
+	out := make([]placed, 0, len(messages)+1)
+	started := false
+	for _, m := range messages {
+		reply := m.Role == transcript.RoleAssistant
+		switch {
+		case silent(&m.Message):
+			continue
+		case reply && !started:
+			out = append(out, placed{transcript.User(startsHere), -1})
+		case reply && b.waits(out):
+			out = append(out, placed{transcript.User(goOn), -1})
+		}
+		started = started || m.Role != transcript.RoleSystem
+		out = append(out, m)
+	}
+	if b.waits(out) {
+		out = append(out, placed{transcript.User(goOn), -1})
+	}
+	return out
+}
+
+// silent reports whether a message has nothing to say.
+func silent(m *transcript.Message) bool {
+	return asks(m.Role) && strings.TrimSpace(m.Content) == "" && len(m.Parts) == 0
+}
+
+// waits reports whether the conversation ends with a reply that the target does
+// not go on with by itself. Anthropic goes on with one that paused while a tool
+// of its own ran (ANT-S2).
+func (b *builder) waits(messages []placed) bool {
+	n := len(messages)
+	prefill := b.target.Model.Prefill && !(b.target.Provider == catalog.Anthropic && b.target.Model.Thinks(b.target.Effort))
+	if n == 0 || prefill || messages[n-1].Role != transcript.RoleAssistant {
+		return false
+	}
+	last := &messages[n-1]
+	if b.target.Provider != catalog.Anthropic || last.StopReason != transcript.StopPauseTurn {
+		return true
+	}
+	for i := range last.Blocks {
+		if use, result := serverID(&last.Blocks[i]); use != "" || result != "" {
+			return false
+		}
+	}
+	return true
+}

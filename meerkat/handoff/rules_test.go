@@ -1,0 +1,412 @@
+package handoff
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// target returns the target of a model.
+func target(t testing.TB, model string) Target {
+	t.Helper()
+	m, err := catalog.Lookup(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := map[string]string{catalog.Anthropic: "messages", catalog.OpenAI: "responses", catalog.Gemini: "generateContent"}
+	return Target{Provider: m.Provider, API: api[m.Provider], Account: "a", Model: m}
+}
+
+const (
+	opus   = "claude-opus-4-6"
+	budget = "claude-opus-4-5"
+	fable  = "claude-fable-5-1"
+	gpt    = "gpt-5.2"
+	flash  = "gemini-3-flash-preview"
+)
+
+var origins = map[string]transcript.Origin{
+	opus:   {Provider: catalog.Anthropic, API: "messages", Model: opus, Account: "a"},
+	budget: {Provider: catalog.Anthropic, API: "messages", Model: budget, Account: "a"},
+	fable:  {Provider: catalog.Anthropic, API: "messages", Model: fable, Account: "a"},
+	gpt:    {Provider: catalog.OpenAI, API: "responses", Model: gpt, Account: "a"},
+	flash:  {Provider: catalog.Gemini, API: "generateContent", Model: flash, Account: "a"},
+}
+
+// by stamps blocks with the origin of a model.
+func by(model string, blocks ...transcript.Block) []transcript.Block {
+	for i := range blocks {
+		o := origins[model]
+		o.Index = i
+		blocks[i].Origin = &o
+	}
+	return blocks
+}
+
+func signed(text string) transcript.Block {
+	return transcript.Reasoning(text, &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: "c2ln"})
+}
+
+func redacted() transcript.Block {
+	return transcript.Reasoning("", &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: "ZGF0YQ=="})
+}
+
+func encrypted(text string) transcript.Block {
+	content := "gAAAA"
+	return transcript.Reasoning(text, &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &content})
+}
+
+func withSignature(b transcript.Block, signature string) transcript.Block {
+	b.Meta = &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: signature}
+	return b
+}
+
+func call(id string) transcript.Block { return transcript.ToolUse(id, "t", []byte(`{"a":1}`)) }
+
+func raw(b transcript.Block, object string) transcript.Block {
+	b.Raw = []byte(object)
+	return b
+}
+
+func opaque(kind, object string) transcript.Block {
+	return transcript.Block{Type: transcript.BlockOpaque, Kind: kind, Raw: []byte(object)}
+}
+
+func says(blocks ...transcript.Block) transcript.Message {
+	return transcript.Assistant(transcript.StopEndTurn, blocks...)
+}
+
+func answer(ids ...string) transcript.Message {
+	var all []transcript.ToolResult
+	for _, id := range ids {
+		all = append(all, transcript.ToolResult{ToolUseID: id, Content: "r:" + id})
+	}
+	return transcript.ToolResults(all...)
+}
+
+// sketch is a transcript in short: one word a message.
+func sketch(messages []transcript.Message) string {
+	s := ""
+	for i := range messages {
+		m := &messages[i]
+		if i > 0 {
+			s += " "
+		}
+		switch m.Role {
+		case transcript.RoleAssistant:
+			s += "a["
+			for i := range m.Blocks {
+				s += letter(&m.Blocks[i])
+			}
+			s += "]"
+		case transcript.RoleToolResults:
+			s += "r["
+			for i, r := range m.Results {
+				if i > 0 {
+					s += ","
+				}
+				s += r.ToolUseID
+			}
+			s += "]"
+		default:
+			s += string(m.Role[:1])
+		}
+	}
+	return s
+}
+
+// letter is r, t, c or o; upper case with its token or wire form.
+func letter(b *transcript.Block) string {
+	letters := map[transcript.BlockType][2]string{
+		transcript.BlockReasoning: {"r", "R"}, transcript.BlockText: {"t", "T"},
+		transcript.BlockToolUse: {"c", "C"}, transcript.BlockOpaque: {"o", "O"},
+	}[b.Type]
+	if token(b) != "" || len(b.Raw) > 0 {
+		return letters[1]
+	}
+	return letters[0]
+}
+
+func lost(all []Degradation) []string {
+	var rules []string
+	for _, d := range all {
+		rules = append(rules, d.Rule)
+	}
+	return rules
+}
+
+// ruleCase is a history and what becomes of it.
+type ruleCase struct {
+	model    string
+	messages []transcript.Message
+	want     string
+	lost     []string
+	off      bool
+}
+
+var user = transcript.User("u")
+
+func conversation(messages ...transcript.Message) []transcript.Message {
+	return append([]transcript.Message{user}, messages...)
+}
+
+func run(t *testing.T, cases map[string]ruleCase) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := Build(History{Messages: c.messages}, target(t, c.model))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := sketch(out.Messages); got != c.want {
+				t.Errorf("sent %s, want %s", got, c.want)
+			}
+			if diff := cmp.Diff(c.lost, lost(out.Degraded), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("losses: %s%v", diff, out.Degraded)
+			}
+			if out.ThinkingOff != c.off {
+				t.Errorf("thinking off: %v", out.ThinkingOff)
+			}
+		})
+	}
+}
+
+// TestThinking: H1 to H7, H9, H11 and what follows from a cut reply. Of each
+// rule the smallest case, and the nearest one that loses nothing.
+func TestThinking(t *testing.T) {
+	elsewhere := by(opus, signed("x"), transcript.Text("t"))
+	elsewhere[0].Origin.Account = "b"
+	surface := by(opus, signed("x"), transcript.Text("t"))
+	surface[0].Origin.API = "bedrock"
+	snapshot := by(opus, signed("x"), transcript.Text("t"))
+	snapshot[0].Origin.Model = opus + "-20260204"
+	run(t, map[string]ruleCase{
+		"H1 same origin":             {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"H1 another account":         {opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"H1"}, false},
+		"H1 another API":             {opus, conversation(says(surface...), user), "u a[t] u", []string{"H1"}, false},
+		"H2 of another provider":     {gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
+		"H2 the other way":           {opus, conversation(says(by(gpt, encrypted("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
+		"H2 Gemini's thoughts":       {opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
+		"H2 by the token alone":      {gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"H2"}, false},
+		"H3 of another model":        {opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H3"}, false},
+		"H3 of another snapshot":     {opus, conversation(says(snapshot...), user), "u a[Rt] u", nil, false},
+		"H5 redacted elsewhere":      {flash, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[t] u", []string{"H5"}, false},
+		"H5 redacted at home":        {opus, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"H6 empty but signed":        {opus, conversation(says(by(opus, signed(""), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"H7 unsigned":                {opus, conversation(says(by(opus, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H7"}, false},
+		"H7 made by hand":            {opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u", []string{"H7"}, false},
+		"H7 empty and unsigned":      {opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"H7 takes its reply along":   {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H7"}, false},
+		"H9 OpenAI's items":          {gpt, conversation(says(by(gpt, encrypted("x"), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
+		"H9 without all reasoning":   {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"H7"}, false},
+		"H11 a signature elsewhere":  {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"H11"}, false},
+		"H11 at home":                {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},
+		"H12 no base64":              {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u", []string{"H12"}, false},
+		"D-21 signed empty text":     {flash, conversation(says(by(flash, transcript.Text("x"), withSignature(transcript.Text(""), "c2ln"))...), user), "u a[tT] u", nil, false},
+		"D-23 thoughts stay":         {flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"A-40 ends with thinking":    {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"A-40"}, false},
+		"A-40 blank text behind":     {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[t] u", []string{"A-40"}, false},
+		"D-16 lone reasoning":        {gpt, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"D-16"}, false},
+		"D17 nothing left":           {opus, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"H2"}, false},
+		"D17 nothing there":          {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
+		"nothing lost by plain text": {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
+		"and by that of others":      {flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false},
+	})
+}
+
+// TestOpenLoop: H4.
+func TestOpenLoop(t *testing.T) {
+	thought := says(by(budget, signed("x"), call("1"))...)
+	foreign := says(by(gpt, encrypted("x"), call("1"))...)
+	developer := transcript.Developer("d")
+	run(t, map[string]ruleCase{
+		"H4 loop begun elsewhere":         {budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"H4", "H2"}, true},
+		"H4 also behind a developer":      {budget, conversation(foreign, answer("1"), developer), "u a[c] r[1] d", []string{"H4", "H2"}, true},
+		"H4 loop begun here":              {budget, conversation(thought, answer("1")), "u a[Rc] r[1]", nil, false},
+		"H4 goes on elsewhere":            {budget, conversation(thought, answer("1"), says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] a[c] r[2]", nil, false},
+		"H4 loop closed":                  {budget, conversation(foreign, answer("1"), says(transcript.Text("t")), user), "u a[c] r[1] a[t] u", []string{"H2"}, false},
+		"H4 adaptive models do not care":  {opus, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"H2"}, false},
+		"H4 a user begins the loop anew":  {budget, conversation(thought, answer("1"), user, says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] u a[c] r[2]", []string{"H4"}, true},
+		"H4 nothing to do without a loop": {budget, conversation(), "u", nil, false},
+	})
+}
+
+// TestCalls: H8, H10, H13 to H15, H19.
+func TestCalls(t *testing.T) {
+	broken := transcript.ToolUse("1", "t", []byte(`{"a":`))
+	odd := transcript.ToolUse("1", "fs.read:x y", nil)
+	stopped := func(stop transcript.StopReason, blocks ...transcript.Block) transcript.Message {
+		return transcript.Assistant(stop, blocks...)
+	}
+	ours := func() transcript.Block { return raw(withSignature(call("1"), "c2ln"), `{"functionCall":{"name":"t"}}`) }
+	run(t, map[string]ruleCase{
+		"H8 a foreign name":           {opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"H8"}, false},
+		"H8 a name of its own":        {flash, conversation(says(by(flash, withSignature(transcript.ToolUse("1", "fs.read", nil), "c2ln"))...), answer("1")), "u a[C] r[1]", nil, false},
+		"H8 twins":                    {opus, conversation(says(call("1"), call("1")), answer("1")), "u a[c] r[1]", []string{"H8"}, false},
+		"H8 ids repeat over turns":    {opus, conversation(says(call("1")), answer("1"), says(call("1")), answer("1")), "u a[c] r[1] a[c] r[1]", nil, false},
+		"H10 a foreign call":          {flash, conversation(says(by(opus, call("1"), call("2"))...), answer("1", "2")), "u a[cc] r[1,2]", []string{"H10"}, false},
+		"H10 an unsigned call":        {flash, conversation(says(by(flash, call("1"))...), answer("1")), "u a[c] r[1]", []string{"H10"}, false},
+		"H10 signed at home":          {flash, conversation(says(by(flash, ours(), call("2"))...), answer("1", "2")), "u a[Cc] r[1,2]", nil, false},
+		"H11 a call elsewhere":        {opus, conversation(says(by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"H11"}, false},
+		"H9 a torn reply of Gemini":   {flash, conversation(says(by(flash, ours(), call("1"))...), answer("1")), "u a[c] r[1]", []string{"H9", "H8"}, false},
+		"H13 open":                    {opus, conversation(says(call("1")), user), "u a[c] r[1] u", []string{"H13"}, false},
+		"H13 one of two open":         {opus, conversation(says(call("1"), call("2")), answer("2")), "u a[cc] r[1,2]", []string{"H13"}, false},
+		"H13 at the end":              {opus, conversation(says(call("1"))), "u a[c] r[1]", []string{"H13"}, false},
+		"answered in two messages":    {opus, conversation(says(call("1"), call("2")), answer("2"), answer("1")), "u a[cc] r[1,2]", nil, false},
+		"H14 without its call":        {opus, conversation(answer("9"), user), "u u", []string{"H14"}, false},
+		"H14 beside one with":         {opus, conversation(says(call("1")), answer("1", "9")), "u a[c] r[1]", []string{"H14"}, false},
+		"H14 a turn too late":         {opus, conversation(says(call("1")), says(transcript.Text("t")), answer("1")), "u a[c] r[1] a[t] u", []string{"H13", "H14"}, false},
+		"H14 the same twice":          {opus, conversation(says(call("1")), answer("1"), answer("1")), "u a[c] r[1]", nil, false},
+		"H14 another the second time": {opus, conversation(says(call("1")), answer("1"), transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "x"})), "u a[c] r[1]", []string{"H14"}, false},
+		"X8 a developer between":      {opus, conversation(says(call("1")), transcript.Developer("d"), user, answer("1")), "u a[c] r[1] d u", nil, false},
+		"H15 text stays":              {opus, conversation(stopped(transcript.StopAborted, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H15"}, false},
+		"H15 a cut call":              {opus, conversation(stopped(transcript.StopCancelled, transcript.Text("t"), broken), user), "u a[t] u", []string{"H15"}, false},
+		"H15 a whole call is closed":  {opus, conversation(stopped(transcript.StopAborted, call("1")), user), "u a[c] r[1] u", []string{"H13"}, false},
+		"H15 an answered one stays":   {gpt, conversation(stopped(transcript.StopAborted, broken), answer("1")), "u a[c] r[1]", nil, false},
+		"H15 not every end is one":    {opus, conversation(stopped(transcript.StopMaxTokens, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"H15 Gemini's own signature":  {flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"H15"}, false},
+		"H19 no object":               {opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"H19"}, false},
+		"H19 OpenAI takes a string":   {gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false},
+		"H19 none are an object":      {opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false},
+	})
+}
+
+// TestServerTools: H18.
+func TestServerTools(t *testing.T) {
+	use := opaque("server_tool_use", `{"type":"server_tool_use","id":"s1"}`)
+	found := opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"s1"}`)
+	paused := transcript.Assistant(transcript.StopPauseTurn, by(opus, use)...)
+	run(t, map[string]ruleCase{
+		"H18 a pair at home":      {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
+		"H18 a pair elsewhere":    {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18", "H18"}, false},
+		"H18 no result":           {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
+		"H18 no call":             {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
+		"H18 paused":              {opus, conversation(paused), "u a[O]", nil, false},
+		"H18 paused and went on":  {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
+		"H18 paused and left":     {opus, conversation(paused, user), "u u", []string{"H18"}, false},
+		"H18 takes thinking away": {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H18", "H9"}, false},
+	})
+}
+
+// TestMedia: H16.
+func TestMedia(t *testing.T) {
+	with := func(m transcript.Message, parts ...transcript.Part) transcript.Message {
+		m.Parts = parts
+		return m
+	}
+	png := transcript.Part{Type: "image", MediaType: "image/png", Data: []byte("x")}
+	bmp := transcript.Part{Type: "image", MediaType: "image/bmp", Data: []byte("x")}
+	huge := transcript.Part{Type: "image", MediaType: "image/png", Data: make([]byte, 4<<20)}
+	result := func(isError bool, parts ...transcript.Part) transcript.Message {
+		return transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "c", IsError: isError, Parts: parts})
+	}
+	drawn := opaque("inlineData", `{"inlineData":{}}`)
+	drawn.Parts = []transcript.Part{png}
+	run(t, map[string]ruleCase{
+		"H16 taken":               {opus, []transcript.Message{with(user, png)}, "u", nil, false},
+		"H16 not taken":           {opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"H16"}, false},
+		"H16 taken elsewhere":     {gpt, []transcript.Message{with(user, bmp)}, "u", nil, false},
+		"H16 too large":           {opus, []transcript.Message{with(user, huge)}, "u", []string{"H16"}, false},
+		"H16 nothing in it":       {flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u", []string{"H16"}, false},
+		"H16 in a result":         {opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false},
+		"H16 in an error":         {opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"H16"}, false},
+		"H16 in an error of GPT":  {gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false},
+		"H16 of a developer":      {gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"H16"}, false},
+		"H16 drawn by the model":  {opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"H16"}, false},
+		"H16 drawn at home":       {flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false},
+		"H16 of a whole reply":    {opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u", []string{"H16"}, false},
+		"H16 of an orphan result": {opus, conversation(result(true, png), user), "u u", []string{"H14"}, false},
+	})
+}
+
+// TestRoles: D17, H17.
+func TestRoles(t *testing.T) {
+	reply := says(transcript.Text("t"))
+	run(t, map[string]ruleCase{
+		"D17 a reply first":          {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
+		"D17 a reply last":           {opus, conversation(reply), "u a[t] u", nil, false},
+		"D17 a prefilled one":        {gpt, conversation(reply), "u a[t]", nil, false},
+		"D17 two in a row":           {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
+		"D17 an empty user":          {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
+		"H17 system ahead":           {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
+		"H17 system later":           {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
+		"H17 developer after a user": {opus, conversation(transcript.Developer("d")), "u d", nil, false},
+	})
+	for name, messages := range map[string][]transcript.Message{"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")}} {
+		if _, err := Build(History{Messages: messages}, target(t, opus)); !errors.Is(err, ErrNothing) {
+			t.Errorf("%s: %v, want ErrNothing", name, err)
+		}
+	}
+}
+
+// TestClosures: H13 by what the ledger knows.
+func TestClosures(t *testing.T) {
+	kept := &transcript.ToolResult{ToolUseID: "1", Content: "kept"}
+	for status, want := range map[ledger.Status]string{
+		ledger.Proposed: "not executed", ledger.Running: "interrupted", ledger.Interrupted: "interrupted",
+		ledger.Cancelled: "not executed", ledger.Complete: "the tool ran", ledger.Error: "the tool failed",
+	} {
+		l, _ := ledger.New(ledger.Entry{Message: 1, CallID: "1", Name: "t", Status: status})
+		out, _ := Build(History{Messages: conversation(says(call("1")), user), Ledger: l}, target(t, opus))
+		r := out.Messages[2].Results[0]
+		if len(r.Content) < len(want) || r.Content[:len(want)] != want || !r.IsError || len(out.Degraded) != 1 {
+			t.Errorf("%s: %q, %v", status, r.Content, out.Degraded)
+		}
+	}
+	l, _ := ledger.New(ledger.Entry{Message: 1, CallID: "1", Name: "t", Status: ledger.Complete, Result: kept})
+	for name, messages := range map[string][]transcript.Message{
+		"a result of the ledger alone": conversation(says(call("1")), user),
+		"that came too late":           conversation(says(call("1")), says(transcript.Text("t")), transcript.ToolResults(*kept)),
+	} {
+		out, _ := Build(History{Messages: messages, Ledger: l}, target(t, opus))
+		if r := out.Messages[2].Results[0]; r.Content != "kept" || len(out.Degraded) != 0 {
+			t.Errorf("%s: %v, %v", name, r, out.Degraded)
+		}
+	}
+	nameless := says(transcript.ToolUse("1", "", nil))
+	out, _ := Build(History{Messages: conversation(nameless, answer("1")), Ledger: l}, target(t, opus))
+	if name := out.Messages[1].Blocks[0].Name; name != "t" {
+		t.Errorf("the ledger knows the name (D20), not %q", name)
+	}
+}
+
+// TestCompaction: the view, its pairs, and thinking bound to what is gone.
+func TestCompaction(t *testing.T) {
+	system := transcript.System("s")
+	long := []transcript.Message{system, user, says(by(fable, signed("x"), call("1"))...), answer("1"), says(by(fable, signed("y"), transcript.Text("t"))...), user}
+	after := append(long[:6:6], says(by(fable, signed("z"), transcript.Text("t"))...), user)
+	for name, c := range map[string]struct {
+		model    string
+		messages []transcript.Message
+		c        Compaction
+		want     string
+		lost     []string
+	}{
+		"summary and tail":          {opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"H3"}},
+		"bound thinking goes":       {fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"ANT-B7"}},
+		"thinking after it stays":   {fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u", []string{"ANT-B7"}},
+		"between call and result":   {opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u", []string{"H14", "H3"}},
+		"kept with its result":      {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"H2", "H2"}},
+		"kept without its result":   {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"H2", "H13", "H2"}},
+		"no summary":                {gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"H2"}},
+		"all of it":                 {gpt, long, Compaction{Through: 6, Summary: "sum", Made: 6}, "s u", nil},
+		"what was ahead stays once": {gpt, long, Compaction{Through: 6, Summary: "sum", Kept: []int{0, 1}, Made: 6}, "s u u", nil},
+	} {
+		out, err := Build(History{Messages: c.messages, Compactions: []Compaction{{Through: 1, Summary: "old"}, c.c}}, target(t, c.model))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sketch(out.Messages); got != c.want {
+			t.Errorf("%s: sent %s, want %s", name, got, c.want)
+		}
+		if diff := cmp.Diff(c.lost, lost(out.Degraded), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,244 @@
+package handoff
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// thoughts are Gemini's thinking without a token. They never go back, which
+// loses nothing (D-23).
+func (r *reply) thoughts() {
+	if r.target.Provider != catalog.Gemini {
+		return
+	}
+	r.each(transcript.BlockReasoning, func(i int, b *transcript.Block) {
+		if token(b) == "" && r.target.Made(b) {
+			r.fates[i].kind = unsent
+		}
+	})
+}
+
+// foreign leaves the thinking of others out and takes their tokens off text and
+// calls (H1, H2, H3, H5, H11, H18). Nothing takes their place: words that imitate
+// thinking teach the model to imitate it (X7).
+func (r *reply) foreign() {
+	for i := range r.Blocks {
+		b := &r.Blocks[i]
+		if b.Type == transcript.BlockReasoning && b.Meta == nil && b.Origin == nil {
+			r.estrange(i, "H7", "thinking of unknown origin without a token")
+			continue
+		}
+		if r.target.Made(b) || b.Meta == nil && b.Origin == nil && b.Type != transcript.BlockOpaque {
+			continue
+		}
+		rule, reason := r.target.estranged(b)
+		r.estrange(i, rule, reason)
+	}
+}
+
+// estranged says by which rule a block that t did not make stays a stranger.
+func (t Target) estranged(b *transcript.Block) (rule, reason string) {
+	from := ""
+	switch {
+	case b.Origin != nil:
+		from = b.Origin.Provider
+	case b.Meta != nil:
+		from = providerOf(b.Meta.Provider)
+	}
+	switch {
+	case b.Type == transcript.BlockOpaque && from != t.Provider:
+		return "H18", "only " + whose(from) + " understands its " + b.Kind + " blocks"
+	case from != t.Provider && b.Meta != nil && b.Meta.Provider == transcript.MetaAnthropicRedacted:
+		return "H5", "redacted thinking goes to its origin alone"
+	case from != t.Provider && b.Type == transcript.BlockReasoning:
+		return "H2", "thinking of " + whose(from) + " means nothing to " + t.Provider
+	case from != t.Provider:
+		return "H11", "a token of " + whose(from) + " goes to nobody else"
+	case !same(b.Origin.API, t.API) || !same(b.Origin.Account, t.Account):
+		return "H1", "it was issued to another account or by another API"
+	}
+	return "H3", t.Model.Model + " does not read tokens of " + b.Origin.Model
+}
+
+func whose(provider string) string {
+	if provider == "" {
+		return "its origin"
+	}
+	return provider
+}
+
+// unsigned leaves out what came from the target without a token that could go
+// back (H7, H12). Empty thinking with a token is kept as it is (H6).
+func (r *reply) unsigned() {
+	for i := range r.Blocks {
+		b := &r.Blocks[i]
+		if r.fates[i].kind != goes || !r.target.Made(b) {
+			continue
+		}
+		switch {
+		case r.target.Provider == catalog.Gemini:
+			if t := token(b); t != "" && !IsBase64(t) {
+				r.estrange(i, "H12", "its signature is not base64")
+			}
+		case b.Type == transcript.BlockReasoning && token(b) == "":
+			r.set(i, dropped, "H7", "thinking without a token cannot go back")
+		}
+	}
+}
+
+// unboundThinking leaves out thinking that is bound to the conversation as it
+// was before a compaction (A-41, ANT-B7).
+func (r *reply) unboundThinking() {
+	r.each(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
+		if r.at < r.unbound {
+			r.set(i, dropped, "ANT-B7", "it is bound to the conversation before the compaction")
+		}
+	})
+}
+
+// together holds that the tokens of a reply go back together or not at all:
+// when thinking or a call had to be left out, what is left is not what was
+// signed (H9, A-37).
+func (r *reply) together() {
+	if !slices.ContainsFunc(r.indices(), r.tears) {
+		return
+	}
+	for i := range r.Blocks {
+		r.estrange(i, "H9", "another part of its reply cannot go back")
+	}
+}
+
+// tears reports whether a reply is another without this block.
+func (r *reply) tears(i int) bool {
+	if r.fates[i].kind != dropped || r.fates[i].rule == "ANT-B7" {
+		return false
+	}
+	switch r.Blocks[i].Type {
+	case transcript.BlockToolUse:
+		return true
+	case transcript.BlockReasoning, transcript.BlockOpaque:
+		return r.target.Provider != catalog.Gemini
+	default:
+		return false
+	}
+}
+
+func (r *reply) indices() []int {
+	all := make([]int, len(r.Blocks))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// ending holds that thinking is followed by something: a reply that ends with
+// it was cut off and is refused (A-40, D-16).
+func (r *reply) ending() {
+	rule := "A-40"
+	switch r.target.Provider {
+	case catalog.Gemini:
+		return
+	case catalog.OpenAI:
+		rule = "D-16"
+	}
+	for i := len(r.Blocks) - 1; i >= 0; i-- {
+		b := &r.Blocks[i]
+		if r.fates[i].kind >= unsent || b.Type != transcript.BlockReasoning && r.void(b) {
+			continue
+		}
+		if b.Type != transcript.BlockReasoning {
+			return
+		}
+		for j := range r.Blocks {
+			if r.Blocks[j].Type == transcript.BlockReasoning || r.target.Provider == catalog.OpenAI {
+				r.estrange(j, rule, "nothing follows the thinking: the reply was cut off")
+			}
+		}
+		return
+	}
+}
+
+// thinkingOff reports whether the open tool loop, if there is one, begins
+// without thinking of the target although its model has a thinking budget
+// (A-38, D16): thinking stays off until the loop is closed (H4).
+func (b *builder) thinkingOff(messages []placed) bool {
+	m := b.target.Model
+	if m.Thinking != catalog.ThinkingBudget || !m.Thinks(b.target.Effort) {
+		return false
+	}
+	all := make([]transcript.Message, len(messages))
+	for i := range messages {
+		all[i] = messages[i].Message
+	}
+	first := openLoop(all)
+	if first < 0 || b.target.thinks(&all[first]) {
+		return false
+	}
+	b.lose("H4", messages[first].at, -1, "", "a tool loop is open that "+m.Model+" did not begin with thinking; it does not think until the loop is closed")
+	return true
+}
+
+// LoopThinks reports whether the open tool loop of a conversation, if there is
+// one, begins with thinking of t.
+func (t Target) LoopThinks(messages []transcript.Message) bool {
+	first := openLoop(messages)
+	return first < 0 || t.thinks(&messages[first])
+}
+
+// openLoop returns the index of the first reply of the tool loop that the
+// conversation ends in, -1 if it ends in none. Whatever a user says beside
+// results begins the loop anew.
+func openLoop(messages []transcript.Message) int {
+	at := len(messages) - 1
+	for at >= 0 && asks(messages[at].Role) {
+		at--
+	}
+	if at < 0 || messages[at].Role != transcript.RoleToolResults {
+		return -1
+	}
+	first := -1
+	for ; at >= 0; at-- {
+		switch {
+		case messages[at].Role == transcript.RoleAssistant:
+			first = at
+		case asks(messages[at].Role):
+			return first
+		}
+	}
+	return first
+}
+
+func asks(r transcript.Role) bool {
+	return r == transcript.RoleUser || r == transcript.RoleDeveloper || r == transcript.RoleSystem
+}
+
+// thinks reports whether a reply begins with thinking that goes back to t.
+func (t Target) thinks(m *transcript.Message) bool {
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		if b.Type == transcript.BlockText && strings.TrimSpace(b.Text) == "" {
+			continue
+		}
+		return b.Type == transcript.BlockReasoning && token(b) != "" && t.Made(b)
+	}
+	return false
+}
+
+// IsBase64 reports whether s is base64 of either alphabet, padded or not: what
+// proto-JSON takes for bytes (G-19, H12).
+func IsBase64(s string) bool {
+	if s == "" || strings.ContainsAny(s, "\r\n") {
+		return false
+	}
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
+	enc := base64.RawStdEncoding
+	if strings.HasSuffix(s, "=") {
+		enc = base64.StdEncoding
+	}
+	_, err := enc.DecodeString(s)
+	return err == nil
+}

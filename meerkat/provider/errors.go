@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
 // Kind classifies an Error: the taxonomy of seed 001 §7, and cancelled for a
@@ -53,6 +55,8 @@ type Error struct {
 	RetryAfter *time.Duration
 	// ShouldRetry is the provider's x-should-retry header; nil without one.
 	ShouldRetry *bool
+	// RateLimits is what the provider says is left; nil when it did not.
+	RateLimits []stream.RateLimit
 	// Err is the cause on our side: *catalog.UnsupportedModel, a context error,
 	// a *stream.IncompleteError. Nil when the provider's words are all there is.
 	Err error

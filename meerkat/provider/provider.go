@@ -22,6 +22,18 @@ type Client interface {
 	Complete(ctx context.Context, req *Request, onEvent func(stream.Event)) (stream.Reply, error)
 }
 
+// HealthChecker is a Client that can say whether its provider is there and
+// takes the key, without paying for a reply. Errors are *Error.
+type HealthChecker interface {
+	Health(ctx context.Context) error
+}
+
+// Throttle makes calls wait for their turn; *rate.Limiter of golang.org/x/time
+// is one. Wait returns early with an error when ctx ends.
+type Throttle interface {
+	Wait(ctx context.Context) error
+}
+
 // Request is one model call, provider-neutral. The client does not keep it.
 type Request struct {
 	Model    string
@@ -38,6 +50,11 @@ type Request struct {
 	Effort string
 	// ToolChoice is "", "auto", "any", "none" or a tool's name.
 	ToolChoice string
+	// OutputSchema asks for an answer that is JSON of this schema, "" for any.
+	OutputSchema transcript.RawJSON
+	// CacheTTL asks the provider to keep the prompt in its cache for "5m" or
+	// "1h"; "" leaves it to the provider. Only Anthropic wants to be asked.
+	CacheTTL string
 	// Unary asks for one JSON reply instead of a stream.
 	Unary bool
 	// Account fingerprints the credential for Origin; never the key itself.

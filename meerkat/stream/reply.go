@@ -50,6 +50,9 @@ type Reply struct {
 	UsageKnown bool
 	ResponseID string
 	Model      string
+	// RateLimits is what the provider says is left; nil when it did not. It comes
+	// with the headers: who parses a body alone has none.
+	RateLimits []RateLimit
 	// Anomalies lists what lenient mode let pass, and in either mode what is
 	// marked Harmless, in order.
 	Anomalies []Anomaly

@@ -24,7 +24,10 @@ type Client struct {
 	betas []string
 }
 
-var _ provider.Client = (*Client)(nil)
+var (
+	_ provider.Client        = (*Client)(nil)
+	_ provider.HealthChecker = (*Client)(nil)
+)
 
 const (
 	apiVersion      = "2023-06-01"
@@ -49,6 +52,8 @@ func New(cfg Config) (*Client, error) {
 		Streams: []string{"text/event-stream"},
 		Parser:  NewParser,
 		Reply:   ParseReply,
+		Health:  "models", HealthQuery: "limit=1",
+		MaxBody: 32 << 20,
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -125,3 +130,6 @@ func (c *Client) headers(p *plan) http.Header {
 	}
 	return h
 }
+
+// Health asks for the list of models, which needs the key and costs nothing.
+func (c *Client) Health(ctx context.Context) error { return c.calls.Health(ctx) }

@@ -30,6 +30,11 @@ type API struct {
 	Streams []string
 	Parser  func(stream.Options) stream.Parser
 	Reply   func([]byte, stream.Options) (stream.Reply, error)
+	// Health is the path and query of a cheap GET that needs the key.
+	Health, HealthQuery string
+	// MaxBody is the largest request in bytes that the provider takes; 0 when
+	// none is known.
+	MaxBody int
 }
 
 // Caller makes calls to one API. It is safe for concurrent use.
@@ -106,36 +111,75 @@ type Post struct {
 
 // Do makes the call. Errors are *provider.Error.
 func (c *Caller) Do(ctx context.Context, p Post) (stream.Reply, error) {
-	if c.cfg.APIKey == "" {
+	if most := c.api.MaxBody; most > 0 && len(p.Body) > most {
 		return stream.Reply{}, c.fail(ctx, &provider.Error{
-			Kind: provider.Authentication, Message: "there is no API key; set " + c.api.KeyName,
+			Kind: provider.InvalidRequest, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken; send less", len(p.Body), most>>20),
 		})
 	}
-	req, err := c.request(ctx, p)
+	resp, err := c.send(ctx, http.MethodPost, p)
 	if err != nil {
-		return stream.Reply{}, c.fail(ctx, &provider.Error{Kind: provider.InvalidRequest, Err: err})
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return stream.Reply{}, c.broken(ctx, err)
+		return stream.Reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode != http.StatusOK {
-		return stream.Reply{}, c.refused(ctx, resp)
-	}
 	p.Options.Lenient = c.cfg.Lenient
 	p.Options.IDSeed = fmt.Sprintf("%x", sha256.Sum256(p.Body))
 	reply, err := c.read(ctx, resp, p)
 	if err != nil {
 		return stream.Reply{}, c.unread(ctx, resp, err)
 	}
+	reply.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	return reply, nil
 }
 
-func (c *Caller) request(ctx context.Context, p Post) (*http.Request, error) {
+// send makes one exchange up to the headers of an answer with status 200.
+func (c *Caller) send(ctx context.Context, method string, p Post) (*http.Response, error) {
+	if c.cfg.APIKey == "" {
+		return nil, c.fail(ctx, &provider.Error{
+			Kind: provider.Authentication, Message: "there is no API key; set " + c.api.KeyName,
+		})
+	}
+	req, err := c.request(ctx, method, p)
+	if err != nil {
+		return nil, c.fail(ctx, &provider.Error{Kind: provider.InvalidRequest, Err: err})
+	}
+	if c.cfg.Throttle != nil {
+		if err := c.cfg.Throttle.Wait(ctx); err != nil {
+			return nil, c.fail(ctx, &provider.Error{Kind: provider.Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
+		}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.broken(ctx, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, c.refused(ctx, resp)
+	}
+	return resp, nil
+}
+
+// Health asks whether the provider is there and takes the key. Errors are
+// *provider.Error.
+func (c *Caller) Health(ctx context.Context) error {
+	resp, err := c.send(ctx, http.MethodGet, Post{Path: c.api.Health, Query: c.api.HealthQuery, Unary: true})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got, ok := contentType(resp); !ok || got != "application/json" {
+		return c.unread(ctx, resp, c.wrongType(resp, got, "application/json"))
+	}
+	return nil
+}
+
+func (c *Caller) request(ctx context.Context, method string, p Post) (*http.Request, error) {
 	u := c.base.JoinPath(p.Path)
 	u.RawQuery = p.Query
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(p.Body))
+	var body io.Reader
+	if method == http.MethodPost {
+		body = bytes.NewReader(p.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
 	if err != nil {
 		return nil, errors.New("the request cannot be addressed: check the base URL and the model")
 	}
@@ -150,7 +194,9 @@ func (c *Caller) request(ctx context.Context, p Post) (*http.Request, error) {
 	}
 	req.Header.Set("Accept", accept)
 	req.Header.Set("Accept-Encoding", "identity") // events must not wait in a compressor
-	req.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	req.Header.Set("User-Agent", "meerkat-go")
 	c.api.Authorize(req.Header, c.cfg.APIKey)
 	return req, nil

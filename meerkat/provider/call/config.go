@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
 // Config is what every provider client is made from. It prints without its
@@ -34,6 +35,8 @@ type Config struct {
 	// Lookup finds the catalogue entry of a model. Nil means catalog.Lookup;
 	// catalog.Unlisted takes any model of a known provider.
 	Lookup func(model string) (catalog.Entry, error)
+	// Throttle makes calls wait before they are sent. Nil: none does.
+	Throttle provider.Throttle
 	// Lenient makes stream anomalies events instead of errors.
 	Lenient bool
 	// Now tells the time for retry-after dates. Nil means time.Now.

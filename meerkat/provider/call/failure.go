@@ -96,6 +96,7 @@ func (c *Caller) unread(ctx context.Context, resp *http.Response, err error) err
 
 // headers fills in what the response headers say (reference §1 and §4).
 func (c *Caller) headers(e *provider.Error, resp *http.Response) {
+	e.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	for _, name := range []string{"Request-Id", "X-Request-Id"} {
 		if id := resp.Header.Get(name); id != "" {
 			e.RequestID = id

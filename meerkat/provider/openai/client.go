@@ -20,7 +20,10 @@ type Config = call.Config
 // Client speaks the Responses API. It is safe for concurrent use.
 type Client struct{ calls *call.Caller }
 
-var _ provider.Client = (*Client)(nil)
+var (
+	_ provider.Client        = (*Client)(nil)
+	_ provider.HealthChecker = (*Client)(nil)
+)
 
 // New returns a client. The error names what is wrong with cfg.
 func New(cfg Config) (*Client, error) {
@@ -33,6 +36,7 @@ func New(cfg Config) (*Client, error) {
 		Streams:   []string{"text/event-stream"},
 		Parser:    NewParser,
 		Reply:     ParseReply,
+		Health:    "models",
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -80,3 +84,6 @@ func (c *Client) Complete(ctx context.Context, req *provider.Request, onEvent fu
 		Options: stream.Options{OnEvent: onEvent, Origin: p.target.Origin()},
 	})
 }
+
+// Health asks for the list of models, which needs the key and costs nothing.
+func (c *Client) Health(ctx context.Context) error { return c.calls.Health(ctx) }

@@ -1,0 +1,14 @@
+package stream
+
+import "time"
+
+// RateLimit is one window of what a provider allows, as its headers tell it
+// (reference §1): how much of what there may be, and what is left.
+type RateLimit struct {
+	Name      string `json:"name"` // "requests", "tokens", "input-tokens" or "output-tokens"
+	Limit     int64  `json:"limit"`
+	Remaining int64  `json:"remaining"`
+	// Reset is how long until the window is whole again; 0 when the provider did
+	// not say.
+	Reset time.Duration `json:"reset_ns,omitempty"`
+}

@@ -12,6 +12,7 @@ ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 GITLEAKS   := github.com/zricethezav/gitleaks/v8@v8.30.1
 LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
+NPM_MCP    := @modelcontextprotocol/server-everything@2026.8.31
 ROUNDS     ?= 3
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
 
@@ -101,6 +102,11 @@ clients: ## record and replay the real SDKs from npm, curl and a Go program
 .PHONY: sdks
 sdks: ## hold conversations with recorder simulate by the official SDKs from npm
 	ci/sdks/run
+
+.PHONY: mcp
+mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
+	@npm install --silent --no-audit --no-fund --prefix .tmp/mcp $(NPM_MCP) || echo 'npm: not reachable; its server is left out'
+	MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
 
 .PHONY: release
 release: ## cross-compile stripped binaries with checksums into dist/

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -115,6 +116,8 @@ func read(s Server, t *sdk.Tool) (offer, error) {
 		return offer{}, errors.New("it has no input schema")
 	case len(schema) > maxSchema:
 		return offer{}, fmt.Errorf("its input schema has %d bytes; %d are taken", len(schema), maxSchema)
+	case onlyAsTask(t):
+		return offer{}, errors.New("it runs as a task only, which is not supported")
 	}
 	if m, ok := t.InputSchema.(map[string]any); !ok || m["type"] != "object" {
 		return offer{}, errors.New(`its input schema is not one of an object ("type": "object")`)
@@ -129,6 +132,14 @@ func read(s Server, t *sdk.Tool) (offer, error) {
 		schema: compiled,
 		traits: traits(s, t),
 	}, nil
+}
+
+// onlyAsTask reports whether a plain call of t would always be refused.
+func onlyAsTask(t *sdk.Tool) bool {
+	var running struct {
+		TaskSupport string `json:"taskSupport"`
+	}
+	return json.Unmarshal(exact(t.Meta, metaRunning, nil), &running) == nil && running.TaskSupport == "required"
 }
 
 func describe(t *sdk.Tool) string {

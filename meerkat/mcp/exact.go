@@ -12,6 +12,7 @@ import (
 const (
 	metaSchema  = "meerkat/inputSchema"
 	metaContent = "meerkat/structuredContent"
+	metaRunning = "meerkat/execution" // a member the SDK does not know
 )
 
 // keepExact returns a message with those members added. A message without such
@@ -33,6 +34,7 @@ func keepExact(message []byte) []byte {
 	if json.Unmarshal(result["tools"], &tools) == nil && tools != nil {
 		for _, t := range tools {
 			carry(t, "inputSchema", metaSchema)
+			carry(t, "execution", metaRunning)
 		}
 		result["tools"] = encode(tools)
 	}

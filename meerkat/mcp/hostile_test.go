@@ -142,6 +142,7 @@ var lies = []string{
 	`{"name":"circle","inputSchema":{"type":"object","allOf":[{"$ref":"#"}]}}`,
 	`{"name":"","inputSchema":{"type":"object"}}`,
 	`{"name":"good","inputSchema":{"type":"object"}}`,
+	`{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}`,
 	`{"name":"remote","inputSchema":{"type":"object","$ref":"http://127.0.0.1:1/x.json"}}`,
 	`{"name":"wörse than/that","inputSchema":{"type":"object"}}`,
 }

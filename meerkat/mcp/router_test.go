@@ -99,7 +99,7 @@ func TestLiesAboutSchemas(t *testing.T) {
 		left = append(left, p.Tool+": "+p.Why)
 	}
 	all := strings.Join(left, "\n")
-	for _, want := range []string{"none: ", "null: ", "list: ", "text: ", "untyped: ", "wrong: its input schema is not a valid", "circle: its input schema holds references that run in circles", "listed twice"} {
+	for _, want := range []string{"none: ", "null: ", "list: ", "text: ", "untyped: ", "wrong: its input schema is not a valid", "circle: its input schema holds references that run in circles", "listed twice", "task: it runs as a task only"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}

@@ -133,6 +133,23 @@ func TestMisdirected(t *testing.T) {
 	}
 }
 
+// TestVertex holds that a path of Vertex is served as one of the Developer API.
+func TestVertex(t *testing.T) {
+	h := New(Config{})
+	const body = `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
+	for _, prefix := range []string{"/v1/projects/p/locations/l/", "/v1beta1/projects/p/locations/l/", "/v1/", "/gemini/v1/projects/p/locations/l/"} {
+		for method, said := range map[string]string{"generateContent": `"candidates": [`, "streamGenerateContent?alt=sse": `data: {"candidates": [`, "countTokens": `"totalTokens": `} {
+			r := httptest.NewRequest(http.MethodPost, prefix+"publishers/google/models/gemini-3.5-flash:"+method, strings.NewReader(body))
+			r.Header.Set("Authorization", "Bearer made-up")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), said) {
+				t.Errorf("%s: %d %s", r.URL, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 // TestProviders holds that a provider that is not served is not there.
 func TestProviders(t *testing.T) {
 	h := New(Config{Providers: []string{"openai"}})

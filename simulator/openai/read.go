@@ -43,8 +43,9 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case in.body.str("model") == "":
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
-	switch input := q.q.body.get("input"); {
-	case input.kind == 0:
+	switch input, body := q.q.body.get("input"), q.q.body; {
+	case !body.has("input") && (body.has("prompt") || body.has("conversation") || body.has("previous_response_id")):
+	case !body.has("input"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
 	case input.kind&(text|array) == 0:
 		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", input.kind.got())

@@ -9,10 +9,22 @@ import (
 )
 
 var stateRules = []rule.Rule[*request]{
+	basic(demand("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
 	strictly(demand("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
 	demand("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
 	demand("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
 	demand("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
+}
+
+// promptExists refuses what only a stored prompt could complete. Beside a model a
+// prompt is passed over: there is enough to answer.
+func promptExists(q *request, _ rule.Env) *rule.Refusal {
+	if q.body.has("model") || !q.body.has("prompt") {
+		return nil
+	}
+	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.get("prompt").str("id"))
+	refusal.Status = http.StatusNotFound
+	return refusal
 }
 
 // noRawReasoning is about every model served: none shows its raw reasoning. The

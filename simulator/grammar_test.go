@@ -71,6 +71,13 @@ func forms(provider string) []string {
 // does in a server.
 func first(t *testing.T, s *specs.Scenario, target specs.Target, form string) (status int, body []byte) {
 	t.Helper()
+	w := play(t, s, target, form)
+	return w.Code, w.Body.Bytes()
+}
+
+// play is first with the headers.
+func play(t *testing.T, s *specs.Scenario, target specs.Target, form string) *httptest.ResponseRecorder {
+	t.Helper()
 	name := target.Provider
 	if form == "array" {
 		name = "gemini-array"
@@ -81,7 +88,7 @@ func first(t *testing.T, s *specs.Scenario, target specs.Target, form string) (s
 		defer func() { _ = recover() }()
 		New(Config{Scenario: s, Seed: "grammar"}).ServeHTTP(w, suited(r, target))
 	}()
-	return w.Code, w.Body.Bytes()
+	return w
 }
 
 // suited is the request for the target's model, with every tool that scenarios

@@ -226,3 +226,6 @@ func canonical(text string) string {
 	out, _ := json.Marshal(v) // it was decoded
 	return string(out)
 }
+
+// names are the keys of a map, in order.
+func names[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

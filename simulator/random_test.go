@@ -53,7 +53,13 @@ func draw(rt *rapid.T, provider string) *chat {
 		}
 	}
 	thinks := rapid.Bool().Draw(rt, "thinks")
-	switch provider {
+	c.first(prompt, schemas, thinks)
+	return c
+}
+
+// first makes the chat's first request.
+func (c *chat) first(prompt string, schemas map[string]map[string]any, thinks bool) {
+	switch c.provider {
 	case "anthropic":
 		c.anthropic(prompt, schemas, thinks)
 	case "openai":
@@ -61,7 +67,6 @@ func draw(rt *rapid.T, provider string) *chat {
 	default:
 		c.gemini(prompt, schemas, thinks)
 	}
-	return c
 }
 
 func drawSchema(rt *rapid.T) map[string]any {
@@ -78,8 +83,8 @@ func drawSchema(rt *rapid.T) map[string]any {
 
 func (c *chat) anthropic(prompt string, schemas map[string]map[string]any, thinks bool) {
 	tools := []any{}
-	for name, schema := range schemas {
-		tools = append(tools, map[string]any{"name": name, "input_schema": schema})
+	for _, name := range names(schemas) {
+		tools = append(tools, map[string]any{"name": name, "input_schema": schemas[name]})
 	}
 	c.body = map[string]any{"model": c.model, "max_tokens": 2048, "tools": tools, "messages": []any{map[string]any{"role": "user", "content": prompt}}}
 	switch {
@@ -92,8 +97,8 @@ func (c *chat) anthropic(prompt string, schemas map[string]map[string]any, think
 
 func (c *chat) openai(prompt string, schemas map[string]map[string]any, thinks bool) {
 	tools := []any{}
-	for name, schema := range schemas {
-		tools = append(tools, map[string]any{"type": "function", "name": name, "parameters": schema})
+	for _, name := range names(schemas) {
+		tools = append(tools, map[string]any{"type": "function", "name": name, "parameters": schemas[name]})
 	}
 	c.body = map[string]any{"model": c.model, "store": false, "tools": tools, "input": []any{map[string]any{"role": "user", "content": prompt}}}
 	if c.model != "gpt-4.1" {
@@ -106,8 +111,8 @@ func (c *chat) openai(prompt string, schemas map[string]map[string]any, thinks b
 
 func (c *chat) gemini(prompt string, schemas map[string]map[string]any, thinks bool) {
 	declarations := []any{}
-	for name, schema := range schemas {
-		declarations = append(declarations, map[string]any{"name": name, "description": "A tool.", "parametersJsonSchema": schema})
+	for _, name := range names(schemas) {
+		declarations = append(declarations, map[string]any{"name": name, "description": "A tool.", "parametersJsonSchema": schemas[name]})
 	}
 	c.body = map[string]any{"generationConfig": map[string]any{"thinkingConfig": map[string]any{"includeThoughts": thinks}},
 		"contents": []any{map[string]any{"role": "user", "parts": []any{map[string]any{"text": prompt}}}}}

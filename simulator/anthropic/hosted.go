@@ -28,7 +28,15 @@ func hosted(r script.Reply, n int, b script.Block) (use, result script.Object) {
 		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
 	}
 	return script.Object{"type", "server_tool_use", "id", id, "name", name, "input", input},
-		script.Object{"type", kind, "tool_use_id", id, "content", found}
+		append(script.Object{"type", kind, "tool_use_id", id, "content", found}, direct(b)...)
+}
+
+// direct says of a search that the model itself called for it.
+func direct(b script.Block) script.Object {
+	if b.Kind != specs.KindSearch {
+		return nil
+	}
+	return script.Object{"caller", script.Object{"type", "direct"}}
 }
 
 // codeTool is what code is run with: the first version of the tool ran Python,

@@ -45,6 +45,9 @@ type emitted struct {
 	thought int
 }
 
+// says reports whether the part is a text of the reply itself.
+func (e emitted) says() bool { return len(e.object) == 2 && e.object[0] == "text" }
+
 // reply collects the parts of one reply.
 type reply struct {
 	script.Reply
@@ -53,12 +56,14 @@ type reply struct {
 	output  int
 	thought int
 	signed  bool // a token is out
+	model   spec
 	prompt
 }
 
 // Frames returns the chunks of r in the request's form.
 func (v Voice) Frames(r script.Reply) [][]byte {
 	c := &reply{Reply: r, words: 5, prompt: promptOf(r)}
+	c.model, _ = find(r.Request.Model)
 	if r.Request.Form == script.FormUnary {
 		c.words = math.MaxInt32
 	}
@@ -82,10 +87,14 @@ func (c *reply) chunks() [][]byte {
 	if c.greased(specs.GreaseStop) {
 		chunks = append(chunks, c.chunk(script.Array{script.Object{"text", ""}}, 0, 0, "finishReason", "STOP"))
 	}
-	for _, p := range c.parts {
+	parts, last := c.parts, c.last()
+	if n := len(parts) - 1; n >= 0 && !c.model.signs() && parts[n].says() {
+		parts, last = parts[:n], parts[n].object // up to Gemini 2.5 the text itself ends the reply
+	}
+	for _, p := range parts {
 		chunks = append(chunks, c.chunk(script.Array{p.object}, p.output, p.thought))
 	}
-	chunks = append(chunks, c.chunk(script.Array{c.last()}, c.output, c.thought, c.ending()...))
+	chunks = append(chunks, c.chunk(script.Array{last}, c.output, c.thought, c.ending()...))
 	if c.greased(specs.GreaseUsage) {
 		chunks = append(chunks, script.JSON(c.frame(nil, c.output, c.thought)))
 	}
@@ -96,7 +105,7 @@ func (c *reply) chunks() [][]byte {
 // nothing when a call has carried it.
 func (c *reply) last() script.Object {
 	o := script.Object{"text", ""}
-	if c.signed || c.calls() {
+	if c.signed || c.calls() || !c.model.signs() {
 		return o
 	}
 	return append(o, "thoughtSignature", c.textSignature())
@@ -171,7 +180,7 @@ func (c *reply) call(n int, b script.Block) script.Object {
 		f = append(f, "id", c.ID("", n, script.Base36, 8))
 	}
 	o := script.Object{"functionCall", f}
-	if c.signed {
+	if c.signed || !c.model.signs() && !c.Request.Thinks {
 		return o
 	}
 	c.signed = true
@@ -180,7 +189,9 @@ func (c *reply) call(n int, b script.Block) script.Object {
 
 // issuesIDs reports whether the model gives calls an id: those after 3.0 do
 // (reference §3.3).
-func issuesIDs(model string) bool { return !strings.HasPrefix(model, "gemini-3-") }
+func issuesIDs(model string) bool {
+	return !strings.HasPrefix(model, "gemini-3-") && !strings.HasPrefix(model, "gemini-2")
+}
 
 // textSignature is the one of a text. Where in the reply that stands is the
 // client's business (rule G-22).
@@ -203,11 +214,11 @@ func (c *reply) callSignature(b script.Block) string {
 }
 
 func (c *reply) stamp(kind string) stamp {
-	m, _ := find(c.Request.Model)
-	return stamp{reply: c.responseID(), account: c.Request.Account, family: m.family(), kind: kind}
+	return stamp{reply: c.responseID(), account: c.Request.Account, family: c.model.family(), kind: kind}
 }
 
-func (c *reply) responseID() string { return c.ID("", 0, script.Alnum, 22) }
+// responseID looks like base64url of some bytes.
+func (c *reply) responseID() string { return c.ID("", 0, script.Alnum+"-_", 23) }
 
 // chunk is one response object. Usage is a running total.
 func (c *reply) chunk(parts script.Array, output, thought int, ending ...any) []byte {
@@ -238,7 +249,7 @@ func (c *reply) document() []byte {
 		parts = append(parts, p.object)
 	}
 	switch end := len(c.Blocks) - 1; {
-	case c.signed || c.calls():
+	case c.signed || c.calls() || len(parts) > 0 && !c.model.signs():
 	case end >= 0 && c.Blocks[end].Kind == specs.KindText:
 		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.textSignature())
 	default:

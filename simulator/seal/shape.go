@@ -72,9 +72,9 @@ const (
 // base64url of version, time, nonce, blocks and a MAC, so it starts with
 // gAAAAA. The string of StageAdded is shorter than the others.
 func (k Key) Fernet(f Facts, p Place, stage Stage, at time.Time) string {
-	size := 2*minFill + len(f.Content)
+	size := 6*minFill + len(f.Content)
 	if stage == StageAdded {
-		size = minFill
+		size = 3 * minFill
 	}
 	if odd := (sha256.Size + p.size() + size) % aes.BlockSize; odd > 0 {
 		size += aes.BlockSize - odd

@@ -170,8 +170,23 @@ func (s *simulating) announce(a *app, server *simulator.Server) error {
 			return err
 		}
 	}
+	s.prompts(a)
 	a.say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.level)
 	return nil
+}
+
+// prompts says what the scenario's player is to ask, nonces in their places.
+func (s *simulating) prompts(a *app) {
+	if s.config.Scenario == nil {
+		return
+	}
+	for i, step := range s.config.Scenario.Steps {
+		line := fmt.Sprintf("step %d asks %q", i+1, specs.Fresh(step.Prompt, s.config.Seed))
+		if step.Says != "" {
+			line += fmt.Sprintf(" and hears %q", specs.Fresh(step.Says, s.config.Seed))
+		}
+		a.say("%s", line)
+	}
 }
 
 // baseURLs are the variables that lead a provider's clients to url.

@@ -26,7 +26,7 @@ func allPlays(t *testing.T) []scenario.Play {
 }
 
 // TestCassettesAreWhatTheScriptSays holds the committed recordings against the
-// scripted upstream of today: a scenario or an emitter that changes wants
+// simulator of today: a scenario or an emitter that changes wants
 // "make cassettes".
 func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 	for _, p := range allPlays(t) {

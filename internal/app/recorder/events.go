@@ -106,7 +106,7 @@ func describe(w io.Writer, t *tape, in cassette.Interaction, events []event.Even
 	headers(w, in.Request.Header)
 	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, cmp.Or(in.Response.Proto, "protocol unknown"),
 		len(in.Response.Body), count(len(in.Timeline), "chunk", "chunks"), count(len(events), "event", "events"),
-		cmp.Or(ending(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), pace(in, events))
+		cmp.Or(ending(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), pace(in, events)+nominal(t))
 	headers(w, in.Response.Header)
 	headers(w, in.Response.Trailer)
 }
@@ -117,6 +117,14 @@ func pace(in cassette.Interaction, events []event.Event) string {
 		return fmt.Sprintf("%v in all", rounded(in.Duration.Seconds()))
 	}
 	return fmt.Sprintf("first event %v after the header, last %v, %v in all", clock(events[0].At), clock(events[len(events)-1].At), rounded(in.Duration.Seconds()))
+}
+
+// nominal marks times that are given and not measured.
+func nominal(t *tape) string {
+	if t.Meta().Nominal() {
+		return " (nominal times)"
+	}
+	return ""
 }
 
 func headers(w io.Writer, h http.Header) {

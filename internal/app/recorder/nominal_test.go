@@ -26,6 +26,9 @@ func TestNominalTimes(t *testing.T) {
 	if want := "n.yaml: simulator, 2 interactions, nominal times, recorded 2026-11-21T09:00:00Z, by make cassettes, "; !strings.HasPrefix(said, want) {
 		t.Errorf("inspect says %q, want %q", said, want)
 	}
+	if _, _, said := d.recorder("inspect", "n.yaml#0"); !strings.Contains(said, "ms in all (nominal times)\n") {
+		t.Errorf("inspect of one says %q", said)
+	}
 	for file, want := range map[string]string{"n.yaml": "nominal-times", "m.yaml": ""} {
 		_, stdout, _ := d.recorder("inspect", file, "--json")
 		var got struct{ Declared []string }

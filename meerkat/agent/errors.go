@@ -1,9 +1,14 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -23,8 +28,9 @@ type RunError struct {
 func (e *RunError) Error() string { return fmt.Sprintf("session %s: %v", e.SessionID, e.Err) }
 
 // Unwrap returns what went wrong: *TruncatedError, *RefusedError, *StopError,
-// *TurnLimitError, *PrefixError, *MismatchError, ErrNothingToContinue,
-// *provider.Error, an error of the store, or that of the context.
+// *TurnLimitError, *budget.ExceededError, *PrefixError, *MismatchError,
+// *InterruptedError, ErrNothingToContinue, *provider.Error, an error of the
+// store, or that of the context.
 func (e *RunError) Unwrap() error { return e.Err }
 
 // TruncatedError says that the last reply was cut off. What arrived is kept;
@@ -79,10 +85,75 @@ func (e *PrefixError) Error() string {
 // MismatchError says that a session cannot be resumed with what was asked for.
 type MismatchError struct{ What, Stored, Asked string }
 
-// Error names both values, except for the system prompt, which is long.
+// Error names both values.
 func (e *MismatchError) Error() string {
-	if e.What == "system prompt" {
-		return "its system prompt cannot change after the first turn; say it in the prompt, or start a new session"
+	return fmt.Sprintf("its %s is %s and the client speaks to %s; name a model to change over", e.What, e.Stored, e.Asked)
+}
+
+// InterruptedError says that tools were running when the session was last
+// killed, under the policy that leaves the rest to a person. Nothing was
+// written.
+type InterruptedError struct{ Calls []ledger.Entry }
+
+// Error names the calls and how to go on.
+func (e *InterruptedError) Error() string {
+	names := make([]string, len(e.Calls))
+	for i, c := range e.Calls {
+		names[i] = fmt.Sprintf("%s (%s)", c.Name, c.CallID)
 	}
-	return fmt.Sprintf("it was started with %s %s, not %s; resume it with the same, or start a new session", e.What, e.Stored, e.Asked)
+	return fmt.Sprintf("these tools may or may not have run when the session was interrupted: %s; check their effects, then resume with policy %q or %q",
+		strings.Join(names, ", "), AskModel, RetryIdempotent)
+}
+
+// errCancelled is the end of a run by its context; it unwraps to the context's
+// own error.
+func errCancelled(c cause, during string) error {
+	err := context.Canceled
+	if c == causeLate {
+		err = context.DeadlineExceeded
+	}
+	return fmt.Errorf("stopped %s: %w", during, err)
+}
+
+// kindOf names an error for the session and for events.
+func kindOf(err error) string {
+	var (
+		call     *provider.Error
+		spent    *budget.ExceededError
+		turns    *TurnLimitError
+		cut      *TruncatedError
+		refused  *RefusedError
+		stop     *StopError
+		prefix   *PrefixError
+		mismatch *MismatchError
+		running  *InterruptedError
+	)
+	switch {
+	case errors.As(err, &spent):
+		return "budget_exceeded"
+	case errors.As(err, &turns):
+		return "turn_limit"
+	case errors.As(err, &cut):
+		return "truncated"
+	case errors.As(err, &refused):
+		return "refused"
+	case errors.As(err, &stop):
+		return "stop_reason"
+	case errors.As(err, &prefix):
+		return "prefix_changed"
+	case errors.As(err, &mismatch):
+		return "session_mismatch"
+	case errors.As(err, &running):
+		return "tools_interrupted"
+	case errors.As(err, &call):
+		return string(call.Kind)
+	case errors.Is(err, ErrNothingToContinue):
+		return "nothing_to_continue"
+	case errors.Is(err, context.Canceled):
+		return "interrupted"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline"
+	default:
+		return "internal"
+	}
 }

@@ -1,13 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -19,12 +20,13 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // model plays one reply after the other and keeps what it was asked.
 type model struct {
-	replies  []any // stream.Reply, error, or func(*provider.Request) (stream.Reply, error)
+	provider string // "": anthropic
+	replies  []any  // stream.Reply, error, or func(*provider.Request) (stream.Reply, error)
 	requests []provider.Request
 	events   []stream.Event // sent with every reply
 }
 
-func (m *model) Provider() string                         { return "anthropic" }
+func (m *model) Provider() string                         { return cmp.Or(m.provider, "anthropic") }
 func (m *model) Render(*provider.Request) ([]byte, error) { return nil, nil }
 
 func (m *model) Complete(ctx context.Context, req *provider.Request, onEvent func(stream.Event)) (stream.Reply, error) {
@@ -95,6 +97,8 @@ func config(m *model, store session.Store, tools tool.Dispatcher) Config {
 	return Config{
 		Client: m, Store: store, Tools: tools, Model: "claude-opus-4-5", System: "be brief",
 		Now: func() time.Time { return epoch }, NewID: func() (session.ID, error) { return sessionID, nil },
+		NewRunID: func() (string, error) { return "r1", nil }, Random: func() float64 { return 0 },
+		Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	}
 }
 
@@ -139,7 +143,10 @@ func (w *flakyWriter) Append(ctx context.Context, r ...session.Record) error {
 
 // legal requires what every provider requires: each tool call answered once,
 // in order, by the next message, and no result without a call (R11, R13).
-func legal(tb testing.TB, messages []transcript.Message) {
+func legal(tb interface {
+	Helper()
+	Fatalf(string, ...any)
+}, messages []transcript.Message) {
 	tb.Helper()
 	for i, m := range messages {
 		if m.Role == transcript.RoleAssistant && len(m.Blocks) == 0 {
@@ -162,5 +169,46 @@ func legal(tb testing.TB, messages []transcript.Message) {
 		if n != len(results) || m.Role == transcript.RoleToolResults && (i == 0 || !messages[i-1].HasToolCalls()) {
 			tb.Fatalf("message %d: results without calls: %v", i, messages)
 		}
+	}
+}
+
+// agrees requires that ledger and messages say the same: no call is open, and
+// each has ended as its result says.
+func agrees(tb interface {
+	Helper()
+	Fatalf(string, ...any)
+}, s *session.Session) {
+	tb.Helper()
+	if open := s.Ledger.Open(); len(open) > 0 {
+		tb.Fatalf("calls are open in the ledger: %+v", open)
+	}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if !m.HasToolCalls() {
+			continue
+		}
+		answers := map[string]transcript.ToolResult{}
+		for j := i + 1; j < len(s.Messages) && s.Messages[j].Role == transcript.RoleToolResults; j++ {
+			for _, r := range s.Messages[j].Results {
+				answers[r.ToolUseID] = r
+			}
+		}
+		for c := range m.ToolCalls() {
+			e, known := s.Ledger.Lookup(i, c.ID)
+			if !known || !fits(e.Status, answers[c.ID]) {
+				tb.Fatalf("message %d, call %s: the ledger says %q, the result is %+v", i, c.ID, e.Status, answers[c.ID])
+			}
+		}
+	}
+}
+
+func fits(status ledger.Status, r transcript.ToolResult) bool {
+	switch status {
+	case ledger.Complete:
+		return !r.IsError
+	case ledger.Cancelled, ledger.Interrupted, ledger.Error:
+		return r.IsError
+	default:
+		return false
 	}
 }

@@ -1,11 +1,6 @@
 package agent
 
-import (
-	"slices"
-
-	"github.com/meerkat-go/conformance/meerkat/tool"
-	"github.com/meerkat-go/conformance/meerkat/transcript"
-)
+import "github.com/meerkat-go/conformance/meerkat/transcript"
 
 // next is what follows a reply.
 type next int
@@ -58,14 +53,20 @@ func byStop(m *transcript.Message) verdict {
 		return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}
 	case transcript.StopRefusal, transcript.StopContentFilter:
 		return verdict{keep: true, err: &RefusedError{Stop: m.StopReason}, why: filtered}
+	case transcript.StopAborted, transcript.StopCancelled:
+		// No provider says so: it is what an interruption left of a reply.
+		return verdict{err: &StopError{Stop: m.StopReason, Detail: unusable}, why: brokenOff}
 	default:
-		return verdict{err: &StopError{Stop: m.StopReason, Detail: "the reply is not usable and was discarded"}}
+		return verdict{err: &StopError{Stop: m.StopReason, Detail: unusable}}
 	}
 }
 
+const unusable = "the reply is not usable and was discarded"
+
 const (
-	cutOff   = "the reply was cut off before it was complete"
-	filtered = "the reply was refused or filtered"
+	brokenOff = "the reply was interrupted"
+	cutOff    = "the reply was cut off before it was complete"
+	filtered  = "the reply was refused or filtered"
 )
 
 // repeatsID reports whether two calls of m could not be told apart.
@@ -78,45 +79,4 @@ func repeatsID(m *transcript.Message) bool {
 		seen[c.ID] = true
 	}
 	return false
-}
-
-// dangling returns results for the calls at the end of messages that have none.
-// A run that ended between two checkpoints leaves them; whether their tools ran
-// nobody knows, unless the reply was one whose calls are never executed.
-func dangling(messages []transcript.Message) []transcript.ToolResult {
-	last := len(messages) - 1
-	done := map[string]bool{}
-	for ; last >= 0 && messages[last].Role == transcript.RoleToolResults; last-- {
-		for _, r := range messages[last].Results {
-			done[r.ToolUseID] = true
-		}
-	}
-	if last < 0 {
-		return nil
-	}
-	open := slices.DeleteFunc(slices.Collect(messages[last].ToolCalls()), func(c transcript.ToolCall) bool { return done[c.ID] })
-	if v := byStop(&messages[last]); v.why != "" {
-		return refuse(open, v.why)
-	}
-	var results []transcript.ToolResult
-	for _, c := range open {
-		results = append(results, tool.Interrupted(c.ID))
-	}
-	return results
-}
-
-// continues reports whether the model can go on after last without a new
-// prompt: there is something to answer, or it paused (R35).
-func continues(last *transcript.Message) bool {
-	if last == nil {
-		return false
-	}
-	switch last.Role {
-	case transcript.RoleUser, transcript.RoleToolResults:
-		return true
-	case transcript.RoleAssistant:
-		return last.StopReason == transcript.StopPauseTurn
-	default: // RoleSystem asks nothing
-		return false
-	}
 }

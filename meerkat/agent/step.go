@@ -1,45 +1,55 @@
 package agent
 
 import (
-	"slices"
-	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// maxPauses is how often in a row a pause_turn is answered by sending the
-// conversation again (DESIGN §3.13).
-const maxPauses = 5
-
 // step says what follows from in. It is pure.
 func step(s state, in input) (state, []effect) {
+	p := plan{state: s}
 	switch in := in.(type) {
 	case begin:
-		return s.begin(in)
+		p.begin(in)
 	case replied:
-		return s.replied(in)
-	case answered:
-		return s.answered(in)
+		p.replied(in)
 	case failed:
-		return s.finish(in.err)
+		p.failed(in)
+	case waited:
+		p.again(in.at)
+	case starting:
+		p.starting(in)
+	case progressed:
+		p.progressed(in)
+	case settled:
+		p.settled(in)
+	case answered:
+		p.answered(in)
+	default:
+		panic("agent: unknown input")
 	}
-	panic("agent: unknown input")
+	return p.result()
 }
 
-// plan collects records for one save while it applies them to the state.
+// plan collects the effects of one step while it applies their records to the
+// state. Records that are added one after the other become one save, so that
+// they are durable together.
 type plan struct {
 	state   state
+	effects []effect
 	records []session.Record
 	err     error
 }
 
+// add saves records before whatever is done next.
 func (p *plan) add(records ...session.Record) {
-	if p.err == nil {
-		p.state.session, p.err = p.state.session.With(records...)
+	if p.err != nil {
+		return
+	}
+	if p.state.session, p.err = p.state.session.With(records...); p.err == nil {
 		p.records = append(p.records, records...)
 	}
 }
@@ -52,197 +62,78 @@ func (p *plan) checkpoint(at time.Time, reason session.Reason) {
 	p.add(session.Checkpoint{At: at, Reason: reason})
 }
 
-// then returns the state with the records saved, followed by what next says.
-func (p *plan) then(next func(state) (state, []effect)) (state, []effect) {
-	if p.err != nil {
-		return p.state.finish(p.err)
+// tell reports an event. Records that were added before are saved after it
+// unless they are flushed.
+func (p *plan) tell(e Event) { p.effects = append(p.effects, notice{e, p.stamp()}) }
+
+func (p *plan) stamp() stamp {
+	if p.state.turns == 0 {
+		return stamp{}
 	}
-	s, effects := next(p.state)
+	return stamp{p.state.turns, p.state.sent.attempt}
+}
+
+func (p *plan) flush() {
 	if len(p.records) > 0 {
-		effects = append([]effect{save{p.records}}, effects...)
+		p.effects = append(p.effects, save{p.records, p.stamp()})
+		p.records = nil
 	}
-	return s, effects
 }
 
-// begin makes the prompt durable and calls the model. Calls that a crash left
-// without an answer are closed first, truthfully, and never run again (E9,
-// H13).
-func (s state) begin(in begin) (state, []effect) {
-	p := plan{state: s}
-	p.prefix(in.at)
-	p.add(marksAt(s.settings.marks, in.at)...)
-	if open := dangling(p.state.session.Messages); len(open) > 0 {
-		p.message(in.at, transcript.ToolResults(open...))
-		p.checkpoint(in.at, session.ReasonToolResults)
-	}
-	if prompt := strings.ToValidUTF8(in.prompt, "\uFFFD"); strings.TrimSpace(prompt) != "" {
-		p.message(in.at, transcript.User(prompt))
-		p.checkpoint(in.at, session.ReasonPrompt)
-	} else if !continues(p.state.session.Last()) {
-		return s.finish(ErrNothingToContinue)
-	}
-	return p.then(state.call)
+// do is the last effect of a step.
+func (p *plan) do(e effect) {
+	p.flush()
+	p.effects = append(p.effects, e)
 }
 
-// prefix stores what goes ahead of the messages, once. A stored session goes on
-// with what it was started with (DESIGN §3.5); only the effort, which no token
-// is bound to, may change.
-func (p *plan) prefix(at time.Time) {
-	prefix, stored := p.state.settings.prefix, p.state.session.Prefix
-	switch {
-	case stored == nil:
-		prefix.Hash, p.err = session.Digest(prefix.System, prefix.Tools, nil)
-	case prefix.Effort == "" || prefix.Effort == stored.Effort:
-		return
-	default:
-		effort := prefix.Effort
-		prefix = *stored
-		prefix.Effort = effort
+// result ends the step. Records that contradict the session end the run, with
+// what was saved before them.
+func (p *plan) result() (state, []effect) {
+	if p.err != nil {
+		p.state.phase = phaseDone
+		return p.state, []effect{finish{p.err}}
 	}
-	prefix.At = at
-	p.add(prefix)
+	p.flush()
+	return p.state, p.effects
 }
 
-func marksAt(marks []session.Mark, at time.Time) []session.Record {
-	var records []session.Record
-	for _, m := range marks {
-		m.At = at
-		records = append(records, m)
-	}
-	return records
-}
-
-// call sends the conversation, if the run may go on and the part of it that was
-// sent before has not changed.
-func (s state) call() (state, []effect) {
-	if s.turns >= s.settings.maxTurns {
-		return s.finish(&TurnLimitError{Limit: s.settings.maxTurns})
-	}
-	req := s.request()
-	hash, err := guard(&req, s.session.Calls)
+// finish ends the run: its error and what it came to are the last records.
+func (p *plan) finish(at time.Time, err error) {
+	s := &p.state
 	if err != nil {
-		return s.finish(err)
+		p.add(session.Failure{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
 	}
-	s.turns++
-	s.text = ""
-	s.sent = sent{len(req.Messages), hash}
-	return s, []effect{call{req}}
+	p.add(session.Task{
+		At: at, RunID: s.runID, Turns: s.turns, ToolCalls: s.tools, Usage: s.usage,
+		DurationMS: at.Sub(s.began).Milliseconds(), StopReason: s.stop,
+	})
+	s.phase = phaseDone
+	p.do(finish{err})
 }
 
-func (s *state) request() provider.Request {
-	prefix := s.session.Prefix
-	return provider.Request{
-		Model:           prefix.Model,
-		System:          prefix.System,
-		Tools:           slices.Clone(prefix.Tools),
-		Messages:        slices.Clone(s.session.Messages),
-		Effort:          prefix.Effort,
-		MaxOutputTokens: s.settings.maxOutputTokens,
-		Temperature:     s.settings.temperature,
-		Unary:           s.settings.unary,
-		Account:         s.settings.account,
-	}
+// leave ends a run that has changed nothing, so that nothing is written.
+func (p *plan) leave(err error) {
+	p.records, p.state.phase = nil, phaseDone
+	p.do(finish{err})
 }
 
-// guard returns the digest of req, or *PrefixError if req does not begin with
-// exactly what the last call sent (R44, reference A-41).
-func guard(req *provider.Request, calls []session.Call) (string, error) {
-	if n := len(calls); n > 0 {
-		last := calls[n-1]
-		if last.Sent > len(req.Messages) {
-			return "", &PrefixError{Turn: last.Turn}
-		}
-		was, err := session.Digest(req.System, req.Tools, req.Messages[:last.Sent])
-		if err != nil {
-			return "", err
-		}
-		if was != last.Hash {
-			return "", &PrefixError{Turn: last.Turn}
-		}
+// within reports whether the budget leaves room for a model call; if it does
+// not, the run is over. Limits that are nearly reached are told once (E18).
+func (p *plan) within(at time.Time) bool {
+	s := &p.state
+	spent := s.spent(at)
+	p.warn(spent)
+	if err := s.limits.Exceeded(spent); err != nil {
+		p.finish(at, err)
+		return false
 	}
-	return session.Digest(req.System, req.Tools, req.Messages)
+	return true
 }
 
-// replied keeps the reply if it can be kept and does what it asks for.
-func (s state) replied(in replied) (state, []effect) {
-	r := &in.reply
-	v := judge(&r.Message)
-	s.stop, s.text = r.Message.StopReason, ""
-	if r.UsageKnown {
-		s.usage.Add(r.Usage)
+func (p *plan) warn(spent budget.Spent) {
+	s := &p.state
+	for _, w := range s.limits.Warnings(spent, s.settings.warnAt, s.warned) {
+		s.warned = append(s.warned[:len(s.warned):len(s.warned)], w.Kind)
+		p.tell(Event{Type: BudgetWarning, BudgetType: w.Kind, Used: w.Used, Limit: w.Limit, Percent: w.Share * 100})
 	}
-	p := plan{state: s}
-	if v.keep {
-		p.message(in.at, r.Message)
-		p.state.text = answer(p.state.session.Messages)
-	}
-	p.add(s.record(in, v.keep))
-	if v.keep {
-		p.checkpoint(in.at, session.ReasonAssistant)
-	}
-	return p.follow(in.at, v, &r.Message)
-}
-
-// record is the usage record of the call that ended.
-func (s *state) record(in replied, kept bool) session.Call {
-	c := session.Call{
-		At: in.at, Turn: len(s.session.Calls) + 1,
-		Provider: s.session.Prefix.Provider, Model: s.session.Prefix.Model,
-		Sent: s.sent.messages, Hash: s.sent.hash,
-		ResponseID: in.reply.ResponseID, StopReason: in.reply.Message.StopReason,
-		Discarded: !kept,
-	}
-	if in.reply.UsageKnown {
-		c.Usage = &in.reply.Usage
-	}
-	return c
-}
-
-// follow does what the verdict on the reply says.
-func (p *plan) follow(at time.Time, v verdict, m *transcript.Message) (state, []effect) {
-	calls := slices.Collect(m.ToolCalls())
-	switch v.next {
-	case nextTools:
-		p.state.pauses = 0
-		return p.then(func(s state) (state, []effect) { return s, []effect{dispatch{calls}} })
-	case nextCall:
-		p.state.pauses++
-		return p.then(state.resend)
-	case nextFinish: // below
-	}
-	if v.keep && len(calls) > 0 {
-		p.message(at, transcript.ToolResults(refuse(calls, v.why)...))
-		p.checkpoint(at, session.ReasonToolResults)
-	}
-	if v.keep || v.err == nil {
-		p.checkpoint(at, session.ReasonCompleted)
-	}
-	return p.then(func(s state) (state, []effect) { return s.finish(v.err) })
-}
-
-// resend answers a pause by sending the conversation as it stands.
-func (s state) resend() (state, []effect) {
-	if s.pauses > maxPauses {
-		return s.finish(&StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
-	}
-	return s.call()
-}
-
-// answered makes the results durable and calls the model with them.
-func (s state) answered(in answered) (state, []effect) {
-	s.tools += len(in.results)
-	p := plan{state: s}
-	p.message(in.at, transcript.ToolResults(in.results...))
-	p.checkpoint(in.at, session.ReasonToolResults)
-	return p.then(state.call)
-}
-
-func (s state) finish(err error) (state, []effect) { return s, []effect{finish{err}} }
-
-func refuse(calls []transcript.ToolCall, why string) []transcript.ToolResult {
-	results := make([]transcript.ToolResult, len(calls))
-	for i, c := range calls {
-		results[i] = tool.NotExecuted(c.ID, why)
-	}
-	return results
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/wire"
@@ -95,6 +96,10 @@ func ofRun(err error) (int, string, bool) {
 	switch {
 	case as[*agent.TurnLimitError](err):
 		return exitLimit, "turn_limit", true
+	case as[*budget.ExceededError](err):
+		return exitLimit, "budget_exceeded", true
+	case as[*agent.InterruptedError](err):
+		return exitError, "tools_interrupted", true
 	case as[*agent.RefusedError](err):
 		return exitRefused, "refused", true
 	case as[*agent.TruncatedError](err):

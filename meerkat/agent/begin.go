@@ -1,0 +1,301 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// begin opens the run: it closes what an interruption left open, truthfully
+// (E9, H13), says what changed, makes the prompt durable and calls the model.
+// A run that cannot begin writes nothing.
+func (p *plan) begin(in begin) {
+	s := &p.state
+	s.runID, s.began = in.runID, in.at
+	open := opens(&s.session)
+	prompt := strings.ToValidUTF8(in.prompt, "\uFFFD")
+	if err := p.mayBegin(prompt, open); err != nil {
+		p.leave(err)
+		return
+	}
+	s.before = spentBefore(&s.session)
+	p.add(session.Run{At: in.at, ID: in.runID})
+	p.prefix(in.at)
+	p.limits(in.at)
+	p.marks(in.at)
+	s.target = s.aim()
+	s.pending = &opening{prompt: prompt, changes: p.changes()}
+	if open == nil {
+		p.open(in.at)
+		return
+	}
+	s.batch = *open
+	p.reopen(in.at)
+}
+
+// mayBegin says why the run cannot begin, if it cannot.
+func (p *plan) mayBegin(prompt string, open *batch) error {
+	s := &p.state
+	if s.settings.compactOnly {
+		if len(s.session.Messages) == 0 {
+			return ErrNothingToContinue
+		}
+	} else if strings.TrimSpace(prompt) == "" && open == nil && !continues(s.session.Last()) {
+		return ErrNothingToContinue
+	}
+	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {
+		return &MismatchError{"provider", stored.Provider, s.settings.prefix.Provider}
+	}
+	if running := open.running(); len(running) > 0 && s.settings.interrupted == Fail {
+		return &InterruptedError{running}
+	}
+	return p.guard()
+}
+
+// guard checks that what was sent before is still what the session holds (R44,
+// reference A-41). From there on the chain of digests only grows.
+func (p *plan) guard() error {
+	s := &p.state
+	if s.session.Prefix == nil {
+		return nil
+	}
+	hash, err := session.Digest(s.session.Prefix.System, s.session.Prefix.Tools, nil)
+	if err != nil {
+		return err
+	}
+	s.chain = chain{hash: hash}
+	calls := s.session.Calls
+	if len(calls) == 0 {
+		return nil
+	}
+	last := calls[len(calls)-1]
+	if last.Sent > len(s.session.Messages) {
+		return &PrefixError{Turn: last.Turn}
+	}
+	if hash, err = s.digest(last.Sent); err == nil && hash != last.Hash {
+		err = &PrefixError{Turn: last.Turn}
+	}
+	return err
+}
+
+// digest extends the chain to the first n messages.
+func (s *state) digest(n int) (string, error) {
+	hash, err := session.Extend(s.chain.hash, s.session.Messages[s.chain.n:n]...)
+	if err == nil {
+		s.chain = chain{n, hash}
+	}
+	return hash, err
+}
+
+// prefix stores what goes ahead of the messages. A stored session goes on with
+// the system prompt and the tools it was started with (DESIGN §3.5); the model,
+// and the effort, which no token is bound to, may change.
+func (p *plan) prefix(at time.Time) {
+	asked, stored := p.state.settings.prefix, p.state.session.Prefix
+	prefix := asked
+	if stored == nil {
+		prefix.Hash, p.err = session.Digest(prefix.System, prefix.Tools, nil)
+		p.state.chain = chain{hash: prefix.Hash}
+	} else {
+		prefix = *stored
+		if asked.Effort != "" {
+			prefix.Effort = asked.Effort
+		}
+		if asked.Model != "" && (asked.Model != stored.Model || asked.Provider != stored.Provider) {
+			prefix.Provider, prefix.Model, prefix.Effort = asked.Provider, asked.Model, asked.Effort
+		}
+		if prefix.Provider == stored.Provider && prefix.Model == stored.Model && prefix.Effort == stored.Effort {
+			return
+		}
+	}
+	prefix.At = at
+	p.add(prefix)
+}
+
+// limits restores the budget of the session and applies what this run changes.
+func (p *plan) limits(at time.Time) {
+	s := &p.state
+	if b := s.session.Budget; b != nil {
+		s.limits = b.Limits
+	}
+	was := s.limits
+	if s.limits = was.Over(s.settings.limits); s.limits != was {
+		p.add(session.Budget{At: at, Limits: s.limits})
+	}
+}
+
+func (p *plan) marks(at time.Time) {
+	for _, m := range p.state.settings.marks {
+		m.At = at
+		p.add(m)
+	}
+}
+
+// aim says where requests go.
+func (s *state) aim() handoff.Target {
+	prefix := s.session.Prefix
+	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
+}
+
+// entryOf describes a model; one that the catalogue does not know, because a
+// client of the caller's own serves it, has no flags.
+func entryOf(provider, model string) catalog.Entry {
+	if e, err := catalog.Lookup(model); err == nil {
+		return e
+	}
+	if e, err := catalog.Unlisted(model); err == nil {
+		return e
+	}
+	return catalog.Entry{Model: model, Base: model, Name: model, Provider: provider}
+}
+
+// open says what the run begins with and calls the model. A developer message
+// rides behind the user's or behind results, never behind a reply (X8, H17): a
+// paused reply that goes on without a prompt is not told of changes.
+func (p *plan) open(at time.Time) {
+	o := p.state.pending
+	p.state.pending = nil
+	if p.state.settings.compactOnly {
+		p.compact(at, "asked for")
+		return
+	}
+	prompted := strings.TrimSpace(o.prompt) != ""
+	if prompted {
+		p.message(at, transcript.User(o.prompt))
+	}
+	if last := p.state.session.Last(); o.changes != nil && last.Role != transcript.RoleAssistant {
+		p.message(at, transcript.Developer(o.changes.text))
+		p.add(session.Mark{At: at, Name: markTold, Value: o.changes.digest})
+		prompted = true
+	}
+	if prompted {
+		p.checkpoint(at, session.ReasonPrompt)
+	}
+	p.call(at)
+}
+
+// opens returns the calls at the end of the session that are not answered, nil
+// if there are none, with what the ledger knows of them.
+func opens(s *session.Session) *batch {
+	last := len(s.Messages) - 1
+	done := map[string]bool{}
+	for ; last >= 0 && s.Messages[last].Role == transcript.RoleToolResults; last-- {
+		for _, r := range s.Messages[last].Results {
+			done[r.ToolUseID] = true
+		}
+	}
+	if last < 0 {
+		return nil
+	}
+	m := &s.Messages[last]
+	b := batch{message: last}
+	for c := range m.ToolCalls() {
+		if !done[c.ID] {
+			b.calls = append(b.calls, c)
+		}
+	}
+	if b.calls == nil {
+		return nil
+	}
+	v := byStop(m)
+	for _, c := range b.calls {
+		b.answers = append(b.answers, recalled(s, last, c, v.why))
+	}
+	return &b
+}
+
+// recalled is what is known of a call that was left open. why says that the
+// reply was one whose calls are never run. A session of a writer without a
+// ledger does not say what had started.
+func recalled(s *session.Session, at int, c transcript.ToolCall, why string) answer {
+	e, _ := s.Ledger.Lookup(at, c.ID)
+	switch {
+	case why != "":
+		return answer{known: true, status: refused, result: tool.NotExecuted(c.ID, why)}
+	case e.Result != nil:
+		return answer{known: true, status: statusOf(e), ran: true, result: *e.Result}
+	case e.Status == ledger.Cancelled, e.Status == ledger.Proposed && len(s.Runs) > 0:
+		return answer{status: string(ledger.Cancelled)}
+	default:
+		return answer{status: string(ledger.Interrupted), ran: true}
+	}
+}
+
+func statusOf(e ledger.Entry) string {
+	if e.Status == ledger.Complete {
+		return string(tool.StatusComplete)
+	}
+	return string(tool.StatusError)
+}
+
+// running lists the calls of which nobody knows whether they ran.
+func (b *batch) running() []ledger.Entry {
+	if b == nil {
+		return nil
+	}
+	var found []ledger.Entry
+	for i, a := range b.answers {
+		if !a.known && a.ran {
+			found = append(found, ledger.Entry{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: ledger.Running})
+		}
+	}
+	return found
+}
+
+const notStarted = "the session was interrupted before this tool started"
+
+// reopen answers the calls that an interruption left open, or runs them again
+// if the policy and the tool say so.
+func (p *plan) reopen(at time.Time) {
+	s := &p.state
+	b := s.batch
+	for i, c := range b.calls {
+		if b.answers[i].known || s.mayRepeat(c.Name) {
+			continue
+		}
+		a := answer{known: true, status: string(tool.StatusCancelled), result: tool.NotExecuted(c.ID, notStarted)}
+		if b.answers[i].ran {
+			a.status, a.result = string(tool.StatusInterrupted), tool.Interrupted(c.ID)
+		}
+		b = b.with(i, a)
+	}
+	s.batch = b
+	if b.open() == 0 {
+		p.conclude(at)
+		p.open(at)
+		return
+	}
+	p.dispatch(at)
+}
+
+func (s *state) mayRepeat(name string) bool {
+	return s.settings.interrupted == RetryIdempotent && s.settings.idempotent != nil && s.settings.idempotent(name) && s.offers(name)
+}
+
+// offers reports whether a tool is there to be run.
+func (s *state) offers(name string) bool {
+	return slices.ContainsFunc(s.settings.prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == name })
+}
+
+// continues reports whether the model can go on after last without a new
+// prompt: there is something to answer, or it paused (R35).
+func continues(last *transcript.Message) bool {
+	if last == nil {
+		return false
+	}
+	switch last.Role {
+	case transcript.RoleUser, transcript.RoleToolResults, transcript.RoleDeveloper:
+		return true
+	case transcript.RoleAssistant:
+		return last.StopReason == transcript.StopPauseTurn
+	default: // RoleSystem asks nothing
+		return false
+	}
+}

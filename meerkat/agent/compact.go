@@ -1,0 +1,264 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Compaction says when and how a conversation is summarised (seed 000 §5). The
+// summary is written by the session's own model; what it stands for stays in the
+// store. A provider's own compaction is not used: its requests are not
+// documented well enough to rely on.
+type Compaction struct {
+	// Threshold is the share of the context window from which a run summarises
+	// by itself, before its next call. 0: never.
+	Threshold float64
+	// Window is the context window in tokens. 0: the catalogue's; without one
+	// the run never summarises by itself.
+	Window int
+	// Keep is how many tokens, about, of the conversation stay verbatim beside
+	// the summary. 0: a tenth of the window, else DefaultKeep.
+	Keep int
+	// Prompt asks for the summary. Empty: DefaultCompactionPrompt.
+	Prompt string
+}
+
+// DefaultThreshold leaves room for a reply and the results of its tools.
+const DefaultThreshold = 0.8
+
+// DefaultKeep is what stays verbatim where no window is known, in tokens.
+const DefaultKeep = 20_000
+
+// DefaultCompactionPrompt asks for what the retention priorities of seed 000 §5
+// say: the user's words first, then what tools found, then what was answered.
+const DefaultCompactionPrompt = `Summarise the conversation above so that it can be continued from your summary alone. Do not call tools and do not continue the work. In this order of importance, keep:
+1. what the user asked for, with every constraint, correction and decision, in the user's own words where they matter;
+2. what the tools found and did: names, paths, numbers, errors and their state now;
+3. what you answered and promised, and which steps remain;
+4. the reasons behind decisions, briefly.
+Write nothing else.`
+
+// bytesPerToken turns sizes into tokens where nobody has counted.
+const bytesPerToken = 4
+
+// full reports whether the conversation is to be summarised before it is sent
+// again. Right after a summary nobody knows how long it is; the next call says.
+func (s *state) full() bool {
+	c := s.settings.compaction
+	window := s.window()
+	calls := s.session.Calls
+	if c.Threshold <= 0 || window == 0 || s.sealed || len(calls) == 0 {
+		return false
+	}
+	last := calls[len(calls)-1]
+	if last.Sent < s.through() {
+		return false
+	}
+	used, from := uint64(0), s.through()
+	if last.Usage != nil {
+		used, from = tokensOf(last.Provider, *last.Usage), min(last.Sent+1, len(s.session.Messages))
+	}
+	for i := range s.session.Messages[from:] {
+		used += uint64(weight(&s.session.Messages[from+i])) //nolint:gosec // not negative
+	}
+	return float64(used) >= c.Threshold*float64(window)
+}
+
+func (s *state) window() int {
+	return cmp.Or(s.settings.compaction.Window, s.target.Model.ContextWindow)
+}
+
+// through is where the last summary ends.
+func (s *state) through() int {
+	if n := len(s.session.Compactions); n > 0 {
+		return s.session.Compactions[n-1].Through
+	}
+	return 0
+}
+
+// weight is about how many tokens m has. Tokens of continuity weigh nothing:
+// what is kept goes without them.
+func weight(m *transcript.Message) int {
+	n := len(m.Content)
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		n += len(b.Text) + len(b.Args) + len(b.Name)
+		if b.Type == transcript.BlockOpaque {
+			n += len(b.Raw)
+		}
+	}
+	for i := range m.Results {
+		n += len(m.Results[i].Content)
+		for _, part := range m.Results[i].Parts {
+			n += len(part.Data)
+		}
+	}
+	for _, part := range m.Parts {
+		n += len(part.Data)
+	}
+	return n/bytesPerToken + 1
+}
+
+// compact asks for a summary. The request is the conversation as it stands with
+// one message behind it, so that it keeps to the prefix and its cache.
+func (p *plan) compact(at time.Time, reason string) {
+	s := &p.state
+	p.flush()
+	if s.settings.compactOnly && !p.within(at) {
+		return
+	}
+	prompt := cmp.Or(s.settings.compaction.Prompt, DefaultCompactionPrompt)
+	req, degraded, err := s.request([]transcript.Message{transcript.User(prompt)})
+	if err != nil {
+		p.finish(at, err)
+		return
+	}
+	if len(req.Tools) > 0 {
+		req.ToolChoice = "none"
+	}
+	s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
+	p.degrade(degraded)
+	s.compacting = reason
+	p.tell(Event{Type: CompactionStarted, Reason: reason})
+	p.ask(at)
+}
+
+// summaryHead tells the model what it reads: the summary goes out as a message
+// of the user.
+const summaryHead = "The conversation so far has been summarised, partly left out. The summary:\n\n"
+
+// errNoSummary says that the model did not do as it was told.
+var errNoSummary = errors.New("the model wrote no summary")
+
+// summarised stores the summary: one record, so that a crash leaves either the
+// conversation as it was or the whole compaction.
+func (p *plan) summarised(in replied) {
+	s := &p.state
+	p.spend(in)
+	m := &in.reply.Message
+	text := strings.TrimSpace(m.String())
+	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
+		p.notSummarised(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
+		return
+	}
+	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.keep(), Reason: s.compacting}
+	if in.reply.UsageKnown {
+		record.Usage = &in.reply.Usage
+	}
+	p.add(record)
+	p.flush()
+	size := len(text)
+	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Size: &size, Usage: record.Usage})
+	s.compacting = ""
+	if s.settings.compactOnly {
+		s.text, s.stop = text, m.StopReason
+		p.checkpoint(in.at, session.ReasonCompleted)
+		p.finish(in.at, nil)
+		return
+	}
+	p.call(in.at)
+}
+
+// notSummarised goes on with the conversation as it is: it may still fit.
+func (p *plan) notSummarised(at time.Time, err error) {
+	s := &p.state
+	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Error: err.Error(), ErrorKind: kindOf(err)})
+	s.compacting, s.sealed = "", true
+	if s.settings.compactOnly {
+		p.finish(at, err)
+		return
+	}
+	p.call(at)
+}
+
+// unit is messages that stay or go together: a reply and the results of its
+// calls, or one other message.
+type unit struct {
+	indices []int
+	weight  int
+	class   int // of retention, 0 first
+}
+
+// The classes of seed 000 §5. What asks for the next reply, and what the harness
+// has told the model, always stay.
+const (
+	classAlways = iota
+	classUser
+	classResults
+	classReply
+)
+
+// keep chooses what stays verbatim: by class, the newest first, as far as there
+// is room. Pairs of calls and results are never torn (R12).
+func (s *state) keep() []int {
+	room := s.settings.compaction.Keep
+	if room == 0 {
+		room = cmp.Or(s.window()/10, DefaultKeep)
+	}
+	units := s.units()
+	slices.SortStableFunc(units, func(a, b unit) int {
+		return cmp.Or(a.class-b.class, b.indices[0]-a.indices[0])
+	})
+	var kept []int
+	for _, u := range units {
+		if u.class != classAlways && u.weight > room {
+			continue
+		}
+		room -= u.weight
+		kept = append(kept, u.indices...)
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// units cuts what the provider gets now, without an earlier summary, into units.
+func (s *state) units() []unit {
+	var candidates []int
+	if n := len(s.session.Compactions); n > 0 {
+		candidates = slices.Clone(s.session.Compactions[n-1].Kept)
+	}
+	for i := s.through(); i < len(s.session.Messages); i++ {
+		candidates = append(candidates, i)
+	}
+	var units []unit
+	for _, i := range candidates {
+		m := &s.session.Messages[i]
+		if m.Role == transcript.RoleToolResults && len(units) > 0 {
+			u := &units[len(units)-1]
+			u.indices, u.weight, u.class = append(u.indices, i), u.weight+weight(m), classResults
+			continue
+		}
+		units = append(units, unit{[]int{i}, weight(m), classOf(m)})
+	}
+	if n := len(units); n > 0 && !s.complete() {
+		units[n-1].class = classAlways
+	}
+	for i := range slices.Backward(units) {
+		if units[i].class == classUser {
+			units[i].class = classAlways // the last prompt
+			break
+		}
+	}
+	return units
+}
+
+func classOf(m *transcript.Message) int {
+	switch m.Role {
+	case transcript.RoleUser:
+		return classUser
+	case transcript.RoleSystem, transcript.RoleDeveloper:
+		return classAlways
+	default:
+		return classReply
+	}
+}
+
+// complete reports whether the conversation waits for the user.
+func (s *state) complete() bool { return !continues(s.session.Last()) }

@@ -1,0 +1,251 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// The limits of a Config that names none.
+const (
+	DefaultMaxTurns    = 50
+	DefaultMaxParallel = 10  // E17: never unbounded
+	DefaultWarnAt      = 0.8 // seed 001 §6
+)
+
+// Policy says what a resumed run does with tools that were running when the
+// session was interrupted: nobody knows whether they had effects (H13).
+type Policy string
+
+// The policies. None runs a tool twice of which its maker has not said that it
+// may; calls that had not started are answered "not executed" by all of them.
+const (
+	// AskModel answers "interrupted: the tool may have run" and lets the model
+	// decide. It is the default.
+	AskModel Policy = "ask-model"
+	// RetryIdempotent runs tools again that say they may be (tool.Traits), and
+	// asks the model about the others.
+	RetryIdempotent Policy = "retry-idempotent"
+	// Fail ends the resume with an *InterruptedError and changes nothing.
+	Fail Policy = "fail"
+)
+
+// Config is what an agent is made of. Client, Store and Model must be set; Run,
+// Resume and Compact do not change it, so several runs may share one.
+type Config struct {
+	Client provider.Client
+	Store  session.Store
+	// Tools may differ from those a resumed session began with: definitions stay
+	// as they were sent, the model is told of the change, and calls of tools that
+	// are gone are refused (DESIGN §3.5). Nil: no tools.
+	Tools tool.Dispatcher
+
+	Model string
+	// System is the system prompt of new sessions. A resumed session keeps its
+	// own; a different one is told to the model as an appended message.
+	System          string
+	Effort          string
+	MaxOutputTokens int // of one reply; 0: the catalogue's default
+	Temperature     *float64
+	Unary           bool   // one JSON reply instead of a stream
+	Account         string // see provider.Request.Account
+
+	MaxTurns    int // model calls of one run; 0: DefaultMaxTurns
+	MaxParallel int // tools at once; 0: DefaultMaxParallel
+
+	// Limits bound the session over all its runs. They are stored with it and
+	// hold when it is resumed; a later run may change those it names.
+	Limits budget.Limits
+	// WarnAt is the share of a limit at which a budget_warning is sent, once; 0:
+	// DefaultWarnAt, negative: never.
+	WarnAt float64
+	// Retry says when a failed call is made again. The zero value never does.
+	Retry provider.RetryPolicy
+	// OnInterrupted is AskModel when it is empty.
+	OnInterrupted Policy
+	// Compaction says when the conversation is summarised. The zero value never
+	// does by itself.
+	Compaction Compaction
+
+	// Marks are written into a new session.
+	Marks []session.Mark
+
+	Now      func() time.Time                                 // nil: time.Now
+	NewID    func() (session.ID, error)                       // nil: session.NewID
+	NewRunID func() (string, error)                           // nil: a UUID version 7
+	Random   func() float64                                   // in [0, 1); nil: math/rand
+	Sleep    func(ctx context.Context, d time.Duration) error // nil: a timer
+	// OnEvent hears what happens, one event at a time. With EventBuffer 0 it is
+	// called within the run and must not block long. Otherwise it runs beside it
+	// behind a buffer of that many events: when it falls behind, deltas are
+	// dropped (see EventType.Droppable) and everything else waits for it. Either
+	// way it has heard all events when Run returns.
+	OnEvent     func(Event)
+	EventBuffer int
+}
+
+// Result is what a run came to. With an error it says how far the run got.
+type Result struct {
+	SessionID  session.ID            `json:"session_id"`
+	RunID      string                `json:"run_id,omitempty"`
+	Text       string                `json:"text"`
+	StopReason transcript.StopReason `json:"stop_reason"`
+	// Usage, Turns and ToolCalls count this run; the session adds up all runs.
+	Usage     transcript.Usage `json:"usage"`
+	Turns     int              `json:"turns"`
+	ToolCalls int              `json:"tool_calls"`
+}
+
+// Run starts a session with prompt and runs it to its end. Errors are
+// *RunError once there is a session, plain before.
+func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Result{}, err
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return Result{}, ErrNothingToContinue
+	}
+	id, err := cfg.NewID()
+	if err != nil {
+		return Result{}, err
+	}
+	h := session.Header{Version: session.Version, ID: id, Created: cfg.now(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	w, err := cfg.Store.Create(ctx, h)
+	if err != nil {
+		return Result{}, err
+	}
+	s, err := session.Load(h)
+	if err != nil {
+		return Result{}, err
+	}
+	return cfg.drive(ctx, s, w, prompt, cfg.settings())
+}
+
+// Resume goes on with a stored session, with a new prompt or, if the last turn
+// wants an answer, without one. Model, effort and system prompt may be left
+// empty: they are those of the session. Another model, also of another
+// provider, takes over from here: what it cannot be given is told by degraded
+// events. What became of calls that a crash left open is told to the model; see
+// Config.OnInterrupted.
+func Resume(ctx context.Context, cfg Config, id session.ID, prompt string) (Result, error) {
+	return cfg.resume(ctx, id, prompt, func(*settings) {})
+}
+
+// Compact summarises a stored session now, whatever its size: the provider gets
+// the summary and what Compaction keeps; the whole history stays in the store.
+func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
+	return cfg.resume(ctx, id, "", func(s *settings) { s.compactOnly = true })
+}
+
+func (c Config) resume(ctx context.Context, id session.ID, prompt string, change func(*settings)) (Result, error) {
+	cfg, err := c.withDefaults()
+	if err != nil {
+		return Result{SessionID: id}, err
+	}
+	s, w, err := cfg.Store.Open(ctx, id)
+	if err != nil {
+		return Result{SessionID: id}, err
+	}
+	set := cfg.settings()
+	change(&set)
+	return cfg.drive(ctx, s, w, prompt, set)
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.MaxTurns == 0 {
+		c.MaxTurns = DefaultMaxTurns
+	}
+	if c.MaxParallel == 0 {
+		c.MaxParallel = DefaultMaxParallel
+	}
+	if c.WarnAt == 0 {
+		c.WarnAt = DefaultWarnAt
+	}
+	if c.OnInterrupted == "" {
+		c.OnInterrupted = AskModel
+	}
+	switch c.OnInterrupted {
+	case AskModel, RetryIdempotent, Fail:
+	default:
+		return c, fmt.Errorf("policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail)
+	}
+	c.defaultSources()
+	c.System = strings.ToValidUTF8(c.System, "\uFFFD")
+	return c, nil
+}
+
+// defaultSources fills in where time, ids and randomness come from.
+func (c *Config) defaultSources() {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewID == nil {
+		c.NewID = session.NewID
+	}
+	if c.NewRunID == nil {
+		c.NewRunID = newRunID
+	}
+	if c.Random == nil {
+		c.Random = rand.Float64
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+}
+
+func newRunID() (string, error) {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return "", fmt.Errorf("agent: no randomness for a run id: %w", err)
+	}
+	return id.String(), nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Config) now() time.Time { return c.Now().UTC().Round(0) }
+
+func (c *Config) settings() settings {
+	prefix := session.Prefix{Provider: c.Client.Provider(), Model: c.Model, Effort: c.Effort, System: c.System}
+	if c.Tools != nil {
+		prefix.Tools = c.Tools.Defs()
+	}
+	s := settings{
+		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
+		temperature: c.Temperature, unary: c.Unary, account: c.Account,
+		marks: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
+		interrupted: c.OnInterrupted, compaction: c.Compaction,
+	}
+	if tools := c.Tools; tools != nil {
+		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }
+	}
+	return s
+}
+
+// tools returns the dispatcher, one without tools if there is none.
+func (c *Config) tools() tool.Dispatcher {
+	if c.Tools == nil {
+		return &tool.Registry{}
+	}
+	return c.Tools
+}

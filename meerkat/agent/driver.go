@@ -1,0 +1,277 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// driver performs the effects of one run. It decides nothing.
+type driver struct {
+	cfg    Config
+	writer session.Writer
+	out    *outlet
+	state  state
+	stamp  stamp  // of what is reported now
+	turnID string // of stamp
+	crew   *crew  // the tools that are running
+}
+
+func (c Config) drive(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
+	runID, err := c.NewRunID()
+	if err != nil {
+		return Result{SessionID: s.ID}, errors.Join(err, w.Close())
+	}
+	d := &driver{cfg: c, writer: w, out: newOutlet(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
+	defer d.out.close()
+	if s.Prefix != nil {
+		d.state.settings.marks = nil
+	}
+	d.emit(Event{Type: RunStarted, Prompt: prompt})
+	err = d.loop(ctx, begin{c.now(), runID, prompt})
+	if closing := w.Close(); err == nil {
+		err = closing
+	}
+	result := d.state.result()
+	d.emit(ending(&result, err))
+	if err != nil {
+		return result, &RunError{s.ID, err}
+	}
+	return result, nil
+}
+
+// ending is the last event of a run.
+func ending(r *Result, err error) Event {
+	e := Event{Type: RunCompleted, Result: r.Text, StopReason: r.StopReason, Usage: &r.Usage}
+	if err == nil {
+		return e
+	}
+	e.Type, e.Error, e.ErrorKind = RunFailed, err.Error(), kindOf(err)
+	if errors.Is(err, context.Canceled) {
+		e.Type = RunInterrupted
+	}
+	return e
+}
+
+func (d *driver) loop(ctx context.Context, in input) error {
+	defer func() { d.crew.disband() }()
+	for {
+		var effects []effect
+		release := func() {}
+		if in == nil {
+			in, release = d.crew.next()
+		}
+		d.state, effects = step(d.state, in)
+		if _, over := in.(answered); over {
+			d.crew.disband()
+			d.crew = nil
+		}
+		in = nil
+		for _, e := range effects {
+			switch e := e.(type) {
+			case save:
+				d.at(e.stamp)
+				if err := d.save(ctx, e.records); err != nil {
+					return err
+				}
+			case notice:
+				d.at(e.stamp)
+				d.emit(e.event)
+			case call:
+				d.at(e.stamp)
+				in = d.call(ctx, e)
+			case wait:
+				in = d.wait(ctx, e)
+			case dispatch:
+				d.crew = d.dispatch(ctx, e)
+			case finish:
+				return e.err
+			}
+		}
+		release()
+	}
+}
+
+// save makes records durable. A run that was cancelled still saves: what has
+// happened has happened.
+func (d *driver) save(ctx context.Context, records []session.Record) error {
+	if err := d.writer.Append(context.WithoutCancel(ctx), records...); err != nil {
+		return err
+	}
+	for _, r := range records {
+		if c, ok := r.(session.Checkpoint); ok {
+			d.emit(Event{Type: CheckpointSaved, Reason: string(c.Reason)})
+		}
+	}
+	return nil
+}
+
+// errSpent is the cause of a context that ends with the time budget.
+var errSpent = errors.New("the time budget is spent")
+
+// bounded returns ctx, ended after left unless that is 0.
+func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+	if left == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, left, errSpent)
+}
+
+// causeOf says why ctx ended, if it did.
+func causeOf(ctx context.Context) cause {
+	switch err := ctx.Err(); {
+	case err == nil:
+		return causeNone
+	case errors.Is(context.Cause(ctx), errSpent):
+		return causeBudget
+	case errors.Is(err, context.DeadlineExceeded):
+		return causeLate
+	default:
+		return causeUser
+	}
+}
+
+// call asks the model. Tools start only after it has returned, that is after
+// the provider's terminal event (DESIGN §3.11).
+func (d *driver) call(ctx context.Context, c call) input {
+	ctx, cancel := bounded(ctx, c.left)
+	defer cancel()
+	if why := causeOf(ctx); why != causeNone {
+		return failed{at: d.cfg.now(), err: errCancelled(why, "before the call"), cause: why}
+	}
+	var seen failed
+	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.hear(&seen, e) })
+	if err == nil {
+		return replied{d.cfg.now(), reply}
+	}
+	seen.at, seen.err, seen.cause, seen.random = d.cfg.now(), err, causeOf(ctx), d.cfg.Random()
+	return seen
+}
+
+// hear passes on what streams in and keeps the blocks that are complete: they
+// are what is left of a reply that the user interrupts (H15).
+func (d *driver) hear(seen *failed, e stream.Event) {
+	if e.Kind == stream.EventBlockComplete {
+		b := *e.Block
+		b.Args, b.Raw = slices.Clone(b.Args), slices.Clone(b.Raw)
+		seen.blocks = append(seen.blocks, b)
+	}
+	if d.state.compacting != "" {
+		return // a summary is no part of the conversation
+	}
+	if out, ok := fromStream(e); ok {
+		seen.shown = seen.shown || out.Type != AssemblyAnomaly
+		d.emit(out)
+	}
+}
+
+func (d *driver) wait(ctx context.Context, w wait) input {
+	ctx, cancel := bounded(ctx, w.left)
+	defer cancel()
+	if err := d.cfg.Sleep(ctx, w.delay); err != nil {
+		return failed{at: d.cfg.now(), err: err, cause: causeOf(ctx)}
+	}
+	return waited{d.cfg.now()}
+}
+
+// at moves what is reported to a turn.
+func (d *driver) at(s stamp) {
+	if s.turn != d.stamp.turn {
+		d.turnID = fmt.Sprintf("%s.%d", d.state.runID, s.turn)
+	}
+	d.stamp = s
+}
+
+// emit stamps an event with where the run stands.
+func (d *driver) emit(e Event) {
+	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.cfg.now()
+	e.Turn, e.TurnID, e.Attempt = d.stamp.turn, d.turnID, d.stamp.attempt
+	d.out.emit(e)
+}
+
+// crew runs the tools of one batch and asks the loop before and after each of
+// them, so that what must be durable is.
+type crew struct {
+	inbox  chan question
+	gone   chan struct{} // closed when the loop has left
+	cancel context.CancelFunc
+}
+
+// question is an input that waits until its effects have been performed.
+type question struct {
+	in   input
+	done chan struct{}
+}
+
+func (d *driver) dispatch(ctx context.Context, e dispatch) *crew {
+	ctx, cancel := bounded(ctx, e.left)
+	c := &crew{inbox: make(chan question), gone: make(chan struct{}), cancel: cancel}
+	observer := tool.Observer{
+		Started: func(call transcript.ToolCall) { c.ask(starting{d.cfg.now(), call.ID}) },
+		Progress: func(call transcript.ToolCall, p tool.Progress) {
+			c.ask(progressed{call, p})
+		},
+		Settled: func(call transcript.ToolCall, r transcript.ToolResult, o tool.Outcome) {
+			c.ask(settled{d.cfg.now(), call.ID, r, o})
+		},
+	}
+	go func() {
+		tool.DispatchAll(ctx, vetoed{d.cfg.tools(), c}, e.calls, d.cfg.MaxParallel, observer)
+		c.ask(answered{d.cfg.now(), causeOf(ctx)})
+	}()
+	return c
+}
+
+// next waits for the crew.
+func (c *crew) next() (input, func()) {
+	q := <-c.inbox
+	return q.in, func() { close(q.done) }
+}
+
+// ask returns when the loop has done what follows from in, or has left.
+func (c *crew) ask(in input) {
+	q := question{in, make(chan struct{})}
+	select {
+	case c.inbox <- q:
+	case <-c.gone:
+		return
+	}
+	select {
+	case <-q.done:
+	case <-c.gone:
+	}
+}
+
+// disband ends what is still running: its session can no longer be written.
+func (c *crew) disband() {
+	if c != nil {
+		close(c.gone)
+		c.cancel()
+	}
+}
+
+// vetoed runs no tool after the loop has left: its start could not be recorded.
+type vetoed struct {
+	tool.Dispatcher
+	crew *crew
+}
+
+// Traits implements tool.Describer.
+func (v vetoed) Traits(name string) tool.Traits { return tool.TraitsOf(v.Dispatcher, name) }
+
+// Dispatch implements tool.Dispatcher.
+func (v vetoed) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	select {
+	case <-v.crew.gone:
+		return tool.NotExecuted(call.ID, "its start could not be recorded")
+	default:
+		return v.Dispatcher.Dispatch(ctx, call)
+	}
+}

@@ -1,0 +1,74 @@
+package agent
+
+import "sync"
+
+// outlet numbers events and hands them to the listener. With a buffer, the
+// listener runs beside the run and may fall behind: deltas that find the buffer
+// full are dropped, and what comes through next is preceded by a
+// stream_truncated that counts them; every other event waits for room.
+type outlet struct {
+	listen func(Event)
+	queue  chan Event // nil: the listener is called at once
+	done   chan struct{}
+
+	mu      sync.Mutex
+	seq     int
+	dropped int
+	last    Event // the stamp of the deltas that were dropped
+}
+
+// newOutlet returns an outlet to listen, which may be nil.
+func newOutlet(listen func(Event), buffer int) *outlet {
+	o := &outlet{listen: listen}
+	if listen == nil || buffer <= 0 {
+		return o
+	}
+	o.queue, o.done = make(chan Event, buffer), make(chan struct{})
+	go func() {
+		defer close(o.done)
+		for e := range o.queue {
+			listen(e)
+		}
+	}()
+	return o
+}
+
+// emit passes e on. It is safe for concurrent use; the numbers are in the order
+// in which the listener hears the events.
+func (o *outlet) emit(e Event) {
+	if o.listen == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.queue != nil && e.Type.Droppable() && len(o.queue) == cap(o.queue) {
+		o.dropped++
+		o.last = e
+		return
+	}
+	if o.dropped > 0 {
+		gap := Event{Type: StreamTruncated, SessionID: o.last.SessionID, RunID: o.last.RunID, TS: o.last.TS,
+			Turn: o.last.Turn, TurnID: o.last.TurnID, Attempt: o.last.Attempt, Dropped: o.dropped}
+		o.dropped = 0
+		o.pass(gap)
+	}
+	o.pass(e)
+}
+
+func (o *outlet) pass(e Event) {
+	e.Seq = o.seq
+	o.seq++
+	if o.queue == nil {
+		o.listen(e)
+		return
+	}
+	o.queue <- e
+}
+
+// close waits until the listener has heard everything.
+func (o *outlet) close() {
+	if o.queue != nil {
+		close(o.queue)
+		<-o.done
+	}
+}

@@ -1,0 +1,330 @@
+package agent
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// maxPauses is how often in a row a pause_turn is answered by sending the
+// conversation again (DESIGN §3.13).
+const maxPauses = 5
+
+// call sends the conversation, if limits and budget leave room for it; when it
+// has become too long, it is summarised first.
+func (p *plan) call(at time.Time) {
+	s := &p.state
+	if s.turns >= s.settings.maxTurns {
+		p.finish(at, &TurnLimitError{Limit: s.settings.maxTurns})
+		return
+	}
+	p.flush()
+	if !p.within(at) {
+		return
+	}
+	if s.full() {
+		p.compact(at, "the conversation fills its share of the context window")
+		return
+	}
+	req, degraded, err := s.request(nil)
+	if err == nil {
+		s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
+		s.sent.hash, err = s.digest(s.sent.messages)
+	}
+	if err != nil {
+		p.finish(at, err)
+		return
+	}
+	s.turns++
+	s.text = ""
+	p.degrade(degraded)
+	p.tell(Event{Type: TurnStarted})
+	p.ask(at)
+}
+
+// ask makes the call under way.
+func (p *plan) ask(at time.Time) {
+	p.state.phase = phaseCalling
+	p.do(call{p.state.sent.request, p.state.left(at), p.stamp()})
+}
+
+// degrade tells what the provider does not get, each loss once (H20).
+func (p *plan) degrade(all []handoff.Degradation) {
+	s := &p.state
+	for _, d := range all {
+		if s.told[d] {
+			continue
+		}
+		s.sent.degraded = append(s.sent.degraded, d)
+	}
+	if s.sent.degraded == nil {
+		return
+	}
+	told := make(map[handoff.Degradation]bool, len(s.told)+len(s.sent.degraded))
+	for d := range s.told {
+		told[d] = true
+	}
+	for _, d := range s.sent.degraded {
+		told[d] = true
+		p.tell(Event{Type: Degraded, Rule: d.Rule, Degradation: &d})
+	}
+	s.told = told
+}
+
+// request renders the conversation for the target, with more behind it that is
+// not part of it.
+func (s *state) request(more []transcript.Message) (provider.Request, []handoff.Degradation, error) {
+	prefix := s.session.Prefix
+	h := s.session.History()
+	h.Messages = append(slices.Clip(h.Messages), more...)
+	t, err := handoff.Build(h, s.target)
+	req := provider.Request{
+		Model:           prefix.Model,
+		System:          prefix.System,
+		Tools:           slices.Clone(prefix.Tools),
+		Messages:        t.Messages,
+		Effort:          prefix.Effort,
+		MaxOutputTokens: s.settings.maxOutputTokens,
+		Temperature:     s.settings.temperature,
+		Unary:           s.settings.unary,
+		Account:         s.settings.account,
+	}
+	if t.ThinkingOff && s.target.Model.Thinking == catalog.ThinkingBudget {
+		req.Effort = "none"
+	}
+	return req, t.Degraded, err
+}
+
+// replied keeps the reply if it can be kept and does what it asks for.
+func (p *plan) replied(in replied) {
+	s := &p.state
+	if s.compacting != "" {
+		p.summarised(in)
+		return
+	}
+	m := &in.reply.Message
+	p.spend(in)
+	s.stop, s.text = m.StopReason, ""
+	p.report(in)
+	v := judge(m)
+	if v.keep {
+		p.message(in.at, *m)
+		s.text = visible(s.session.Messages)
+	}
+	p.add(s.record(in, v.keep))
+	if v.keep {
+		p.checkpoint(in.at, session.ReasonAssistant)
+	}
+	p.follow(in.at, v, m)
+}
+
+// spend counts what a reply took.
+func (p *plan) spend(in replied) {
+	if in.reply.UsageKnown {
+		p.state.usage.Add(in.reply.Usage)
+		p.state.tokens += tokensOf(p.state.target.Provider, in.reply.Usage)
+	}
+}
+
+func (p *plan) report(in replied) {
+	m := &in.reply.Message
+	if text := m.String(); text != "" {
+		p.tell(Event{Type: TextComplete, Content: text})
+	}
+	for c := range m.ToolCalls() {
+		p.tell(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
+	}
+	done := Event{Type: TurnCompleted, StopReason: m.StopReason}
+	if in.reply.UsageKnown {
+		done.Usage = &in.reply.Usage
+	}
+	p.tell(done)
+}
+
+// record is the usage record of the call that ended.
+func (s *state) record(in replied, kept bool) session.Call {
+	c := s.callRecord(in.at, in.reply.Message.StopReason)
+	c.ResponseID, c.Discarded = in.reply.ResponseID, !kept
+	if in.reply.UsageKnown {
+		c.Usage = &in.reply.Usage
+	}
+	return c
+}
+
+func (s *state) callRecord(at time.Time, stop transcript.StopReason) session.Call {
+	s.calls++
+	return session.Call{
+		At: at, RunID: s.runID, Turn: len(s.session.Calls) + 1, Attempt: s.sent.attempt,
+		Provider: s.session.Prefix.Provider, Model: s.session.Prefix.Model,
+		Sent: s.sent.messages, Hash: s.sent.hash, StopReason: stop, Degraded: s.sent.degraded,
+	}
+}
+
+// follow does what the verdict on the reply says.
+func (p *plan) follow(at time.Time, v verdict, m *transcript.Message) {
+	s := &p.state
+	calls := slices.Collect(m.ToolCalls())
+	switch v.next {
+	case nextTools:
+		s.pauses = 0
+		s.batch = batch{message: len(s.session.Messages) - 1, calls: calls, answers: make([]answer, len(calls))}
+		p.dispatch(at)
+		return
+	case nextCall:
+		s.pauses++
+		p.resend(at)
+		return
+	case nextFinish: // below
+	}
+	if v.keep && len(calls) > 0 {
+		p.refuseAll(at, calls, v.why, "")
+	}
+	if v.keep || v.err == nil {
+		p.checkpoint(at, session.ReasonCompleted)
+	}
+	p.finish(at, v.err)
+}
+
+// refuseAll answers the calls of the last reply, none of which will run.
+func (p *plan) refuseAll(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
+	message := len(p.state.session.Messages) - 1
+	results := refuse(calls, why)
+	for i, c := range calls {
+		results[i].Status = status
+		p.add(session.Tool{At: at, Entry: ledger.Entry{Message: message, CallID: c.ID, Name: c.Name, Status: ledger.Cancelled}})
+	}
+	p.message(at, transcript.ToolResults(results...))
+	p.checkpoint(at, session.ReasonToolResults)
+}
+
+// resend answers a pause by sending the conversation as it stands.
+func (p *plan) resend(at time.Time) {
+	if p.state.pauses > maxPauses {
+		p.finish(at, &StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
+		return
+	}
+	p.call(at)
+}
+
+// failed makes the call again if that may help, as a whole: nothing of a broken
+// reply is kept, and no tool of it has run (DESIGN §3.11). What a user
+// interrupts is kept as far as it is complete.
+func (p *plan) failed(in failed) {
+	s := &p.state
+	switch in.cause {
+	case causeUser:
+		p.interrupted(in, transcript.StopAborted, errCancelled(in.cause, p.during()))
+		return
+	case causeLate:
+		p.interrupted(in, transcript.StopCancelled, errCancelled(in.cause, p.during()))
+		return
+	case causeBudget:
+		p.interrupted(in, transcript.StopCancelled, s.outOfTime(in.at))
+		return
+	case causeNone: // below
+	}
+	if in.shown {
+		p.tell(Event{Type: StreamReset})
+	}
+	var failure *provider.Error
+	if errors.As(in.err, &failure) {
+		delay, retry := s.settings.retry.Next(s.sent.attempt, failure, in.random)
+		if left := s.left(in.at); retry && (left == 0 || delay < left) {
+			p.retry(in, delay)
+			return
+		}
+	}
+	if s.compacting != "" {
+		p.notSummarised(in.at, in.err)
+		return
+	}
+	p.finish(in.at, in.err)
+}
+
+func (p *plan) during() string {
+	if p.state.compacting != "" {
+		return "while the conversation was summarised"
+	}
+	return "while the model was answering"
+}
+
+// outOfTime is the error of a run that its time budget has ended.
+func (s *state) outOfTime(at time.Time) error {
+	spent := s.spent(at)
+	spent.Elapsed = max(spent.Elapsed, s.limits.MaxDuration)
+	only := budget.Limits{MaxDuration: s.limits.MaxDuration}
+	return only.Exceeded(spent)
+}
+
+func (p *plan) retry(in failed, delay time.Duration) {
+	s := &p.state
+	ms := delay.Milliseconds()
+	p.tell(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: kindOf(in.err), DelayMS: &ms})
+	s.phase = phaseWaiting
+	p.do(wait{delay, s.left(in.at)})
+}
+
+// again makes the same call once more.
+func (p *plan) again(at time.Time) {
+	p.state.sent.attempt++
+	if !p.within(at) {
+		return
+	}
+	p.ask(at)
+}
+
+// interrupted ends the run in the middle of a reply. Its complete blocks are
+// kept (H15) and its calls closed: none of them has run.
+func (p *plan) interrupted(in failed, stop transcript.StopReason, err error) {
+	s := &p.state
+	if s.compacting != "" {
+		p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Error: err.Error(), ErrorKind: kindOf(err)})
+		p.finish(in.at, err)
+		return
+	}
+	m := transcript.Assistant(stop, complete(in.blocks)...)
+	if len(m.Blocks) == 0 || repeatsID(&m) {
+		if in.shown {
+			p.tell(Event{Type: StreamReset})
+		}
+		p.finish(in.at, err)
+		return
+	}
+	s.stop = stop
+	p.message(in.at, m)
+	s.text = visible(s.session.Messages)
+	p.tell(Event{Type: TurnCompleted, StopReason: stop})
+	p.add(s.callRecord(in.at, stop))
+	p.checkpoint(in.at, session.ReasonAssistant)
+	if calls := slices.Collect(m.ToolCalls()); len(calls) > 0 {
+		p.refuseAll(in.at, calls, brokenOff, resultStatus(in.cause))
+	}
+	p.finish(in.at, err)
+}
+
+// resultStatus marks results of calls that a user interrupted, and no others
+// (seed 002).
+func resultStatus(c cause) transcript.ResultStatus {
+	if c == causeUser {
+		return transcript.ResultAborted
+	}
+	return ""
+}
+
+// complete returns the blocks of a broken reply that can stand alone: thoughts
+// and blocks of the provider's own at the end belong to what never came.
+func complete(blocks []transcript.Block) []transcript.Block {
+	n := len(blocks)
+	for n > 0 && blocks[n-1].Type != transcript.BlockText && blocks[n-1].Type != transcript.BlockToolUse {
+		n--
+	}
+	return blocks[:n]
+}

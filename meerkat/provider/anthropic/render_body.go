@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -18,9 +19,10 @@ func (p *plan) body() []byte {
 		p.parameters()
 		p.system()
 		p.tools()
+		marked := p.marked()
 		p.Key("messages").Array(func() {
 			for i, t := range p.turns {
-				p.message(t, i == len(p.turns)-1)
+				p.message(t, i == len(p.turns)-1, slices.Contains(marked, i))
 			}
 		})
 	})
@@ -31,6 +33,7 @@ func (p *plan) body() []byte {
 // A-32), and sampling where it is taken.
 func (p *plan) parameters() {
 	m := p.target.Model
+	effort := ""
 	switch {
 	case m.Thinking == catalog.ThinkingNone:
 	case !p.thinking:
@@ -42,8 +45,9 @@ func (p *plan) parameters() {
 		})
 	default:
 		p.Key("thinking").Object(func() { p.Key("type").Str("adaptive") })
-		p.Key("output_config").Object(func() { p.Key("effort").Text(m.Effort(p.req.Effort)) })
+		effort = m.Effort(p.req.Effort)
 	}
+	p.outputConfig(effort)
 	if p.req.Temperature != nil && m.Sampling && !p.thinking {
 		p.Key("temperature").Float(*p.req.Temperature)
 	}
@@ -56,17 +60,36 @@ func (p *plan) parameters() {
 	}
 }
 
-// system writes one system text as a string and several as blocks.
+// outputConfig writes how hard to think and what form the answer has.
+func (p *plan) outputConfig(effort string) {
+	if effort == "" && len(p.req.OutputSchema) == 0 {
+		return
+	}
+	p.Key("output_config").Object(func() {
+		if effort != "" {
+			p.Key("effort").Text(effort)
+		}
+		if len(p.req.OutputSchema) > 0 {
+			p.Key("format").Object(func() {
+				p.Key("type").Str("json_schema")
+				p.Key("schema").Raw(p.req.OutputSchema)
+			})
+		}
+	})
+}
+
+// system writes one system text as a string, several or a marked one as blocks.
 func (p *plan) system() {
-	switch len(p.systems) {
-	case 0:
-	case 1:
+	switch {
+	case len(p.systems) == 0:
+	case len(p.systems) == 1 && p.req.CacheTTL == "":
 		p.Key("system").Text(p.systems[0])
 	default:
 		p.Key("system").Array(func() {
 			for _, s := range p.systems {
 				p.text(s)
 			}
+			p.mark()
 		})
 	}
 }
@@ -85,6 +108,9 @@ func (p *plan) tools() {
 				p.Key("input_schema").Raw(wire.Schema(t))
 			})
 		}
+		if len(p.systems) == 0 {
+			p.mark()
+		}
 	})
 	switch choice := p.req.ToolChoice; choice {
 	case "":
@@ -98,7 +124,8 @@ func (p *plan) tools() {
 	}
 }
 
-func (p *plan) message(t turn, last bool) {
+// message writes one turn; marked ones end what the cache may hold.
+func (p *plan) message(t turn, last, marked bool) {
 	p.Object(func() {
 		switch t.Message.Role {
 		case transcript.RoleAssistant:
@@ -110,22 +137,31 @@ func (p *plan) message(t turn, last bool) {
 				for _, a := range t.Answers {
 					p.result(a)
 				}
+				if marked {
+					p.mark()
+				}
 			})
 		default: // system and developer messages amid the conversation go as the user's (H17)
 			p.Key("role").Str("user")
 			p.Key("content")
-			p.user(t.Message)
+			p.user(t.Message, marked)
 		}
 	})
 }
 
-// user writes a string, or blocks when there is more than text.
-func (p *plan) user(m *transcript.Message) {
-	if len(m.Parts) == 0 {
+// user writes a string, or blocks when there is more than text or a mark is
+// needed: now, or in an earlier request, whose form stays (R44).
+func (p *plan) user(m *transcript.Message, marked bool) {
+	if len(m.Parts) == 0 && p.req.CacheTTL == "" {
 		p.Text(m.Content)
 		return
 	}
-	p.Array(func() { p.contents(m.Content, m.Parts) })
+	p.Array(func() {
+		p.contents(m.Content, m.Parts)
+		if marked {
+			p.mark()
+		}
+	})
 }
 
 func (p *plan) contents(text string, parts []transcript.Part) {

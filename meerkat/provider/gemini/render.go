@@ -184,7 +184,7 @@ func (p *plan) toolConfig() {
 
 func (p *plan) generationConfig() {
 	thinks := p.target.Model.Thinking == catalog.ThinkingLevel
-	if p.req.MaxOutputTokens == 0 && p.req.Temperature == nil && len(p.req.StopSequences) == 0 && !thinks {
+	if p.req.MaxOutputTokens == 0 && p.req.Temperature == nil && len(p.req.StopSequences) == 0 && len(p.req.OutputSchema) == 0 && !thinks {
 		return
 	}
 	p.Key("generationConfig").Object(func() {
@@ -200,6 +200,10 @@ func (p *plan) generationConfig() {
 					p.Text(s)
 				}
 			})
+		}
+		if len(p.req.OutputSchema) > 0 {
+			p.Key("responseMimeType").Str("application/json")
+			p.Key("responseJsonSchema").Raw(p.req.OutputSchema)
 		}
 		if thinks {
 			p.thinkingConfig()

@@ -110,6 +110,16 @@ func (p *plan) parameters() {
 			}
 		})
 	}
+	if len(p.req.OutputSchema) > 0 {
+		p.Key("text").Object(func() {
+			p.Key("format").Object(func() {
+				p.Key("type").Str("json_schema")
+				p.Key("name").Str("answer")
+				p.Key("schema").Raw(p.req.OutputSchema)
+				p.Key("strict").Bool(wire.Strict(p.req.OutputSchema))
+			})
+		})
+	}
 	if p.req.MaxOutputTokens > 0 {
 		p.Key("max_output_tokens").Int(p.req.MaxOutputTokens)
 	}

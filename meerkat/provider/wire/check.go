@@ -31,6 +31,12 @@ func Check(req *provider.Request, m catalog.Entry) error {
 	if req.MaxOutputTokens < 0 || m.MaxOutput > 0 && req.MaxOutputTokens > m.MaxOutput {
 		return &RequestError{"max output tokens", fmt.Sprintf("%d is outside 1 to %d for %s", req.MaxOutputTokens, m.MaxOutput, m.Model)}
 	}
+	if len(req.OutputSchema) > 0 && !IsObject(req.OutputSchema) {
+		return &RequestError{"output schema", "it is not a JSON object"}
+	}
+	if ttl := req.CacheTTL; ttl != "" && ttl != "5m" && ttl != "1h" {
+		return &RequestError{"cache TTL", fmt.Sprintf("%q is not offered; use 5m or 1h", ttl)}
+	}
 	if req.Temperature != nil && !Finite(*req.Temperature) {
 		return &RequestError{"temperature", "it is not a number"}
 	}

@@ -40,6 +40,17 @@ func (w *Writer) Object(body func()) {
 	w.buf = append(w.buf, '}')
 }
 
+// Reopen adds members to the object that was written last. After anything else
+// it does nothing.
+func (w *Writer) Reopen(body func()) {
+	if len(w.buf) == 0 || w.buf[len(w.buf)-1] != '}' {
+		return
+	}
+	w.buf = w.buf[:len(w.buf)-1]
+	body()
+	w.buf = append(w.buf, '}')
+}
+
 // Array writes the values that body writes as one array.
 func (w *Writer) Array(body func()) {
 	w.comma()

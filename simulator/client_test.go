@@ -48,7 +48,7 @@ func (h heard) kinds() string {
 	var all []string
 	for _, b := range h.own {
 		kind, _ := b["type"].(string)
-		for _, name := range []string{"text", "functionCall", "executableCode", "codeExecutionResult", "futurePart"} {
+		for _, name := range []string{"text", "functionCall", "toolCall", "toolResponse", "executableCode", "codeExecutionResult", "futurePart"} {
 			if _, ok := b[name]; ok && kind == "" {
 				kind = name
 			}

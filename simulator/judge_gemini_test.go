@@ -96,11 +96,11 @@ var callID = regexp.MustCompile(`^[0-9a-z]{8}$`)
 func (c *chunkJudge) part(p event) {
 	c.parts = append(c.parts, p)
 	data := slices.DeleteFunc(p.keys(), func(k string) bool { return k == "thought" || k == "thoughtSignature" })
-	known := len(data) == 1 && slices.Contains([]string{"text", "functionCall", "executableCode", "codeExecutionResult", "inlineData"}, data[0])
+	known := len(data) == 1 && slices.Contains([]string{"text", "functionCall", "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "inlineData"}, data[0])
 	c.must(known || c.blocks && len(data) == 1, "content", "a part has data %v", data)
 	signed := p.str("thoughtSignature") != ""
 	c.must(!signed || p.at("thought") != true, "signature", "a signature on a thought")
-	if signed && !p.has("executableCode") {
+	if signed && !p.has("executableCode") && !p.has("toolCall") && !p.has("toolResponse") {
 		c.signatures++
 	}
 	f := p.under("functionCall")

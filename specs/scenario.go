@@ -166,7 +166,8 @@ type BlockKind string
 //	call         a tool call.
 //	search       the provider searches the web. anthropic: server_tool_use and
 //	             web_search_tool_result. openai: web_search_call. gemini:
-//	             groundingMetadata of the last candidate.
+//	             groundingMetadata of the last candidate, and toolCall and
+//	             toolResponse for a request that includes them.
 //	code         the provider runs code. anthropic: server_tool_use and
 //	             code_execution_tool_result, or those of the shell. openai:
 //	             code_interpreter_call. gemini: executableCode and

@@ -19,6 +19,23 @@ func (c *reply) code(n int, b script.Block) {
 	c.add(script.Object{"codeExecutionResult", result})
 }
 
+// search adds the provider's call and its response, for a request that wants to
+// see them (reference §3.3). Both are signed apart.
+func (c *reply) search(n int, b script.Block) {
+	asked, _ := c.Request.Parsed.(*node)
+	shown := asked.member("toolConfig", "tool_config").member("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	if !c.model.signs() || !shown.is("true") {
+		return
+	}
+	const kind = "GOOGLE_SEARCH_WEB"
+	id := c.ID("", n, script.Base36, 8)
+	suggestions := script.Object{"search_suggestions", "<div class=\"container\">" + b.Search.Query + "</div>"}
+	c.output += script.Tokens(b.Search.Query)
+	c.add(script.Object{"toolCall", script.Object{"toolType", kind, "args", script.Object{"queries", script.Array{b.Search.Query}}, "id", id},
+		"thoughtSignature", c.textSignature()})
+	c.add(script.Object{"toolResponse", script.Object{"toolType", kind, "response", suggestions, "id", id}, "thoughtSignature", c.textSignature()})
+}
+
 // grounding is what a candidate says of the searches behind it, nil without any.
 func (c *reply) grounding() script.Object {
 	queries, chunks := script.Array{}, script.Array{}

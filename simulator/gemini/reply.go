@@ -164,7 +164,8 @@ func (c *reply) block(n int, b script.Block) {
 		}
 	case specs.KindCode:
 		c.code(n, b)
-	case specs.KindSearch: // shows in the grounding
+	case specs.KindSearch:
+		c.search(n, b)
 	}
 }
 

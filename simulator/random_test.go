@@ -121,6 +121,9 @@ func (c *chat) gemini(prompt string, schemas map[string]map[string]any, thinks b
 	}
 }
 
+// outcome is what every call comes back with.
+const outcome = "It is done, and nothing more is to be said of it."
+
 // next puts an answer and the results of its calls into the chat; false when it
 // calls nothing.
 func (c *chat) next(unary []byte) bool {
@@ -131,14 +134,14 @@ func (c *chat) next(unary []byte) bool {
 	case "anthropic":
 		for _, b := range d.list("content") {
 			if b.str("type") == "tool_use" {
-				results = append(results, map[string]any{"type": "tool_result", "tool_use_id": b.str("id"), "content": "done"})
+				results = append(results, map[string]any{"type": "tool_result", "tool_use_id": b.str("id"), "content": outcome})
 			}
 		}
 		turn = []any{map[string]any{"role": "assistant", "content": d.at("content")}, map[string]any{"role": "user", "content": results}}
 	case "openai":
 		for _, item := range d.list("output") {
 			if item.str("type") == "function_call" {
-				results = append(results, map[string]any{"type": "function_call_output", "call_id": item.str("call_id"), "output": "done"})
+				results = append(results, map[string]any{"type": "function_call_output", "call_id": item.str("call_id"), "output": outcome})
 			}
 		}
 		output, _ := d.at("output").([]any)
@@ -147,7 +150,7 @@ func (c *chat) next(unary []byte) bool {
 		content := d.list("candidates")[0].under("content")
 		for _, p := range content.list("parts") {
 			if call := p.under("functionCall"); call.data != nil {
-				response := map[string]any{"name": call.str("name"), "response": map[string]any{"output": "done"}}
+				response := map[string]any{"name": call.str("name"), "response": map[string]any{"output": outcome}}
 				if call.has("id") {
 					response["id"] = call.str("id")
 				}

@@ -45,8 +45,10 @@ type emitted struct {
 	thought int
 }
 
-// says reports whether the part is a text of the reply itself.
-func (e emitted) says() bool { return len(e.object) == 2 && e.object[0] == "text" }
+// says reports whether the part is a text or a call of the reply itself.
+func (e emitted) says() bool {
+	return len(e.object) == 2 && e.object[0] == "text" || e.object[0] == "functionCall"
+}
 
 // reply collects the parts of one reply.
 type reply struct {
@@ -89,7 +91,7 @@ func (c *reply) chunks() [][]byte {
 	}
 	parts, last := c.parts, c.last()
 	if n := len(parts) - 1; n >= 0 && !c.model.signs() && parts[n].says() {
-		parts, last = parts[:n], parts[n].object // up to Gemini 2.5 the text itself ends the reply
+		parts, last = parts[:n], parts[n].object // up to Gemini 2.5 what is said last ends the reply
 	}
 	for _, p := range parts {
 		chunks = append(chunks, c.chunk(script.Array{p.object}, p.output, p.thought))

@@ -63,7 +63,7 @@ func (s *stream) hosted(n int, b script.Block) {
 		return
 	}
 	say("code_interpreter_call.in_progress")
-	for _, piece := range script.Words(b.Code.Source, 2) {
+	for _, piece := range script.Slices(b.Code.Source, 4) {
 		s.event("code_interpreter_call_code.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece), "output_index", s.output)
 	}
 	s.event("code_interpreter_call_code.done", "code", b.Code.Source, "item_id", id, "output_index", s.output)

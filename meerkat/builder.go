@@ -31,6 +31,7 @@ type AgentBuilder struct {
 	first      string            // the provider whose key came first
 	baseURL    string
 	httpClient *http.Client
+	throttle   provider.Throttle
 	tools      []tool.Tool
 	unlisted   bool
 }
@@ -118,6 +119,25 @@ func (b *AgentBuilder) WithMaxTurns(n int) *AgentBuilder {
 // WithMaxParallelTools bounds how many tools run at once.
 func (b *AgentBuilder) WithMaxParallelTools(n int) *AgentBuilder {
 	b.config.MaxParallel = n
+	return b
+}
+
+// WithOutputSchema asks for answers that are JSON of this schema.
+func (b *AgentBuilder) WithOutputSchema(schema []byte) *AgentBuilder {
+	b.config.OutputSchema = schema
+	return b
+}
+
+// WithCacheTTL asks the provider to keep prompts in its cache for "5m" or "1h".
+func (b *AgentBuilder) WithCacheTTL(ttl string) *AgentBuilder {
+	b.config.CacheTTL = ttl
+	return b
+}
+
+// WithThrottle makes model calls wait for their turn; *rate.Limiter of
+// golang.org/x/time is a Throttle.
+func (b *AgentBuilder) WithThrottle(t provider.Throttle) *AgentBuilder {
+	b.throttle = t
 	return b
 }
 
@@ -277,7 +297,7 @@ func (b *AgentBuilder) client(name string) (provider.Client, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, variables[name]}
 	}
-	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now}
+	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
 	switch name {
 	case catalog.Anthropic:
 		return checked(anthropic.New(cfg))

@@ -57,8 +57,11 @@ type Config struct {
 	Effort          string
 	MaxOutputTokens int // of one reply; 0: the catalogue's default
 	Temperature     *float64
-	Unary           bool   // one JSON reply instead of a stream
-	Account         string // see provider.Request.Account
+	Unary           bool // one JSON reply instead of a stream
+	// OutputSchema and CacheTTL are those of provider.Request.
+	OutputSchema transcript.RawJSON
+	CacheTTL     string
+	Account      string // see provider.Request.Account
 
 	MaxTurns    int // model calls of one run; 0: DefaultMaxTurns
 	MaxParallel int // tools at once; 0: DefaultMaxParallel
@@ -233,6 +236,7 @@ func (c *Config) settings() settings {
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
 		temperature: c.Temperature, unary: c.Unary, account: c.Account,
+		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL,
 		marks: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
 		interrupted: c.OnInterrupted, compaction: c.Compaction,
 	}

@@ -97,21 +97,27 @@ type Event struct {
 	Total      *float64           `json:"total,omitempty"`
 	Message    string             `json:"message,omitempty"`
 
-	StopReason  transcript.StopReason `json:"stop_reason,omitempty"`
-	Usage       *transcript.Usage     `json:"usage,omitempty"`
-	Reason      string                `json:"reason,omitempty"` // of a checkpoint, a compaction
-	Rule        string                `json:"rule,omitempty"`   // of an anomaly
-	MaxAttempts int                   `json:"max_attempts,omitempty"`
-	DelayMS     *int64                `json:"delay_ms,omitempty"`
-	BudgetType  budget.Kind           `json:"budget_type,omitempty"`
-	Used        uint64                `json:"used,omitempty"`
-	Limit       uint64                `json:"limit,omitempty"`
-	Percent     float64               `json:"percent,omitempty"` // of Limit, from 0 to 100
-	Degradation *handoff.Degradation  `json:"degradation,omitempty"`
-	Dropped     int                   `json:"dropped,omitempty"` // deltas
-	Result      string                `json:"result,omitempty"`
-	Error       string                `json:"error,omitempty"`
-	ErrorKind   string                `json:"error_kind,omitempty"`
+	// Of model calls: whom, what came of it, and what is left there.
+	Provider   string                `json:"provider,omitempty"`
+	Model      string                `json:"model,omitempty"`
+	ResponseID string                `json:"response_id,omitempty"`
+	StopReason transcript.StopReason `json:"stop_reason,omitempty"`
+	Usage      *transcript.Usage     `json:"usage,omitempty"`
+	RateLimits []stream.RateLimit    `json:"rate_limits,omitempty"`
+
+	Reason      string               `json:"reason,omitempty"` // of a checkpoint, a compaction
+	Rule        string               `json:"rule,omitempty"`   // of an anomaly
+	MaxAttempts int                  `json:"max_attempts,omitempty"`
+	DelayMS     *int64               `json:"delay_ms,omitempty"`
+	BudgetType  budget.Kind          `json:"budget_type,omitempty"`
+	Used        uint64               `json:"used,omitempty"`
+	Limit       uint64               `json:"limit,omitempty"`
+	Percent     float64              `json:"percent,omitempty"` // of Limit, from 0 to 100
+	Degradation *handoff.Degradation `json:"degradation,omitempty"`
+	Dropped     int                  `json:"dropped,omitempty"` // deltas
+	Result      string               `json:"result,omitempty"`
+	Error       string               `json:"error,omitempty"`
+	ErrorKind   string               `json:"error_kind,omitempty"`
 }
 
 // fromStream translates what a provider sends. ok is false for events that the

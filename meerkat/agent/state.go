@@ -71,6 +71,8 @@ type settings struct {
 	maxTurns        int
 	temperature     *float64
 	unary           bool
+	outputSchema    transcript.RawJSON
+	cacheTTL        string
 	account         string
 	api             string
 	marks           []session.Mark

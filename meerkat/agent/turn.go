@@ -46,7 +46,7 @@ func (p *plan) call(at time.Time) {
 	s.turns++
 	s.text = ""
 	p.degrade(degraded)
-	p.tell(Event{Type: TurnStarted})
+	p.tell(Event{Type: TurnStarted, Provider: s.target.Provider, Model: s.target.Model.Model})
 	p.ask(at)
 }
 
@@ -95,6 +95,8 @@ func (s *state) request(more []transcript.Message) (provider.Request, []handoff.
 		MaxOutputTokens: s.settings.maxOutputTokens,
 		Temperature:     s.settings.temperature,
 		Unary:           s.settings.unary,
+		OutputSchema:    s.settings.outputSchema,
+		CacheTTL:        s.settings.cacheTTL,
 		Account:         s.settings.account,
 	}
 	if t.ThinkingOff && s.target.Model.Thinking == catalog.ThinkingBudget {
@@ -142,7 +144,7 @@ func (p *plan) report(in replied) {
 	for c := range m.ToolCalls() {
 		p.tell(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
 	}
-	done := Event{Type: TurnCompleted, StopReason: m.StopReason}
+	done := Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits}
 	if in.reply.UsageKnown {
 		done.Usage = &in.reply.Usage
 	}

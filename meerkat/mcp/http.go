@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -17,9 +18,10 @@ type door struct {
 	host    *url.URL
 	headers map[string]string
 	limit   int
+	open    context.Context // ends all requests with it
 }
 
-func newDoor(s Server, o Options) (*http.Client, error) {
+func newDoor(open context.Context, s Server, o Options) (*http.Client, error) {
 	host, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -28,7 +30,7 @@ func newDoor(s Server, o Options) (*http.Client, error) {
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
 	}
-	client.Transport = door{client.Transport, host, s.Headers, o.MaxMessage}
+	client.Transport = door{client.Transport, host, s.Headers, o.MaxMessage, open}
 	return &client, nil
 }
 
@@ -40,11 +42,31 @@ func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := d.base.RoundTrip(req)
+	ctx, cancel := context.WithCancel(req.Context())
+	stop := context.AfterFunc(d.open, cancel)
+	done := func() { stop(); cancel() }
+	res, err := d.base.RoundTrip(req.WithContext(ctx))
+	if err == nil {
+		res.Body = body{res.Body, done}
+		err = d.wrap(res)
+	}
 	if err != nil {
+		done()
 		return nil, err
 	}
-	return res, d.wrap(res)
+	return res, nil
+}
+
+// body tells when its reader is done with it.
+type body struct {
+	io.ReadCloser
+	done func()
+}
+
+// Close implements io.Closer.
+func (b body) Close() error {
+	defer b.done()
+	return b.ReadCloser.Close()
 }
 
 func (d door) wrap(res *http.Response) error {
@@ -60,18 +82,18 @@ func (d door) wrap(res *http.Response) error {
 
 // whole reads a JSON answer.
 func (d door) whole(res *http.Response) error {
-	body, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
+	text, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
 	if closeErr := res.Body.Close(); err == nil {
 		err = closeErr
 	}
-	if err == nil && len(body) > d.limit {
+	if err == nil && len(text) > d.limit {
 		err = fmt.Errorf("it sent a message of more than %d bytes", d.limit)
 	}
 	if err != nil {
 		return err
 	}
-	body = keepExact(body)
-	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	text = keepExact(text)
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	res.Header.Del("Content-Length")
 	return nil
 }

@@ -17,6 +17,8 @@ type link struct {
 	in      *messages // nil over HTTP
 	dead    chan struct{}
 	grace   time.Duration
+	open    context.Context // that of its requests over HTTP
+	hangUp  context.CancelFunc
 }
 
 // handlers are what a server may tell us.
@@ -29,8 +31,10 @@ type handlers struct {
 // dial starts or reaches a server and shakes hands with it.
 func dial(ctx context.Context, s Server, o Options, h handlers) (*link, error) {
 	l := &link{dead: make(chan struct{}), grace: o.Grace}
+	l.open, l.hangUp = context.WithCancel(context.WithoutCancel(ctx))
 	transport, err := l.transport(s, o)
 	if err != nil {
+		l.hangUp()
 		return nil, err
 	}
 	l.session, err = client(o, h).Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: s.Protocol})
@@ -46,7 +50,7 @@ func dial(ctx context.Context, s Server, o Options, h handlers) (*link, error) {
 
 func (l *link) transport(s Server, o Options) (sdk.Transport, error) {
 	if s.URL != "" {
-		client, err := newDoor(s, o)
+		client, err := newDoor(l.open, s, o)
 		if err != nil {
 			return nil, err
 		}
@@ -82,6 +86,7 @@ func client(o Options, h handlers) *sdk.Client {
 
 // failed ends what has begun and says in words of the user why there is no link.
 func (l *link) failed(ctx context.Context, err error) error {
+	l.hangUp()
 	ended, fault := "", error(nil)
 	if l.proc != nil {
 		if ctx.Err() == nil {
@@ -149,11 +154,14 @@ func (l *link) ending() string {
 }
 
 // close ends the connection and, if there is one, the process. The process goes
-// first: the SDK waits for answers that may never come.
+// first: the SDK waits for answers that may never come. Over HTTP it may say
+// goodbye for as long as grace.
 func (l *link) close() {
+	defer l.hangUp()
 	if l.proc != nil {
 		l.proc.stop(l.grace)
 	}
+	defer time.AfterFunc(l.grace, l.hangUp).Stop()
 	_ = l.session.Close() // a server that does not say goodbye is gone as well
 	<-l.dead
 }

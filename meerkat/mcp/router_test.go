@@ -250,7 +250,8 @@ func TestChanges(t *testing.T) {
 		t.Error(c)
 	}
 	wantText(t, call(r, "s__run", `{}`), false, "changed")
-	c := r.Changes(t.Context())
+	var c []mcp.Change
+	until(t, func() bool { c = r.Changes(t.Context()); return c != nil })
 	if len(c) != 1 || c[0].Server != "s" || !cmp.Equal(names(c[0].Added), []string{"s__new"}) ||
 		!cmp.Equal(c[0].Removed, []string{"s__old"}) || !cmp.Equal(names(c[0].Altered), []string{"s__run"}) {
 		t.Fatalf("%+v", c)

@@ -129,3 +129,7 @@ func TestHeadersStayAtHome(t *testing.T) {
 		t.Errorf("%v; the other host saw %q", err, leaked.Load())
 	}
 }
+
+func big(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: strings.Repeat("x", 1<<20)}}}, nil
+}

@@ -195,7 +195,7 @@ func (s *server) failure(ctx context.Context, call transcript.ToolCall, l *link,
 	case errors.Is(err, sdk.ErrSessionMissing):
 		s.drop(l)
 		return refusal(call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name)
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.Code != codeTransport:
 		return refusal(call, "the server %s refused the call: %s", s.config.Name, s.mask(clip(refused.Message, maxLogLine)))
 	case l.over(moment):
 		why := l.ending()
@@ -207,6 +207,10 @@ func (s *server) failure(ctx context.Context, call transcript.ToolCall, l *link,
 	return refusal(call, "the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
 		s.config.Name, s.mask(clip(err.Error(), maxLogLine)))
 }
+
+// codeTransport is what the SDK reports when HTTP fails on the way: nothing that
+// the server said about the call.
+const codeTransport = -32005
 
 // moment is how long the end of a connection may come after that of a call.
 const moment = 100 * time.Millisecond

@@ -140,28 +140,31 @@ func TestBrokenAgents(t *testing.T) {
 		}, honest},
 		{"calls a cut stream a success", "cut-stream && gemini", "STR-008", replace(`^\x00`, ""), func(int) int { return 0 }},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			o, err := Run(t.Context(), Options{Filter: c.filter, Subject: spoiled{edit: c.edit, lie: c.lie, dir: t.TempDir()}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements)}, o.Results)
-			failed := map[string]string{}
-			for _, r := range run.Results {
-				if r.Verdict == report.Fail {
-					failed[r.Requirement] = r.Findings[0].Message
+		for _, source := range []evidence.Source{evidence.SourceCassette, evidence.SourceSimulator} {
+			t.Run(c.name+" with the "+string(source), func(t *testing.T) {
+				subject := spoiled{edit: c.edit, lie: c.lie, dir: t.TempDir()}
+				o, err := Run(t.Context(), Options{Filter: c.filter, Subject: subject, Sources: []evidence.Source{source}})
+				if err != nil {
+					t.Fatal(err)
 				}
-				if r.Verdict == report.HarnessError {
-					t.Errorf("%s: harness error: %s", r.Check, r.Reason)
+				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements)}, o.Results)
+				failed := map[string]string{}
+				for _, r := range run.Results {
+					if r.Verdict == report.Fail {
+						failed[r.Requirement] = r.Findings[0].Message
+					}
+					if r.Verdict == report.HarnessError {
+						t.Errorf("%s: harness error: %s", r.Check, r.Reason)
+					}
 				}
-			}
-			t.Logf("exit %d, failed: %v", run.Summary.Exit, failed)
-			switch {
-			case c.requirement == "" && run.Summary.Exit != report.ExitOK:
-				t.Errorf("an agent without a defect fails: %v", failed)
-			case c.requirement != "" && (failed[c.requirement] == "" || run.Summary.Exit != report.ExitFailure):
-				t.Errorf("exit %d, %s does not fail; failed: %v", run.Summary.Exit, c.requirement, failed)
-			}
-		})
+				t.Logf("exit %d, failed: %v", run.Summary.Exit, failed)
+				switch {
+				case c.requirement == "" && run.Summary.Exit != report.ExitOK:
+					t.Errorf("an agent without a defect fails: %v", failed)
+				case c.requirement != "" && (failed[c.requirement] == "" || run.Summary.Exit != report.ExitFailure):
+					t.Errorf("exit %d, %s does not fail; failed: %v", run.Summary.Exit, c.requirement, failed)
+				}
+			})
+		}
 	}
 }

@@ -4,11 +4,15 @@ package suites
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/meerkat-go/conformance/cassettes"
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/suites/allowlist"
@@ -32,6 +36,9 @@ type Options struct {
 	Log io.Writer
 	// Progress, if not nil, is called after each spec.
 	Progress func(done, total int)
+	// Sources are what answers the agent, one after the other: the committed
+	// cassettes, the simulator. Nil: the cassettes.
+	Sources []evidence.Source
 	// Subject is the agent under test; nil is rkat.
 	Subject play.Subject
 }
@@ -68,9 +75,49 @@ func run(ctx context.Context, t *testing.T, o Options, register func(*program.Pr
 	if o.Subject == nil {
 		o.Subject = play.Rkat{Main: rkat.Run}
 	}
-	p, err := program.New(program.Config{
-		Subject: o.Subject, Tapes: cassettes.FS, Filter: o.Filter, Workers: o.Workers, Log: o.Log, Progress: o.Progress,
-	})
+	if o.Sources == nil {
+		o.Sources = []evidence.Source{evidence.SourceCassette}
+	}
+	var all Outcome
+	var nothing error
+	progress, before, known := o.Progress, 0, 0
+	o.Progress = func(done, total int) {
+		if known = before + total; progress != nil {
+			progress(before+done, known)
+		}
+	}
+	for _, source := range o.Sources {
+		before = known
+		one, err := runWith(ctx, t, source, o, register)
+		if errors.Is(err, ErrNothing) {
+			nothing = err
+			continue
+		}
+		all.Results = append(all.Results, one.Results...)
+		all.Requirements = slices.Compact(slices.Sorted(slices.Values(append(all.Requirements, one.Requirements...))))
+		if all.Interrupted = one.Interrupted; err != nil || one.Interrupted {
+			return all, err
+		}
+	}
+	if len(all.Results) == 0 {
+		return all, nothing
+	}
+	return all, nil
+}
+
+// runWith plays and judges with one source.
+//
+//nolint:thelper // it runs the suites, it does not help one
+func runWith(ctx context.Context, t *testing.T, source evidence.Source, o Options, register func(*program.Program)) (Outcome, error) {
+	cfg := program.Config{Subject: o.Subject, Filter: o.Filter, Workers: o.Workers, Log: o.Log, Progress: o.Progress}
+	switch source {
+	case evidence.SourceCassette:
+		cfg.Tapes = cassettes.FS
+	case evidence.SourceSimulator:
+	default:
+		return Outcome{}, fmt.Errorf("source %s: nothing of the kind can be played", source)
+	}
+	p, err := program.New(cfg)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -31,6 +32,38 @@ func TestRun(t *testing.T) {
 	})
 	if stdout != "" {
 		t.Errorf("standard output: %q", stdout)
+	}
+}
+
+// TestSimulatorAnswers holds that rkat passes with the simulator as it does with
+// the cassettes, but for what is about cassettes.
+func TestSimulatorAnswers(t *testing.T) {
+	last, calls := 0, 0
+	o, err := Run(t.Context(), Options{Sources: []evidence.Source{evidence.SourceSimulator, evidence.SourceCassette}, Filter: "!STR",
+		Progress: func(done, total int) {
+			if calls++; done != last+1 || done > total {
+				t.Errorf("progress %d of %d after %d", done, total, last)
+			}
+			last = done
+		}})
+	if err != nil || o.Interrupted || calls == 0 {
+		t.Fatal(err)
+	}
+	live := map[string]int{} // by check and play: 1 cassette, 2 simulator
+	for _, r := range o.Results {
+		name, simulated := strings.CutSuffix(r.Case, "@simulator")
+		if r.Verdict != report.Pass || simulated && r.Evidence != "" {
+			t.Errorf("%s %s: %s %s %+v", r.Check, r.Case, r.Verdict, r.Reason, r.Findings)
+		}
+		live[r.Check+" "+name] |= map[bool]int{false: 1, true: 2}[simulated]
+	}
+	for what, by := range live {
+		if by != 3 && !strings.HasPrefix(what, "CAS-") {
+			t.Errorf("%s is judged with one source only", what)
+		}
+	}
+	if _, err := Run(t.Context(), Options{Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
+		t.Error("a source that nobody can play")
 	}
 }
 

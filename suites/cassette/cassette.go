@@ -18,6 +18,9 @@ const Area = "CAS"
 // Register adds the specs to p.
 func Register(p *program.Program) {
 	p.Specs(Area)
+	if p.Tapes() == nil {
+		return
+	}
 	for _, pl := range p.Plays() {
 		if !pl.Silent() {
 			p.Sound("cassettes/"+pl.Cassette(), "is whole and the simulator's", func() error { return sound(p, pl) })

@@ -15,17 +15,24 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/script"
 )
 
 // Performance is what one play brought home.
 type Performance struct {
-	Play     scenario.Play
+	Play scenario.Play
+	// Case is the play's name, and of a play with the simulator also that.
+	Case string
+	// Source is what answered.
+	Source   evidence.Source
 	Evidence *evidence.Evidence
-	// Cassette names what answered, empty for a play without traffic.
+	// Cassette names the one that answered, if one did.
 	Cassette string
 	// Trouble lists what did not go as scripted. The evidence then ends early.
 	Trouble []string
@@ -34,24 +41,25 @@ type Performance struct {
 	Took time.Duration
 }
 
-// Perform plays p against its cassette in tapes.
+// Perform plays p against its cassette in tapes, or without tapes against the
+// simulator.
 func (s *Stage) Perform(ctx context.Context, p scenario.Play, tapes fs.FS) (done Performance) {
 	began := time.Now()
-	done.Play = p
+	w := newWitness(p, tapes)
+	done.Play, done.Source, done.Case = p, w.source, w.name
 	defer func() {
 		if cause := recover(); cause != nil {
 			done.Err = fmt.Errorf("%s: the harness panicked: %v", p.Name(), cause)
 		}
 		done.Took = time.Since(began)
 	}()
-	w := newWitness(p)
-	wire, err := w.wire(tapes)
+	answers, err := w.wire()
 	if err != nil {
 		done.Err = err
 		return done
 	}
-	processes, err := s.Act(ctx, p, w.count(wire), w.step)
-	done.Err = err
+	processes, err := s.Act(ctx, p, w.count(answers), w.step)
+	done.Err = errors.Join(err, w.live.close())
 	done.Evidence, done.Trouble = w.report(processes)
 	done.Cassette = w.tape
 	return done
@@ -60,7 +68,11 @@ func (s *Stage) Perform(ctx context.Context, p scenario.Play, tapes fs.FS) (done
 // witness writes down what passes during a play.
 type witness struct {
 	play   scenario.Play
+	name   string
+	source evidence.Source
+	tapes  fs.FS
 	player *replay.Player
+	live   *live // nil where a cassette answers
 	tape   string
 
 	mu      sync.Mutex
@@ -72,7 +84,13 @@ type witness struct {
 	notes   []string
 }
 
-func newWitness(p scenario.Play) *witness { return &witness{play: p, arrived: map[int]int{}} }
+func newWitness(p scenario.Play, tapes fs.FS) *witness {
+	w := &witness{play: p, name: p.Name(), source: evidence.SourceCassette, tapes: tapes, arrived: map[int]int{}}
+	if tapes == nil {
+		w.name, w.source = w.name+"@simulator", evidence.SourceSimulator
+	}
+	return w
+}
 
 // count counts requests when they arrive: a recorder tells of them only later.
 func (w *witness) count(next http.Handler) http.Handler {
@@ -84,14 +102,18 @@ func (w *witness) count(next http.Handler) http.Handler {
 	})
 }
 
-// wire is what answers the agent: the play's cassette, or nobody.
-func (w *witness) wire(tapes fs.FS) (http.Handler, error) {
+// wire is what answers the agent: the play's cassette, the simulator, or nobody.
+func (w *witness) wire() (http.Handler, error) {
 	redactor := redact.New(nil)
 	if w.play.Silent() {
 		return silence{w, redactor}, nil
 	}
+	if w.tapes == nil {
+		w.live = &live{w: w, redactor: redactor, upstream: simulator.Transport(scripted(w.play, w.mismatch))}
+		return w.live, nil
+	}
 	w.tape = w.play.Cassette()
-	tape, err := cassette.OpenFS(tapes, w.tape)
+	tape, err := cassette.OpenFS(w.tapes, w.tape)
 	if err != nil {
 		return nil, fmt.Errorf("%w; record it with: make cassettes", err)
 	}
@@ -100,6 +122,7 @@ func (w *witness) wire(tapes fs.FS) (http.Handler, error) {
 }
 
 func (w *witness) step(n int) {
+	w.live.turn()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now = n
@@ -111,6 +134,9 @@ func (w *witness) note(line string) {
 	w.notes = append(w.notes, line)
 }
 
+// mismatch notes a request that the scenario does not expect.
+func (w *witness) mismatch(m *script.Mismatch) { w.note(m.Error()) }
+
 func (w *witness) observe(in cassette.Interaction, missed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +147,7 @@ func (w *witness) observe(in cassette.Interaction, missed bool) {
 func (w *witness) report(processes []evidence.Process) (*evidence.Evidence, []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	ev, skipped := evidence.FromInteractions(w.play.Name(), evidence.SourceCassette, w.passed)
+	ev, skipped := evidence.FromInteractions(w.name, w.source, w.passed)
 	ev.Process = processes
 	for i := range ev.Exchanges {
 		at := ev.Exchanges[i].Index
@@ -134,12 +160,27 @@ func (w *witness) report(processes []evidence.Process) (*evidence.Evidence, []st
 	for i, step := range w.play.Steps() {
 		trouble = append(trouble, w.ended(i, step, processes)...)
 	}
-	if w.player != nil && len(trouble) == 0 {
-		if n := w.player.Receipt().Unused; n > 0 {
-			trouble = append(trouble, fmt.Sprintf("%d recorded replies were never asked for", n))
-		}
+	if len(trouble) == 0 {
+		trouble = w.early(&ev)
 	}
 	return &ev, trouble
+}
+
+// early says that an agent was content before the script was at its end.
+func (w *witness) early(ev *evidence.Evidence) []string {
+	switch {
+	case w.player != nil:
+		if n := w.player.Receipt().Unused; n > 0 {
+			return []string{fmt.Sprintf("%d recorded replies were never asked for", n)}
+		}
+	case w.live != nil && len(ev.Exchanges) > 0:
+		last := ev.Exchanges[len(ev.Exchanges)-1]
+		reply := wire.ReadReply(last.Provider, last.Response.Status, last.Response.Body)
+		if slices.ContainsFunc(reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
+			return []string{"the model's last calls were never answered"}
+		}
+	}
+	return nil
 }
 
 func (w *witness) ended(i int, step scenario.Step, processes []evidence.Process) []string {

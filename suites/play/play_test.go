@@ -160,6 +160,48 @@ func TestUnaskedRepliesAreTrouble(t *testing.T) {
 	}
 }
 
+// TestSimulatorAnswers holds that a play needs no cassette, and that each request
+// is known to be of its step.
+func TestSimulatorAnswers(t *testing.T) {
+	for _, name := range []string{"thinking-tool-loop/anthropic", "resume-tool-loop/anthropic"} {
+		p := find(t, name)
+		done := stage(t, miniature{}.main).Perform(t.Context(), p, nil)
+		if done.Err != nil || len(done.Trouble) > 0 || done.Source != evidence.SourceSimulator || done.Cassette != "" {
+			t.Fatalf("%s: %v %q %s", name, done.Err, done.Trouble, done.Source)
+		}
+		ev := done.Evidence
+		if done.Case != name+"@simulator" || ev.Case != done.Case || ev.Source != done.Source || len(ev.Exchanges) < 2 {
+			t.Errorf("%s: %s %s, %d exchanges", done.Case, ev.Case, ev.Source, len(ev.Exchanges))
+		}
+		for i, x := range ev.Exchanges {
+			if want := i * len(ev.Process) / len(ev.Exchanges); x.Missed || x.Process != want || x.Response.Status != 200 {
+				t.Errorf("%s: exchange %d: missed=%t process=%d status=%d", name, i, x.Missed, x.Process, x.Response.Status)
+			}
+		}
+	}
+}
+
+// TestSimulatorRefuses holds that what a provider would refuse is refused, in its
+// words, and that an agent that stops early is noticed.
+func TestSimulatorRefuses(t *testing.T) {
+	p := find(t, "thinking-tool-loop/anthropic")
+	done := stage(t, miniature{spoil: forget}.main).Perform(t.Context(), p, nil)
+	if done.Err != nil || len(done.Evidence.Exchanges) != 2 || done.Evidence.Exchanges[1].Response.Status != 400 {
+		t.Fatalf("%v %q %d exchanges", done.Err, done.Trouble, len(done.Evidence.Exchanges))
+	}
+	if all := strings.Join(done.Trouble, "\n"); !strings.Contains(all, "exited 1") || !strings.Contains(all, "Expected `thinking`") {
+		t.Errorf("trouble does not explain the refusal:\n%s", all)
+	}
+	done = stage(t, miniature{once: true}.main).Perform(t.Context(), p, nil)
+	if len(done.Trouble) != 1 || done.Trouble[0] != "the model's last calls were never answered" {
+		t.Errorf("%q", done.Trouble)
+	}
+	done = stage(t, miniature{}.main).Perform(t.Context(), find(t, "unsupported-model/anthropic"), nil)
+	if done.Err != nil || len(done.Trouble) > 0 || len(done.Evidence.Exchanges) != 0 {
+		t.Errorf("%v %q", done.Err, done.Trouble)
+	}
+}
+
 func TestSilentPlay(t *testing.T) {
 	p := find(t, "unsupported-model/anthropic")
 	done := stage(t, miniature{}.main).Perform(t.Context(), p, os.DirFS(t.TempDir()))

@@ -68,9 +68,8 @@ func (s *Stage) record(ctx context.Context, p scenario.Play, path string) error 
 	if err != nil {
 		return err
 	}
-	w := newWitness(p)
-	upstream := scripted(p, func(m *script.Mismatch) { w.note(m.Error()) })
-	recorder, err := record.New(record.Config{Transport: simulator.Transport(upstream), Nominal: nominal,
+	w := newWitness(p, nil)
+	recorder, err := record.New(record.Config{Transport: simulator.Transport(scripted(p, w.mismatch)), Nominal: nominal,
 		Writer: out, Redactor: last.Watch(redactor), Gate: last.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())

@@ -26,12 +26,11 @@ import (
 	"github.com/meerkat-go/conformance/suites/play"
 )
 
-const source = string(evidence.SourceCassette)
-
-// Config describes a Program. Subject and Tapes are mandatory.
+// Config describes a Program. Subject is mandatory.
 type Config struct {
 	Subject play.Subject
-	// Tapes holds the cassettes by the paths of scenario.Play.Cassette.
+	// Tapes holds the cassettes by the paths of scenario.Play.Cassette. Nil: the
+	// simulator answers.
 	Tapes fs.FS
 	// Filter selects specs by their labels, in Ginkgo's language; empty is all.
 	// Labels are the requirement's id, area and level, the provider and the
@@ -97,8 +96,16 @@ func New(cfg Config) (*Program, error) {
 // Plays returns what is played. The slice is the caller's.
 func (p *Program) Plays() []scenario.Play { return slices.Clone(p.plays) }
 
-// Tapes returns where the cassettes are.
+// Tapes returns where the cassettes are; nil when the simulator answers.
 func (p *Program) Tapes() fs.FS { return p.cfg.Tapes }
+
+// source is what answers the agent.
+func (p *Program) source() string {
+	if p.cfg.Tapes == nil {
+		return string(evidence.SourceSimulator)
+	}
+	return string(evidence.SourceCassette)
+}
 
 // Specs registers the specs of one area with Ginkgo.
 func (p *Program) Specs(area string) {
@@ -106,7 +113,7 @@ func (p *Program) Specs(area string) {
 		for _, pl := range p.plays {
 			ginkgo.Describe(pl.Name(), ginkgo.Label(pl.Target.Provider, pl.Scenario.Name), func() {
 				for _, rule := range p.rules {
-					if rule.Requirement.Area() == area && rule.Requirement.Applies.To(pl.Target.Provider, source) {
+					if rule.Requirement.Area() == area && rule.Requirement.Applies.To(pl.Target.Provider, p.source()) {
 						p.spec(pl, rule)
 					}
 				}

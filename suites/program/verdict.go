@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 	"github.com/meerkat-go/conformance/suites/play"
@@ -19,7 +20,7 @@ import (
 func Judge(done play.Performance, rules []report.Rule) map[string]report.Result {
 	j := judgement{done: done, results: map[string]report.Result{}}
 	for _, rule := range rules {
-		if rule.Requirement.Applies.To(done.Play.Target.Provider, source) {
+		if rule.Requirement.Applies.To(done.Play.Target.Provider, string(done.Source)) {
 			j.rules = append(j.rules, rule)
 		}
 	}
@@ -51,7 +52,7 @@ func (j *judgement) claims(rule report.Rule) bool {
 func (j *judgement) blank(rule report.Rule) report.Result {
 	return j.dated(report.Result{
 		Requirement: rule.Requirement.ID, Level: rule.Requirement.Level, Check: rule.Check.ID,
-		Case: j.done.Play.Name(), Findings: []report.Finding{},
+		Case: j.done.Case, Findings: []report.Finding{},
 	})
 }
 
@@ -133,6 +134,9 @@ func (j *judgement) finding(rule report.Rule, why string) report.Finding {
 	f := check.Finding{
 		Check: rule.Check.ID, Exchange: -1, Event: -1, Offset: -1, Message: why,
 		Fix: "Compare the request with the recorded one; if the change is meant, record again with: make cassettes",
+	}
+	if j.done.Source == evidence.SourceSimulator {
+		f.Fix = "Read what the simulator said of the request, and what docs/simulator-rules.md says of it"
 	}
 	for _, x := range j.done.Evidence.Exchanges {
 		if x.Missed {

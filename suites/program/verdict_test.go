@@ -33,6 +33,7 @@ func performed(trouble ...string) play.Performance {
 			Scenario: &specs.Scenario{Name: "s", Requirements: []string{"ORD-001", "SIG-001", "SIG-002"}},
 			Target:   specs.Target{Provider: "openai", Model: "m"},
 		},
+		Case: "s/openai", Source: evidence.SourceCassette,
 		Evidence: &evidence.Evidence{Source: evidence.SourceCassette, Case: "s/openai", Exchanges: []evidence.Exchange{
 			{Provider: "openai"}, {Provider: "openai", Index: 1, Missed: true}}},
 		Cassette: "openai/s.yaml", Trouble: trouble, Took: 7 * time.Millisecond,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -21,7 +22,13 @@ const filterHelp = "select by labels: ids, areas, levels, providers and scenario
 func (a *app) play(ctx context.Context, f runFlags) (*report.Run, error) {
 	bar := a.progress("judged")
 	began := time.Now()
-	outcome, err := suites.Run(ctx, suites.Options{Filter: f.filter, Progress: func(_, total int) { bar.Step(total) }})
+	var sources []evidence.Source
+	for _, s := range f.sources {
+		if source := evidence.Source(s); !slices.Contains(sources, source) {
+			sources = append(sources, source)
+		}
+	}
+	outcome, err := suites.Run(ctx, suites.Options{Filter: f.filter, Sources: sources, Progress: func(_, total int) { bar.Step(total) }})
 	bar.Done()
 	if err != nil {
 		return nil, selection(err)

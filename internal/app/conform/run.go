@@ -28,8 +28,10 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "play the suites against an agent and judge what it sent",
-		Long: `Play the suites against an agent and judge what it sent: cassettes are replayed
-through the intercepting proxy, without key or network.
+		Long: `Play the suites against an agent and judge what it sent through the intercepting
+proxy, without key or network. --source cassette replays the committed recordings and
+fails an agent that asks for anything else; --source simulator asks the strict
+simulator, which answers whatever the provider would accept.
 
 Exits 1 when a MUST is broken, 2 when nothing is selected, 3 when a requirement
 was not testable.`,
@@ -42,7 +44,7 @@ was not testable.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.subject, "subject", "rkat", "agent under test: rkat")
-	flags.StringSliceVar(&f.sources, "source", []string{"cassette"}, "what answers the agent: cassette")
+	flags.StringSliceVar(&f.sources, "source", []string{"cassette"}, "what answers the agent: cassette, simulator; or both, one after the other")
 	flags.StringSliceVar(&f.ingress, "ingress", []string{"mitm"}, "how the agent reaches the proxy: mitm")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: current")
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
@@ -98,7 +100,7 @@ func (f runFlags) check() error {
 		advice        string
 	}{
 		{"--subject", []string{f.subject}, []string{"rkat"}, nil, ""},
-		{"--source", f.sources, []string{"cassette"}, []string{"simulator", "live"}, "use --source cassette"},
+		{"--source", f.sources, []string{"cassette", "simulator"}, []string{"live"}, "use --source cassette or simulator"},
 		{"--ingress", f.ingress, []string{"mitm"}, []string{"base-url"}, "use --ingress mitm"},
 		{"--set", []string{f.set}, []string{"current"}, nil, ""},
 	} {

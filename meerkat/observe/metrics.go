@@ -1,0 +1,170 @@
+package observe
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+)
+
+// Metrics counts what agents do. Names begin with rkat_; labels are providers,
+// models, tools and kinds, never what anybody wrote.
+type Metrics struct {
+	registry *prometheus.Registry
+	runs     *prometheus.CounterVec
+	active   prometheus.Gauge
+	turns    *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	calls    *prometheus.HistogramVec
+	first    *prometheus.HistogramVec
+	tools    *prometheus.HistogramVec
+	retries  *prometheus.CounterVec
+	losses   *prometheus.CounterVec
+	warnings *prometheus.CounterVec
+
+	mu   sync.Mutex
+	open map[string]*turn // by run
+}
+
+// turn is a model call under way.
+type turn struct {
+	provider, model string
+	began           time.Time
+	spoke           bool
+}
+
+// NewMetrics returns metrics in a registry of their own.
+func NewMetrics() *Metrics {
+	seconds := []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		open:     map[string]*turn{},
+		active:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rkat_runs_active", Help: "Runs that have begun and not ended."}),
+		runs:     counter("rkat_runs_total", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.", "outcome", "error_kind"),
+		turns:    counter("rkat_turns_total", "Model calls that were answered.", "provider", "model", "stop_reason"),
+		tokens:   counter("rkat_tokens_total", "Tokens that providers counted, by kind: input, output, reasoning (a part of output), cache_read, cache_creation.", "provider", "model", "kind"),
+		calls:    histogram("rkat_turn_duration_seconds", "From a turn's first request to its last byte, retries included.", seconds, "provider", "model"),
+		first:    histogram("rkat_first_token_seconds", "From a turn's first request to the first delta.", seconds, "provider", "model"),
+		tools:    histogram("rkat_tool_duration_seconds", "How long tools took, by status.", seconds, "tool", "status"),
+		retries:  counter("rkat_retries_total", "Model calls that were made again, by kind of error.", "provider", "model", "error_kind"),
+		losses:   counter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
+		warnings: counter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
+	}
+	m.registry.MustRegister(m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings)
+	return m
+}
+
+func counter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
+}
+
+// Registry is where the metrics are, for whoever serves them.
+func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
+
+// Listen is the Listener that counts.
+func (m *Metrics) Listen(e agent.Event) {
+	switch e.Type {
+	case agent.RunStarted:
+		m.active.Inc()
+	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
+		m.ended(&e)
+	case agent.TurnStarted:
+		m.begin(&e)
+	case agent.TextDelta, agent.ReasoningDelta, agent.ToolCallDelta:
+		m.spoke(&e)
+	case agent.TurnCompleted:
+		m.answered(&e)
+	case agent.Retrying:
+		t := m.turn(e.RunID)
+		m.retries.WithLabelValues(t.provider, t.model, e.ErrorKind).Inc()
+	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
+		if e.DurationMS != nil {
+			m.tools.WithLabelValues(e.Name, e.Status).Observe(float64(*e.DurationMS) / 1000)
+		}
+	case agent.Degraded:
+		if e.Degradation != nil {
+			m.losses.WithLabelValues(e.Degradation.Rule).Inc()
+		}
+	case agent.BudgetWarning:
+		m.warnings.WithLabelValues(string(e.BudgetType)).Inc()
+	default: // the others are told by these
+	}
+}
+
+// outcomes names how runs end.
+var outcomes = map[agent.EventType]string{agent.RunCompleted: "completed", agent.RunFailed: "failed", agent.RunInterrupted: "interrupted"}
+
+func (m *Metrics) ended(e *agent.Event) {
+	m.active.Dec()
+	m.runs.WithLabelValues(outcomes[e.Type], e.ErrorKind).Inc()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.open, e.RunID)
+}
+
+func (m *Metrics) begin(e *agent.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open[e.RunID] = &turn{provider: e.Provider, model: e.Model, began: e.TS}
+}
+
+// turn is a copy of the turn under way; the zero turn if none is.
+func (m *Metrics) turn(run string) turn {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.open[run]; t != nil {
+		return *t
+	}
+	return turn{}
+}
+
+func (m *Metrics) spoke(e *agent.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if t := m.open[e.RunID]; t != nil && !t.spoke {
+		t.spoke = true
+		m.first.WithLabelValues(t.provider, t.model).Observe(e.TS.Sub(t.began).Seconds())
+	}
+}
+
+func (m *Metrics) answered(e *agent.Event) {
+	t := m.turn(e.RunID)
+	m.turns.WithLabelValues(t.provider, t.model, string(e.StopReason)).Inc()
+	m.calls.WithLabelValues(t.provider, t.model).Observe(e.TS.Sub(t.began).Seconds())
+	if e.Usage == nil {
+		return
+	}
+	add := func(kind string, n uint64) {
+		if n > 0 {
+			m.tokens.WithLabelValues(t.provider, t.model, kind).Add(float64(n))
+		}
+	}
+	add("input", e.Usage.InputTokens)
+	add("output", e.Usage.OutputTokens)
+	add("reasoning", value(e.Usage.ReasoningTokens))
+	add("cache_read", value(e.Usage.CacheReadTokens))
+	add("cache_creation", value(e.Usage.CacheCreationTokens))
+}
+
+func value(n *uint64) uint64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// WriteFile writes all metrics to a file in Prometheus' text format, at once:
+// a collector that reads text files never sees half of it.
+func (m *Metrics) WriteFile(path string) error {
+	if err := prometheus.WriteToTextfile(path, m.registry); err != nil {
+		return fmt.Errorf("metrics file %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Package observe makes logs, spans and metrics of what an agent does (seed 001
+// §14). Each of them is a listener of agent events: give them to
+// agent.Config.OnEvent, several with All.
+//
+// None of them ever sees a key. What a model, a user or a tool wrote is left
+// out as well: names, numbers and kinds of errors are enough to watch an agent.
+// A listener belongs to one process, not to one run; it is safe for concurrent
+// use.
+package observe
+
+import "github.com/meerkat-go/conformance/meerkat/agent"
+
+// Listener hears the events of runs. Those of one run come one at a time and in
+// order.
+type Listener func(agent.Event)
+
+// All is a Listener that passes events to every one of list.
+func All(list ...Listener) Listener {
+	return func(e agent.Event) {
+		for _, listen := range list {
+			if listen != nil {
+				listen(e)
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package observe_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// canary stands wherever somebody wrote something.
+const canary = "canary-text"
+
+// course is the course of a run with a retry, tools and a failure, then one
+// that goes well. Events are a second apart.
+func course() []agent.Event {
+	yes, ms, delay := true, int64(1500), int64(20)
+	cached := uint64(5)
+	events := []agent.Event{
+		{Type: agent.RunStarted, Prompt: canary},
+		{Type: agent.Degraded, Degradation: &handoff.Degradation{Rule: "H2", Reason: canary}},
+		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
+		{Type: agent.TextDelta, Turn: 1, Delta: canary},
+		{Type: agent.StreamReset, Turn: 1},
+		{Type: agent.Retrying, Turn: 1, ErrorKind: "overloaded", Error: canary, DelayMS: &delay},
+		{Type: agent.TextDelta, Turn: 1, Delta: canary},
+		{Type: agent.TextComplete, Turn: 1, Content: canary},
+		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
+		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read", Args: transcript.RawJSON(`"` + canary + `"`)},
+		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c2", Name: "read"},
+		{Type: agent.ToolProgress, Turn: 1, ID: "c1", Message: canary},
+		{Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes, DurationMS: &ms, Result: canary},
+		{Type: agent.ToolExecutionTimedOut, Turn: 1, ID: "c2", Name: "read", Status: "interrupted", DurationMS: &ms},
+		{Type: agent.BudgetWarning, Turn: 1, BudgetType: budget.Tokens, Used: 8, Limit: 10},
+		{Type: agent.TurnStarted, Turn: 2, Provider: "gemini", Model: "gemini-x"},
+		{Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4}},
+	}
+	for i := range events {
+		events[i].SessionID, events[i].RunID, events[i].Seq = "sess", "run", i
+		events[i].TS = time.Unix(int64(i), 0)
+	}
+	return events
+}
+
+func TestLog(t *testing.T) {
+	var out bytes.Buffer
+	listen := observe.Log(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	for _, e := range course() {
+		listen(e)
+	}
+	if strings.Contains(out.String(), canary) {
+		t.Errorf("the log holds what somebody wrote:\n%s", out.String())
+	}
+	for _, want := range []string{
+		"level=INFO msg=run_started session=sess run=run seq=0",
+		"level=WARN msg=retrying session=sess run=run seq=5 turn=1 error_kind=overloaded delay_ms=20",
+		"level=INFO msg=turn_completed session=sess run=run seq=8 turn=1 stop_reason=tool_use input_tokens=10 output_tokens=4",
+		"level=INFO msg=tool_execution_completed session=sess run=run seq=12 turn=1 tool=read call=c1 status=error duration_ms=1500",
+		"level=WARN msg=degraded session=sess run=run seq=1 rule=H2 message=0",
+		"level=WARN msg=budget_warning session=sess run=run seq=14 turn=1 budget=tokens used=8 limit=10",
+		"level=ERROR msg=run_failed session=sess run=run seq=16 turn=2 error_kind=authentication",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the log lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(out.String(), "text_delta") {
+		t.Error("deltas are logged")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	m := observe.NewMetrics()
+	listen := observe.All(m.Listen, nil)
+	for _, e := range course() {
+		listen(e)
+	}
+	path := filepath.Join(t.TempDir(), "rkat.prom")
+	if err := m.WriteFile(path); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "_bucket{") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`rkat_budget_warnings_total{budget="tokens"} 1`,
+		`rkat_degradations_total{rule="H2"} 1`,
+		`rkat_first_token_seconds_sum{model="gemini-x",provider="gemini"} 1`,
+		`rkat_first_token_seconds_count{model="gemini-x",provider="gemini"} 1`,
+		`rkat_retries_total{error_kind="overloaded",model="gemini-x",provider="gemini"} 1`,
+		`rkat_runs_active 0`,
+		`rkat_runs_total{error_kind="authentication",outcome="failed"} 1`,
+		`rkat_tokens_total{kind="cache_read",model="gemini-x",provider="gemini"} 5`,
+		`rkat_tokens_total{kind="input",model="gemini-x",provider="gemini"} 10`,
+		`rkat_tokens_total{kind="output",model="gemini-x",provider="gemini"} 4`,
+		`rkat_tool_duration_seconds_sum{status="error",tool="read"} 1.5`,
+		`rkat_tool_duration_seconds_count{status="error",tool="read"} 1`,
+		`rkat_tool_duration_seconds_sum{status="interrupted",tool="read"} 1.5`,
+		`rkat_tool_duration_seconds_count{status="interrupted",tool="read"} 1`,
+		`rkat_turn_duration_seconds_sum{model="gemini-x",provider="gemini"} 6`,
+		`rkat_turn_duration_seconds_count{model="gemini-x",provider="gemini"} 1`,
+		`rkat_turns_total{model="gemini-x",provider="gemini",stop_reason="tool_use"} 1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if strings.Contains(string(data), canary) {
+		t.Error("the metrics hold what somebody wrote")
+	}
+	if err := m.WriteFile(filepath.Join(path, "x")); err == nil {
+		t.Error("a file that cannot be written was")
+	}
+}
+
+func TestTrace(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	provider := sdk.NewTracerProvider(sdk.WithSyncer(spans))
+	listen := observe.Trace(provider.Tracer("test"), func(agent.Event) context.Context { return t.Context() })
+	for _, e := range course() {
+		listen(e)
+	}
+	names := map[string]string{} // by span id
+	for _, s := range spans.GetSpans() {
+		names[s.SpanContext.SpanID().String()] = s.Name
+	}
+	var got []string
+	for _, s := range spans.GetSpans() {
+		line := s.Name + " < " + names[s.Parent.SpanID().String()] + " " + s.EndTime.Sub(s.StartTime).String() + " " + s.Status.Code.String() + " " + s.Status.Description
+		for _, e := range s.Events {
+			line += " +" + e.Name
+		}
+		got = append(got, strings.TrimSpace(line))
+		for _, a := range s.Attributes {
+			if strings.Contains(a.Value.Emit(), canary) {
+				t.Errorf("%s holds what somebody wrote", a.Key)
+			}
+		}
+	}
+	want := []string{
+		"chat gemini-x < invoke_agent rkat 6s Unset  +retry",
+		"execute_tool read < invoke_agent rkat 3s Error tool_error",
+		"execute_tool read < invoke_agent rkat 3s Error timeout",
+		"chat gemini-x < invoke_agent rkat 1s Error authentication",
+		"invoke_agent rkat <  16s Error authentication +degraded +budget_warning",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	chat := map[string]string{}
+	for _, a := range spans.GetSpans()[0].Attributes {
+		chat[string(a.Key)] = a.Value.Emit()
+	}
+	if diff := cmp.Diff(map[string]string{
+		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gemini-x", "gen_ai.conversation.id": "sess",
+		"gen_ai.response.finish_reasons": `["tool_use"]`, "gen_ai.response.id": "resp", "gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4",
+	}, chat); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,182 @@
+package observe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+)
+
+// Trace makes spans after OpenTelemetry's conventions for generative AI: one
+// for the run (invoke_agent), below it one for each turn (chat) and one for
+// each tool (execute_tool). Their times are those of the events. parent, which
+// may be nil, returns the context that a run belongs to.
+func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) Listener {
+	t := &tracing{tracer: tracer, parent: parent, runs: map[string]*spans{}}
+	return t.listen
+}
+
+type tracing struct {
+	tracer trace.Tracer
+	parent func(agent.Event) context.Context
+	mu     sync.Mutex
+	runs   map[string]*spans
+}
+
+// spans are the open ones of a run.
+type spans struct {
+	//nolint:containedctx // the way in which OpenTelemetry nests spans
+	ctx   context.Context
+	run   trace.Span
+	turn  trace.Span
+	tools map[string]trace.Span // by call id
+}
+
+// The names of the conventions for generative AI.
+const (
+	operation     = attribute.Key("gen_ai.operation.name")
+	providerName  = attribute.Key("gen_ai.provider.name")
+	requestModel  = attribute.Key("gen_ai.request.model")
+	responseID    = attribute.Key("gen_ai.response.id")
+	finishReasons = attribute.Key("gen_ai.response.finish_reasons")
+	inputTokens   = attribute.Key("gen_ai.usage.input_tokens")
+	outputTokens  = attribute.Key("gen_ai.usage.output_tokens")
+	conversation  = attribute.Key("gen_ai.conversation.id")
+	toolName      = attribute.Key("gen_ai.tool.name")
+	toolCallID    = attribute.Key("gen_ai.tool.call.id")
+	errorType     = attribute.Key("error.type")
+)
+
+// providerNames are the conventions' own names.
+var providerNames = map[string]string{"anthropic": "anthropic", "openai": "openai", "gemini": "gcp.gemini"}
+
+func (t *tracing) listen(e agent.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.Type == agent.RunStarted {
+		t.begin(e)
+		return
+	}
+	s := t.runs[e.RunID]
+	if s == nil {
+		return
+	}
+	switch e.Type {
+	case agent.TurnStarted:
+		s.endTurn(e.TS, "abandoned")
+		_, s.turn = t.tracer.Start(s.ctx, "chat "+e.Model, trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(operation.String("chat"), providerName.String(providerNames[e.Provider]), requestModel.String(e.Model), conversation.String(string(e.SessionID))))
+	case agent.Retrying:
+		s.note("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
+	case agent.Degraded:
+		s.note("degraded", e, attribute.String("rule", e.Degradation.Rule))
+	case agent.BudgetWarning:
+		s.note("budget_warning", e, attribute.String("budget", string(e.BudgetType)))
+	case agent.TurnCompleted:
+		s.answered(&e)
+	case agent.ToolExecutionStarted:
+		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+e.Name, trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
+			trace.WithAttributes(operation.String("execute_tool"), toolName.String(e.Name), toolCallID.String(e.ID)))
+	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
+		s.endTool(&e)
+	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
+		s.ended(&e)
+		delete(t.runs, e.RunID)
+	default: // no span begins or ends
+	}
+}
+
+func (t *tracing) begin(e agent.Event) {
+	ctx := context.Background()
+	if t.parent != nil {
+		ctx = t.parent(e)
+	}
+	s := &spans{tools: map[string]trace.Span{}}
+	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
+		trace.WithAttributes(operation.String("invoke_agent"), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
+	t.runs[e.RunID] = s
+}
+
+// note adds an event to the span that is open.
+func (s *spans) note(name string, e agent.Event, with ...attribute.KeyValue) {
+	span := s.run
+	if s.turn != nil {
+		span = s.turn
+	}
+	span.AddEvent(name, trace.WithTimestamp(e.TS), trace.WithAttributes(with...))
+}
+
+func (s *spans) answered(e *agent.Event) {
+	if s.turn == nil {
+		return
+	}
+	s.turn.SetAttributes(finishReasons.StringSlice([]string{string(e.StopReason)}))
+	if e.ResponseID != "" {
+		s.turn.SetAttributes(responseID.String(e.ResponseID))
+	}
+	setUsage(s.turn, e)
+	s.turn.End(trace.WithTimestamp(e.TS))
+	s.turn = nil
+}
+
+func setUsage(span trace.Span, e *agent.Event) {
+	if e.Usage != nil {
+		span.SetAttributes(inputTokens.Int64(int64(e.Usage.InputTokens)), outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
+	}
+}
+
+// endTurn ends a turn that had no answer.
+func (s *spans) endTurn(at time.Time, kind string) {
+	if s.turn == nil {
+		return
+	}
+	fail(s.turn, kind)
+	s.turn.End(trace.WithTimestamp(at))
+	s.turn = nil
+}
+
+func (s *spans) endTool(e *agent.Event) {
+	span := s.tools[e.ID]
+	if span == nil {
+		return
+	}
+	span.SetAttributes(attribute.String("rkat.tool.status", e.Status))
+	switch {
+	case e.Type == agent.ToolExecutionTimedOut:
+		fail(span, "timeout")
+	case e.IsError != nil && *e.IsError:
+		fail(span, "tool_error")
+	}
+	span.End(trace.WithTimestamp(e.TS))
+	delete(s.tools, e.ID)
+}
+
+// ended ends the run and whatever is open in it.
+func (s *spans) ended(e *agent.Event) {
+	kind := e.ErrorKind
+	if kind == "" {
+		kind = string(e.Type)
+	}
+	s.endTurn(e.TS, kind)
+	for _, span := range s.tools {
+		fail(span, kind)
+		span.End(trace.WithTimestamp(e.TS))
+	}
+	if e.Type != agent.RunCompleted {
+		fail(s.run, kind)
+	}
+	setUsage(s.run, e)
+	s.run.End(trace.WithTimestamp(e.TS))
+}
+
+// fail marks a span; the text of an error may hold what somebody wrote, so that
+// only its kind is told.
+func fail(span trace.Span, kind string) {
+	span.SetAttributes(errorType.String(kind))
+	span.SetStatus(codes.Error, kind)
+}

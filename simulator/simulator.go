@@ -51,6 +51,10 @@ type Config struct {
 	Pace time.Duration
 }
 
+// patience outlasts a debugger's breakpoint and lets go of clients that have died
+// without a word.
+const patience = 5 * time.Minute
+
 // epoch is the time a provider has by default.
 var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
 
@@ -60,7 +64,7 @@ func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = func() time.Time { return epoch }
 	}
-	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable()}
+	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable(), patience: patience}
 	for _, id := range c.Off {
 		h.off[id] = true
 	}
@@ -72,6 +76,9 @@ type handler struct {
 	off    map[string]bool
 	key    seal.Key
 	stored *table
+	// patience is how long a client may take to send a request, and how long to
+	// take in a reply that is not paced.
+	patience time.Duration
 	// attempts are of requests that the script turns down at first.
 	attempts script.Attempts
 }
@@ -101,7 +108,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.play(w, r, rejected(p, refusal))
 		return
 	}
-	body, err := bodyOf(w, r)
+	body, err := h.bodyOf(w, r)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -119,11 +126,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 const maxTrusted = 64 << 10
 
 // bodyOf reads the body. One that says that it is too large is not read.
-func bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (h *handler) bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxRequest {
 		w.Header().Set("Connection", "close")
 		return nil, &http.MaxBytesError{Limit: maxRequest}
 	}
+	in := http.NewResponseController(w)
+	_ = in.SetReadDeadline(time.Now().Add(h.patience)) // a recorder has none
+	defer func() { _ = in.SetReadDeadline(time.Time{}) }()
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
 	return body.Bytes(), err
@@ -233,6 +243,8 @@ func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *scr
 // play performs a plan. Each write of a stream is flushed and becomes one chunk;
 // a document that is whole says its length.
 func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
+	out := http.NewResponseController(w)
+	_ = out.SetWriteDeadline(time.Now().Add(h.patience + time.Duration(len(p.Writes))*h.Pace)) // a recorder has none
 	maps.Copy(w.Header(), p.Header)
 	if w.Header().Get("Date") == "" {
 		w.Header().Set("Date", h.Now().UTC().Format(http.TimeFormat))
@@ -244,7 +256,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
 		return
 	}
 	w.WriteHeader(p.Status)
-	out := http.NewResponseController(w)
+	p.Header = nil // streams may be held open by the thousand
 	for _, chunk := range p.Writes {
 		if _, err := w.Write(chunk); err != nil || out.Flush() != nil {
 			panic(http.ErrAbortHandler)
@@ -298,9 +310,12 @@ func query(r *http.Request) url.Values {
 // it would be written down by whatever records the traffic.
 func realKey(r *http.Request) bool {
 	return slices.ContainsFunc(keys(r), func(key string) bool {
-		return strings.HasPrefix(key, "sk-") || strings.HasPrefix(key, "AIza")
+		return slices.ContainsFunc(real, func(begin string) bool { return strings.HasPrefix(key, begin) })
 	})
 }
+
+// real is what keys and tokens of the three providers begin with.
+var real = []string{"sk-", "sess-", "AIza", "AQ.", "ya29."}
 
 // authorized reports whether there is a key of the kind that the provider takes;
 // which one it is does not matter.

@@ -39,3 +39,21 @@ func (a *Agent) Run(ctx context.Context, prompt string) (RunResult, error) {
 func (a *Agent) Resume(ctx context.Context, id SessionID, prompt string) (RunResult, error) {
 	return agent.Resume(ctx, a.config, id, prompt)
 }
+
+// Compact summarises a stored session now, whatever its size; the whole history
+// stays in the store. The RunResult's Text is the summary.
+func (a *Agent) Compact(ctx context.Context, id SessionID) (RunResult, error) {
+	return agent.Compact(ctx, a.config, id)
+}
+
+// Preview returns the request that Run would send for prompt. Nothing is sent
+// and nothing is stored.
+func (a *Agent) Preview(prompt string) (agent.Request, error) {
+	return agent.Preview(a.config, prompt)
+}
+
+// PreviewResume returns the request that Resume would send, and what of the
+// conversation it could not carry. Nothing is sent and nothing is stored.
+func (a *Agent) PreviewResume(ctx context.Context, id SessionID, prompt string) (agent.Request, error) {
+	return agent.PreviewResume(ctx, a.config, id, prompt)
+}

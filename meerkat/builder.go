@@ -34,6 +34,7 @@ type AgentBuilder struct {
 	throttle   provider.Throttle
 	tools      []tool.Tool
 	unlisted   bool
+	keyless    bool
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
@@ -251,7 +252,9 @@ func (b *AgentBuilder) Build() (*Agent, error) {
 		if config.Client, err = b.client(entry.Provider); err != nil {
 			return nil, err
 		}
-		config.Account = fingerprint(b.keys[entry.Provider])
+		if key := b.keys[entry.Provider]; key != "" {
+			config.Account = fingerprint(key)
+		}
 	}
 	if config.Tools, err = b.dispatcher(); err != nil {
 		return nil, err
@@ -291,7 +294,7 @@ func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
 
 func (b *AgentBuilder) client(name string) (provider.Client, error) {
 	key := b.keys[name]
-	if key == "" {
+	if key == "" && !b.keyless {
 		return nil, &MissingKeyError{name, variables[name]}
 	}
 	if !httpguts.ValidHeaderFieldValue(key) {

@@ -168,7 +168,9 @@ func (p *plan) open(at time.Time) {
 	}
 	prompted := strings.TrimSpace(o.prompt) != ""
 	if prompted {
-		p.message(at, transcript.User(o.prompt))
+		m := transcript.User(o.prompt)
+		m.Parts = p.state.settings.attached
+		p.message(at, m)
 	}
 	if last := p.state.session.Last(); o.changes != nil && last.Role != transcript.RoleAssistant {
 		p.message(at, transcript.Developer(o.changes.text))

@@ -123,6 +123,7 @@ func (p *plan) compact(at time.Time, reason string) {
 	if len(req.Tools) > 0 {
 		req.ToolChoice = "none"
 	}
+	req.OutputSchema = nil // it is for answers
 	s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
 	p.degrade(degraded)
 	s.compacting = reason

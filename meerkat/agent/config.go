@@ -62,6 +62,8 @@ type Config struct {
 	OutputSchema transcript.RawJSON
 	CacheTTL     string
 	Account      string // see provider.Request.Account
+	// Attached goes with the prompt: images and files. It needs a prompt.
+	Attached []transcript.Part
 
 	MaxTurns    int // model calls of one run; 0: DefaultMaxTurns
 	MaxParallel int // tools at once; 0: DefaultMaxParallel
@@ -236,7 +238,7 @@ func (c *Config) settings() settings {
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
 		temperature: c.Temperature, unary: c.Unary, account: c.Account,
-		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL,
+		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attached: c.Attached,
 		marks: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
 		interrupted: c.OnInterrupted, compaction: c.Compaction,
 	}

@@ -73,6 +73,7 @@ type settings struct {
 	unary           bool
 	outputSchema    transcript.RawJSON
 	cacheTTL        string
+	attached        []transcript.Part // to the prompt
 	account         string
 	api             string
 	marks           []session.Mark

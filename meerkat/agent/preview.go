@@ -1,0 +1,102 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Request is the first request that a run would send.
+type Request struct {
+	// SessionID is empty for a session that does not exist yet.
+	SessionID session.ID
+	Provider  string
+	Model     string
+	// Body is what would go over the wire, byte for byte.
+	Body []byte
+	// Degraded lists what of the conversation the provider would not get.
+	Degraded []handoff.Degradation
+}
+
+// ErrToolsFirst says that a resumed run would run tools again before it sends
+// anything, so that nobody knows its request.
+var ErrToolsFirst = errors.New("interrupted tools would run again before the request; preview it with policy " + string(AskModel))
+
+// Preview returns what Run would send for prompt. Nothing is sent and nothing is
+// stored.
+func Preview(cfg Config, prompt string) (Request, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Request{}, err
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return Request{}, ErrNothingToContinue
+	}
+	id, err := cfg.NewID()
+	if err != nil {
+		return Request{}, err
+	}
+	h := session.Header{Version: session.Version, ID: id, Created: cfg.now(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	s, err := session.Load(h)
+	if err != nil {
+		return Request{}, err
+	}
+	r, err := cfg.preview(s, prompt)
+	r.SessionID = "" // it was never stored
+	return r, err
+}
+
+// PreviewResume returns what Resume would send. Nothing is sent and nothing is
+// stored; the session may be locked by another process.
+func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string) (Request, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Request{SessionID: id}, err
+	}
+	s, err := cfg.Store.Load(ctx, id)
+	if err != nil {
+		return Request{SessionID: id}, err
+	}
+	r, err := cfg.preview(s, prompt)
+	if err != nil {
+		return r, &RunError{id, err}
+	}
+	return r, nil
+}
+
+// preview takes the first step of a run and performs none of its effects.
+func (c Config) preview(s session.Session, prompt string) (Request, error) {
+	r := Request{SessionID: s.ID, Provider: c.Client.Provider(), Model: c.Model}
+	_, effects := step(state{settings: c.settings(), session: s}, begin{at: c.now(), runID: "preview", prompt: prompt})
+	for _, e := range effects {
+		switch e := e.(type) {
+		case notice:
+			if e.event.Degradation != nil {
+				r.Degraded = append(r.Degraded, *e.event.Degradation)
+			}
+		case call:
+			var err error
+			r.Model = e.request.Model
+			r.Body, err = c.Client.Render(&e.request)
+			return r, err
+		case dispatch:
+			return r, fmt.Errorf("%w: %s", ErrToolsFirst, strings.Join(names(e.calls), ", "))
+		case finish:
+			return r, e.err
+		}
+	}
+	return r, errors.New("the run would do nothing")
+}
+
+func names(calls []transcript.ToolCall) []string {
+	out := make([]string, len(calls))
+	for i, c := range calls {
+		out[i] = c.Name
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// long is a reply after which the conversation has n tokens.
+func long(n uint64, r stream.Reply) stream.Reply {
+	r.Usage = transcript.Usage{InputTokens: n - 1, OutputTokens: 1}
+	return r
+}
+
+// TestCompactsByItself between the results of tools and the next call, once the
+// threshold is reached: pairs stay whole, the request goes on from the summary,
+// the store keeps everything, and the summary is asked for behind the very
+// conversation that was sent before.
+func TestCompactsByItself(t *testing.T) {
+	store, tools := memory.New(), &counter{}
+	m := &model{replies: []any{long(50, calls("a")), long(900, calls("b")), says("end_turn", transcript.Text("All about a and b.")), text("done")}}
+	cfg := config(m, store, tools)
+	cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000, Keep: 1}
+	events := heard(&cfg)
+	got, err := Run(ctx, cfg, "go")
+	if err != nil || got.Text != "done" || got.Turns != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	asked, next := m.requests[2], m.requests[3]
+	if n := len(asked.Messages); n != 6 || asked.Messages[5].Content != DefaultCompactionPrompt || asked.ToolChoice != "none" || len(asked.Tools) != 1 {
+		t.Errorf("asked with %v", asked)
+	}
+	legal(t, asked.Messages)
+	legal(t, next.Messages)
+	if n := next.Messages; len(n) != 4 || n[0].Content != summaryHead+"All about a and b." || n[1].Content != "go" || n[3].Results[0].ToolUseID != "b" {
+		t.Errorf("went on with %v", n)
+	}
+	s := load(t, store)
+	if len(s.Messages) != 6 || len(s.Compactions) != 1 || s.Compactions[0].Through != 5 || !slices.Equal(s.Compactions[0].Kept, []int{0, 3, 4}) {
+		t.Errorf("%v, %+v", s.Messages, s.Compactions)
+	}
+	if s.Usage.Total() != 50+900+13+13 || got.Usage.Total() != s.Usage.Total() {
+		t.Errorf("usage %v of the session, %v of the run", s.Usage, got.Usage)
+	}
+	const want = "checkpoint_saved compaction_started compaction_completed turn_started"
+	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "text_complete") != 1 {
+		t.Error(all)
+	}
+	ordered(t, *events, nil)
+	legal(t, s.Messages)
+	agrees(t, &s)
+
+	// Another process goes on from the summary, too; the guard still holds.
+	rest := &model{replies: []any{text("more")}}
+	if _, err := Resume(ctx, config(rest, store, tools), sessionID, "and?"); err != nil {
+		t.Fatal(err)
+	}
+	if n := rest.requests[0].Messages; len(n) != 6 || n[0].Content != next.Messages[0].Content || n[5].Content != "and?" {
+		t.Errorf("resumed with %v", n)
+	}
+}
+
+// TestCompactOnDemand of a session that is complete, and of one with a new
+// threshold that is not reached.
+func TestCompactOnDemand(t *testing.T) {
+	store := memory.New()
+	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(&model{replies: []any{text("It went well.")}}, store, &counter{})
+	got, err := Compact(ctx, cfg, sessionID)
+	if err != nil || got.Text != "It went well." || got.Turns != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	m := &model{replies: []any{text("two")}}
+	if _, err := Resume(ctx, config(m, store, &counter{}), sessionID, "more"); err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, store)
+	if n := m.requests[0].Messages; n[0].Content != s.Compactions[0].Summary || n[len(n)-1].Content != "more" {
+		t.Errorf("%v", n)
+	}
+	legal(t, m.requests[0].Messages)
+	again := config(&model{replies: []any{text("Still well.")}}, store, &counter{})
+	if _, err := Compact(ctx, again, sessionID); err != nil {
+		t.Error(err)
+	}
+	if s = load(t, store); len(s.Compactions) != 2 || s.Compactions[1].Through != len(s.Messages) {
+		t.Errorf("%+v", s.Compactions)
+	}
+}
+
+// TestCompactionFails: by itself the run goes on as it was and does not try
+// again; on demand it is the error. Nothing half-done is stored.
+func TestCompactionFails(t *testing.T) {
+	for name, bad := range map[string]any{
+		"error": &provider.Error{Kind: provider.InvalidRequest}, "cut": says("max_tokens", transcript.Text("All ab")),
+		"calls": calls("z"), "silent": bare("end_turn"),
+	} {
+		store, tools := memory.New(), &counter{}
+		cfg := config(&model{replies: []any{long(900, calls("a")), bad, long(950, calls("b")), text("done")}}, store, tools)
+		cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
+		events := heard(&cfg)
+		if got, err := Run(ctx, cfg, "go"); err != nil || got.Text != "done" {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if s := load(t, store); len(s.Compactions) != 0 || strings.Count(types(*events), string(CompactionStarted)) != 1 || tools.runs["z"] != 0 {
+			t.Errorf("%s: %+v, %s", name, s.Compactions, types(*events))
+		}
+		cfg = config(&model{replies: []any{bad}}, store, tools)
+		if _, err := Compact(ctx, cfg, sessionID); err == nil {
+			t.Errorf("%s: no error on demand", name)
+		}
+		if s := load(t, store); len(s.Compactions) != 0 || s.Failures == nil {
+			t.Errorf("%s: %+v", name, s.Compactions)
+		}
+	}
+	if _, err := Compact(ctx, config(&model{}, memory.New(), nil), sessionID); !errors.Is(err, session.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// TestCompactionSurvivesPowerFailure at each of its writes.
+func TestCompactionSurvivesPowerFailure(t *testing.T) {
+	for n := range 6 {
+		for _, after := range []bool{false, true} {
+			store, tools := memory.New(), &counter{}
+			cfg := config(&model{replies: []any{long(900, calls("a")), text("Summary."), text("done")}}, &flaky{Store: store, n: n, after: after}, tools)
+			cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
+			if _, err := Run(ctx, cfg, "go"); !errors.Is(err, errPower) {
+				t.Fatalf("append %d: %v", n, err)
+			}
+			m := &model{replies: []any{text("done after all")}}
+			if _, err := Resume(ctx, config(m, store, tools), sessionID, "go on"); err != nil {
+				t.Fatalf("append %d: %v", n, err)
+			}
+			s := load(t, store)
+			legal(t, s.Messages)
+			agrees(t, &s)
+			legal(t, m.requests[0].Messages)
+		}
+	}
+}
+
+// TestKeep: user before results before replies, the newest first, pairs whole,
+// the prompt and what waits for an answer always (seed 000 §5, R12).
+func TestKeep(t *testing.T) {
+	big := strings.Repeat("x", 400) // about 100 tokens
+	history := []transcript.Message{
+		0: transcript.User("first " + big), 1: calls("a").Message, 2: transcript.ToolResults(transcript.ToolResult{ToolUseID: "a", Content: big}),
+		3: says("end_turn", transcript.Text(big)).Message, 4: transcript.User("second"), 5: transcript.Developer("changed"),
+		6: calls("b").Message, 7: transcript.ToolResults(transcript.ToolResult{ToolUseID: "b", Content: big}), 8: says("pause_turn", transcript.Text("hm")).Message,
+	}
+	for name, c := range map[string]struct {
+		n, keep int
+		want    string
+	}{
+		"nothing but what must": {9, 1, "[4 5 8]"},
+		"the user too":          {9, 120, "[0 4 5 8]"},
+		"and new results":       {9, 250, "[0 4 5 6 7 8]"},
+		"all":                   {9, 1000, "[0 1 2 3 4 5 6 7 8]"},
+		"open results":          {8, 1, "[4 5 6 7]"},
+		"complete":              {4, 1, "[0]"},
+	} {
+		s := fresh(t)
+		s.session.Messages = history[:c.n]
+		s.settings.compaction.Keep = c.keep
+		if got := fmt.Sprint(s.keep()); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestKeepIsLegal for any conversation: the kept indices ascend, are no later
+// than the end, hold whole pairs, and what asks for the next reply.
+func TestKeepIsLegal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := fresh(t)
+		for i := range rapid.IntRange(1, 12).Draw(t, "messages") {
+			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			case 0:
+				s.session.Messages = append(s.session.Messages, transcript.User(strings.Repeat("u", rapid.IntRange(1, 400).Draw(t, "size"))))
+			case 1:
+				id := fmt.Sprint(i)
+				s.session.Messages = append(s.session.Messages, calls(id).Message, transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: strings.Repeat("r", rapid.IntRange(1, 400).Draw(t, "size"))}))
+			case 2:
+				s.session.Messages = append(s.session.Messages, text("t").Message)
+			case 3:
+				if n := len(s.session.Messages); n > 0 && rapid.Bool().Draw(t, "compacted") {
+					s.session.Compactions = append(s.session.Compactions, session.Compaction{Through: n, Kept: s.keep()})
+				}
+			}
+		}
+		s.settings.compaction.Keep = rapid.IntRange(1, 300).Draw(t, "keep")
+		if len(s.session.Messages) == 0 {
+			return
+		}
+		kept := s.keep()
+		var left []transcript.Message
+		for i, k := range kept {
+			if k >= len(s.session.Messages) || i > 0 && k <= kept[i-1] {
+				t.Fatalf("kept %v of %d", kept, len(s.session.Messages))
+			}
+			left = append(left, s.session.Messages[k])
+		}
+		legal(t, left)
+		if last := len(s.session.Messages) - 1; continues(s.session.Last()) && !slices.Contains(kept, last) {
+			t.Fatalf("message %d wants an answer and is not in %v", last, kept)
+		}
+	})
+}

@@ -1,0 +1,246 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// killed stores a session that was killed while tools ran: "ended" had ended,
+// "safe" and "risky" were running, "new" had not started.
+func killed(t *testing.T) session.Store {
+	t.Helper()
+	store := memory.New()
+	w, err := store.Create(ctx, session.Header{Version: 1, ID: sessionID, Created: epoch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := says("tool_use")
+	records := []session.Record{session.Run{At: epoch, ID: "r0"}, prefixOf(), session.Entry{At: epoch, Message: transcript.User("go")}, nil}
+	for _, name := range []string{"ended", "safe", "risky", "new"} {
+		reply.Message.Blocks = append(reply.Message.Blocks, transcript.ToolUse("id_"+name, name, []byte("{}")))
+		e := ledger.Entry{Message: 1, CallID: "id_" + name, Name: name, Status: ledger.Running}
+		if name != "new" {
+			records = append(records, session.Tool{At: epoch, Entry: e})
+		}
+	}
+	records[3] = session.Entry{At: epoch, Message: reply.Message}
+	records = append(records, session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "id_ended", Name: "ended", Status: ledger.Complete,
+		Result: &transcript.ToolResult{ToolUseID: "id_ended", Content: "found"}}})
+	if err := errors.Join(w.Append(ctx, records...), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func prefixOf() session.Prefix {
+	p := session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: fourTools().Defs()}
+	p.Hash, _ = session.Digest(p.System, p.Tools, nil)
+	return p
+}
+
+// four offers the four tools; "safe" may run again.
+type four struct{ counter }
+
+func fourTools() *four { return &four{} }
+
+func (*four) Defs() []transcript.ToolDef {
+	var defs []transcript.ToolDef
+	for _, name := range []string{"ended", "safe", "risky", "new"} {
+		defs = append(defs, transcript.ToolDef{Name: name, InputSchema: transcript.RawJSON(`{"type":"object"}`)})
+	}
+	return defs
+}
+
+func (*four) Traits(name string) tool.Traits { return tool.Traits{Idempotent: name == "safe"} }
+
+// TestPolicies after a kill: what had ended keeps its result, what ran is not
+// run again unless both policy and tool say so (H13).
+func TestPolicies(t *testing.T) {
+	const unknown, not = "interrupted: the tool may have run; check its effects before calling it again", "not executed: " + notStarted
+	for policy, want := range map[Policy]struct {
+		ran     string
+		results [4]string
+	}{
+		"":              {"", [4]string{"found", unknown, unknown, not}},
+		AskModel:        {"", [4]string{"found", unknown, unknown, not}},
+		RetryIdempotent: {"id_safe", [4]string{"found", "ran {}", unknown, not}},
+	} {
+		store, tools := killed(t), fourTools()
+		m := &model{replies: []any{text("done")}}
+		cfg := config(m, store, tools)
+		cfg.OnInterrupted = policy
+		if _, err := Resume(ctx, cfg, sessionID, "and?"); err != nil {
+			t.Fatalf("%q: %v", policy, err)
+		}
+		for id, n := range tools.runs {
+			if id != want.ran || n != 1 {
+				t.Errorf("%q: %v ran", policy, tools.runs)
+			}
+		}
+		if want.ran != "" && len(tools.runs) != 1 {
+			t.Errorf("%q: %v ran", policy, tools.runs)
+		}
+		s := load(t, store)
+		legal(t, s.Messages)
+		agrees(t, &s)
+		for i, r := range s.Messages[2].Results {
+			if r.Content != want.results[i] {
+				t.Errorf("%q: %+v, want %q", policy, r, want.results[i])
+			}
+		}
+		if req := m.requests[0].Messages; len(req) != 4 || req[3].Content != "and?" {
+			t.Errorf("%q: %v", policy, req)
+		}
+	}
+	store := killed(t)
+	cfg := config(&model{}, store, fourTools())
+	cfg.OnInterrupted = Fail
+	var running *InterruptedError
+	if _, err := Resume(ctx, cfg, sessionID, "and?"); !errors.As(err, &running) || len(running.Calls) != 2 || running.Calls[0].CallID != "id_safe" {
+		t.Errorf("%v", err)
+	} else if text := err.Error(); !strings.Contains(text, "safe (id_safe), risky (id_risky)") {
+		t.Error(text)
+	}
+	if s := load(t, store); len(s.Messages) != 2 || len(s.Runs) != 1 {
+		t.Errorf("%v", s.Messages)
+	}
+}
+
+// offering has the given tools.
+type offering struct {
+	counter
+	defs []transcript.ToolDef
+}
+
+func (o *offering) Defs() []transcript.ToolDef { return o.defs }
+
+func def(name, description string) transcript.ToolDef {
+	return transcript.ToolDef{Name: name, Description: description, InputSchema: transcript.RawJSON(`{"type":"object"}`)}
+}
+
+// TestChangedSettings travel behind the prompt, once; what goes ahead of the
+// messages stays byte for byte (DESIGN §3.5, R44, E19).
+func TestChangedSettings(t *testing.T) {
+	store := memory.New()
+	tools := &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
+	first := &model{replies: []any{text("one")}}
+	cfg := config(first, store, tools)
+	if _, err := Run(ctx, cfg, "go"); err != nil {
+		t.Fatal(err)
+	}
+	resumed := func(prompt string, replies ...any) *model {
+		t.Helper()
+		m := &model{replies: replies}
+		cfg.Client = m
+		if _, err := Resume(ctx, cfg, sessionID, prompt); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range m.requests {
+			if r.System != "be brief" || len(r.Tools) != 3 || r.Tools[1].Name != "old" {
+				t.Errorf("the prefix has changed: %+v", r)
+			}
+		}
+		return m
+	}
+	developer := func(m *model) []string {
+		var said []string
+		for _, msg := range m.requests[len(m.requests)-1].Messages {
+			if msg.Role == transcript.RoleDeveloper {
+				said = append(said, msg.Content)
+			}
+		}
+		return said
+	}
+	// Another order is no change.
+	tools = &offering{defs: []transcript.ToolDef{def("kept", "k"), def("old", "o"), def("run", "r")}}
+	cfg.Tools = tools
+	if said := developer(resumed("two", text("two"))); said != nil {
+		t.Errorf("%q", said)
+	}
+	cfg.System = "be long"
+	tools = &offering{defs: []transcript.ToolDef{def("kept", "better"), def("fresh", "f"), def("run", "r")}}
+	cfg.Tools = tools
+	m := resumed("three", says("tool_use", transcript.ToolUse("1", "old", []byte("{}")), transcript.ToolUse("2", "run", []byte("{}"))), text("three"))
+	const want = "From here on these instructions take the place of the system prompt:\n\nbe long\n\n" +
+		"These tools are no longer available, and calls of them are refused: old.\n\n" +
+		"The tool kept has changed. Its description: better\nIts input schema: {\"type\":\"object\"}\n\n" +
+		"These tools exist now, but cannot be called in this conversation: fresh."
+	if said := developer(m); len(said) != 1 || said[0] != want {
+		t.Errorf("%q", said)
+	}
+	if at := m.requests[0].Messages; at[len(at)-2].Content != "three" || at[len(at)-1].Role != transcript.RoleDeveloper {
+		t.Errorf("%v", at)
+	}
+	s := load(t, store)
+	if r := s.Messages[len(s.Messages)-2].Results; tools.runs["1"] != 0 || r[0].Content != "not executed: the tool old is no longer available" || r[1].IsError {
+		t.Errorf("%+v, %v", r, tools.runs)
+	}
+	if said := developer(resumed("four", text("four"))); len(said) != 1 {
+		t.Errorf("told again: %q", said)
+	}
+	cfg.System, cfg.Tools = "", &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
+	if said := developer(resumed("five", text("five"))); len(said) != 2 || said[1] != "The system prompt and the tools are again those that this conversation began with." {
+		t.Errorf("%q", said)
+	}
+}
+
+// TestOtherModel takes over: the store keeps everything, the new one is not
+// given what it cannot take, and that is told once (H20).
+func TestOtherModel(t *testing.T) {
+	store := memory.New()
+	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
+		t.Fatal(err)
+	}
+	m := &model{provider: "openai", replies: []any{calls("b"), text("two")}}
+	cfg := config(m, store, &counter{})
+	cfg.Model = "gpt-5.2"
+	events := heard(&cfg)
+	if _, err := Resume(ctx, cfg, sessionID, "more"); err != nil {
+		t.Fatal(err)
+	}
+	degraded := map[string]int{}
+	for _, e := range *events {
+		if e.Type == Degraded {
+			if e.Degradation == nil || e.Rule != e.Degradation.Rule {
+				t.Errorf("%+v", e)
+			}
+			degraded[e.Rule]++
+		}
+	}
+	if degraded["H2"] < 2 {
+		t.Errorf("degraded by %v", degraded)
+	}
+	for _, r := range m.requests {
+		legal(t, r.Messages)
+		for _, msg := range r.Messages {
+			for _, b := range msg.Blocks {
+				if b.Meta != nil && b.Meta.Provider == transcript.MetaAnthropic {
+					t.Errorf("a token of Anthropic goes to OpenAI: %+v", b)
+				}
+			}
+		}
+	}
+	s := load(t, store)
+	if s.Prefix.Provider != "openai" || s.Prefix.Model != "gpt-5.2" || s.Prefix.System != "be brief" || s.Messages[1].Blocks[0].Meta == nil {
+		t.Errorf("%+v %+v", s.Prefix, s.Messages[1])
+	}
+	n := len(s.Calls)
+	if len(s.Calls[n-2].Degraded) < 2 || s.Calls[n-1].Provider != "openai" {
+		t.Errorf("%+v", s.Calls)
+	}
+	back := &model{replies: []any{text("three")}}
+	cfg = config(back, store, &counter{})
+	if _, err := Resume(ctx, cfg, sessionID, "back"); err != nil {
+		t.Fatal(err)
+	}
+	if b := back.requests[0].Messages[1].Blocks[0]; b.Meta == nil || b.Meta.Signature != "EqQB" {
+		t.Errorf("its own token did not come back: %+v", b)
+	}
+}

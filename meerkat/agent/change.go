@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -46,6 +47,16 @@ func (p *plan) changes() *change {
 		text = "The system prompt and the tools are again those that this conversation began with."
 	}
 	return &change{text, digest}
+}
+
+// tellModel appends what has changed, behind the user's words or results.
+func (p *plan) tellModel(at time.Time, c *change) {
+	if c == nil {
+		return
+	}
+	p.message(at, transcript.Developer(c.text))
+	p.add(session.Mark{At: at, Name: markTold, Value: c.digest})
+	p.checkpoint(at, session.ReasonPrompt)
 }
 
 // inOrder returns tools in the order in which they are stored, new ones behind:

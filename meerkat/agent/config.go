@@ -49,6 +49,9 @@ type Config struct {
 	// as they were sent, the model is told of the change, and calls of tools that
 	// are gone are refused (DESIGN §3.5). Nil: no tools.
 	Tools tool.Dispatcher
+	// ToolsNow, which may be nil, says after each round of tools which there are:
+	// servers may change theirs while a session runs. The model is told as above.
+	ToolsNow func(context.Context) []transcript.ToolDef
 
 	Model string
 	// System is the system prompt of new sessions. A resumed session keeps its

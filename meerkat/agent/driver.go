@@ -224,9 +224,17 @@ func (d *driver) dispatch(ctx context.Context, e dispatch) *crew {
 	}
 	go func() {
 		tool.DispatchAll(ctx, vetoed{d.cfg.tools(), c}, e.calls, d.cfg.MaxParallel, observer)
-		c.ask(answered{d.cfg.now(), causeOf(ctx)})
+		c.ask(answered{d.cfg.now(), causeOf(ctx), d.offers(ctx)})
 	}()
 	return c
+}
+
+// offers asks which tools there are now.
+func (d *driver) offers(ctx context.Context) []transcript.ToolDef {
+	if d.cfg.ToolsNow == nil || ctx.Err() != nil {
+		return nil
+	}
+	return d.cfg.ToolsNow(ctx)
 }
 
 // next waits for the crew.

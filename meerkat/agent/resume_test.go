@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -188,6 +189,35 @@ func TestChangedSettings(t *testing.T) {
 	cfg.System, cfg.Tools = "", &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
 	if said := developer(resumed("five", text("five"))); len(said) != 2 || said[1] != "The system prompt and the tools are again those that this conversation began with." {
 		t.Errorf("%q", said)
+	}
+}
+
+// TestToolsChangeInTheMiddle: a server's new list is told behind the results
+// that came with it, once, and the prefix stays (DESIGN §3.5).
+func TestToolsChangeInTheMiddle(t *testing.T) {
+	store := memory.New()
+	m := &model{replies: []any{calls("a"), says("tool_use", transcript.ToolUse("b", "old", []byte("{}"))), calls("c"), text("done")}}
+	cfg := config(m, store, &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o")}})
+	cfg.ToolsNow = func(context.Context) []transcript.ToolDef { return []transcript.ToolDef{def("run", "r")} }
+	if _, err := Run(ctx, cfg, "go"); err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, store)
+	legal(t, s.Messages)
+	agrees(t, &s)
+	if d := s.Messages[3]; d.Role != transcript.RoleDeveloper || d.Content != "These tools are no longer available, and calls of them are refused: old." {
+		t.Errorf("%+v", d)
+	}
+	if r := s.Messages[5].Results[0]; r.Content != "not executed: the tool old is no longer available" {
+		t.Errorf("%+v", r)
+	}
+	for _, r := range m.requests {
+		if len(r.Tools) != 2 {
+			t.Errorf("%+v", r.Tools)
+		}
+	}
+	if len(s.Messages) != 9 {
+		t.Errorf("told again: %v", s.Messages)
 	}
 }
 

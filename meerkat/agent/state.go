@@ -203,6 +203,8 @@ type (
 	answered struct {
 		at    time.Time
 		cause cause
+		// offers is which tools there are now, nil if nobody says.
+		offers []transcript.ToolDef
 	}
 )
 

@@ -358,7 +358,7 @@ func anyInput(t *rapid.T, s *state) input {
 				return starting{epoch, c.ID}
 			}
 		}
-		return answered{epoch, rapid.SampledFrom([]cause{causeNone, causeUser}).Draw(t, "cause")}
+		return answered{at: epoch, cause: rapid.SampledFrom([]cause{causeNone, causeUser}).Draw(t, "cause")}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
 		return failed{at: epoch, err: &provider.Error{Kind: provider.Overloaded}, cause: rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),

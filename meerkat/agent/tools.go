@@ -135,9 +135,16 @@ func (p *plan) answered(in answered) {
 		p.finish(in.at, errCancelled(in.cause, "while tools were running"))
 		return
 	}
+	if in.offers != nil {
+		s.settings.prefix.Tools = in.offers
+	}
 	if s.pending != nil {
+		s.pending.changes = p.changes()
 		p.open(in.at)
 		return
+	}
+	if in.offers != nil {
+		p.tellModel(in.at, p.changes())
 	}
 	p.call(in.at)
 }

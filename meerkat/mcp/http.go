@@ -43,7 +43,7 @@ func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(d.open, cancel)
+	stop := context.AfterFunc(d.open, cancel) //nolint:contextcheck // the link's end, beside that of the request
 	done := func() { stop(); cancel() }
 	res, err := d.base.RoundTrip(req.WithContext(ctx))
 	if err == nil {
@@ -116,7 +116,8 @@ func (e *events) Read(p []byte) (int, error) {
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			line = append([]byte("data: "), keepExact(bytes.TrimPrefix(data, []byte(" ")))...)
 		}
-		e.pending = append(line, '\n')
+		line = append(line, '\n')
+		e.pending = line
 	}
 	n := copy(p, e.pending)
 	e.pending = e.pending[n:]

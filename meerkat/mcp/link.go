@@ -25,14 +25,13 @@ type link struct {
 type handlers struct {
 	changed  func()
 	progress func(*sdk.ProgressNotificationParams)
-	said     func(*sdk.LoggingMessageParams)
 }
 
 // dial starts or reaches a server and shakes hands with it.
 func dial(ctx context.Context, s Server, o Options, h handlers) (*link, error) {
 	l := &link{dead: make(chan struct{}), grace: o.Grace}
 	l.open, l.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	transport, err := l.transport(s, o)
+	transport, err := l.transport(ctx, s, o)
 	if err != nil {
 		l.hangUp()
 		return nil, err
@@ -48,16 +47,16 @@ func dial(ctx context.Context, s Server, o Options, h handlers) (*link, error) {
 	return l, nil
 }
 
-func (l *link) transport(s Server, o Options) (sdk.Transport, error) {
+func (l *link) transport(ctx context.Context, s Server, o Options) (sdk.Transport, error) {
 	if s.URL != "" {
-		client, err := newDoor(l.open, s, o)
+		client, err := newDoor(l.open, s, o) //nolint:contextcheck // requests live as long as the link, not as its handshake
 		if err != nil {
 			return nil, err
 		}
 		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: o.MaxMessage}, nil
 	}
 	var err error
-	if l.proc, err = start(s, o); err != nil {
+	if l.proc, err = start(ctx, s, o); err != nil {
 		return nil, err
 	}
 	log, mask := o.Log.With("mcp_server", s.Name), masker(s)
@@ -80,7 +79,6 @@ func client(o Options, h handlers) *sdk.Client {
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			h.progress(r.Params)
 		},
-		LoggingMessageHandler: func(_ context.Context, r *sdk.LoggingMessageRequest) { h.said(r.Params) },
 	})
 }
 

@@ -27,14 +27,14 @@ type process struct {
 	tail   tail
 }
 
-// start runs a server's command.
-func start(s Server, o Options) (*process, error) {
+// start runs a server's command. The end of ctx does not end it: stop does.
+func start(ctx context.Context, s Server, o Options) (*process, error) {
 	env := environ(s.Env, o.Environ)
 	program, err := find(s.Command, env)
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(context.Background(), program, s.Args...) //nolint:gosec // the user names the command
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, s.Args...) //nolint:gosec // the user names the command
 	cmd.Args[0], cmd.Env, cmd.Dir = s.Command, env, s.Dir
 	ownGroup(cmd)
 	p := &process{cmd: cmd, done: make(chan struct{}), logged: make(chan struct{})}

@@ -144,7 +144,7 @@ func (r *Router) Dispatch(ctx context.Context, call transcript.ToolCall) transcr
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.over, cancel)()
+	defer context.AfterFunc(r.over, cancel)() //nolint:contextcheck // the router's end, beside that of the call
 	return s.answer(ctx, call)
 }
 

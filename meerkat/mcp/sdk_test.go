@@ -61,13 +61,11 @@ func useSDK(t *testing.T, r *mcp.Router) {
 	}
 	wantText(t, call(r, "s__more", `{}`), false, "more")
 	until(t, func() bool {
-		for _, c := range r.Changes(t.Context()) {
-			if strings.Join(names(c.Added), " ") != "s__extra" || strings.Join(c.Removed, " ") != "s__fail" {
-				t.Errorf("%+v", c)
-			}
-			return true
+		c := r.Changes(t.Context())
+		if len(c) == 1 && (strings.Join(names(c[0].Added), " ") != "s__extra" || strings.Join(c[0].Removed, " ") != "s__fail") {
+			t.Errorf("%+v", c)
 		}
-		return false
+		return len(c) == 1
 	})
 	wantText(t, call(r, "s__fail", `{}`), true, "no longer offers")
 }

@@ -105,7 +105,7 @@ func (s *server) dial(ctx context.Context) (listing, error) {
 	s.mu.Lock()
 	s.starts++
 	s.mu.Unlock()
-	l, err := dial(ctx, s.config, s.options, handlers{changed: s.change, progress: s.progress.pass, said: s.said})
+	l, err := dial(ctx, s.config, s.options, handlers{changed: s.change, progress: s.progress.pass})
 	if err != nil {
 		return listing{}, s.masked(err)
 	}
@@ -146,13 +146,6 @@ func (s *server) change() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stale = true
-}
-
-func (s *server) said(m *sdk.LoggingMessageParams) {
-	text, err := json.Marshal(m.Data)
-	if err == nil {
-		s.log.Debug("mcp server logs", "level", string(m.Level), "line", s.mask(clip(string(text), maxLogLine)))
-	}
 }
 
 func (s *server) offer(name string) (offer, bool) {

@@ -281,6 +281,43 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestTokensGrow holds that whatever makes a prompt longer makes it cost more,
+// about a token for four letters, and that what is said costs at least that.
+func TestTokensGrow(t *testing.T) {
+	h := New(Config{})
+	const letters = 4000
+	long := strings.Repeat("word ", letters/5)
+	for _, provider := range Providers {
+		cost := func(prompt, description, system string) (input, output int) {
+			c := &chat{provider: provider, model: talkers[provider][0]}
+			c.first(prompt+"Call look_up.", map[string]map[string]any{"look_up": {"type": "object", "description": description}}, true)
+			switch provider {
+			case "anthropic":
+				c.body["system"] = system
+			case "openai":
+				c.body["instructions"] = system
+			default:
+				c.body["systemInstruction"] = map[string]any{"parts": []any{map[string]any{"text": system}}}
+			}
+			status, reply := c.ask(t, h, "unary")
+			if status != 200 {
+				t.Fatalf("%s: %d %s", provider, status, reply)
+			}
+			d := (&judge{}).document(reply)
+			return promptTokens(provider, d), max(d.num("usage", "output_tokens"), d.count("usageMetadata", "candidatesTokenCount")+d.count("usageMetadata", "thoughtsTokenCount"))
+		}
+		least, said := cost("", "short", "short")
+		if said < 20 {
+			t.Errorf("%s: a thought, a text and a call cost %d tokens", provider, said)
+		}
+		for i, texts := range [][3]string{{long, "short", "short"}, {"", long, "short"}, {"", "short", long}} {
+			if more, _ := cost(texts[0], texts[1], texts[2]); more-least < letters/5 || more-least > letters/3 {
+				t.Errorf("%s: %d letters more in text %d cost %d tokens", provider, letters, i, more-least)
+			}
+		}
+	}
+}
+
 // TestCaches holds what of a long prompt counts as cached: nothing at first,
 // then what came before the model's last words, never more than there is.
 func TestCaches(t *testing.T) {

@@ -3,6 +3,7 @@ package simulator
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -80,33 +81,51 @@ func wire(r *http.Request) []byte {
 	return out.Bytes()
 }
 
-// load sends a request over keep-alive connections of its own and reads the
-// answers, as cheaply as a load generator can.
-func load(b *testing.B, url string, request []byte) {
+// clients are connections of a load generator that costs as little as one can.
+type clients []*bufio.ReadWriter
+
+func dial(b *testing.B, url string) clients {
 	b.Helper()
-	b.SetParallelism(16)
-	before := processor()
-	b.RunParallel(func(pb *testing.PB) {
+	all := make(clients, 16)
+	for i := range all {
 		conn := must(net.Dial("tcp", strings.TrimPrefix(url, "http://")))
-		defer func() { _ = conn.Close() }()
-		in := bufio.NewReaderSize(conn, 64<<10)
-		for pb.Next() {
-			if _, err := conn.Write(request); err != nil {
-				b.Error(err)
-				return
+		b.Cleanup(func() { _ = conn.Close() })
+		all[i] = bufio.NewReadWriter(bufio.NewReaderSize(conn, 64<<10), bufio.NewWriterSize(conn, 64<<10))
+	}
+	return all
+}
+
+// ask sends a request so many times over the connections and reads the answers.
+func (c clients) ask(b *testing.B, request []byte, times int) {
+	b.Helper()
+	var all sync.WaitGroup
+	for i, client := range c {
+		all.Go(func() {
+			for n := i; n < times; n += len(c) {
+				_, _ = client.Write(request) // Flush tells
+				err := client.Flush()
+				resp, failed := http.ReadResponse(client.Reader, nil)
+				if err = errors.Join(err, failed); err == nil {
+					_, err = io.Copy(io.Discard, resp.Body)
+				}
+				if err != nil || resp.StatusCode != http.StatusOK {
+					b.Errorf("%v %v", err, resp)
+					return
+				}
 			}
-			resp, err := http.ReadResponse(in, nil)
-			if err == nil {
-				_, err = io.Copy(io.Discard, resp.Body)
-			}
-			if err != nil || resp.StatusCode != http.StatusOK {
-				b.Errorf("%v %v", err, resp)
-				return
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "req/s")
-	b.ReportMetric(float64((processor()-before).Microseconds())/float64(b.N), "cpu-µs/req")
+		})
+	}
+	all.Wait()
+}
+
+// cost is what some requests took.
+type cost struct{ wall, cpu time.Duration }
+
+func (c *cost) add(f func()) {
+	wall, cpu := time.Now(), processor()
+	f()
+	c.wall += time.Since(wall)
+	c.cpu += processor() - cpu
 }
 
 // processor is the time that the process has computed, whatever else the machine
@@ -119,39 +138,85 @@ func processor() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-func benchmark(b *testing.B, stream bool) {
-	b.Helper()
-	scenario := shortTurn(b)
+// BenchmarkServer lets the simulator and a bare handler that writes the same bytes
+// in the same pieces take turns in one run, and says how much of the bare
+// handler's speed is left: of its rate, and of its requests per CPU second, which
+// a busy machine disturbs less.
+func BenchmarkServer(b *testing.B) {
+	simulated := New(Config{Scenario: shortTurn(b)})
 	for _, name := range Providers {
-		strict := New(Config{Scenario: scenario})
-		for kind, h := range map[string]http.Handler{"simulator": strict, "bare": bare(strict, asks[name]("http://x", 0, stream))} {
-			b.Run(name+"/"+kind, func(b *testing.B) {
-				server := httptest.NewServer(h)
-				defer server.Close()
-				b.ReportAllocs()
-				load(b, server.URL, wire(asks[name](server.URL, 0, stream)))
-			})
+		for kind, stream := range map[string]bool{"unary": false, "stream": true} {
+			b.Run(name+"/"+kind, func(b *testing.B) { compare(b, simulated, asks[name], stream) })
 		}
 	}
 }
 
-func BenchmarkUnary(b *testing.B)  { benchmark(b, false) }
-func BenchmarkStream(b *testing.B) { benchmark(b, true) }
+func compare(b *testing.B, simulated http.Handler, ask ask, stream bool) {
+	b.Helper()
+	const round = 160
+	handlers := []http.Handler{simulated, bare(simulated, ask("http://x", 0, stream))}
+	costs, rounds := make([]cost, len(handlers)), make([]func(), len(handlers))
+	for i, h := range handlers {
+		server := httptest.NewServer(h)
+		b.Cleanup(server.Close)
+		all, request := dial(b, server.URL), wire(ask(server.URL, 0, stream))
+		rounds[i] = func() { costs[i].add(func() { all.ask(b, request, round) }) }
+		all.ask(b, request, round)
+	}
+	n := 0
+	for b.Loop() {
+		for _, f := range rounds {
+			f()
+		}
+		n += round
+	}
+	rate := func(d time.Duration) float64 { return float64(n) / d.Seconds() }
+	ours, theirs := costs[0], costs[1]
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(rate(ours.wall), "req/s")
+	b.ReportMetric(rate(theirs.wall), "bare-req/s")
+	b.ReportMetric(100*rate(ours.wall)/rate(theirs.wall), "%-of-rate")
+	b.ReportMetric(float64(ours.cpu.Microseconds())/float64(n), "cpu-µs/req")
+	b.ReportMetric(float64(theirs.cpu.Microseconds())/float64(n), "bare-cpu-µs/req")
+	b.ReportMetric(100*rate(ours.cpu)/rate(theirs.cpu), "%-by-cpu")
+}
 
-// TestManyStreams holds 2,000 streams open at once and says what each costs.
+// TestManyStreams holds 2,000 streams open at once and says what each costs, and
+// what a bare handler's would.
 func TestManyStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("2,000 connections")
 	}
-	const streams = 2000
-	h := New(Config{Scenario: shortTurn(t), Pace: time.Hour})
+	ask := func() *http.Request { return asks["anthropic"]("http://x", 0, true) }
+	w := httptest.NewRecorder()
+	New(Config{Scenario: shortTurn(t)}).ServeHTTP(w, ask())
+	first := bytes.SplitAfter(w.Body.Bytes(), []byte("\n\n"))[0]
+	ours := held(t, New(Config{Scenario: shortTurn(t), Pace: time.Hour}), ask())
+	theirs := held(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(first)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}), ask())
+	t.Logf("%d open streams, %.1f KB each, of a bare handler %.1f KB, client included", heldStreams, float64(ours)/1024, float64(theirs)/1024)
+	if ours > 64<<10 {
+		t.Errorf("an open stream takes %d bytes", ours)
+	}
+}
+
+const heldStreams = 2000
+
+// held opens streams and returns the bytes that each takes.
+func held(t *testing.T, h http.Handler, r *http.Request) int {
+	t.Helper()
 	server, err := Open(Door{Plain: true}, h)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer server.Close()
 	before := inUse()
-	conns, request := make([]net.Conn, streams), wire(asks["anthropic"](server.URL, 0, true))
+	conns, request := make([]net.Conn, heldStreams), wire(r)
 	var failed sync.Map
 	var all sync.WaitGroup
 	for i := range conns {
@@ -171,21 +236,19 @@ func TestManyStreams(t *testing.T) {
 	}
 	all.Wait()
 	failed.Range(func(i, err any) bool { t.Errorf("stream %d: %v", i, err); return true })
-	each := (inUse() - before) / streams
-	t.Logf("%d open streams, %d KB each, client included", streams, each>>10)
-	if each > 128<<10 {
-		t.Errorf("an open stream takes %d bytes", each)
-	}
+	each := (inUse() - before) / heldStreams
 	for _, c := range conns {
 		if c != nil {
 			_ = c.Close()
 		}
 	}
+	return each
 }
 
 // inUse is the heap and the stacks after a collection.
 func inUse() int {
 	runtime.GC()
+	runtime.GC() // what pools keep goes with the second
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapInuse + m.StackInuse)

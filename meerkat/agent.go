@@ -2,6 +2,7 @@ package meerkat
 
 import (
 	"context"
+	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -19,7 +20,14 @@ type (
 
 // Agent runs prompts. It holds no conversation: several runs may go on at once,
 // each with a session of its own.
-type Agent struct{ config agent.Config }
+type Agent struct {
+	config agent.Config
+	close  func()
+}
+
+// Close ends the MCP servers that Build started. Runs must have ended. An agent
+// without servers needs no Close.
+func (a *Agent) Close() { a.close() }
 
 // Model returns the model that Build decided on.
 func (a *Agent) Model() string { return a.config.Model }
@@ -33,11 +41,28 @@ func (a *Agent) Run(ctx context.Context, prompt string) (RunResult, error) {
 	return agent.Run(ctx, a.config, prompt)
 }
 
-// Resume goes on with a stored session, also one of another process. An empty
-// prompt is legal when the last turn still wants an answer. The session keeps
-// the system prompt and the tools it was started with.
+// Resume goes on with a stored session, also one of another process or of
+// another model. An empty prompt is legal when the last turn still wants an
+// answer. What the provider gets ahead of the messages stays as it was; the
+// model is told of a changed system prompt and changed tools (DESIGN §3.5).
 func (a *Agent) Resume(ctx context.Context, id SessionID, prompt string) (RunResult, error) {
 	return agent.Resume(ctx, a.config, id, prompt)
+}
+
+// Fork starts a session that begins with the first n messages of another one,
+// all of them if n is 0, and returns its id. Calls that the border leaves without
+// a result are closed, truthfully; the other session stays as it is.
+func (a *Agent) Fork(ctx context.Context, id SessionID, n int) (SessionID, error) {
+	fork, err := session.NewID()
+	if err != nil {
+		return "", err
+	}
+	now := a.config.Now
+	if now == nil {
+		now = time.Now
+	}
+	h, err := session.Branch(ctx, a.config.Store, id, n, fork, now().UTC().Round(0))
+	return h.ID, err
 }
 
 // Compact summarises a stored session now, whatever its size; the whole history

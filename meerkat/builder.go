@@ -1,17 +1,20 @@
 package meerkat
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
 	"github.com/meerkat-go/conformance/meerkat/provider/call"
@@ -33,6 +36,9 @@ type AgentBuilder struct {
 	httpClient *http.Client
 	throttle   provider.Throttle
 	tools      []tool.Tool
+	servers    []mcp.Server
+	mcp        mcp.Options
+	policy     tool.Policy
 	unlisted   bool
 	keyless    bool
 }
@@ -63,6 +69,20 @@ func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
 		b.first = provider
 	}
 	b.keys[provider] = apiKey
+	return b
+}
+
+// WithEnv sets the keys that are in an environment of "K=V", such as that of
+// os.Environ: ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, preferred in
+// that order. Keys that were set before stay.
+func (b *AgentBuilder) WithEnv(env []string) *AgentBuilder {
+	for _, p := range []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini} {
+		for _, e := range env {
+			if name, key, _ := strings.Cut(e, "="); name == variables[p] && key != "" && b.keys[p] == "" {
+				b.WithKey(p, key)
+			}
+		}
+	}
 	return b
 }
 
@@ -161,23 +181,15 @@ func (b *AgentBuilder) WithHTTPClient(c *http.Client) *AgentBuilder {
 	return b
 }
 
-// WithTool adds a tool of Go code.
-func (b *AgentBuilder) WithTool(t tool.Tool) *AgentBuilder {
-	b.tools = append(b.tools, t)
-	return b
-}
-
-// WithDispatcher uses d for all tools; it excludes WithTool.
-func (b *AgentBuilder) WithDispatcher(d tool.Dispatcher) *AgentBuilder {
-	b.config.Tools = d
-	return b
-}
-
 // WithStore keeps sessions in s.
 func (b *AgentBuilder) WithStore(s session.Store) *AgentBuilder {
 	b.config.Store = s
 	return b
 }
+
+// WithMemoryStore keeps sessions in memory for as long as the process lives. It
+// is what an agent does when nothing else is said.
+func (b *AgentBuilder) WithMemoryStore() *AgentBuilder { return b.WithStore(memory.New()) }
 
 // WithJSONLStore keeps each session in a file below dir.
 func (b *AgentBuilder) WithJSONLStore(dir string) *AgentBuilder {
@@ -200,7 +212,6 @@ func (b *AgentBuilder) WithClock(now func() time.Time) *AgentBuilder {
 // *MissingKeyError and *BadKeyError.
 var (
 	ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
-	ErrTwoTools   = errors.New("tools come from functions or from a dispatcher, not from both")
 )
 
 // MissingKeyError says that the provider of the model has no key.
@@ -236,9 +247,13 @@ var variables = map[string]string{
 }
 
 // Build returns the agent. It checks the model against the catalogue before
-// there is anything that could reach the network (seed 000 §1.3). The builder
-// may be used again.
-func (b *AgentBuilder) Build() (*Agent, error) {
+// there is anything that could reach the network (seed 000 §1.3), and starts MCP
+// servers last. The builder may be used again.
+func (b *AgentBuilder) Build() (*Agent, error) { return b.BuildContext(context.Background()) }
+
+// BuildContext is Build; the end of ctx gives up on MCP servers that are still
+// starting.
+func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	config := b.config
 	entry, err := b.model()
 	if err != nil {
@@ -256,13 +271,15 @@ func (b *AgentBuilder) Build() (*Agent, error) {
 			config.Account = fingerprint(key)
 		}
 	}
-	if config.Tools, err = b.dispatcher(); err != nil {
-		return nil, err
-	}
 	if config.Store == nil {
 		config.Store = memory.New()
 	}
-	return &Agent{config}, nil
+	set, err := b.toolset(ctx)
+	if err != nil {
+		return nil, err
+	}
+	config.Tools, config.ToolsNow = set.tools, set.now
+	return &Agent{config, set.close}, nil
 }
 
 // model returns the entry of the model that is to be used.
@@ -318,16 +335,6 @@ func checked[C provider.Client](c C, err error) (provider.Client, error) {
 		return nil, err
 	}
 	return c, nil
-}
-
-func (b *AgentBuilder) dispatcher() (tool.Dispatcher, error) {
-	switch {
-	case len(b.tools) == 0:
-		return b.config.Tools, nil
-	case b.config.Tools != nil:
-		return nil, ErrTwoTools
-	}
-	return tool.New(b.tools...)
 }
 
 // fingerprint names an account without giving its key away: continuity tokens

@@ -63,7 +63,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
-	d, _ := tool.New()
+	d, _ := tool.New(named("t"))
 	for name, c := range map[string]struct {
 		builder *meerkat.AgentBuilder
 		want    string
@@ -77,12 +77,21 @@ func TestBuildRefuses(t *testing.T) {
 		"client of another": {meerkat.NewAgent().WithClient(echo{}).WithModel("gpt-5.2"),
 			"it is a model of openai, and the client speaks to anthropic"},
 		"bad tool":     {meerkat.NewAgent().WithClient(echo{}).WithTool(tool.Tool{}), `tool ""`},
-		"two of tools": {meerkat.NewAgent().WithClient(echo{}).WithTool(tool.Tool{}).WithDispatcher(d), meerkat.ErrTwoTools.Error()},
+		"twice a tool": {meerkat.NewAgent().WithClient(echo{}).WithTool(named("t")).WithDispatcher(d), "tools of one name: t"},
+		"bad policy":   {meerkat.NewAgent().WithClient(echo{}).WithDispatcher(d).WithToolPolicy(tool.Policy{Allow: []string{"["}}), `tool pattern "["`},
+		"bad server":   {meerkat.NewAgent().WithClient(echo{}).WithMCPServer("gone", "/no/such/program"), "gone"},
 	} {
 		if _, err := c.builder.Build(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", name, err, c.want)
 		}
 	}
+}
+
+// named is a tool that does nothing.
+func named(name string) tool.Tool {
+	return tool.Tool{Def: transcript.ToolDef{Name: name}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
+		return transcript.ToolResult{}, nil
+	}}
 }
 
 // TestUnlistedLeavesAMark in the session (DESIGN §3.10).

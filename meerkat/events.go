@@ -1,0 +1,41 @@
+package meerkat
+
+import (
+	"context"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+)
+
+// eventRoom is how far the reader of a channel of events may fall behind before
+// deltas are dropped, beside the channel's own room.
+const eventRoom = 256
+
+// RunWithEvents is Run with what happens as it happens (seed 001 §12). It closes
+// events when the last one, which tells how the run ended, has been sent; the
+// caller reads until then. A reader that falls behind misses deltas, and is told
+// so by a stream_truncated event; it misses nothing else.
+func (a *Agent) RunWithEvents(ctx context.Context, prompt string, events chan<- Event) (RunResult, error) {
+	defer close(events)
+	return agent.Run(ctx, a.into(events), prompt)
+}
+
+// ResumeWithEvents is Resume with events, as in RunWithEvents.
+func (a *Agent) ResumeWithEvents(ctx context.Context, id SessionID, prompt string, events chan<- Event) (RunResult, error) {
+	defer close(events)
+	return agent.Resume(ctx, a.into(events), id, prompt)
+}
+
+// into returns the configuration with events sent on, besides to the listener
+// that it has.
+func (a *Agent) into(events chan<- Event) agent.Config {
+	config := a.config
+	listener := config.OnEvent
+	config.OnEvent = func(e Event) {
+		if listener != nil {
+			listener(e)
+		}
+		events <- e
+	}
+	config.EventBuffer = max(config.EventBuffer, eventRoom)
+	return config
+}

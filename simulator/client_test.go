@@ -328,7 +328,7 @@ func (c *client) loop(text string) []heard {
 
 // eachSimulated calls f with a client for every provider of a scenario that is
 // for the simulator alone, streamed and whole.
-func eachSimulated(t *testing.T, name string, f func(t *testing.T, c *client)) {
+func eachSimulated(t *testing.T, name string, f func(c *client)) {
 	t.Helper()
 	all, err := specs.Simulated()
 	if err != nil {
@@ -343,7 +343,7 @@ func eachSimulated(t *testing.T, name string, f func(t *testing.T, c *client)) {
 			t.Run(fmt.Sprintf("%s/%s/stream=%t", name, target.Provider, stream), func(t *testing.T) {
 				now := func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 				server, http := serve(t, New(Config{Scenario: all[i], Seed: "drill", Now: now}))
-				f(t, &client{t: t, http: http, url: server.URL, target: target, stream: stream})
+				f(&client{t: t, http: http, url: server.URL, target: target, stream: stream})
 			})
 		}
 	}

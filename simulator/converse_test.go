@@ -89,7 +89,10 @@ func structure(t *testing.T, provider string, body map[string]any, schema string
 // TestForms holds the forms that only some providers know.
 func TestForms(t *testing.T) {
 	gemini := func(config string) func(*testing.T, map[string]any) {
-		return func(t *testing.T, body map[string]any) { body["generationConfig"] = object(t, config) }
+		return func(t *testing.T, body map[string]any) {
+			t.Helper()
+			body["generationConfig"] = object(t, config)
+		}
 	}
 	for _, c := range []struct {
 		provider string
@@ -97,6 +100,7 @@ func TestForms(t *testing.T) {
 		want     string
 	}{
 		{"openai", func(t *testing.T, body map[string]any) {
+			t.Helper()
 			body["text"] = object(t, `{"format":{"type":"json_object"}}`)
 			body["instructions"] = "Answer in JSON."
 		}, "{}"},

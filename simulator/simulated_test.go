@@ -11,7 +11,7 @@ import (
 )
 
 // drills talk to each scenario in specs/simulated and see what it promises.
-var drills = map[string]func(t *testing.T, c *client){
+var drills = map[string]func(c *client){
 	"answer-comes-through": answerComesThrough, "any-tool": anyTool, "blocked-prompt": stops("", "", "PROHIBITED_CONTENT", ""),
 	"content-filter":   stops("", "incomplete/content_filter", "PROHIBITED_CONTENT", "It begins like this and"),
 	"context-overflow": stops("model_context_window_exceeded", "", "", "It goes on until there is no room"),
@@ -45,8 +45,9 @@ func TestSimulatedScenarios(t *testing.T) {
 }
 
 // stops expects one reply with a stop and a text.
-func stops(anthropic, openai, gemini, text string) func(t *testing.T, c *client) {
-	return func(t *testing.T, c *client) {
+func stops(anthropic, openai, gemini, text string) func(c *client) {
+	return func(c *client) {
+		t := c.t
 		t.Helper()
 		h := c.loop("go")[0]
 		if want := c.is(anthropic, openai, gemini); h.stop != want || h.text != text {
@@ -60,8 +61,9 @@ func stops(anthropic, openai, gemini, text string) func(t *testing.T, c *client)
 
 // turnedDown expects the same request to be turned down so often, and then
 // answered.
-func turnedDown(times int, header, value string, status ...int) func(t *testing.T, c *client) {
-	return func(t *testing.T, c *client) {
+func turnedDown(times int, header, value string, status ...int) func(c *client) {
+	return func(c *client) {
+		t := c.t
 		t.Helper()
 		c.prompt("Say ok.")
 		want := map[string]int{"anthropic": status[0], "openai": status[1], "gemini": status[2]}[c.target.Provider]
@@ -102,7 +104,9 @@ func turnedDown(times int, header, value string, status ...int) func(t *testing.
 // secondTime is the status of a second prompt, where a scenario has one.
 var secondTime = map[string]int{"rate-limit-silent": 429, "server-error": 504}
 
-func answerComesThrough(t *testing.T, c *client) {
+func answerComesThrough(c *client) {
+	t := c.t
+	t.Helper()
 	asked, answer := specs.Nonce("drill", "asked"), specs.Nonce("drill", "answer")
 	all := c.loop("Echo " + asked + " and report.")
 	if len(all) != 2 || all[0].calls[0].args != `{"text":"`+asked+`"}` || !strings.Contains(all[1].text, answer) {
@@ -136,27 +140,35 @@ func answerComesThrough(t *testing.T, c *client) {
 	}
 }
 
-func anyTool(t *testing.T, c *client) {
+func anyTool(c *client) {
+	t := c.t
+	t.Helper()
 	if all := c.loop("Use a tool."); len(all) != 2 || all[0].calls[0].name != "conform_echo" || all[0].calls[0].args != `{"text":"heron"}` {
 		t.Errorf("%+v", all)
 	}
 }
 
-func breaks(t *testing.T, c *client) {
+func breaks(c *client) {
+	t := c.t
+	t.Helper()
 	c.prompt("go")
 	if h := c.ask(); h.err == nil || h.stop != "" {
 		t.Errorf("status %d, %v, %q", h.status, h.err, h.text)
 	}
 }
 
-func duplicateStart(t *testing.T, c *client) {
+func duplicateStart(c *client) {
+	t := c.t
+	t.Helper()
 	h := c.loop("go")[0]
 	if n := strings.Count(string(h.body), "event: message_start"); c.stream && n != 2 || h.text != "ok" {
 		t.Errorf("%d message_start: %s", n, h.body)
 	}
 }
 
-func errorAfter200(t *testing.T, c *client) {
+func errorAfter200(c *client) {
+	t := c.t
+	t.Helper()
 	for i, want := range []int{c.status(529, 503, 503), c.status(500, 500, 500)} {
 		c.prompt("Say something.")
 		h := c.ask()
@@ -180,7 +192,9 @@ func (c *client) status(anthropic, openai, gemini int) int {
 }
 
 // grease expects what nobody knows in every form, and that it may come back.
-func grease(t *testing.T, c *client) {
+func grease(c *client) {
+	t := c.t
+	t.Helper()
 	all := c.loop("Echo the word heron.")
 	if len(all) != 2 || all[1].text != "It came back." {
 		t.Fatalf("%+v", all)
@@ -201,7 +215,9 @@ func grease(t *testing.T, c *client) {
 	}
 }
 
-func leadingStop(t *testing.T, c *client) {
+func leadingStop(c *client) {
+	t := c.t
+	t.Helper()
 	all := c.loop("Echo the word heron.")
 	if len(all) != 2 || len(all[0].calls) != 1 {
 		t.Fatalf("%+v", all)
@@ -219,7 +235,9 @@ func leadingStop(t *testing.T, c *client) {
 	}
 }
 
-func maxTokensInCall(t *testing.T, c *client) {
+func maxTokensInCall(c *client) {
+	t := c.t
+	t.Helper()
 	c.prompt("Echo something long.")
 	h := c.ask()
 	if want := c.is("max_tokens", "incomplete/max_output_tokens", "MAX_TOKENS"); h.stop != want {
@@ -240,14 +258,18 @@ func maxTokensInCall(t *testing.T, c *client) {
 	}
 }
 
-func oddChunks(t *testing.T, c *client) {
+func oddChunks(c *client) {
+	t := c.t
+	t.Helper()
 	all := c.loop("Say something.")
 	if len(all) != 2 || all[0].text != "Zürich, 🦩 and שלום." || all[0].calls[0].args != `{"text":"héron 🦩"}` || all[1].text != "All at once: 🦩." {
 		t.Errorf("%+v", all)
 	}
 }
 
-func pauseTurn(t *testing.T, c *client) {
+func pauseTurn(c *client) {
+	t := c.t
+	t.Helper()
 	c.hosted = true
 	c.prompt("Search for herons and report.")
 	first := c.ask()
@@ -266,7 +288,9 @@ func pauseTurn(t *testing.T, c *client) {
 	}
 }
 
-func redactedAndShown(t *testing.T, c *client) {
+func redactedAndShown(c *client) {
+	t := c.t
+	t.Helper()
 	all := c.loop("Echo one and two.")
 	want := c.is("thinking redacted_thinking text thinking redacted_thinking thinking tool_use",
 		"reasoning message reasoning function_call", "text functionCall")
@@ -278,7 +302,9 @@ func redactedAndShown(t *testing.T, c *client) {
 	}
 }
 
-func serverTools(t *testing.T, c *client) {
+func serverTools(c *client) {
+	t := c.t
+	t.Helper()
 	word := specs.Nonce("drill", "word")
 	c.prompt("Echo " + word)
 	if h := c.ask(); h.status != 400 {
@@ -297,13 +323,22 @@ func serverTools(t *testing.T, c *client) {
 	if !strings.Contains(all[1].text, word) {
 		t.Errorf("%s", all[1].body)
 	}
+	for _, part := range all[0].own {
+		for _, name := range []string{"toolCall", "toolResponse", "executableCode", "functionCall"} {
+			if signature := dict(part).str("thoughtSignature"); part[name] != nil && signature == "" {
+				t.Errorf("%s is not signed", name)
+			}
+		}
+	}
 	all[0].has(t, "https://example.com/more")
 	all[0].has(t, c.is("web_search_requests", `"logs":"6\n"`, "OUTCOME_OK"))
 }
 
 // sideTraffic expects titles and probes to be answered without a turn of the
 // script's.
-func sideTraffic(t *testing.T, c *client) {
+func sideTraffic(c *client) {
+	t := c.t
+	t.Helper()
 	side := *c
 	side.prompt("Please write a 5-10 word title for the following conversation:\n\nHerons in shallow water")
 	if h := side.hear(side.request(false)); h.status != 200 || !strings.HasPrefix(h.text, "Herons in shallow water") {
@@ -317,7 +352,9 @@ func sideTraffic(t *testing.T, c *client) {
 	}
 }
 
-func stall(t *testing.T, c *client) {
+func stall(c *client) {
+	t := c.t
+	t.Helper()
 	c.prompt("go")
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
@@ -357,4 +394,33 @@ func unfuture(blocks []any) []any {
 		}
 	}
 	return known
+}
+
+// TestBoundHosted holds that thinking that is bound to what stands before it
+// counts the blocks of the provider's own tools, and not those that nobody
+// knows.
+func TestBoundHosted(t *testing.T) {
+	all, err := specs.Simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Name != "server-tools" && s.Name != "grease" && s.Name != "redacted-and-shown" {
+			continue
+		}
+		bound, target := *s, specs.Target{Provider: "anthropic", Model: "claude-opus-5-5"}
+		bound.Targets = []specs.Target{target}
+		server, http := serve(t, New(Config{Scenario: &bound, Seed: "drill"}))
+		for _, stream := range []bool{true, false} {
+			c := &client{t: t, http: http, url: server.URL, target: target, stream: stream, hosted: true}
+			c.loop("Look up herons, then echo " + specs.Nonce("drill", "word") + " heron")
+			c.said = c.said[:len(c.said)-1]
+			for i, said := range c.said {
+				c.said[i] = withoutFuture(said)
+			}
+			if h := c.ask(); h.status != 200 {
+				t.Errorf("%s without what is unknown: %d %s", s.Name, h.status, h.body)
+			}
+		}
+	}
 }

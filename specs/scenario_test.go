@@ -296,9 +296,10 @@ func TestParseRichScenarioFaults(t *testing.T) {
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)
 	}
-	refused(t, "x.txtar", richScenario, richScenario[strings.Index(richScenario, "-- scenario"):], "", "x.txtar:1: no file scenario.yaml")
+	_, document, _ := strings.Cut(richScenario, "-- scenario.yaml --")
+	refused(t, "x.txtar", richScenario, "-- scenario.yaml --"+document, "", "x.txtar:1: no file scenario.yaml")
 	refused(t, "X.txtar", richScenario, "More", "Much more", `X.txtar:1: file name "X" is not lower case with dashes`)
-	refused(t, "x.txtar", richScenario, richScenario[strings.Index(richScenario, "title:"):], "", "x.txtar:1: scenario.yaml is empty")
+	refused(t, "x.txtar", richScenario, strings.TrimPrefix(document, "\n"), "", "x.txtar:1: scenario.yaml is empty")
 	blocked := strings.Replace(faultyScenario, "- stop: blocked", "- emit:\n      - text: x\n    stop: blocked", 1)
 	refused(t, "x.txtar", blocked, "refusal", "end_turn", "x.txtar:21: a prompt that is blocked gets no reply; leave emit out")
 	refusal := strings.NewReplacer("gemini: {model: gemini-3.5-flash}", "openai: {model: gpt-5.5}").Replace(faultyScenario)

@@ -17,18 +17,17 @@ func hosts(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind ==
 // hosted are the two blocks of a tool that the provider runs (reference §3.1):
 // the call, whole, and its result.
 func hosted(r script.Reply, n int, b script.Block) (use, result script.Object) {
-	id, name, input := r.ID("srvtoolu_01", n, script.Alnum, 22), "web_search", script.Object{}
+	id, name := r.ID("srvtoolu_01", n, script.Alnum, 22), "web_search"
+	var input script.Object
 	var found any
-	kind := "web_search_tool_result"
 	if b.Kind == specs.KindSearch {
 		input, found = script.Object{"query", b.Search.Query}, results(r, b.Search)
 	} else {
 		name, input = codeTool(r, b.Code)
-		kind = name + "_tool_result"
 		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
 	}
 	return script.Object{"type", "server_tool_use", "id", id, "name", name, "input", input},
-		append(script.Object{"type", kind, "tool_use_id", id, "content", found}, direct(b)...)
+		append(script.Object{"type", name + "_tool_result", "tool_use_id", id, "content", found}, direct(b)...)
 }
 
 // direct says of a search that the model itself called for it.

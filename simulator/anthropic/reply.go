@@ -121,7 +121,7 @@ func (s *stream) block(n int, b script.Block) {
 		s.deltas("text_delta", "text", script.Words(b.Text, 3))
 	case specs.KindCall:
 		s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
-	case specs.KindRedacted: // is whole from the start
+	case specs.KindRedacted, specs.KindSearch, specs.KindCode: // are whole from the start, or hosted
 	}
 	s.stop()
 }

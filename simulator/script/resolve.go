@@ -63,6 +63,7 @@ func (s *Script) equip(req Request, i int, e specs.Block, b *Block, asked Ask) *
 		if e.Fill != "" {
 			b.Args = fill(asked.schema(b.Name), specs.Fresh(e.Fill, s.Seed))
 		}
+	default: // needs no tool
 	}
 	return nil
 }

@@ -173,14 +173,15 @@ func curious(t specs.Turn) bool {
 // behind one that paused goes on with it: it answers a request that ends with
 // the provider's own words, and clients send both as one turn from then on.
 func pick(turns []specs.Turn, req Request) int {
-	found, ordinal, goesOn := -1, -1, false
+	found, ordinal, goesOn, paused := -1, -1, false, false
 	for i, t := range turns {
 		if t.Prompts == 0 {
 			wentOn := goesOn
-			if goesOn = i > 0 && turns[i-1].Stop == specs.StopPause; goesOn || !wentOn {
+			if goesOn = paused; goesOn || !wentOn {
 				ordinal++
 			}
 		}
+		paused = t.Stop == specs.StopPause
 		if ordinal != req.Turns || t.Prompts > req.Prompts || goesOn && !req.Continues {
 			continue
 		}

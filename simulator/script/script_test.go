@@ -99,6 +99,9 @@ func TestPickAfterPause(t *testing.T) {
 			t.Errorf("%d turns, continues %t: turn %d, want %d", c.own, c.on, got, c.want)
 		}
 	}
+	if got := pick(turns[:3], Request{Turns: 2, Prompts: 1}); got != -1 {
+		t.Errorf("turn %d goes on after a prompt", got)
+	}
 }
 
 func TestToolFor(t *testing.T) {

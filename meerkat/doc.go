@@ -2,13 +2,18 @@
 // store and tools together, and the Agent that runs prompts with them.
 //
 //	agent, err := meerkat.NewAgent().
-//		WithAnthropic(key).
+//		WithEnv(os.Environ()).
 //		WithSystemPrompt("Be brief.").
+//		WithMCPServer("files", "npx", "-y", "@modelcontextprotocol/server-filesystem", ".").
+//		WithRetry(provider.DefaultRetry).
 //		WithJSONLStore(dir).
 //		Build()
 //	…
+//	defer agent.Close()
 //	result, err := agent.Run(ctx, "What is in this folder?")
 //	result, err = agent.Resume(ctx, result.SessionID, "And what is not?")
 //
-// Nothing here reads the environment of the process.
+// Client, Store and Dispatcher are interfaces of one's own making where ours do
+// not fit; the examples have one of each. Nothing here reads the environment of
+// the process.
 package meerkat

@@ -1,9 +1,6 @@
 package gemini
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -62,10 +59,59 @@ func spaced(doc []byte) []byte {
 
 // pretty writes JSON as unary replies have it: two spaces an indent.
 func pretty(doc []byte) []byte {
-	var out bytes.Buffer
-	out.Grow(2 * len(doc))
-	if err := json.Indent(&out, doc, "", "  "); err != nil {
-		panic(err) // doc was written by script.JSON
+	return script.Compose(func(out []byte) []byte { return appendPretty(out, doc) })
+}
+
+// appendPretty does what json.Indent does, to JSON that is known to be valid.
+func appendPretty(out, doc []byte) []byte {
+	depth, opened := 0, false
+	for at := 0; at < len(doc); {
+		c := doc[at]
+		at++
+		switch c {
+		case ' ', '\n', '\t', '\r':
+			continue
+		case '}', ']':
+			if depth--; !opened {
+				out = appendLine(out, depth)
+			}
+			out, opened = append(out, c), false
+			continue
+		}
+		if opened {
+			out, opened = appendLine(out, depth), false
+		}
+		switch out = append(out, c); c {
+		case '{', '[':
+			depth, opened = depth+1, true
+		case ',':
+			out = appendLine(out, depth)
+		case ':':
+			out = append(out, ' ')
+		case '"':
+			end := at + closing(doc[at:])
+			out, at = append(out, doc[at:end]...), end
+		}
 	}
-	return out.Bytes()
+	return out
+}
+
+// closing is the length of a string behind its first quotation mark.
+func closing(s []byte) int {
+	for i := 0; ; i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+}
+
+func appendLine(out []byte, depth int) []byte {
+	out = append(out, '\n')
+	for range depth {
+		out = append(out, "  "...)
+	}
+	return out
 }

@@ -196,7 +196,7 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	if s.tools == nil {
 		s.tools = script.JSON(q.tools())
 	}
-	o := script.Object{"id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echo("background", "false")}
+	o := append(make(script.Object, 0, 80), "id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echo("background", "false"))
 	if s.Request.Form == script.FormUnary {
 		o = append(o, "billing", script.Object{"payer", "developer"})
 	}

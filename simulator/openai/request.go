@@ -139,7 +139,7 @@ func itemsOf(body *value) []item {
 		message := value{kind: object, names: []string{"role", "content"}, elems: []value{{kind: text, text: "user"}, *input}}
 		return []item{{value: &message, typ: "message"}}
 	}
-	var items []item
+	items := make([]item, 0, len(input.elems))
 	for i := range input.elems {
 		v := &input.elems[i]
 		if input.kind != array || v.kind != object {

@@ -314,8 +314,8 @@ func serverTools(c *client) {
 	}
 	c.said, c.hosted = nil, true
 	all := c.loop("Look up herons, then echo " + word)
-	want := c.is("thinking server_tool_use web_search_tool_result server_tool_use bash_code_execution_tool_result text tool_use",
-		"reasoning web_search_call code_interpreter_call message function_call",
+	want := c.is("thinking server_tool_use web_search_tool_result server_tool_use bash_code_execution_tool_result thinking text tool_use",
+		"reasoning web_search_call code_interpreter_call reasoning message function_call",
 		"text toolCall toolResponse executableCode codeExecutionResult text functionCall")
 	if got := strings.TrimSuffix(all[0].kinds(), " text"); len(all) != 2 || got != want {
 		t.Errorf("%s, want %s", all[0].kinds(), want)

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,16 +25,17 @@ type chat struct {
 
 // url is where the chat goes on.
 func (c *chat) url(form string) string {
-	switch {
-	case c.provider == "anthropic":
+	switch c.provider {
+	case "anthropic":
 		return "/anthropic/v1/messages"
-	case c.provider == "openai":
+	case "openai":
 		return "/openai/v1/responses"
 	}
 	return "/gemini/v1beta/models/" + c.model + map[string]string{"unary": ":generateContent", "stream": ":streamGenerateContent?alt=sse", "array": ":streamGenerateContent"}[form]
 }
 
 func (c *chat) ask(t *testing.T, h http.Handler, form string) (int, []byte) {
+	t.Helper()
 	if c.provider != "gemini" {
 		c.body["stream"] = form == "stream"
 	}
@@ -145,7 +147,7 @@ func (c *chat) next(unary []byte) bool {
 			}
 		}
 		output, _ := d.at("output").([]any)
-		turn = append(output, results...)
+		turn = slices.Concat(output, results)
 	default:
 		content := d.list("candidates")[0].under("content")
 		for _, p := range content.list("parts") {
@@ -190,6 +192,7 @@ func TestGrammarRandom(t *testing.T) {
 // judgeAll asks in every form and returns the unary answer and the tokens of its
 // prompt.
 func judgeAll(t *testing.T, rt *rapid.T, h http.Handler, c *chat) (unary []byte, input int) {
+	t.Helper()
 	var spoken speech
 	for _, form := range []string{"unary", "stream", "array"} {
 		if form == "array" && c.provider != "gemini" {

@@ -1,0 +1,26 @@
+package tool
+
+import "errors"
+
+// Checks reports whether s can find a violation at all: false for a schema that
+// uses what is not known here, see Schema.
+func (s *Schema) Checks() bool { return s != nil && s.check != nil }
+
+// Check says what of a JSON document breaks the schema, nil if it fits. Its
+// errors go on from "the document …".
+func (s *Schema) Check(document []byte) error {
+	if !isObject(document) {
+		return errors.New("is not one JSON object")
+	}
+	if !s.Checks() {
+		return nil
+	}
+	problems, err := s.problems(document)
+	switch {
+	case err != nil:
+		return errors.New("cannot be checked: " + err.Error())
+	case problems != "":
+		return errors.New("does not fit: " + problems)
+	}
+	return nil
+}

@@ -97,11 +97,13 @@ func anyConfig(t *rapid.T, store session.Store, tools *counter) (cfg Config, sto
 
 // settledDown requires a session that can go on, unless power failed.
 func settledDown(t *rapid.T, store session.Store, tools *counter, err error) {
+	tools.mu.Lock() // a tool that was left behind may still be ending
 	for id, n := range tools.runs {
 		if n != 1 {
 			t.Fatalf("call %s ran %d times", id, n)
 		}
 	}
+	tools.mu.Unlock()
 	s, loading := store.Load(ctx, sessionID)
 	if loading != nil {
 		t.Fatal(loading)

@@ -1,9 +1,12 @@
 package handoff
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
@@ -77,6 +80,10 @@ func (r *reply) call(b *transcript.Block, first bool) fate {
 		b.Name = name
 		loss = fate{rule: "H8", reason: "the target does not take its name, which goes out as " + name}
 	}
+	if !own && !utf8.Valid(b.Args) {
+		b.Args = bytes.ToValidUTF8(b.Args, []byte("\uFFFD"))
+		loss = fate{rule: "H19", reason: "its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD"}
+	}
 	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !isObject(b.Args) {
 		loss = fate{rule: "H19", reason: "its arguments are no object and go out as a string in one"}
 	}
@@ -116,16 +123,21 @@ func (r *reply) serverTools() {
 		return
 	}
 	calls, results := serverIDs(r.Blocks)
-	pausedBefore, goesOn := false, r.StopReason == transcript.StopPauseTurn && (len(r.after) == 0 || r.after[0].Role == transcript.RoleAssistant)
-	if n := len(r.before); n > 0 {
-		pausedBefore = r.before[n-1].Role == transcript.RoleAssistant && r.before[n-1].StopReason == transcript.StopPauseTurn
+	pausing := r.StopReason == transcript.StopPauseTurn && len(r.after) == 0
+	if len(r.after) > 0 && r.StopReason == transcript.StopPauseTurn {
+		_, next := serverIDs(r.after[0].Blocks)
+		maps.Copy(results, next)
+	}
+	if n := len(r.before); n > 0 && r.before[n-1].StopReason == transcript.StopPauseTurn {
+		before, _ := serverIDs(r.before[n-1].Blocks)
+		maps.Copy(calls, before)
 	}
 	r.each(transcript.BlockOpaque, func(i int, b *transcript.Block) {
 		use, result := serverID(b)
 		switch {
-		case use != "" && !results[use] && !goesOn:
+		case use != "" && !results[use] && !pausing:
 			r.set(i, dropped, "H18", "the call of the server tool has no result")
-		case result != "" && !calls[result] && !pausedBefore:
+		case result != "" && !calls[result]:
 			r.set(i, dropped, "H18", "the result of the server tool has no call")
 		}
 	})

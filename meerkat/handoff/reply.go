@@ -1,20 +1,19 @@
 package handoff
 
 import (
+	"bytes"
+
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// replies decides what of each reply goes out and leaves those out of which
-// nothing is left (D17).
+// replies decides what of each reply goes out.
 func (b *builder) replies(messages []placed) []placed {
-	out := make([]placed, 0, len(messages))
+	out := make([]placed, len(messages))
 	for i, m := range messages {
 		if m.Role == transcript.RoleAssistant {
-			if m.Message = b.reply(m, out, messages[i+1:]); len(m.Blocks) == 0 {
-				continue
-			}
+			m.Message = b.reply(m, out[:i], messages[i+1:])
 		}
-		out = append(out, m)
+		out[i] = m
 	}
 	return out
 }
@@ -98,7 +97,7 @@ func (r *reply) out() transcript.Message {
 	touched, called := len(r.Parts) > 0, false
 	for i := range r.Blocks {
 		b, ok := r.settle(i, &called)
-		touched = touched || !ok || r.fates[i].kind != goes || b.Name != r.Blocks[i].Name
+		touched = touched || !ok || r.fates[i].kind != goes || b.Name != r.Blocks[i].Name || !bytes.Equal(b.Args, r.Blocks[i].Args)
 		if ok {
 			kept = append(kept, b)
 		}
@@ -106,6 +105,9 @@ func (r *reply) out() transcript.Message {
 	if touched {
 		r.Blocks = append(kept, r.pictures(r.Parts)...)
 		r.Parts = nil
+	}
+	if r.StopReason == transcript.StopPauseTurn && !r.target.resumes(&r.Message) {
+		r.StopReason = transcript.StopEndTurn // to the target it is one like any other
 	}
 	return r.Message
 }

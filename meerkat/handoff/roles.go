@@ -21,14 +21,14 @@ func (b *builder) roles(messages []placed) []placed {
 	out := make([]placed, 0, len(messages)+1)
 	started := false
 	for _, m := range messages {
-		reply := m.Role == transcript.RoleAssistant
-		switch {
-		case silent(&m.Message):
+		if m.Role == transcript.RoleAssistant && b.waits(out) {
+			out = append(out, placed{transcript.User(goOn), -1}) // also before one that came to nothing: it was asked for
+		}
+		if silent(&m.Message) {
 			continue
-		case reply && !started:
+		}
+		if m.Role == transcript.RoleAssistant && !started {
 			out = append(out, placed{transcript.User(startsHere), -1})
-		case reply && b.waits(out):
-			out = append(out, placed{transcript.User(goOn), -1})
 		}
 		started = started || m.Role != transcript.RoleSystem
 		out = append(out, m)
@@ -41,6 +41,9 @@ func (b *builder) roles(messages []placed) []placed {
 
 // silent reports whether a message has nothing to say.
 func silent(m *transcript.Message) bool {
+	if m.Role == transcript.RoleAssistant {
+		return len(m.Blocks) == 0
+	}
 	return asks(m.Role) && strings.TrimSpace(m.Content) == "" && len(m.Parts) == 0
 }
 
@@ -53,14 +56,19 @@ func (b *builder) waits(messages []placed) bool {
 	if n == 0 || prefill || messages[n-1].Role != transcript.RoleAssistant {
 		return false
 	}
-	last := &messages[n-1]
-	if b.target.Provider != catalog.Anthropic || last.StopReason != transcript.StopPauseTurn {
-		return true
+	return !b.target.resumes(&messages[n-1].Message)
+}
+
+// resumes reports whether t goes on by itself with a reply that ends the
+// conversation.
+func (t Target) resumes(m *transcript.Message) bool {
+	if t.Provider != catalog.Anthropic || m.StopReason != transcript.StopPauseTurn {
+		return false
 	}
-	for i := range last.Blocks {
-		if use, result := serverID(&last.Blocks[i]); use != "" || result != "" {
-			return false
+	for i := range m.Blocks {
+		if use, result := serverID(&m.Blocks[i]); use != "" || result != "" {
+			return true
 		}
 	}
-	return true
+	return false
 }

@@ -273,6 +273,7 @@ func TestCalls(t *testing.T) {
 		"H15 Gemini's own signature":  {flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"H15"}, false},
 		"H19 no object":               {opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"H19"}, false},
 		"H19 OpenAI takes a string":   {gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false},
+		"H19 no text":                 {gpt, conversation(says(transcript.ToolUse("1", "t", []byte("{\"a\":\"\xff\"}"))), answer("1")), "u a[c] r[1]", []string{"H19"}, false},
 		"H19 none are an object":      {opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false},
 	})
 }
@@ -283,14 +284,15 @@ func TestServerTools(t *testing.T) {
 	found := opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"s1"}`)
 	paused := transcript.Assistant(transcript.StopPauseTurn, by(opus, use)...)
 	run(t, map[string]ruleCase{
-		"H18 a pair at home":      {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
-		"H18 a pair elsewhere":    {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18", "H18"}, false},
-		"H18 no result":           {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
-		"H18 no call":             {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
-		"H18 paused":              {opus, conversation(paused), "u a[O]", nil, false},
-		"H18 paused and went on":  {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
-		"H18 paused and left":     {opus, conversation(paused, user), "u u", []string{"H18"}, false},
-		"H18 takes thinking away": {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H18", "H9"}, false},
+		"H18 a pair at home":          {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
+		"H18 a pair elsewhere":        {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18", "H18"}, false},
+		"H18 no result":               {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
+		"H18 no call":                 {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
+		"H18 paused":                  {opus, conversation(paused), "u a[O]", nil, false},
+		"H18 paused and went on":      {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
+		"H18 paused, went on without": {opus, conversation(paused, says(by(opus, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
+		"H18 paused and left":         {opus, conversation(paused, user), "u u", []string{"H18"}, false},
+		"H18 takes thinking away":     {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H18", "H9"}, false},
 	})
 }
 
@@ -329,14 +331,15 @@ func TestMedia(t *testing.T) {
 func TestRoles(t *testing.T) {
 	reply := says(transcript.Text("t"))
 	run(t, map[string]ruleCase{
-		"D17 a reply first":          {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
-		"D17 a reply last":           {opus, conversation(reply), "u a[t] u", nil, false},
-		"D17 a prefilled one":        {gpt, conversation(reply), "u a[t]", nil, false},
-		"D17 two in a row":           {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
-		"D17 an empty user":          {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
-		"H17 system ahead":           {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
-		"H17 system later":           {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
-		"H17 developer after a user": {opus, conversation(transcript.Developer("d")), "u d", nil, false},
+		"D17 a reply first":            {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
+		"D17 a reply last":             {opus, conversation(reply), "u a[t] u", nil, false},
+		"D17 a prefilled one":          {gpt, conversation(reply), "u a[t]", nil, false},
+		"D17 two in a row":             {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
+		"D17 one that came to nothing": {flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false},
+		"D17 an empty user":            {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
+		"H17 system ahead":             {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
+		"H17 system later":             {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
+		"H17 developer after a user":   {opus, conversation(transcript.Developer("d")), "u d", nil, false},
 	})
 	for name, messages := range map[string][]transcript.Message{"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")}} {
 		if _, err := Build(History{Messages: messages}, target(t, opus)); !errors.Is(err, ErrNothing) {

@@ -150,15 +150,16 @@ func (s *Session) note(e ledger.Entry) {
 	}
 }
 
-// settle ends the youngest open call that r can answer.
+// settle ends the open call of the last reply that r answers. A result that
+// comes after a further reply is too late: the model has been told otherwise.
 func (s *Session) settle(r *transcript.ToolResult) {
-	for _, e := range slices.Backward(s.Ledger.Open()) {
-		if e.CallID != r.ToolUseID {
-			continue
-		}
+	last := len(s.Messages) - 1
+	for last >= 0 && s.Messages[last].Role != transcript.RoleAssistant {
+		last--
+	}
+	if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok && !e.Status.Final() {
 		e.Result, e.Status = r, ended(e.Status, r)
 		s.note(e)
-		return
 	}
 }
 
@@ -175,17 +176,23 @@ func ended(was ledger.Status, r *transcript.ToolResult) ledger.Status {
 	return ledger.Complete
 }
 
-// compact adds c if it speaks of messages that exist, in order.
+// compact adds c if it speaks of messages that exist, in order, and brings none
+// back that an earlier compaction left out: thinking since then was bound to a
+// conversation without them.
 func (s *Session) compact(c Compaction) error {
+	var before Compaction
+	if n := len(s.Compactions); n > 0 {
+		before = s.Compactions[n-1]
+	}
+	if c.Through < before.Through || c.Through > len(s.Messages) {
+		return fmt.Errorf("session: a compaction through message %d; want %d to %d", c.Through, before.Through, len(s.Messages))
+	}
 	last := -1
 	for _, k := range c.Kept {
-		if k <= last || k >= c.Through {
+		if k <= last || k >= c.Through || k < before.Through && !slices.Contains(before.Kept, k) {
 			return fmt.Errorf("session: a compaction through message %d cannot keep message %d", c.Through, k)
 		}
 		last = k
-	}
-	if c.Through < 0 || c.Through > len(s.Messages) {
-		return fmt.Errorf("session: a compaction through message %d of %d", c.Through, len(s.Messages))
 	}
 	c.Seen = len(s.Messages)
 	s.Compactions = append(s.Compactions, c)

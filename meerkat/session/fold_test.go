@@ -59,6 +59,7 @@ func TestLedgerOfASession(t *testing.T) {
 		"aborted while it ran":      {[]session.Record{calling("a"), tool(0, "a", ledger.Running), answering(aborted)}, ledger.Interrupted},
 		"answered twice":            {[]session.Record{calling("a"), answering(ok), answering(bad)}, ledger.Complete},
 		"what was recorded stands":  {[]session.Record{calling("a"), tool(0, "a", ledger.Interrupted), answering(ok)}, ledger.Interrupted},
+		"answered too late":         {[]session.Record{calling("a"), calling("b"), answering(ok)}, ledger.Proposed},
 		"an orphan result is alone": {[]session.Record{answering(ok), calling("a")}, ledger.Proposed},
 	} {
 		s := load(t, c.records...)
@@ -102,6 +103,8 @@ func TestRecordsThatContradict(t *testing.T) {
 		"compaction of nothing":  {user, session.Compaction{Through: 2}},
 		"keeps what is not past": {user, session.Compaction{Through: 1, Kept: []int{1}}},
 		"keeps out of order":     {user, user, session.Compaction{Through: 2, Kept: []int{1, 0}}},
+		"falls back":             {user, session.Compaction{Through: 1}, session.Compaction{Through: 0}},
+		"brings back":            {user, user, session.Compaction{Through: 1}, session.Compaction{Through: 2, Kept: []int{0}}},
 		"compaction before":      {user, session.Compaction{Through: -1}},
 	} {
 		if _, err := session.Load(append([]session.Record{header}, records...)...); err == nil {

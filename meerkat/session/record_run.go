@@ -48,7 +48,8 @@ type Task struct {
 
 // Compaction says that the messages before Through go to the provider as
 // Summary and the messages whose indices Kept lists. The messages themselves
-// stay in the session.
+// stay in the session. Through never falls, and Kept brings nothing back that an
+// earlier one left out.
 type Compaction struct {
 	At      time.Time `json:"at"`
 	Through int       `json:"through"`

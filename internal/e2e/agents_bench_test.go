@@ -85,8 +85,10 @@ func startProvider(b *testing.B, what string) string {
 func crowd(b *testing.B, url string, onEvent func(agent.Event)) *meerkat.Agent {
 	b.Helper()
 	echo := tool.Tool{
-		Def:  transcript.ToolDef{Name: "echo", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
-		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) { return transcript.ToolResult{Content: string(args)}, nil },
+		Def: transcript.ToolDef{Name: "echo", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
+		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
+			return transcript.ToolResult{Content: string(args)}, nil
+		},
 	}
 	a, err := meerkat.NewAgent().WithAnthropic("test-key").WithModel("claude-opus-4-6").WithBaseURL(url).WithTool(echo).
 		WithHTTPClient(&http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 2000}}).
@@ -185,5 +187,5 @@ func memory() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // fits
+	return int64(m.HeapAlloc + m.StackInuse)
 }

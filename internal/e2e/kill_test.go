@@ -74,6 +74,7 @@ func TestKilledAtEveryByte(t *testing.T) {
 }
 
 func killAtEveryByte(t *testing.T, model string) {
+	t.Helper()
 	strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
 	dir, runs := t.TempDir(), 0
 	subject := agentOver(t, dir, model, strict, &runs)

@@ -28,14 +28,14 @@ type sent struct {
 
 // holds checks what must hold of every transcript, whatever the history.
 func (p *play) holds(who someone, out handoff.Transcript) {
-	target := who.target(p.t)
+	target := who.target(p)
 	again, err := handoff.Build(p.s.History(), target)
 	if diff := differ(out, again); diff != "" || err != nil {
-		p.t.Fatalf("%v: the same history gives another transcript: %s%v", who, diff, err)
+		p.Fatalf("%v: the same history gives another transcript: %s%v", who, diff, err)
 	}
 	twice, err := handoff.Build(handoff.History{Messages: out.Messages}, target)
 	if diff := differ(out.Messages, twice.Messages); diff != "" || err != nil || twice.ThinkingOff != out.ThinkingOff {
-		p.t.Fatalf("%v: a transcript is not the transcript of itself: %s%v", who, diff, err)
+		p.Fatalf("%v: a transcript is not the transcript of itself: %s%v", who, diff, err)
 	}
 	p.tokens(who, target, out)
 	p.ids(who, out)
@@ -62,7 +62,7 @@ func (p *play) tokens(who someone, target handoff.Target, out handoff.Transcript
 	for i := range out.Messages {
 		for _, b := range out.Messages[i].Blocks {
 			if token := tokenOf(b); token != "" && (!known[token] || !target.Made(&b)) {
-				p.t.Fatalf("%v: message %d: the token %.20s… is not from there", who, i, token)
+				p.Fatalf("%v: message %d: the token %.20s… is not from there", who, i, token)
 			}
 		}
 	}
@@ -83,13 +83,13 @@ func tokenOf(b transcript.Block) string {
 func (p *play) ids(who someone, out handoff.Transcript) {
 	steps, err := wire.Steps(out.Messages)
 	if err != nil {
-		p.t.Fatalf("%v: %v", who, err)
+		p.Fatalf("%v: %v", who, err)
 	}
 	seen := map[string]bool{}
 	for _, s := range steps {
 		for _, id := range s.IDs {
 			if id != "" && seen[id] {
-				p.t.Fatalf("%v: the id %s stands for two calls", who, id)
+				p.Fatalf("%v: the id %s stands for two calls", who, id)
 			}
 			seen[id] = true
 		}
@@ -101,11 +101,11 @@ func (p *play) losses(who someone, out handoff.Transcript) {
 	seen := map[handoff.Degradation]bool{}
 	for _, d := range out.Degraded {
 		if d.Rule != "H16" && seen[d] {
-			p.t.Fatalf("%v: told twice: %+v", who, d)
+			p.Fatalf("%v: told twice: %+v", who, d)
 		}
 		seen[d] = true
 		if d.Rule == "" || d.Reason == "" || d.Message < 0 || d.Message >= len(p.s.Messages) {
-			p.t.Fatalf("%v: of what is it told: %+v", who, d)
+			p.Fatalf("%v: of what is it told: %+v", who, d)
 		}
 	}
 }
@@ -114,9 +114,9 @@ func (p *play) losses(who someone, out handoff.Transcript) {
 // byte by byte, unless a compaction took its place, an open loop of others keeps
 // a model from thinking, or a pause was not waited for.
 func (p *play) prefix(who someone, out handoff.Transcript) {
-	body, err := p.w.client(p.t, who).Render(who.request(out.Messages, false))
+	body, err := p.w.client(p, who).Render(who.request(out.Messages, false))
 	if err != nil {
-		p.t.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
+		p.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
 	}
 	now := sent{body, len(p.s.Compactions), out.ThinkingOff, out.Messages[len(out.Messages)-1].Role == transcript.RoleAssistant}
 	was, asked := p.sent[who]
@@ -125,7 +125,7 @@ func (p *play) prefix(who someone, out handoff.Transcript) {
 		return
 	}
 	if !bytes.HasPrefix(marks.ReplaceAll(now.body, nil), bytes.TrimRight(marks.ReplaceAll(was.body, nil), "]}")) {
-		p.t.Fatalf("%v: what was sent has changed:\n%s\n%s\n%s", who, was.body, now.body, p.dump(out))
+		p.Fatalf("%v: what was sent has changed:\n%s\n%s\n%s", who, was.body, now.body, p.dump(out))
 	}
 }
 
@@ -164,6 +164,26 @@ func TestNothingLost(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSwitch: from each model to each other one and back, in the open tool loop
+// and between two.
+func TestSwitch(t *testing.T) {
+	w := newWorld(t)
+	calling := []specs.Block{{Kind: specs.KindThinking, Parts: []string{"So."}}, {Kind: specs.KindCall, Role: "noargs"}, {Kind: specs.KindCall, Role: "noargs"}}
+	saying := []specs.Block{{Kind: specs.KindThinking}, {Kind: specs.KindText, Text: "Done."}}
+	for _, one := range everyone {
+		for _, other := range everyone {
+			p := newPlay(t, w)
+			for _, who := range []someone{one, other, other, one} {
+				p.says(p.ask(who, calling, "").Message)
+			}
+			for _, who := range []someone{other, one, other} {
+				p.says(p.ask(who, saying, "").Message)
+			}
+			p.says(p.ask(one, calling, "").Message)
+		}
+	}
 }
 
 // says adds a reply and answers its calls.

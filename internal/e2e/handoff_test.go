@@ -38,7 +38,10 @@ var everyone = []someone{
 }
 
 // fataler is a test or one of its rounds.
-type fataler interface{ Fatal(args ...any) }
+type fataler interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
 
 // world serves all three providers, strictly. What it says next is set before
 // each request; its tokens are good in every world of the same seed.
@@ -117,7 +120,8 @@ func (who someone) request(messages []transcript.Message, unary bool) *provider.
 
 // play is one conversation with anybody.
 type play struct {
-	t *rapid.T
+	fataler
+	t *rapid.T // draws what happens, nil where that is given
 	w *world
 	s session.Session
 
@@ -126,18 +130,19 @@ type play struct {
 	sent  map[someone]sent
 }
 
-func newPlay(t *rapid.T, w *world) *play {
+func newPlay(t fataler, w *world) *play {
 	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"}, session.Entry{Message: transcript.User("Begin.")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &play{t: t, w: w, s: s, sent: map[someone]sent{}}
+	draws, _ := t.(*rapid.T)
+	return &play{fataler: t, t: draws, w: w, s: s, sent: map[someone]sent{}}
 }
 
 func (p *play) add(records ...session.Record) {
 	var err error
 	if p.s, err = p.s.With(records...); err != nil {
-		p.t.Fatal(err)
+		p.Fatal(err)
 	}
 }
 
@@ -150,13 +155,13 @@ func (p *play) try(r session.Record) {
 
 // build is what goes out to who, after a word of the user if nothing would.
 func (p *play) build(who someone) handoff.Transcript {
-	out, err := handoff.Build(p.s.History(), who.target(p.t))
+	out, err := handoff.Build(p.s.History(), who.target(p))
 	if errors.Is(err, handoff.ErrNothing) {
 		p.add(session.Entry{Message: transcript.User("Anybody?")})
-		out, err = handoff.Build(p.s.History(), who.target(p.t))
+		out, err = handoff.Build(p.s.History(), who.target(p))
 	}
 	if err != nil {
-		p.t.Fatalf("%v: %v", who, err)
+		p.Fatalf("%v: %v", who, err)
 	}
 	return out
 }
@@ -167,16 +172,16 @@ func (p *play) ask(who someone, emit []specs.Block, stop specs.Stop) stream.Repl
 	p.asked++
 	p.w.says(fmt.Sprint("play ", p.asked), who, emit, stop)
 	out := p.build(who)
-	client := p.w.client(p.t, who)
+	client := p.w.client(p, who)
 	p.holds(who, out)
-	req := who.request(out.Messages, rapid.Bool().Draw(p.t, "unary"))
+	req := who.request(out.Messages, p.asked%2 == 0)
 	body, err := client.Render(req)
 	if err != nil {
-		p.t.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
+		p.Fatalf("%v: not rendered: %v\n%s", who, err, p.dump(out))
 	}
 	reply, err := client.Complete(context.Background(), req, nil)
 	if err != nil {
-		p.t.Fatalf("%v: refused: %v\nrequest %s\n%s", who, err, body, p.dump(out))
+		p.Fatalf("%v: refused: %v\nrequest %s\n%s", who, err, body, p.dump(out))
 	}
 	return reply
 }
@@ -233,11 +238,15 @@ func (p *play) turn() {
 // issued to that target among those of all others.
 func TestHandoff(t *testing.T) {
 	w := newWorld(t)
-	rapid.Check(t, func(t *rapid.T) {
-		p := newPlay(t, w)
-		for range rapid.IntRange(1, 8).Draw(t, "turns") {
-			p.turn()
-		}
-		p.ask(p.somebody(), []specs.Block{{Kind: specs.KindText, Text: "Done."}}, "")
-	})
+	for round := range 4 {
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := newPlay(t, w)
+				for range rapid.IntRange(1, 8).Draw(t, "turns") {
+					p.turn()
+				}
+				p.ask(p.somebody(), []specs.Block{{Kind: specs.KindText, Text: "Done."}}, "")
+			})
+		})
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"path"
 	"slices"
 	"time"
@@ -47,7 +48,7 @@ type Server struct {
 // Options are common to all servers. The zero Options are usable.
 type Options struct {
 	// Environ is the environment, "K=V", from which PATH, HOME and the like are
-	// taken. There is no other: the process's own is never read.
+	// taken, and nothing else is. nil: that of this process; empty: none.
 	Environ []string
 	// Log takes what servers say on stderr and what goes wrong; nil: nobody.
 	Log *slog.Logger
@@ -75,6 +76,9 @@ const (
 )
 
 func (o Options) filled() Options {
+	if o.Environ == nil {
+		o.Environ = os.Environ()
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

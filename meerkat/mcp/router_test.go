@@ -230,6 +230,12 @@ func TestEnvironment(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	r.Close()
+	o.Environ = nil // that of this process, of which only what is harmless is passed on
+	r = open(t, o, hostile("c", "env"))
+	if got := call(r, "c__run", `{}`).Content; !strings.Contains(got, "PATH="+os.Getenv("PATH")) || strings.Contains(got, "LEAK") {
+		t.Error(got)
+	}
+	r.Close()
 	if text := log.String(); strings.Contains(text, "canary") || !strings.Contains(text, "my token is [TOKEN]") {
 		t.Error(text)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -81,4 +82,14 @@ func (a *Agent) Preview(prompt string) (agent.Request, error) {
 // conversation it could not carry. Nothing is sent and nothing is stored.
 func (a *Agent) PreviewResume(ctx context.Context, id SessionID, prompt string) (agent.Request, error) {
 	return agent.PreviewResume(ctx, a.config, id, prompt)
+}
+
+// Health asks the provider whether it is there and takes the key, without paying
+// for a reply. A client that cannot ask is taken as well. Errors are those of
+// provider.HealthChecker.
+func (a *Agent) Health(ctx context.Context) error {
+	if h, ok := a.config.Client.(provider.HealthChecker); ok {
+		return h.Health(ctx)
+	}
+	return nil
 }

@@ -45,6 +45,13 @@ const (
 	RecorderDoctor      Name = "recorder.doctor.v1"
 	RecorderFaults      Name = "recorder.faults.v1" // a fault plan, YAML read as JSON
 	HAR                 Name = "har.v1.2"           // HTTP Archive, as we export it
+
+	RkatEvent    Name = "rkat.event.v1" // a line of --output json-stream
+	RkatResult   Name = "rkat.result.v1"
+	RkatSessions Name = "rkat.sessions.v1"
+	RkatModels   Name = "rkat.models.v1"
+	RkatRender   Name = "rkat.render.v1"
+	RkatDoctor   Name = "rkat.doctor.v1"
 )
 
 // Names lists every schema in lexical order.

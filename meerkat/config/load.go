@@ -182,7 +182,7 @@ func (l *Loaded) file(o Options, path string, layer Layer) error {
 		if !trusted && (k.risk != "" || hasVariable(value)) {
 			return newTrustError(path, k)
 		}
-		if value, err = expand(value, o.Env); err != nil {
+		if value, err = Expand(value, o.Env); err != nil {
 			return fmt.Errorf("%s: %s: %w", path, k.name, err)
 		}
 		if err := l.take(k, value, Source{layer, path}); err != nil {

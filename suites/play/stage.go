@@ -126,6 +126,7 @@ func (s *Stage) surroundings(proxyURL, home string) []string {
 		"SSL_CERT_FILE=" + s.trust, "NODE_EXTRA_CA_CERTS=" + s.trust, "REQUESTS_CA_BUNDLE=" + s.trust, "CURL_CA_BUNDLE=" + s.trust,
 		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "TMPDIR=" + home,
 		"RKAT_SESSION_DIR=" + filepath.Join(home, "sessions"), "LANG=C.UTF-8", "TZ=UTC",
+		"RKAT_RETRY_MAX_RETRIES=0", // a scenario says how often it wants to be asked
 	}
 	for name, key := range Keys {
 		env = append(env, name+"="+key)

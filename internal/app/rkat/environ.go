@@ -7,17 +7,15 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
-
-	"github.com/meerkat-go/conformance/meerkat/catalog"
 )
 
-// environ holds the variables a process was given; the last value counts.
+// environ holds the variables a process was given; the last value counts. What
+// is a setting is read from it by package config, the network's variables here.
 type environ map[string]string
 
 func readEnv(env []string) environ {
@@ -38,45 +36,6 @@ func (e environ) first(names ...string) string {
 		}
 	}
 	return ""
-}
-
-// providers lists what can be spoken to, in the order in which a provider is
-// chosen when nothing names one.
-var providers = []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini}
-
-func (e environ) key(provider string) string {
-	switch provider {
-	case catalog.Anthropic:
-		return e["ANTHROPIC_API_KEY"]
-	case catalog.OpenAI:
-		return e["OPENAI_API_KEY"]
-	}
-	return e.first("GEMINI_API_KEY", "GOOGLE_API_KEY")
-}
-
-func (e environ) baseURL(provider string) string {
-	switch provider {
-	case catalog.Anthropic:
-		return e["ANTHROPIC_BASE_URL"]
-	case catalog.OpenAI:
-		return e["OPENAI_BASE_URL"]
-	}
-	return e["GOOGLE_GEMINI_BASE_URL"]
-}
-
-// sessions returns the folder of the sessions.
-func (e environ) sessions() (string, error) {
-	if dir := e["RKAT_SESSION_DIR"]; dir != "" {
-		return dir, nil
-	}
-	if data := e["XDG_DATA_HOME"]; filepath.IsAbs(data) {
-		return filepath.Join(data, "rkat", "sessions"), nil
-	}
-	home := e.first("HOME", "USERPROFILE")
-	if home == "" {
-		return "", usage("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")
-	}
-	return filepath.Join(home, ".local", "share", "rkat", "sessions"), nil
 }
 
 // httpClient returns a client with exactly the proxy and the certificates that

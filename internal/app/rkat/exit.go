@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/wire"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -44,7 +45,7 @@ func (a *app) exit(err error) int {
 	}
 	var told *toldError
 	if !errors.As(err, &told) && a.format != formatText {
-		_ = a.tell(agent.Result{}, err) // stderr says it whatever becomes of stdout
+		_ = a.tell(outcome{}, agent.Result{}, err) // stderr says it whatever becomes of stdout
 	}
 	a.say("rkat: %s", oneLine(err))
 	code, _ := classify(err)
@@ -55,7 +56,7 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 
 // classify returns the exit code of an error and its kind in JSON.
 func classify(err error) (code int, kind string) {
-	for _, is := range []func(error) (int, string, bool){ofUsage, ofModel, ofRun, ofSession, ofProvider} {
+	for _, is := range []func(error) (int, string, bool){ofUsage, ofModel, ofTools, ofRun, ofSession, ofProvider} {
 		if code, kind, ok := is(err); ok {
 			return code, kind
 		}
@@ -92,6 +93,14 @@ func ofModel(err error) (int, string, bool) {
 	return 0, "", false
 }
 
+// ofTools: a server that does not start or answer is not available.
+func ofTools(err error) (int, string, bool) {
+	if as[*mcp.ServerError](err) {
+		return exitUnavailable, "tool_server", true
+	}
+	return 0, "", false
+}
+
 func ofRun(err error) (int, string, bool) {
 	switch {
 	case as[*agent.TurnLimitError](err):
@@ -100,6 +109,8 @@ func ofRun(err error) (int, string, bool) {
 		return exitLimit, "budget_exceeded", true
 	case as[*agent.InterruptedError](err):
 		return exitError, "tools_interrupted", true
+	case as[*SchemaError](err):
+		return exitError, "output_schema", true
 	case as[*agent.RefusedError](err):
 		return exitRefused, "refused", true
 	case as[*agent.TruncatedError](err):

@@ -29,8 +29,20 @@ type model struct {
 	Thinking      string   `json:"thinking"`
 	Efforts       []string `json:"efforts"`
 	DefaultEffort string   `json:"default_effort,omitempty"`
+	ContextWindow int      `json:"context_window,omitempty"`
 	MaxOutput     int      `json:"max_output_tokens,omitempty"`
 	Retires       string   `json:"retires,omitempty"`
+	// ReadsFrom lists the other models whose thinking it can be given.
+	ReadsFrom    []string     `json:"reads_from"`
+	Capabilities capabilities `json:"capabilities"`
+}
+
+// capabilities are what a model takes, beside what all of them do.
+type capabilities struct {
+	Prefill          bool `json:"prefill"`            // a conversation that ends with a reply
+	ForcedToolChoice bool `json:"forced_tool_choice"` // that a tool must be called
+	Temperature      bool `json:"temperature"`        // while it does not think
+	PrefixBinding    bool `json:"prefix_binding"`     // its thinking is bound to what was sent before it
 }
 
 func (a *app) models(asJSON bool) error {
@@ -39,7 +51,9 @@ func (a *app) models(asJSON bool) error {
 		d, _ := catalog.Default(e.Provider)
 		all = append(all, model{
 			Name: e.Name, Provider: e.Provider, Default: d.Name == e.Name, Thinking: string(e.Thinking),
-			Efforts: append([]string{}, e.Efforts...), DefaultEffort: e.DefaultEffort, MaxOutput: e.MaxOutput, Retires: e.Retires,
+			Efforts: append([]string{}, e.Efforts...), DefaultEffort: e.DefaultEffort, ContextWindow: e.ContextWindow, MaxOutput: e.MaxOutput, Retires: e.Retires,
+			ReadsFrom:    append([]string{}, e.ReadsFrom...),
+			Capabilities: capabilities{e.Prefill, e.ForcedToolChoice, e.Sampling, e.PrefixBinding},
 		})
 	}
 	if asJSON {

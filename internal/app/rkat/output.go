@@ -3,7 +3,6 @@ package rkat
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -47,11 +46,14 @@ type outcome struct {
 	Type          string      `json:"type,omitempty"`
 	SchemaVersion int         `json:"schema_version,omitempty"`
 	SessionID     *session.ID `json:"session_id"` // null when there is none
+	RunID         string      `json:"run_id,omitempty"`
 	agentResult
-	Error *failure `json:"error,omitempty"`
+	// Output is the answer as the JSON that --output-schema asked for.
+	Output json.RawMessage `json:"output,omitempty"`
+	Error  *failure        `json:"error,omitempty"`
 }
 
-// agentResult is agent.Result without its session id.
+// agentResult is agent.Result without its ids.
 type agentResult struct {
 	Text       string `json:"text"`
 	StopReason string `json:"stop_reason"`
@@ -71,15 +73,18 @@ type toldError struct{ error }
 
 func (e *toldError) Unwrap() error { return e.error }
 
-// tell prints how a run ended and returns its error.
-func (a *app) tell(r meerkat.RunResult, err error) error {
+// tell prints how a run ended and returns its error. out has what is not in r.
+func (a *app) tell(out outcome, r meerkat.RunResult, err error) error {
+	if r.SessionID == "" {
+		r.SessionID = a.session // known, though it could not be opened
+	}
+	out.add(r, err)
 	switch a.format {
 	case formatText:
 		return a.tellPeople(r, err)
 	case formatJSON:
-		return a.told(a.line(newOutcome(r, err)), err)
+		return a.told(a.line(out), err)
 	default: // formatStream
-		out := newOutcome(r, err)
 		out.Type = "result"
 		if !a.streamed {
 			out.SchemaVersion = schemaVersion
@@ -100,8 +105,9 @@ func (a *app) told(writing, err error) error {
 	return nil
 }
 
-func newOutcome(r meerkat.RunResult, err error) outcome {
-	out := outcome{agentResult: agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls}}
+func (out *outcome) add(r meerkat.RunResult, err error) {
+	out.RunID = r.RunID
+	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls}
 	if r.SessionID != "" {
 		out.SessionID = &r.SessionID
 	}
@@ -109,11 +115,10 @@ func newOutcome(r meerkat.RunResult, err error) outcome {
 		_, kind := classify(err)
 		out.Error = &failure{kind, oneLine(err)}
 	}
-	return out
 }
 
 func (a *app) tellPeople(r meerkat.RunResult, err error) error {
-	if a.live() {
+	if a.shown {
 		fmt.Fprintln(a.stdout)
 	} else if r.Text != "" {
 		if _, werr := fmt.Fprintln(a.stdout, r.Text); werr != nil && err == nil {
@@ -121,7 +126,7 @@ func (a *app) tellPeople(r meerkat.RunResult, err error) error {
 		}
 	}
 	if err == nil { // an error names the session itself
-		a.say("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
+		a.note("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
 	}
 	return err
 }
@@ -139,7 +144,9 @@ func (a *app) event(e agent.Event) {
 	case formatStream:
 		a.streamEvent(e)
 	case formatText:
-		a.showEvent(e)
+		if a.live() {
+			a.showEvent(e)
+		}
 	default: // formatJSON is one object, at the end
 	}
 }
@@ -160,22 +167,45 @@ func (a *app) streamEvent(e agent.Event) {
 // showEvent prints the answer as it comes, but only for eyes: what a program
 // reads must be the whole answer or nothing.
 func (a *app) showEvent(e agent.Event) {
-	if !a.live() {
-		return
-	}
 	switch e.Type {
 	case agent.TextDelta:
+		a.shown = true
 		fmt.Fprint(a.stdout, e.Delta)
+	case agent.StreamReset:
+		a.note("\n[the answer begins again]")
 	case agent.ToolExecutionStarted:
-		a.say("\n[%s]", e.Name)
+		a.note("\n[%s]", e.Name)
 	default: // people follow the text and the tools
 	}
 }
 
-func (a *app) live() bool { return isTerminal(a.stdout) }
+// streamText follows a run on stderr for --stream, as seed 001 §12 does.
+func (a *app) streamText(e agent.Event) {
+	switch e.Type {
+	case agent.TextDelta, agent.ReasoningDelta:
+		fmt.Fprint(a.stderr, e.Delta)
+	case agent.BlockCompleted:
+		fmt.Fprintln(a.stderr)
+	case agent.StreamReset:
+		a.say("[the answer begins again]")
+	case agent.Retrying:
+		a.say("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
+	case agent.ToolExecutionStarted:
+		a.say("[%s %s]", e.Name, e.Args)
+	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
+		a.say("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)
+	case agent.Degraded:
+		a.say("[%s: %s]", e.Rule, e.Degradation.Reason)
+	default: // the rest is for machines
+	}
+}
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// live reports whether the answer appears on stdout as it comes.
+func (a *app) live() bool { return isTerminal(a.stdout) && !a.streaming }
+
+// isTerminal reports whether a stream is one; a program reads or feeds all others.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -151,7 +152,12 @@ func TestSessionFolder(t *testing.T) {
 		"/x/rkat/sessions":              {"RKAT_SESSION_DIR=", "XDG_DATA_HOME=/x", "HOME=/h"},
 		"/h/.local/share/rkat/sessions": {"XDG_DATA_HOME=relative", "HOME=/g", "HOME=/h", "nonsense"},
 	} {
-		if got, err := readEnv(env).sessions(); err != nil || got != filepath.FromSlash(want) {
+		e := readEnv(env)
+		cfg, err := config.Load(config.Options{Env: e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := sessionFolder(cfg, e); err != nil || got != filepath.FromSlash(want) {
 			t.Errorf("%v: %s, %v; want %s", env, got, err, want)
 		}
 	}

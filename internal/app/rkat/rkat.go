@@ -1,17 +1,19 @@
 // Package rkat is the command line of the agent: it reads flags and
-// environment, wires meerkat/* together and prints. Decisions are made there,
-// not here.
+// configuration, wires meerkat/* together and prints. What an agent does is
+// decided there, not here.
 package rkat
 
 import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
 // Run executes one command and returns the process's exit code. env is a list
@@ -19,7 +21,7 @@ import (
 // the process. When ctx ends, the run stops, its session stays legal and the
 // code is 130. Errors are one line on stderr: "rkat: object: what; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: readEnv(env)}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: readEnv(env), variables: env, dir: workingFolder()}
 	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -31,18 +33,31 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            environ
-	sessionDir     string // --session-dir
-	format         format // --output of the command that runs
-	streamed       bool   // the first line of a json-stream is out
+	variables      []string // env as it was given
+	dir            string   // where the search for a project begins
+
+	configFile string // --config
+	trust      bool   // --trust-project
+	quiet      bool
+	verbose    bool
+	format     format // --output of the command that runs
+
+	streaming bool       // --stream in text
+	streamed  bool       // the first line of a json-stream is out
+	shown     bool       // a part of the answer is on the terminal
+	session   session.ID // the stored one that a command is about
 }
 
 const long = `Run an agent: a model, tools, and a session that can be resumed.
 
-  rkat run "PROMPT"            start a session; - reads the prompt from stdin
+  rkat run "PROMPT"            start a session; - or no argument reads stdin
   rkat resume ID ["PROMPT"]    go on with one; the beginning of the id is enough
   rkat resume --last ["PROMPT"]
-  rkat sessions list | show ID | delete ID
-  rkat models                  the models that are allowed
+  rkat run --demo "PROMPT"     the same without a key, with a scripted provider
+
+Settings come from flags, then the environment, then .rkat/config.toml of the
+project (here or above), then meerkat/config.toml in $XDG_CONFIG_HOME or
+~/.config. rkat doctor shows each of them and where it comes from.
 
 Environment:
   ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY (or GOOGLE_API_KEY)
@@ -50,17 +65,18 @@ Environment:
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY   as everywhere, also in lower case
   SSL_CERT_FILE                       certificates trusted besides the system's
   RKAT_SESSION_DIR                    where sessions are (see --session-dir)
+  RKAT_MODEL, RKAT_MAX_TOKENS, …      any setting: RKAT_ and its name in capitals
 
 Exit codes:
     0  ok
-    1  the run failed, or a reply could not be read
-    2  the turn limit was reached
+    1  the run failed, a reply could not be read, or doctor found something
+    2  the turn limit or a budget was reached
     3  the model refused, or a filter stopped it
     4  the reply was cut off (output tokens, context window)
-   64  wrong usage
+   64  wrong usage or configuration
    65  the session is damaged, of a newer format, or changed since it was sent
-   69  the provider is not available: rate limit, overload, no connection, a
-       stream that was cut or that failed in the middle
+   69  the provider or a tool server is not available: rate limit, overload, no
+       connection, a stream that was cut or that failed in the middle
    77  unsupported model, or the provider does not accept the key
   130  interrupted
 A session that exists when a run fails is legal and can be resumed.`
@@ -73,15 +89,18 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%s: %v; run: %s --help", cmd.Name(), err, cmd.CommandPath())
 	})
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentFlags().StringVar(&a.sessionDir, "session-dir", "", "folder of the sessions (default $RKAT_SESSION_DIR, $XDG_DATA_HOME/rkat/sessions, ~/.local/share/rkat/sessions)")
-	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.modelsCommand())
+	flags := root.PersistentFlags()
+	flags.StringVarP(&a.configFile, "config", "c", "", "`file` to read instead of the project's and the user's")
+	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing on stderr but errors")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log on stderr what happens")
+	setting(flags, "session-dir", "", "storage.directory", "`folder` of the sessions (default $RKAT_SESSION_DIR, $XDG_DATA_HOME/rkat/sessions, ~/.local/share/rkat/sessions)")
+	setting(flags, "store", "", "storage.backend", "how sessions are kept: jsonl, sqlite or memory")
+	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
+		a.modelsCommand(), a.doctorCommand(), a.eventsCommand())
 	addAbsent(root, map[string]string{
-		"render":     "the request of a run shows in recorder run -- rkat run …",
-		"doctor":     "rkat sessions list shows sessions that are damaged",
 		"mcp-server": "use rkat run",
 		"serve":      "use rkat run",
-		"events":     "the events are described at agent.Event",
 	})
 	return root
 }
@@ -129,6 +148,21 @@ func arguments(least, most int, want string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// note prints one line for people who did not ask for quiet.
+func (a *app) note(format string, args ...any) {
+	if !a.quiet {
+		a.say(format, args...)
+	}
+}
+
+// log is where --verbose reports to.
+func (a *app) log() *slog.Logger {
+	if !a.verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // say prints one line for people.

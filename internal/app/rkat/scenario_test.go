@@ -55,7 +55,7 @@ func (u *upstream) env(dir string) []string {
 	return []string{
 		"ANTHROPIC_API_KEY=made-up", "OPENAI_API_KEY=made-up", "GEMINI_API_KEY=made-up",
 		"ANTHROPIC_BASE_URL=" + u.URL, "OPENAI_BASE_URL=" + u.URL, "GOOGLE_GEMINI_BASE_URL=" + u.URL,
-		"RKAT_SESSION_DIR=" + dir,
+		"RKAT_SESSION_DIR=" + dir, "RKAT_RETRY_MAX_RETRIES=0",
 	}
 }
 
@@ -178,8 +178,7 @@ func legalSession(t *testing.T, env []string) {
 		if err := json.Unmarshal([]byte(shown.stdout), &out); err != nil || shown.code != 0 {
 			t.Fatalf("%d %v %s", shown.code, err, shown.stderr)
 		}
-		dir, _ := readEnv(env).sessions()
-		stored, err := jsonl.New(dir, nil).Load(t.Context(), s.ID)
+		stored, err := jsonl.New(readEnv(env)["RKAT_SESSION_DIR"], nil).Load(t.Context(), s.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/simulator"
 )
 
@@ -42,7 +43,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Values[arrivals{}] = make(chan (<-chan struct{}), 1)
 			e.Setenv("RKAT_SESSION_DIR", filepath.Join(e.WorkDir, "sessions"))
-			return nil
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
+			e.Setenv("XDG_DATA_HOME", filepath.Join(e.WorkDir, "data"))
+			root, err := filepath.Abs("../../../schemas")
+			e.Setenv("SCHEMAS", root)
+			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":    exits,
@@ -53,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"hangs":    func(ts *testscript.TestScript, _ bool, args []string) { hangs(t, ts, args) },
 			"arrived":  arrived,
 			"ndjson":   ndjson,
+			"validate": validate,
 		},
 	})
 }
@@ -166,4 +172,38 @@ func ndjson(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s: %q is not a line of JSON: %v", args[0], line, err)
 		}
 	}
+}
+
+// validate holds each line of a file against a schema: validate rkat.event.v1
+// events. What the schema does not name must not be there either.
+func validate(ts *testscript.TestScript, _ bool, args []string) {
+	name, n := schemas.Name(args[0]), 0
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		n++
+		if err := schemas.Validate(name, []byte(line)); err != nil {
+			ts.Fatalf("line %d: %v\n%s", n, err, line)
+		}
+		if extra := unnamed(ts, name, line); extra != nil {
+			ts.Fatalf("line %d: %v are not in %s", n, extra, name)
+		}
+	}
+	if n == 0 {
+		ts.Fatalf("%s is empty", args[1])
+	}
+}
+
+// unnamed lists the members of an object that a schema does not name.
+func unnamed(ts *testscript.TestScript, name schemas.Name, line string) (extra []string) {
+	text, err := schemas.Source(name)
+	ts.Check(err)
+	var schema struct{ Properties map[string]json.RawMessage }
+	var object map[string]json.RawMessage
+	ts.Check(json.Unmarshal(text, &schema))
+	ts.Check(json.Unmarshal([]byte(line), &object))
+	for member := range object {
+		if schema.Properties[member] == nil {
+			extra = append(extra, member)
+		}
+	}
+	return extra
 }

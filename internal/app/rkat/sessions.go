@@ -11,31 +11,73 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	cmd := group("sessions", "List, show and delete sessions", "")
-	cmd.AddCommand(a.listCommand(), a.showCommand(), a.deleteCommand())
-	addAbsent(cmd, map[string]string{
-		"fork":   "copy what you need into a new prompt",
-		"export": "use rkat sessions show ID --json",
-	})
+	cmd := group("sessions", "List, show, fork, export and delete sessions", "")
+	cmd.AddCommand(a.listCommand(), a.showCommand(), a.forkCommand(), a.exportCommand(), a.deleteCommand())
 	return cmd
 }
 
 func (a *app) listCommand() *cobra.Command {
 	var asJSON bool
-	var limit int
+	var f listFilter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, last updated first",
 		Args: arguments(0, 0, "no argument"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.list(cmd.Context(), limit, asJSON) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			filter, err := f.parse(time.Now())
+			if err != nil {
+				return err
+			}
+			return a.withStore(cmd, func(ctx context.Context, store session.Store) error { return a.list(ctx, store, filter, asJSON) })
+		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().IntVar(&limit, "limit", 0, "list so many (default all)")
+	flags := cmd.Flags()
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	flags.IntVarP(&f.limit, "limit", "l", 0, "list so `many` (default all)")
+	flags.IntVar(&f.offset, "offset", 0, "leave out so `many` first")
+	flags.StringVar(&f.created, "created-after", "", "a `time`: 2026-01-02, 2026-01-02T15:04:05Z, or 36h for that long ago")
+	flags.StringVar(&f.updated, "updated-after", "", "a `time`, likewise")
 	return cmd
+}
+
+// listFilter are the flags of sessions list.
+type listFilter struct {
+	limit, offset    int
+	created, updated string
+}
+
+func (f *listFilter) parse(now time.Time) (out session.Filter, err error) {
+	if f.limit < 0 || f.offset < 0 {
+		return out, usage("--limit, --offset: they cannot be negative")
+	}
+	out = session.Filter{Limit: f.limit, Offset: f.offset}
+	if out.CreatedAfter, err = parseTime("--created-after", f.created, now); err != nil {
+		return out, err
+	}
+	out.UpdatedAfter, err = parseTime("--updated-after", f.updated, now)
+	return out, err
+}
+
+// parseTime reads a day, a time or how long ago it is.
+func parseTime(flag, s string, now time.Time) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(s); err == nil {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usage("%s %s: not a time; write 2026-01-02, 2026-01-02T15:04:05Z or 36h", flag, s)
 }
 
 // listed is a session in the JSON of sessions list.
@@ -45,12 +87,8 @@ type listed struct {
 	Problem string    `json:"problem,omitempty"`
 }
 
-func (a *app) list(ctx context.Context, limit int, asJSON bool) error {
-	store, err := a.store()
-	if err != nil {
-		return err
-	}
-	infos, err := store.List(ctx, session.Filter{Limit: limit})
+func (a *app) list(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
+	infos, err := store.List(ctx, filter)
 	if err != nil {
 		return err
 	}
@@ -85,8 +123,12 @@ func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a session",
-		Args: arguments(1, 1, "a session id"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), args[0], asJSON) },
+		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
+				return a.show(ctx, store, id, asJSON)
+			})
+		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, messages as they are stored")
 	return cmd
@@ -101,21 +143,20 @@ type shown struct {
 	Tools      []json.RawMessage `json:"tools"`
 	PrefixHash string            `json:"prefix_hash,omitempty"`
 	Usage      transcript.Usage  `json:"usage"`
+	Budget     *budget.Limits    `json:"budget,omitempty"`
 	Calls      []session.Call    `json:"calls"`
 	Marks      []session.Mark    `json:"marks"`
 	Checkpoint session.Reason    `json:"checkpoint"`
-	Messages   []json.RawMessage `json:"messages"`
+	Runs       []session.Run     `json:"runs"`
+	Tasks      []session.Task    `json:"tasks"`
+	Failures   []session.Failure `json:"failures"`
+	// Open lists the tool calls without an end: it may or may not have come.
+	Open        []ledger.Entry       `json:"open_calls"`
+	Compactions []session.Compaction `json:"compactions"`
+	Messages    []json.RawMessage    `json:"messages"`
 }
 
-func (a *app) show(ctx context.Context, prefix string, asJSON bool) error {
-	store, err := a.store()
-	if err != nil {
-		return err
-	}
-	id, err := session.Find(ctx, store, prefix)
-	if err != nil {
-		return err
-	}
+func (a *app) show(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {
 	s, err := store.Load(ctx, id)
 	if err != nil {
 		return err
@@ -133,11 +174,17 @@ func (a *app) show(ctx context.Context, prefix string, asJSON bool) error {
 func newShown(s *session.Session) (out shown, err error) {
 	out = shown{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
 		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Mark{}, s.Marks...),
+		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.Task{}, s.Tasks...),
+		Failures: append([]session.Failure{}, s.Failures...), Compactions: append([]session.Compaction{}, s.Compactions...),
+		Open:  append([]ledger.Entry{}, s.Ledger.Open()...),
 		Tools: []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
 	for i := range s.Messages {
 		if out.Messages[i], err = s.Messages[i].AppendJSON(nil); err != nil {
 			return out, err
 		}
+	}
+	if s.Budget != nil {
+		out.Budget = &s.Budget.Limits
 	}
 	if s.Prefix == nil {
 		return out, nil
@@ -154,7 +201,7 @@ func newShown(s *session.Session) (out shown, err error) {
 }
 
 func showPeople(w io.Writer, s *session.Session) error {
-	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, s.Model, count(len(s.Calls), "model call"), count(s.Usage.Total(), "token"))
+	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, modelOf(s), count(len(s.Calls), "model call"), count(s.Usage.Total(), "token"))
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		for _, line := range lines(m) {
@@ -164,6 +211,14 @@ func showPeople(w io.Writer, s *session.Session) error {
 		}
 	}
 	return nil
+}
+
+// modelOf is the model that a session speaks to now: it may have been handed over.
+func modelOf(s *session.Session) string {
+	if s.Prefix != nil {
+		return s.Prefix.Model
+	}
+	return s.Model
 }
 
 // lines describes a message for people, one string a block.
@@ -204,17 +259,11 @@ func describe(b *transcript.Block) string {
 func (a *app) deleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete a session for good",
-		Args: arguments(1, 1, "a session id"),
+		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			store, err := a.store()
-			if err != nil {
-				return err
-			}
-			id, err := session.Find(cmd.Context(), store, args[0])
-			if err != nil {
-				return err
-			}
-			return store.Delete(cmd.Context(), id)
+			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
+				return store.Delete(ctx, id)
+			})
 		},
 	}
 }

@@ -1,0 +1,58 @@
+package rkat
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/observe"
+)
+
+// answerFile is that of --output-last-message. It is empty as long as there is
+// no answer, so that nobody takes an old one for it.
+type answerFile struct{ file *os.File }
+
+func createAnswer(path string) (answerFile, error) {
+	if path == "" {
+		return answerFile{}, nil
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return answerFile{}, usage("--output-last-message: %v", err)
+	}
+	return answerFile{f}, nil
+}
+
+// write writes the answer of a run that ended well.
+func (a answerFile) write(text string, failure error) error {
+	if a.file == nil {
+		return nil
+	}
+	var err error
+	if failure == nil {
+		_, err = a.file.WriteString(strings.TrimSuffix(text, "\n") + "\n")
+	}
+	if err = errors.Join(err, a.file.Close()); err != nil {
+		return fmt.Errorf("--output-last-message: %w", err)
+	}
+	return nil
+}
+
+// listen passes events to everybody who asked for them.
+func (a *app) listen(w *work) func(meerkat.Event) {
+	listeners := []observe.Listener{a.event}
+	if a.streaming = w.options.stream && a.format == formatText; a.streaming {
+		listeners = append(listeners, a.streamText)
+	}
+	if a.verbose {
+		listeners = append(listeners, observe.Log(a.log()))
+	}
+	if w.metrics != nil {
+		listeners = append(listeners, w.metrics.Listen)
+	}
+	all := observe.All(listeners...)
+	return func(e agent.Event) { all(e) }
+}

@@ -1,0 +1,88 @@
+package rkat
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// providers lists what can be spoken to, in the order in which a provider is
+// chosen when nothing names one.
+var providers = []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini}
+
+// choice is whom a run speaks to.
+type choice struct {
+	provider string
+	model    string // "": the provider's default
+	unlisted bool   // the model need not be in the catalogue
+}
+
+const (
+	keyModel    = "agent.model"
+	keyProvider = "provider.type"
+)
+
+// choose decides whom a new session speaks to: the model's provider, else the
+// one that is named, else the first with a key. Of a model and a provider that
+// exclude each other the one that was set more strongly counts.
+func choose(cfg *config.Loaded, unlisted bool) (choice, error) {
+	c := choice{provider: cfg.Provider.Type, model: cfg.Agent.Model, unlisted: unlisted}
+	if c.model == "" {
+		if c.provider == "" {
+			c.provider = firstWithKey(cfg)
+		}
+		return c, nil
+	}
+	entry, err := lookup(c.model, unlisted)
+	switch asked, named := strength(cfg, keyModel), strength(cfg, keyProvider); {
+	case c.provider == "" || c.provider == entry.Provider || err != nil && asked >= named:
+	case asked == named:
+		return c, usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
+	case asked < named:
+		return choice{provider: c.provider, unlisted: unlisted}, nil
+	}
+	c.provider = entry.Provider
+	return c, err
+}
+
+// chooseAgain decides whom a resumed session speaks to: whom it spoke to last,
+// unless the command line names another one. A model that was let in once stays
+// let in; every other is checked again (DESIGN §3.10).
+func chooseAgain(cfg *config.Loaded, unlisted bool, s *session.Session) (choice, error) {
+	last := choice{provider: s.Provider, model: s.Model, unlisted: unlisted}
+	if s.Prefix != nil {
+		last.provider, last.model = s.Prefix.Provider, s.Prefix.Model
+	}
+	model, provider := byFlag(cfg, keyModel), byFlag(cfg, keyProvider)
+	c := last
+	switch {
+	case model && provider:
+		return choose(cfg, unlisted)
+	case model:
+		c.model = cfg.Agent.Model
+	case provider && cfg.Provider.Type != last.provider:
+		return choice{provider: cfg.Provider.Type, unlisted: unlisted}, nil
+	}
+	if marked, ok := s.Marked(session.MarkAllowUnlisted); ok && marked == c.model {
+		c.unlisted = true
+	}
+	entry, err := lookup(c.model, c.unlisted)
+	c.provider = entry.Provider
+	return c, err
+}
+
+func firstWithKey(cfg *config.Loaded) string {
+	if i := slices.IndexFunc(providers, func(p string) bool { return cfg.Key(p) != "" }); i >= 0 {
+		return providers[i]
+	}
+	return providers[0]
+}
+
+func lookup(model string, unlisted bool) (catalog.Entry, error) {
+	if unlisted {
+		return catalog.Unlisted(model)
+	}
+	return catalog.Lookup(model)
+}

@@ -1,0 +1,42 @@
+package rkat
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// completeModels completes --model and --provider.
+func completeModels(cmd *cobra.Command) {
+	var names []string
+	for _, e := range catalog.Models() {
+		names = append(names, e.Name)
+	}
+	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(providers, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// mostCompletions bounds how many sessions a shell is offered.
+const mostCompletions = 50
+
+// completeSession completes the id of a session with those used last.
+func (a *app) completeSession(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var ids []string
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	err := a.withStore(cmd, func(ctx context.Context, store session.Store) error {
+		infos, err := store.List(ctx, session.Filter{Limit: mostCompletions})
+		for _, i := range infos {
+			ids = append(ids, string(i.ID)+"\t"+i.Model)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}

@@ -1,0 +1,70 @@
+package rkat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
+	"github.com/meerkat-go/conformance/meerkat/tool"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+	"github.com/meerkat-go/conformance/simulator"
+)
+
+// demoSeed makes the tokens of one demonstration good for the next, so that it
+// can be resumed.
+const demoSeed = "rkat demo"
+
+// demoKey is what the demonstration's provider is given. It opens nothing.
+const demoKey = "rkat-demo"
+
+// startDemo serves the built-in provider on loopback. Whoever starts it closes
+// it.
+func (a *app) startDemo() (*simulator.Server, error) {
+	server, err := simulator.Open(simulator.Door{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
+	if err != nil {
+		return nil, fmt.Errorf("demonstration: its provider does not start: %w", err)
+	}
+	a.note("demonstration: a scripted provider on this machine answers; no model, no key, no network")
+	return server, nil
+}
+
+// demoStore keeps the sessions of demonstrations apart from all others.
+func demoStore(cfg *config.Loaded, env environ) (session.Store, error) {
+	if byFlag(cfg, "storage.directory") || byFlag(cfg, "storage.backend") {
+		return openStore(cfg, env)
+	}
+	data, err := dataFolder(env)
+	if err != nil {
+		return nil, err
+	}
+	return jsonl.New(filepath.Join(data, "demo"), nil), nil
+}
+
+// demoTools give the scripted provider something to call.
+func demoTools() []tool.Tool {
+	return []tool.Tool{{
+		Def: transcript.ToolDef{
+			Name: "demo_count", Description: "Counts the words and the letters of a text.",
+			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string","description":"The text to count in."}},"required":["text"],"additionalProperties":false}`),
+		},
+		Func: countText, Idempotent: true, ReadOnly: true,
+	}}
+}
+
+func countText(_ context.Context, args []byte) (transcript.ToolResult, error) {
+	var in struct {
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(args, &in); err != nil {
+		return transcript.ToolResult{}, errors.New("demo_count: the argument text must be a string")
+	}
+	words := strings.Fields(in.Text)
+	return transcript.ToolResult{Content: fmt.Sprintf("%s, %s", count(len(words), "word"), count(len([]rune(strings.Join(words, ""))), "letter"))}, nil
+}

@@ -1,0 +1,167 @@
+package rkat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
+)
+
+// errFound ends a doctor that found something. What it found is printed.
+var errFound = errors.New("doctor: something needs attention; see above")
+
+func (a *app) doctorCommand() *cobra.Command {
+	var online, asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Show every setting and where it comes from, and check sessions and providers",
+		Long: "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
+		Args: arguments(0, 0, "no argument"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := a.load(cmd)
+			if err != nil {
+				return err
+			}
+			d, err := a.diagnose(cmd.Context(), cfg, online)
+			if err != nil {
+				return err
+			}
+			return a.tellDiagnosis(d, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&online, "online", false, "ask the providers")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// diagnosis is the JSON of doctor.
+type diagnosis struct {
+	Schema    string           `json:"schema"`
+	Version   string           `json:"version"`
+	Files     []string         `json:"files"` // of the configuration, the strongest last
+	Settings  []config.Setting `json:"settings"`
+	Store     storeReport      `json:"store"`
+	Providers []providerReport `json:"providers"`
+	OK        bool             `json:"ok"`
+}
+
+// storeReport is what the sessions are like.
+type storeReport struct {
+	Backend  string    `json:"backend"`
+	Folder   string    `json:"folder,omitempty"`
+	Sessions int       `json:"sessions"`
+	Findings []finding `json:"findings"`
+}
+
+// finding is one thing about one session.
+type finding struct {
+	Session session.ID `json:"session"`
+	// Kind is unreadable, torn or open_calls; only the first is damage.
+	Kind   string `json:"kind"`
+	Detail string `json:"detail"`
+}
+
+func (a *app) diagnose(ctx context.Context, cfg *config.Loaded, online bool) (diagnosis, error) {
+	d := diagnosis{
+		Schema: "rkat.doctor.v1", Version: version.String(), Files: append([]string{}, cfg.Files...), Settings: cfg.Settings(),
+	}
+	var err error
+	if d.Store, err = a.examine(ctx, cfg); err != nil {
+		return d, err
+	}
+	if d.Providers, err = a.visit(ctx, cfg, online); err != nil {
+		return d, err
+	}
+	d.OK = d.healthy()
+	return d, nil
+}
+
+func (d *diagnosis) healthy() bool {
+	for _, f := range d.Store.Findings {
+		if f.Kind == unreadable {
+			return false
+		}
+	}
+	for _, p := range d.Providers {
+		if p.Problem != "" {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	unreadable = "unreadable"
+	torn       = "torn"
+	openCalls  = "open_calls"
+)
+
+func (a *app) examine(ctx context.Context, cfg *config.Loaded) (storeReport, error) {
+	r := storeReport{Backend: cfg.Storage.Backend, Findings: []finding{}}
+	if r.Backend == "memory" {
+		return r, nil
+	}
+	var err error
+	if r.Folder, err = sessionFolder(cfg, a.env); err != nil {
+		return r, err
+	}
+	if _, err := os.Stat(r.Folder); errors.Is(err, os.ErrNotExist) {
+		return r, nil // a look makes nothing
+	}
+	store, err := openStore(cfg, a.env)
+	if err != nil {
+		return r, err
+	}
+	defer closeStore(store)
+	infos, err := store.List(ctx, session.Filter{})
+	if err != nil {
+		return r, err
+	}
+	r.Sessions = len(infos)
+	for _, i := range infos {
+		r.Findings = append(r.Findings, examineOne(ctx, store, i)...)
+	}
+	return r, nil
+}
+
+func examineOne(ctx context.Context, store session.Store, i session.Info) []finding {
+	s, err := store.Load(ctx, i.ID)
+	if err != nil {
+		return []finding{{i.ID, unreadable, oneLine(err)}}
+	}
+	var found []finding
+	if files, ok := store.(*jsonl.Store); ok {
+		if n := tornBytes(files.Path(i.ID)); n > 0 {
+			found = append(found, finding{i.ID, torn, fmt.Sprintf("the last %s of its file broke off; resuming it cuts them off and notes it", count(n, "byte"))})
+		}
+	}
+	var names []string
+	for _, e := range s.Ledger.Open() {
+		names = append(names, fmt.Sprintf("%s (%s, %s)", e.Name, e.CallID, e.Status))
+	}
+	if names != nil {
+		found = append(found, finding{i.ID, openCalls, "tools without a result: " + strings.Join(names, ", ") + "; resuming it tells the model so"})
+	}
+	return found
+}
+
+// tornBytes is how long the torn tail of a session file is. One that is being
+// written looks the same for a moment.
+func tornBytes(path string) int {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	p, err := session.Parse(path, data)
+	if err != nil {
+		return 0
+	}
+	return len(strings.TrimSpace(string(data[p.Good:])))
+}

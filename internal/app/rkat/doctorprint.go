@@ -1,0 +1,93 @@
+package rkat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/config"
+)
+
+// providerReport is what is known of one provider.
+type providerReport struct {
+	Provider string `json:"provider"`
+	HasKey   bool   `json:"has_key"`
+	Address  string `json:"address,omitempty"` // "": the provider's own
+	// Health is ok, failed, or empty when nobody asked.
+	Health  string `json:"health,omitempty"`
+	Problem string `json:"problem,omitempty"`
+}
+
+// visit describes the providers and, if it may, asks them.
+func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]providerReport, error) {
+	client, err := a.env.httpClient()
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	var all []providerReport
+	for _, p := range providers {
+		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: withoutUser(cfg.BaseURL(p))}
+		if online && r.HasKey {
+			r.Health = "ok"
+			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build()
+			if err == nil {
+				err = made.Health(ctx)
+			}
+			if err != nil {
+				r.Health, r.Problem = "failed", oneLine(err)
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(not an address)"
+	}
+	return u.Redacted()
+}
+
+func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = a.line(d)
+	} else {
+		err = a.printDiagnosis(&d)
+	}
+	if err == nil && !d.OK {
+		err = errFound
+	}
+	return err
+}
+
+func (a *app) printDiagnosis(d *diagnosis) error {
+	fmt.Fprintf(a.stdout, "rkat %s\n\n", d.Version)
+	err := table(a.stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.Setting) string {
+		from := cmp.Or(s.Source.Where, string(s.Source.Layer), "not set")
+		if s.Source.Where != "" {
+			from = fmt.Sprintf("%s %s", s.Source.Layer, s.Source.Where)
+		}
+		return fmt.Sprintf("%s\t%s\t%s", s.Key, s.Value, from)
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, d.Store.Folder)
+	for _, f := range d.Store.Findings {
+		fmt.Fprintf(a.stdout, "  %s: %s: %s\n", f.Session, f.Kind, f.Detail)
+	}
+	fmt.Fprintln(a.stdout)
+	return table(a.stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
+		key := "no"
+		if p.HasKey {
+			key = "yes"
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Provider, key, cmp.Or(p.Address, "its own"), cmp.Or(p.Problem, p.Health, "not asked"))
+	})
+}

@@ -1,0 +1,28 @@
+package rkat
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/schemas"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	cmd := group("events", "Describe the lines of --output json-stream", "")
+	cmd.AddCommand(&cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema (draft-07) of the lines of --output json-stream",
+		Args: arguments(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error {
+			text, err := schemas.Source(schemas.RkatEvent)
+			if err != nil {
+				return err
+			}
+			if _, err := a.stdout.Write(text); err != nil {
+				return fmt.Errorf("stdout: %w", err)
+			}
+			return nil
+		},
+	})
+	return cmd
+}

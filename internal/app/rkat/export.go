@@ -1,0 +1,72 @@
+package rkat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/replay"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+// exports write a session in a format.
+var exports = map[string]func(io.Writer, *session.Session) error{
+	"html": replay.WriteHTML, "jsonl": replay.WriteJSONL,
+}
+
+var exportNames = []string{"html", "jsonl"}
+
+func (a *app) exportCommand() *cobra.Command {
+	var name, path string
+	var force bool
+	cmd := &cobra.Command{
+		Use: "export ID", Short: "Write what a session looked like: one HTML page, or a line of JSON an event",
+		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(exportNames, name) {
+				return usage("--format %s: it must be one of %s", name, strings.Join(exportNames, ", "))
+			}
+			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
+				s, err := store.Load(ctx, id)
+				if err != nil {
+					return err
+				}
+				return a.export(&s, exports[name], path, force)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&name, "format", "f", "html", "html or jsonl")
+	flags.StringVarP(&path, "output", "o", "", "`file` to write, readable by its owner alone (default stdout)")
+	flags.BoolVar(&force, "force", false, "replace a file that exists")
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(exportNames, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func (a *app) export(s *session.Session, write func(io.Writer, *session.Session) error, path string, force bool) error {
+	if path == "" {
+		return write(a.stdout, s)
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+	if force {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return usage("--output %s: exists; use --force to replace it", path)
+	}
+	if err != nil {
+		return usage("--output: %w", err)
+	}
+	if err := errors.Join(write(f, s), f.Close()); err != nil {
+		return fmt.Errorf("--output %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package rkat
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// maxPrompt bounds what is read from stdin and from files, in bytes. No provider
+// takes more in a request.
+const maxPrompt = 32 << 20
+
+// asked returns the prompt: the argument, stdin if that is "-", or the file. A
+// command that must have one reads stdin without being told to, if stdin is not
+// a terminal.
+func (a *app) asked(o *options, args []string, must bool) (string, error) {
+	if len(args) > 0 && o.promptFile != "" {
+		return "", usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
+	}
+	text, err := "", error(nil)
+	switch {
+	case len(args) > 0 && args[0] != "-":
+		text = args[0]
+	case o.promptFile != "":
+		text, err = readText("prompt", o.promptFile)
+	case len(args) > 0, must && !isTerminal(a.stdin):
+		text, err = a.fromStdin()
+	case must:
+		return "", usage("prompt: there is none; give it as an argument, on stdin or with --prompt-file")
+	default:
+		return "", nil
+	}
+	if err == nil && strings.TrimSpace(text) == "" && must {
+		return "", usage("prompt: it is empty; say something")
+	}
+	return text, err
+}
+
+func (a *app) fromStdin() (string, error) {
+	text, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("prompt: stdin cannot be read: %w", err)
+	}
+	if len(text) > maxPrompt {
+		return "", usage("prompt: stdin holds more than %d MB; no model takes that", maxPrompt>>20)
+	}
+	return string(text), nil
+}
+
+// readText reads a file that the command line or the configuration names.
+func readText(what, path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", usage("%s: %v", what, err)
+	}
+	if info.Size() > maxPrompt {
+		return "", usage("%s: %s holds more than %d MB; no model takes that", what, path, maxPrompt>>20)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", usage("%s: %v", what, err)
+	}
+	return string(text), nil
+}
+
+// imageTypes are those that all providers take.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// readImages reads the files of --image.
+func readImages(paths []string) (parts []transcript.Part, err error) {
+	for _, path := range paths {
+		data, err := readText("--image", path)
+		if err != nil {
+			return nil, err
+		}
+		kind := http.DetectContentType([]byte(data))
+		if !slices.Contains(imageTypes, kind) {
+			return nil, usage("--image %s: it is %s; use one of %s", path, kind, strings.Join(imageTypes, ", "))
+		}
+		parts = append(parts, transcript.Part{Type: "image", MediaType: kind, Data: []byte(data)})
+	}
+	return parts, nil
+}

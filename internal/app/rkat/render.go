@@ -1,0 +1,121 @@
+package rkat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/session"
+)
+
+func (a *app) renderCommand() *cobra.Command {
+	o := options{keyless: true}
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "render [ID] [PROMPT]", Short: "Show the request that resume, or run, would send",
+		Long: "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. What of the conversation the provider would not get is on stderr. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.fresh {
+				return arguments(0, 1, "at most a prompt after --new")(cmd, args)
+			}
+			return sessionArgs(&o, 1, "and perhaps a prompt")(cmd, args)
+		},
+		ValidArgsFunction: a.completeSession,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.render(cmd, &o, args, asJSON) },
+	}
+	o.bind(cmd)
+	o.bindPrompt(cmd)
+	o.bindSession(cmd)
+	cmd.Flags().BoolVar(&o.fresh, "new", false, "of a new session, as rkat run would start it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the request and what it lacks")
+	return cmd
+}
+
+func (a *app) render(cmd *cobra.Command, o *options, args []string, asJSON bool) error {
+	if o.fresh && o.last {
+		return usage("--new: there is no new session beside --last; drop one of the two")
+	}
+	w, err := a.open(cmd, o)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	r, err := a.preview(cmd.Context(), w, args)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return a.line(newRendered(&r))
+	}
+	for _, d := range r.Degraded {
+		a.note("%s", told(d))
+	}
+	if _, err := fmt.Fprintf(a.stdout, "%s\n", r.Body); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	return nil
+}
+
+func (a *app) preview(ctx context.Context, w *work, args []string) (agent.Request, error) {
+	if w.options.fresh {
+		return a.previewNew(ctx, w, args)
+	}
+	id, text, err := a.stored(ctx, w, args)
+	if err != nil {
+		return agent.Request{}, err
+	}
+	made, err := a.assemble(ctx, w)
+	if err != nil {
+		return agent.Request{}, err
+	}
+	return made.PreviewResume(ctx, id, text)
+}
+
+func (a *app) previewNew(ctx context.Context, w *work, args []string) (agent.Request, error) {
+	text, err := a.asked(w.options, args, true)
+	if err != nil {
+		return agent.Request{}, err
+	}
+	if w.choice, err = choose(w.cfg, w.options.unlisted); err != nil {
+		return agent.Request{}, err
+	}
+	made, err := a.assemble(ctx, w)
+	if err != nil {
+		return agent.Request{}, err
+	}
+	return made.Preview(text)
+}
+
+// told says a loss in one line.
+func told(d handoff.Degradation) string {
+	where := "the conversation"
+	if d.Message >= 0 {
+		where = fmt.Sprintf("message %d", d.Message)
+	}
+	if d.Block >= 0 {
+		where += fmt.Sprintf(", block %d", d.Block)
+	}
+	return fmt.Sprintf("not sent as it is (%s): %s: %s", d.Rule, where, d.Reason)
+}
+
+// rendered is the JSON of render.
+type rendered struct {
+	Schema    string                `json:"schema"`
+	SessionID *session.ID           `json:"session_id"` // null for a new one
+	Provider  string                `json:"provider"`
+	Model     string                `json:"model"`
+	Request   json.RawMessage       `json:"request"`
+	Degraded  []handoff.Degradation `json:"degraded"`
+}
+
+func newRendered(r *agent.Request) rendered {
+	out := rendered{"rkat.render.v1", nil, r.Provider, r.Model, r.Body, append([]handoff.Degradation{}, r.Degraded...)}
+	if r.SessionID != "" {
+		out.SessionID = &r.SessionID
+	}
+	return out
+}

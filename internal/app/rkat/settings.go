@@ -1,0 +1,103 @@
+package rkat
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meerkat-go/conformance/meerkat/config"
+)
+
+// settingOf annotates a flag with the key that it sets. Such flags hold texts;
+// package config reads them as it reads variables and files (seed 001 §11).
+const settingOf = "setting"
+
+// setting adds a flag that sets a key.
+func setting(flags *pflag.FlagSet, name, short, key, usage string) {
+	flags.StringP(name, short, "", usage)
+	flags.Lookup(name).Annotations = map[string][]string{settingOf: {key}}
+}
+
+// load reads the configuration: the flags of cmd, the environment, the
+// project's and the user's file, the defaults.
+func (a *app) load(cmd *cobra.Command) (*config.Loaded, error) {
+	o := config.Options{
+		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust,
+		Flags: map[string]any{}, Names: map[string]string{},
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if key := f.Annotations[settingOf]; key != nil && f.Value.String() != "" { // empty as in the environment: not set
+			o.Flags[key[0]], o.Names[key[0]] = f.Value.String(), "--"+f.Name
+		}
+	})
+	cfg, err := config.Load(o)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return cfg, nil
+}
+
+// workingFolder is where the search for a project begins, "" if there is none
+// to search.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// layers in which a setting can be made, the weakest first.
+var layers = []config.Layer{"", config.Default, config.User, config.Project, config.Given, config.Environment, config.Flag}
+
+// strength orders the sources of two settings that exclude each other.
+func strength(cfg *config.Loaded, key string) int { return slices.Index(layers, cfg.From(key).Layer) }
+
+// byFlag reports whether the command line itself made a setting: only that
+// changes what a stored session was started with.
+func byFlag(cfg *config.Loaded, key string) bool { return cfg.From(key).Layer == config.Flag }
+
+const (
+	keySystem     = "agent.system_prompt"
+	keySystemFile = "agent.system_prompt_file"
+)
+
+// systemPrompt returns the prompt or the content of its file, whichever was set
+// more strongly, and whether the command line did.
+func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
+	path := cfg.Agent.SystemPromptFile
+	own, file := strength(cfg, keySystem), strength(cfg, keySystemFile)
+	switch {
+	case path == "" || cfg.Agent.SystemPrompt != "" && own > file:
+		return cfg.Agent.SystemPrompt, byFlag(cfg, keySystem), nil
+	case cfg.Agent.SystemPrompt != "" && own == file:
+		return "", false, usage("%s: both %s and %s are set; keep one of them", cfg.From(keySystem).Where, keySystem, keySystemFile)
+	}
+	text, err = readText("system prompt", path)
+	return text, byFlag(cfg, keySystemFile), err
+}
+
+// sessionFolder is where the sessions are.
+func sessionFolder(cfg *config.Loaded, env environ) (string, error) {
+	if dir := cfg.Storage.Directory; dir != "" {
+		return dir, nil
+	}
+	data, err := dataFolder(env)
+	return filepath.Join(data, "sessions"), err
+}
+
+// dataFolder is where rkat keeps what outlives a run.
+func dataFolder(env environ) (string, error) {
+	if data := env["XDG_DATA_HOME"]; filepath.IsAbs(data) {
+		return filepath.Join(data, "rkat"), nil
+	}
+	home := env.first("HOME", "USERPROFILE")
+	if home == "" {
+		return "", usageError{errors.New("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")}
+	}
+	return filepath.Join(home, ".local", "share", "rkat"), nil
+}

@@ -118,7 +118,24 @@ func broken(t *rapid.T, m transcript.Message) transcript.Message {
 	return m
 }
 
-// prompts are what comes between two replies: of the user, the developer, or
+// damaged is a reply of which one block lost its token, or came twice.
+func damaged(t *rapid.T, m transcript.Message) transcript.Message {
+	if len(m.Blocks) == 0 {
+		return m
+	}
+	m.Blocks = slices.Clone(m.Blocks)
+	i := rapid.IntRange(0, len(m.Blocks)-1).Draw(t, "which")
+	b := m.Blocks[i]
+	if rapid.Bool().Draw(t, "twice") {
+		m.Blocks = append(m.Blocks, b)
+		return m
+	}
+	b.Meta, b.Raw = nil, nil
+	m.Blocks[i] = b
+	return m
+}
+
+// speak adds what comes between two replies: of the user, the developer, or
 // nobody.
 func (p *play) speak() {
 	for range rapid.IntRange(0, 2).Draw(p.t, "messages") {

@@ -224,8 +224,14 @@ func (p *play) turn() {
 		who := p.somebody()
 		emit, stop := anyEmit().Draw(p.t, "emit"), anyStop(catalog.ProviderOf(who.model)).Draw(p.t, "stop")
 		m := p.ask(who, emit, stop).Message
-		if rapid.IntRange(0, 5).Draw(p.t, "broken?") == 0 {
+		switch rapid.IntRange(0, 7).Draw(p.t, "accident") {
+		case 0:
 			m = broken(p.t, m)
+		case 1:
+			m = damaged(p.t, m)
+		case 2: // written twice
+			p.add(session.Entry{Message: m})
+			p.settle()
 		}
 		p.add(session.Entry{Message: m})
 	}

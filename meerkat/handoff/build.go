@@ -59,6 +59,8 @@ type builder struct {
 	history  History
 	unbound  int // thinking before this index is bound to a prefix that is gone
 	degraded []Degradation
+	fates    []fate          // of the reply under judgement
+	sent     map[string]bool // the marks of what goes back to its origin
 }
 
 // lose tells of one loss.

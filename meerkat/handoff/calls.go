@@ -52,17 +52,18 @@ func (r *reply) known(id string) bool {
 // twins leaves out a call whose id another call of the reply has: results could
 // not be told apart (H8).
 func (r *reply) twins() {
-	seen := map[string]bool{}
 	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		if b.Type != transcript.BlockToolUse || r.fates[i].kind == dropped {
-			continue
+		for j := range r.Blocks[:i] {
+			if r.calls(i) && r.calls(j) && r.Blocks[i].ID == r.Blocks[j].ID {
+				r.set(i, dropped, "H8", "another call of the reply has the same id")
+			}
 		}
-		if seen[b.ID] {
-			r.set(i, dropped, "H8", "another call of the reply has the same id")
-		}
-		seen[b.ID] = true
 	}
+}
+
+// calls reports whether a block is a call that goes out.
+func (r *reply) calls(i int) bool {
+	return r.Blocks[i].Type == transcript.BlockToolUse && r.fates[i].kind != dropped
 }
 
 // call fits a call to the target and says what that costs: a name that is not
@@ -119,7 +120,8 @@ func legalName(name, provider string) string {
 // and results without their call: they go in pairs (H18, ANT-S1). A reply that
 // paused gets the results with its next part.
 func (r *reply) serverTools() {
-	if r.target.Provider != catalog.Anthropic {
+	opaque := func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque }
+	if r.target.Provider != catalog.Anthropic || !slices.ContainsFunc(r.Blocks, opaque) {
 		return
 	}
 	calls, results := serverIDs(r.Blocks)

@@ -19,7 +19,7 @@ func (b *builder) pairs(messages []placed) []placed {
 			p.results(m)
 		case transcript.RoleAssistant:
 			p.flush()
-			p.open(m)
+			p.begin(m)
 		default:
 			p.held = append(p.held, m)
 		}
@@ -28,51 +28,56 @@ func (b *builder) pairs(messages []placed) []placed {
 	return p.out
 }
 
+// open is a call and its answer, nil before it has one.
+type open struct {
+	id     string
+	answer *transcript.ToolResult
+}
+
 type pairing struct {
 	*builder
 	out    []placed
-	held   []placed // what came since the last reply, without results
-	reply  placed   // the last one, if it makes calls
-	calls  []transcript.ToolCall
-	got    map[string]transcript.ToolResult
+	held   []placed                         // what came since the last reply, without results
+	reply  placed                           // the last one, if it makes calls
+	calls  []open                           // of that reply, in order
 	closed map[string]transcript.ToolResult // by call id, from the ledger
 }
 
-func (p *pairing) open(m placed) {
+func (p *pairing) begin(m placed) {
 	p.out = append(p.out, m)
 	p.reply = m
 	for c := range m.ToolCalls() {
-		p.calls = append(p.calls, c)
+		p.calls = append(p.calls, open{id: c.ID})
 	}
-	p.got = map[string]transcript.ToolResult{}
 }
 
 // results files results under the open calls they answer.
 func (p *pairing) results(m placed) {
 	for i := range m.Results {
-		r := m.Results[i]
-		have, answered := p.got[r.ToolUseID]
+		r := &m.Results[i]
+		c := p.calling(r.ToolUseID)
 		late, closed := p.closed[r.ToolUseID]
 		switch {
-		case !p.calling(r.ToolUseID) && closed && equal(late, r):
-		case !p.calling(r.ToolUseID):
+		case c == nil && closed && equal(late, *r):
+		case c == nil:
 			p.lose("H14", m.at, i, r.ToolUseID, "it answers no call of the reply before it")
-		case !answered:
-			p.got[r.ToolUseID] = r
-			p.resultParts(m.at, i, &r)
-		case !equal(have, r):
+		case c.answer == nil:
+			c.answer = r
+			p.resultParts(m.at, i, r)
+		case !equal(*c.answer, *r):
 			p.lose("H14", m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts")
 		}
 	}
 }
 
-func (p *pairing) calling(id string) bool {
-	for _, c := range p.calls {
-		if c.ID == id {
-			return true
+// calling returns the call of the last reply with an id, nil if it has none.
+func (p *pairing) calling(id string) *open {
+	for i := range p.calls {
+		if p.calls[i].id == id {
+			return &p.calls[i]
 		}
 	}
-	return false
+	return nil
 }
 
 // equal reports whether two results say the same.
@@ -87,37 +92,37 @@ func (p *pairing) flush() {
 	if len(p.calls) > 0 {
 		all := make([]transcript.ToolResult, len(p.calls))
 		for i, c := range p.calls {
-			r, ok := p.got[c.ID]
-			if !ok {
-				r = p.close(c)
+			if c.answer != nil {
+				all[i] = *c.answer
+			} else {
+				all[i] = p.close(c.id)
 			}
-			all[i] = r
 		}
 		p.out = append(p.out, placed{transcript.ToolResults(all...), p.reply.at})
 	}
 	p.out = append(p.out, p.held...)
-	p.calls, p.held, p.got = nil, nil, nil
+	p.calls, p.held = p.calls[:0], p.held[:0]
 }
 
 // close answers a call whose result is not in the conversation: with the result
 // that the ledger kept, or with what it knows of the call.
-func (p *pairing) close(c transcript.ToolCall) transcript.ToolResult {
-	e, known := p.history.Ledger.Lookup(p.reply.at, c.ID)
+func (p *pairing) close(id string) transcript.ToolResult {
+	e, known := p.history.Ledger.Lookup(p.reply.at, id)
 	if known && e.Result != nil {
 		r := *e.Result
-		r.ToolUseID = c.ID
+		r.ToolUseID = id
 		if p.closed == nil {
 			p.closed = map[string]transcript.ToolResult{}
 		}
-		p.closed[c.ID] = r
+		p.closed[id] = r
 		return r
 	}
 	status := e.Status
 	if !known {
 		status = ledger.Running // for all anybody knows
 	}
-	p.lose("H13", p.reply.at, p.index(c.ID), c.ID, "the call has no result; it is closed with what is known of it")
-	return Closure(c.ID, status)
+	p.lose("H13", p.reply.at, p.index(id), id, "the call has no result; it is closed with what is known of it")
+	return Closure(id, status)
 }
 
 // index returns the index of a call in the reply as the history holds it, -1 if

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -22,16 +23,19 @@ func (b *builder) replies(messages []placed) []placed {
 // what becomes of its blocks; of several rules the first is the one that is
 // told.
 func (b *builder) reply(m placed, before, after []placed) transcript.Message {
-	r := &reply{builder: b, placed: m, before: before, after: after, fates: make([]fate, len(m.Blocks))}
+	b.fates = append(b.fates[:0], make([]fate, len(m.Blocks))...)
+	r := &reply{builder: b, placed: m, before: before, after: after, fates: b.fates}
 	r.thoughts()
 	r.aborted()
 	r.twins()
 	r.foreign()
 	r.unsigned()
 	r.unboundThinking()
+	r.repeated()
 	r.serverTools()
 	r.together()
 	r.ending()
+	r.remember()
 	return r.out()
 }
 
@@ -93,19 +97,22 @@ func (r *reply) each(kind transcript.BlockType, f func(i int, b *transcript.Bloc
 
 // out applies the fates. A reply that keeps all its blocks is not copied.
 func (r *reply) out() transcript.Message {
-	var kept []transcript.Block
-	touched, called := len(r.Parts) > 0, false
+	kept, copied, called := r.Blocks, false, false
 	for i := range r.Blocks {
 		b, ok := r.settle(i, &called)
-		touched = touched || !ok || r.fates[i].kind != goes || b.Name != r.Blocks[i].Name || !bytes.Equal(b.Args, r.Blocks[i].Args)
-		if ok {
+		old := &r.Blocks[i]
+		if !copied && (!ok || r.fates[i].kind != goes || b.Name != old.Name || !bytes.Equal(b.Args, old.Args)) {
+			kept, copied = append([]transcript.Block(nil), r.Blocks[:i]...), true
+		}
+		if copied && ok {
 			kept = append(kept, b)
 		}
 	}
-	if touched {
-		r.Blocks = append(kept, r.pictures(r.Parts)...)
+	if len(r.Parts) > 0 {
+		kept = append(slices.Clip(kept), r.pictures(r.Parts)...)
 		r.Parts = nil
 	}
+	r.Blocks = kept
 	if r.StopReason == transcript.StopPauseTurn && !r.target.resumes(&r.Message) {
 		r.StopReason = transcript.StopEndTurn // to the target it is one like any other
 	}

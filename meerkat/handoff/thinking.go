@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"encoding/base64"
-	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
@@ -100,15 +99,59 @@ func (r *reply) unboundThinking() {
 	})
 }
 
+// repeated makes what stands in the history a second time anybody's: an origin
+// takes each of its items and tokens once (H9, O-9, A-37).
+func (r *reply) repeated() {
+	for i := range r.Blocks {
+		m := mark(&r.Blocks[i])
+		if m == "" || r.fates[i].kind != goes {
+			continue
+		}
+		again := r.sent[m]
+		for j := range r.Blocks[:i] {
+			again = again || r.fates[j].kind == goes && mark(&r.Blocks[j]) == m
+		}
+		if again {
+			r.estrange(i, "H9", "it went back before")
+		}
+	}
+}
+
+// remember notes what goes back.
+func (r *reply) remember() {
+	for i := range r.Blocks {
+		if m := mark(&r.Blocks[i]); m != "" && r.fates[i].kind == goes {
+			if r.sent == nil {
+				r.sent = map[string]bool{}
+			}
+			r.sent[m] = true
+		}
+	}
+}
+
+// mark is what an origin knows a block by, "" if by nothing.
+func mark(b *transcript.Block) string {
+	switch {
+	case b.Type == transcript.BlockOpaque:
+		return string(b.Raw)
+	case b.Meta != nil && b.Meta.ID != "":
+		return b.Meta.ID
+	}
+	return token(b)
+}
+
 // together holds that the tokens of a reply go back together or not at all:
 // when thinking or a call had to be left out, what is left is not what was
 // signed (H9, A-37).
 func (r *reply) together() {
-	if !slices.ContainsFunc(r.indices(), r.tears) {
-		return
-	}
 	for i := range r.Blocks {
-		r.estrange(i, "H9", "another part of its reply cannot go back")
+		if !r.tears(i) {
+			continue
+		}
+		for j := range r.Blocks {
+			r.estrange(j, "H9", "another part of its reply cannot go back")
+		}
+		return
 	}
 }
 
@@ -125,14 +168,6 @@ func (r *reply) tears(i int) bool {
 	default:
 		return false
 	}
-}
-
-func (r *reply) indices() []int {
-	all := make([]int, len(r.Blocks))
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // ending holds that thinking is followed by something: a reply that ends with

@@ -131,8 +131,12 @@ func (p *plan) limits(at time.Time) {
 	}
 }
 
+// marks notes what the session does not say yet.
 func (p *plan) marks(at time.Time) {
 	for _, m := range p.state.settings.marks {
+		if value, ok := p.state.session.Marked(m.Name); ok && value == m.Value {
+			continue
+		}
 		m.At = at
 		p.add(m)
 	}

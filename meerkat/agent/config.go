@@ -85,7 +85,7 @@ type Config struct {
 	// does by itself.
 	Compaction Compaction
 
-	// Marks are written into a new session.
+	// Marks are written into the session unless it has them.
 	Marks []session.Mark
 
 	Now      func() time.Time                                 // nil: time.Now

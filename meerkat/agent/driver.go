@@ -31,9 +31,6 @@ func (c Config) drive(ctx context.Context, s session.Session, w session.Writer, 
 	}
 	d := &driver{cfg: c, writer: w, out: newOutlet(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
 	defer d.out.close()
-	if s.Prefix != nil {
-		d.state.settings.marks = nil
-	}
 	d.emit(Event{Type: RunStarted, Prompt: prompt})
 	err = d.loop(ctx, begin{c.now(), runID, prompt})
 	if closing := w.Close(); err == nil {

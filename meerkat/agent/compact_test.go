@@ -28,7 +28,8 @@ func long(n uint64, r stream.Reply) stream.Reply {
 // conversation that was sent before.
 func TestCompactsByItself(t *testing.T) {
 	store, tools := memory.New(), &counter{}
-	m := &model{replies: []any{long(50, calls("a")), long(900, calls("b")), says("end_turn", transcript.Text("All about a and b.")), text("done")}}
+	m := &model{replies: []any{long(50, calls("a")), long(900, calls("b")), says("end_turn", transcript.Text("All about a and b.")), text("done")},
+		events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
 	cfg := config(m, store, tools)
 	cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000, Keep: 1}
 	events := heard(&cfg)
@@ -53,7 +54,7 @@ func TestCompactsByItself(t *testing.T) {
 		t.Errorf("usage %v of the session, %v of the run", s.Usage, got.Usage)
 	}
 	const want = "checkpoint_saved compaction_started compaction_completed turn_started"
-	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "text_complete") != 1 {
+	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "text_complete") != 1 || strings.Count(all, "text_delta") != 3 {
 		t.Error(all)
 	}
 	ordered(t, *events, nil)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -235,12 +236,13 @@ func TestOtherModel(t *testing.T) {
 	if _, err := Resume(ctx, cfg, sessionID, "more"); err != nil {
 		t.Fatal(err)
 	}
-	degraded := map[string]int{}
+	degraded, told := map[string]int{}, map[handoff.Degradation]bool{}
 	for _, e := range *events {
 		if e.Type == Degraded {
-			if e.Degradation == nil || e.Rule != e.Degradation.Rule {
+			if e.Degradation == nil || e.Rule != e.Degradation.Rule || told[*e.Degradation] {
 				t.Errorf("%+v", e)
 			}
+			told[*e.Degradation] = true
 			degraded[e.Rule]++
 		}
 	}

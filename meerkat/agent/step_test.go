@@ -126,7 +126,7 @@ func TestStops(t *testing.T) {
 func TestClosuresTellTheTruth(t *testing.T) {
 	reply := calls("x", "y").Message
 	opened := []session.Record{
-		session.Run{At: epoch, ID: "r0"}, session.Prefix{At: epoch, Provider: "anthropic", Model: "m"},
+		session.Run{At: epoch, ID: "r0"}, prefixed(t),
 		session.Entry{At: epoch, Message: transcript.User("a")}, session.Entry{At: epoch, Message: reply},
 	}
 	running := func(id string) session.Record {
@@ -167,7 +167,11 @@ func TestClosuresTellTheTruth(t *testing.T) {
 		if _, ok := effects[len(effects)-1].(call); !ok {
 			t.Errorf("%s: %s", name, trace(effects))
 		}
-		for i, r := range s.session.Last().Results {
+		results := s.session.Last().Results
+		if len(results) != 2 {
+			t.Fatalf("%s: %+v", name, s.session.Messages)
+		}
+		for i, r := range results {
 			if !strings.HasPrefix(r.Content, c.wants[i]) || r.IsError != (r.Content != "found") || r.Status != "" {
 				t.Errorf("%s: %+v; want %q", name, r, c.wants[i])
 			}
@@ -181,6 +185,18 @@ func TestClosuresTellTheTruth(t *testing.T) {
 	if b := opens(&s); len(b.calls) != 1 || b.calls[0].ID != "y" {
 		t.Errorf("%v", b)
 	}
+}
+
+// prefixed is the prefix of the settings of a fresh state.
+func prefixed(t *testing.T) session.Prefix {
+	t.Helper()
+	p := fresh(t).settings.prefix
+	p.At = epoch
+	var err error
+	if p.Hash, err = session.Digest(p.System, p.Tools, nil); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // ran answers all calls of the last reply as tools that end in order.

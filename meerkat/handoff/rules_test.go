@@ -184,6 +184,11 @@ func TestThinking(t *testing.T) {
 	elsewhere[0].Origin.Account = "b"
 	surface := by(opus, signed("x"), transcript.Text("t"))
 	surface[0].Origin.API = "bedrock"
+	once := func() transcript.Message {
+		m := says(by(opus, signed("x"), transcript.Text("t"))...)
+		m.Blocks[0].Origin.ResponseID = "msg_1"
+		return m
+	}
 	snapshot := by(opus, signed("x"), transcript.Text("t"))
 	snapshot[0].Origin.Model = opus + "-20260204"
 	run(t, map[string]ruleCase{
@@ -205,7 +210,8 @@ func TestThinking(t *testing.T) {
 		"H7 takes its reply along":   {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H7"}, false},
 		"H9 OpenAI's items":          {gpt, conversation(says(by(gpt, encrypted("x"), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
 		"H9 without all reasoning":   {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"H7"}, false},
-		"H9 the same reply twice":    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[t] u", []string{"H9"}, false},
+		"H9 the same reply twice":    {opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"H9"}, false},
+		"H9 or one that looks so":    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[Rt] u", nil, false},
 		"H9 the same item twice":     {gpt, conversation(says(by(gpt, encrypted("x"), transcript.Text("t"), encrypted("x"), transcript.Text("t"))...), user), "u a[tt] u", []string{"H9", "H9"}, false},
 		"H11 a signature elsewhere":  {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"H11"}, false},
 		"H11 at home":                {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},

@@ -129,13 +129,16 @@ func (r *reply) remember() {
 	}
 }
 
-// mark is what an origin knows a block by, "" if by nothing.
+// mark is what an origin knows a block by, "" if by nothing: the id of an item,
+// or a token of a certain response.
 func mark(b *transcript.Block) string {
 	switch {
-	case b.Type == transcript.BlockOpaque:
-		return string(b.Raw)
 	case b.Meta != nil && b.Meta.ID != "":
 		return b.Meta.ID
+	case b.Origin == nil || b.Origin.ResponseID == "":
+		return ""
+	case b.Type == transcript.BlockOpaque:
+		return string(b.Raw)
 	}
 	return token(b)
 }

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -366,5 +367,21 @@ func BenchmarkCheck(b *testing.B) {
 		if got := Check(r, []byte(text), testEnv); got != nil {
 			b.Fatal(got)
 		}
+	}
+}
+
+// TestForeignPrompt: where tokens of others are taken, so are their prompts,
+// and they are answered.
+func TestForeignPrompt(t *testing.T) {
+	body := []byte(`{"prompt":{"id":"pmpt_1"},"input":"x"}`)
+	r := httptest.NewRequest(http.MethodPost, "/v1/responses", bytes.NewReader(body))
+	r.Header.Set("Authorization", "Bearer test")
+	r.Header.Set("Content-Type", "application/json")
+	q := Parse(r, body)
+	if refusal := q.Check(rule.Env{ForeignSeals: true}); refusal != nil {
+		t.Error(refusal)
+	}
+	if turn, refusal := q.Turn(); refusal != nil || turn.Model != promptModel {
+		t.Errorf("%q, %v", turn.Model, refusal)
 	}
 }

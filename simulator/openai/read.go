@@ -40,7 +40,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "You didn't provide an API key."}
 	case in.err != nil:
 		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", in.err)
-	case in.body.str("model") == "":
+	case in.body.str("model") == "" && !in.body.has("prompt"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
 	switch input, body := q.q.body.get("input"), q.q.body; {

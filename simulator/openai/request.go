@@ -101,9 +101,15 @@ func (i *item) recognise(k seal.Key) {
 	}
 }
 
+// promptModel is what a prompt that others have stored is taken to ask.
+const promptModel = "gpt-5.2"
+
 // setModel looks a model up. One that is not served can do everything, for the
 // levels that let it through.
 func (q *request) setModel(id string) {
+	if id == "" && q.body.has("prompt") {
+		id = promptModel
+	}
 	if q.model = find(id); q.model != nil {
 		q.known = true
 		return

@@ -125,6 +125,9 @@ func (a *app) tellPeople(r meerkat.RunResult, err error) error {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
+	if a.lost > 0 {
+		a.note("%s of the conversation cannot be given to this model as it is; rkat render shows what", count(a.lost, "part"))
+	}
 	if err == nil { // an error names the session itself
 		a.note("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
 	}
@@ -140,6 +143,9 @@ func count[N int | uint64](n N, thing string) string {
 
 // event prints what happens while it happens.
 func (a *app) event(e agent.Event) {
+	if e.Type == agent.Degraded {
+		a.lost++
+	}
 	switch a.format {
 	case formatStream:
 		a.streamEvent(e)
@@ -190,7 +196,7 @@ func (a *app) streamText(e agent.Event) {
 		a.say("[the answer begins again]")
 	case agent.Retrying:
 		a.say("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
-	case agent.ToolExecutionStarted:
+	case agent.ToolCallRequested:
 		a.say("[%s %s]", e.Name, e.Args)
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		a.say("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)

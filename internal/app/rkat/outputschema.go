@@ -3,6 +3,8 @@ package rkat
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -32,14 +34,33 @@ func readSchema(path string) (*outputSchema, error) {
 	if err != nil {
 		return nil, err
 	}
+	var document any
+	if json.Unmarshal([]byte(text), &document) == nil && refersFar(document) {
+		return nil, usage("--output-schema %s: it refers to another file; put all of it into this one", path)
+	}
 	check, err := tool.Compile([]byte(text))
 	if err != nil {
 		return nil, usage("--output-schema %s: the schema %w", path, err)
 	}
 	if !check.Checks() {
-		return nil, usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07 without references to other files", path)
+		return nil, usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path)
 	}
 	return &outputSchema{[]byte(strings.TrimSpace(text)), check}, nil
+}
+
+// refersFar reports whether a schema refers to anything outside of it: that is
+// not followed here, so that it would not be checked.
+func refersFar(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, refersFar)
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok && !strings.HasPrefix(ref, "#") {
+			return true
+		}
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), refersFar)
+	}
+	return false
 }
 
 // judge returns the answer as JSON, or what is wrong with it.

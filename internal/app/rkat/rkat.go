@@ -44,6 +44,7 @@ type app struct {
 
 	streaming bool       // --stream in text
 	streamed  bool       // the first line of a json-stream is out
+	lost      int        // parts of the conversation that the model did not get
 	shown     bool       // a part of the answer is on the terminal
 	session   session.ID // the stored one that a command is about
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -152,6 +153,9 @@ func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *me
 	if err == nil && !w.options.compact {
 		out.Output, err = w.schema.judge(result.Text)
 		err = named(string(result.SessionID), err)
+	}
+	if e := (*provider.Error)(nil); errors.As(err, &e) && e.Kind == provider.ContextTooLong {
+		err = fmt.Errorf("%w; begin anew, compact the session or fork it before what was too long", err)
 	}
 	err = errors.Join(err, file.write(result.Text, err), w.writeMetrics())
 	return a.tell(out, result, err)

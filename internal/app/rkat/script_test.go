@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 			stop()
 			os.Exit(code)
 		},
+		"toolserver": toolServer,
 	})
 }
 
@@ -50,15 +51,18 @@ func TestScripts(t *testing.T) {
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":    exits,
-			"scenario": func(ts *testscript.TestScript, _ bool, args []string) { scenario(t, ts, args) },
-			"answers":  func(ts *testscript.TestScript, _ bool, args []string) { answers(t, ts, args) },
-			"lines":    lineCount,
-			"absent":   absent,
-			"hangs":    func(ts *testscript.TestScript, _ bool, args []string) { hangs(t, ts, args) },
-			"arrived":  arrived,
-			"ndjson":   ndjson,
-			"validate": validate,
+			"exits":     exits,
+			"scenario":  func(ts *testscript.TestScript, _ bool, args []string) { scenario(t, ts, args) },
+			"answers":   func(ts *testscript.TestScript, _ bool, args []string) { answers(t, ts, args) },
+			"lines":     lineCount,
+			"absent":    absent,
+			"converses": func(ts *testscript.TestScript, _ bool, _ []string) { converses(t, ts) },
+			"hangs":     func(ts *testscript.TestScript, _ bool, args []string) { hangs(t, ts, args) },
+			"arrived":   arrived,
+			"newest":    newest,
+			"appears":   appears,
+			"ndjson":    ndjson,
+			"validate":  validate,
 		},
 	})
 }
@@ -74,6 +78,13 @@ func exits(ts *testscript.TestScript, _ bool, args []string) {
 	if got != want {
 		ts.Fatalf("rkat %s exits %d, not %d\n%s%s", strings.Join(args[1:], " "), got, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
 	}
+}
+
+// converses starts a provider with a conversation of its own, which calls the
+// tools that a prompt names.
+func converses(t *testing.T, ts *testscript.TestScript) {
+	t.Helper()
+	use(ts, newUpstream(t, simulator.New(simulator.Config{Seed: "script"})))
 }
 
 // scenario starts a provider that plays a scenario: scenario thinking-tool-loop.
@@ -206,4 +217,29 @@ func unnamed(ts *testscript.TestScript, name schemas.Name, line string) (extra [
 		}
 	}
 	return extra
+}
+
+// newest puts the id of the session that was updated last into $ID.
+func newest(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(ts.Exec("rkat", "sessions", "list", "--json", "--limit", "1"))
+	var list struct{ Sessions []listed }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &list))
+	ts.Setenv("ID", string(list.Sessions[0].ID))
+}
+
+// appears waits for a file that another process makes.
+func appears(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	tick, deadline := time.NewTicker(5*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("%s does not appear", path)
+		}
+	}
 }

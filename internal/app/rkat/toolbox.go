@@ -167,7 +167,8 @@ func readServer(name string, raw json.RawMessage, env environ) (mcp.Server, erro
 		Dir         string            `json:"cwd"`
 		URL         string            `json:"url"`
 		Headers     map[string]string `json:"headers"`
-		Timeout     string            `json:"timeout"`
+		Timeout     string            `json:"timeout"`      // of each call
+		Start       string            `json:"startTimeout"` // of its start
 		Allow, Deny []string
 		Optional    bool `json:"optional"`
 	}
@@ -178,10 +179,19 @@ func readServer(name string, raw json.RawMessage, env environ) (mcp.Server, erro
 		Name: name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir, URL: s.URL,
 		Headers: s.Headers, Allow: s.Allow, Deny: s.Deny, Optional: s.Optional,
 	}
-	if s.Timeout != "" {
-		if out.Timeout, err = time.ParseDuration(s.Timeout); err != nil {
-			return out, fmt.Errorf("timeout %s is not a duration; write it such as 30s", s.Timeout)
-		}
+	if out.Timeout, err = duration(s.Timeout); err == nil {
+		out.StartTimeout, err = duration(s.Start)
 	}
-	return out, nil
+	return out, err
+}
+
+func duration(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("timeout %s is not a duration; write it such as 30s", s)
+	}
+	return d, nil
 }

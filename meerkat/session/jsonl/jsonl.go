@@ -95,7 +95,7 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 
 // lock opens the file of a session and takes its lock.
 func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
-	if err := ctx.Err(); err != nil {
+	if err := may(ctx, id); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(s.Path(id), os.O_RDWR|os.O_APPEND, 0)
@@ -130,6 +130,7 @@ func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, er
 	if err := named(w.path, p.Session.ID); err != nil {
 		return session.Session{}, err
 	}
+	w.updated = p.Session.Updated
 	if p.Good == len(data) && !p.Unended {
 		return p.Session, nil
 	}
@@ -155,7 +156,7 @@ func (s *Store) mend(ctx context.Context, w *writer, p session.Parsed, torn []by
 // Load implements session.Store. It may run beside a writer; a record that is
 // being written is not seen yet.
 func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
-	if err := ctx.Err(); err != nil {
+	if err := may(ctx, id); err != nil {
 		return session.Session{}, err
 	}
 	data, err := os.ReadFile(s.Path(id))
@@ -202,6 +203,9 @@ func (s *Store) info(id session.ID) session.Info {
 	return out
 }
 
+// maxHeader bounds the first line of a file in bytes; a listing reads no more.
+const maxHeader = 64 << 10
+
 // readHeader parses the first line of a file and nothing more.
 func readHeader(path string) (session.Header, error) {
 	f, err := os.Open(path)
@@ -209,7 +213,7 @@ func readHeader(path string) (session.Header, error) {
 		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
 	}
 	defer func() { _ = f.Close() }() // only read
-	line, err := bufio.NewReader(f).ReadBytes('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, maxHeader)).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
 	}
@@ -238,6 +242,15 @@ func named(path string, id session.ID) error {
 		return nil
 	}
 	return &session.CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it belongs to session %s", id)}
+}
+
+// may says why nothing is looked for: what is no id could lead out of the
+// folder.
+func may(ctx context.Context, id session.ID) error {
+	if _, err := session.ParseID(string(id)); err != nil {
+		return session.NotFound(id)
+	}
+	return ctx.Err()
 }
 
 func absent(id session.ID, err error) error {

@@ -219,6 +219,89 @@ func TestListShowsDamage(t *testing.T) {
 	}
 }
 
+// TestNoWayOut: an id that is none leads to no file of another folder.
+func TestNoWayOut(t *testing.T) {
+	store := open(t)
+	whole := written(t, store, 1)
+	dir := filepath.Dir(store.Path(id))
+	outside := filepath.Join(filepath.Dir(dir), string(id)+".jsonl")
+	if err := os.WriteFile(outside, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := session.ID("../" + string(id))
+	_, err := store.Load(ctx, other)
+	_, _, openErr := store.Open(ctx, other)
+	for _, err := range []error{err, openErr, store.Delete(ctx, other)} {
+		if !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+	}
+	if _, err := os.Stat(outside); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReplacedUnderTheLock: a writer whose file somebody removed, or replaced
+// as editors do, says so instead of writing to nowhere.
+func TestReplacedUnderTheLock(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+"~", nil, 0o600), os.Rename(path+"~", path))
+		},
+	} {
+		store := open(t)
+		written(t, store, 1)
+		_, w, err := store.Open(ctx, id)
+		if err := errors.Join(err, change(store.Path(id))); err != nil {
+			t.Fatal(err)
+		}
+		err = w.Append(ctx, session.Mark{At: epoch, Name: "m"})
+		if err == nil || !strings.Contains(err.Error(), store.Path(id)) || !strings.Contains(err.Error(), "removed or replaced") {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = w.Close()
+	}
+}
+
+// TestSymlink: a session may lie elsewhere and be linked here.
+func TestSymlink(t *testing.T) {
+	store := open(t)
+	written(t, store, 1)
+	path := store.Path(id)
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
+	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
+		t.Fatal(err)
+	}
+	s, w, err := store.Open(ctx, id)
+	if err != nil || len(s.Messages) != 1 {
+		t.Fatal(s, err)
+	}
+	if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := store.Load(ctx, id); err != nil || len(s.Marks) != 1 {
+		t.Errorf("%+v, %v", s.Marks, err)
+	}
+}
+
+// TestListBoundsTheHeader reads no file to its end because its first line has
+// none.
+func TestListBoundsTheHeader(t *testing.T) {
+	store := open(t)
+	written(t, store, 1)
+	if err := os.Truncate(store.Path(id), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(store.Path(id), 1<<40); err != nil { // zeros, none of them there
+		t.Skip("no files with holes here:", err)
+	}
+	infos, err := store.List(ctx, session.Filter{})
+	if err != nil || len(infos) != 1 || infos[0].Problem == nil {
+		t.Errorf("%+v, %v", infos, err)
+	}
+}
+
 // TestUnknownRecords of a newer writer are skipped, and stay in the file.
 func TestUnknownRecords(t *testing.T) {
 	store := open(t)

@@ -21,6 +21,7 @@ type writer struct {
 	// loose says that there is something to sync.
 	turns, passed int
 	loose         bool
+	updated       time.Time // the latest time of any record
 	buf           []byte
 	err           error // the first failure; sticks
 }
@@ -46,6 +47,9 @@ func (w *writer) append(records []session.Record) (err error) {
 		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
 			return err
 		}
+	}
+	if !stillThere(w.file) {
+		return fmt.Errorf("session file %s: somebody removed or replaced it while it was written; what was appended since then is lost", w.path)
 	}
 	if _, err := w.file.Write(w.buf); err != nil {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, cause(err))
@@ -86,11 +90,15 @@ func (w *writer) settle() error {
 	return nil
 }
 
-// touch gives the file the time of its last record, so that a listing need not
-// read it. A file system without times costs the listing its order only.
+// touch gives the file the latest time of its records, so that a listing need
+// not read them; a clock that goes back does not take it back. A file system
+// without times costs the listing its order only.
 func (w *writer) touch(records []session.Record) {
-	if at := session.Latest(records...); !at.IsZero() {
-		_ = os.Chtimes(w.path, time.Time{}, at)
+	if at := session.Latest(records...); at.After(w.updated) {
+		w.updated = at
+	}
+	if !w.updated.IsZero() {
+		_ = os.Chtimes(w.path, time.Time{}, w.updated)
 	}
 }
 

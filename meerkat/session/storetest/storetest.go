@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) session.Store) {
 func Checks() []Check {
 	return []Check{
 		{"what is appended is what is loaded, byte for byte", lossless},
+		{"a session is there as soon as Create returns", created},
 		{"a record is there as soon as Append returns", durable},
 		{"records add up over several writers", reopened},
 		{"an id is taken once", takenOnce},
@@ -55,6 +56,8 @@ func Checks() []Check {
 		{"a loaded session is the caller's own", isolated},
 		{"deleted is gone", deleted},
 		{"listing sorts, filters and pages", listing},
+		{"sessions of one time are listed in one order, page by page", paged},
+		{"a clock that goes back does not take a session back", backwards},
 		{"sessions are independent under concurrency", concurrent},
 		{"an id that is no id is refused", badID},
 	}
@@ -136,6 +139,22 @@ func lossless(store session.Store) error {
 		return err
 	}
 	return same(got, header(1), history())
+}
+
+func created(store session.Store) error {
+	w, err := store.Create(ctx, header(1))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = w.Close() }()
+	got, err := store.Load(ctx, header(1).ID)
+	if err != nil {
+		return fmt.Errorf("Load beside the writer: %w", err)
+	}
+	if err := same(got, header(1), nil); err != nil {
+		return err
+	}
+	return errors.Join(w.Append(ctx), lists(store, session.Filter{}, []int{1}))
 }
 
 func durable(store session.Store) error {
@@ -357,6 +376,58 @@ func listing(store session.Store) error {
 	return nil
 }
 
+// paged lists sessions of which all, or some, were updated at the same time:
+// each page must go on where the one before it ended.
+func paged(store session.Store) error {
+	const sessions = 5
+	for n := range sessions {
+		h := header(n)
+		h.Created = epoch
+		w, err := store.Create(ctx, h)
+		if err != nil {
+			return err
+		}
+		if err := w.Close(); err != nil {
+			return err
+		}
+	}
+	for n := range sessions {
+		if err := lists(store, session.Filter{Offset: n, Limit: 1}, []int{sessions - 1 - n}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backwards holds the time of the last update to the latest one that a record
+// carries, over several writers.
+func backwards(store session.Store) error {
+	if err := errors.Join(filled(store, 0), filled(store, 1, session.Mark{At: epoch.Add(9 * time.Hour), Name: "late"}, user("earlier"))); err != nil {
+		return err
+	}
+	for range 2 {
+		_, w, err := store.Open(ctx, header(1).ID)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(w.Append(ctx, user("earlier")), w.Close()); err != nil {
+			return err
+		}
+	}
+	got, err := store.Load(ctx, header(1).ID)
+	if err != nil {
+		return err
+	}
+	infos, err := store.List(ctx, session.Filter{Limit: 1})
+	if err != nil {
+		return err
+	}
+	if want := epoch.Add(9 * time.Hour); len(infos) != 1 || infos[0].ID != header(1).ID || !infos[0].Updated.Equal(want) || !got.Updated.Equal(want) {
+		return fmt.Errorf("List returned %+v; want session 1, updated %s", infos, want)
+	}
+	return nil
+}
+
 func lists(store session.Store, f session.Filter, want []int) error {
 	infos, err := store.List(ctx, f)
 	if err != nil {
@@ -406,6 +477,13 @@ func badID(store session.Store) error {
 		if w, err := store.Create(ctx, h); err == nil {
 			_ = w.Close()
 			return fmt.Errorf("Create accepted the id %q", id)
+		}
+		_, err := store.Load(ctx, id)
+		_, _, openErr := store.Open(ctx, id)
+		for name, err := range map[string]error{"Load": err, "Open": openErr, "Delete": store.Delete(ctx, id)} {
+			if !errors.Is(err, session.ErrNotFound) {
+				return fmt.Errorf("%s of the id %q: %v; want ErrNotFound", name, id, err)
+			}
 		}
 	}
 	return nil

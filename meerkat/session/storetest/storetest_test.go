@@ -3,33 +3,71 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
 )
 
-// broken is a memory store with one fault.
+// broken is a memory store with one fault. What is nil works.
 type broken struct {
 	session.Store
-	write func(session.Writer) session.Writer
-	load  func(session.Session) session.Session
+	create func(context.Context, session.Header) (session.Writer, error)
+	write  func(session.Writer) session.Writer
+	open   func(context.Context, session.ID) (session.Session, session.Writer, error)
+	load   func(session.Session, error) (session.Session, error)
+	list   func([]session.Info, session.Filter) []session.Info
+	delete func(context.Context, session.ID) error
 }
 
 func (b broken) Create(ctx context.Context, h session.Header) (session.Writer, error) {
-	w, err := b.Store.Create(ctx, h)
+	create := b.Store.Create
+	if b.create != nil {
+		create = b.create
+	}
+	return b.wrapped(create(ctx, h))
+}
+
+func (b broken) wrapped(w session.Writer, err error) (session.Writer, error) {
 	if err == nil && b.write != nil {
 		w = b.write(w)
 	}
 	return w, err
 }
 
+func (b broken) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
+	if b.open != nil {
+		return b.open(ctx, id)
+	}
+	s, w, err := b.Store.Open(ctx, id)
+	w, err = b.wrapped(w, err)
+	return s, w, err
+}
+
 func (b broken) Load(ctx context.Context, id session.ID) (session.Session, error) {
 	s, err := b.Store.Load(ctx, id)
-	if err == nil && b.load != nil {
-		s = b.load(s)
+	if b.load != nil {
+		s, err = b.load(s, err)
 	}
 	return s, err
+}
+
+func (b broken) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
+	if b.list == nil {
+		return b.Store.List(ctx, f)
+	}
+	all, err := b.Store.List(ctx, session.Filter{})
+	return b.list(all, f), err
+}
+
+func (b broken) Delete(ctx context.Context, id session.ID) error {
+	if b.delete != nil {
+		return b.delete(ctx, id)
+	}
+	return b.Store.Delete(ctx, id)
 }
 
 type writerFunc struct {
@@ -51,12 +89,27 @@ func deafToContext(w session.Writer) session.Writer {
 	return writerFunc{w, func(_ context.Context, r ...session.Record) error { return w.Append(context.Background(), r...) }} //nolint:contextcheck // its fault
 }
 
-// noLock lets everybody in.
-type noLock struct{ session.Store }
+// carefree goes on after a failure as if nothing had been lost.
+func carefree(w session.Writer) session.Writer {
+	failed := false
+	return writerFunc{w, func(ctx context.Context, r ...session.Record) error {
+		err := w.Append(ctx, r...)
+		if was := failed; was && !errors.Is(err, session.ErrClosed) {
+			return nil
+		}
+		failed = err != nil && ctx.Err() == nil
+		return err
+	}}
+}
 
-func (n noLock) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
-	s, err := n.Load(ctx, id)
-	return s, blackHole{}, err
+// neverClosed takes what comes after Close.
+func neverClosed(w session.Writer) session.Writer {
+	return writerFunc{w, func(ctx context.Context, r ...session.Record) error {
+		if err := w.Append(ctx, r...); !errors.Is(err, session.ErrClosed) {
+			return err
+		}
+		return nil
+	}}
 }
 
 type blackHole struct{}
@@ -65,7 +118,7 @@ func (blackHole) Append(context.Context, ...session.Record) error { return nil }
 func (blackHole) Close() error                                    { return nil }
 
 // sortKeys is what a store over map[string]any does to arguments.
-func sortKeys(s session.Session) session.Session {
+func sortKeys(s session.Session, err error) (session.Session, error) {
 	for m := range s.Messages {
 		for b := range s.Messages[m].Blocks {
 			var v any
@@ -74,31 +127,158 @@ func sortKeys(s session.Session) session.Session {
 			}
 		}
 	}
-	return s
+	return s, err
 }
 
-func noUsage(s session.Session) session.Session { s.Calls = nil; return s }
+func noUsage(s session.Session, err error) (session.Session, error) { s.Calls = nil; return s, err }
 
-// TestCanaries makes sure that the kit catches what it is there to catch.
+// late is a store that creates a session with its first record.
+func late(m *memory.Store) broken {
+	return broken{Store: m, create: func(_ context.Context, h session.Header) (session.Writer, error) {
+		var w session.Writer
+		return writerFunc{blackHole{}, func(ctx context.Context, r ...session.Record) (err error) {
+			if w == nil {
+				w, err = m.Create(ctx, h)
+			}
+			if err == nil {
+				err = w.Append(ctx, r...)
+			}
+			return err
+		}}, nil
+	}}
+}
+
+// shared hands out what it keeps.
+func shared(m *memory.Store) broken {
+	var mu sync.Mutex
+	kept := map[session.ID]session.Session{}
+	return broken{Store: m, load: func(s session.Session, err error) (session.Session, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if old, ok := kept[s.ID]; ok && len(old.Timeline) == len(s.Timeline) && old.Updated.Equal(s.Updated) {
+			return old, err
+		}
+		kept[s.ID] = s
+		return s, err
+	}}
+}
+
+// anyID makes an id of whatever it is given.
+func anyID(m *memory.Store) broken {
+	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
+		if _, err := session.ParseID(string(h.ID)); err != nil {
+			return blackHole{}, nil
+		}
+		return m.Create(ctx, h)
+	}}
+}
+
+// mixed lets two sessions into one.
+func mixed(m *memory.Store) broken {
+	var one session.Writer
+	var mu sync.Mutex
+	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		w, err := m.Create(ctx, h)
+		if one == nil || err != nil {
+			one = w
+			return w, err
+		}
+		return writerFunc{w, func(ctx context.Context, r ...session.Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			return errors.Join(w.Append(ctx, r...), one.Append(ctx, r...))
+		}}, nil
+	}}
+}
+
+// overwrite starts a session again.
+func overwrite(m *memory.Store) broken {
+	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
+		if err := m.Delete(ctx, h.ID); err != nil && !errors.Is(err, session.ErrNotFound) {
+			return nil, err
+		}
+		return m.Create(ctx, h)
+	}}
+}
+
+// lastRecord says of a session the time of its last record.
+func lastRecord(all []session.Info, f session.Filter) []session.Info {
+	for i := range all {
+		if all[i].ID == header(1).ID && len(all) == 2 {
+			all[i].Updated = epoch
+		}
+	}
+	return f.Select(all)
+}
+
+// unstable has another order for each page, where times are the same.
+func unstable(all []session.Info, f session.Filter) []session.Info {
+	page := f.Select(all)
+	if f.Limit == 1 && f.Offset%2 == 1 && all[0].Updated.Equal(all[len(all)-1].Updated) {
+		slices.SortFunc(all, func(a, b session.Info) int { return int(b.ID[len(b.ID)-1]) - int(a.ID[len(a.ID)-1]) })
+		page = all[:1]
+	}
+	return page
+}
+
+// canaries each break one point of the contract, by the name of its check.
+func canaries() map[string]func(*memory.Store) broken {
+	return map[string]func(*memory.Store) broken{
+		"what is appended is what is loaded, byte for byte":          func(m *memory.Store) broken { return broken{Store: m, load: sortKeys} },
+		"a session is there as soon as Create returns":               late,
+		"a record is there as soon as Append returns":                func(m *memory.Store) broken { return broken{Store: m, write: forgetLast} },
+		"records add up over several writers":                        func(m *memory.Store) broken { return broken{Store: m, load: noUsage} },
+		"an id is taken once":                                        overwrite,
+		"a session has one writer":                                   noLock,
+		"what does not exist is not found":                           func(m *memory.Store) broken { return broken{Store: m, load: silent} },
+		"a closed writer appends nothing":                            func(m *memory.Store) broken { return broken{Store: m, write: neverClosed} },
+		"an ended context appends nothing":                           func(m *memory.Store) broken { return broken{Store: m, write: deafToContext} },
+		"a writer that failed stays failed":                          func(m *memory.Store) broken { return broken{Store: m, write: carefree} },
+		"a loaded session is the caller's own":                       shared,
+		"deleted is gone":                                            func(m *memory.Store) broken { return broken{Store: m, delete: keep} },
+		"listing sorts, filters and pages":                           func(m *memory.Store) broken { return broken{Store: m, list: everything} },
+		"sessions of one time are listed in one order, page by page": func(m *memory.Store) broken { return broken{Store: m, list: unstable} },
+		"a clock that goes back does not take a session back":        func(m *memory.Store) broken { return broken{Store: m, list: lastRecord} },
+		"sessions are independent under concurrency":                 mixed,
+		"an id that is no id is refused":                             anyID,
+	}
+}
+
+// noLock lets everybody in.
+func noLock(m *memory.Store) broken {
+	return broken{Store: m, open: func(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
+		s, err := m.Load(ctx, id)
+		return s, blackHole{}, err
+	}}
+}
+
+func silent(s session.Session, _ error) (session.Session, error)     { return s, nil }
+func keep(context.Context, session.ID) error                         { return nil }
+func everything(all []session.Info, _ session.Filter) []session.Info { return all }
+
+// TestCanaries makes sure that each check of the kit catches what it is there
+// to catch, and that no check is without a canary.
 func TestCanaries(t *testing.T) {
-	for name, store := range map[string]func() session.Store{
-		"forgets the last record": func() session.Store { return broken{Store: memory.New(), write: forgetLast} },
-		"ignores the context":     func() session.Store { return broken{Store: memory.New(), write: deafToContext} },
-		"sorts keys":              func() session.Store { return broken{Store: memory.New(), load: sortKeys} },
-		"drops usage records":     func() session.Store { return broken{Store: memory.New(), load: noUsage} },
-		"has no lock":             func() session.Store { return noLock{memory.New()} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var caught []string
-			for _, c := range Checks() {
-				if c.Try(store()) != nil {
-					caught = append(caught, c.Name)
-				}
-			}
-			if caught == nil {
-				t.Error("no check caught it")
-			}
-			t.Log("caught by:", caught)
-		})
+	all := canaries()
+	for _, c := range Checks() {
+		fault := all[c.Name]
+		if fault == nil {
+			t.Errorf("%s: no canary", c.Name)
+			continue
+		}
+		if err := c.Try(memory.New()); err != nil {
+			t.Errorf("%s: a store without fault: %v", c.Name, err)
+		}
+		switch err := c.Try(fault(memory.New())); {
+		case err == nil:
+			t.Errorf("%s: the canary passed", c.Name)
+		default:
+			t.Logf("%s: %.120v", c.Name, err)
+		}
+	}
+	if len(all) != len(Checks()) {
+		t.Errorf("%d canaries for %d checks", len(all), len(Checks()))
 	}
 }

@@ -32,13 +32,17 @@ func (e *LockedError) Error() string {
 // CorruptError says where a stored session is damaged. Nothing was changed.
 type CorruptError struct {
 	Path string // the file, or what else the store calls it
-	Line int    // from 1
+	Line int    // from 1; 0 if it is not known
 	Err  error
 }
 
-// Error names the file and the line.
+// Error names the file and, if it is known, the line.
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s:%d: damaged record (%v); restore the file or delete the session", e.Path, e.Line, e.Err)
+	where := e.Path
+	if e.Line > 0 {
+		where = fmt.Sprintf("%s:%d", e.Path, e.Line)
+	}
+	return fmt.Sprintf("%s: damaged record (%v); restore the file or delete the session", where, e.Err)
 }
 
 // Unwrap returns what is wrong with the record.

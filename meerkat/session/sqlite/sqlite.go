@@ -230,6 +230,9 @@ func (s *Store) load(ctx context.Context, id session.ID) (session.Session, int, 
 		if err := rows.Scan(&seq, &lines); err != nil {
 			return session.Session{}, 0, s.failed(err)
 		}
+		if seq != next {
+			return session.Session{}, 0, &session.CorruptError{Path: s.record(id), Err: fmt.Errorf("append %d is missing", next)}
+		}
 		data, next = append(data, lines...), seq+1
 	}
 	switch err := rows.Err(); {
@@ -242,10 +245,13 @@ func (s *Store) load(ctx context.Context, id session.ID) (session.Session, int, 
 	return p.Session, next, err
 }
 
+// record is what errors call the records of a session.
+func (s *Store) record(id session.ID) string { return s.path + "#" + string(id) }
+
 // parse reads all records of a session. A transaction is whole or absent, so
 // that nothing in it is ever a torn tail.
 func (s *Store) parse(id session.ID, data []byte) (session.Parsed, error) {
-	name := s.path + "#" + string(id)
+	name := s.record(id)
 	p, err := session.Parse(name, data)
 	if err == nil && p.Good != len(data) {
 		err = &session.CorruptError{Path: name, Err: errors.New("the last record is damaged")}

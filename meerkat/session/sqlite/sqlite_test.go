@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,53 @@ func TestDamage(t *testing.T) {
 	for _, i := range infos {
 		if (i.Problem != nil) != (i.ID == session.ID(bad)) {
 			t.Errorf("%+v", i)
+		}
+	}
+}
+
+// TestMissingAppend: a session that lacks a part in its middle is damaged, for
+// what follows was said to somebody who knew it (R37).
+func TestMissingAppend(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	id, w := create(t, s, 1)
+	for range 3 {
+		if err := w.Append(t.Context(), message("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, dir, "DELETE FROM records WHERE seq = 2")
+	var corrupt *session.CorruptError
+	if _, _, err := s.Open(t.Context(), id); !errors.As(err, &corrupt) || strings.Contains(err.Error(), ":0:") {
+		t.Errorf("%v, want *CorruptError", err)
+	}
+}
+
+// TestOpenedAtOnce: many processes that begin at once in a new folder.
+func TestOpenedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	errs := make(chan error)
+	const many = 8
+	for n := range many {
+		go func() {
+			s, err := sqlite.Open(dir)
+			if err == nil {
+				id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
+				var w session.Writer
+				if w, err = s.Create(context.Background(), session.Header{Version: session.Version, ID: id}); err == nil {
+					err = errors.Join(w.Append(context.Background(), message("x")), w.Close())
+				}
+				err = errors.Join(err, s.Close())
+			}
+			errs <- err
+		}()
+	}
+	for range many {
+		if err := <-errs; err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (b *builder) media(messages []placed) {
 }
 
 func (b *builder) omit(at, index int, callID string, p *transcript.Part) {
-	b.lose("H16", at, index, callID, b.target.Provider+" does not take this "+strings.Trim(Omitted(p), "()"))
+	b.lose("H16", at, index, callID, b.target.Provider+" does not take it; in its place stands "+Omitted(p))
 }
 
 // resultParts is media for the result at an index of a message.

@@ -121,8 +121,9 @@ func (p *pairing) close(id string) transcript.ToolResult {
 	if !known {
 		status = ledger.Running // for all anybody knows
 	}
-	p.lose("H13", p.reply.at, p.index(id), id, "the call has no result; it is closed with what is known of it")
-	return Closure(id, status)
+	closure := Closure(id, status)
+	p.lose("H13", p.reply.at, p.index(id), id, "it has no result; the model reads \""+closure.Content+"\"")
+	return closure
 }
 
 // index returns the index of a call in the reply as the history holds it, -1 if

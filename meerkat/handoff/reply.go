@@ -30,6 +30,7 @@ func (b *builder) reply(m placed, before, after []placed) transcript.Message {
 	r.twins()
 	r.foreign()
 	r.unsigned()
+	r.silenced()
 	r.unboundThinking()
 	r.repeated()
 	r.serverTools()

@@ -356,6 +356,20 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// TestSilenced: a model that is not to think does not get what it thought
+// before (A-39), and what a reply did besides stays.
+func TestSilenced(t *testing.T) {
+	h := History{Messages: conversation(says(by(budget, signed("x"), opaque("server_tool_use", `{"id":"s"}`), opaque("x_tool_result", `{"tool_use_id":"s"}`), transcript.Text("t"))...), user)}
+	for effort, want := range map[string]string{"": "u a[ROOt] u", "none": "u a[OOt] u"} {
+		to := target(t, budget)
+		to.Effort = effort
+		out, _ := Build(h, to)
+		if got := sketch(out.Messages); got != want || len(out.Degraded) != len("u a[ROOt] u")-len(want) {
+			t.Errorf("effort %q: %s, %v", effort, got, out.Degraded)
+		}
+	}
+}
+
 // TestClosures: H13 by what the ledger knows.
 func TestClosures(t *testing.T) {
 	kept := &transcript.ToolResult{ToolUseID: "1", Content: "kept"}

@@ -89,6 +89,17 @@ func (r *reply) unsigned() {
 	}
 }
 
+// silenced leaves Anthropic's thinking out while the request does not let the
+// model think.
+func (r *reply) silenced() {
+	if r.target.Provider != catalog.Anthropic || r.target.Model.Thinks(r.target.Effort) {
+		return
+	}
+	r.each(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
+		r.set(i, dropped, "A-39", "thinking does not go out while it is turned off")
+	})
+}
+
 // unboundThinking leaves out thinking that is bound to the conversation as it
 // was before a compaction (A-41, ANT-B7).
 func (r *reply) unboundThinking() {
@@ -160,8 +171,8 @@ func (r *reply) together() {
 
 // tears reports whether a reply is another without this block.
 func (r *reply) tears(i int) bool {
-	if r.fates[i].kind != dropped || r.fates[i].rule == "ANT-B7" {
-		return false
+	if rule := r.fates[i].rule; r.fates[i].kind != dropped || rule == "ANT-B7" || rule == "A-39" {
+		return false // no thinking of the reply goes out at all
 	}
 	switch r.Blocks[i].Type {
 	case transcript.BlockToolUse:

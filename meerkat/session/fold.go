@@ -157,15 +157,18 @@ func (s *Session) settle(r *transcript.ToolResult) {
 	for last >= 0 && s.Messages[last].Role != transcript.RoleAssistant {
 		last--
 	}
-	if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok && !e.Status.Final() {
+	if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok {
 		e.Result, e.Status = r, ended(e.Status, r)
 		s.note(e)
 	}
 }
 
-// ended is what a result says of the end of a call that the ledger thinks open.
+// ended is what a result says of the end of a call. How one ended that the
+// ledger knows to have ended is not for the result to say.
 func ended(was ledger.Status, r *transcript.ToolResult) ledger.Status {
 	switch {
+	case was.Final():
+		return was
 	case r.Status == transcript.ResultAborted && was == ledger.Running:
 		return ledger.Interrupted
 	case r.Status == transcript.ResultAborted:

@@ -73,6 +73,34 @@ func TestLedgerOfASession(t *testing.T) {
 	}
 }
 
+// TestAnEndLearnsItsResult from the message that holds it.
+func TestAnEndLearnsItsResult(t *testing.T) {
+	s := load(t, calling("a"), tool(0, "a", ledger.Interrupted), answering(transcript.ToolResult{ToolUseID: "a", Content: "may have run", IsError: true}))
+	if e, _ := s.Ledger.Lookup(0, "a"); e.Status != ledger.Interrupted || e.Result == nil || e.Result.Content != "may have run" {
+		t.Errorf("%v", e)
+	}
+}
+
+// TestBranches: two sessions that grow from one with room behind its messages do
+// not write into each other.
+func TestBranches(t *testing.T) {
+	say := func(s session.Session, text string) session.Session {
+		s, err := s.With(session.Entry{Message: transcript.User(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	base := load(t)
+	for n := range 10 {
+		one, two := say(base, "one"), say(base, "two")
+		if one.Last().Content != "one" || two.Last().Content != "two" {
+			t.Errorf("after %d messages: %s, %s", n, one.Last().Content, two.Last().Content)
+		}
+		base = say(base, "base")
+	}
+}
+
 // TestRepeatedIDs: Gemini's made-up ids start over each turn (D19).
 func TestRepeatedIDs(t *testing.T) {
 	s := load(t, calling("fc_0"), answering(transcript.ToolResult{ToolUseID: "fc_0"}), calling("fc_0"))

@@ -1,7 +1,9 @@
 package handoff
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -75,4 +77,19 @@ func isObject(b []byte) bool {
 		return false
 	}
 	return false
+}
+
+// IsBase64 reports whether s is base64 of either alphabet, padded or not: what
+// proto-JSON takes for bytes (G-19, H12).
+func IsBase64(s string) bool {
+	if s == "" || strings.ContainsAny(s, "\r\n") {
+		return false
+	}
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
+	enc := base64.RawStdEncoding
+	if strings.HasSuffix(s, "=") {
+		enc = base64.StdEncoding
+	}
+	_, err := enc.DecodeString(s)
+	return err == nil
 }

@@ -44,8 +44,10 @@ type AgentBuilder struct {
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
-// in memory.
-func NewAgent() *AgentBuilder { return &AgentBuilder{keys: map[string]string{}} }
+// in memory and makes failed calls again as provider.DefaultRetry says.
+func NewAgent() *AgentBuilder {
+	return &AgentBuilder{keys: map[string]string{}, config: agent.Config{Retry: provider.DefaultRetry}}
+}
 
 // WithAnthropic sets the key of the Anthropic API.
 func (b *AgentBuilder) WithAnthropic(apiKey string) *AgentBuilder {

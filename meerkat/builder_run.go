@@ -7,7 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// WithRetry makes failed calls again as policy says. Without it none is.
+// WithRetry makes failed calls again as policy says; the zero policy makes none.
+// Without it provider.DefaultRetry holds.
 func (b *AgentBuilder) WithRetry(policy provider.RetryPolicy) *AgentBuilder {
 	b.config.Retry = policy
 	return b

@@ -5,7 +5,6 @@
 //		WithEnv(os.Environ()).
 //		WithSystemPrompt("Be brief.").
 //		WithMCPServer("files", "npx", "-y", "@modelcontextprotocol/server-filesystem", ".").
-//		WithRetry(provider.DefaultRetry).
 //		WithJSONLStore(dir).
 //		Build()
 //	…

@@ -27,7 +27,6 @@ func Example_quickStart() {
 	a, err := meerkat.NewAgent().
 		WithEnv(os.Environ()). // ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY
 		WithMCPServer("filesystem", "npx", "-y", "@modelcontextprotocol/server-filesystem", ".").
-		WithRetry(provider.DefaultRetry).
 		WithLimits(budget.Limits{MaxTokens: 50_000, MaxDuration: 10 * time.Minute}).
 		WithJSONLStore("sessions").
 		Build()

@@ -67,9 +67,13 @@ func restricted(cfg *config.Loaded, all []tool.Dispatcher) (tool.Dispatcher, err
 	if err != nil {
 		return nil, err
 	}
-	return tool.Restrict(joined, tool.Policy{
+	return tool.Restrict(joined, policyOf(cfg))
+}
+
+func policyOf(cfg *config.Loaded) tool.Policy {
+	return tool.Policy{
 		Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Timeout: cfg.Tools.DefaultTimeout, Timeouts: cfg.Tools.ToolTimeouts,
-	})
+	}
 }
 
 // ownTools are those of this program.

@@ -88,6 +88,9 @@ func (a *app) assemble(ctx context.Context, w *work) (*meerkat.Agent, error) {
 	if w.tools.Dispatcher != nil {
 		b.WithDispatcher(w.tools.Dispatcher)
 	}
+	if w.tools.router != nil {
+		b.WithToolsNow(meerkat.ToolsNow(w.tools.Dispatcher, w.tools.router, policyOf(w.cfg)))
+	}
 	made, err := b.Build()
 	return made, refused(err)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -21,11 +22,11 @@ import (
 // the process. When ctx ends, the run stops, its session stays legal and the
 // code is 130. Errors are one line on stderr: "rkat: object: what; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: readEnv(env), variables: env, dir: workingFolder()}
+	a := &app{stdin: stdin, stdout: stdout, stderr: &shared{w: stderr}, env: readEnv(env), variables: env, dir: workingFolder()}
 	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetErr(a.stderr)
 	return a.exit(root.ExecuteContext(ctx))
 }
 
@@ -156,6 +157,18 @@ func (a *app) note(format string, args ...any) {
 	if !a.quiet {
 		a.say(format, args...)
 	}
+}
+
+// shared is stderr: tool servers and the run write to it at the same time.
+type shared struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(p)
 }
 
 // log is where --verbose reports to.

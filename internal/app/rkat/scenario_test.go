@@ -17,6 +17,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
+	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -110,6 +111,7 @@ func play(t *testing.T, s *specs.Scenario, target specs.Target, unary bool) {
 	for i, step := range s.Steps {
 		before := u.requests()
 		got := rkat(t.Context(), u.env(dir), command(s, target, step, unary)...)
+		fits(t, schemas.RkatResult, got.stdout)
 		ok := map[specs.Exit]bool{specs.ExitOK: got.code == 0, specs.ExitError: got.code == exitUnavailable, specs.ExitUnsupported: got.code == exitDenied}
 		if !ok[step.Exit] || step.Exit == specs.ExitUnsupported && u.requests() > before {
 			t.Fatalf("step %d exits %d after %d requests; want %s\n%s%s", i, got.code, u.requests()-before, step.Exit, got.stdout, got.stderr)

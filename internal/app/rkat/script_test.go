@@ -194,7 +194,9 @@ func validate(ts *testscript.TestScript, _ bool, args []string) {
 		if err := schemas.Validate(name, []byte(line)); err != nil {
 			ts.Fatalf("line %d: %v\n%s", n, err, line)
 		}
-		if extra := unnamed(ts, name, line); extra != nil {
+		extra, err := unnamed(name, line)
+		ts.Check(err)
+		if extra != nil {
 			ts.Fatalf("line %d: %v are not in %s", n, extra, name)
 		}
 	}
@@ -204,19 +206,22 @@ func validate(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // unnamed lists the members of an object that a schema does not name.
-func unnamed(ts *testscript.TestScript, name schemas.Name, line string) (extra []string) {
+func unnamed(name schemas.Name, line string) (extra []string, err error) {
 	text, err := schemas.Source(name)
-	ts.Check(err)
+	if err != nil {
+		return nil, err
+	}
 	var schema struct{ Properties map[string]json.RawMessage }
 	var object map[string]json.RawMessage
-	ts.Check(json.Unmarshal(text, &schema))
-	ts.Check(json.Unmarshal([]byte(line), &object))
+	if err := errors.Join(json.Unmarshal(text, &schema), json.Unmarshal([]byte(line), &object)); err != nil {
+		return nil, err
+	}
 	for member := range object {
 		if schema.Properties[member] == nil {
 			extra = append(extra, member)
 		}
 	}
-	return extra
+	return extra, nil
 }
 
 // newest puts the id of the session that was updated last into $ID.

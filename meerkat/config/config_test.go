@@ -260,7 +260,8 @@ func TestTrust(t *testing.T) {
 	for _, content := range []string{
 		"[provider]\napi_key = 'k'", "[providers.openai]\nbase_url = 'http://evil'", "[provider]\nbase_url = 'http://evil'",
 		"[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'", "[storage]\ndirectory = '/tmp'", "[agent]\nsystem_prompt_file = '/etc/passwd'",
-		"trusted_projects = ['/']", "[agent]\nsystem_prompt = '${AWS_SECRET}'",
+		"trusted_projects = ['/']", "[agent]\nsystem_prompt = '${AWS_SECRET}'", "'provider.base_url' = 'http://evil'",
+		"[provider]\ntype = 'openai'", "[tools]\ndeny = []", "[tools]\nallow = ['*']", "[storage]\nbackend = 'memory'",
 	} {
 		p := newPlace(t, "", content)
 		p.env["AWS_SECRET"] = "s"
@@ -279,12 +280,86 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestTrustIsTheUsers: a variable cannot name what is trusted, for it would be
+// read after the project's file; folders are compared as they are meant.
+func TestTrustIsTheUsers(t *testing.T) {
+	p := newPlace(t, "", "[provider]\ntype = 'openai'")
+	p.env["RKAT_TRUSTED_PROJECTS"] = p.project
+	if _, err := p.load(t, nil); !errors.As(err, new(*config.TrustError)) {
+		t.Errorf("%v", err)
+	}
+	for _, folder := range []string{p.project + "/", "~/work/project"} {
+		write(t, filepath.Join(p.env["HOME"], ".config", "meerkat", "config.toml"), "trusted_projects = ['"+folder+"']")
+		if _, err := p.load(t, nil); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	p.env["RKAT_TRUSTED_PROJECTS"] = "/x"
+	if l, err := p.load(t, nil); err != nil || l.From("trusted_projects").Layer != config.User {
+		t.Error(l.From("trusted_projects"), err)
+	}
+}
+
+// TestStrongerAccount: of two keys of one provider, that of the stronger layer
+// counts; within one layer, the provider's own.
+func TestStrongerAccount(t *testing.T) {
+	const own, general = "[providers.openai]\napi_key = 'own'\nbase_url = 'http://own'\n", "[provider]\ntype = 'openai'\napi_key = 'general'\nbase_url = 'http://general'\n"
+	for _, c := range []struct {
+		file, variable, want string
+	}{
+		{own + general, "", "own"},
+		{general, "", "general"},
+		{own + "[provider]\ntype = 'openai'\n", "RKAT_PROVIDER_API_KEY", "env"},
+		{general, "OPENAI_API_KEY", "env"},
+		{own, "RKAT_PROVIDER_API_KEY", "own"}, // of no type
+	} {
+		p := newPlace(t, c.file, "")
+		p.env[strings.Replace(c.variable, "API_KEY", "BASE_URL", 1)] = "http://env"
+		p.env[c.variable] = "env"
+		l, err := p.load(t, nil)
+		if err != nil || l.Key("openai") != c.want || l.BaseURL("openai") != "http://"+c.want || l.Key("gemini") != "" {
+			t.Errorf("%+v: %q, %q, %v", c, l.Key("openai"), l.BaseURL("openai"), err)
+		}
+	}
+}
+
+// TestHome: the shell does not see what stands in a file.
+func TestHome(t *testing.T) {
+	p := newPlace(t, "\uFEFF[storage]\ndirectory = '~/sessions'\n[agent]\nsystem_prompt = '~/ is home'\nsystem_prompt_file = '~/p.md'", "")
+	l, err := p.load(t, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if home := p.env["HOME"]; l.Storage.Directory != home+"/sessions" || l.Agent.SystemPromptFile != home+"/p.md" || l.Agent.SystemPrompt != "~/ is home" {
+		t.Errorf("%+v", l.Config)
+	}
+}
+
+// TestErrorsHideSecrets puts a secret wherever somebody may misplace one.
+func TestErrorsHideSecrets(t *testing.T) {
+	server := "[[tools.mcp_servers]]\nname = 'x'\ncommand = 'c'\n"
+	for _, content := range []string{
+		"[provider]\napi_key = canary-1", "[provider]\napi_key = 'canary-1", `provider.api_key = "canary-1\q"`,
+		"[provider]\napi_key = ['canary-1']", "[provider]\napi_key = 'a' canary-1", "[provider]\napi_key = '${canary-1}'",
+		"[provider]\napi_key = 1\napi_key = 'canary-1'",
+		server + "env = 'canary-1'", server + "env = { T = ['canary-1'] }", server + "env = { T = '${canary-1}' }",
+		server + "headers = ['canary-1']", server + "timeout = 'canary-1'", "[tools]\nmcp_servers = 'canary-1'", "[tools]\nmcp_servers = ['canary-1']",
+	} {
+		_, err := newPlace(t, content, "").load(t, nil)
+		if err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%q: %v", content, err)
+		}
+	}
+}
+
 func TestSettingsHideSecrets(t *testing.T) {
 	p := newPlace(t, `
 [provider]
 type = "openai"
 api_key = "sk-canary-1"
-base_url = "https://user:sk-canary-2@host/v1"
+base_url = "https://user:sk-canary-2@2-sk-canary@host/v1"
+[providers.anthropic]
+base_url = "https://host/v1?key=sk-canary-9#sk-canary-9"
 [[tools.mcp_servers]]
 name = "a"
 command = "c"
@@ -308,7 +383,7 @@ headers = { A = "sk-canary-7" }
 		}
 	}
 	for key, want := range map[string]string{
-		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
+		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1", "providers.anthropic.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
 		"providers.anthropic.api_key": "(set, not shown)", "providers.gemini.api_key": "", "retry.max_delay": "30s",
 	} {
 		if shown[key] != want {

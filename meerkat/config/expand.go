@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -52,7 +53,8 @@ func expandText(s string, env map[string]string) (any, error) {
 		value, ok := env[wanted]
 		switch {
 		case !name.MatchString(wanted):
-			err = fmt.Errorf("%s is not the name of a variable; write $%s for the text itself", match, match)
+			// What stands there may be a secret that somebody put into the braces.
+			err = errors.New("what stands in ${…} is not the name of a variable; write $${…} for the text itself")
 		case !ok:
 			err = fmt.Errorf("the variable %s is not set", wanted)
 		}

@@ -14,6 +14,7 @@ type key struct {
 	// variables set it, beside RKAT_ and the name in capitals.
 	variables []string
 	secret    bool // its value is never shown
+	path      bool // ~/ at its beginning is the user's home
 	// risk says what a project that is not trusted could do with it.
 	risk string
 }
@@ -22,6 +23,8 @@ const (
 	leaks  = "it decides where an API key goes"
 	starts = "it starts programs or speaks to servers"
 	keyed  = "a key does not belong into a project"
+	kept   = "it decides where conversations are kept"
+	lifts  = "it decides which tools may run"
 )
 
 // keys are all settings, in the order in which they are shown. The defaults
@@ -30,7 +33,7 @@ const (
 var keys = []key{
 	{name: "agent.model", read: text, variables: []string{"RKAT_MODEL"}},
 	{name: "agent.system_prompt", read: text},
-	{name: "agent.system_prompt_file", read: text, risk: "it sends a file of this machine to a provider"},
+	{name: "agent.system_prompt_file", read: text, path: true, risk: "it sends a file of this machine to a provider"},
 	{name: "agent.effort", read: oneOf("none", "minimal", "low", "medium", "high", "xhigh", "max")},
 	{name: "agent.max_tokens_per_turn", read: count, variables: []string{"RKAT_MAX_OUTPUT_TOKENS"}},
 	{name: "agent.temperature", read: between(0, 2)},
@@ -39,7 +42,7 @@ var keys = []key{
 	{name: "agent.max_turns", read: count, variables: []string{"RKAT_MAX_TURNS"}},
 	{name: "agent.on_interrupted", read: oneOf("ask-model", "retry-idempotent", "fail"), basic: "ask-model"},
 	{name: "agent.cache_ttl", read: oneOf("5m", "1h")},
-	{name: "provider.type", read: oneOf(providers...), variables: []string{"RKAT_PROVIDER"}},
+	{name: "provider.type", read: oneOf(providers...), variables: []string{"RKAT_PROVIDER"}, risk: leaks},
 	{name: "provider.api_key", read: text, secret: true, risk: keyed},
 	{name: "provider.base_url", read: text, risk: leaks},
 	{name: "providers.anthropic.api_key", read: text, secret: true, risk: keyed, variables: []string{"ANTHROPIC_API_KEY"}},
@@ -52,10 +55,10 @@ var keys = []key{
 	{name: "tools.default_timeout", read: duration, basic: 10 * time.Minute},
 	{name: "tools.tool_timeouts", read: durations},
 	{name: "tools.max_concurrent", read: count, basic: 10},
-	{name: "tools.allow", read: texts},
-	{name: "tools.deny", read: texts},
-	{name: "storage.backend", read: oneOf("jsonl", "sqlite", "memory"), basic: "jsonl"},
-	{name: "storage.directory", read: text, variables: []string{"RKAT_SESSION_DIR"}, risk: "it decides where conversations are kept"},
+	{name: "tools.allow", read: texts, risk: lifts},
+	{name: "tools.deny", read: texts, risk: lifts},
+	{name: "storage.backend", read: oneOf("jsonl", "sqlite", "memory"), basic: "jsonl", risk: kept},
+	{name: "storage.directory", read: text, path: true, variables: []string{"RKAT_SESSION_DIR"}, risk: kept},
 	{name: "storage.fsync", read: oneOf("always", "interval", "never"), basic: "always"},
 	{name: "budget.max_tokens", read: tokens, variables: []string{"RKAT_MAX_TOKENS"}},
 	{name: "budget.max_duration", read: duration, variables: []string{"RKAT_MAX_DURATION"}},
@@ -66,7 +69,7 @@ var keys = []key{
 	{name: "retry.max_delay", read: duration, basic: 30 * time.Second},
 	{name: "retry.multiplier", read: between(1, 100), basic: 2.0},
 	{name: "compaction.threshold", read: between(0, 1), basic: 0.8},
-	{name: trustedProjects, read: texts, risk: "a project cannot vouch for itself"},
+	{name: trustedProjects, read: texts, path: true, risk: "a project cannot vouch for itself"},
 }
 
 const trustedProjects = "trusted_projects"

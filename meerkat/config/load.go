@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,12 +58,13 @@ type Loaded struct {
 	Files   []string
 	sources map[string]Source
 	values  map[string]any
+	home    string // "" if it is not known
 }
 
 // Load reads all layers. An error names the file, variable or flag, the key and
 // what is wrong; see also *TrustError.
 func Load(o Options) (*Loaded, error) {
-	l := &Loaded{sources: map[string]Source{}, values: map[string]any{}}
+	l := &Loaded{sources: map[string]Source{}, values: map[string]any{}, home: home(o.Env)}
 	for _, k := range keys {
 		if k.basic != nil {
 			l.set(k, k.basic, Source{Layer: Default})
@@ -88,8 +91,28 @@ func (l *Loaded) take(k key, value any, from Source) error {
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", from.Where, k.name, err)
 	}
+	if k.path {
+		parsed = l.atHome(parsed)
+	}
 	l.set(k, parsed, from)
 	return nil
+}
+
+// atHome puts the user's home in the place of ~ at the beginning of paths.
+func (l *Loaded) atHome(v any) any {
+	switch v := v.(type) {
+	case string:
+		if rest, ok := strings.CutPrefix(v, "~/"); ok && l.home != "" {
+			return filepath.Join(l.home, rest)
+		}
+	case []string:
+		out := make([]string, len(v))
+		for i := range v {
+			out[i] = l.atHome(v[i]).(string)
+		}
+		return out
+	}
+	return v
 }
 
 // fill lays the values into the Config.
@@ -110,13 +133,13 @@ func UserFile(env map[string]string) string {
 	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meerkat", "config.toml")
 	}
-	for _, name := range []string{"HOME", "USERPROFILE"} {
-		if home := env[name]; home != "" {
-			return filepath.Join(home, ".config", "meerkat", "config.toml")
-		}
+	if home := home(env); home != "" {
+		return filepath.Join(home, ".config", "meerkat", "config.toml")
 	}
 	return ""
 }
+
+func home(env map[string]string) string { return cmp.Or(env["HOME"], env["USERPROFILE"]) }
 
 // ProjectFile returns the first .rkat/config.toml in dir or above it, "" if
 // there is none.
@@ -196,6 +219,7 @@ func (l *Loaded) file(o Options, path string, layer Layer) error {
 // know. The values are as TOML has them.
 func Parse(data []byte) (map[string]any, error) {
 	var tree map[string]any
+	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // some editors put it there
 	if err := toml.Unmarshal(data, &tree); err != nil {
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
@@ -239,6 +263,9 @@ func isSection(path string) bool {
 
 func (l *Loaded) environment(o Options) error {
 	for _, k := range keys {
+		if k.name == trustedProjects {
+			continue // files were read before: it would come too late
+		}
 		for _, name := range k.environment() {
 			if value := o.Env[name]; value != "" {
 				if err := l.take(k, value, Source{Environment, name}); err != nil {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -51,41 +52,49 @@ func showServers(list []MCPServer) string {
 	for _, s := range list {
 		where := s.Command
 		if s.URL != "" {
-			where, _, _ = strings.Cut(withoutCredentials(s.URL), "?")
+			where = withoutCredentials(s.URL)
 		}
 		shown = append(shown, s.Name+" ("+where+")")
 	}
 	return strings.Join(shown, " ")
 }
 
-// credentials is the user:password@ of an address.
-var credentials = regexp.MustCompile(`://[^/@\s]*@`)
+// credentials is the user:password@ of an address, parameters what follows its
+// path.
+var (
+	credentials = regexp.MustCompile(`://[^/?#\s]*@`)
+	parameters  = regexp.MustCompile(`(://[^?#\s]*)[?#]\S*`)
+)
 
-func withoutCredentials(s string) string { return credentials.ReplaceAllString(s, "://") }
+// withoutCredentials takes out of the addresses in s what may hold a secret.
+func withoutCredentials(s string) string {
+	return parameters.ReplaceAllString(credentials.ReplaceAllString(s, "://"), "$1")
+}
 
 // From returns where the value of a key comes from; the zero Source for one
 // that is not set.
 func (l *Loaded) From(name string) Source { return l.sources[name] }
 
-// Key returns the API key of a provider: its own, else that of [provider] if
-// it is the one of that type.
-func (c *Config) Key(provider string) string {
-	if key := c.Providers[provider].APIKey; key != "" {
-		return key
-	}
-	if c.Provider.Type == provider {
-		return c.Provider.APIKey
-	}
-	return ""
-}
+// Key returns the API key of a provider: its own or, if it is the one of that
+// type, that of [provider]; the one from the stronger layer, else its own.
+func (l *Loaded) Key(provider string) string { return l.account(provider, "api_key") }
 
 // BaseURL returns the address of a provider, "" for its own; precedence as Key.
-func (c *Config) BaseURL(provider string) string {
-	if url := c.Providers[provider].BaseURL; url != "" {
-		return url
+func (l *Loaded) BaseURL(provider string) string { return l.account(provider, "base_url") }
+
+func (l *Loaded) account(provider, member string) string {
+	own, general := "providers."+provider+"."+member, "provider."+member
+	value, _ := l.values[own].(string)
+	if l.Provider.Type != provider {
+		return value
 	}
-	if c.Provider.Type == provider {
-		return c.Provider.BaseURL
+	if other, _ := l.values[general].(string); value == "" || other != "" && strength(l.From(general)) > strength(l.From(own)) {
+		return other
 	}
-	return ""
+	return value
+}
+
+// strength orders the layers.
+func strength(s Source) int {
+	return slices.Index([]Layer{Default, User, Project, Given, Environment, Flag}, s.Layer)
 }

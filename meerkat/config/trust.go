@@ -27,5 +27,6 @@ func newTrustError(path string, k key) *TrustError {
 // trusts reports whether the user trusts the project of the file at path.
 func (l *Loaded) trusts(path string) bool {
 	folders, _ := l.values[trustedProjects].([]string)
-	return slices.Contains(folders, filepath.Dir(filepath.Dir(path)))
+	project := filepath.Dir(filepath.Dir(path))
+	return slices.ContainsFunc(folders, func(f string) bool { return filepath.Clean(f) == project })
 }

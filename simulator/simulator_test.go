@@ -284,6 +284,7 @@ func TestRefusals(t *testing.T) {
 		{"no key", with("gemini", drop("x-goog-api-key")), 403, "unregistered callers"},
 		{"a real key", with("anthropic", func(r *http.Request) { r.Header.Set("x-api-key", "sk-ant-x") }), 401, "looks real"},
 		{"a real key", with("openai", func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk-x") }), 401, "looks real"},
+		{"a real key", with("gemini", func(r *http.Request) { r.Header.Set("x-goog-api-key", "AIzaX") }), 403, "looks real"},
 		{"garbage", with("anthropic", nil, "{"), 400, "not valid JSON"},
 		{"garbage", with("openai", nil, "{"), 400, "could not parse"},
 		{"garbage", with("gemini", nil, "{"), 400, "Invalid JSON payload"},

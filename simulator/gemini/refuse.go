@@ -44,7 +44,7 @@ func refusal(r *script.Refusal) *rule.Refusal {
 	switch {
 	case r.Kind == script.RefuseModel:
 		to.Message = notFound(route{version: "v1beta", model: r.Message, method: unary})
-	case to.Message == "":
+	case to.Message == "" || r.Kind == script.RefuseAuth && r.Message != "":
 		to.Message = r.Message
 	}
 	return &to

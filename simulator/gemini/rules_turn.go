@@ -76,6 +76,7 @@ func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
 	answers := map[int]bool{}
 	for _, s := range q.steps() {
 		answers[s.to] = len(s.calls) > 0
+		q.split(s, answers)
 	}
 	for _, c := range q.contents {
 		if len(c.pick("functionResponse")) > 0 && !answers[c.at] {
@@ -83,6 +84,22 @@ func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
 		}
 	}
 	return nil
+}
+
+// split notes the contents over which the responses to one step are spread: they
+// are too few in the first, rather than astray in the others (GEM-C1).
+func (q *request) split(s step, answers map[int]bool) {
+	if !q.model.signs() {
+		return
+	}
+	missing := len(s.calls) - len(s.answer.pick("functionResponse"))
+	for i := s.to + 1; missing > 0 && missing < len(s.calls) && i < len(q.contents); i++ {
+		n := len(q.contents[i].pick("functionResponse"))
+		if n == 0 || q.contents[i].own() {
+			return
+		}
+		answers[i], missing = true, missing-n
+	}
 }
 
 const miscounted = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
@@ -115,11 +132,26 @@ func sameNames(calls, responses []part) bool { return same(calls, responses, par
 func idsMismatched(q *request, _ rule.Env) *rule.Refusal {
 	for _, s := range q.steps() {
 		responses := s.answer.pick("functionResponse")
-		if len(responses) > 0 && !same(s.calls, responses, part.id) {
+		if !within(s.calls, responses, part.id) {
 			return invalid("Function response id does not match any function call id.")
 		}
 	}
 	return nil
+}
+
+// within reports whether each of some has a key of one of all, used once: who
+// counts them is rule G-15.
+func within(all, some []part, key func(part) string) bool {
+	left := map[string]int{}
+	for _, p := range all {
+		left[key(p)]++
+	}
+	for _, p := range some {
+		if left[key(p)]--; left[key(p)] < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // same reports whether both lists have the same keys, in any order.

@@ -68,6 +68,10 @@ func TestTurnRules(t *testing.T) {
 		{name: "response first", body: talk(answer), rule: "G-14", message: "Please ensure that function response turn comes immediately after a function call turn."},
 		{name: "responses twice", body: talk(user, called, answer, answer), rule: "G-14", message: "Please ensure that function response turn comes immediately after a function call turn."},
 		{name: "one of two", body: talk(user, pair(), answer), rule: "G-15", message: miscounted},
+		{name: "two of two, apart", body: talk(user, pair(), answer, strings.Replace(answer, `"f"`, `"g"`, 1)), rule: "G-15", message: miscounted},
+		{name: "one of two, then astray", body: talk(user, pair(), answer, user, answer), rule: "G-14", message: "Please ensure that function response turn comes immediately after a function call turn."},
+		{name: "two of two, apart, before 3", path: older, body: talk(user, pair(), answer, answer), rule: "G-14", message: "Please ensure that function response turn comes immediately after a function call turn."},
+		{name: "one of two, before 3", path: older, body: talk(user, pair(), answer)},
 		{name: "two of one", body: talk(user, called, twice), rule: "G-15", message: miscounted},
 		{name: "text for a response", body: talk(user, called, user), rule: "G-15", message: miscounted},
 		{name: "text for a response before 3", path: older, body: talk(user, called, user)},
@@ -80,6 +84,7 @@ func TestTurnRules(t *testing.T) {
 		{name: "id on one side", body: talk(user, called, strings.Replace(answer, `"name"`, `"id":"x","name"`, 1)), rule: "G-32", message: "Function response id does not match any function call id."},
 		{name: "id on one side, live", level: rule.Live, body: talk(user, called, strings.Replace(answer, `"name"`, `"id":"x","name"`, 1))},
 		{name: "another id", body: talk(user, strings.Replace(called, `"name"`, `"id":"y","name"`, 1), strings.Replace(answer, `"name"`, `"id":"x","name"`, 1)), rule: "G-32", message: "Function response id does not match any function call id."},
+		{name: "an id twice", body: talk(user, strings.Replace(pair(), `"name"`, `"id":"x","name"`, 1), strings.Replace(twice, `"name"`, `"id":"x","name"`, 2)), rule: "G-32", message: "Function response id does not match any function call id."},
 		{name: "one id", body: talk(user, strings.Replace(called, `"name"`, `"id":"mine","name"`, 1), strings.Replace(answer, `"name"`, `"id":"mine","name"`, 1))},
 	})
 }

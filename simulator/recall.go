@@ -13,13 +13,13 @@ import (
 // recall answers for a stored response.
 func (h *handler) recall(c *call) script.Plan {
 	if c.op == opResponse && c.Method == http.MethodDelete {
-		if !h.stored.delete(c.id) {
+		if !h.stored.delete(c.id, c.account()) {
 			return rejected(c.provider, missing(c.id))
 		}
 		return h.document(c, script.Object{"id", c.id, "object", "response", "deleted", true})
 	}
 	var e entry
-	if !h.stored.get(c.id, func(stored *entry) { e = c.look(stored) }) {
+	if !h.stored.get(c.id, c.account(), func(stored *entry) { e = c.look(stored) }) {
 		return rejected(c.provider, missing(c.id))
 	}
 	switch {

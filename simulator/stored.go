@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/meerkat-go/conformance/simulator/openai"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
 // The most that is stored: responses, and bytes of the requests they answer.
@@ -70,18 +72,17 @@ func (t *table) drop(id string) bool {
 	return true
 }
 
-func (t *table) delete(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.drop(id)
+func (t *table) delete(id, account string) bool {
+	return t.get(id, account, func(*entry) { t.drop(id) })
 }
 
-// get calls f with the entry, under the table's lock.
-func (t *table) get(id string, f func(*entry)) bool {
+// get calls f with the entry, under the table's lock. To another account than
+// its own it is not there.
+func (t *table) get(id, account string, f func(*entry)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e, ok := t.byID[id]
-	if ok {
+	if ok = ok && e.reply.Request.Account == account; ok {
 		f(e)
 	}
 	return ok
@@ -91,6 +92,11 @@ func (t *table) get(id string, f func(*entry)) bool {
 func missing(id string) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
 		Message: fmt.Sprintf("Response with id '%s' not found.", id)}
+}
+
+// account is whose key the request carries.
+func (c *call) account() string {
+	return seal.Account(strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
 }
 
 // settings are what a conversation is continued by.
@@ -111,7 +117,7 @@ func (h *handler) unfold(c *call) *rule.Refusal {
 		return nil
 	}
 	var before script.Reply
-	if !h.stored.get(s.Previous, func(e *entry) { before = e.reply }) {
+	if !h.stored.get(s.Previous, c.account(), func(e *entry) { before = e.reply }) {
 		if h.ForeignSeals {
 			return nil // it was issued elsewhere, so what it said is not known
 		}

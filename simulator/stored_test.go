@@ -61,6 +61,32 @@ func TestStored(t *testing.T) {
 	r.ask(404, "GET", "/"+unkept["id"].(string), "")
 }
 
+// TestStoredByAccount holds that what one account stored is not there for
+// another.
+func TestStoredByAccount(t *testing.T) {
+	r := responses{t, New(Config{})}
+	made := r.ask(200, "POST", "", `{"model":"gpt-5.2","input":"Say \"heron\"."}`)
+	id, output := made["id"].(string), made["output"].([]any)
+	item := output[len(output)-1].(map[string]any)["id"].(string)
+	own := credentials["openai"]
+	credentials["openai"] = http.Header{"Authorization": {"Bearer fake@other"}}
+	for _, c := range []struct {
+		status             int
+		method, path, body string
+	}{
+		{404, "GET", "/" + id, ""}, {404, "GET", "/" + id + "/input_items", ""}, {404, "DELETE", "/" + id, ""}, {404, "POST", "/" + id + "/cancel", ""},
+		{400, "POST", "", `{"model":"gpt-5.2","input":"x","previous_response_id":"` + id + `"}`},
+		{404, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"` + item + `"},{"role":"user","content":"x"}]}`},
+	} {
+		if got := r.message(r.ask(c.status, c.method, c.path, c.body)); !strings.HasSuffix(strings.TrimRight(got, "."), "not found") {
+			t.Errorf("%s %s: %s", c.method, c.path, got)
+		}
+	}
+	credentials["openai"] = own
+	r.ask(200, "POST", "", `{"model":"gpt-5.2","input":[{"type":"item_reference","id":"`+item+`"},{"role":"user","content":"x"}]}`)
+	r.ask(200, "GET", "/"+id, "")
+}
+
 // TestInputItems holds that items are given back as the API keeps them: with ids
 // and types, complete, a text as a part.
 func TestInputItems(t *testing.T) {
@@ -155,7 +181,7 @@ func TestEviction(t *testing.T) {
 	for i := range maxStored + 2 {
 		table.put(fmt.Sprint(i), of(1))
 	}
-	has := func(id string) bool { return table.get(id, func(*entry) {}) }
+	has := func(id string) bool { return table.get(id, "", func(*entry) {}) }
 	if has("1") || !has("2") || len(table.byID) != maxStored || table.bytes != maxStored {
 		t.Errorf("%d entries of %d bytes; 1 is there: %t", len(table.byID), table.bytes, has("1"))
 	}

@@ -11,8 +11,8 @@ import (
 
 // Ids are a prefix and 50 hexadecimal digits (reference §2.2): 8 bytes that all
 // ids of a response share, a zero, 4 bytes of time, and 12 that look random and
-// tell us, without a memory, that the id was issued, where in its response the
-// item stood and what was around it (rules O-12 to O-14).
+// tell us, without a memory, that the id was issued to the account, where in its
+// response the item stood and what was around it (rules O-12 to O-14).
 
 const (
 	prefixResponse  = "resp_"
@@ -37,6 +37,8 @@ type place struct {
 	next string
 	// stored says that the provider keeps the item.
 	stored bool
+	// account is whose it is: no other can look it up.
+	account string
 }
 
 // prefixes are those in the order in which a place numbers them.
@@ -53,9 +55,16 @@ const tagSize = 10
 
 func (p place) mint(k seal.Key) string {
 	meta := p.meta()
-	tag := k.MAC("openai/id", []byte(p.prefix), p.reply[:], meta[:])[:tagSize]
+	tag := k.MAC(p.use(), []byte(p.prefix), p.reply[:], meta[:])[:tagSize]
 	raw := append(p.reply[:], mask(k, p.reply, tag, meta)...)
 	return p.prefix + hex.EncodeToString(append(raw, tag...))
+}
+
+func (p place) use() string {
+	if p.account == "" {
+		return "openai/id"
+	}
+	return "openai/id@" + p.account
 }
 
 func (p place) meta() [2]byte {
@@ -76,14 +85,16 @@ func mask(k seal.Key, reply [13]byte, tag []byte, meta [2]byte) []byte {
 	return []byte{meta[0] ^ pad[0], meta[1] ^ pad[1]}
 }
 
-// locate reads an id that this provider issued; ok is false for all others.
-func locate(k seal.Key, id string) (p place, ok bool) {
+// locate reads an id that this provider issued to the account; ok is false for
+// all others.
+func locate(k seal.Key, id, account string) (p place, ok bool) {
 	prefix, digits, _ := strings.Cut(id, "_")
 	prefix += "_"
 	raw, err := hex.DecodeString(digits)
 	if err != nil || len(raw) != len(p.reply)+2+tagSize {
 		return place{}, false
 	}
+	p.account = account
 	copy(p.reply[:], raw)
 	tag := raw[len(p.reply)+2:]
 	meta := [2]byte(mask(k, p.reply, tag, [2]byte(raw[len(p.reply):])))
@@ -95,7 +106,7 @@ func locate(k seal.Key, id string) (p place, ok bool) {
 // before is the id of the reasoning item directly before the item at p.
 func (p place) before(k seal.Key) string {
 	return place{
-		prefix: prefixReasoning, reply: p.reply, ordinal: p.ordinal - 1, run: p.run - 1, next: p.prefix, stored: p.stored,
+		prefix: prefixReasoning, reply: p.reply, ordinal: p.ordinal - 1, run: p.run - 1, next: p.prefix, stored: p.stored, account: p.account,
 	}.mint(k)
 }
 

@@ -289,10 +289,11 @@ func TestIDs(t *testing.T) {
 			prefix: rapid.SampledFrom([]string{prefixResponse, prefixReasoning, prefixMessage, prefixCall}).Draw(t, "prefix"),
 			next:   rapid.SampledFrom(prefixes).Draw(t, "next"), stored: rapid.Bool().Draw(t, "stored"),
 			ordinal: rapid.Uint8().Draw(t, "ordinal"), run: rapid.Uint8Max(15).Draw(t, "run"),
-			reply: [13]byte(rapid.SliceOfN(rapid.Byte(), 13, 13).Draw(t, "reply")),
+			reply:   [13]byte(rapid.SliceOfN(rapid.Byte(), 13, 13).Draw(t, "reply")),
+			account: rapid.SampledFrom([]string{"", "other"}).Draw(t, "account"),
 		}
 		id := p.mint(testEnv.Key)
-		if got, ok := locate(testEnv.Key, id); !ok || got != p || len(id) != len(p.prefix)+50 {
+		if got, ok := locate(testEnv.Key, id, p.account); !ok || got != p || len(id) != len(p.prefix)+50 {
 			t.Fatalf("%s: %+v %t, want %+v", id, got, ok, p)
 		}
 		next := p
@@ -306,8 +307,11 @@ func TestIDs(t *testing.T) {
 		at := rapid.IntRange(len(p.prefix), len(id)-1).Draw(t, "at")
 		other := []byte(id)
 		other[at] = "0123456789abcdef0"[strings.IndexByte("0123456789abcdef", id[at])+1]
-		if _, ok := locate(testEnv.Key, string(other)); ok {
+		if _, ok := locate(testEnv.Key, string(other), p.account); ok {
 			t.Fatalf("%s passes for %s", other, id)
+		}
+		if _, ok := locate(testEnv.Key, id, p.account+"x"); ok {
+			t.Fatalf("%s passes for one of another account", id)
 		}
 	})
 }

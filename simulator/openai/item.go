@@ -78,7 +78,7 @@ func prefixOf(b script.Block) string {
 
 func (v *voiced) responseID() string {
 	if v.own == "" {
-		v.own = place{prefix: prefixResponse, reply: v.reply, stored: v.q.store}.mint(v.Key)
+		v.own = place{prefix: prefixResponse, reply: v.reply, stored: v.q.store, account: v.q.account}.mint(v.Key)
 	}
 	return v.own
 }
@@ -93,7 +93,7 @@ func (v *voiced) id(n int) string {
 
 // place is where the item of block n stands.
 func (v *voiced) place(n int) place {
-	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store}
+	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store, account: v.q.account}
 	for i, m := range v.spoken {
 		if m == n {
 			p.ordinal = uint8(i)

@@ -86,15 +86,15 @@ func (q *request) recognise(k seal.Key) {
 	}
 	q.by, q.recognised = k, true
 	for i := range q.items {
-		q.items[i].recognise(k)
+		q.items[i].recognise(k, q.account)
 	}
 }
 
 // recognise looks at an item's id and encrypted content with the key.
-func (i *item) recognise(k seal.Key) {
+func (i *item) recognise(k seal.Key, account string) {
 	i.place, i.issued, i.binding, i.ours = place{}, false, binding{}, false
 	if i.id != "" {
-		i.place, i.issued = locate(k, i.id)
+		i.place, i.issued = locate(k, i.id, account)
 	}
 	if token := i.get("encrypted_content"); token.kind == text {
 		i.binding, i.ours = unseal(k, token.text)
@@ -125,7 +125,7 @@ func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
 func (q *request) chained(k seal.Key) bool {
-	if previous, ok := locate(k, q.body.str("previous_response_id")); ok && q.holds(previous) {
+	if previous, ok := locate(k, q.body.str("previous_response_id"), q.account); ok && q.holds(previous) {
 		return false
 	}
 	if q.body.has("previous_response_id") || q.body.has("conversation") || q.body.has("prompt") {

@@ -73,7 +73,7 @@ func (i *item) origin(k seal.Key) (place, bool) {
 	if i.issued || !i.ours {
 		return i.place, i.issued
 	}
-	return locate(k, i.binding.id)
+	return locate(k, i.binding.id, i.binding.account)
 }
 
 func sealsVerify(q *request, env rule.Env) *rule.Refusal {

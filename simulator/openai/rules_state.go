@@ -57,7 +57,7 @@ func previousExists(q *request, env rule.Env) *rule.Refusal {
 		return invalid("unsupported_parameter", "previous_response_id",
 			"Previous response cannot be used for this organization due to Zero Data Retention.")
 	}
-	p, issued := locate(env.Key, id)
+	p, issued := locate(env.Key, id, q.account)
 	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignSeals && foreignResponse(id) {
 		return nil
 	}

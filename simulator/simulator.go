@@ -145,6 +145,9 @@ func (h *handler) refused(c *call, r *script.Refusal) script.Plan {
 	header := h.header(c, script.FormUnary)
 	maps.Copy(header, plan.Header)
 	plan.Header = header
+	if id := header.Get("Request-Id"); id != "" { // Anthropic says it in the body, too
+		plan.Writes[0] = with(plan.Writes[0], "request_id", `"`+id+`"`)
+	}
 	return plan
 }
 

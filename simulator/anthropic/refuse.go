@@ -1,10 +1,18 @@
 package anthropic
 
-import "github.com/meerkat-go/conformance/simulator/script"
+import (
+	"crypto/sha256"
+	"encoding/base32"
 
-// refusalID is the id of every refused request: nothing else tells two of them
-// apart.
-const refusalID = "req_011CSimulatorRefusal00000"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// refusalID is the id of a request that was refused for this: equal refusals
+// have equal bytes.
+func refusalID(kind, message string) string {
+	sum := sha256.Sum256([]byte(kind + "\x00" + message))
+	return "req_011C" + base32.StdEncoding.EncodeToString(sum[:])[:20]
+}
 
 type refusal struct {
 	status int
@@ -29,7 +37,7 @@ var words = map[string]string{
 // Refuse returns the error envelope.
 func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusals[r.Kind]
-	return to.status, "application/json", script.JSON(fault(to.kind, wording(r), refusalID))
+	return to.status, "application/json", script.JSON(fault(to.kind, wording(r), refusalID(to.kind, wording(r))))
 }
 
 func wording(r *script.Refusal) string {

@@ -28,18 +28,21 @@ func (v Voice) Header(r script.Reply) http.Header {
 	return h
 }
 
-// headers are those that are the same each time.
+// constant are the headers of every answer.
+var constant = http.Header{
+	"Content-Type":              {"application/json"},
+	"Anthropic-Organization-Id": {"00000000-0000-4000-8000-000000000000"},
+	"Cf-Cache-Status":           {"DYNAMIC"},
+	"Content-Security-Policy":   {"default-src 'none'; frame-ancestors 'none'"},
+	"Server":                    {"cloudflare"},
+	"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
+	"Vary":                      {"Accept-Encoding"},
+	"X-Robots-Tag":              {"none"},
+}
+
+// headers are those of replies that are the same each time.
 var headers = func() http.Header {
-	h := http.Header{
-		"Content-Type":              {"application/json"},
-		"Anthropic-Organization-Id": {"00000000-0000-4000-8000-000000000000"},
-		"Cf-Cache-Status":           {"DYNAMIC"},
-		"Content-Security-Policy":   {"default-src 'none'; frame-ancestors 'none'"},
-		"Server":                    {"cloudflare"},
-		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
-		"Vary":                      {"Accept-Encoding"},
-		"X-Robots-Tag":              {"none"},
-	}
+	h := maps.Clone(constant)
 	for _, l := range limits {
 		h[l.limit], h[l.remaining] = []string{l.most}, []string{l.left}
 	}

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -76,8 +77,13 @@ func when(broken bool, words string) *rule.Refusal {
 // Reject returns the error envelope of a refusal. It says whether trying again
 // is of any use, which clients believe before the status (reference §1.1, §4).
 func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
-	header = http.Header{"Content-Type": {"application/json"}, "Request-Id": {refusalID}, "X-Should-Retry": {strconv.FormatBool(passing(r.Status))}}
-	return r.Status, header, script.JSON(fault(r.Type, r.Message, refusalID))
+	id := refusalID(r.Type, r.Message)
+	header = maps.Clone(constant)
+	header["Request-Id"], header["X-Should-Retry"] = []string{id}, []string{strconv.FormatBool(passing(r.Status))}
+	if r.Status == http.StatusUnauthorized {
+		header.Del("Anthropic-Organization-Id") // there is none
+	}
+	return r.Status, header, script.JSON(fault(r.Type, r.Message, id))
 }
 
 // passing reports whether a status is of a state that passes.

@@ -248,13 +248,14 @@ func TestTransport(t *testing.T) {
 		{"ANT-X10", "", `{"a":"\ud83d"}`, 400, "The request body is not valid JSON: no low surrogate in string: line 1 column 7 (char 6)"},
 		{"ANT-X10", "", "{\n\"a\":1", 400, "The request body is not valid JSON: unexpected end of data: line 2 column 6 (char 7)"},
 		{"A-6", "", `[]`, 400, "Input should be a valid dictionary"},
+		{"A-6", "", `{"model":1}`, 400, "model: Input should be a valid string"},
 	} {
 		got := check(c.body, c.header)
 		if got == nil || got.Rule != c.id || got.Status != c.status || got.Message != c.says {
 			t.Errorf("%s: got %+v, want %s", c.id, got, c.says)
 		}
 	}
-	for _, header := range []string{"", "X-Api-Key: \nAuthorization: Bearer t", "Anthropic-Beta: " + betaInterleaved + ",context-1m-2025-08-07"} {
+	for _, header := range []string{"", "X-Api-Key: \nAuthorization: Bearer t", "Anthropic-Beta: " + betaInterleaved + ",context-1m-2025-08-07", "Anthropic-Beta: advanced-tool-use-2025-11-20"} {
 		name, more, _ := strings.Cut(header, "\n")
 		if got := check(good, slices.DeleteFunc([]string{name, more}, func(h string) bool { return h == "" })...); got != nil {
 			t.Errorf("%q: %v", header, got)
@@ -293,9 +294,13 @@ func TestCount(t *testing.T) {
 
 func TestReject(t *testing.T) {
 	status, header, body := Voice{}.Reject(&rule.Refusal{Status: 404, Type: typeNotFound, Message: "model: x"})
-	want := `{"type":"error","error":{"type":"not_found_error","message":"model: x"},"request_id":"` + refusalID + `"}`
-	if status != 404 || string(body) != want || header.Get("Request-Id") != refusalID {
+	id := header.Get("Request-Id")
+	want := `{"type":"error","error":{"type":"not_found_error","message":"model: x"},"request_id":"` + id + `"}`
+	if status != 404 || string(body) != want || !strings.HasPrefix(id, "req_011C") || header.Get("Anthropic-Organization-Id") == "" {
 		t.Errorf("%d %v %s", status, header, body)
+	}
+	if _, other, _ := (Voice{}).Reject(&rule.Refusal{Status: 401, Type: typeAuth, Message: "invalid x-api-key"}); other.Get("Request-Id") == id || other.Get("Anthropic-Organization-Id") != "" {
+		t.Errorf("another refusal, of nobody: %v", other)
 	}
 	for status, again := range map[int]string{400: "false", 401: "false", 404: "false", 413: "false", 408: "true", 429: "true", 500: "true", 529: "true"} {
 		if _, header, _ := (Voice{}).Reject(&rule.Refusal{Status: status}); header.Get("X-Should-Retry") != again {

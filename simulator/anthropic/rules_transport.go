@@ -39,10 +39,11 @@ func versioned(c *call, _ rule.Env) *rule.Refusal {
 	return when(c.header.Get("Anthropic-Version") == "", "anthropic-version: header is required")
 }
 
-// betas are the beta names that are known: those of the official SDKs and those
-// that recorded requests were answered with.
+// betas are the beta names that are known: those of the official SDKs and of the
+// documentation, those that recorded requests were answered with, and those that
+// the vendor's own agent sends.
 var betas = strings.Fields(`
-	advisor-tool-2026-03-01 agent-memory-2026-07-22 cache-diagnosis-2026-04-07 ce-plugins-2026-09-01
+	advanced-tool-use-2025-11-20 advisor-tool-2026-03-01 agent-memory-2026-07-22 cache-diagnosis-2026-04-07 ce-plugins-2026-09-01
 	ce-user-management-2026-07-13 claude-code-20250219 code-execution-2025-05-22 code-execution-2025-08-25
 	compact-2026-01-12 compact-2026-09-04 computer-use-2024-10-22 computer-use-2025-01-24 computer-use-2025-11-24
 	context-1m-2025-08-07 context-management-2025-06-27 dev-full-thinking-2025-05-14 dreaming-2026-04-21
@@ -53,12 +54,13 @@ var betas = strings.Fields(`
 	mid-conversation-output-config-2026-07-01 mid-conversation-system-clear-at-2026-08-21
 	mid-conversation-tool-changes-2026-07-01 model-context-window-exceeded-2025-08-26 oauth-2025-04-20
 	output-128k-2025-02-19 output-300k-2026-03-24 pdfs-2024-09-25 prompt-caching-2024-07-31
-	prompt-caching-scope-2026-01-05 server-side-fallback-2026-06-01 server-side-fallback-2026-07-01
+	prompt-caching-scope-2026-01-05 redact-thinking-2026-02-12 server-side-fallback-2026-06-01 server-side-fallback-2026-07-01
 	skills-2025-10-02 spend-limit-reads-2026-09-26 structured-outputs-2025-11-13 structured-outputs-2025-12-15
 	task-budgets-2026-03-13 telemetry-destinations-2026-08-11 thinking-binding-controls-2026-08-01
 	thinking-display-updates-2026-08-18 thinking-token-count-2026-05-13 token-counting-2024-11-01
 	token-efficient-tools-2025-02-19 tools-2024-04-04 tools-2024-05-16 user-profiles-2026-03-24
-	user-profiles-2026-08-18 user-profiles-2026-09-04 web-fetch-2025-09-10 webhooks-2026-10-07`)
+	user-profiles-2026-08-18 user-profiles-2026-09-04 web-fetch-2025-09-10 web-search-2025-03-05
+	webhooks-2026-10-07`)
 
 func betasKnown(c *call, _ rule.Env) *rule.Refusal {
 	for _, name := range c.betas {
@@ -163,6 +165,8 @@ func modelNamed(c *call, _ rule.Env) *rule.Refusal {
 		return invalid("Input should be a valid dictionary")
 	case c.root.get("model") == nil:
 		return invalid("model: Field required")
+	case !c.root.get("model").is('"'):
+		return invalid("model: Input should be a valid string")
 	case c.name == "":
 		return invalid("model: String should have at least 1 character")
 	}

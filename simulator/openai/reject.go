@@ -3,7 +3,9 @@ package openai
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
+	"strconv"
 
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -15,16 +17,14 @@ func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byt
 	fault := script.Object{"message", r.Message, "type", r.Type, "param", orNothing(r.Param), "code", orNothing(r.Code)}
 	body = script.JSON(script.Object{"error", fault})
 	sum := sha256.Sum256(body)
-	header = http.Header{
-		"Content-Type":              {"application/json"},
-		"Openai-Version":            {"2020-10-01"},
-		"X-Request-Id":              {"req_" + hex.EncodeToString(sum[:16])},
-		"Strict-Transport-Security": {"max-age=31536000; includeSubDomains; preload"},
-		"X-Content-Type-Options":    {"nosniff"},
-	}
+	header = maps.Clone(constant)
+	header["X-Request-Id"] = []string{"req_" + hex.EncodeToString(sum[:16])}
 	if r.Status == http.StatusUnauthorized {
 		header.Set("Www-Authenticate", `Bearer realm="OpenAI API"`)
+		return r.Status, header, body // it is nobody's
 	}
+	header["Openai-Organization"], header["Openai-Project"] = headers["Openai-Organization"], headers["Openai-Project"]
+	header["Openai-Processing-Ms"] = []string{strconv.Itoa(5 + int(sum[0])/8)}
 	return r.Status, header, body
 }
 

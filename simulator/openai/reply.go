@@ -24,24 +24,32 @@ func (v Voice) Header(r script.Reply) http.Header {
 	return h
 }
 
-// headers are those that are the same each time.
-var headers = http.Header{
-	"Access-Control-Expose-Headers":  {"X-Request-ID, CF-Ray, CF-Ray"},
-	"Cf-Cache-Status":                {"DYNAMIC"},
-	"Content-Type":                   {"application/json"},
-	"Openai-Organization":            {"org-simulator"},
-	"Openai-Project":                 {"proj_simulator"},
-	"Openai-Version":                 {"2020-10-01"},
-	"X-Ratelimit-Limit-Requests":     {"10000"},
-	"X-Ratelimit-Limit-Tokens":       {"2000000"},
-	"X-Ratelimit-Remaining-Requests": {"9999"},
-	"X-Ratelimit-Remaining-Tokens":   {"1999000"},
-	"X-Ratelimit-Reset-Requests":     {"6ms"},
-	"X-Ratelimit-Reset-Tokens":       {"30ms"},
-	"Server":                         {"cloudflare"},
-	"Strict-Transport-Security":      {"max-age=31536000; includeSubDomains; preload"},
-	"X-Content-Type-Options":         {"nosniff"},
+// constant are the headers of every answer.
+var constant = http.Header{
+	"Access-Control-Expose-Headers": {"X-Request-ID, CF-Ray, CF-Ray"},
+	"Cf-Cache-Status":               {"DYNAMIC"},
+	"Content-Type":                  {"application/json"},
+	"Openai-Version":                {"2020-10-01"},
+	"Server":                        {"cloudflare"},
+	"Strict-Transport-Security":     {"max-age=31536000; includeSubDomains; preload"},
+	"X-Content-Type-Options":        {"nosniff"},
 }
+
+// headers are those of replies that are the same each time.
+var headers = func() http.Header {
+	h := maps.Clone(constant)
+	maps.Copy(h, http.Header{
+		"Openai-Organization":            {"org-simulator"},
+		"Openai-Project":                 {"proj_simulator"},
+		"X-Ratelimit-Limit-Requests":     {"10000"},
+		"X-Ratelimit-Limit-Tokens":       {"2000000"},
+		"X-Ratelimit-Remaining-Requests": {"9999"},
+		"X-Ratelimit-Remaining-Tokens":   {"1999000"},
+		"X-Ratelimit-Reset-Requests":     {"6ms"},
+		"X-Ratelimit-Reset-Tokens":       {"30ms"},
+	})
+	return h
+}()
 
 // stream collects the frames of one reply.
 type stream struct {

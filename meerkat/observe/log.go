@@ -26,10 +26,15 @@ func levelOf(e *agent.Event) slog.Level {
 	switch e.Type {
 	case agent.RunFailed:
 		return slog.LevelError
+	case agent.CompactionCompleted:
+		if e.ErrorKind != "" {
+			return slog.LevelWarn
+		}
+		return slog.LevelInfo
 	case agent.RunInterrupted, agent.Retrying, agent.BudgetWarning, agent.Degraded, agent.AssemblyAnomaly,
 		agent.StreamReset, agent.StreamTruncated, agent.ToolExecutionTimedOut:
 		return slog.LevelWarn
-	case agent.RunStarted, agent.RunCompleted, agent.TurnCompleted, agent.ToolExecutionCompleted, agent.CompactionCompleted:
+	case agent.RunStarted, agent.RunCompleted, agent.TurnCompleted, agent.ToolExecutionCompleted:
 		return slog.LevelInfo
 	default:
 		return slog.LevelDebug
@@ -42,7 +47,7 @@ func attributes(e *agent.Event) []slog.Attr {
 	list := []slog.Attr{slog.String("session", string(e.SessionID)), slog.String("run", e.RunID), slog.Int("seq", e.Seq)}
 	text := func(name, value string) {
 		if value != "" {
-			list = append(list, slog.String(name, value))
+			list = append(list, slog.String(name, clean(value)))
 		}
 	}
 	number := func(name string, value int64) {
@@ -72,7 +77,7 @@ func attributes(e *agent.Event) []slog.Attr {
 		list = append(list, slog.Int64("delay_ms", *e.DelayMS))
 	}
 	if e.Degradation != nil {
-		list = append(list, slog.String("rule", e.Degradation.Rule), slog.Int("message", e.Degradation.Message))
+		list = append(list, slog.Int("message", e.Degradation.Message))
 	}
 	if e.Usage != nil {
 		list = append(list, slog.Uint64("input_tokens", e.Usage.InputTokens), slog.Uint64("output_tokens", e.Usage.OutputTokens))
@@ -84,7 +89,7 @@ func attributes(e *agent.Event) []slog.Attr {
 func toolOf(e *agent.Event) string {
 	switch e.Type {
 	case agent.ToolCallRequested, agent.ToolExecutionStarted, agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut, agent.ToolResultReceived:
-		return e.Name
+		return toolName(e.Name)
 	default:
 		return ""
 	}

@@ -27,7 +27,14 @@ type Metrics struct {
 
 	mu   sync.Mutex
 	open map[string]*turn // by run
+	seen map[string]bool  // names of tools that are labels
 }
+
+// maxTools bounds the names of tools that become labels: a model may call tools
+// that nobody has, each time another one.
+const maxTools = 256
+
+const manyTools = "(others)"
 
 // turn is a model call under way.
 type turn struct {
@@ -42,6 +49,7 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		open:     map[string]*turn{},
+		seen:     map[string]bool{},
 		active:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rkat_runs_active", Help: "Runs that have begun and not ended."}),
 		runs:     counter("rkat_runs_total", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.", "outcome", "error_kind"),
 		turns:    counter("rkat_turns_total", "Model calls that were answered.", "provider", "model", "stop_reason"),
@@ -86,16 +94,29 @@ func (m *Metrics) Listen(e agent.Event) {
 		m.retries.WithLabelValues(t.provider, t.model, e.ErrorKind).Inc()
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		if e.DurationMS != nil {
-			m.tools.WithLabelValues(e.Name, e.Status).Observe(float64(*e.DurationMS) / 1000)
+			m.tools.WithLabelValues(m.tool(e.Name), e.Status).Observe(float64(*e.DurationMS) / 1000)
 		}
 	case agent.Degraded:
-		if e.Degradation != nil {
-			m.losses.WithLabelValues(e.Degradation.Rule).Inc()
-		}
+		m.losses.WithLabelValues(e.Rule).Inc()
 	case agent.BudgetWarning:
 		m.warnings.WithLabelValues(string(e.BudgetType)).Inc()
 	default: // the others are told by these
 	}
+}
+
+// tool is the label of a tool.
+func (m *Metrics) tool(name string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	name = toolName(name)
+	switch {
+	case m.seen[name]:
+	case len(m.seen) < maxTools:
+		m.seen[name] = true
+	default:
+		return manyTools
+	}
+	return name
 }
 
 // outcomes names how runs end.
@@ -112,7 +133,7 @@ func (m *Metrics) ended(e *agent.Event) {
 func (m *Metrics) begin(e *agent.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open[e.RunID] = &turn{provider: e.Provider, model: e.Model, began: e.TS}
+	m.open[e.RunID] = &turn{provider: e.Provider, model: clean(e.Model), began: e.TS}
 }
 
 // turn is a copy of the turn under way; the zero turn if none is.

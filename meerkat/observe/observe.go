@@ -8,7 +8,12 @@
 // use.
 package observe
 
-import "github.com/meerkat-go/conformance/meerkat/agent"
+import (
+	"regexp"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/agent"
+)
 
 // Listener hears the events of runs. Those of one run come one at a time and in
 // order.
@@ -24,3 +29,23 @@ func All(list ...Listener) Listener {
 		}
 	}
 }
+
+// toolForm is what every provider takes as the name of a tool (reference A-21).
+var toolForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+
+// noTool stands for a name that no tool can have: a model may write anything
+// there, of any length, and collectors refuse text that is not UTF-8.
+const noTool = "(no name of a tool)"
+
+func toolName(name string) string {
+	if toolForm.MatchString(name) {
+		return name
+	}
+	return noTool
+}
+
+// maxID bounds an id, and a model's name, in bytes.
+const maxID = 128
+
+// clean makes a text of a provider fit for collectors.
+func clean(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxID)], "?") }

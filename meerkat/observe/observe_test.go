@@ -6,9 +6,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
@@ -31,7 +33,7 @@ func course() []agent.Event {
 	cached := uint64(5)
 	events := []agent.Event{
 		{Type: agent.RunStarted, Prompt: canary},
-		{Type: agent.Degraded, Degradation: &handoff.Degradation{Rule: "H2", Reason: canary}},
+		{Type: agent.Degraded, Rule: "H2", Degradation: &handoff.Degradation{Rule: "H2", Reason: canary}},
 		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.StreamReset, Turn: 1},
@@ -129,6 +131,56 @@ func TestMetrics(t *testing.T) {
 	}
 	if err := m.WriteFile(filepath.Join(path, "x")); err == nil {
 		t.Error("a file that cannot be written was")
+	}
+}
+
+// TestNamesThatAreNone: a model may call any name, in any number. None of them
+// may stop a run, nor make a label of its own without end.
+func TestNamesThatAreNone(t *testing.T) {
+	m, spans := observe.NewMetrics(), tracetest.NewInMemoryExporter()
+	var out bytes.Buffer
+	listen := observe.All(m.Listen,
+		observe.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), nil),
+		observe.Log(slog.New(slog.NewTextHandler(&out, nil))))
+	ms := int64(1)
+	name := func(i int) string {
+		switch i {
+		case 0:
+			return "\xff"
+		case 1:
+			return "rm -rf " + canary
+		default:
+			return "tool" + strconv.Itoa(i)
+		}
+	}
+	listen(agent.Event{Type: agent.RunStarted, RunID: "r"})
+	listen(agent.Event{Type: agent.TurnStarted, RunID: "r", Model: "\xff" + strings.Repeat("m", 999)})
+	listen(agent.Event{Type: agent.TurnCompleted, RunID: "r", ResponseID: "\xff"})
+	for i := range 1000 {
+		listen(agent.Event{Type: agent.ToolExecutionStarted, RunID: "r", ID: "\xff", Name: name(i)})
+		listen(agent.Event{Type: agent.ToolExecutionCompleted, RunID: "r", ID: "\xff", Name: name(i), DurationMS: &ms})
+	}
+	listen(agent.Event{Type: agent.RunCompleted, RunID: "r"})
+	families, err := m.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if len(f.GetMetric()) > 300 {
+			t.Errorf("%s has %d series", f.GetName(), len(f.GetMetric()))
+		}
+	}
+	if text := out.String(); strings.Contains(text, canary) || len(text) > 1<<20 {
+		t.Errorf("the log holds what somebody wrote: %d bytes", len(text))
+	}
+	for _, s := range spans.GetSpans() {
+		texts := []string{s.Name}
+		for _, a := range s.Attributes {
+			texts = append(texts, a.Value.Emit())
+		}
+		if all := strings.Join(texts, " "); !utf8.ValidString(all) || strings.Contains(all, canary) || len(all) > 999 {
+			t.Fatalf("%.200q", all)
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ const (
 	inputTokens   = attribute.Key("gen_ai.usage.input_tokens")
 	outputTokens  = attribute.Key("gen_ai.usage.output_tokens")
 	conversation  = attribute.Key("gen_ai.conversation.id")
-	toolName      = attribute.Key("gen_ai.tool.name")
+	toolKey       = attribute.Key("gen_ai.tool.name")
 	toolCallID    = attribute.Key("gen_ai.tool.call.id")
 	errorType     = attribute.Key("error.type")
 )
@@ -69,19 +69,19 @@ func (t *tracing) listen(e agent.Event) {
 	switch e.Type {
 	case agent.TurnStarted:
 		s.endTurn(e.TS, "abandoned")
-		_, s.turn = t.tracer.Start(s.ctx, "chat "+e.Model, trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
-			trace.WithAttributes(operation.String("chat"), providerName.String(providerNames[e.Provider]), requestModel.String(e.Model), conversation.String(string(e.SessionID))))
+		_, s.turn = t.tracer.Start(s.ctx, "chat "+clean(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(operation.String("chat"), providerName.String(providerNames[e.Provider]), requestModel.String(clean(e.Model)), conversation.String(string(e.SessionID))))
 	case agent.Retrying:
 		s.note("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
 	case agent.Degraded:
-		s.note("degraded", e, attribute.String("rule", e.Degradation.Rule))
+		s.note("degraded", e, attribute.String("rule", e.Rule))
 	case agent.BudgetWarning:
 		s.note("budget_warning", e, attribute.String("budget", string(e.BudgetType)))
 	case agent.TurnCompleted:
 		s.answered(&e)
 	case agent.ToolExecutionStarted:
-		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+e.Name, trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-			trace.WithAttributes(operation.String("execute_tool"), toolName.String(e.Name), toolCallID.String(e.ID)))
+		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+toolName(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
+			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(toolName(e.Name)), toolCallID.String(clean(e.ID))))
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		s.endTool(&e)
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
@@ -117,7 +117,7 @@ func (s *spans) answered(e *agent.Event) {
 	}
 	s.turn.SetAttributes(finishReasons.StringSlice([]string{string(e.StopReason)}))
 	if e.ResponseID != "" {
-		s.turn.SetAttributes(responseID.String(e.ResponseID))
+		s.turn.SetAttributes(responseID.String(clean(e.ResponseID)))
 	}
 	setUsage(s.turn, e)
 	s.turn.End(trace.WithTimestamp(e.TS))

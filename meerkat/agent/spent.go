@@ -1,0 +1,80 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// spent is what the session has used up at a time (E18).
+func (s *state) spent(at time.Time) budget.Spent {
+	b := s.before
+	b.Tokens += s.tokens
+	b.ToolCalls += s.ran + s.over
+	b.Turns += s.calls
+	b.Elapsed = s.session.Elapsed + max(0, at.Sub(s.session.Updated))
+	return b
+}
+
+// left is how long the time budget still lets the run go on, 0 without one.
+func (s *state) left(at time.Time) time.Duration {
+	left, ok := s.limits.TimeLeft(s.spent(at))
+	if !ok {
+		return 0
+	}
+	return max(left, 1)
+}
+
+// tokensOf counts all kinds of tokens of one call (E18). Anthropic counts cached
+// input beside the rest of the input, the others within it.
+func tokensOf(name string, u transcript.Usage) uint64 {
+	n := u.Total()
+	if name != catalog.Anthropic {
+		return n
+	}
+	for _, cached := range []*uint64{u.CacheCreationTokens, u.CacheReadTokens} {
+		if cached != nil {
+			n += *cached
+		}
+	}
+	return n
+}
+
+// spentBefore adds up what earlier runs of a session used. What a fork has from
+// its parent, the parent has paid for.
+func spentBefore(s *session.Session) budget.Spent {
+	var b budget.Spent
+	runs := map[string]bool{"": true}
+	for _, r := range s.Runs {
+		runs[r.ID] = true
+	}
+	for _, c := range s.Calls {
+		if runs[c.RunID] {
+			b.Turns++
+		}
+		if c.Usage != nil {
+			b.Tokens += tokensOf(c.Provider, *c.Usage)
+		}
+	}
+	for _, c := range s.Compactions {
+		if c.Usage != nil && s.Prefix != nil {
+			b.Tokens += tokensOf(s.Prefix.Provider, *c.Usage)
+		}
+	}
+	type name struct {
+		message int
+		id      string
+	}
+	started := map[name]bool{}
+	for _, e := range s.Ledger.Entries() {
+		if e.Status == ledger.Running {
+			started[name{e.Message, e.CallID}] = true
+		}
+	}
+	b.ToolCalls = len(started)
+	return b
+}

@@ -26,9 +26,6 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 		records = append(records, *s.Prefix)
 		h.Provider, h.Model = s.Prefix.Provider, s.Prefix.Model
 	}
-	for _, m := range s.Marks {
-		records = append(records, m)
-	}
 	records = append(records, s.until(n)...)
 	if open := s.openAt(n); len(open) > 0 {
 		records = append(records, Entry{At: at, Message: transcript.ToolResults(open...)})
@@ -37,11 +34,19 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 }
 
 // until returns what the timeline says of the first n messages: themselves,
-// the requests that carried no more than them, and compactions within them.
+// the requests that carried no more than them, compactions within them, and the
+// marks that were made by then. The mark of the model, which the fork goes on
+// with, is kept in any case.
 func (s *Session) until(n int) (records []Record) {
+	messages := 0
 	for _, m := range s.Timeline {
 		switch m.Kind {
+		case Mark{}.kind():
+			if mark := s.Marks[m.Index]; messages <= n || mark.Name == MarkAllowUnlisted {
+				records = append(records, mark)
+			}
 		case Entry{}.kind():
+			messages++
 			if m.Index < n {
 				records = append(records, Entry{At: m.At, Message: s.Messages[m.Index]})
 			}
@@ -89,8 +94,8 @@ func (s *Session) leftBehind(message int, callID string) transcript.ToolResult {
 }
 
 // Branch forks the stored session from after its first n messages, all of them
-// if n is 0, and stores the fork as id. Errors are those of the store and of
-// Fork.
+// if n is 0, and stores the fork as id: all of it, or nothing. Errors are those
+// of the store and of Fork.
 func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Time) (Header, error) {
 	s, err := store.Load(ctx, from)
 	if err != nil {
@@ -107,5 +112,12 @@ func Branch(ctx context.Context, store Store, from ID, n int, id ID, at time.Tim
 	if err != nil {
 		return h, err
 	}
-	return h, errors.Join(w.Append(ctx, records...), w.Close())
+	err = w.Append(ctx, records...)
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil { // half of a fork would look like a whole session
+		err = errors.Join(err, store.Delete(context.WithoutCancel(ctx), id))
+	}
+	return h, err
 }

@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -104,6 +106,68 @@ func TestFork(t *testing.T) {
 		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0)); err == nil {
 			t.Errorf("forked after message %d", n)
 		}
+	}
+}
+
+// TestForkForgetsLaterMarks: what the model was told behind the border it was
+// not told in the fork; that its name is not on the list stays known.
+func TestForkForgetsLaterMarks(t *testing.T) {
+	const id = session.ID("0199a2b4-0000-7000-8000-000000000001")
+	at := time.Unix(9, 0).UTC()
+	whole, err := session.Load(
+		session.Header{Version: session.Version, ID: id, Created: at},
+		session.Mark{At: at, Name: "early"},
+		session.Entry{At: at, Message: transcript.User("go")},
+		session.Mark{At: at, Name: "of the first"},
+		session.Entry{At: at, Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("gone"))},
+		session.Entry{At: at, Message: transcript.Developer("the tools changed")},
+		session.Mark{At: at, Name: "told"},
+		session.Mark{At: at, Name: session.MarkAllowUnlisted, Value: "m"},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]int{1: 3, 2: 3, 3: 4} {
+		h, records, err := whole.Fork(n, "0199a2b4-0000-7000-8000-000000000002", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fork, err := session.Load(append([]session.Record{h}, records...)...)
+		if _, told := fork.Marked("told"); err != nil || len(fork.Marks) != want || told != (n == 3) {
+			t.Errorf("%d: %+v, %v", n, fork.Marks, err)
+		}
+		if _, ok := fork.Marked(session.MarkAllowUnlisted); !ok {
+			t.Errorf("%d: the model is no longer known to be unlisted", n)
+		}
+	}
+}
+
+// fullDisk is a store that keeps a part of what is appended.
+type fullDisk struct{ *memory.Store }
+
+type fullWriter struct{ session.Writer }
+
+var errFull = errors.New("no space left on device")
+
+func (f fullDisk) Create(ctx context.Context, h session.Header) (session.Writer, error) {
+	w, err := f.Store.Create(ctx, h)
+	return fullWriter{w}, err
+}
+
+func (w fullWriter) Append(ctx context.Context, records ...session.Record) error {
+	return errors.Join(w.Writer.Append(ctx, records[:len(records)/2]...), errFull)
+}
+
+// TestBranchWholeOrNot: a fork that could not be written leaves nothing that
+// looks like a session.
+func TestBranchWholeOrNot(t *testing.T) {
+	store := memory.New()
+	id := parent(t, store)
+	if _, err := session.Branch(t.Context(), fullDisk{store}, id, 0, "0199a2b4-0000-7000-8000-000000000002", time.Unix(9, 0)); !errors.Is(err, errFull) {
+		t.Fatal(err)
+	}
+	if infos, err := store.List(t.Context(), session.Filter{}); err != nil || len(infos) != 1 {
+		t.Errorf("%d sessions, %v", len(infos), err)
 	}
 }
 

@@ -40,7 +40,7 @@ type TruncatedError struct{ Stop transcript.StopReason }
 // Error says which limit it was and what to do.
 func (e *TruncatedError) Error() string {
 	if e.Stop == transcript.StopContextWindow {
-		return "the reply was cut off: the model's context window is full; start a new session"
+		return "the reply was cut off: the model's context window is full; compact the session or start a new one"
 	}
 	return "the reply was cut off at the output token limit; raise the limit and resume with a prompt"
 }

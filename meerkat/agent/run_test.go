@@ -353,7 +353,7 @@ func TestFailedRunEndsWithItsError(t *testing.T) {
 	}
 }
 
-// TestMarks are written once, into a new session.
+// TestMarks are written once, for each model that was let in.
 func TestMarks(t *testing.T) {
 	store := memory.New()
 	cfg := config(&model{replies: []any{text("a"), text("b")}}, store, nil)
@@ -365,6 +365,14 @@ func TestMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := load(t, store); len(s.Marks) != 1 || s.Marks[0].At != epoch {
+		t.Errorf("%+v", s.Marks)
+	}
+	cfg.Client, cfg.Model = &model{replies: []any{text("c")}}, "y"
+	cfg.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: "y"}}
+	if _, err := Resume(ctx, cfg, sessionID, "more"); err != nil {
+		t.Fatal(err)
+	}
+	if s := load(t, store); len(s.Marks) != 2 || s.Marks[1].Value != "y" {
 		t.Errorf("%+v", s.Marks)
 	}
 }

@@ -88,7 +88,7 @@ func TestStops(t *testing.T) {
 		{"max_tokens", says("max_tokens", transcript.Text("x")), fmt.Sprintf(lost, cutoff)},
 		{"max_tokens in a call", says("max_tokens", cut), fmt.Sprintf(closed, cutoff)},
 		{"max_tokens before a word", bare("max_tokens"), fmt.Sprintf(gone, cutoff)},
-		{"context window", says("context_window_exceeded", cut), fmt.Sprintf(closed, "the reply was cut off: the model's context window is full; start a new session")},
+		{"context window", says("context_window_exceeded", cut), fmt.Sprintf(closed, "the reply was cut off: the model's context window is full; compact the session or start a new one")},
 		{"refusal", says("refusal", transcript.Text("no")), fmt.Sprintf(lost, "the model refused to answer; change the prompt")},
 		{"refusal with calls", says("refusal", cut), fmt.Sprintf(closed, "the model refused to answer; change the prompt")},
 		{"content_filter", bare("content_filter"), fmt.Sprintf(gone, "the provider's content filter stopped the reply; change the prompt")},

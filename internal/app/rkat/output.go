@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // schemaVersion is that of the lines of json-stream; the first one carries it.
@@ -191,7 +192,9 @@ func (a *app) streamText(e agent.Event) {
 	case agent.TextDelta, agent.ReasoningDelta:
 		fmt.Fprint(a.stderr, e.Delta)
 	case agent.BlockCompleted:
-		fmt.Fprintln(a.stderr)
+		if e.Block.Type == transcript.BlockText || e.Block.Type == transcript.BlockReasoning {
+			fmt.Fprintln(a.stderr)
+		}
 	case agent.StreamReset:
 		a.say("[the answer begins again]")
 	case agent.Retrying:

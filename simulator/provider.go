@@ -21,7 +21,7 @@ type provider struct {
 	reject func(*rule.Refusal) (status int, header http.Header, body []byte)
 	// count is the body that answers a request to count tokens.
 	count func(body []byte) []byte
-	// accepted states what looks like a fault and is none; nil states nothing.
+	// accepted states what looks like a fault and is none.
 	accepted func() []rule.Info
 	// list and info are the bodies that tell its models.
 	list func(url.Values) []byte
@@ -48,12 +48,12 @@ func parses[R request](parse func(*http.Request, []byte) R) func(*http.Request, 
 var providers = map[string]provider{
 	"anthropic": {
 		Voice: anthropic.Voice{}, parse: parses(anthropic.Parse), rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
-		count: anthropic.CountTokens, list: listAnthropic, info: anthropic.Model,
+		count: anthropic.CountTokens, accepted: anthropic.Accepted, list: listAnthropic, info: anthropic.Model,
 		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
 	},
 	"openai": {
 		Voice: openai.Voice{}, parse: parses(openai.Parse), rules: openai.Rules, reject: openai.Voice{}.Reject,
-		count: openai.CountTokens, list: listOpenAI, info: openai.Model,
+		count: openai.CountTokens, accepted: openai.Accepted, list: listOpenAI, info: openai.Model,
 		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
 	},
 	"gemini": {

@@ -44,6 +44,7 @@ var accepted = []rule.Info{
 	{ID: "G-13", Demand: "calls may follow another content of the model; the API joins neighbours of one role", Source: "recorded", Confidence: rule.High},
 	{ID: "G-15", Demand: "before Gemini 3 a call may stay without a function response", Source: "recorded", Confidence: rule.High},
 	{ID: "G-17", Demand: "a call of a closed turn, and every call but the first of a step, may lack a signature", Source: "documented", Confidence: rule.High},
+	{ID: "G-18", Demand: "models before Gemini 3 look at no signature", Source: "inferred", Confidence: rule.Medium},
 	{ID: "G-20", Demand: "skip_thought_signature_validator and context_engineering_is_the_way_to_go may stand for a call's signature, as they are or in base64", Source: "documented, recorded", Confidence: rule.High},
 	{ID: "G-22", Demand: "a signed text may come back without its signature, or merged with other texts", Source: "documented", Confidence: rule.High},
 	{ID: "G-31", Demand: "several contents of one role may follow each other", Source: "recorded", Confidence: rule.High},

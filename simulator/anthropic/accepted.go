@@ -1,0 +1,33 @@
+package anthropic
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/simulator/rule"
+)
+
+// Accepted states what looks like a fault and is none: recordings with status 200
+// outweigh reports that it is refused (reference §5.1, regressions §3.4).
+func Accepted() []rule.Info { return slices.Clone(accepted) }
+
+var accepted = []rule.Info{
+	accepts("A-8", "recorded", "the first message may be the assistant's"),
+	accepts("A-10", "documented", "several messages of one role may follow each other; they are one turn"),
+	accepts("A-11", "recorded", "a text beside a call may be empty"),
+	accepts("A-18", "recorded", "an id may stand on several calls"),
+	accepts("A-42", "documented", "thinking of a model that this one cannot read is dropped without an error"),
+	accepts("ANT-P6", "recorded", "calls and results may stand in a request without tools"),
+	accepts("ANT-T8", "documented", "closed turns may lack their thinking"),
+	accepts("ANT-I3", "recorded", "ids of calls begin with anything"),
+	accepts("ANT-X12", "reported", "text may follow a call"),
+	accepts("ANT-S2", "inferred", "a turn that paused at a server tool may come back as the last message"),
+	accepts("ANT-B3", "documented", "bound thinking may be left out from the start of the history, or altogether"),
+}
+
+func accepts(id, source, what string) rule.Info {
+	r := rule.Info{ID: id, Demand: what, Source: source, Confidence: rule.High}
+	if source == "inferred" {
+		r.Confidence = rule.Low
+	}
+	return r
+}

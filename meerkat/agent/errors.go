@@ -70,6 +70,9 @@ type TurnLimitError struct{ Limit int }
 
 // Error says how to go on.
 func (e *TurnLimitError) Error() string {
+	if e.Limit == 1 {
+		return "the limit of 1 turn is reached; resume to go on"
+	}
 	return fmt.Sprintf("the limit of %d turns is reached; resume to go on", e.Limit)
 }
 

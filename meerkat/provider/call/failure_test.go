@@ -48,7 +48,7 @@ func TestSpokenDelay(t *testing.T) {
 		"Please retry in 48.939935699s.":       "48.939935699s",
 		"Limit 1. Please try again in 20ms. V": "20ms",
 		"please try again in 6m0s":             "6m0s",
-		"Please retry in a while":              "", "": "", "Please try again in 999h": "",
+		"Please retry in a while":              "", "": "", "Please try again in 999h": "24h0m0s",
 	} {
 		got := ""
 		if d := spokenDelay(message); d != nil {

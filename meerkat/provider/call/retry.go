@@ -10,8 +10,9 @@ import (
 )
 
 // retryAfter reads the delay headers in the order the SDKs do: milliseconds,
-// then seconds or a date (reference §4). Delays that are no number, negative
-// or absurd are nil.
+// then seconds or a date (reference §4). Delays that are no number or negative
+// are nil. A date is held against the provider's own clock, if it says what
+// time it is there: ours may be wrong.
 func retryAfter(h http.Header, now time.Time) *time.Duration {
 	if d := number(h.Get("Retry-After-Ms"), time.Millisecond); d != nil {
 		return d
@@ -24,20 +25,27 @@ func retryAfter(h http.Header, now time.Time) *time.Duration {
 	if err != nil {
 		return nil
 	}
-	d := max(0, at.Sub(now))
+	if there, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = there
+	}
+	d := min(max(0, at.Sub(now)), longest)
 	return &d
 }
 
-// longest is the longest delay that is believed.
+// longest is what every longer delay is taken for: it is none to wait for, but
+// not to be passed over either.
 const longest = 24 * time.Hour
 
 // number reads a decimal number of units.
 func number(s string, unit time.Duration) *time.Duration {
 	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || math.IsNaN(f) || f < 0 || f > float64(longest/unit) {
+	if err != nil || math.IsNaN(f) || f < 0 {
 		return nil
 	}
-	d := time.Duration(f * float64(unit))
+	d := longest
+	if f < float64(longest/unit) {
+		d = time.Duration(f * float64(unit))
+	}
 	return &d
 }
 
@@ -74,8 +82,9 @@ func spokenDelay(message string) *time.Duration {
 		return nil
 	}
 	d, err := time.ParseDuration(m[1])
-	if err != nil || d > longest {
+	if err != nil {
 		return nil
 	}
+	d = min(d, longest)
 	return &d
 }

@@ -13,6 +13,7 @@ GITLEAKS   := github.com/zricethezav/gitleaks/v8@v8.30.1
 LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
 NPM_MCP    := @modelcontextprotocol/server-everything@2026.8.31
+NPM_AGENTS := node@22.23.3 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
 ROUNDS     ?= 3
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
 
@@ -90,6 +91,12 @@ bench-peers: ## benchmarks beside the official SDKs and other recorders, in one 
 	$(GO) build -o .tmp/peers/recorder ./cmd/recorder
 	@npm install --silent --no-audit --no-fund --prefix .tmp/peers $(NPM_PEERS) || echo 'npm: not reachable; its peers are left out'
 	cd peers && $(GO) run . -recorder ../.tmp/peers/recorder -tools ../.tmp/peers -rounds $(ROUNDS)
+
+.PHONY: bench-agents
+bench-agents: ## rkat beside other agents, on one conversation, without a network (Linux)
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o .tmp/peers/ ./cmd/rkat
+	@npm install --silent --no-audit --no-fund --prefix .tmp/agents $(NPM_AGENTS) || echo 'npm: not reachable; its agents are left out'
+	cd peers && $(GO) run . -tables agents -rkat ../.tmp/peers/rkat -tools ../.tmp/agents -rounds $(ROUNDS)
 
 .PHONY: cassettes
 cassettes: ## record the committed cassettes again from the simulator

@@ -2,6 +2,9 @@
 // its own, against one upstream, in turns within one run, and prints tables of
 // what each costs. It is a module of its own, so that the peers weigh on nobody.
 //
+// With -tables agents it runs the agent beside other agents instead, on one scripted
+// conversation that the simulator holds with each of them.
+//
 // The upstream, the clients and the subject share the machine: read the ratios.
 package main
 
@@ -30,6 +33,7 @@ func main() {
 // options are the flags of a run.
 type options struct {
 	recorder string
+	rkat     string
 	tools    string
 	only     string
 	rounds   int
@@ -43,9 +47,10 @@ func run(ctx context.Context, args []string) error {
 	var o options
 	set := flag.NewFlagSet("peers", flag.ContinueOnError)
 	set.StringVar(&o.recorder, "recorder", "", "the recorder's `binary`")
+	set.StringVar(&o.rkat, "rkat", "", "the agent's `binary`, for -tables agents")
 	set.StringVar(&o.tools, "tools", "", "the `folder` with the node_modules of the peers from npm; without it they are left out")
 	set.StringVar(&o.only, "only", "", "comma-separated `names` of the subjects to run")
-	set.StringVar(&o.tables, "tables", "streams,short,long,replay", "comma-separated tables to make")
+	set.StringVar(&o.tables, "tables", "streams,short,long,replay", "comma-separated tables to make; or agents, alone")
 	set.IntVar(&o.rounds, "rounds", 3, "how often each figure is taken; the median is shown")
 	set.StringVar(&o.serve, "serve", "", "internal: be this subject")
 	set.StringVar(&o.upstream, "upstream", "", "internal: with -serve")
@@ -56,6 +61,9 @@ func run(ctx context.Context, args []string) error {
 	if o.serve != "" {
 		return serve(ctx, o)
 	}
+	if o.tables == "agents" {
+		return runAgents(ctx, o)
+	}
 	if o.recorder == "" {
 		return errors.New("-recorder: missing; name the binary (make bench-peers does)")
 	}
@@ -64,14 +72,38 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(work) }()
-	for _, path := range []*string{&o.recorder, &o.tools} {
+	if err := o.resolve(); err != nil {
+		return err
+	}
+	return bench(ctx, o, work)
+}
+
+// resolve makes the paths independent of the working folder.
+func (o *options) resolve() (err error) {
+	for _, path := range []*string{&o.recorder, &o.rkat, &o.tools} {
 		if *path != "" {
 			if *path, err = filepath.Abs(*path); err != nil {
 				return err
 			}
 		}
 	}
-	return bench(ctx, o, work)
+	return nil
+}
+
+// runAgents makes the tables of agents.
+func runAgents(ctx context.Context, o options) error {
+	if alone, err := offline(); err != nil || !alone {
+		return err
+	}
+	work, err := os.MkdirTemp("", "peers-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	if err := o.resolve(); err != nil {
+		return err
+	}
+	return agentsTables(ctx, o, work)
 }
 
 // bench makes the tables asked for.

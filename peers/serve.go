@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ import (
 // serve is the other end of self: it is one subject until ctx ends.
 func serve(ctx context.Context, o options) error {
 	name, port, _ := strings.Cut(o.serve, "@")
+	if name == "tools" {
+		return toolServer(os.Stdin, os.Stdout)
+	}
 	h, finish, err := handler(name, o)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"strconv"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -72,7 +71,14 @@ func appendRune(b []byte, r rune) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// Quote renders s as a JSON string; Str of the result is s again.
+// surrogate reports whether s begins with a surrogate in WTF-8, a high one if
+// low is false.
+func surrogate(s string, low bool) bool {
+	return len(s) >= 3 && s[0] == 0xED && s[1]&0xE0 == 0xA0 && (s[1] >= 0xB0) == low && s[2]&0xC0 == 0x80
+}
+
+// Quote renders s as a JSON string; Str of the result is s again. A high and a
+// low surrogate side by side stay bytes: as escapes they would be one rune.
 func Quote(s string) []byte {
 	b := []byte{'"'}
 	for i := 0; i < len(s); i++ {
@@ -81,7 +87,10 @@ func Quote(s string) []byte {
 			b = append(b, '\\', c)
 		case c < ' ':
 			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		case c == 0xED && strings.HasPrefix(s[i:], "\xED") && i+2 < len(s) && s[i+1] >= 0xA0:
+		case surrogate(s[i:], false) && surrogate(s[i+3:], true):
+			b = append(b, s[i:i+6]...)
+			i += 5
+		case surrogate(s[i:], false), surrogate(s[i:], true):
 			r := rune(0xD000) | rune(s[i+1]&0x3F)<<6 | rune(s[i+2]&0x3F)
 			b = append(b, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 			i += 2

@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -45,24 +47,46 @@ func lookup(env []string, name string) (string, bool) {
 }
 
 // masker returns a function that takes the values that a server was given out
-// of a text of its own. Values of less than eight characters are no secrets.
+// of a text of its own, the longest first. Values of less than eight characters
+// are no secrets.
 func masker(s Server) func(string) string {
-	var pairs []string
+	var all []secret
 	for _, group := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range group {
-			pairs = append(pairs, masks(name, value)...)
+			all = append(all, secret{name, value}, secret{name, strings.TrimPrefix(value, "Bearer ")})
 		}
 	}
-	replacer := strings.NewReplacer(pairs...)
-	return replacer.Replace
+	all = slices.DeleteFunc(append(all, inAddress(s.URL)...), func(s secret) bool { return len(s.value) < 8 })
+	slices.SortFunc(all, func(a, b secret) int {
+		return cmp.Or(len(b.value)-len(a.value), strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
+	})
+	var pairs []string
+	for _, s := range all {
+		pairs = append(pairs, s.value, "["+s.name+"]")
+	}
+	return strings.NewReplacer(pairs...).Replace
 }
 
-func masks(name, value string) []string {
-	var pairs []string
-	for _, form := range []string{value, strings.TrimPrefix(value, "Bearer ")} {
-		if len(form) >= 8 {
-			pairs = append(pairs, form, "["+name+"]")
+// secret is a value that a server was given, and what it is called.
+type secret struct{ name, value string }
+
+// inAddress returns the password and the parameters of an address, as they
+// stand in it and as they mean.
+func inAddress(address string) (all []secret) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil
+	}
+	if password, ok := u.User.Password(); ok {
+		_, written, _ := strings.Cut(u.User.String(), ":")
+		all = append(all, secret{"password", password}, secret{"password", written})
+	}
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
+		name, written, _ := strings.Cut(part, "=")
+		all = append(all, secret{name, written})
+		if value, err := url.QueryUnescape(written); err == nil {
+			all = append(all, secret{name, value})
 		}
 	}
-	return pairs
+	return all
 }

@@ -189,17 +189,20 @@ func (s *server) failure(ctx context.Context, call transcript.ToolCall, l *link,
 		s.drop(l)
 		return refusal(call, "the server %s has forgotten the session; the tool did not run: call it again", s.config.Name)
 	case errors.As(err, &refused) && refused.Code != codeTransport:
-		return refusal(call, "the server %s refused the call: %s", s.config.Name, s.mask(clip(refused.Message, maxLogLine)))
+		return refusal(call, "the server %s refused the call: %s", s.config.Name, s.said(refused.Message))
 	case l.over(moment):
-		why := l.ending()
+		why := s.mask(l.ending())
 		s.drop(l)
 		s.log.Warn("mcp server ended", "why", why)
 		return refusal(call, "the server %s ended while the tool ran (%s); the tool may have run, check its effects before calling it again",
-			s.config.Name, first(s.mask(why), "the connection broke"))
+			s.config.Name, first(why, "the connection broke"))
 	}
 	return refusal(call, "the answer of the server %s cannot be read (%s); the tool may have run, check its effects before calling it again",
-		s.config.Name, s.mask(clip(err.Error(), maxLogLine)))
+		s.config.Name, s.said(err.Error()))
 }
+
+// said is a text of the server without its secrets, at a length that is bounded.
+func (s *server) said(text string) string { return clip(s.mask(text), maxLogLine) }
 
 // codeTransport is what the SDK reports when HTTP fails on the way: nothing that
 // the server said about the call.

@@ -1,0 +1,30 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestMasker takes out whatever a server was given, in whole: also when one
+// value begins as another does, and what of its address may be a key.
+func TestMasker(t *testing.T) {
+	for range 20 { // maps have no order
+		mask := masker(Server{
+			Env: map[string]string{"A": "canary-token", "B": "canary-token-that-is-longer", "SHORT": "x"}, Headers: map[string]string{"Authorization": "Bearer canary-in-header"},
+			URL: "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1",
+		})
+		got := mask("canary-token-that-is-longer canary-token Bearer canary-in-header canary-in-header " +
+			`Post "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1": canary/query canary-pass? x 1`)
+		if strings.Contains(got, "canary") || strings.Contains(got, "longer") || !strings.Contains(got, "[B] [A] ") || !strings.HasSuffix(got, " x 1") || !strings.Contains(got, "@host/mcp?key=") {
+			t.Fatal(got)
+		}
+	}
+}
+
+// TestSaidMasksFirst: what is cut in two is still a secret.
+func TestSaidMasksFirst(t *testing.T) {
+	s := newServer(Server{Name: "s", Env: map[string]string{"A": "canary-canary-canary"}}, Options{}.filled(), &progress{})
+	if got := s.said(strings.Repeat("x", maxLogLine-10) + "canary-canary-canary"); strings.Contains(got, "canary") || len(got) > maxLogLine+10 {
+		t.Errorf("…%s", got[maxLogLine-20:])
+	}
+}

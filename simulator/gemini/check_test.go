@@ -150,6 +150,7 @@ func TestTranscodingRules(t *testing.T) {
 			message: `Invalid JSON payload received. Unknown name "response" at 'contents[0].parts[0].function_response': Proto field is not repeating, cannot start list.`},
 		{name: "not base64", body: parts(`{"text":"a","thoughtSignature":"a*b="}`), rule: "G-19", field: "contents[0].parts[0].thought_signature",
 			message: `Invalid value at 'contents[0].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed for "a*b="`},
+		{name: "padding more", body: parts(`{"text":"a","thoughtSignature":"YWE=="}`), rule: "G-19", message: `Invalid value at 'contents[0].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed for "YWE=="`},
 		{name: "two in one", body: parts(`{"text":"a","thoughtSignature":"YWE=YWE="}`), rule: "G-19", message: `Invalid value at 'contents[0].parts[0].thought_signature' (TYPE_BYTES), Base64 decoding failed for "YWE=YWE="`},
 		{name: "the other alphabet", body: parts(`{"text":"a","thoughtSignature":"-_-_"}`)},
 	})

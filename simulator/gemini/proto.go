@@ -271,6 +271,9 @@ func enumName(v *node) string { return strings.ToUpper(strings.ReplaceAll(v.stri
 // decodeBase64 takes both alphabets, with and without padding.
 func decodeBase64(s string) ([]byte, bool) {
 	bare := strings.TrimRight(s, "=")
+	if padding := len(s) - len(bare); padding > 0 && (padding > 2 || len(s)%4 != 0) {
+		return nil, false
+	}
 	encoding := base64.RawStdEncoding
 	if strings.ContainsAny(bare, "-_") {
 		encoding = base64.RawURLEncoding

@@ -35,7 +35,7 @@ func (s stamp) seal(key seal.Key, extra int) string {
 
 // opened reads the stamp in a token; false when it is none of ours, or altered.
 func opened(key seal.Key, token string) (stamp, bool) {
-	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, padded(token))
+	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, standard(token))
 	f := strings.Split(place.Reply, "\x00")
 	if err != nil || len(f) != 6 {
 		return stamp{}, false
@@ -43,9 +43,10 @@ func opened(key seal.Key, token string) (stamp, bool) {
 	return stamp{f[0], f[1], f[2], f[3], f[4], int(place.Ordinal), int(place.Total)}, true
 }
 
-// padded restores the padding that some clients cut.
-func padded(token string) string {
-	bare := strings.TrimRight(token, "=")
+// standard spells a token as it was issued: what stands in JSON for bytes may be
+// of either alphabet, and some clients cut the padding.
+func standard(token string) string {
+	bare := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
 	return bare + strings.Repeat("=", (4-len(bare)%4)%4)
 }
 

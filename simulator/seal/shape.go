@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -35,10 +36,10 @@ func (k Key) EnvelopeFor(size int, f Facts, p Place) string {
 	return base64.StdEncoding.EncodeToString(field(nil, 2, inner))
 }
 
-// OpenEnvelope verifies a token minted by Envelope. Both base64 alphabets are
-// accepted: some clients send back what they decoded (traffic notes, Gemini).
+// OpenEnvelope verifies a token minted by Envelope, character by character:
+// another spelling of the same bytes is an edit.
 func (k Key) OpenEnvelope(f Facts, token string) (Place, error) {
-	raw, err := decode64(token)
+	raw, err := decode64(base64.StdEncoding, token)
 	if err != nil {
 		return Place{}, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
@@ -89,7 +90,7 @@ func (k Key) Fernet(f Facts, p Place, stage Stage, at time.Time) string {
 
 // OpenFernet verifies a token minted by Fernet, of any stage, and says which.
 func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
-	raw, err := decode64(token)
+	raw, err := decode64(base64.URLEncoding, token)
 	const head, tail = 1 + 8, sha256.Size
 	if err != nil || len(raw) < head+tail || raw[0] != 0x80 {
 		return Place{}, "", fmt.Errorf("%w: not an encrypted content", ErrBroken)
@@ -109,12 +110,13 @@ func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 // fernetMAC appends the MAC of b.
 func (k Key) fernetMAC(out, b []byte) []byte { return k.tag(out, Facts{Origin: "fernet"}, "", b) }
 
-func decode64(s string) ([]byte, error) {
-	std, err := base64.StdEncoding.Strict().DecodeString(s)
-	if err == nil {
-		return std, nil
+// decode64 decodes what of all spellings is the encoding's own: the decoder alone
+// passes over line ends.
+func decode64(e *base64.Encoding, s string) ([]byte, error) {
+	if at := strings.IndexAny(s, "\r\n"); at >= 0 {
+		return nil, base64.CorruptInputError(at)
 	}
-	return base64.URLEncoding.Strict().DecodeString(s)
+	return e.Strict().DecodeString(s)
 }
 
 // field appends one length-delimited protobuf field.

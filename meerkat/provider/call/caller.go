@@ -266,6 +266,7 @@ func contentType(resp *http.Response) (string, bool) {
 // wrapped in success, or something that is no API at all.
 func (c *Caller) wrongType(resp *http.Response, got, want string) error {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	head = c.scrub.bytes(head)
 	if e := parseError(head); e.Type != "" || e.Code != "" {
 		return &stream.ProviderError{Type: e.Type, Code: e.Code, Message: e.Message, Raw: head}
 	}

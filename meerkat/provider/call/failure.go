@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,7 +60,7 @@ func (c *Caller) refused(ctx context.Context, resp *http.Response) error {
 	if err != nil && len(body) == 0 {
 		body = nil // the status says enough
 	}
-	e := parseError(body)
+	e := parseError(c.scrub.bytes(body)) // before an excerpt cuts a secret in two
 	e.Status = resp.StatusCode
 	c.headers(e, resp)
 	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
@@ -235,21 +236,26 @@ const minSecret = 6
 
 func newScrubber(secrets ...string) *scrubber {
 	const mark = "[redacted]"
-	var pairs []string
+	var forms []string
 	for _, key := range secrets {
 		if len(key) < minSecret {
 			continue
 		}
 		quoted, _ := json.Marshal(key)
-		for _, form := range []string{
-			key, url.QueryEscape(key), url.PathEscape(key), string(quoted[1 : len(quoted)-1]),
-			base64.StdEncoding.EncodeToString([]byte(key)), base64.RawURLEncoding.EncodeToString([]byte(key)),
-		} {
-			pairs = append(pairs, form, mark)
-		}
+		forms = append(forms,
+			key, url.QueryEscape(key), url.PathEscape(key), string(quoted[1:len(quoted)-1]),
+			base64.StdEncoding.EncodeToString([]byte(key)), base64.RawURLEncoding.EncodeToString([]byte(key)))
+	}
+	// The longest first: one secret may begin as another does.
+	slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range forms {
+		pairs = append(pairs, form, mark)
 	}
 	return &scrubber{strings.NewReplacer(pairs...)}
 }
+
+func (s *scrubber) bytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
 
 // secretsOf returns the key and the values of extra headers that hold a
 // credential.

@@ -1,7 +1,9 @@
 package call
 
 import (
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -65,5 +67,39 @@ func TestScrubberLeavesWords(t *testing.T) {
 	s := newScrubber("test", "")
 	if got := s.replacer.Replace("a test key"); got != "a test key" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestScrubberTakesTheLongest: one secret may begin as another does.
+func TestScrubberTakesTheLongest(t *testing.T) {
+	for _, secrets := range [][]string{{"canary-key", "canary-key-and-more"}, {"canary-key-and-more", "canary-key"}} {
+		if got := newScrubber(secrets...).replacer.Replace("canary-key-and-more canary-key"); got != "[redacted] [redacted]" {
+			t.Error(got)
+		}
+	}
+}
+
+// TestNoHalfOfASecret: an excerpt of an answer that repeats the key does not cut
+// it in two before it is found.
+func TestNoHalfOfASecret(t *testing.T) {
+	const key = "canary-canary-canary-canary"
+	for _, status := range []int{http.StatusBadGateway, http.StatusOK} {
+		for room := 160; room < 210; room++ {
+			text := strings.Repeat("x", room) + key
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/plain")
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, text)
+			}))
+			c, err := New(API{Provider: "p", Version: "v1", Authorize: func(http.Header, string) {}, Streams: []string{"text/event-stream"}}, Config{BaseURL: server.URL, APIKey: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = c.Do(t.Context(), Post{Path: "x", Body: []byte("{}")})
+			server.Close()
+			if err == nil || strings.Contains(err.Error(), "canary") {
+				t.Fatalf("%d: %v", room, err)
+			}
+		}
 	}
 }

@@ -170,7 +170,8 @@ func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error
 	return p.Session, err
 }
 
-// List implements session.Store. It reads one line of each file.
+// List implements session.Store. It reads one line of each file. An empty file
+// is a session that somebody is about to create, or did not come to create.
 func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -185,14 +186,18 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		infos = append(infos, s.info(id))
+		if info, begun := s.info(id); begun {
+			infos = append(infos, info)
+		}
 	}
 	return f.Select(infos), nil
 }
 
-func (s *Store) info(id session.ID) session.Info {
-	out := session.Info{Header: session.Header{ID: id}}
+func (s *Store) info(id session.ID) (out session.Info, begun bool) {
 	stat, err := os.Stat(s.Path(id))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && stat.Size() == 0 {
+		return out, false // deleted meanwhile, or not begun
+	}
 	if err == nil {
 		out.Updated = stat.ModTime().UTC()
 		out.Header, err = readHeader(s.Path(id))
@@ -200,7 +205,7 @@ func (s *Store) info(id session.ID) session.Info {
 	if err != nil {
 		out.Header, out.Problem = session.Header{ID: id, Created: out.Updated}, err
 	}
-	return out
+	return out, true
 }
 
 // maxHeader bounds the first line of a file in bytes; a listing reads no more.

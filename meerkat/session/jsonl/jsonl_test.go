@@ -302,6 +302,19 @@ func TestListBoundsTheHeader(t *testing.T) {
 	}
 }
 
+// TestNotBegun: a kill before the header leaves a file without a byte. It is
+// nobody's newest session.
+func TestNotBegun(t *testing.T) {
+	store := open(t)
+	written(t, store, 1)
+	if err := os.WriteFile(store.Path("0199a2b4-0000-7000-8000-000000000002"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := session.Newest(ctx, store); got != id || err != nil {
+		t.Errorf("%s, %v; want %s", got, err, id)
+	}
+}
+
 // TestUnknownRecords of a newer writer are skipped, and stay in the file.
 func TestUnknownRecords(t *testing.T) {
 	store := open(t)

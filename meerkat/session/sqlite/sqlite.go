@@ -37,6 +37,7 @@ PRAGMA user_version = 1;`
 type Store struct {
 	dir, path string
 	db        *sql.DB
+	file      fs.FileInfo // of the database when it was opened
 }
 
 // Open opens the database in dir, and creates both if there are none. A
@@ -51,7 +52,8 @@ func Open(dir string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
 	}
-	if err := f.Close(); err != nil {
+	s.file, err = f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
 	}
 	if s.db, err = sql.Open("sqlite", s.name()); err != nil {
@@ -93,6 +95,10 @@ func (s *Store) Close() error { return s.failed(s.db.Close()) }
 
 // change runs do in a transaction that is durable when change returns nil.
 func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
+	// SQLite would go on writing into a file that no name leads to.
+	if now, err := os.Stat(s.path); err != nil || !os.SameFile(now, s.file) {
+		return fmt.Errorf("session database %s: somebody removed or replaced it while it was open; what was written since then is lost", s.path)
+	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return s.failed(err)
@@ -114,6 +120,9 @@ func (s *Store) failed(err error) error {
 		return err
 	}
 	text := err.Error()
+	if strings.Contains(text, "SQLITE_BUSY") {
+		return fmt.Errorf("session database %s: another program keeps it locked; try again when that has ended: %w", s.path, err)
+	}
 	if strings.Contains(text, "malformed") || strings.Contains(text, "not a database") {
 		return &session.CorruptError{Path: s.path, Err: err}
 	}

@@ -134,6 +134,26 @@ func TestMissingAppend(t *testing.T) {
 	}
 }
 
+// TestReplacedWhileOpen: what is written to a file that has no name any more is
+// lost, and said to be.
+func TestReplacedWhileOpen(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"removed":  os.Remove,
+		"replaced": func(path string) error { return errors.Join(os.WriteFile(path+"~", nil, 0o600), os.Rename(path+"~", path)) },
+	} {
+		dir := t.TempDir()
+		s := open(t, dir)
+		_, w := create(t, s, 1)
+		if err := change(filepath.Join(dir, "sessions.db")); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(t.Context(), message("lost")); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = w.Close()
+	}
+}
+
 // TestOpenedAtOnce: many processes that begin at once in a new folder.
 func TestOpenedAtOnce(t *testing.T) {
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -50,11 +51,27 @@ func recalled(s *session.Session, at int, c transcript.ToolCall, why string) ans
 		return answer{known: true, status: refused, result: tool.NotExecuted(c.ID, why)}
 	case e.Result != nil:
 		return answer{known: true, status: statusOf(e), ran: true, result: *e.Result}
-	case e.Status == ledger.Cancelled, e.Status == ledger.Proposed && len(s.Runs) > 0:
+	case e.Status.Final():
+		return closure(c.ID, e.Status) // the results that followed were lost
+	case e.Status == ledger.Proposed && len(s.Runs) > 0:
 		return answer{status: string(ledger.Cancelled)}
 	default:
-		return answer{status: string(ledger.Interrupted), ran: true}
+		return answer{status: string(ledger.Interrupted)}
 	}
+}
+
+// closure answers a call that an interruption left open.
+func closure(id string, status ledger.Status) answer {
+	a := answer{known: true, status: string(status)}
+	switch status {
+	case ledger.Complete, ledger.Error:
+		a.result = handoff.Closure(id, status)
+	case ledger.Cancelled:
+		a.result = tool.NotExecuted(id, notStarted)
+	default: // it may have run
+		a.status, a.result = string(tool.StatusInterrupted), tool.Interrupted(id)
+	}
+	return a
 }
 
 func statusOf(e ledger.Entry) string {
@@ -71,7 +88,7 @@ func (b *batch) running() []ledger.Entry {
 	}
 	var found []ledger.Entry
 	for i, a := range b.answers {
-		if !a.known && a.ran {
+		if a.status == string(ledger.Interrupted) {
 			found = append(found, ledger.Entry{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: ledger.Running})
 		}
 	}
@@ -89,11 +106,7 @@ func (p *plan) reopen(at time.Time) {
 		if b.answers[i].known || s.mayRepeat(c.Name) {
 			continue
 		}
-		a := answer{known: true, status: string(tool.StatusCancelled), result: tool.NotExecuted(c.ID, notStarted)}
-		if b.answers[i].ran {
-			a.status, a.result = string(tool.StatusInterrupted), tool.Interrupted(c.ID)
-		}
-		b = b.with(i, a)
+		b = b.with(i, closure(c.ID, ledger.Status(b.answers[i].status)))
 	}
 	s.batch = b
 	if b.open() == 0 {

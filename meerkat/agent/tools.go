@@ -88,6 +88,7 @@ func (p *plan) settled(in settled) {
 		e := s.batch.entry(i, status)
 		e.Result = &a.result
 		p.add(session.Tool{At: in.at, Entry: e})
+		p.flush() // who is told of it finds it after a crash
 	}
 	ms := in.at.Sub(a.since).Milliseconds()
 	e := Event{Type: ToolExecutionCompleted, ID: in.id, Name: s.batch.calls[i].Name, Result: a.result.Content, IsError: &a.result.IsError, Status: a.status, DurationMS: &ms}

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -216,9 +217,22 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// BenchmarkAppend is the checkpoint at several lengths of the session; it must
-// not grow (DESIGN §7).
+// BenchmarkAppend is the checkpoint at several lengths of the session, beside a
+// bare write and fsync of as many bytes; it must not grow (DESIGN §7).
 func BenchmarkAppend(b *testing.B) {
+	b.Run("bare_write_and_fsync", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "f"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = f.Close() }()
+		for line := bytes.Repeat([]byte("text "), 60); b.Loop(); {
+			_, err := f.Write(line)
+			if err := errors.Join(err, f.Sync()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 	for _, messages := range []int{10, 1000, 10000} {
 		b.Run(fmt.Sprint(messages), func(b *testing.B) {
 			s := open(b, b.TempDir())

@@ -81,6 +81,83 @@ func TestPrecedence(t *testing.T) {
 	check(func(o *config.Options) { o.Dir = "" }, "", "", "")
 }
 
+// samples are four values of a key, one for each layer from the user's file on,
+// as TOML has them; what is not listed here is a text.
+var samples = map[string][4]string{
+	"agent.effort": {"'low'", "'high'", "'max'", "'none'"}, "agent.on_interrupted": {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
+	"agent.cache_ttl": {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
+	"storage.backend": {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"}, "storage.fsync": {"'never'", "'interval'", "'always'", "'never'"},
+	"agent.temperature": {"0.1", "0.2", "0.3", "0.4"}, "agent.budget_warning_threshold": {"0.1", "0.2", "0.3", "0.4"}, "compaction.threshold": {"0.1", "0.2", "0.3", "0.4"},
+	"agent.max_tokens_per_turn": {"1", "2", "3", "4"}, "agent.checkpoint_interval": {"1", "2", "3", "4"}, "agent.max_turns": {"1", "2", "3", "4"},
+	"tools.max_concurrent": {"1", "2", "3", "4"}, "budget.max_tokens": {"1", "2", "3", "4"}, "budget.max_tool_calls": {"1", "2", "3", "4"},
+	"budget.max_turns": {"1", "2", "3", "4"}, "retry.max_retries": {"1", "2", "3", "4"}, "retry.multiplier": {"1.5", "2", "3", "4"},
+	"tools.default_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "budget.max_duration": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"retry.initial_delay": {"'1s'", "'2s'", "'3s'", "'4s'"}, "retry.max_delay": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"tools.allow": {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
+}
+
+// TestEveryKeyInEveryLayer: each key can be set in each layer, under each of its
+// names, and the stronger layer wins.
+func TestEveryKeyInEveryLayer(t *testing.T) {
+	variables := map[string][]string{}
+	for variable, key := range map[string]string{
+		"RKAT_MODEL": "agent.model", "RKAT_MAX_OUTPUT_TOKENS": "agent.max_tokens_per_turn", "RKAT_MAX_TURNS": "agent.max_turns",
+		"RKAT_PROVIDER": "provider.type", "RKAT_SESSION_DIR": "storage.directory", "RKAT_MAX_TOKENS": "budget.max_tokens",
+		"RKAT_MAX_DURATION": "budget.max_duration", "RKAT_MAX_TOOL_CALLS": "budget.max_tool_calls",
+		"ANTHROPIC_API_KEY": "providers.anthropic.api_key", "ANTHROPIC_BASE_URL": "providers.anthropic.base_url",
+		"OPENAI_API_KEY": "providers.openai.api_key", "OPENAI_BASE_URL": "providers.openai.base_url",
+		"GEMINI_API_KEY": "providers.gemini.api_key", "GOOGLE_API_KEY": "providers.gemini.api_key", "GOOGLE_GEMINI_BASE_URL": "providers.gemini.base_url",
+	} {
+		variables[key] = append(variables[key], variable)
+	}
+	all, err := config.Load(config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all.Settings() {
+		switch s.Key {
+		case "tools.mcp_servers", "tools.tool_timeouts", "trusted_projects": // in files only
+			continue
+		}
+		for _, variable := range append(variables[s.Key], "RKAT_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))) {
+			everyLayer(t, s.Key, variable)
+		}
+	}
+}
+
+func everyLayer(t *testing.T, key, variable string) {
+	t.Helper()
+	values, ok := samples[key]
+	if !ok {
+		values = [4]string{"'u'", "'p'", "'e'", "'f'"}
+	}
+	plain := func(layer int) string { return strings.Trim(values[layer], "'[]") }
+	p := newPlace(t, key+" = "+values[0], key+" = "+values[1])
+	p.env[variable] = plain(2)
+	for layer, want := range []config.Layer{config.User, config.Project, config.Environment, config.Flag} {
+		l, err := p.load(t, func(o *config.Options) {
+			o.Trust = true
+			if layer == 3 {
+				o.Flags = map[string]any{key: plain(3)}
+			}
+			if layer < 2 {
+				o.Env = map[string]string{"HOME": p.env["HOME"]}
+			}
+			if layer < 1 {
+				o.Dir = ""
+			}
+		})
+		if err != nil {
+			t.Fatalf("%s in %s: %v", key, want, err)
+		}
+		for _, s := range l.Settings() {
+			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key")) {
+				t.Errorf("%s (%s): %+v; want %s from %s", key, variable, s, plain(layer), want)
+			}
+		}
+	}
+}
+
 func TestFileInsteadOfTheOthers(t *testing.T) {
 	p := newPlace(t, "[agent]\nmodel = 'of-user'\n", "[agent]\nmax_turns = 7\n")
 	path := filepath.Join(t.TempDir(), "own.toml")

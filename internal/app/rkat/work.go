@@ -173,8 +173,6 @@ func (a *app) connect(w *work, b *meerkat.AgentBuilder) (err error) {
 		if w.demo, err = a.startDemo(); err != nil {
 			return err
 		}
-		w.client.CloseIdleConnections()
-		w.client = &http.Client{Transport: &http.Transport{}} // no proxy leads to loopback
 		key, address = demoKey, w.demo.URL
 	}
 	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client)

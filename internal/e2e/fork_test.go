@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
@@ -13,8 +14,9 @@ import (
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
-// TestForkedAtEveryBorder forks a session of two prompts with tools after each
-// of its messages, in the middle of a tool loop too, and goes on with each fork:
+// TestForkedAtEveryBorder forks a session of three prompts with tools and a
+// summary after each of its messages, in the middle of a tool loop too, and goes
+// on with each fork:
 // with a prompt and without, with its own model and with another provider's. A
 // strict provider must take all of it (E13, E20, R39), the parent must stay as
 // it was, and no tool may run for a call of the parent.
@@ -23,13 +25,24 @@ func TestForkedAtEveryBorder(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			dir, runs := t.TempDir(), 0
 			strict := &listening{RoundTripper: simulator.Transport(simulator.New(simulator.Config{Seed: "killed", Level: rule.Strict}))}
-			first, err := agentOver(t, dir, model, strict, &runs).Run(t.Context(), "Echo the word heron.")
-			if err == nil {
-				_, err = agentOver(t, dir, model, strict, &runs).Resume(t.Context(), first.SessionID, "And the word crane.")
+			subject := agentOver(t, dir, model, strict, &runs)
+			first, err := subject.Run(t.Context(), "Echo the word heron.")
+			for _, then := range []func() (meerkat.RunResult, error){
+				func() (meerkat.RunResult, error) {
+					return subject.Resume(t.Context(), first.SessionID, "And the word crane.")
+				},
+				func() (meerkat.RunResult, error) { return subject.Compact(t.Context(), first.SessionID) },
+				func() (meerkat.RunResult, error) {
+					return subject.Resume(t.Context(), first.SessionID, "And the word stork.")
+				},
+			} {
+				if err == nil {
+					_, err = then()
+				}
 			}
 			store := jsonl.New(dir, nil)
 			parent, lerr := store.Load(t.Context(), first.SessionID)
-			if err := errors.Join(err, lerr); err != nil || len(parent.Messages) < 6 {
+			if err := errors.Join(err, lerr); err != nil || len(parent.Messages) < 9 || len(parent.Compactions) != 1 {
 				t.Fatalf("%d messages, %v", len(parent.Messages), err)
 			}
 			other := killed[(i+2)%len(killed)]

@@ -26,15 +26,21 @@ import (
 )
 
 // served makes this program serve a simulator instead of tests, so that what
-// agents cost is not mixed with what their provider costs.
+// agents cost is not mixed with what their provider costs; or be rkat, or a
+// server of tools, in a scene.
 const served = "MEERKAT_E2E_SERVE"
 
 func TestMain(m *testing.M) {
-	if what := os.Getenv(served); what != "" {
+	switch what := os.Getenv(served); what {
+	case "":
+		os.Exit(m.Run())
+	case "rkat":
+		commandLine()
+	case "tools":
+		toolServer()
+	default:
 		serve(what)
-		return
 	}
-	os.Exit(m.Run())
 }
 
 // serve runs until its stdin ends. "stall" leaves every reply open after its

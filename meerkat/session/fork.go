@@ -48,7 +48,7 @@ func (s *Session) until(n int) (records []Record) {
 		case Entry{}.kind():
 			messages++
 			if m.Index < n {
-				records = append(records, Entry{At: m.At, Message: s.Messages[m.Index]})
+				records = append(append(records, s.ends(m)...), Entry{At: m.At, Message: s.Messages[m.Index]})
 			}
 		case Call{}.kind():
 			if c := s.Calls[m.Index]; c.Sent < n {
@@ -60,6 +60,23 @@ func (s *Session) until(n int) (records []Record) {
 				c.Usage = nil
 				records = append(records, c)
 			}
+		}
+	}
+	return records
+}
+
+// ends returns what the ledger knows of the calls that a message answers and the
+// message itself does not say: that they never ran, or may have.
+func (s *Session) ends(m Moment) (records []Record) {
+	results := s.Messages[m.Index].Results
+	last := m.Index
+	for last > 0 && s.Messages[last].Role == transcript.RoleToolResults {
+		last--
+	}
+	for i := range results {
+		e, _ := s.Ledger.Lookup(last, results[i].ToolUseID)
+		if e.Status == ledger.Cancelled || e.Status == ledger.Interrupted {
+			records = append(records, Tool{At: m.At, Entry: e})
 		}
 	}
 	return records

@@ -142,6 +142,41 @@ func TestForkForgetsLaterMarks(t *testing.T) {
 	}
 }
 
+// TestForkKeepsTheTruth: what became of a call is the same in the fork.
+func TestForkKeepsTheTruth(t *testing.T) {
+	at := time.Unix(9, 0).UTC()
+	reply := transcript.Assistant(transcript.StopToolUse)
+	answers := transcript.Message{Role: transcript.RoleToolResults}
+	records := []session.Record{
+		session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at},
+		session.Entry{At: at, Message: transcript.User("go")}, nil,
+	}
+	for _, status := range []ledger.Status{ledger.Complete, ledger.Error, ledger.Cancelled, ledger.Interrupted} {
+		id := string(status)
+		reply.Blocks = append(reply.Blocks, transcript.ToolUse(id, "t", []byte("{}")))
+		answers.Results = append(answers.Results, transcript.ToolResult{ToolUseID: id, Content: id, IsError: status != ledger.Complete})
+		records = append(records, session.Tool{At: at, Entry: ledger.Entry{Message: 1, CallID: id, Name: "t", Status: status}})
+	}
+	records[2] = session.Entry{At: at, Message: reply}
+	whole, err := session.Load(append(records, session.Entry{At: at, Message: answers})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, copied, err := whole.Fork(3, "0199a2b4-0000-7000-8000-000000000002", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, err := session.Load(append([]session.Record{h}, copied...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range reply.Blocks {
+		if e, _ := fork.Ledger.Lookup(1, c.ID); string(e.Status) != c.ID {
+			t.Errorf("a call that was %s is %s in the fork", c.ID, e.Status)
+		}
+	}
+}
+
 // fullDisk is a store that keeps a part of what is appended.
 type fullDisk struct{ *memory.Store }
 

@@ -55,6 +55,7 @@ func attributes(e *agent.Event) []slog.Attr {
 			list = append(list, slog.Int64(name, value))
 		}
 	}
+	number("prompt_bytes", int64(len(e.Prompt)))
 	number("turn", int64(e.Turn))
 	number("attempt", int64(e.Attempt))
 	text("provider", e.Provider)

@@ -67,7 +67,7 @@ func TestLog(t *testing.T) {
 		t.Errorf("the log holds what somebody wrote:\n%s", out.String())
 	}
 	for _, want := range []string{
-		"level=INFO msg=run_started session=sess run=run seq=0",
+		"level=INFO msg=run_started session=sess run=run seq=0 prompt_bytes=11",
 		"level=WARN msg=retrying session=sess run=run seq=5 turn=1 error_kind=overloaded delay_ms=20",
 		"level=INFO msg=turn_completed session=sess run=run seq=8 turn=1 stop_reason=tool_use input_tokens=10 output_tokens=4",
 		"level=INFO msg=tool_execution_completed session=sess run=run seq=12 turn=1 tool=read call=c1 status=error duration_ms=1500",

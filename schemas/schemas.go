@@ -49,6 +49,7 @@ const (
 	RkatEvent    Name = "rkat.event.v1" // a line of --output json-stream
 	RkatResult   Name = "rkat.result.v1"
 	RkatSessions Name = "rkat.sessions.v1"
+	RkatSession  Name = "rkat.session.v1"
 	RkatModels   Name = "rkat.models.v1"
 	RkatRender   Name = "rkat.render.v1"
 	RkatDoctor   Name = "rkat.doctor.v1"

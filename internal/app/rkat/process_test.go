@@ -133,6 +133,19 @@ func TestInterrupted(t *testing.T) {
 	legalSession(t, env)
 }
 
+// TestDemonstrationLeavesNothing: its provider and the tool servers end with it.
+func TestDemonstrationLeavesNothing(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	servers := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(servers, []byte(`{"mcpServers":{"srv":{"command":"sh","args":["-c","exec cat"],"startTimeout":"100ms","optional":true}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := rkat(t.Context(), []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, "run", "--demo", "--mcp", servers, "hi")
+	if got.code != 0 || !strings.Contains(got.stderr, "mcp server srv: not on offer: ") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // TestProcessEnvironmentIsNotRead: what is not in env does not exist.
 func TestProcessEnvironmentIsNotRead(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "secret")

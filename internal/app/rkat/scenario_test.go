@@ -176,6 +176,7 @@ func legalSession(t *testing.T, env []string) {
 	}
 	for _, s := range sessions.Sessions {
 		shown := rkat(t.Context(), env, "sessions", "show", string(s.ID), "--json")
+		fits(t, schemas.RkatSession, shown.stdout)
 		var out struct{ Messages []transcript.Message }
 		if err := json.Unmarshal([]byte(shown.stdout), &out); err != nil || shown.code != 0 {
 			t.Fatalf("%d %v %s", shown.code, err, shown.stderr)

@@ -25,17 +25,25 @@ func Parse(name string, data []byte) (Parsed, error) {
 	var p Parsed
 	for line, rest := 1, data; len(rest) > 0; line++ {
 		text, after, ended := bytes.Cut(rest, []byte{'\n'})
+		start := len(data) - len(rest)
 		rest = after
 		if len(bytes.TrimSpace(text)) == 0 {
 			continue
 		}
-		if p.Session.ID != "" && len(bytes.TrimSpace(rest)) == 0 && brokenOff(text) {
-			break
+		good := len(data) - len(rest)
+		if p.Session.ID != "" && len(bytes.TrimSpace(rest)) == 0 {
+			whole := bytes.TrimRight(text, "\x00")
+			if brokenOff(whole) {
+				break
+			}
+			if len(whole) < len(text) { // of this record, only the newline was lost
+				text, good, ended = whole, start+len(whole), false
+			}
 		}
 		if err := p.add(text); err != nil {
 			return p, located(name, line, err)
 		}
-		p.Good, p.Unended = len(data)-len(rest), !ended
+		p.Good, p.Unended = good, !ended
 	}
 	if p.Session.ID == "" {
 		return p, &CorruptError{Path: name, Line: 1, Err: errors.New("the header is missing")}
@@ -43,10 +51,9 @@ func Parse(name string, data []byte) (Parsed, error) {
 	return p, nil
 }
 
-// brokenOff reports whether line is the beginning of a record, or the zeros
-// that some file systems leave where a record was to be.
+// brokenOff reports whether line, without the zeros that some file systems leave
+// where the rest was to be, is the beginning of a record, or nothing of it.
 func brokenOff(line []byte) bool {
-	line = bytes.TrimRight(line, "\x00")
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(line)).Decode(&whole)
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)

@@ -144,6 +144,28 @@ func TestTornTails(t *testing.T) {
 	}
 }
 
+// TestNewlineLost: zeros in the place of a newline, as a file system leaves them
+// whose next block was lost, cost no record.
+func TestNewlineLost(t *testing.T) {
+	for _, zeros := range []string{"\x00", "\x00\x00\x00", "\x00\n", "\x00\x00\n\n"} {
+		store := open(t)
+		whole := written(t, store, 2)
+		if err := os.WriteFile(store.Path(id), append(whole[:len(whole)-1], zeros...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, w, err := store.Open(ctx, id)
+		if err != nil || len(s.Messages) != 2 {
+			t.Fatalf("%q: %d messages, %v", zeros, len(s.Messages), err)
+		}
+		if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := store.Load(ctx, id); err != nil || len(s.Messages) != 2 || len(s.Marks) != 1 {
+			t.Errorf("%q: %+v, %v", zeros, s.Timeline, err)
+		}
+	}
+}
+
 // unsummed takes the checksums out: sessions of older programs have none.
 func unsummed(s string) string {
 	return regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`).ReplaceAllString(s, "")

@@ -307,9 +307,16 @@ func TestRefusals(t *testing.T) {
 
 func TestBodyLimit(t *testing.T) {
 	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
-	r := post(server.URL+"/v1/messages", strings.Repeat("x", maxRequest+1))
-	if got := send(t, client, r); got.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("status %d", got.status)
+	for _, path := range []string{"/v1/messages", "/v1/responses", "/v1beta/models/gemini-3.5-flash:generateContent"} {
+		for name, length := range map[string]int64{"told": maxRequest + 1, "not told": -1} {
+			r := post(server.URL+path, strings.Repeat("x", maxRequest+1))
+			if r.ContentLength = length; length < 0 {
+				r.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", maxRequest+1)))
+			}
+			if got := send(t, client, r); got.status != http.StatusRequestEntityTooLarge {
+				t.Errorf("%s, length %s: status %d", path, name, got.status)
+			}
+		}
 	}
 }
 

@@ -234,6 +234,23 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestRefusalIDs holds that Anthropic's id of a request is the same in header and
+// body, and another for another refusal.
+func TestRefusalIDs(t *testing.T) {
+	h, seen := New(Config{}), map[string]bool{}
+	own := credentials["anthropic"]
+	defer func() { credentials["anthropic"] = own }()
+	for _, key := range []string{"fake", "sk-ant-x", "invalid", ""} {
+		credentials["anthropic"] = http.Header{"X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}}
+		w := answer(t, h, "POST", "/anthropic/v1/messages", "{}")
+		id := w.Header().Get("Request-Id")
+		if said := object(t, w.Body.String())["request_id"]; w.Code < 400 || said != id || seen[id] {
+			t.Errorf("key %q: %d, header %s, body %s", key, w.Code, id, w.Body)
+		}
+		seen[id] = true
+	}
+}
+
 // FuzzAnything holds that any body gets an answer of the provider's shape.
 func FuzzAnything(f *testing.F) {
 	for _, c := range talks {

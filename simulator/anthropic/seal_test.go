@@ -300,7 +300,15 @@ func TestBinding(t *testing.T) {
 		"the first message":      {func(d *dialogue) { d.messages()[0].(fields)["content"] = "ho" }, "A-41", first + boundElsewhere + needsBeta},
 		"an earlier result":      {func(d *dialogue) { d.block(2, 0)["content"] = "cleared" }, "A-41", second + boundElsewhere + needsBeta},
 		"an earlier input":       {func(d *dialogue) { d.block(1, 1)["input"] = fields{"a": "y"} }, "A-41", second + boundElsewhere + needsBeta},
-		"a text put in":          {func(d *dialogue) { d.put(2, append(d.content(2), fields{"type": "text", "text": "note"})) }, "A-41", second + boundElsewhere + needsBeta},
+		"an earlier call's id": {func(d *dialogue) {
+			d.block(1, 1)["id"], d.block(2, 0)["tool_use_id"] = "other", "other"
+		}, "A-41", second + boundElsewhere + needsBeta},
+		"an earlier call alone": {func(d *dialogue) { // its id stands in the result, too
+			d.block(1, 1)["name"] = "g"
+		}, "A-41", second + boundElsewhere + needsBeta},
+		"an earlier result an error": {func(d *dialogue) { d.block(2, 0)["is_error"] = true }, "A-41", second + boundElsewhere + needsBeta},
+		"who said the first message": {func(d *dialogue) { d.messages()[0].(fields)["role"] = "assistant" }, "A-41", first + boundElsewhere + needsBeta},
+		"a text put in":              {func(d *dialogue) { d.put(2, append(d.content(2), fields{"type": "text", "text": "note"})) }, "A-41", second + boundElsewhere + needsBeta},
 		"with the beta": {func(d *dialogue) {
 			d.headers = []string{"Anthropic-Beta: " + betaBinding}
 			d.body["system"] = "x"

@@ -7,9 +7,13 @@
 // away or start a program counts in it only if the project is trusted.
 package config
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Config is what all layers add up to. The zero value of a limit is no limit.
+// It holds secrets, and prints without its values; see Loaded.Settings.
 type Config struct {
 	Agent      Agent              `mapstructure:"agent"`
 	Provider   Provider           `mapstructure:"provider"`
@@ -23,6 +27,9 @@ type Config struct {
 	// cannot be set by a project.
 	TrustedProjects []string `mapstructure:"trusted_projects"`
 }
+
+// Format prints nothing of c, whatever the verb.
+func (c Config) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "(configuration, not shown)") }
 
 // Agent says how the agent behaves.
 type Agent struct {
@@ -46,13 +53,13 @@ type Agent struct {
 // Provider says whom to speak to when no model decides it, and how.
 type Provider struct {
 	Type    string `mapstructure:"type"`
-	APIKey  string `mapstructure:"api_key"`
+	APIKey  string `mapstructure:"api_key" json:"-"`
 	BaseURL string `mapstructure:"base_url"`
 }
 
 // Account is how one provider is reached.
 type Account struct {
-	APIKey  string `mapstructure:"api_key"`
+	APIKey  string `mapstructure:"api_key" json:"-"`
 	BaseURL string `mapstructure:"base_url"`
 }
 
@@ -72,10 +79,10 @@ type MCPServer struct {
 	Name    string            `mapstructure:"name"`
 	Command string            `mapstructure:"command"`
 	Args    []string          `mapstructure:"args"`
-	Env     map[string]string `mapstructure:"env"`
+	Env     map[string]string `mapstructure:"env" json:"-"`
 	Dir     string            `mapstructure:"dir"`
 	URL     string            `mapstructure:"url"`
-	Headers map[string]string `mapstructure:"headers"`
+	Headers map[string]string `mapstructure:"headers" json:"-"`
 	Timeout time.Duration     `mapstructure:"timeout"` // of its start; 0: a default
 	Allow   []string          `mapstructure:"allow"`
 	Deny    []string          `mapstructure:"deny"`

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -457,6 +458,11 @@ headers = { A = "sk-canary-7" }
 		shown[s.Key] = s.Value
 		if strings.Contains(s.Value, "canary") {
 			t.Errorf("%s shows %q", s.Key, s.Value)
+		}
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if text := fmt.Sprintf(verb+verb, l, l.Config); strings.Contains(text, "canary") {
+			t.Errorf("%s prints %s", verb, text)
 		}
 	}
 	for key, want := range map[string]string{

@@ -95,11 +95,30 @@ func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
 	return appendFlat(dst, p.kind(), line)
 }
 
+// quickEntry reads a message record in the very form that AppendRecord gives it,
+// which most of a session is, in a third of the time. It is not ok for any other
+// line, whatever is the matter with it.
+func quickEntry(line []byte) (e Entry, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"record":"message","at":`))
+	end := len(rest) - sumLength
+	if !ok || end < 0 || !bytes.HasPrefix(rest[end:], []byte(sumMember)) || !bytes.HasSuffix(rest, []byte(`"}`)) {
+		return e, false
+	}
+	at, message, ok := bytes.Cut(rest[:end], []byte(`,"message":`))
+	if !ok || e.At.UnmarshalJSON(at) != nil || !bytes.HasPrefix(message, []byte("{")) {
+		return e, false
+	}
+	return e, e.Message.UnmarshalJSON(message) == nil
+}
+
 // DecodeRecord reads one line, with or without its newline. A kind that this
 // package does not know is an Unknown; a header of a newer version is a
 // *VersionError, a prefix whose hash or a line whose checksum does not fit is
 // an error.
 func DecodeRecord(line []byte) (Record, error) {
+	if e, ok := quickEntry(line); ok {
+		return e, checkSum(line)
+	}
 	var tag struct {
 		Record string `json:"record"`
 	}

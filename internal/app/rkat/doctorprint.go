@@ -29,7 +29,7 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 	defer client.CloseIdleConnections()
 	var all []providerReport
 	for _, p := range providers {
-		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: withoutUser(cfg.BaseURL(p))}
+		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: bare(cfg.BaseURL(p))}
 		if online && r.HasKey {
 			r.Health = "ok"
 			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build()
@@ -45,12 +45,14 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 	return all, nil
 }
 
-func withoutUser(address string) string {
+// bare is an address without what may hold a secret.
+func bare(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "(not an address)"
 	}
-	return u.Redacted()
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
 }
 
 func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {

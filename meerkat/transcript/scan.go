@@ -29,7 +29,7 @@ type member struct {
 // openObject splits data, which must be valid JSON.
 func openObject(data []byte) *object {
 	s := scanner{data: data}
-	o := &object{}
+	o := &object{members: make([]member, 0, 8)}
 	if !s.enter('{') {
 		o.err = fmt.Errorf("want an object, have %.40q", data)
 		return o
@@ -248,7 +248,12 @@ func (s *scanner) value() []byte {
 }
 
 func (s *scanner) str() {
-	for s.pos++; s.pos < len(s.data); s.pos++ {
+	s.pos++
+	if end := bytes.IndexByte(s.data[s.pos:], '"'); end >= 0 && bytes.IndexByte(s.data[s.pos:s.pos+end], '\\') < 0 {
+		s.pos += end + 1
+		return
+	}
+	for ; s.pos < len(s.data); s.pos++ {
 		switch s.data[s.pos] {
 		case '\\':
 			s.pos++

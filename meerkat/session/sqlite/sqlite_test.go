@@ -139,8 +139,10 @@ func TestMissingAppend(t *testing.T) {
 // lost, and said to be.
 func TestReplacedWhileOpen(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
-		"removed":  os.Remove,
-		"replaced": func(path string) error { return errors.Join(os.WriteFile(path+"~", nil, 0o600), os.Rename(path+"~", path)) },
+		"removed": os.Remove,
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+"~", nil, 0o600), os.Rename(path+"~", path))
+		},
 	} {
 		dir := t.TempDir()
 		s := open(t, dir)

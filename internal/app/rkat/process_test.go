@@ -204,7 +204,13 @@ func TestNoSecretAnywhere(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	env := []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + server.URL, "RKAT_SESSION_DIR=" + dir}
-	got := rkat(t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "hi")
+	metrics := filepath.Join(t.TempDir(), "metrics")
+	got := rkat(t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "--verbose", "--metrics-file", metrics, "hi")
+	counted, err := os.ReadFile(metrics)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := rkat(t.Context(), env, "doctor", "--online", "--json", "--verbose")
 	files, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if len(files) != 1 || got.code != exitDenied {
 		t.Fatalf("%v, %+v", files, got)
@@ -213,8 +219,11 @@ func TestNoSecretAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"session": string(data), "stdout": got.stdout, "stderr": got.stderr} {
-		if strings.Contains(text, key) {
+	for what, text := range map[string]string{
+		"session": string(data), "stdout": got.stdout, "stderr": got.stderr,
+		"metrics": string(counted), "doctor": seen.stdout, "doctor's stderr": seen.stderr,
+	} {
+		if text == "" && what != "doctor's stderr" || strings.Contains(text, key) {
 			t.Errorf("%s holds the key: %s", what, text)
 		}
 	}

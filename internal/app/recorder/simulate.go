@@ -171,8 +171,20 @@ func (s *simulating) announce(a *app, server *simulator.Server) error {
 		}
 	}
 	s.prompts(a)
-	a.say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.level)
+	a.say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.strictness())
 	return nil
+}
+
+// strictness is the level and what is left of it.
+func (s *simulating) strictness() string {
+	said := s.level
+	if len(s.config.Off) > 0 {
+		said += " without " + strings.Join(s.config.Off, ", ")
+	}
+	if s.config.ForeignSeals {
+		said += ", foreign seals accepted"
+	}
+	return said
 }
 
 // prompts says what the scenario's player is to ask, nonces in their places.

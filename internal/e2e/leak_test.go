@@ -127,7 +127,7 @@ func told(spans *tracetest.InMemoryExporter) string {
 	say := func(name string, all []attribute.KeyValue) {
 		fmt.Fprintln(&b, name)
 		for _, a := range all {
-			fmt.Fprintln(&b, a.Key, a.Value.Emit())
+			fmt.Fprintln(&b, a.Key, a.Value.String())
 		}
 	}
 	for _, s := range spans.GetSpans() {

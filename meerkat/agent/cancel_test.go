@@ -166,36 +166,6 @@ func truthful(t *testing.T, s *session.Session, tools *counter) {
 	}
 }
 
-// ordered requires what every run promises: run_started first, one terminal
-// event last that fits the error, sequence numbers without gaps, turns and
-// attempts that only grow, no delta of a voided attempt after its reset.
-func ordered(t *testing.T, events []Event, err error) {
-	t.Helper()
-	turn, attempt := 0, 0
-	for i, e := range events {
-		if e.Seq != i || (e.Type == RunStarted) != (i == 0) || e.Type.Terminal() != (i == len(events)-1) || e.RunID == "" || e.SessionID == "" || e.TS.IsZero() {
-			t.Fatalf("event %d of %d: %+v", i, len(events), e)
-		}
-		if e.Turn < turn || e.Turn == turn && e.Attempt < attempt {
-			t.Fatalf("event %d goes back to turn %d, attempt %d: %+v", i, turn, attempt, e)
-		}
-		turn, attempt = e.Turn, e.Attempt
-		if (e.TurnID == "") != (e.Turn == 0) {
-			t.Fatalf("event %d: %+v", i, e)
-		}
-	}
-	want := RunCompleted
-	switch {
-	case errors.Is(err, context.Canceled):
-		want = RunInterrupted
-	case err != nil:
-		want = RunFailed
-	}
-	if last := events[len(events)-1]; last.Type != want {
-		t.Fatalf("the last event is %s, the error %v", last.Type, err)
-	}
-}
-
 // TestPowerFails loses power at every write of the same run, before and after
 // the records reach the disk.
 func TestPowerFails(t *testing.T) {

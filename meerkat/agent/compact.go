@@ -18,7 +18,8 @@ import (
 // documented well enough to rely on.
 type Compaction struct {
 	// Threshold is the share of the context window from which a run summarises
-	// by itself, before its next call. 0: never.
+	// by itself, before its next call, and also when the provider says that the
+	// conversation is too long. 0: never.
 	Threshold float64
 	// Window is the context window in tokens. 0: the catalogue's; without one
 	// the run never summarises by itself.
@@ -106,16 +107,28 @@ func weight(m *transcript.Message) int {
 	return n/bytesPerToken + 1
 }
 
-// compact asks for a summary. The request is the conversation as it stands with
-// one message behind it, so that it keeps to the prefix and its cache.
+// compact asks for a summary.
 func (p *plan) compact(at time.Time, reason string) {
-	s := &p.state
 	p.flush()
-	if s.settings.compactOnly && !p.within(at) {
+	if p.state.settings.compactOnly && !p.within(at) {
 		return
 	}
+	p.state.compacting, p.state.sent = reason, sent{attempt: 1}
+	p.tell(Event{Type: CompactionStarted, Reason: reason})
+	p.summarise(at)
+}
+
+// summarise sends the conversation as it stands with one message behind it, so
+// that it keeps to the prefix and its cache; a part of it if all is too long.
+func (p *plan) summarise(at time.Time) {
+	s := &p.state
+	h := s.session.History()
 	prompt := cmp.Or(s.settings.compaction.Prompt, DefaultCompactionPrompt)
-	req, degraded, err := s.request([]transcript.Message{transcript.User(prompt)})
+	h.Messages = append(slices.Clip(h.Messages), transcript.User(prompt))
+	if s.short {
+		h.Compactions = append(h.Compactions, s.half())
+	}
+	req, degraded, err := s.request(h)
 	if err != nil {
 		p.finish(at, err)
 		return
@@ -126,8 +139,6 @@ func (p *plan) compact(at time.Time, reason string) {
 	req.OutputSchema = nil // it is for answers
 	s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
 	p.degrade(degraded)
-	s.compacting = reason
-	p.tell(Event{Type: CompactionStarted, Reason: reason})
 	p.ask(at)
 }
 
@@ -157,7 +168,7 @@ func (p *plan) summarised(in replied) {
 	p.flush()
 	size := len(text)
 	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Size: &size, Usage: record.Usage})
-	s.compacting = ""
+	s.compacting, s.short, s.refused = "", false, nil
 	if s.settings.compactOnly {
 		s.text, s.stop = text, m.StopReason
 		p.checkpoint(in.at, session.ReasonCompleted)
@@ -167,16 +178,20 @@ func (p *plan) summarised(in replied) {
 	p.call(in.at)
 }
 
-// notSummarised goes on with the conversation as it is: it may still fit.
+// notSummarised goes on with the conversation as it is, which may still fit
+// unless the provider has said that it does not.
 func (p *plan) notSummarised(at time.Time, err error) {
 	s := &p.state
 	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Error: err.Error(), ErrorKind: kindOf(err)})
 	s.compacting, s.sealed = "", true
-	if s.settings.compactOnly {
+	switch {
+	case s.settings.compactOnly:
 		p.finish(at, err)
-		return
+	case s.refused != nil:
+		p.finish(at, s.refused)
+	default:
+		p.call(at)
 	}
-	p.call(at)
 }
 
 // unit is messages that stay or go together: a reply and the results of its
@@ -203,7 +218,10 @@ func (s *state) keep() []int {
 	if room == 0 {
 		room = cmp.Or(s.window()/10, DefaultKeep)
 	}
-	units := s.units()
+	return within(room, s.units())
+}
+
+func within(room int, units []unit) []int {
 	slices.SortStableFunc(units, func(a, b unit) int {
 		return cmp.Or(a.class-b.class, b.indices[0]-a.indices[0])
 	})
@@ -242,7 +260,7 @@ func (s *state) units() []unit {
 		units[n-1].class = classAlways
 	}
 	for i := range slices.Backward(units) {
-		if units[i].class == classUser {
+		if s.session.Messages[units[i].indices[0]].Role == transcript.RoleUser {
 			units[i].class = classAlways // the last prompt
 			break
 		}

@@ -172,6 +172,7 @@ func TestKeep(t *testing.T) {
 		"all":                   {9, 1000, "[0 1 2 3 4 5 6 7 8]"},
 		"open results":          {8, 1, "[4 5 6 7]"},
 		"complete":              {4, 1, "[0]"},
+		"a prompt":              {5, 1, "[4]"},
 	} {
 		s := fresh(t)
 		s.session.Messages = history[:c.n]
@@ -219,4 +220,81 @@ func TestKeepIsLegal(t *testing.T) {
 			t.Fatalf("message %d wants an answer and is not in %v", last, kept)
 		}
 	})
+}
+
+func tooMuch() error {
+	return &provider.Error{Kind: provider.ContextTooLong, Provider: "anthropic", Status: 400, Message: "prompt is too long: 2 tokens > 1 maximum"}
+}
+
+// TestTooLong: a conversation that the provider refuses for its length is
+// summarised from a part of it, once, and the run goes on; where nothing is
+// enabled, nothing can be left out, or it does not help, the refusal is the
+// error, and the session can be resumed or summarised on demand.
+func TestTooLong(t *testing.T) {
+	big := strings.Repeat("x", 4000)
+	history := func(t *testing.T) session.Store {
+		t.Helper()
+		store := memory.New()
+		first := says("end_turn", transcript.Text(big))
+		if _, err := Run(ctx, config(&model{replies: []any{first}}, store, &counter{}), "old "+big); err != nil {
+			t.Fatal(err)
+		}
+		return store
+	}
+	summary := says("end_turn", transcript.Text("It was long."))
+	for name, c := range map[string]struct {
+		on      bool
+		replies []any
+		want    string // requests by their number of messages
+		fails   bool
+	}{
+		"goes on":                {true, []any{tooMuch(), summary, calls("a"), text("done")}, "3 3 2 4", false},
+		"off":                    {false, []any{tooMuch()}, "3", true},
+		"still too long":         {true, []any{tooMuch(), summary, tooMuch()}, "3 3 2", true},
+		"nothing to leave out":   {true, []any{tooMuch(), summary, calls("a"), tooMuch(), tooMuch()}, "3 3 2 4", true},
+		"summary too long":       {true, []any{tooMuch(), tooMuch(), tooMuch()}, "3 3", true},
+		"kept too much":          {true, []any{tooMuch(), summary, tooMuch(), tooMuch()}, "3 3 4", true},
+		"no summary":             {true, []any{tooMuch(), bare("end_turn")}, "3 3", true},
+		"again when it has more": {true, []any{tooMuch(), summary, calls("a"), calls("b"), tooMuch(), summary, text("done")}, "3 3 2 4 6 5 4", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, tools, m := history(t), &counter{}, &model{replies: c.replies}
+			cfg := config(m, store, tools)
+			if c.on {
+				cfg.Compaction = Compaction{Threshold: 1, Window: 1 << 30, Keep: 1}
+			}
+			if name == "kept too much" {
+				cfg.Compaction.Keep = 1 << 20
+			}
+			events := heard(&cfg)
+			got, err := Resume(ctx, cfg, sessionID, "new")
+			if c.fails != tooLong(err) || c.fails == (err == nil) || !c.fails && got.Text != "done" {
+				t.Errorf("%+v, %v", got, err)
+			}
+			ordered(t, *events, err)
+			var sizes []string
+			for _, r := range m.requests {
+				legal(t, r.Messages)
+				sizes = append(sizes, fmt.Sprint(len(r.Messages)))
+			}
+			if have := strings.Join(sizes, " "); have != c.want {
+				t.Errorf("requests of %s messages, want %s", have, c.want)
+			}
+			all := types(*events)
+			if strings.Count(all, string(CompactionStarted)) != strings.Count(all, string(CompactionCompleted)) {
+				t.Error(all)
+			}
+			if s := load(t, store); len(s.Messages) < 3 || s.Messages[2].Content != "new" {
+				t.Errorf("%v", s.Messages)
+			}
+		})
+	}
+
+	store, m := history(t), &model{replies: []any{tooMuch(), summary}}
+	if _, err := Compact(ctx, config(m, store, nil), sessionID); err != nil {
+		t.Errorf("on demand: %v", err)
+	}
+	if s := load(t, store); len(s.Compactions) != 1 || !strings.Contains(m.requests[1].Messages[0].Content, leftOut) {
+		t.Errorf("%+v, %v", s.Compactions, m.requests[1].Messages)
+	}
 }

@@ -25,17 +25,17 @@ func (d *driver) dispatch(ctx context.Context, e dispatch) *crew {
 	ctx, cancel := bounded(ctx, e.left)
 	c := &crew{inbox: make(chan question), gone: make(chan struct{}), cancel: cancel}
 	observer := tool.Observer{
-		Started: func(call transcript.ToolCall) { c.ask(starting{d.cfg.now(), call.ID}) },
+		Started: func(call transcript.ToolCall) { c.ask(starting{d.now(), call.ID}) },
 		Progress: func(call transcript.ToolCall, p tool.Progress) {
 			c.ask(progressed{call, p})
 		},
 		Settled: func(call transcript.ToolCall, r transcript.ToolResult, o tool.Outcome) {
-			c.ask(settled{d.cfg.now(), call.ID, r, o})
+			c.ask(settled{d.now(), call.ID, r, o})
 		},
 	}
 	go func() {
 		tool.DispatchAll(ctx, vetoed{d.cfg.tools(), c}, e.calls, d.cfg.MaxParallel, observer)
-		c.ask(answered{d.cfg.now(), causeOf(ctx), d.offers(ctx)})
+		c.ask(answered{d.now(), causeOf(ctx), d.offers(ctx)})
 	}()
 	return c
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -20,26 +20,48 @@ type driver struct {
 	stamp  stamp  // of what is reported now
 	turnID string // of stamp
 	crew   *crew  // the tools that are running
+
+	clock sync.Mutex // tools ask for the time as well
+	last  time.Time
 }
 
 func (c Config) drive(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
 	runID, err := c.NewRunID()
 	if err != nil {
-		return Result{SessionID: s.ID}, errors.Join(err, w.Close())
+		return Result{SessionID: s.ID}, &RunError{s.ID, errors.Join(err, w.Close())}
 	}
-	d := &driver{cfg: c, writer: w, out: newOutlet(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
+	d := &driver{cfg: c, out: newOutlet(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
 	defer d.out.close()
-	d.emit(Event{Type: RunStarted, Prompt: prompt})
-	err = d.loop(ctx, begin{c.now(), runID, prompt})
-	if closing := w.Close(); err == nil {
-		err = closing
-	}
+	err = d.run(ctx, w, prompt)
 	result := d.state.result()
 	d.emit(ending(&result, err))
 	if err != nil {
 		return result, &RunError{s.ID, err}
 	}
 	return result, nil
+}
+
+// run performs the run and closes its session, also when a listener or a client
+// panics: whoever recovers finds it unlocked.
+func (d *driver) run(ctx context.Context, w session.Writer, prompt string) (err error) {
+	defer func() {
+		if closing := w.Close(); err == nil {
+			err = closing
+		}
+	}()
+	d.writer = w
+	d.emit(Event{Type: RunStarted, Prompt: prompt})
+	return d.loop(ctx, begin{d.now(), d.state.runID, prompt})
+}
+
+// now returns the time. Within a run it never goes back, whatever the clock does.
+func (d *driver) now() time.Time {
+	d.clock.Lock()
+	defer d.clock.Unlock()
+	if now := d.cfg.now(); now.After(d.last) {
+		d.last = now
+	}
+	return d.last
 }
 
 // ending is the last event of a run.
@@ -139,30 +161,24 @@ func (d *driver) call(ctx context.Context, c call) input {
 	ctx, cancel := bounded(ctx, c.left)
 	defer cancel()
 	if why := causeOf(ctx); why != causeNone {
-		return failed{at: d.cfg.now(), err: errCancelled(why, "before the call"), cause: why}
+		return failed{at: d.now(), err: errCancelled(why, "before the call"), cause: why}
 	}
-	var seen failed
-	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.hear(&seen, e) })
+	var h arrived
+	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.hear(&h, e) })
 	if err == nil {
-		return replied{d.cfg.now(), reply}
+		return replied{d.now(), reply}
 	}
-	seen.at, seen.err, seen.cause, seen.random = d.cfg.now(), err, causeOf(ctx), d.cfg.Random()
-	return seen
+	return failed{at: d.now(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.blocks(), random: d.cfg.Random()}
 }
 
-// hear passes on what streams in and keeps the blocks that are complete: they
-// are what is left of a reply that the user interrupts (H15).
-func (d *driver) hear(seen *failed, e stream.Event) {
-	if e.Kind == stream.EventBlockComplete {
-		b := *e.Block
-		b.Args, b.Raw = slices.Clone(b.Args), slices.Clone(b.Raw)
-		seen.blocks = append(seen.blocks, b)
-	}
+// hear passes on what streams in and keeps what an interruption would leave.
+func (d *driver) hear(h *arrived, e stream.Event) {
+	h.add(e)
 	if d.state.compacting != "" {
 		return // a summary is no part of the conversation
 	}
 	if out, ok := fromStream(e); ok {
-		seen.shown = seen.shown || out.Type != AssemblyAnomaly
+		h.shown = h.shown || out.Type != AssemblyAnomaly
 		d.emit(out)
 	}
 }
@@ -171,9 +187,9 @@ func (d *driver) wait(ctx context.Context, w wait) input {
 	ctx, cancel := bounded(ctx, w.left)
 	defer cancel()
 	if err := d.cfg.Sleep(ctx, w.delay); err != nil {
-		return failed{at: d.cfg.now(), err: err, cause: causeOf(ctx)}
+		return failed{at: d.now(), err: err, cause: causeOf(ctx)}
 	}
-	return waited{d.cfg.now()}
+	return waited{d.now()}
 }
 
 // at moves what is reported to a turn.
@@ -186,7 +202,7 @@ func (d *driver) at(s stamp) {
 
 // emit stamps an event with where the run stands.
 func (d *driver) emit(e Event) {
-	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.cfg.now()
+	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.now()
 	e.Turn, e.TurnID, e.Attempt = d.stamp.turn, d.turnID, d.stamp.attempt
 	d.out.emit(e)
 }

@@ -36,7 +36,7 @@ type (
 		reply stream.Reply
 	}
 	// failed is a call without a reply. shown says that parts of one were
-	// reported, blocks are those that were complete.
+	// reported, blocks are what can be kept of it (arrived).
 	failed struct {
 		at     time.Time
 		err    error

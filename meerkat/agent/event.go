@@ -70,8 +70,9 @@ type Event struct {
 	RunID     string     `json:"run_id"`
 	Seq       int        `json:"seq"` // of the run, from 0, without gaps
 	TS        time.Time  `json:"ts"`
-	// Turn counts the model calls of this run from 1, Attempt the tries of one;
-	// TurnID names both the run and the turn. Absent before the first turn.
+	// Turn counts the model calls of this run from 1, Attempt the tries of one; a
+	// compaction has tries of its own and no turn. TurnID names both the run and
+	// the turn. Absent before the first turn.
 	Turn    int    `json:"turn,omitempty"`
 	TurnID  string `json:"turn_id,omitempty"`
 	Attempt int    `json:"attempt,omitempty"`

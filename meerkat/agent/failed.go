@@ -31,6 +31,9 @@ func (p *plan) failed(in failed) {
 	if in.shown {
 		p.tell(Event{Type: StreamReset})
 	}
+	if p.overflowed(in) {
+		return
+	}
 	var failure *provider.Error
 	if errors.As(in.err, &failure) {
 		delay, retry := s.settings.retry.Next(s.sent.attempt, failure, in.random)
@@ -78,8 +81,8 @@ func (p *plan) again(at time.Time) {
 	p.ask(at)
 }
 
-// interrupted ends the run in the middle of a reply. Its complete blocks are
-// kept (H15) and its calls closed: none of them has run.
+// interrupted ends the run in the middle of a reply. Its complete blocks and its
+// text are kept (H15) and its calls closed: none of them has run.
 func (p *plan) interrupted(in failed, stop transcript.StopReason, err error) {
 	s := &p.state
 	if s.compacting != "" {
@@ -98,6 +101,7 @@ func (p *plan) interrupted(in failed, stop transcript.StopReason, err error) {
 	s.stop = stop
 	p.message(in.at, m)
 	s.text = visible(s.session.Messages)
+	p.contents(&m)
 	p.tell(Event{Type: TurnCompleted, StopReason: stop})
 	p.add(s.callRecord(in.at, stop))
 	p.checkpoint(in.at, session.ReasonAssistant)

@@ -71,7 +71,7 @@ func TestAnyRun(t *testing.T) {
 			}
 			cancel()
 			script = m.replies
-			inSequence(t, events, err)
+			ordered(t, events, err)
 			settledDown(t, store, tools, err)
 			for _, r := range m.requests {
 				legal(t, r.Messages)
@@ -113,21 +113,6 @@ func settledDown(t *rapid.T, store session.Store, tools *counter, err error) {
 	}
 	legal(t, s.Messages)
 	agrees(t, &s)
-}
-
-func inSequence(t *rapid.T, events []Event, err error) {
-	last := len(events) - 1
-	if last < 1 {
-		t.Fatalf("%d events", len(events))
-	}
-	for i, e := range events {
-		if e.Seq != i || (e.Type == RunStarted) != (i == 0) || e.Type.Terminal() != (i == last) {
-			t.Fatalf("event %d of %d: %+v", i, len(events), e)
-		}
-	}
-	if (err == nil) != (events[last].Type == RunCompleted) {
-		t.Fatalf("%v ends with %s", err, events[last].Type)
-	}
 }
 
 // BenchmarkTurn is one turn with a tool in a session of n messages. What it

@@ -41,9 +41,12 @@ type state struct {
 	batch  batch                        // the tools under way
 	// pending is what is said once the tools of an earlier run are answered.
 	pending *opening
-	// compacting is the reason of the compaction under way; sealed says that
-	// this run does not try another one.
+	// compacting is the reason of the compaction under way, short says that it
+	// sees a part of the conversation only, and refused why: the provider's word.
+	// sealed says that this run does not try another one.
 	compacting string
+	short      bool
+	refused    error
 	sealed     bool
 	phase      phase
 }

@@ -180,11 +180,3 @@ func (p *plan) received(i int) {
 	}
 	p.tell(e)
 }
-
-func refuse(calls []transcript.ToolCall, why string) []transcript.ToolResult {
-	results := make([]transcript.ToolResult, len(calls))
-	for i, c := range calls {
-		results[i] = tool.NotExecuted(c.ID, why)
-	}
-	return results
-}

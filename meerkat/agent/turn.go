@@ -6,9 +6,9 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -32,7 +32,7 @@ func (p *plan) call(at time.Time) {
 		p.compact(at, "the conversation fills its share of the context window")
 		return
 	}
-	req, degraded, err := s.request(nil)
+	req, degraded, err := s.request(s.session.History())
 	if err == nil {
 		s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
 		s.sent.hash, err = s.digest(s.sent.messages)
@@ -77,12 +77,9 @@ func (p *plan) degrade(all []handoff.Degradation) {
 	s.told = told
 }
 
-// request renders the conversation for the target, with more behind it that is
-// not part of it.
-func (s *state) request(more []transcript.Message) (provider.Request, []handoff.Degradation, error) {
+// request renders a conversation for the target.
+func (s *state) request(h handoff.History) (provider.Request, []handoff.Degradation, error) {
 	prefix := s.session.Prefix
-	h := s.session.History()
-	h.Messages = append(slices.Clip(h.Messages), more...)
 	t, err := handoff.Build(h, s.target)
 	req := provider.Request{
 		Model:           prefix.Model,
@@ -113,8 +110,8 @@ func (p *plan) replied(in replied) {
 	m := &in.reply.Message
 	p.spend(in)
 	s.stop, s.text = m.StopReason, ""
-	p.report(in)
 	v := judge(m)
+	p.report(in, v.keep)
 	if v.keep {
 		p.message(in.at, *m)
 		s.text = visible(s.session.Messages)
@@ -134,19 +131,30 @@ func (p *plan) spend(in replied) {
 	}
 }
 
-func (p *plan) report(in replied) {
+// report tells of a reply; what one has shown that is not kept is void.
+func (p *plan) report(in replied, kept bool) {
 	m := &in.reply.Message
-	if text := m.String(); text != "" {
-		p.tell(Event{Type: TextComplete, Content: text})
-	}
-	for c := range m.ToolCalls() {
-		p.tell(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
+	switch {
+	case kept:
+		p.contents(m)
+	case len(m.Blocks) > 0:
+		p.tell(Event{Type: StreamReset})
 	}
 	done := Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits}
 	if in.reply.UsageKnown {
 		done.Usage = &in.reply.Usage
 	}
 	p.tell(done)
+}
+
+// contents tells what a reply says and asks for.
+func (p *plan) contents(m *transcript.Message) {
+	if text := m.String(); text != "" {
+		p.tell(Event{Type: TextComplete, Content: text})
+	}
+	for c := range m.ToolCalls() {
+		p.tell(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
+	}
 }
 
 // record is the usage record of the call that ended.
@@ -195,14 +203,14 @@ func (p *plan) follow(at time.Time, v verdict, m *transcript.Message) {
 
 // refuseAll answers the calls of the last reply, none of which will run.
 func (p *plan) refuseAll(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
-	message := len(p.state.session.Messages) - 1
-	results := refuse(calls, why)
-	for i, c := range calls {
-		results[i].Status = status
-		p.add(session.Tool{At: at, Entry: ledger.Entry{Message: message, CallID: c.ID, Name: c.Name, Status: ledger.Cancelled}})
+	b := batch{message: len(p.state.session.Messages) - 1, calls: calls}
+	for _, c := range calls {
+		a := answer{known: true, status: refused, result: tool.NotExecuted(c.ID, why)}
+		a.result.Status = status
+		b.answers = append(b.answers, a)
 	}
-	p.message(at, transcript.ToolResults(results...))
-	p.checkpoint(at, session.ReasonToolResults)
+	p.state.batch = b
+	p.conclude(at)
 }
 
 // resend answers a pause by sending the conversation as it stands.

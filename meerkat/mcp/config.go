@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -34,7 +35,8 @@ type Server struct {
 	// the handshake and the discovery of tools; zero: 30 seconds.
 	Timeout      time.Duration
 	StartTimeout time.Duration
-	// Allow and Deny are patterns of path.Match on the server's own tool names.
+	// Allow and Deny are patterns of path.Match on the server's own tool names,
+	// in which * also stands for slashes.
 	// An empty Allow allows all.
 	Allow, Deny []string
 	// Optional lets Open go on without this server when it does not start.
@@ -151,8 +153,10 @@ func (s Server) check(twice bool) error {
 	return nil
 }
 
-// offers applies Allow and Deny to one of the server's own names.
+// offers applies Allow and Deny to one of the server's own names. A slash in it
+// is a character like any other: delete* denies delete/all.
 func (s Server) offers(toolName string) bool {
-	match := func(p string) bool { ok, err := path.Match(p, toolName); return ok && err == nil }
+	flat := strings.NewReplacer("/", "\x00").Replace
+	match := func(p string) bool { ok, err := path.Match(flat(p), flat(toolName)); return ok && err == nil }
 	return (len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, match)) && !slices.ContainsFunc(s.Deny, match)
 }

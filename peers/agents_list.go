@@ -159,8 +159,6 @@ func pi() *agent {
 	}
 }
 
-// opencode puts one underscore between a server's name and a tool's: the
-// server's name ends with another one, so that the script finds the tool.
 func opencode() *agent {
 	return &agent{
 		name: "opencode", vendor: "anthropic", program: "opencode", call: echo, note: "strict",
@@ -173,7 +171,7 @@ func opencode() *agent {
 			return map[string]string{"project/opencode.json": text(object{
 				"autoupdate": false, "share": "disabled", "model": model, "small_model": model,
 				"provider": object{"anthropic": object{"options": object{"baseURL": url + "/anthropic/v1", "apiKey": key}}},
-				"mcp":      object{"b_": object{"type": "local", "command": append([]string{exe}, args...), "enabled": true}},
+				"mcp":      object{"bench": object{"type": "local", "command": append([]string{exe}, args...), "enabled": true}},
 			})}
 		},
 		args: func(*agent) []string { return []string{"run", question} },
@@ -213,7 +211,6 @@ args = %s
 	}
 }
 
-// geminiCLI names tools as opencode does.
 func geminiCLI() *agent {
 	return &agent{
 		name: "gemini-cli", vendor: "gemini", program: "gemini", call: echo, note: "strict",
@@ -226,7 +223,7 @@ func geminiCLI() *agent {
 				"privacy":    object{"usageStatisticsEnabled": false},
 				"telemetry":  object{"enabled": false},
 				"general":    object{"enableAutoUpdate": false},
-				"mcpServers": mcpServers("b_", object{"trust": true}),
+				"mcpServers": mcpServers("bench", object{"trust": true}),
 			})}
 		},
 		args: func(*agent) []string {

@@ -30,7 +30,7 @@ func TestToolServer(t *testing.T) {
 // that it gives its tools.
 func TestScripts(t *testing.T) {
 	all := []*agent{rkat(options{}, "anthropic"), claudeCode(), pi(), opencode()}
-	names := []string{"bench__conform_echo", "mcp__bench__conform_echo", "conform_echo", "b__conform_echo"}
+	names := []string{"bench__conform_echo", "mcp__bench__conform_echo", "conform_echo", "bench_conform_echo"}
 	for i, a := range all {
 		server, c, err := a.provider()
 		if err != nil {

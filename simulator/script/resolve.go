@@ -96,14 +96,14 @@ func fits(role string) string {
 }
 
 // toolFor finds the tool with a role by the end of its name: agents put the
-// server's name before it.
+// server's name before it, with one underscore, two, or other marks.
 func toolFor(role string, tools []string, own []Tool) string {
 	if role == roleAny {
 		return harmless(own)
 	}
 	for _, t := range tools {
 		before, ok := strings.CutSuffix(t, "conform_"+role)
-		if ok && (before == "" || strings.HasSuffix(before, "__") || strings.ContainsAny(before[len(before)-1:], "./:")) {
+		if ok && (before == "" || strings.ContainsAny(before[len(before)-1:], "_./:")) {
 			return t
 		}
 	}

@@ -106,6 +106,11 @@ func TestPickAfterPause(t *testing.T) {
 
 func TestToolFor(t *testing.T) {
 	tools := []string{"not_conform_echo_really", "mcp__srv__conform_echo", "conform_noargs", "xconform_fail"}
+	for _, name := range []string{"srv_conform_echo", "mcp_srv_conform_echo", "srv.conform_echo", "srv/conform_echo"} {
+		if got := toolFor("echo", []string{"xconform_echo", name}, nil); got != name {
+			t.Errorf("%q, want %s", got, name)
+		}
+	}
 	own := []Tool{{Name: "Bash"}, {Name: "Look"}}
 	for role, want := range map[string]string{"echo": "mcp__srv__conform_echo", "noargs": "conform_noargs", "fail": "", "any": "Look"} {
 		if got := toolFor(role, tools, own); got != want {

@@ -29,64 +29,67 @@ const (
 	called1 = `{"type":"function_call","call_id":"1","name":"f","arguments":%q},{"type":"function_call_output","call_id":"1","output":"1"}`
 )
 
+// passings are by provider.
+var passings = map[string][]passing{
+	"anthropic": {
+		{id: "A-8", body: fmt.Sprintf(toClaude, `{"role":"assistant","content":"y"},{"role":"user","content":"x"}`)},
+		{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
+		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"text","text":""},{`, 1)+result1)},
+		{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+calls1+result1)},
+		{id: "A-42", edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
+		{id: "ANT-P6", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
+		{id: "ANT-T8", edit: func(again map[string]any) {
+			closeTurn(again)
+			said := again["messages"].([]any)[1].(map[string]any)
+			said["content"] = said["content"].([]any)[1:]
+		}},
+		{id: "ANT-I3", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
+		{id: "ANT-X12", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `}]`, `},{"type":"text","text":"y"}]`, 1)+result1)},
+		{id: "ANT-S2", body: strings.Replace(fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`), "4-5", "4-6", 1)},
+		{id: "ANT-B3", body: `{"model":"claude-opus-5-5"}`, edit: func(again map[string]any) {
+			said := again["messages"].([]any)[1].(map[string]any)
+			said["content"] = said["content"].([]any)[1:]
+		}},
+	},
+	"openai": {
+		{id: "O-4", body: fmt.Sprintf(toGPT, `{"role":"user","content":"x"}`, `,"function":{"name":"f"}`)},
+		{id: "O-12", edit: func(again map[string]any) { lacking(again, "id", 2) }},
+		{id: "O-15", edit: func(again map[string]any) {
+			lacking(again, "id", 1)
+			again["input"].([]any)[1].(map[string]any)["summary"] = []any{}
+		}},
+		{id: "OAI-I5", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, "{}")+`,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"y"}]},{"role":"user","content":"x"}`, "")},
+		{id: "OAI-A2", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, `{"a`), "")},
+		{id: "OAI-B1", body: `{"model":"gpt-6-sol"}`, edit: func(again map[string]any) { again["tools"] = again["tools"].([]any)[1:] }, says: `"reason":"prefix_mismatch"`},
+	},
+	"gemini": {
+		{id: "G-7", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":""}]}`)},
+		{id: "G-12", body: strings.Replace(fmt.Sprintf(toGemini, `{"parts":[{"text":"x"}]}`), "{", `{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],`, 1)},
+		{id: "G-13", body: fmt.Sprintf(toGemini, `{"role":"model","parts":[{"text":"y"}]},`+signed1+back1)},
+		{id: "G-15", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+`{"role":"user","parts":[{"text":"x"}]}`)},
+		{id: "G-17", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"model","parts":[{"text":"y"}]},{"role":"user","parts":[{"text":"x"}]}`)},
+		{id: "G-17", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "]", `,{"functionCall":{"name":"f"}}]`, 1)+strings.Replace(back1, "]", `,{"functionResponse":{"name":"f","response":{}}}]`, 1))},
+		{id: "G-18", url: "2.5-flash", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "skip_thought_signature_validator", "AAAA", 1)+back1)},
+		{id: "G-20", body: fmt.Sprintf(toGemini, signed1+back1)},
+		{id: "G-22", edit: func(again map[string]any) {
+			for _, c := range again["contents"].([]any) {
+				for _, p := range c.(map[string]any)["parts"].([]any) {
+					if p := p.(map[string]any); p["functionCall"] == nil {
+						delete(p, "thoughtSignature")
+					}
+				}
+			}
+		}},
+		{id: "G-31", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":"x"}]}`)},
+		{id: "G-32", body: fmt.Sprintf(toGemini, strings.Replace(signed1, `"name"`, `"id":"mine","name"`, 1)+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
+		{id: "GEM-C4", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+strings.Replace(back1, `"f"`, `"1"`, 1))},
+	},
+}
+
 // TestAccepted holds, over HTTP and at the strictest level, that what must not be
 // refused is not (regressions §3.4), and that each entry of the table is tried.
 func TestAccepted(t *testing.T) {
-	for name, tried := range map[string][]passing{
-		"anthropic": {
-			{id: "A-8", body: fmt.Sprintf(toClaude, `{"role":"assistant","content":"y"},{"role":"user","content":"x"}`)},
-			{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
-			{id: "A-11", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"text","text":""},{`, 1)+result1)},
-			{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+calls1+result1)},
-			{id: "A-42", edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
-			{id: "ANT-P6", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
-			{id: "ANT-T8", edit: func(again map[string]any) {
-				closeTurn(again)
-				said := again["messages"].([]any)[1].(map[string]any)
-				said["content"] = said["content"].([]any)[1:]
-			}},
-			{id: "ANT-I3", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
-			{id: "ANT-X12", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `}]`, `},{"type":"text","text":"y"}]`, 1)+result1)},
-			{id: "ANT-S2", body: strings.Replace(fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`), "4-5", "4-6", 1)},
-			{id: "ANT-B3", body: `{"model":"claude-opus-5-5"}`, edit: func(again map[string]any) {
-				said := again["messages"].([]any)[1].(map[string]any)
-				said["content"] = said["content"].([]any)[1:]
-			}},
-		},
-		"openai": {
-			{id: "O-4", body: fmt.Sprintf(toGPT, `{"role":"user","content":"x"}`, `,"function":{"name":"f"}`)},
-			{id: "O-12", edit: func(again map[string]any) { lacking(again, "id", 2) }},
-			{id: "O-15", edit: func(again map[string]any) {
-				lacking(again, "id", 1)
-				again["input"].([]any)[1].(map[string]any)["summary"] = []any{}
-			}},
-			{id: "OAI-I5", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, "{}")+`,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"y"}]},{"role":"user","content":"x"}`, "")},
-			{id: "OAI-A2", body: fmt.Sprintf(toGPT, fmt.Sprintf(called1, `{"a`), "")},
-			{id: "OAI-B1", body: `{"model":"gpt-6-sol"}`, edit: func(again map[string]any) { again["tools"] = again["tools"].([]any)[1:] }, says: `"reason":"prefix_mismatch"`},
-		},
-		"gemini": {
-			{id: "G-7", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":""}]}`)},
-			{id: "G-12", body: strings.Replace(fmt.Sprintf(toGemini, `{"parts":[{"text":"x"}]}`), "{", `{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],`, 1)},
-			{id: "G-13", body: fmt.Sprintf(toGemini, `{"role":"model","parts":[{"text":"y"}]},`+signed1+back1)},
-			{id: "G-15", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+`{"role":"user","parts":[{"text":"x"}]}`)},
-			{id: "G-17", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"model","parts":[{"text":"y"}]},{"role":"user","parts":[{"text":"x"}]}`)},
-			{id: "G-17", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "]", `,{"functionCall":{"name":"f"}}]`, 1)+strings.Replace(back1, "]", `,{"functionResponse":{"name":"f","response":{}}}]`, 1))},
-			{id: "G-18", url: "2.5-flash", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "skip_thought_signature_validator", "AAAA", 1)+back1)},
-			{id: "G-20", body: fmt.Sprintf(toGemini, signed1+back1)},
-			{id: "G-22", edit: func(again map[string]any) {
-				for _, c := range again["contents"].([]any) {
-					for _, p := range c.(map[string]any)["parts"].([]any) {
-						if p := p.(map[string]any); p["functionCall"] == nil {
-							delete(p, "thoughtSignature")
-						}
-					}
-				}
-			}},
-			{id: "G-31", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":"x"}]}`)},
-			{id: "G-32", body: fmt.Sprintf(toGemini, strings.Replace(signed1, `"name"`, `"id":"mine","name"`, 1)+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
-			{id: "GEM-C4", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+strings.Replace(back1, `"f"`, `"1"`, 1))},
-		},
-	} {
+	for name, tried := range passings {
 		h := New(Config{})
 		for _, p := range tried {
 			url, body := talks[name].url, p.body

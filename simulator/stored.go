@@ -55,12 +55,9 @@ func (t *table) put(id string, e *entry) {
 	}
 }
 
-// drop removes id; the caller holds the lock. It reports whether it was there.
-func (t *table) drop(id string) bool {
-	e, ok := t.byID[id]
-	if !ok {
-		return false
-	}
+// drop removes id, which is there; the caller holds the lock.
+func (t *table) drop(id string) {
+	e := t.byID[id]
 	t.bytes -= len(e.reply.Request.Body)
 	delete(t.byID, id)
 	for i, other := range t.order {
@@ -69,7 +66,6 @@ func (t *table) drop(id string) bool {
 			break
 		}
 	}
-	return true
 }
 
 func (t *table) delete(id, account string) bool {

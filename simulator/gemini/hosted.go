@@ -24,7 +24,7 @@ func (c *reply) code(n int, b script.Block) {
 func (c *reply) search(n int, b script.Block) {
 	asked, _ := c.Request.Parsed.(*node)
 	shown := asked.member("toolConfig", "tool_config").member("includeServerSideToolInvocations", "include_server_side_tool_invocations")
-	if !c.model.signs() || !shown.is("true") {
+	if !c.model.signs() || !shown.yes() {
 		return
 	}
 	const kind = "GOOGLE_SEARCH_WEB"

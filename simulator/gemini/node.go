@@ -70,7 +70,7 @@ func (n *node) string() string {
 	return n.text
 }
 
-func (n *node) is(truth string) bool { return n != nil && n.kind == isBool && n.text == truth }
+func (n *node) yes() bool { return n != nil && n.kind == isBool && n.text == "true" }
 
 // number returns the value of a number, also one in a string.
 func (n *node) number() (float64, bool) {

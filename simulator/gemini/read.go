@@ -50,7 +50,7 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 	}
 	out := script.Request{
 		Provider: Voice{}.Provider(), Model: q.route.model, Form: form(q.Request, q.method), Body: q.sent, Thinks: !q.thoughtless(),
-		Shown:  q.thinking().member("includeThoughts", "include_thoughts").is("true"),
+		Shown:  q.thinking().member("includeThoughts", "include_thoughts").yes(),
 		Sealed: true, Account: account(q.Request, q.route), Parsed: q.body,
 	}
 	own := make([]bool, len(q.contents))

@@ -108,7 +108,7 @@ func readContent(n *node, at int) content {
 }
 
 func readPart(n *node, at int) part {
-	p := part{at: at, thought: n.member("thought").is("true")}
+	p := part{at: at, thought: n.member("thought").yes()}
 	for i, name := range n.names {
 		if data := dataNames[name]; data != "" && n.items[i].kind != isNull && p.data == "" {
 			p.data, p.value = data, &n.items[i]

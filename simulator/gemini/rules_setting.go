@@ -55,7 +55,7 @@ func budgetZero(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func circulation(q *request, _ rule.Env) *rule.Refusal {
-	on := q.toolConfig.member("includeServerSideToolInvocations", "include_server_side_tool_invocations").is("true")
+	on := q.toolConfig.member("includeServerSideToolInvocations", "include_server_side_tool_invocations").yes()
 	if on && !q.model.signs() {
 		return invalid("Tool call context circulation is not enabled for models/%s", q.model.Name)
 	}

@@ -174,8 +174,7 @@ func (p *plan) open(at time.Time) {
 		p.message(at, m)
 	}
 	if last := p.state.session.Last(); o.changes != nil && last.Role != transcript.RoleAssistant {
-		p.message(at, transcript.Developer(o.changes.text))
-		p.add(session.Mark{At: at, Name: markTold, Value: o.changes.digest})
+		p.tellModel(at, o.changes)
 		prompted = true
 	}
 	if prompted {

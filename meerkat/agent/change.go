@@ -11,52 +11,70 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// markTold is the name of the mark that says which settings the model was last
-// told of; its value is their Digest.
-const markTold = "settings_told"
+// The marks of what the model was told last: markTold holds the Digest of the
+// settings, markSystem the system prompt if it is not the stored one.
+const (
+	markTold   = "settings_told"
+	markSystem = "system_told"
+)
 
-// change is a difference between what the session was started with and what the
-// run was asked for, in words for the model.
+// change is a difference between what the model knows of the settings and what
+// the run was asked for, in words for the model, and the marks of it.
 type change struct {
-	text   string
-	digest string
+	text  string
+	marks []session.Mark
 }
+
+const (
+	replaces = "What follows replaces what was said before about the system prompt and the tools; what it does not name is as it was when this conversation began.\n\n"
+	asBefore = "The system prompt and the tools are again those that this conversation began with."
+)
 
 // changes returns what the model is to be told, nil if it knows. The stored
 // system prompt and tools go out as they are (DESIGN §3.5), so the text says
-// what holds instead of them, all of it: it replaces earlier ones.
+// what holds instead of them, all of it: it replaces earlier ones. Who asks for
+// no system prompt asks for the one in force.
 func (p *plan) changes() *change {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
+	system, ok := p.state.session.Marked(markSystem)
+	if !ok {
+		system = stored.System
+	}
 	if asked.System == "" {
-		asked.System = stored.System
+		asked.System = system
 	}
 	digest, err := session.Digest(asked.System, inOrder(stored.Tools, asked.Tools), nil)
 	if err != nil {
 		p.err = err
 		return nil
 	}
-	told, ok := p.state.session.Marked(markTold)
-	if !ok {
+	told, again := p.state.session.Marked(markTold)
+	if !again {
 		told = stored.Hash
 	}
-	if digest == told {
-		return nil
-	}
 	text := describe(stored, &asked)
-	if text == "" {
-		text = "The system prompt and the tools are again those that this conversation began with."
+	switch {
+	case digest == told, text == "" && !again:
+		return nil
+	case text == "":
+		text = asBefore
+	case again:
+		text = replaces + text
 	}
-	return &change{text, digest}
+	c := &change{text, []session.Mark{{Name: markTold, Value: digest}}}
+	if asked.System != system {
+		c.marks = append(c.marks, session.Mark{Name: markSystem, Value: asked.System})
+	}
+	return c
 }
 
 // tellModel appends what has changed, behind the user's words or results.
 func (p *plan) tellModel(at time.Time, c *change) {
-	if c == nil {
-		return
-	}
 	p.message(at, transcript.Developer(c.text))
-	p.add(session.Mark{At: at, Name: markTold, Value: c.digest})
-	p.checkpoint(at, session.ReasonPrompt)
+	for _, m := range c.marks {
+		m.At = at
+		p.add(m)
+	}
 }
 
 // inOrder returns tools in the order in which they are stored, new ones behind:

@@ -187,9 +187,22 @@ func TestChangedSettings(t *testing.T) {
 	if said := developer(resumed("four", text("four"))); len(said) != 1 {
 		t.Errorf("told again: %q", said)
 	}
+	// Whoever names no system prompt keeps the one in force; what is told
+	// replaces what was told before.
 	cfg.System, cfg.Tools = "", &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
-	if said := developer(resumed("five", text("five"))); len(said) != 2 || said[1] != "The system prompt and the tools are again those that this conversation began with." {
+	if said := developer(resumed("five", text("five"))); len(said) != 2 || said[1] != replaces+"From here on these instructions take the place of the system prompt:\n\nbe long" {
 		t.Errorf("%q", said)
+	}
+	if said := developer(resumed("six", text("six"))); len(said) != 2 {
+		t.Errorf("told again: %q", said)
+	}
+	cfg.System = "be brief"
+	if said := developer(resumed("seven", text("seven"))); len(said) != 3 || said[2] != asBefore {
+		t.Errorf("%q", said)
+	}
+	cfg.System = ""
+	if said := developer(resumed("eight", text("eight"))); len(said) != 3 {
+		t.Errorf("told again: %q", said)
 	}
 }
 

@@ -145,7 +145,10 @@ func (p *plan) answered(in answered) {
 		return
 	}
 	if in.offers != nil {
-		p.tellModel(in.at, p.changes())
+		if c := p.changes(); c != nil {
+			p.tellModel(in.at, c)
+			p.checkpoint(in.at, session.ReasonPrompt)
+		}
 	}
 	p.call(in.at)
 }

@@ -72,7 +72,7 @@ func TestHTTPHangs(t *testing.T) {
 	}
 	become(hang)
 	r.Close()
-	if took := time.Since(begin); took > 4*time.Second {
+	if took := time.Since(begin); took > 40*time.Second {
 		t.Error("took", took)
 	}
 }
@@ -129,7 +129,7 @@ func TestHTTPFloods(t *testing.T) {
 		}
 		begin := time.Now()
 		wantText(t, call(r, "s__big", `{}`), true, "the answer of the server s cannot be read", "the tool may have run")
-		if took := time.Since(begin); took > 5*time.Second {
+		if took := time.Since(begin); took > 40*time.Second {
 			t.Error("took", took)
 		}
 	}

@@ -134,7 +134,7 @@ func TestOpenFails(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "canary") {
 			t.Error("the error holds a secret:", err)
 		}
-		if took := time.Since(begin); took > 10*time.Second {
+		if took := time.Since(begin); took > 40*time.Second {
 			t.Errorf("%s: took %v", want, took)
 		}
 	}
@@ -315,7 +315,7 @@ func TestCloseEndsTheDeaf(t *testing.T) {
 	until(t, func() bool { return strings.Contains(read(t, notes), "waiting") })
 	begin := time.Now()
 	r.Close()
-	if took := time.Since(begin); took > 5*time.Second {
+	if took := time.Since(begin); took > 40*time.Second {
 		t.Errorf("Close took %v", took)
 	}
 	wantText(t, <-got, true, "interrupted")

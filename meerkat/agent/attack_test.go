@@ -2,6 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat/ledger"
@@ -54,4 +59,70 @@ func TestTornClosure(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestNegative numbers are refused before there is a session.
+func TestNegative(t *testing.T) {
+	for want, spoil := range map[string]func(*Config){
+		"MaxTurns is -1":            func(c *Config) { c.MaxTurns = -1 },
+		"MaxParallel is -2":         func(c *Config) { c.MaxParallel = -2 },
+		"Limits.MaxToolCalls is -1": func(c *Config) { c.Limits.MaxToolCalls = -1 },
+		"Limits.MaxDuration is -1":  func(c *Config) { c.Limits.MaxDuration = -1 },
+	} {
+		store := memory.New()
+		cfg := config(&model{}, store, nil)
+		spoil(&cfg)
+		if _, err := Run(ctx, cfg, "go"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+		if _, err := store.Load(ctx, sessionID); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// TestManyCalls of one reply run at most MaxParallel at a time, and are answered
+// in their order, whatever they do.
+func TestManyCalls(t *testing.T) {
+	var ids []string
+	for i := range 100 {
+		ids = append(ids, fmt.Sprintf("%03d", i))
+	}
+	store, wild := memory.New(), &wild{}
+	m := &model{replies: []any{calls(ids...), text("done")}}
+	cfg := config(m, store, wild)
+	cfg.MaxParallel = 7
+	events := heard(&cfg)
+	got, err := Run(ctx, cfg, "go")
+	if err != nil || got.ToolCalls != 100 || wild.most.Load() > 7 {
+		t.Fatalf("%+v, %v, %d at once", got, err, wild.most.Load())
+	}
+	ordered(t, *events, nil)
+	s := load(t, store)
+	legal(t, s.Messages)
+	agrees(t, &s)
+	for i, r := range s.Messages[2].Results {
+		switch {
+		case i%3 == 0 && !(r.IsError && strings.Contains(r.Content, "panic")), i%3 == 1 && len(r.Content) > 2<<20, r.ToolUseID != ids[i]:
+			t.Errorf("%d: %.100q, %v", i, r.Content, r.IsError)
+		}
+	}
+}
+
+// wild is a tool that panics, floods, or answers as another call.
+type wild struct {
+	counter
+	now, most atomic.Int64
+}
+
+func (w *wild) Dispatch(_ context.Context, call transcript.ToolCall) transcript.ToolResult {
+	w.most.Store(max(w.most.Load(), w.now.Add(1)))
+	defer w.now.Add(-1)
+	switch n, _ := strconv.Atoi(call.ID); n % 3 {
+	case 0:
+		panic("at the disco")
+	case 1:
+		return transcript.ToolResult{ToolUseID: "another", Content: strings.Repeat("x", 5<<20)}
+	}
+	return transcript.ToolResult{ToolUseID: "another", Content: "fine"}
 }

@@ -170,7 +170,26 @@ func (c Config) resume(ctx context.Context, id session.ID, prompt string, change
 	return cfg.drive(ctx, s, w, prompt, set)
 }
 
+// check refuses numbers that mean nothing.
+func (c *Config) check() error {
+	for _, n := range []struct {
+		name string
+		n    int64
+	}{
+		{"MaxTurns", int64(c.MaxTurns)}, {"MaxParallel", int64(c.MaxParallel)}, {"MaxOutputTokens", int64(c.MaxOutputTokens)},
+		{"Limits.MaxDuration", int64(c.Limits.MaxDuration)}, {"Limits.MaxToolCalls", int64(c.Limits.MaxToolCalls)}, {"Limits.MaxTurns", int64(c.Limits.MaxTurns)},
+	} {
+		if n.n < 0 {
+			return fmt.Errorf("%s is %d; want 0 for the default, or more", n.name, n.n)
+		}
+	}
+	return nil
+}
+
 func (c Config) withDefaults() (Config, error) {
+	if err := c.check(); err != nil {
+		return c, err
+	}
 	if c.MaxTurns == 0 {
 		c.MaxTurns = DefaultMaxTurns
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/simulator/seal"
@@ -14,11 +15,17 @@ import (
 )
 
 // quoted finds what a prompt puts between quotation marks.
-var quoted = regexp.MustCompile(`["“«]([^"“”«»\n]{1,200})["”»]`)
+var quoted = lazily(`["“«]([^"“”«»\n]{1,200})["”»]`)
+
+// lazily compiles a pattern when it is first asked for: programs that hold a
+// simulator they seldom use start sooner.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // effects are what the names of tools tell that change things. Such a tool is
 // called only when the prompt or the request names it.
-var effects = regexp.MustCompile(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
+var effects = lazily(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
 
 // Converse is what a model says when no script tells it: it thinks, calls the
 // tools that the prompt names, or else the first harmless one, with arguments
@@ -58,7 +65,7 @@ func wanted(a Ask) []Tool {
 	if tools := filter(a.Tools, func(t Tool) bool { return mentions(prompt, strings.ToLower(t.Name)) }); len(tools) > 0 {
 		return tools
 	}
-	if tools := filter(a.Tools, func(t Tool) bool { return !effects.MatchString(t.Name) }); len(tools) > 0 {
+	if tools := filter(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(tools) > 0 {
 		return tools[:1]
 	}
 	if a.Choice == ChoiceAny {
@@ -114,7 +121,7 @@ func report(done []Called) string {
 // reply answers a prompt: with what it asks to hear, if it quotes that.
 func reply(prompt string) string {
 	asks := regexp.MustCompile(`(?i)\b(say|reply|respond|answer|repeat|echo|output|print)\b`)
-	if q := quoted.FindStringSubmatch(prompt); q != nil && asks.MatchString(prompt) {
+	if q := quoted().FindStringSubmatch(prompt); q != nil && asks.MatchString(prompt) {
 		return q[1]
 	}
 	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", sentence(prompt))
@@ -135,7 +142,7 @@ func sentence(s string) string {
 
 // word is what to write where a tool wants a text: what the prompt quotes.
 func word(prompt string) string {
-	if q := quoted.FindStringSubmatch(prompt); q != nil {
+	if q := quoted().FindStringSubmatch(prompt); q != nil {
 		return q[1]
 	}
 	return "example"

@@ -113,7 +113,7 @@ func toolFor(role string, tools []string, own []Tool) string {
 // harmless is the name of the first tool that changes nothing, else of the
 // first.
 func harmless(tools []Tool) string {
-	if quiet := filter(tools, func(t Tool) bool { return !effects.MatchString(t.Name) }); len(quiet) > 0 {
+	if quiet := filter(tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(quiet) > 0 {
 		return quiet[0].Name
 	}
 	if len(tools) > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -34,6 +35,7 @@ type loops struct {
 	w     *world
 	who   someone
 	turns int // replies so far, but for summaries
+	room  int // messages that the model has room for; 0: for all
 }
 
 // asked counts requests, for no two replies have the same ids and tokens.
@@ -44,6 +46,9 @@ func (l *loops) Complete(ctx context.Context, req *provider.Request, onEvent fun
 	thought := specs.Block{Kind: specs.KindThinking, Parts: []string{"I think."}}
 	says := func(s string) specs.Block { return specs.Block{Kind: specs.KindText, Text: s} }
 	script := [][]specs.Block{{thought, says("Look."), echo, echo}, {thought, echo}, {thought, says("Done.")}}
+	if l.room > 0 && len(req.Messages) > l.room {
+		return stream.Reply{}, &provider.Error{Kind: provider.ContextTooLong, Provider: l.Provider(), Status: http.StatusBadRequest}
+	}
 	emit := []specs.Block{says("A summary.")}
 	if req.ToolChoice != "none" {
 		emit = script[l.turns%len(script)]
@@ -153,5 +158,36 @@ func TestCompactedLoops(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNoRoom: where a provider says that a conversation is too long, a summary of
+// part of it is asked for and the run goes on from there; the strict simulator
+// takes both, whichever model goes on.
+func TestNoRoom(t *testing.T) {
+	for i, who := range looping {
+		t.Run(who.model, func(t *testing.T) {
+			w, store := newWorld(t), sessions.New()
+			short := func(who someone) agent.Config {
+				cfg := w.loop(t, who, store)
+				cfg.Client.(*loops).room = 8
+				cfg.Compaction = agent.Compaction{Threshold: 1, Window: 1 << 30, Keep: 1}
+				return cfg
+			}
+			result, err := agent.Run(t.Context(), short(who), "Begin.")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for round := range 4 {
+				next := looping[(i+round/2)%len(looping)]
+				if _, err := agent.Resume(t.Context(), short(next), result.SessionID, fmt.Sprint("On, ", round)); err != nil {
+					t.Fatalf("round %d, %s: %v", round, next.model, err)
+				}
+			}
+			s, err := store.Load(t.Context(), result.SessionID)
+			if err != nil || len(s.Compactions) < 2 {
+				t.Errorf("%d compactions, %v", len(s.Compactions), err)
+			}
+		})
 	}
 }

@@ -220,6 +220,7 @@ func TestThinking(t *testing.T) {
 		"D-23 thoughts stay":         {flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
 		"A-40 ends with thinking":    {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"A-40"}, false},
 		"A-40 blank text behind":     {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[t] u", []string{"A-40"}, false},
+		"A-40 with all thinking":     {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u", []string{"A-40", "A-40"}, false},
 		"D-16 lone reasoning":        {gpt, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"D-16"}, false},
 		"D17 nothing left":           {opus, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"H2"}, false},
 		"D17 nothing there":          {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
@@ -393,6 +394,10 @@ func TestClosures(t *testing.T) {
 		if r := out.Messages[2].Results[0]; r.Content != "kept" || len(out.Degraded) != 0 {
 			t.Errorf("%s: %v, %v", name, r, out.Degraded)
 		}
+	}
+	late := conversation(says(call("1")), says(transcript.Text("t")), answer("1"))
+	if out, _ := Build(History{Messages: late, Ledger: l}, target(t, opus)); out.Messages[2].Results[0].Content != "kept" || cmp.Diff([]string{"H14"}, lost(out.Degraded)) != "" {
+		t.Errorf("too late, and not what the ledger has: %v", out.Degraded)
 	}
 	nameless := says(transcript.ToolUse("1", "", nil))
 	out, _ := Build(History{Messages: conversation(nameless, answer("1")), Ledger: l}, target(t, opus))

@@ -20,8 +20,7 @@ type object struct {
 }
 
 type member struct {
-	name  string
-	key   []byte // name as it was written, with its quotes
+	key   []byte // as it was written, with its quotes
 	value []byte // JSON without space around it, sharing the input
 	taken bool
 }
@@ -37,7 +36,7 @@ func openObject(data []byte) *object {
 	for !s.leave('}') {
 		key := s.value()
 		s.skip(':')
-		o.members = append(o.members, member{name: unquote(key), key: key, value: s.value()})
+		o.members = append(o.members, member{key: key, value: s.value()})
 	}
 	return o
 }
@@ -48,11 +47,22 @@ func (o *object) fail(name, problem string) {
 	}
 }
 
+// named reports whether the member has the name that both parts make.
+func (m *member) named(name, suffix string) bool {
+	if bytes.IndexByte(m.key, '\\') >= 0 {
+		return unquote(m.key) == name+suffix
+	}
+	key := m.key[1 : len(m.key)-1]
+	return len(key) == len(name)+len(suffix) && string(key[:len(name)]) == name && string(key[len(name):]) == suffix
+}
+
 // last returns the last member of that name, nil if there is none.
-func (o *object) last(name string) []byte {
+func (o *object) last(name string) []byte { return o.find(name, "") }
+
+func (o *object) find(name, suffix string) []byte {
 	var value []byte
 	for i := range o.members {
-		if m := &o.members[i]; m.name == name {
+		if m := &o.members[i]; m.named(name, suffix) {
 			m.taken, value = true, m.value
 		}
 	}
@@ -60,8 +70,9 @@ func (o *object) last(name string) []byte {
 }
 
 // take is last with null for absent, as serde reads an Option.
-func (o *object) take(name string) []byte {
-	value := o.last(name)
+func (o *object) take(name string) []byte { return present(o.last(name)) }
+
+func present(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
 	}
@@ -87,7 +98,7 @@ func (o *object) tag(name string) string {
 }
 
 func (o *object) optStr(name string) (string, bool) {
-	value, exact := o.take(name), o.bytes(name+exactSuffix)
+	value, exact := o.take(name), o.exact(name)
 	if value == nil {
 		return "", false
 	}
@@ -103,21 +114,26 @@ func (o *object) optStr(name string) (string, bool) {
 }
 
 // bytes returns decoded base64, nil if the member is absent.
-func (o *object) bytes(name string) []byte {
-	value := o.take(name)
+func (o *object) bytes(name string) []byte { return o.base64(name, "") }
+
+// exact returns the bytes that a member's twin holds.
+func (o *object) exact(name string) []byte { return o.base64(name, exactSuffix) }
+
+func (o *object) base64(name, suffix string) []byte {
+	value := present(o.find(name, suffix))
 	if value == nil {
 		return nil
 	}
 	out, err := base64.StdEncoding.DecodeString(unquote(value))
 	if err != nil || value[0] != '"' {
-		o.fail(name, "want base64")
+		o.fail(name+suffix, "want base64")
 	}
 	return out
 }
 
 // json returns the bytes of a value as they were first written, nil if absent.
 func (o *object) json(name string) []byte {
-	value, exact := o.last(name), o.bytes(name+exactSuffix)
+	value, exact := o.last(name), o.exact(name)
 	if value != nil && exact != nil && sameJSON(readableJSON(exact), readableJSON(value)) {
 		return exact
 	}

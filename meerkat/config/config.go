@@ -48,6 +48,8 @@ type Agent struct {
 	MaxTurns               int     `mapstructure:"max_turns"`                // of one run
 	OnInterrupted          string  `mapstructure:"on_interrupted"`           // ask-model, retry-idempotent or fail
 	CacheTTL               string  `mapstructure:"cache_ttl"`                // "", 5m or 1h
+	// RequestsPerMinute spreads the model calls of this process; 0 does not.
+	RequestsPerMinute int `mapstructure:"requests_per_minute"`
 }
 
 // Provider says whom to speak to when no model decides it, and how.

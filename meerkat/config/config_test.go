@@ -86,7 +86,8 @@ func TestPrecedence(t *testing.T) {
 // as TOML has them; what is not listed here is a text.
 var samples = map[string][4]string{
 	"agent.effort": {"'low'", "'high'", "'max'", "'none'"}, "agent.on_interrupted": {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
-	"agent.cache_ttl": {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
+	"agent.requests_per_minute": {"1", "2", "3", "4"},
+	"agent.cache_ttl":           {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
 	"storage.backend": {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"}, "storage.fsync": {"'never'", "'interval'", "'always'", "'never'"},
 	"agent.temperature": {"0.1", "0.2", "0.3", "0.4"}, "agent.budget_warning_threshold": {"0.1", "0.2", "0.3", "0.4"}, "compaction.threshold": {"0.1", "0.2", "0.3", "0.4"},
 	"agent.max_tokens_per_turn": {"1", "2", "3", "4"}, "agent.checkpoint_interval": {"1", "2", "3", "4"}, "agent.max_turns": {"1", "2", "3", "4"},
@@ -185,7 +186,7 @@ func TestEveryKey(t *testing.T) {
 	want := config.Config{
 		Agent: config.Agent{
 			Model: "m", SystemPrompt: "s", SystemPromptFile: "f", Effort: "low", MaxTokensPerTurn: 1, Temperature: &half,
-			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h",
+			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h", RequestsPerMinute: 60,
 		},
 		Provider:  config.Provider{Type: "anthropic", APIKey: "k", BaseURL: "http://b"},
 		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
@@ -225,6 +226,7 @@ budget_warning_threshold = 0.7
 max_turns = 3
 on_interrupted = "fail"
 cache_ttl = "1h"
+requests_per_minute = 60
 [provider]
 type = "anthropic"
 api_key = "k"
@@ -467,7 +469,7 @@ headers = { A = "sk-canary-7" }
 	}
 	for key, want := range map[string]string{
 		"provider.api_key": "(set, not shown)", "provider.base_url": "https://host/v1", "providers.anthropic.base_url": "https://host/v1", "tools.mcp_servers": "a (c) b (https://h/p)",
-		"providers.anthropic.api_key": "(set, not shown)", "providers.gemini.api_key": "", "retry.max_delay": "30s",
+		"providers.anthropic.api_key": "(set, not shown)", "providers.gemini.api_key": "", "retry.max_delay": "1m0s",
 	} {
 		if shown[key] != want {
 			t.Errorf("%s shows %q, want %q", key, shown[key], want)

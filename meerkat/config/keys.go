@@ -41,6 +41,7 @@ var keys = []key{
 	{name: "agent.budget_warning_threshold", read: between(0, 1), basic: 0.8},
 	{name: "agent.max_turns", read: count, variables: []string{"RKAT_MAX_TURNS"}},
 	{name: "agent.on_interrupted", read: oneOf("ask-model", "retry-idempotent", "fail"), basic: "ask-model"},
+	{name: "agent.requests_per_minute", read: count},
 	{name: "agent.cache_ttl", read: oneOf("5m", "1h")},
 	{name: "provider.type", read: oneOf(providers...), variables: []string{"RKAT_PROVIDER"}, risk: leaks},
 	{name: "provider.api_key", read: text, secret: true, risk: keyed},
@@ -66,7 +67,7 @@ var keys = []key{
 	{name: "budget.max_turns", read: count},
 	{name: "retry.max_retries", read: count, basic: 3},
 	{name: "retry.initial_delay", read: duration, basic: 500 * time.Millisecond},
-	{name: "retry.max_delay", read: duration, basic: 30 * time.Second},
+	{name: "retry.max_delay", read: duration, basic: time.Minute}, // Gemini asks for up to 60 s
 	{name: "retry.multiplier", read: between(1, 100), basic: 2.0},
 	{name: "compaction.threshold", read: between(0, 1), basic: 0.8},
 	{name: trustedProjects, read: texts, path: true, risk: "a project cannot vouch for itself"},

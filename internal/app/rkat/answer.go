@@ -53,6 +53,6 @@ func (a *app) listen(w *work) func(meerkat.Event) {
 	if w.metrics != nil {
 		listeners = append(listeners, w.metrics.Listen)
 	}
-	all := observe.All(listeners...)
+	all := observe.All(append(listeners, w.trace.listener())...)
 	return func(e agent.Event) { all(e) }
 }

@@ -32,7 +32,7 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: bare(cfg.BaseURL(p))}
 		if online && r.HasKey {
 			r.Health = "ok"
-			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build()
+			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build() //nolint:contextcheck // nothing is started
 			if err == nil {
 				err = made.Health(ctx)
 			}

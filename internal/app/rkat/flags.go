@@ -14,6 +14,7 @@ type options struct {
 	schemaFile       string
 	lastMessage      string
 	metricsFile      string
+	traceFile        string
 	unary, unlisted  bool
 	stream           bool
 	conform, demo    bool
@@ -61,10 +62,12 @@ func (o *options) bindRun(cmd *cobra.Command, f *format) {
 	setting(flags, "max-tool-calls", "", "budget.max_tool_calls", "budget of the session in `calls` of tools")
 	setting(flags, "max-turns", "", "agent.max_turns", "model `calls` of this run (default 50)")
 	setting(flags, "max-retries", "", "retry.max_retries", "how `often` a failed model call is made again (default 3)")
+	setting(flags, "max-requests-per-minute", "", "agent.requests_per_minute", "how many model `calls` are sent in a minute at most")
 	flags.VarP(f, "output", "o", "text, json or json-stream")
 	flags.BoolVar(&o.stream, "stream", false, "show on stderr what happens while it happens")
 	flags.StringVar(&o.lastMessage, "output-last-message", "", "`file` for the answer alone; empty until there is one")
 	flags.StringVar(&o.metricsFile, "metrics-file", "", "`file` for metrics of the run in the text format of Prometheus")
+	flags.StringVar(&o.traceFile, "trace-file", "", "`file` for the spans of the run, one JSON object a line (OpenTelemetry)")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -204,10 +204,11 @@ func TestNoSecretAnywhere(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	env := []string{"OPENAI_API_KEY=" + key, "OPENAI_BASE_URL=" + server.URL, "RKAT_SESSION_DIR=" + dir}
-	metrics := filepath.Join(t.TempDir(), "metrics")
-	got := rkat(t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "--verbose", "--metrics-file", metrics, "hi")
+	metrics, trace := filepath.Join(t.TempDir(), "metrics"), filepath.Join(t.TempDir(), "trace")
+	got := rkat(t.Context(), env, "run", "--provider", "openai", "--output", "json-stream", "--verbose", "--metrics-file", metrics, "--trace-file", trace, "hi")
 	counted, err := os.ReadFile(metrics)
-	if err != nil {
+	spans, terr := os.ReadFile(trace)
+	if err := errors.Join(err, terr); err != nil {
 		t.Fatal(err)
 	}
 	seen := rkat(t.Context(), env, "doctor", "--online", "--json", "--verbose")
@@ -221,7 +222,7 @@ func TestNoSecretAnywhere(t *testing.T) {
 	}
 	for what, text := range map[string]string{
 		"session": string(data), "stdout": got.stdout, "stderr": got.stderr,
-		"metrics": string(counted), "doctor": seen.stdout, "doctor's stderr": seen.stderr,
+		"metrics": string(counted), "spans": string(spans), "doctor": seen.stdout, "doctor's stderr": seen.stderr,
 	} {
 		if text == "" && what != "doctor's stderr" || strings.Contains(text, key) {
 			t.Errorf("%s holds the key: %s", what, text)

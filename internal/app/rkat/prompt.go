@@ -22,7 +22,8 @@ func (a *app) asked(o *options, args []string, must bool) (string, error) {
 	if len(args) > 0 && o.promptFile != "" {
 		return "", usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
 	}
-	text, err := "", error(nil)
+	var text string
+	var err error
 	switch {
 	case len(args) > 0 && args[0] != "-":
 		text = args[0]

@@ -157,7 +157,7 @@ func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *me
 	if e := (*provider.Error)(nil); errors.As(err, &e) && e.Kind == provider.ContextTooLong {
 		err = fmt.Errorf("%w; begin anew, compact the session or fork it before what was too long", err)
 	}
-	err = errors.Join(err, file.write(result.Text, err), w.writeMetrics())
+	err = errors.Join(err, file.write(result.Text, err), w.writeMetrics(), w.trace.close(ctx))
 	return a.tell(out, result, err)
 }
 

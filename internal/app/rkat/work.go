@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
 
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
@@ -31,6 +33,7 @@ type work struct {
 	tools   *toolbox
 	demo    *simulator.Server
 	metrics *observe.Metrics
+	trace   *traceFile
 }
 
 func (w *work) close() {
@@ -64,6 +67,9 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 	if o.metricsFile != "" {
 		w.metrics = observe.NewMetrics()
 	}
+	if w.trace, err = createTrace(o.traceFile); err != nil {
+		return nil, err
+	}
 	if o.demo {
 		w.store, err = demoStore(cfg, a.env)
 	} else {
@@ -74,12 +80,12 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 
 // assemble makes the agent of a run, with its tools started.
 func (a *app) assemble(ctx context.Context, w *work) (*meerkat.Agent, error) {
-	b, err := a.builder(w)
+	b, err := a.builder(w) //nolint:contextcheck // a listener logs what happens, also when the run was cancelled
 	if err != nil {
 		return nil, err
 	}
 	// Before any tool server starts, everything else must be right.
-	if _, err := b.Build(); err != nil {
+	if _, err := b.Build(); err != nil { //nolint:contextcheck // nothing is started
 		return nil, refused(err)
 	}
 	if w.tools, err = a.openTools(ctx, w.cfg, w.options, w.client); err != nil {
@@ -91,7 +97,7 @@ func (a *app) assemble(ctx context.Context, w *work) (*meerkat.Agent, error) {
 	if w.tools.router != nil {
 		b.WithToolsNow(meerkat.ToolsNow(w.tools.Dispatcher, w.tools.router, policyOf(w.cfg)))
 	}
-	made, err := b.Build()
+	made, err := b.Build() //nolint:contextcheck // the tools are started already
 	return made, refused(err)
 }
 
@@ -122,6 +128,9 @@ func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 	}
 	if cfg.Agent.Temperature != nil {
 		b.WithTemperature(*cfg.Agent.Temperature)
+	}
+	if n := cfg.Agent.RequestsPerMinute; n > 0 {
+		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))
 	}
 	if o.unary {
 		b.WithUnary()

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -125,4 +131,75 @@ func (w *wild) Dispatch(_ context.Context, call transcript.ToolCall) transcript.
 		return transcript.ToolResult{ToolUseID: "another", Content: strings.Repeat("x", 5<<20)}
 	}
 	return transcript.ToolResult{ToolUseID: "another", Content: "fine"}
+}
+
+// TestClockStandsStill: what ends with the time budget says so, also when the
+// clock has not seen the time go by; and time that went back between two runs
+// gives none back.
+func TestClockStandsStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &endless{}
+		cfg := config(nil, memory.New(), nil)
+		cfg.Client, cfg.Limits = m, budget.Limits{MaxDuration: time.Second}
+		_, err := Run(ctx, cfg, "go")
+		var spent *budget.ExceededError
+		if !errors.As(err, &spent) || spent.Kind != budget.Time || spent.Used != 1000 {
+			t.Errorf("%v", err)
+		}
+	})
+	s := fresh(t)
+	s.session.Elapsed, s.session.Updated = time.Second, epoch
+	if got := s.spent(epoch.Add(-time.Hour)).Elapsed; got != time.Second {
+		t.Errorf("%v", got)
+	}
+}
+
+// endless never answers.
+type endless struct{ model }
+
+func (*endless) Complete(ctx context.Context, _ *provider.Request, _ func(stream.Event)) (stream.Reply, error) {
+	<-ctx.Done()
+	return stream.Reply{}, &provider.Error{Kind: provider.Cancelled, Err: ctx.Err()}
+}
+
+// TestPausesBetweenTools are counted anew: only those in a row are too many.
+func TestPausesBetweenTools(t *testing.T) {
+	pauses := slices.Repeat([]any{says("pause_turn", transcript.Text("p"))}, maxPauses)
+	replies := slices.Concat(pauses, []any{calls("a")}, pauses, []any{text("done")})
+	if got, err := Run(ctx, config(&model{replies: replies}, memory.New(), &counter{}), "go"); err != nil || !strings.HasSuffix(got.Text, "done") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestForkHasItsOwnTurns: what the parent has called, the parent has paid for.
+func TestForkHasItsOwnTurns(t *testing.T) {
+	store := memory.New()
+	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("done")}}, store, &counter{}), "go"); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := session.Branch(ctx, store, sessionID, 0, "0199a2b4-0000-7000-8000-000000000002", epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(&model{replies: []any{text("done")}}, store, &counter{})
+	cfg.Limits = budget.Limits{MaxTurns: 2}
+	if _, err := Resume(ctx, cfg, fork.ID, "more"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNothingToTell: a list of tools that says the same in other words is no
+// change in words either.
+func TestNothingToTell(t *testing.T) {
+	store := memory.New()
+	if _, err := Run(ctx, config(&model{replies: []any{text("a")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r")}}), "go"); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config(&model{replies: []any{text("b")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r"), def("run", "r")}})
+	if _, err := Resume(ctx, cfg, sessionID, "on"); err != nil {
+		t.Fatal(err)
+	}
+	if s := load(t, store); len(s.Messages) != 4 || len(s.Marks) != 0 {
+		t.Errorf("%v, %v", s.Messages, s.Marks)
+	}
 }

@@ -78,9 +78,11 @@ func TestCompactOnDemand(t *testing.T) {
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
 		t.Fatal(err)
 	}
-	cfg := config(&model{replies: []any{text("It went well.")}}, store, &counter{})
+	asked := &model{replies: []any{text("It went well.")}}
+	cfg := config(asked, store, &counter{})
+	cfg.OutputSchema = transcript.RawJSON(`{"type":"object"}`)
 	got, err := Compact(ctx, cfg, sessionID)
-	if err != nil || got.Text != "It went well." || got.Turns != 0 {
+	if err != nil || asked.requests[0].OutputSchema != nil || got.Text != "It went well." || got.Turns != 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	m := &model{replies: []any{text("two")}}

@@ -128,16 +128,15 @@ func (p *plan) summarise(at time.Time) {
 	if s.short {
 		h.Compactions = append(h.Compactions, s.half())
 	}
-	req, degraded, err := s.request(h)
+	degraded, err := s.prepare(h)
 	if err != nil {
 		p.finish(at, err)
 		return
 	}
-	if len(req.Tools) > 0 {
-		req.ToolChoice = "none"
+	if len(s.sent.request.Tools) > 0 {
+		s.sent.request.ToolChoice = "none"
 	}
-	req.OutputSchema = nil // it is for answers
-	s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
+	s.sent.request.OutputSchema = nil // it is for answers
 	p.degrade(degraded)
 	p.ask(at)
 }
@@ -157,6 +156,7 @@ func (p *plan) summarised(in replied) {
 	m := &in.reply.Message
 	text := strings.TrimSpace(m.String())
 	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
+		p.add(s.record(in, false)) // it was paid for
 		p.notSummarised(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
 		return
 	}

@@ -104,7 +104,8 @@ func TestCompactOnDemand(t *testing.T) {
 }
 
 // TestCompactionFails: by itself the run goes on as it was and does not try
-// again; on demand it is the error. Nothing half-done is stored.
+// again; on demand it is the error. Nothing half-done is stored, but what it took
+// is.
 func TestCompactionFails(t *testing.T) {
 	for name, bad := range map[string]any{
 		"error": &provider.Error{Kind: provider.InvalidRequest}, "cut": says("max_tokens", transcript.Text("All ab")),
@@ -114,9 +115,11 @@ func TestCompactionFails(t *testing.T) {
 		cfg := config(&model{replies: []any{long(900, calls("a")), bad, long(950, calls("b")), text("done")}}, store, tools)
 		cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 		events := heard(&cfg)
-		if got, err := Run(ctx, cfg, "go"); err != nil || got.Text != "done" {
+		got, err := Run(ctx, cfg, "go")
+		if err != nil || got.Text != "done" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+		spent := got.Usage.Total()
 		if s := load(t, store); len(s.Compactions) != 0 || strings.Count(types(*events), string(CompactionStarted)) != 1 || tools.runs["z"] != 0 {
 			t.Errorf("%s: %+v, %s", name, s.Compactions, types(*events))
 		}
@@ -124,13 +127,19 @@ func TestCompactionFails(t *testing.T) {
 		if _, err := Compact(ctx, cfg, sessionID); err == nil {
 			t.Errorf("%s: no error on demand", name)
 		}
-		if s := load(t, store); len(s.Compactions) != 0 || s.Failures == nil {
+		if s := load(t, store); len(s.Compactions) != 0 || s.Failures == nil || s.Usage.Total() != spent+paid(bad) {
 			t.Errorf("%s: %+v", name, s.Compactions)
 		}
 	}
 	if _, err := Compact(ctx, config(&model{}, memory.New(), nil), sessionID); !errors.Is(err, session.ErrNotFound) {
 		t.Error(err)
 	}
+}
+
+// paid is what a reply of a fake took.
+func paid(reply any) uint64 {
+	r, _ := reply.(stream.Reply)
+	return r.Usage.Total()
 }
 
 // TestCompactionSurvivesPowerFailure at each of its writes.

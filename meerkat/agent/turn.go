@@ -32,11 +32,7 @@ func (p *plan) call(at time.Time) {
 		p.compact(at, "the conversation fills its share of the context window")
 		return
 	}
-	req, degraded, err := s.request(s.session.History())
-	if err == nil {
-		s.sent = sent{request: req, messages: len(s.session.Messages), attempt: 1}
-		s.sent.hash, err = s.digest(s.sent.messages)
-	}
+	degraded, err := s.prepare(s.session.History())
 	if err != nil {
 		p.finish(at, err)
 		return
@@ -75,6 +71,16 @@ func (p *plan) degrade(all []handoff.Degradation) {
 		p.tell(Event{Type: Degraded, Rule: d.Rule, Degradation: &d})
 	}
 	s.told = told
+}
+
+// prepare makes the first attempt at a call with a conversation.
+func (s *state) prepare(h handoff.History) (degraded []handoff.Degradation, err error) {
+	s.sent = sent{messages: len(s.session.Messages), attempt: 1}
+	if s.sent.request, degraded, err = s.request(h); err != nil {
+		return degraded, err
+	}
+	s.sent.hash, err = s.digest(s.sent.messages)
+	return degraded, err
 }
 
 // request renders a conversation for the target.

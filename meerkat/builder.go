@@ -109,7 +109,8 @@ func (b *AgentBuilder) WithUnlistedModel() *AgentBuilder {
 	return b
 }
 
-// WithSystemPrompt sets the system prompt of new sessions.
+// WithSystemPrompt sets the system prompt of new sessions; the model of a resumed
+// one is told of it if it is another (see agent.Config.System).
 func (b *AgentBuilder) WithSystemPrompt(prompt string) *AgentBuilder {
 	b.config.System = prompt
 	return b
@@ -210,11 +211,9 @@ func (b *AgentBuilder) WithClock(now func() time.Time) *AgentBuilder {
 	return b
 }
 
-// What Build refuses besides *catalog.UnsupportedModel; see also
-// *MissingKeyError and *BadKeyError.
-var (
-	ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
-)
+// ErrNoProvider says that Build cannot know whom to speak to. Build also refuses
+// with *catalog.UnsupportedModel, *MissingKeyError and *BadKeyError.
+var ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
 
 // MissingKeyError says that the provider of the model has no key.
 type MissingKeyError struct {

@@ -19,7 +19,8 @@ import (
 type Compaction struct {
 	// Threshold is the share of the context window from which a run summarises
 	// by itself, before its next call, and also when the provider says that the
-	// conversation is too long. 0: never.
+	// conversation is too long. 0: never; 0.8 leaves room for a reply and the
+	// results of its tools.
 	Threshold float64
 	// Window is the context window in tokens. 0: the catalogue's; without one
 	// the run never summarises by itself.
@@ -30,9 +31,6 @@ type Compaction struct {
 	// Prompt asks for the summary. Empty: DefaultCompactionPrompt.
 	Prompt string
 }
-
-// DefaultThreshold leaves room for a reply and the results of its tools.
-const DefaultThreshold = 0.8
 
 // DefaultKeep is what stays verbatim where no window is known, in tokens.
 const DefaultKeep = 20_000

@@ -55,7 +55,8 @@ type Config struct {
 
 	Model string
 	// System is the system prompt of new sessions. A resumed session keeps its
-	// own; a different one is told to the model as an appended message.
+	// own; a different one is told to the model as an appended message, and an
+	// empty one leaves in force what was told last.
 	System          string
 	Effort          string
 	MaxOutputTokens int // of one reply; 0: the catalogue's default

@@ -6,8 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -127,82 +130,106 @@ func def(name, description string) transcript.ToolDef {
 	return transcript.ToolDef{Name: name, Description: description, InputSchema: transcript.RawJSON(`{"type":"object"}`)}
 }
 
+// changing is a session that is resumed with changed settings.
+type changing struct {
+	t     *testing.T
+	store session.Store
+	cfg   Config
+}
+
+func newChanging(t *testing.T) *changing {
+	t.Helper()
+	c := &changing{t: t, store: memory.New()}
+	tools := &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
+	c.cfg = config(&model{replies: []any{text("one")}}, c.store, tools)
+	if _, err := Run(ctx, c.cfg, "go"); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// resume returns the requests of a run and what the model has been told in all.
+func (c *changing) resume(prompt string, replies ...any) ([]provider.Request, []string) {
+	c.t.Helper()
+	m := &model{replies: replies}
+	c.cfg.Client = m
+	if _, err := Resume(ctx, c.cfg, sessionID, prompt); err != nil {
+		c.t.Fatal(err)
+	}
+	for _, r := range m.requests {
+		if r.System != "be brief" || len(r.Tools) != 3 || r.Tools[1].Name != "old" {
+			c.t.Errorf("the prefix has changed: %+v", r)
+		}
+	}
+	var said []string
+	for _, msg := range m.requests[len(m.requests)-1].Messages {
+		if msg.Role == transcript.RoleDeveloper {
+			said = append(said, msg.Content)
+		}
+	}
+	return m.requests, said
+}
+
 // TestChangedSettings travel behind the prompt, once; what goes ahead of the
 // messages stays byte for byte (DESIGN §3.5, R44, E19).
 func TestChangedSettings(t *testing.T) {
-	store := memory.New()
-	tools := &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
-	first := &model{replies: []any{text("one")}}
-	cfg := config(first, store, tools)
-	if _, err := Run(ctx, cfg, "go"); err != nil {
-		t.Fatal(err)
-	}
-	resumed := func(prompt string, replies ...any) *model {
-		t.Helper()
-		m := &model{replies: replies}
-		cfg.Client = m
-		if _, err := Resume(ctx, cfg, sessionID, prompt); err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range m.requests {
-			if r.System != "be brief" || len(r.Tools) != 3 || r.Tools[1].Name != "old" {
-				t.Errorf("the prefix has changed: %+v", r)
-			}
-		}
-		return m
-	}
-	developer := func(m *model) []string {
-		var said []string
-		for _, msg := range m.requests[len(m.requests)-1].Messages {
-			if msg.Role == transcript.RoleDeveloper {
-				said = append(said, msg.Content)
-			}
-		}
-		return said
-	}
+	c := newChanging(t)
 	// Another order is no change.
-	tools = &offering{defs: []transcript.ToolDef{def("kept", "k"), def("old", "o"), def("run", "r")}}
-	cfg.Tools = tools
-	if said := developer(resumed("two", text("two"))); said != nil {
+	c.cfg.Tools = &offering{defs: []transcript.ToolDef{def("kept", "k"), def("old", "o"), def("run", "r")}}
+	if _, said := c.resume("two", text("two")); said != nil {
 		t.Errorf("%q", said)
 	}
-	cfg.System = "be long"
-	tools = &offering{defs: []transcript.ToolDef{def("kept", "better"), def("fresh", "f"), def("run", "r")}}
-	cfg.Tools = tools
-	m := resumed("three", says("tool_use", transcript.ToolUse("1", "old", []byte("{}")), transcript.ToolUse("2", "run", []byte("{}"))), text("three"))
+	c.cfg.System = "be long"
+	tools := &offering{defs: []transcript.ToolDef{def("kept", "better"), def("fresh", "f"), def("run", "r")}}
+	c.cfg.Tools = tools
+	asked, said := c.resume("three", says("tool_use", transcript.ToolUse("1", "old", []byte("{}")), transcript.ToolUse("2", "run", []byte("{}"))), text("three"))
 	const want = "From here on these instructions take the place of the system prompt:\n\nbe long\n\n" +
 		"These tools are no longer available, and calls of them are refused: old.\n\n" +
 		"The tool kept has changed. Its description: better\nIts input schema: {\"type\":\"object\"}\n\n" +
 		"These tools exist now, but cannot be called in this conversation: fresh."
-	if said := developer(m); len(said) != 1 || said[0] != want {
+	if len(said) != 1 || said[0] != want {
 		t.Errorf("%q", said)
 	}
-	if at := m.requests[0].Messages; at[len(at)-2].Content != "three" || at[len(at)-1].Role != transcript.RoleDeveloper {
+	if at := asked[0].Messages; at[len(at)-2].Content != "three" || at[len(at)-1].Role != transcript.RoleDeveloper {
 		t.Errorf("%v", at)
 	}
-	s := load(t, store)
+	s := load(t, c.store)
 	if r := s.Messages[len(s.Messages)-2].Results; tools.runs["1"] != 0 || r[0].Content != "not executed: the tool old is no longer available" || r[1].IsError {
 		t.Errorf("%+v, %v", r, tools.runs)
 	}
-	if said := developer(resumed("four", text("four"))); len(said) != 1 {
+	if _, said := c.resume("four", text("four")); len(said) != 1 {
 		t.Errorf("told again: %q", said)
 	}
-	// Whoever names no system prompt keeps the one in force; what is told
-	// replaces what was told before.
-	cfg.System, cfg.Tools = "", &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
-	if said := developer(resumed("five", text("five"))); len(said) != 2 || said[1] != replaces+"From here on these instructions take the place of the system prompt:\n\nbe long" {
-		t.Errorf("%q", said)
-	}
-	if said := developer(resumed("six", text("six"))); len(said) != 2 {
-		t.Errorf("told again: %q", said)
-	}
-	cfg.System = "be brief"
-	if said := developer(resumed("seven", text("seven"))); len(said) != 3 || said[2] != asBefore {
-		t.Errorf("%q", said)
-	}
-	cfg.System = ""
-	if said := developer(resumed("eight", text("eight"))); len(said) != 3 {
-		t.Errorf("told again: %q", said)
+}
+
+// TestChangedBack: whoever names no system prompt keeps the one in force, and
+// what is told replaces what was told before.
+func TestChangedBack(t *testing.T) {
+	c := newChanging(t)
+	before := c.cfg.Tools
+	const long = "From here on these instructions take the place of the system prompt:\n\nbe long"
+	var told []string
+	for i, step := range []struct {
+		system string
+		tools  tool.Dispatcher
+		says   string // "": nothing
+	}{
+		{"be long", &counter{}, long + "\n\nThese tools are no longer available, and calls of them are refused: old, kept.\n\n" +
+			"The tool run has changed. Its description: \nIts input schema: { \"type\": \"object\" }"},
+		{"", before, replaces + long},
+		{"", before, ""},
+		{"be brief", before, asBefore},
+		{"", before, ""},
+		{"be long", before, replaces + long},
+	} {
+		c.cfg.System, c.cfg.Tools = step.system, step.tools
+		_, said := c.resume("go on", text("done"))
+		if step.says != "" {
+			told = append(told, step.says)
+		}
+		if diff := cmp.Diff(told, said); diff != "" {
+			t.Errorf("step %d: %s", i, diff)
+		}
 	}
 }
 

@@ -203,3 +203,15 @@ func TestNothingToTell(t *testing.T) {
 		t.Errorf("%v, %v", s.Messages, s.Marks)
 	}
 }
+
+// TestRoleForgotten by a client of one's own: a reply is the model's.
+func TestRoleForgotten(t *testing.T) {
+	reply, store := text("hi"), memory.New()
+	reply.Message.Role = ""
+	if _, err := Run(ctx, config(&model{replies: []any{reply}}, store, nil), "go"); err != nil {
+		t.Fatal(err)
+	}
+	if s := load(t, store); s.Messages[1].Role != transcript.RoleAssistant {
+		t.Errorf("%+v", s.Messages[1])
+	}
+}

@@ -114,6 +114,7 @@ func (p *plan) replied(in replied) {
 		return
 	}
 	m := &in.reply.Message
+	m.Role = transcript.RoleAssistant // whatever a client of one's own forgets
 	p.spend(in)
 	s.stop, s.text = m.StopReason, ""
 	v := judge(m)

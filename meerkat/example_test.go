@@ -59,6 +59,7 @@ func ExampleAgent_RunWithEvents() {
 				fmt.Println(e.Content)
 			case agent.ToolExecutionStarted:
 				fmt.Printf("[calling %s …]\n", e.Name)
+			default: // there are more
 			}
 		}
 	}()

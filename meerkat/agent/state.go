@@ -65,7 +65,6 @@ const (
 // settings are what a run was asked to do.
 type settings struct {
 	prefix          session.Prefix // At and Hash unset
-	offered         bool           // a dispatcher says which tools there are
 	maxOutputTokens int
 	maxTurns        int
 	temperature     *float64

@@ -375,6 +375,7 @@ func anyInput(t *rapid.T, s *state) input {
 			}
 		}
 		return answered{at: epoch, cause: rapid.SampledFrom([]cause{causeNone, causeUser}).Draw(t, "cause")}
+	case phaseCalling: // below
 	}
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
 		return failed{at: epoch, err: &provider.Error{Kind: provider.Overloaded}, cause: rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),

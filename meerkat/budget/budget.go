@@ -147,5 +147,5 @@ func (l Limits) counts(s Spent) []count {
 }
 
 func positive(n int64) uint64 {
-	return uint64(max(0, n)) //nolint:gosec // not negative
+	return uint64(max(0, n))
 }

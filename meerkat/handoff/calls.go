@@ -88,7 +88,7 @@ func (r *reply) call(b *transcript.Block, first bool) fate {
 	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !isObject(b.Args) {
 		loss = fate{rule: "H19", reason: "its arguments are no object and go out as a string in one"}
 	}
-	if r.target.Provider == catalog.Gemini && r.target.Model.Signatures && first && !(own && token(b) != "") {
+	if r.target.Provider == catalog.Gemini && r.target.Model.Signatures && first && (!own || token(b) == "") {
 		loss = fate{rule: "H10", reason: "it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place"}
 	}
 	return loss

@@ -40,7 +40,7 @@ var imageTypes = map[string]bool{"image/jpeg": true, "image/png": true, "image/g
 // TakesIn is Takes for a part of a result: Anthropic takes nothing but text in
 // one that is an error (A-47).
 func (t Target) TakesIn(r *transcript.ToolResult, p *transcript.Part) bool {
-	return t.Takes(p) && !(r.IsError && t.Provider == catalog.Anthropic)
+	return t.Takes(p) && (!r.IsError || t.Provider != catalog.Anthropic)
 }
 
 // Omitted is the text that takes the place of a part that a target does not
@@ -70,6 +70,7 @@ func (b *builder) media(messages []placed) {
 			}
 		case transcript.RoleSystem, transcript.RoleDeveloper:
 			b.wordsOnly(m)
+		case transcript.RoleAssistant, transcript.RoleToolResults: // see pictures and resultParts
 		}
 	}
 }

@@ -52,7 +52,7 @@ func silent(m *transcript.Message) bool {
 // of its own ran (ANT-S2).
 func (b *builder) waits(messages []placed) bool {
 	n := len(messages)
-	prefill := b.target.Model.Prefill && !(b.target.Provider == catalog.Anthropic && b.target.Model.Thinks(b.target.Effort))
+	prefill := b.target.Model.Prefill && (b.target.Provider != catalog.Anthropic || !b.target.Model.Thinks(b.target.Effort))
 	if n == 0 || prefill || messages[n-1].Role != transcript.RoleAssistant {
 		return false
 	}

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,11 +14,11 @@ import (
 )
 
 // target returns the target of a model.
-func target(t testing.TB, model string) Target {
-	t.Helper()
+func target(tb testing.TB, model string) Target {
+	tb.Helper()
 	m, err := catalog.Lookup(model)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	api := map[string]string{catalog.Anthropic: "messages", catalog.OpenAI: "responses", catalog.Gemini: "generateContent"}
 	return Target{Provider: m.Provider, API: api[m.Provider], Account: "a", Model: m}
@@ -57,9 +58,9 @@ func redacted() transcript.Block {
 	return transcript.Reasoning("", &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: "ZGF0YQ=="})
 }
 
-func encrypted(text string) transcript.Block {
+func encrypted() transcript.Block {
 	content := "gAAAA"
-	return transcript.Reasoning(text, &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &content})
+	return transcript.Reasoning("x", &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "rs_1", EncryptedContent: &content})
 }
 
 func withSignature(b transcript.Block, signature string) transcript.Block {
@@ -196,7 +197,7 @@ func TestThinking(t *testing.T) {
 		"H1 another account":         {opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"H1"}, false},
 		"H1 another API":             {opus, conversation(says(surface...), user), "u a[t] u", []string{"H1"}, false},
 		"H2 of another provider":     {gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
-		"H2 the other way":           {opus, conversation(says(by(gpt, encrypted("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
+		"H2 the other way":           {opus, conversation(says(by(gpt, encrypted(), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
 		"H2 Gemini's thoughts":       {opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
 		"H2 by the token alone":      {gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"H2"}, false},
 		"H3 of another model":        {opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H3"}, false},
@@ -208,11 +209,11 @@ func TestThinking(t *testing.T) {
 		"H7 made by hand":            {opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u", []string{"H7"}, false},
 		"H7 empty and unsigned":      {opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
 		"H7 takes its reply along":   {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H7"}, false},
-		"H9 OpenAI's items":          {gpt, conversation(says(by(gpt, encrypted("x"), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
+		"H9 OpenAI's items":          {gpt, conversation(says(by(gpt, encrypted(), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
 		"H9 without all reasoning":   {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"H7"}, false},
 		"H9 the same reply twice":    {opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"H9"}, false},
 		"H9 or one that looks so":    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[Rt] u", nil, false},
-		"H9 the same item twice":     {gpt, conversation(says(by(gpt, encrypted("x"), transcript.Text("t"), encrypted("x"), transcript.Text("t"))...), user), "u a[tt] u", []string{"H9", "H9"}, false},
+		"H9 the same item twice":     {gpt, conversation(says(by(gpt, encrypted(), transcript.Text("t"), encrypted(), transcript.Text("t"))...), user), "u a[tt] u", []string{"H9", "H9"}, false},
 		"H11 a signature elsewhere":  {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"H11"}, false},
 		"H11 at home":                {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},
 		"H12 no base64":              {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u", []string{"H12"}, false},
@@ -221,8 +222,8 @@ func TestThinking(t *testing.T) {
 		"A-40 ends with thinking":    {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"A-40"}, false},
 		"A-40 blank text behind":     {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[t] u", []string{"A-40"}, false},
 		"A-40 with all thinking":     {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u", []string{"A-40", "A-40"}, false},
-		"D-16 lone reasoning":        {gpt, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"D-16"}, false},
-		"D17 nothing left":           {opus, conversation(says(by(gpt, encrypted("x"))...), user), "u u", []string{"H2"}, false},
+		"D-16 lone reasoning":        {gpt, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"D-16"}, false},
+		"D17 nothing left":           {opus, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"H2"}, false},
 		"D17 nothing there":          {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
 		"nothing lost by plain text": {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
 		"and by that of others":      {flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false},
@@ -232,7 +233,7 @@ func TestThinking(t *testing.T) {
 // TestOpenLoop: H4.
 func TestOpenLoop(t *testing.T) {
 	thought := says(by(budget, signed("x"), call("1"))...)
-	foreign := says(by(gpt, encrypted("x"), call("1"))...)
+	foreign := says(by(gpt, encrypted(), call("1"))...)
 	developer := transcript.Developer("d")
 	run(t, map[string]ruleCase{
 		"H4 loop begun elsewhere":         {budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"H4", "H2"}, true},
@@ -250,9 +251,7 @@ func TestOpenLoop(t *testing.T) {
 func TestCalls(t *testing.T) {
 	broken := transcript.ToolUse("1", "t", []byte(`{"a":`))
 	odd := transcript.ToolUse("1", "fs.read:x y", nil)
-	stopped := func(stop transcript.StopReason, blocks ...transcript.Block) transcript.Message {
-		return transcript.Assistant(stop, blocks...)
-	}
+	stopped := transcript.Assistant
 	ours := func() transcript.Block { return raw(withSignature(call("1"), "c2ln"), `{"functionCall":{"name":"t"}}`) }
 	run(t, map[string]ruleCase{
 		"H8 a foreign name":           {opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"H8"}, false},
@@ -410,7 +409,7 @@ func TestClosures(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	system := transcript.System("s")
 	long := []transcript.Message{system, user, says(by(fable, signed("x"), call("1"))...), answer("1"), says(by(fable, signed("y"), transcript.Text("t"))...), user}
-	after := append(long[:6:6], says(by(fable, signed("z"), transcript.Text("t"))...), user)
+	after := slices.Concat(long, []transcript.Message{says(by(fable, signed("z"), transcript.Text("t"))...), user})
 	for name, c := range map[string]struct {
 		model    string
 		messages []transcript.Message

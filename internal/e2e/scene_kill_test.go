@@ -62,7 +62,7 @@ func killedInTool(t *testing.T, model string) *stage {
 	if code := s.ends(cmd, syscall.SIGKILL); code != -1 {
 		t.Fatalf("the process ended by itself: %d", code)
 	}
-	close(s.desk.free)
+	s.desk.release()
 	return s
 }
 
@@ -167,7 +167,7 @@ func TestSceneRetryPolicy(t *testing.T) {
 			<-s.desk.began
 			<-s.desk.began
 			s.ends(cmd, syscall.SIGKILL)
-			close(s.desk.free)
+			s.desk.release()
 			s.rkat(0, "resume", "--last", "--on-interrupted", "retry-idempotent")
 			s.ran("look rent", "pay rent", "look rent")
 			sent := string(s.provider.asked(1)[0])
@@ -181,11 +181,11 @@ func TestSceneRetryPolicy(t *testing.T) {
 // TestSceneKilledTwice: a process that goes on is killed as well.
 func TestSceneKilledTwice(t *testing.T) {
 	s := killedInTool(t, leads[0])
-	s.desk.free = make(chan struct{})
+	s.desk.block()
 	cmd, _ := s.aside("resume", "--last", `Call srv__pay with "again".`)
 	<-s.desk.began
 	s.ends(cmd, syscall.SIGKILL)
-	close(s.desk.free)
+	s.desk.release()
 	shown := s.rkat(0, "render", "--last")
 	s.rkat(0, "resume", "--last")
 	if sent := s.provider.asked(2); string(sent[0])+"\n" != shown.stdout || strings.Count(shown.stdout, mayHaveRun) != 2 {

@@ -111,7 +111,7 @@ func TestSceneInterruptedInTool(t *testing.T) {
 			if code := s.ends(cmd, os.Interrupt); code != 130 {
 				t.Errorf("exit %d", code)
 			}
-			close(s.desk.free)
+			s.desk.release()
 			shown := s.rkat(0, "render", "--last", "Go on.")
 			s.rkat(0, "resume", "--last", "Go on.")
 			if sent := s.provider.asked(1); string(sent[0])+"\n" != shown.stdout {

@@ -88,7 +88,7 @@ type desk struct {
 	free    chan struct{}
 	mu      sync.Mutex
 	ran     []string
-	blocks  map[string]bool // tools that do not answer until free
+	blocks  map[string]bool // tools that do not answer before a release
 }
 
 func newDesk(t *testing.T, blocks ...string) *desk {
@@ -121,13 +121,23 @@ func (d *desk) answer(conn net.Conn) {
 	name, text, _ := strings.Cut(line, " ")
 	d.mu.Lock()
 	d.ran = append(d.ran, line)
-	blocked := d.blocks[name]
+	blocked, free := d.blocks[name], d.free
 	d.mu.Unlock()
 	if blocked {
 		d.began <- line
-		<-d.free
+		<-free
 	}
 	_, _ = fmt.Fprintf(conn, "%s has %s", name, text)
+}
+
+// release lets the tools that block answer, those to come as well.
+func (d *desk) release() { close(d.free) }
+
+// block makes tools block again after a release.
+func (d *desk) block() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.free = make(chan struct{})
 }
 
 // runs are the tools that ran so far.

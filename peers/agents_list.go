@@ -16,10 +16,7 @@ type agent struct {
 	name, vendor string
 	note         string
 	program      string
-	// call is how the script calls its tool; off are rules of the simulator that
-	// it breaks.
-	call specs.Block
-	off  []string
+	call         specs.Block // how the script calls its tool
 	// env is added for a provider at url; files are written under dir first.
 	env   func(a *agent, url string) []string
 	files func(a *agent, url string) map[string]string
@@ -179,12 +176,11 @@ func opencode() *agent {
 }
 
 // codex keeps a server's tools in a namespace, which scripts do not reach: it
-// lists the server's resources instead, over the same connection. It says
-// client_metadata in its requests (rule O-4).
+// lists the server's resources instead, over the same connection.
 func codex() *agent {
 	return &agent{
-		name: "codex", vendor: "openai", program: "codex", note: "without rule O-4; calls its own tool for the server's resources",
-		call: specs.Block{Role: "any", Args: []byte(`{"server":"bench"}`)}, off: []string{"O-4"},
+		name: "codex", vendor: "openai", program: "codex", note: "calls its own tool for the server's resources",
+		call: specs.Block{Role: "any", Args: []byte(`{"server":"bench"}`)},
 		env: func(a *agent, _ string) []string {
 			return []string{"OPENAI_API_KEY=" + key, "CODEX_HOME=" + filepath.Join(a.dir, "codex")}
 		},

@@ -53,6 +53,7 @@ var passings = map[string][]passing{
 	},
 	"openai": {
 		{id: "O-4", body: fmt.Sprintf(toGPT, `{"role":"user","content":"x"}`, `,"function":{"name":"f"}`)},
+		{id: "O-4", body: `{"model":"gpt-5.2","input":"x","client_metadata":{"session_id":"1"}}`},
 		{id: "O-12", edit: func(again map[string]any) { lacking(again, "id", 2) }},
 		{id: "O-15", edit: func(again map[string]any) {
 			lacking(again, "id", 1)

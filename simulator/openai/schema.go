@@ -32,6 +32,7 @@ var requestShape = obj(
 	opt("previous_response_id", str),
 	opt("conversation", orText(obj(must("id", str)))),
 	opt("prompt", obj(must("id", str), opt("version", str), opt("variables", freeform))),
+	opt("client_metadata", mapOf(str)), // Codex sends it with every request
 	opt("metadata", atMost(16, mapOf(atMost(512, str)))),
 	opt("service_tier", enum("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")),
 	opt("background", flag),

@@ -85,9 +85,15 @@ type MCPServer struct {
 	Dir     string            `mapstructure:"dir"`
 	URL     string            `mapstructure:"url"`
 	Headers map[string]string `mapstructure:"headers" json:"-"`
-	Timeout time.Duration     `mapstructure:"timeout"` // of its start; 0: a default
-	Allow   []string          `mapstructure:"allow"`
-	Deny    []string          `mapstructure:"deny"`
+	Timeout time.Duration     `mapstructure:"timeout"` // of a call; 0: Tools.DefaultTimeout
+	// StartTimeout bounds the handshake; 0: a default.
+	StartTimeout time.Duration `mapstructure:"start_timeout"`
+	Allow        []string      `mapstructure:"allow"` // by the server's own names
+	Deny         []string      `mapstructure:"deny"`
+	// Optional lets a run go on without the server; Protocol is the version of
+	// MCP to begin with, "" for the newest.
+	Optional bool   `mapstructure:"optional"`
+	Protocol string `mapstructure:"protocol"`
 }
 
 // Storage says where sessions are.

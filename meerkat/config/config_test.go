@@ -192,7 +192,7 @@ func TestEveryKey(t *testing.T) {
 		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
 		Tools: config.Tools{
 			MCPServers: []config.MCPServer{
-				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, Allow: []string{"x"}, Deny: []string{"y"}},
+				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 				{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
 			},
 			DefaultTimeout: 30 * time.Second, MaxConcurrent: 4, Allow: []string{"a"}, Deny: []string{"b"},
@@ -248,6 +248,9 @@ args = ["-y", "server", "$${HOME}"]
 env = { GITHUB_TOKEN = "${OPENAI}" }
 dir = "/"
 timeout = "9s"
+start_timeout = "8s"
+optional = true
+protocol = "2025-11-25"
 allow = ["x"]
 deny = ["y"]
 [[tools.mcp_servers]]

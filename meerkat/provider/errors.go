@@ -157,7 +157,7 @@ var kinds = map[string]Kind{
 	"billing_error":         InvalidRequest,
 	"not_found_error":       ModelNotFound,
 	"conflict_error":        InvalidRequest,
-	"request_too_large":     InvalidRequest,
+	"request_too_large":     ContextTooLong,
 	"rate_limit_error":      RateLimited,
 	"api_error":             ServerError,
 	"timeout_error":         Timeout,
@@ -225,6 +225,8 @@ func byStatus(status int) Kind {
 		return Timeout
 	case status == http.StatusTooManyRequests:
 		return RateLimited
+	case status == http.StatusRequestEntityTooLarge:
+		return ContextTooLong
 	case status == http.StatusServiceUnavailable, status == 529:
 		return Overloaded
 	case status >= 500:

@@ -22,7 +22,7 @@ func TestClassify(t *testing.T) {
 		{403, "permission_error", "", "", Authentication, "anthropic", false, false},
 		{404, "not_found_error", "", "model: claude-sonet-4-5", ModelNotFound, "anthropic", false, false},
 		{409, "conflict_error", "", "", InvalidRequest, "anthropic", false, true},
-		{413, "request_too_large", "", "Request exceeds the maximum size", InvalidRequest, "anthropic", false, false},
+		{413, "request_too_large", "", "Request exceeds the maximum size", ContextTooLong, "anthropic", false, false},
 		{429, "rate_limit_error", "", "", RateLimited, "anthropic", true, true},
 		{429, "rate_limit_error", "", "tier cap", RateLimited, "anthropic", false, false},
 		{500, "api_error", "", "", ServerError, "anthropic", false, true},

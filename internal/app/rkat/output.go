@@ -179,7 +179,7 @@ func (a *app) showEvent(e agent.Event) {
 		a.shown = true
 		fmt.Fprint(a.stdout, e.Delta)
 	case agent.StreamReset:
-		a.note("\n[the answer begins again]")
+		a.note("\n[that answer is void]")
 	case agent.ToolExecutionStarted:
 		a.note("\n[%s]", e.Name)
 	default: // people follow the text and the tools
@@ -196,7 +196,7 @@ func (a *app) streamText(e agent.Event) {
 			fmt.Fprintln(a.stderr)
 		}
 	case agent.StreamReset:
-		a.say("[the answer begins again]")
+		a.say("[that answer is void]")
 	case agent.Retrying:
 		a.say("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
 	case agent.ToolCallRequested:

@@ -112,7 +112,8 @@ func (a *app) servers(cfg *config.Loaded, o *options) ([]mcp.Server, error) {
 		if !slices.ContainsFunc(given, func(g mcp.Server) bool { return g.Name == s.Name }) {
 			given = append(given, mcp.Server{
 				Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir,
-				URL: s.URL, Headers: s.Headers, StartTimeout: s.Timeout, Allow: s.Allow, Deny: s.Deny,
+				URL: s.URL, Headers: s.Headers, Timeout: s.Timeout, StartTimeout: s.StartTimeout,
+				Allow: s.Allow, Deny: s.Deny, Optional: s.Optional, Protocol: s.Protocol,
 			})
 		}
 	}

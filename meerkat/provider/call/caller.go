@@ -113,7 +113,7 @@ type Post struct {
 func (c *Caller) Do(ctx context.Context, p Post) (stream.Reply, error) {
 	if most := c.api.MaxBody; most > 0 && len(p.Body) > most {
 		return stream.Reply{}, c.fail(ctx, &provider.Error{
-			Kind: provider.InvalidRequest, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken; send less", len(p.Body), most>>20),
+			Kind: provider.ContextTooLong, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken", len(p.Body), most>>20),
 		})
 	}
 	resp, err := c.send(ctx, http.MethodPost, p)

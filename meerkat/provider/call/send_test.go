@@ -99,7 +99,7 @@ func TestTooLarge(t *testing.T) {
 	}
 	_, err = client.Complete(t.Context(), &provider.Request{Model: model(client), Messages: []transcript.Message{transcript.User(strings.Repeat("x", 32<<20))}}, nil)
 	var e *provider.Error
-	if !errors.As(err, &e) || e.Kind != provider.InvalidRequest || !strings.Contains(err.Error(), "more than the 32 MB") {
+	if !errors.As(err, &e) || e.Kind != provider.ContextTooLong || !strings.Contains(err.Error(), "more than the 32 MB") {
 		t.Error(err)
 	}
 }

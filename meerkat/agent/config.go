@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -165,6 +166,9 @@ func (c Config) resume(ctx context.Context, id session.ID, prompt string, change
 	s, w, err := cfg.Store.Open(ctx, id)
 	if err != nil {
 		return Result{SessionID: id}, err
+	}
+	if err := s.Whole(); err != nil {
+		return Result{SessionID: id}, errors.Join(err, w.Close())
 	}
 	set := cfg.settings()
 	change(&set)

@@ -59,6 +59,9 @@ func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string
 		return Request{SessionID: id}, err
 	}
 	s, err := cfg.Store.Load(ctx, id)
+	if err == nil {
+		err = s.Whole()
+	}
 	if err != nil {
 		return Request{SessionID: id}, err
 	}

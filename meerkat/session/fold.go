@@ -104,6 +104,7 @@ func (s *Session) fold(r Record) (err error) {
 		s.Marks = append(s.Marks, r)
 	case Checkpoint:
 		s.Checkpoint = r.Reason
+		s.forked = s.forked || r.Reason == ReasonForked
 	}
 	return nil
 }

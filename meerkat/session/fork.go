@@ -104,10 +104,22 @@ func (s *Session) leftBehind(message int, callID string) transcript.ToolResult {
 	r := transcript.ToolResult{ToolUseID: callID, IsError: true, Content: "not executed: the conversation was forked before this tool started"}
 	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
 	case ledger.Running, ledger.Complete, ledger.Error, ledger.Interrupted:
-		r.Content = "the conversation was forked while this tool ran; its result belongs to the other branch, and its effects may exist"
+		r.Content = "the conversation was forked here: this tool was started in the other branch, its result is not known in this one, and its effects may exist"
 	case ledger.Proposed, ledger.Cancelled:
 	}
 	return r
+}
+
+// ErrTornFork says that whoever made a fork was killed while writing it.
+var ErrTornFork = errors.New("the fork was cut off while it was written; delete it and fork again")
+
+// Whole returns ErrTornFork for a fork whose beginning is not all there: it
+// would go on as a shorter conversation than the one that was forked.
+func (s *Session) Whole() error {
+	if s.Forked != nil && !s.forked {
+		return fmt.Errorf("session %s: %w", s.ID, ErrTornFork)
+	}
+	return nil
 }
 
 // Branch forks the stored session from after its first n messages, all of them

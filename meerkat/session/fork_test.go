@@ -74,7 +74,7 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	const branch = session.ID("0199a2b4-0000-7000-8000-000000000002")
-	closed := map[int]string{2: "the conversation was forked while", 3: "the conversation was forked while", 5: "the conversation was forked while"}
+	closed := map[int]string{2: "the conversation was forked here", 3: "the conversation was forked while", 5: "the conversation was forked while"}
 	sent := map[int]int{1: 0, 2: 1, 3: 1, 4: 1, 5: 2}
 	for n := 1; n <= len(whole.Messages); n++ {
 		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0).UTC()); err != nil {
@@ -207,3 +207,29 @@ func TestBranchWholeOrNot(t *testing.T) {
 }
 
 func startsWith(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(prefix)] == prefix }
+
+// TestTornFork: a fork that was cut off anywhere while it was written is known
+// as such.
+func TestTornFork(t *testing.T) {
+	store := memory.New()
+	whole, err := store.Load(t.Context(), parent(t, store))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := whole.Whole(); err != nil {
+		t.Error(err)
+	}
+	h, records, err := whole.Fork(len(whole.Messages), "0199a2b4-0000-7000-8000-000000000002", time.Unix(9, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(records) + 1 {
+		piece, err := session.Load(append([]session.Record{h}, records[:n]...)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if torn := errors.Is(piece.Whole(), session.ErrTornFork); torn != (n < len(records)) {
+			t.Errorf("%d of %d records: torn is %v", n, len(records), torn)
+		}
+	}
+}

@@ -71,7 +71,8 @@ type Session struct {
 	// which they were written.
 	Timeline []Moment
 
-	grown growth
+	forked bool // a fork's beginning is all there
+	grown  growth
 }
 
 // Load returns the Session that records add up to. The first must be a Header.

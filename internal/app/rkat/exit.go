@@ -129,6 +129,8 @@ func ofSession(err error) (int, string, bool) {
 	switch {
 	case as[*session.CorruptError](err):
 		return exitCorrupt, "session_corrupt", true
+	case errors.Is(err, session.ErrTornFork):
+		return exitCorrupt, "session_corrupt", true
 	case as[*session.VersionError](err):
 		return exitCorrupt, "session_newer", true
 	case as[*session.LockedError](err):

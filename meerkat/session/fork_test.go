@@ -74,7 +74,7 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	const branch = session.ID("0199a2b4-0000-7000-8000-000000000002")
-	closed := map[int]string{2: "the conversation was forked here", 3: "the conversation was forked while", 5: "the conversation was forked while"}
+	closed := map[int]string{2: "the conversation was forked here", 3: "the conversation was forked here", 5: "the conversation was forked here"}
 	sent := map[int]int{1: 0, 2: 1, 3: 1, 4: 1, 5: 2}
 	for n := 1; n <= len(whole.Messages); n++ {
 		if _, err := session.Branch(t.Context(), store, id, n, branch, time.Unix(9, 0).UTC()); err != nil {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -27,7 +28,7 @@ func (r *reply) aborted() {
 	if last < 0 || r.Blocks[last].Type != transcript.BlockToolUse {
 		return
 	}
-	if b := &r.Blocks[last]; !isObject(b.Args) && !r.known(b.ID) {
+	if b := &r.Blocks[last]; !jsontok.IsObject(b.Args) && !r.known(b.ID) {
 		r.set(last, dropped, "H15", "the call was interrupted before it was complete")
 	}
 }
@@ -85,7 +86,7 @@ func (r *reply) call(b *transcript.Block, first bool) fate {
 		b.Args = bytes.ToValidUTF8(b.Args, []byte("\uFFFD"))
 		loss = fate{rule: "H19", reason: "its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD"}
 	}
-	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !isObject(b.Args) {
+	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !jsontok.IsObject(b.Args) {
 		loss = fate{rule: "H19", reason: "its arguments are no object and go out as a string in one"}
 	}
 	if r.target.Provider == catalog.Gemini && r.target.Model.Signatures && first && (!own || token(b) == "") {

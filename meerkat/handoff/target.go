@@ -2,10 +2,10 @@ package handoff
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -59,24 +59,10 @@ func providerOf(tag transcript.MetaProvider) string {
 // Raw returns the wire object of a block that t made, or nil when there is
 // none to send untouched.
 func (t Target) Raw(b *transcript.Block) []byte {
-	if len(b.Raw) == 0 || !t.Made(b) || !isObject(b.Raw) {
+	if len(b.Raw) == 0 || !t.Made(b) || !jsontok.IsObject(b.Raw) {
 		return nil
 	}
 	return b.Raw
-}
-
-// isObject reports whether b is one valid JSON object.
-func isObject(b []byte) bool {
-	for _, c := range b {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case '{':
-			return json.Valid(b)
-		}
-		return false
-	}
-	return false
 }
 
 // IsBase64 reports whether s is base64 of either alphabet, padded or not: what

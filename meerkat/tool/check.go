@@ -1,6 +1,10 @@
 package tool
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+)
 
 // Checks reports whether s can find a violation at all: false for a schema that
 // uses what is not known here, see Schema.
@@ -9,7 +13,7 @@ func (s *Schema) Checks() bool { return s != nil && s.check != nil }
 // Check says what of a JSON document breaks the schema, nil if it fits. Its
 // errors go on from "the document …".
 func (s *Schema) Check(document []byte) error {
-	if !isObject(document) {
+	if !jsontok.IsObject(document) {
 		return errors.New("is not one JSON object")
 	}
 	if !s.Checks() {

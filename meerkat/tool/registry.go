@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -110,14 +110,10 @@ func argsProblem(args []byte) string {
 	if err := json.Unmarshal(args, &raw); err != nil {
 		return fmt.Sprintf("are not valid JSON (%v)", err)
 	}
-	if !isObject(args) {
+	if !jsontok.IsObject(args) {
 		return "are not a JSON object"
 	}
 	return ""
-}
-
-func isObject(value []byte) bool {
-	return json.Valid(value) && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
 }
 
 // run calls f so that neither a panic nor runtime.Goexit takes the run along.

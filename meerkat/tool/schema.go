@@ -9,6 +9,7 @@ import (
 
 	"github.com/xeipuuv/gojsonschema"
 
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -27,7 +28,7 @@ type Schema struct {
 // references that run in circles; providers refuse a whole request for one such
 // schema. Its errors go on from "the input schema …".
 func Compile(schema transcript.RawJSON) (*Schema, error) {
-	if !isObject(schema) {
+	if !jsontok.IsObject(schema) {
 		return nil, errors.New("is not a JSON object")
 	}
 	root, err := decodeObject(schema)

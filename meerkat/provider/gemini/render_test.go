@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/provider/wire"
@@ -240,7 +241,7 @@ func TestRenderProperties(t *testing.T) {
 		}
 		for _, msg := range req.Messages {
 			for c := range msg.ToolCalls() {
-				if wire.IsObject(c.Args) && !bytes.Contains(body, append([]byte(`"args":`), c.Args...)) {
+				if jsontok.IsObject(c.Args) && !bytes.Contains(body, append([]byte(`"args":`), c.Args...)) {
 					t.Fatalf("arguments %s are not in %s", c.Args, body)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -31,7 +32,7 @@ func Check(req *provider.Request, m catalog.Entry) error {
 	if req.MaxOutputTokens < 0 || m.MaxOutput > 0 && req.MaxOutputTokens > m.MaxOutput {
 		return &RequestError{"max output tokens", fmt.Sprintf("%d is outside 1 to %d for %s", req.MaxOutputTokens, m.MaxOutput, m.Model)}
 	}
-	if len(req.OutputSchema) > 0 && !IsObject(req.OutputSchema) {
+	if len(req.OutputSchema) > 0 && !jsontok.IsObject(req.OutputSchema) {
 		return &RequestError{"output schema", "it is not a JSON object"}
 	}
 	if ttl := req.CacheTTL; ttl != "" && ttl != "5m" && ttl != "1h" {
@@ -54,7 +55,7 @@ func checkTools(tools []transcript.ToolDef, provider string) error {
 			return &RequestError{"tool " + fmt.Sprintf("%q", t.Name), provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"}
 		case seen[t.Name]:
 			return &RequestError{"tool " + t.Name, "it is defined twice"}
-		case len(t.InputSchema) > 0 && !IsObject(t.InputSchema):
+		case len(t.InputSchema) > 0 && !jsontok.IsObject(t.InputSchema):
 			return &RequestError{"tool " + t.Name, "its input schema is not a JSON object"}
 		}
 		seen[t.Name] = true

@@ -2,11 +2,12 @@ package wire
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
 // Writer builds one JSON text. Keys stand in the order they are written and
@@ -166,20 +167,6 @@ func (w *Writer) escape(s string) int {
 // Finite reports whether f can be written as a JSON number.
 func Finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// IsObject reports whether b is one valid JSON object.
-func IsObject(b []byte) bool {
-	for _, c := range b {
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case '{':
-			return json.Valid(b)
-		}
-		return false
-	}
-	return false
-}
-
 // Args writes tool arguments where the provider wants an object: the bytes as
 // they are when they hold one, {} when there are none, and otherwise
 // {"_raw":"…"} with the bytes as a string, so that a call with broken
@@ -188,7 +175,7 @@ func (w *Writer) Args(args []byte) {
 	switch {
 	case len(args) == 0:
 		w.Raw([]byte("{}"))
-	case IsObject(args):
+	case jsontok.IsObject(args):
 		w.Raw(args)
 	default:
 		w.Object(func() { w.Key("_raw").Str(string(args)) })

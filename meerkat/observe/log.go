@@ -83,6 +83,9 @@ func attributes(e *agent.Event) []slog.Attr {
 	if e.Usage != nil {
 		list = append(list, slog.Uint64("input_tokens", e.Usage.InputTokens), slog.Uint64("output_tokens", e.Usage.OutputTokens))
 	}
+	for _, l := range e.RateLimits {
+		list = append(list, slog.Int64(l.Name+"_left", l.Remaining))
+	}
 	return list
 }
 

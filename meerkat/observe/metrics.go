@@ -24,6 +24,7 @@ type Metrics struct {
 	retries  *prometheus.CounterVec
 	losses   *prometheus.CounterVec
 	warnings *prometheus.CounterVec
+	left     *prometheus.GaugeVec
 
 	mu   sync.Mutex
 	open map[string]*turn // by run
@@ -61,7 +62,10 @@ func NewMetrics() *Metrics {
 		losses:   counter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
 		warnings: counter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
 	}
-	m.registry.MustRegister(m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings)
+	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "rkat_rate_limit_remaining", Help: "What a provider said last is left of a window: requests, tokens, input-tokens, output-tokens.",
+	}, []string{"provider", "model", "window"})
+	m.registry.MustRegister(m.left, m.active, m.runs, m.turns, m.tokens, m.calls, m.first, m.tools, m.retries, m.losses, m.warnings)
 	return m
 }
 
@@ -159,6 +163,9 @@ func (m *Metrics) answered(e *agent.Event) {
 	t := m.turn(e.RunID)
 	m.turns.WithLabelValues(t.provider, t.model, string(e.StopReason)).Inc()
 	m.calls.WithLabelValues(t.provider, t.model).Observe(e.TS.Sub(t.began).Seconds())
+	for _, l := range e.RateLimits {
+		m.left.WithLabelValues(t.provider, t.model, l.Name).Set(float64(l.Remaining))
+	}
 	if e.Usage == nil {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -40,7 +41,7 @@ func course() []agent.Event {
 		{Type: agent.Retrying, Turn: 1, ErrorKind: "overloaded", Error: canary, DelayMS: &delay},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.TextComplete, Turn: 1, Content: canary},
-		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
+		{Type: agent.TurnCompleted, Turn: 1, StopReason: transcript.StopToolUse, ResponseID: "resp", RateLimits: []stream.RateLimit{{Name: "requests", Limit: 50, Remaining: 49}}, Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4, CacheReadTokens: &cached}},
 		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c1", Name: "read", Args: transcript.RawJSON(`"` + canary + `"`)},
 		{Type: agent.ToolExecutionStarted, Turn: 1, ID: "c2", Name: "read"},
 		{Type: agent.ToolProgress, Turn: 1, ID: "c1", Message: canary},
@@ -69,7 +70,7 @@ func TestLog(t *testing.T) {
 	for _, want := range []string{
 		"level=INFO msg=run_started session=sess run=run seq=0 prompt_bytes=11",
 		"level=WARN msg=retrying session=sess run=run seq=5 turn=1 error_kind=overloaded delay_ms=20",
-		"level=INFO msg=turn_completed session=sess run=run seq=8 turn=1 stop_reason=tool_use input_tokens=10 output_tokens=4",
+		"level=INFO msg=turn_completed session=sess run=run seq=8 turn=1 stop_reason=tool_use input_tokens=10 output_tokens=4 requests_left=49",
 		"level=INFO msg=tool_execution_completed session=sess run=run seq=12 turn=1 tool=read call=c1 status=error duration_ms=1500",
 		"level=WARN msg=degraded session=sess run=run seq=1 rule=H2 message=0",
 		"level=WARN msg=budget_warning session=sess run=run seq=14 turn=1 budget=tokens used=8 limit=10",
@@ -109,6 +110,7 @@ func TestMetrics(t *testing.T) {
 		`rkat_degradations_total{rule="H2"} 1`,
 		`rkat_first_token_seconds_sum{model="gemini-x",provider="gemini"} 1`,
 		`rkat_first_token_seconds_count{model="gemini-x",provider="gemini"} 1`,
+		`rkat_rate_limit_remaining{model="gemini-x",provider="gemini",window="requests"} 49`,
 		`rkat_retries_total{error_kind="overloaded",model="gemini-x",provider="gemini"} 1`,
 		`rkat_runs_active 0`,
 		`rkat_runs_total{error_kind="authentication",outcome="failed"} 1`,

@@ -238,7 +238,7 @@ func TestManyCredentials(t *testing.T) {
 	}
 	began := time.Now()
 	New(nil).Interaction(in)
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("took %v", took)
 	}
 }

@@ -220,7 +220,7 @@ func TestBadInput(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.40q: %.300v\nwant %q", tt.data, err, tt.want)
 		}
-		if d := time.Since(start); d > 5*time.Second {
+		if d := time.Since(start); d > time.Minute {
 			t.Errorf("%.40q took %v", tt.data, d)
 		}
 	}

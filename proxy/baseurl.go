@@ -7,15 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // origins are the hosts a base URL stands for. Vertex has no one host: see
 // vertexHost.
 var origins = map[string]string{
-	route.Anthropic: "api.anthropic.com",
-	route.OpenAI:    "api.openai.com",
-	route.Gemini:    "generativelanguage.googleapis.com",
+	llm.Anthropic: "api.anthropic.com",
+	llm.OpenAI:    "api.openai.com",
+	llm.Gemini:    "generativelanguage.googleapis.com",
 }
 
 // baseURL serves clients that use the proxy's own URL as the provider's. They
@@ -78,7 +78,7 @@ func originOf(path string) (origin, rest string) {
 	case strings.Contains(path, "/publishers/"):
 		return vertexHost(path), path
 	}
-	return origins[route.Provider("", path)], path
+	return origins[llm.Provider("", path)], path
 }
 
 // vertexHost is the host that a Vertex path belongs to, by the location it

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // hostSet holds the "name:port" pairs that may be intercepted.
@@ -15,7 +15,7 @@ type hostSet map[string]bool
 
 func newHostSet(extra []string) (hostSet, error) {
 	set := hostSet{}
-	for _, name := range slices.Concat(route.Hosts(), extra) {
+	for _, name := range slices.Concat(llm.Hosts(), extra) {
 		host, port := splitHost(name)
 		if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" || strings.ContainsAny(name, "/*?@ ") {
 			return nil, fmt.Errorf("host %q: write a name or name:port, without a scheme or wildcard", name)

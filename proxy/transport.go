@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // NewTransport returns the way to the providers. It speaks HTTP/2 where the
@@ -87,7 +87,7 @@ type transport struct {
 // RoundTrip sends r to the provider it is addressed to, or to what stands in
 // for that provider.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	base := t.bases[route.Provider(r.URL.Host, r.URL.Path)]
+	base := t.bases[llm.Provider(r.URL.Host, r.URL.Path)]
 	if base == nil {
 		return t.next.RoundTrip(r)
 	}

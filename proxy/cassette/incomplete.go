@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Judge says why in's response is not all that the provider would have sent:
@@ -21,7 +21,7 @@ func Judge(in Interaction) string {
 	kind := resp.Header.Get("Content-Type")
 	provider := ""
 	if u, err := url.Parse(in.Request.URL); err == nil {
-		provider = route.Provider(u.Host, u.Path)
+		provider = llm.Provider(u.Host, u.Path)
 	}
 	switch in.End {
 	case EndEOF, "":
@@ -30,12 +30,12 @@ func Judge(in Interaction) string {
 			return IncompleteNoReply
 		case in.Request.Method == http.MethodHead || resp.Status == http.StatusNoContent:
 			return "" // has no body to end in (RFC 9110 §9.3.2, §15.3.5)
-		case resp.Status < 300 && provider != "" && !route.Terminal(provider, kind, resp.Body):
+		case resp.Status < 300 && provider != "" && !llm.Terminal(provider, kind, resp.Body):
 			return IncompleteOpen
 		}
 		return ""
 	case EndClientAbort:
-		if resp.Status != 0 && endVisible(kind, resp.Body) && route.Terminal(provider, kind, resp.Body) {
+		if resp.Status != 0 && endVisible(kind, resp.Body) && llm.Terminal(provider, kind, resp.Body) {
 			return ""
 		}
 	case EndReset: // cut, as are errors of HTTP/2

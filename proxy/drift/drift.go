@@ -28,7 +28,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Severity says how bad a finding is; a higher one is worse.
@@ -87,7 +87,7 @@ type Reply struct {
 	Media    string // media type without parameters
 	Header   http.Header
 	Events   []event.Event
-	Complete bool // it reached the end that the provider means (route.Terminal)
+	Complete bool // it reached the end that the provider means ([llm.Terminal])
 	End      cassette.End
 }
 
@@ -99,7 +99,7 @@ func Of(in cassette.Interaction) Reply {
 	return Reply{
 		Group:  strings.TrimSpace(provider + " " + string(event.Operation(in.Request))),
 		Status: in.Response.Status, Media: media, Header: in.Response.Header, Events: event.Of(in), End: in.End,
-		Complete: in.Response.Status != 0 && route.Terminal(provider, kind, in.Response.Body),
+		Complete: in.Response.Status != 0 && llm.Terminal(provider, kind, in.Response.Body),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Event is one event of a stream, one element of a streamed JSON array, one
@@ -36,7 +36,7 @@ type Event struct {
 	// Whole says that the event reached its end; the last one of a stream that
 	// was cut did not.
 	Whole bool
-	// Last says that by it the provider ends the stream (route.Ends).
+	// Last says that by it the provider ends the stream ([llm.Ends]).
 	Last bool
 }
 
@@ -48,13 +48,13 @@ type Event struct {
 func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
 	arrived := clock(timeline)
 	var list []Event
-	for f := range route.Frames(contentType, body) {
+	for f := range llm.Frames(contentType, body) {
 		if f.Data == nil {
 			continue
 		}
 		list = append(list, Event{
 			Index: len(list), At: arrived(f.End), Start: f.Start, End: f.End, Name: nameOf(f),
-			Data: f.Data, Whole: f.Whole, Last: f.Whole && route.Ends(provider, f.Data),
+			Data: f.Data, Whole: f.Whole, Last: f.Whole && llm.Ends(provider, f.Data),
 		})
 	}
 	return list
@@ -85,7 +85,7 @@ func clock(timeline []cassette.Chunk) func(n int) time.Duration {
 // no JSON.
 const done = "[DONE]"
 
-func nameOf(f route.Frame) string {
+func nameOf(f llm.Frame) string {
 	if f.Name != "" {
 		return f.Name
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 const sse = "text/event-stream"
@@ -23,17 +23,17 @@ func TestRead(t *testing.T) {
 		name, provider, kind, body, want string
 		timeline                         []cassette.Chunk
 	}{
-		{"anthropic", route.Anthropic, sse, "event: ping\ndata: {}\n\n: hi\n\ndata: {\"type\":\"message_stop\"}\n\n",
+		{"anthropic", llm.Anthropic, sse, "event: ping\ndata: {}\n\n: hi\n\ndata: {\"type\":\"message_stop\"}\n\n",
 			"0-22 ping @1ms; 28-59 message_stop @3ms last",
 			[]cassette.Chunk{{At: ms, Length: 22}, {At: 2 * ms, Length: 30}, {At: 3 * ms, Length: 8}}},
-		{"openai cut", route.OpenAI, sse, "data: {\"type\":\"response.created\"}\n\ndata: {\"type\":\"response.comp",
+		{"openai cut", llm.OpenAI, sse, "data: {\"type\":\"response.created\"}\n\ndata: {\"type\":\"response.comp",
 			"0-35 response.created @0s; 35-63  @0s cut", nil},
-		{"terminal event cut off", route.Anthropic, sse, "data: {\"type\":\"message_stop\"}\n", "0-30 message_stop @0s cut", nil},
-		{"done", route.OpenAI, sse, "data: [DONE]\n\n", "0-14 [DONE] @0s", nil},
-		{"gemini array", route.Gemini, "application/json", "[{\"candidates\":[]},\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
+		{"terminal event cut off", llm.Anthropic, sse, "data: {\"type\":\"message_stop\"}\n", "0-30 message_stop @0s cut", nil},
+		{"done", llm.OpenAI, sse, "data: [DONE]\n\n", "0-14 [DONE] @0s", nil},
+		{"gemini array", llm.Gemini, "application/json", "[{\"candidates\":[]},\n{\"candidates\":[{\"finishReason\":\"STOP\"}]}]",
 			"1-18  @1ms; 20-60  @2ms last", []cassette.Chunk{{At: ms, Length: 19}, {At: 2 * ms, Length: 43}}},
-		{"gemini error", route.Gemini, "application/json", "{\"error\":{\"code\":400}}", "0-22 error @0s last", nil},
-		{"document", route.OpenAI, "application/json", "{\"object\":\"response\"}", "0-21 response @0s", nil},
+		{"gemini error", llm.Gemini, "application/json", "{\"error\":{\"code\":400}}", "0-22 error @0s last", nil},
+		{"document", llm.OpenAI, "application/json", "{\"object\":\"response\"}", "0-21 response @0s", nil},
 		{"ndjson", "", "application/x-ndjson", "{\"type\":\"a\"}\n{\"type\":7}\n", "0-13 a @0s; 13-24  @0s", nil},
 		{"short timeline", "", sse, "data: 1\n\ndata: 2\n\n", "0-9  @1ms; 9-18  @1ms", []cassette.Chunk{{At: ms, Length: 3}}},
 		{"page", "", "text/html", "<p>", "0-3  @0s", nil},
@@ -315,9 +315,9 @@ func TestFoldRecordedTraffic(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(route.Anthropic, sse, "event: a\ndata: {\"type\":\"a\",\"index\":0,\"delta\":{\"text\":\"x\"}}\n\n", 3)
-	f.Add(route.Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]}}]}]", 1)
-	f.Add(route.OpenAI, sse, "data: {\"type\":\"x\",\"item\":{\"a\":[{}]},\"delta\":\"\\ud800\"}\n\n", 9)
+	f.Add(llm.Anthropic, sse, "event: a\ndata: {\"type\":\"a\",\"index\":0,\"delta\":{\"text\":\"x\"}}\n\n", 3)
+	f.Add(llm.Gemini, "application/json", "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"\"}]}}]}]", 1)
+	f.Add(llm.OpenAI, sse, "data: {\"type\":\"x\",\"item\":{\"a\":[{}]},\"delta\":\"\\ud800\"}\n\n", 9)
 	f.Fuzz(func(t *testing.T, provider, kind, body string, cut int) {
 		if cut < 0 || cut > len(body) {
 			cut = 0
@@ -349,10 +349,10 @@ func TestOf(t *testing.T) {
 	if e := Of(in); len(e) != 1 || !e[0].Last {
 		t.Errorf("%+v", e)
 	}
-	if Provider(in.Request) != route.Anthropic || Operation(in.Request) != route.Stream {
+	if Provider(in.Request) != llm.Anthropic || Operation(in.Request) != llm.Stream {
 		t.Error(Provider(in.Request), Operation(in.Request))
 	}
-	if bad := (cassette.Request{URL: "::"}); Provider(bad) != "" || Operation(bad) != route.Other {
+	if bad := (cassette.Request{URL: "::"}); Provider(bad) != "" || Operation(bad) != llm.Other {
 		t.Error(Provider(bad), Operation(bad))
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Provider names the provider that a recorded request speaks to, or "".
@@ -17,16 +17,16 @@ func Provider(r cassette.Request) string {
 	if err != nil {
 		return ""
 	}
-	return route.Provider(u.Host, u.Path)
+	return llm.Provider(u.Host, u.Path)
 }
 
 // Operation is what a recorded request asks for.
-func Operation(r cassette.Request) route.Operation {
+func Operation(r cassette.Request) llm.Operation {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return route.Other
+		return llm.Other
 	}
-	return route.OperationOf(r.Method, u, r.Body)
+	return llm.OperationOf(r.Method, u, r.Body)
 }
 
 // Summary is a request in a few words. What the body does not say is zero.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // corpus is where the recorded traffic is.
@@ -49,7 +49,7 @@ func TestOnRecordedTraffic(t *testing.T) {
 		}
 		// Enums sent as numbers: those streams say no word that ends them.
 		numbers := bytes.Contains(body, []byte(`"finishReason": 1`))
-		if route.FramingOf(kind, body) == route.Document || !route.Terminal(provider, kind, body) || numbers {
+		if llm.FramingOf(kind, body) == llm.Document || !llm.Terminal(provider, kind, body) || numbers {
 			continue
 		}
 		streams++

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // replace returns what stands in the place of the whole reply, if the fault is
@@ -30,7 +30,7 @@ func (f Fault) replace(t target) (Script, bool) {
 
 // refusal is an error reply as the provider would have sent it.
 func (f Fault) refusal(provider string) Script {
-	kind, body := route.ErrorBody(provider, f.Status, f.says(f.Status))
+	kind, body := llm.ErrorBody(provider, f.Status, f.says(f.Status))
 	h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
 	if f.RetryAfter != "" {
 		h.Set("Retry-After", f.RetryAfter)
@@ -64,7 +64,7 @@ func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
 	if !ok {
 		return e, false
 	}
-	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == route.Array {
+	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == llm.Array {
 		if len(t.events) == 0 {
 			return e, false
 		}
@@ -112,7 +112,7 @@ func (f Fault) inserts() bool {
 }
 
 // usual is the status of the error event that each provider sends most.
-var usual = map[string]int{route.Anthropic: 529, route.Gemini: http.StatusServiceUnavailable}
+var usual = map[string]int{llm.Anthropic: 529, llm.Gemini: http.StatusServiceUnavailable}
 
 func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 	status := f.Status
@@ -121,13 +121,13 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 			status = http.StatusInternalServerError
 		}
 	}
-	name, data := route.ErrorEvent(t.provider, status, f.says(status))
+	name, data := llm.ErrorEvent(t.provider, status, f.says(status))
 	event := t.insertion(t.frame(name, data), before)
-	if e.end = f.Then.end(); e.end != "" && t.framing == route.Array {
+	if e.end = f.Then.end(); e.end != "" && t.framing == llm.Array {
 		event = closed(event)
 	}
 	e.writes = [][]byte{event}
-	return e, t.framing != route.Document
+	return e, t.framing != llm.Document
 }
 
 // closed is the last element of an array, with its bracket.
@@ -177,11 +177,11 @@ func reorder(t target, e edit, before int) (edit, bool) {
 func (f Fault) pings(t target, e edit) (edit, bool) {
 	var ping []byte
 	switch t.framing {
-	case route.EventStream:
-		ping = route.Ping(t.provider, t.newline)
-	case route.Array, route.Lines:
+	case llm.EventStream:
+		ping = llm.Ping(t.provider, t.newline)
+	case llm.Array, llm.Lines:
 		ping = []byte(t.newline) // white space, or an empty line
-	case route.Document:
+	case llm.Document:
 		return e, false
 	}
 	for range f.Count {

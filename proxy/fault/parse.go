@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 	"gopkg.in/yaml.v3"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Parse reads a plan. Unknown, repeated, missing and misplaced keys are errors:
@@ -189,10 +189,10 @@ func (p parser) readers(f *Fault) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"fault":       func(*yaml.Node) {},
 		"interaction": func(n *yaml.Node) { f.Interaction = p.whole(n, 0, math.MaxInt32) },
-		"provider":    func(n *yaml.Node) { f.Provider = p.oneOf(n, route.Anthropic, route.OpenAI, route.Gemini) },
+		"provider":    func(n *yaml.Node) { f.Provider = p.oneOf(n, llm.Anthropic, llm.OpenAI, llm.Gemini) },
 		"operation": func(n *yaml.Node) {
-			f.Operation = route.Operation(p.oneOf(n, string(route.Stream), string(route.Unary),
-				string(route.Count), string(route.Models), string(route.Other)))
+			f.Operation = llm.Operation(p.oneOf(n, string(llm.Stream), string(llm.Unary),
+				string(llm.Count), string(llm.Models), string(llm.Other)))
 		},
 		"nth":     func(n *yaml.Node) { f.Nth = p.whole(n, 1, math.MaxInt32) },
 		"chance":  func(n *yaml.Node) { f.Chance = p.chance(n) },

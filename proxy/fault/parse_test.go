@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 func TestParse(t *testing.T) {
@@ -35,7 +35,7 @@ faults:
 	status, stall, pings := base, base, base
 	status.Kind, status.Line, status.Status, status.RetryAfter = KindStatus, 4, 429, "2"
 	status.Header = map[string][]string{"X-Should-Retry": {"true"}}
-	status.Provider, status.Operation, status.Nth, status.Times = route.Anthropic, route.Stream, 2, 3
+	status.Provider, status.Operation, status.Nth, status.Times = llm.Anthropic, llm.Stream, 2, 3
 	stall.Kind, stall.Line, stall.For, stall.Then = KindStall, 12, 90*time.Second, ThenClose
 	stall.Place, stall.Chance, stall.Consume = Place{At: BeforeTerminal}, 0.5, &yes
 	pings.Kind, pings.Line, pings.Count, pings.For = KindPingFlood, 13, 7, 5*time.Millisecond

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Plan is a list of faults, read from a file by Parse. It does not change.
@@ -24,7 +24,7 @@ type Fault struct {
 	// Interaction, Provider and Operation choose replies; -1 and "" choose all.
 	Interaction int
 	Provider    string
-	Operation   route.Operation
+	Operation   llm.Operation
 	// Nth leaves only the nth chosen interaction, from 1, in the order in which
 	// they are first asked for; 0 leaves all.
 	Nth int

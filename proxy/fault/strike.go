@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Reply says what a script answers.
 type Reply struct {
 	Interaction int // its index in the cassette
 	Provider    string
-	Operation   route.Operation
+	Operation   llm.Operation
 }
 
 // Fired is a fault that struck, as receipts list it.

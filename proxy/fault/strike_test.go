@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // The replies that faults are tried on. start, text and stop are Anthropic's.
@@ -29,8 +29,8 @@ const (
 )
 
 var (
-	anthropic = Reply{Provider: route.Anthropic, Operation: route.Stream}
-	gemini    = Reply{Provider: route.Gemini, Operation: route.Stream}
+	anthropic = Reply{Provider: llm.Anthropic, Operation: llm.Stream}
+	gemini    = Reply{Provider: llm.Gemini, Operation: llm.Stream}
 )
 
 func jsonReply(chunks ...string) Script {
@@ -140,7 +140,7 @@ func TestGarbageIsNoJSON(t *testing.T) {
 			t.Errorf("%s: one seed, two kinds of garbage", name)
 		}
 		bad := 0
-		for f := range route.Frames(got.Header.Get("Content-Type"), got.Body()) {
+		for f := range llm.Frames(got.Header.Get("Content-Type"), got.Body()) {
 			if f.Data != nil && !json.Valid(f.Data) {
 				bad++
 			}
@@ -191,7 +191,7 @@ func TestHeaderFaults(t *testing.T) {
 // The error reply is the provider's own, with what the plan adds.
 func TestStatusReply(t *testing.T) {
 	got, out := injector(t, `fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Strike(chunked(start), anthropic)
-	kind, body := route.ErrorBody(route.Anthropic, 429, "slow down")
+	kind, body := llm.ErrorBody(llm.Anthropic, 429, "slow down")
 	want := http.Header{"Content-Type": {kind}, "Content-Length": {fmt.Sprint(len(body))}, "Retry-After": {"2"}, "X-Should-Retry": {"true"}}
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) || string(got.Body()) != string(body) || got.Status != 429 {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body())
@@ -302,8 +302,8 @@ func TestConsumedAndTimes(t *testing.T) {
 
 func TestSelection(t *testing.T) {
 	replies := []Reply{
-		{0, route.Anthropic, route.Stream}, {1, route.OpenAI, route.Stream}, {2, route.Anthropic, route.Count},
-		{3, route.Anthropic, route.Stream}, {3, route.Anthropic, route.Stream}, {4, route.Gemini, route.Unary},
+		{0, llm.Anthropic, llm.Stream}, {1, llm.OpenAI, llm.Stream}, {2, llm.Anthropic, llm.Count},
+		{3, llm.Anthropic, llm.Stream}, {3, llm.Anthropic, llm.Stream}, {4, llm.Gemini, llm.Unary},
 	}
 	for choice, want := range map[string][]int{
 		"times: 9":            {0, 1, 2, 3, 3, 4},

@@ -3,7 +3,7 @@ package fault
 import (
 	"bytes"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // target is a recorded reply, taken apart so that places can be found in it.
@@ -11,27 +11,27 @@ type target struct {
 	script   Script
 	provider string
 	body     []byte
-	events   []route.Frame
+	events   []llm.Frame
 	terminal int // index of the event that says the reply is whole, or -1
-	framing  route.Framing
+	framing  llm.Framing
 	newline  string
 }
 
 func newTarget(s Script, provider string) target {
 	t := target{script: s, provider: provider, body: s.Body(), terminal: -1, newline: "\n"}
 	kind := s.Header.Get("Content-Type")
-	t.framing = route.FramingOf(kind, t.body)
-	if t.framing == route.Document {
+	t.framing = llm.FramingOf(kind, t.body)
+	if t.framing == llm.Document {
 		return t
 	}
-	for f := range route.Frames(kind, t.body) {
+	for f := range llm.Frames(kind, t.body) {
 		if f.Whole && f.Data != nil {
 			t.events = append(t.events, f)
 		}
 	}
 	for i, e := range t.events {
 		// Gemini may go on after a finish; the others say it once.
-		if (t.terminal < 0 || provider == route.Gemini) && route.Ends(provider, e.Data) {
+		if (t.terminal < 0 || provider == llm.Gemini) && llm.Ends(provider, e.Data) {
 			t.terminal = i
 		}
 	}
@@ -71,7 +71,7 @@ func (t target) find(p Place) (at, before int, ok bool) {
 // frame puts data into an event as the body frames its own.
 func (t target) frame(name string, data []byte) []byte {
 	switch t.framing {
-	case route.EventStream:
+	case llm.EventStream:
 		var b bytes.Buffer
 		if name != "" {
 			b.WriteString("event: " + name + t.newline)
@@ -80,7 +80,7 @@ func (t target) frame(name string, data []byte) []byte {
 		b.Write(data)
 		b.WriteString(t.newline + t.newline)
 		return b.Bytes()
-	case route.Lines:
+	case llm.Lines:
 		return append(bytes.Clone(data), t.newline...)
 	default:
 		return data
@@ -91,7 +91,7 @@ func (t target) frame(name string, data []byte) []byte {
 // of an array have commas between them.
 func (t target) insertion(event []byte, before int) []byte {
 	switch {
-	case t.framing != route.Array:
+	case t.framing != llm.Array:
 		return event
 	case before > 0:
 		return append([]byte(","+t.newline), event...)

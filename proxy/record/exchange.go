@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // exchange is an interaction under way. The handler owns it until it is handed
@@ -38,7 +38,7 @@ func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
 	clock := rec.clock()
 	x := &exchange{
 		in:       cassette.Interaction{Request: Incoming(r, nil)},
-		provider: route.Provider(r.URL.Host, r.URL.Path),
+		provider: llm.Provider(r.URL.Host, r.URL.Path),
 		request:  body,
 		clock:    clock,
 		sent:     clock(),
@@ -57,7 +57,7 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if x.in.End == cassette.EndClientAbort {
 		panic(http.ErrAbortHandler)
 	}
-	contentType, body := route.ErrorBody(x.provider, http.StatusBadGateway, "the recorder got no reply from "+r.URL.Host+": "+err.Error())
+	contentType, body := llm.ErrorBody(x.provider, http.StatusBadGateway, "the recorder got no reply from "+r.URL.Host+": "+err.Error())
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Recorder-Error", "no reply from upstream")
 	w.WriteHeader(http.StatusBadGateway)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // anchored takes the prompt and the tools out of a decoded request body and
@@ -16,15 +16,15 @@ func anchored(body any) any {
 		return body
 	}
 	for name, v := range object {
-		switch route.PartOf(name) {
-		case route.Prompt, route.Tools:
+		switch llm.PartOf(name) {
+		case llm.Prompt, llm.Tools:
 			delete(object, name)
-		case route.Envelope:
+		case llm.Envelope:
 			object[name] = anchored(v)
-		case route.Conversation:
+		case llm.Conversation:
 			object[name] = numbered{}.blocks(unprompted(v))
-		case route.Setting:
-			if route.IsCacheMark(name) {
+		case llm.Setting:
+			if llm.IsCacheMark(name) {
 				delete(object, name)
 			}
 		}
@@ -37,7 +37,7 @@ func unprompted(conversation any) any {
 	turns, ok := conversation.([]any)
 	for ok && len(turns) > 0 {
 		turn, _ := turns[0].(map[string]any)
-		if role, _ := turn["role"].(string); !route.IsPrompt(role) {
+		if role, _ := turn["role"].(string); !llm.IsPrompt(role) {
 			return turns
 		}
 		turns = turns[1:]
@@ -67,14 +67,14 @@ func (ids numbered) blocks(v any) any {
 func (ids numbered) member(block map[string]any, name string) {
 	id, isText := block[name].(string)
 	switch {
-	case route.IsCacheMark(name):
+	case llm.IsCacheMark(name):
 		delete(block, name)
-	case route.IsID(name) && isText:
+	case llm.IsID(name) && isText:
 		if ids[id] == "" {
 			ids[id] = fmt.Sprintf("#%d", len(ids))
 		}
 		block[name] = ids[id]
-	case route.IsBlocks(name):
+	case llm.IsBlocks(name):
 		block[name] = ids.blocks(block[name])
 	}
 }
@@ -88,10 +88,10 @@ func shaped(body any) any {
 	}
 	out, talks := map[string]any{}, false
 	for name, v := range object {
-		switch part := route.PartOf(name); {
-		case part == route.Conversation:
+		switch part := llm.PartOf(name); {
+		case part == llm.Conversation:
 			out[name], talks = turns(v), true
-		case part == route.Envelope:
+		case part == llm.Envelope:
 			out[name], talks = shaped(v), true
 		case name == "model" || name == "stream":
 			out[name] = v
@@ -117,9 +117,9 @@ func turns(v any) any {
 		out := map[string]any{}
 		for name, v := range x {
 			switch {
-			case name == "role" || name == "type" || name == "name" || route.IsID(name):
+			case name == "role" || name == "type" || name == "name" || llm.IsID(name):
 				out[name] = v
-			case route.IsBlocks(name):
+			case llm.IsBlocks(name):
 				out[name] = turns(v)
 			default:
 				out[name] = kind(v)

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // digest identifies what equal requests have in common.
@@ -33,7 +33,7 @@ type form struct {
 func formOf(r cassette.Request) form {
 	f := form{method: r.Method, url: r.URL, body: r.Body}
 	if u, err := url.Parse(r.URL); err == nil {
-		f.url, f.provider = canonical(u), route.Provider(u.Host, u.Path)
+		f.url, f.provider = canonical(u), llm.Provider(u.Host, u.Path)
 	}
 	if bytes.Contains(f.body, []byte("REDACTED")) {
 		f.body = pseudonym.ReplaceAll(f.body, []byte("REDACTED"))

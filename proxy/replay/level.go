@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // Level is how much of a recorded request an asked one must equal to be given
@@ -99,7 +99,7 @@ func addressed(body any) any {
 		switch {
 		case name == "model" || name == "stream":
 			out[name] = v
-		case route.PartOf(name) == route.Envelope:
+		case llm.PartOf(name) == llm.Envelope:
 			out[name] = addressed(v)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // missStatus is the status of a miss: one that no client repeats.
@@ -23,7 +23,7 @@ func (p *Player) miss(w http.ResponseWriter, asked cassette.Request, found item)
 	search := p.account.missed <= maxMissesSearched
 	p.mu.Unlock()
 	sentence, details := p.explain(f, found, search)
-	contentType, body := route.ErrorBody(f.provider, missStatus, sentence)
+	contentType, body := llm.ErrorBody(f.provider, missStatus, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{
 		Status: missStatus, Proto: asked.Proto, Body: body,
 		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason}, "X-Should-Retry": {"false"}},

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // rule names a place that may differ between a request and the recorded one,
@@ -30,17 +30,17 @@ func field(provider string, path ...string) rule {
 var rules = []rule{
 	// Claude Code tells of itself in the first block of its system prompt, with
 	// a checksum that is another for each request.
-	{"anthropic.system.billing-header", route.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
-	field(route.Anthropic, "metadata"),
-	field(route.Gemini, "labels"),
+	{"anthropic.system.billing-header", llm.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
+	field(llm.Anthropic, "metadata"),
+	field(llm.Gemini, "labels"),
 	// gemini-cli with a Google account: Code Assist's envelope.
-	field(route.Gemini, "request", "session_id"),
-	field(route.Gemini, "user_prompt_id"),
-	field(route.OpenAI, "client_metadata"),
-	field(route.OpenAI, "metadata"),
-	field(route.OpenAI, "prompt_cache_key"),
-	field(route.OpenAI, "safety_identifier"),
-	field(route.OpenAI, "user"),
+	field(llm.Gemini, "request", "session_id"),
+	field(llm.Gemini, "user_prompt_id"),
+	field(llm.OpenAI, "client_metadata"),
+	field(llm.OpenAI, "metadata"),
+	field(llm.OpenAI, "prompt_cache_key"),
+	field(llm.OpenAI, "safety_identifier"),
+	field(llm.OpenAI, "user"),
 }
 
 // Rules names the volatility rules of format 1: what a recorder writes into

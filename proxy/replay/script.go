@@ -8,7 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // scriptOf is a reply as it was recorded: its chunks one write each, and a
@@ -79,8 +79,8 @@ func (p *Player) disturb(s fault.Script, q *question, at int) (fault.Script, boo
 	consumed := true
 	if p.faults != nil {
 		var out fault.Outcome
-		s, out = p.faults.Strike(s, fault.Reply{Interaction: at, Provider: route.Provider(q.r.URL.Host, q.r.URL.Path),
-			Operation: route.OperationOf(q.r.Method, q.r.URL, q.body)})
+		s, out = p.faults.Strike(s, fault.Reply{Interaction: at, Provider: llm.Provider(q.r.URL.Host, q.r.URL.Path),
+			Operation: llm.OperationOf(q.r.Method, q.r.URL, q.body)})
 		consumed = out.Consumed
 		p.book(out.Fired)
 	}

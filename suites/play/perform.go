@@ -17,9 +17,9 @@ import (
 	"github.com/meerkat-go/conformance/conform/scenario"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
-	"github.com/meerkat-go/conformance/proxy/route"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
@@ -219,7 +219,7 @@ func (s silence) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	contentType, body := route.ErrorBody(s.w.play.Target.Provider, http.StatusBadRequest, errSilence.Error())
+	contentType, body := llm.ErrorBody(s.w.play.Target.Provider, http.StatusBadRequest, errSilence.Error())
 	s.w.observe(s.redactor.Interaction(cassette.Interaction{
 		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: asked},
 		Response: cassette.Response{Status: http.StatusBadRequest, Proto: r.Proto, Body: body,

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -40,7 +40,7 @@ func TestPlanOf(t *testing.T) {
 		ask(messages, `{"n":6}`, 200),
 	}
 	p := planOf(list, budget{requests: 4, tokens: 100}, func(r cassette.Request) string {
-		return withheld(r, map[string]string{route.Anthropic: "k", route.OpenAI: "k"}, nil)
+		return withheld(r, map[string]string{llm.Anthropic: "k", llm.OpenAI: "k"}, nil)
 	})
 	var sent []int
 	for _, task := range p.send {
@@ -68,7 +68,7 @@ func TestPlanOf(t *testing.T) {
 // A cassette is a file that anybody may have written: its URLs do not decide
 // where a key goes.
 func TestKeysGoToTheirProvidersOnly(t *testing.T) {
-	keys := map[string]string{route.Anthropic: "k", route.Gemini: "k"}
+	keys := map[string]string{llm.Anthropic: "k", llm.Gemini: "k"}
 	for url, want := range map[string]bool{
 		"https://api.anthropic.com/v1/messages":                                                 true,
 		"http://api.anthropic.com/v1/messages":                                                  false,
@@ -87,16 +87,16 @@ func TestKeysGoToTheirProvidersOnly(t *testing.T) {
 			t.Errorf("%s: sent is %v", url, got)
 		}
 	}
-	if why := withheld(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{route.Anthropic: "http://x"}); why != "" {
+	if why := withheld(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{llm.Anthropic: "http://x"}); why != "" {
 		t.Error(why)
 	}
 	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
-		err := clearUpstreams(map[string]string{route.Anthropic: base}, keys)
+		err := clearUpstreams(map[string]string{llm.Anthropic: base}, keys)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", base, err)
 		}
 	}
-	if err := clearUpstreams(map[string]string{route.OpenAI: "http://gateway.example"}, keys); err != nil {
+	if err := clearUpstreams(map[string]string{llm.OpenAI: "http://gateway.example"}, keys); err != nil {
 		t.Errorf("without a key: %v", err)
 	}
 }
@@ -268,7 +268,7 @@ func TestSenderSendsTheRequest(t *testing.T) {
 		{"https://api.openai.com/v1/responses", "Authorization", "Bearer k"},
 		{"https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse&key=REDACTEDabcdefgh12", "X-Goog-Api-Key", "k"},
 	} {
-		s := &sender{keys: map[string]string{route.Anthropic: "k", route.OpenAI: "k", route.Gemini: "k"}, now: time.Now}
+		s := &sender{keys: map[string]string{llm.Anthropic: "k", llm.OpenAI: "k", llm.Gemini: "k"}, now: time.Now}
 		recorded := cassette.Request{Method: "POST", URL: tt.url, Body: []byte(`{"a": 1}`), Header: http.Header{
 			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"}, "Host": {"h"}}}
 		r, err := s.request(context.Background(), recorded)

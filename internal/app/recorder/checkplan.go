@@ -7,7 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // budget bounds what a check may cost.
@@ -81,7 +81,7 @@ func planOf(list []cassette.Interaction, b budget, refused func(cassette.Request
 func taskOf(i int, in cassette.Interaction) task {
 	s := event.Summarise(in.Request)
 	t := task{Interaction: i, Provider: event.Provider(in.Request), Model: s.Model, Most: s.MaxTokens}
-	if event.Operation(in.Request) == route.Count {
+	if event.Operation(in.Request) == llm.Count {
 		return t // counting is free
 	}
 	t.Input, t.Output = event.Tokens(event.Of(in))
@@ -99,7 +99,7 @@ func taskOf(i int, in cassette.Interaction) task {
 func unsuitable(in cassette.Interaction) string {
 	operation := event.Operation(in.Request)
 	switch {
-	case !slices.Contains([]route.Operation{route.Stream, route.Unary, route.Count}, operation) || in.Request.Method != http.MethodPost:
+	case !slices.Contains([]llm.Operation{llm.Stream, llm.Unary, llm.Count}, operation) || in.Request.Method != http.MethodPost:
 		return "asks for no reply of a model"
 	case in.Response.Status == 0:
 		return "has no reply to compare with"
@@ -124,17 +124,17 @@ func refersBack(body []byte) bool {
 
 // keyNames are the variables that hold each provider's key.
 var keyNames = map[string][]string{
-	route.Anthropic: {"ANTHROPIC_API_KEY"},
-	route.OpenAI:    {"OPENAI_API_KEY"},
-	route.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+	llm.Anthropic: {"ANTHROPIC_API_KEY"},
+	llm.OpenAI:    {"OPENAI_API_KEY"},
+	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 }
 
 // keyHosts are the hosts that take those keys. A key goes nowhere else, however
 // a cassette spells its URLs: anybody may have written it.
 var keyHosts = map[string]string{
-	route.Anthropic: "api.anthropic.com",
-	route.OpenAI:    "api.openai.com",
-	route.Gemini:    "generativelanguage.googleapis.com",
+	llm.Anthropic: "api.anthropic.com",
+	llm.OpenAI:    "api.openai.com",
+	llm.Gemini:    "generativelanguage.googleapis.com",
 }
 
 // withheld says why a request may not be sent with the keys at hand, or nothing.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // unlisted is the key that is sent to an --upstream when the environment has
@@ -135,11 +135,11 @@ func (s *sender) request(ctx context.Context, r cassette.Request) (*http.Request
 	provider := event.Provider(r)
 	key := cmp.Or(s.keys[provider], unlisted)
 	switch provider {
-	case route.Anthropic:
+	case llm.Anthropic:
 		request.Header.Set("X-Api-Key", key)
-	case route.OpenAI:
+	case llm.OpenAI:
 		request.Header.Set("Authorization", "Bearer "+key)
-	case route.Gemini:
+	case llm.Gemini:
 		request.Header.Set("X-Goog-Api-Key", key)
 	}
 	return request, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/proxy"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 const doctorLong = `Prove that clients can be intercepted on this machine, and name the cause where
@@ -145,7 +145,7 @@ func (a *app) showDiagnosis(d diagnosis) error {
 // turnDown is what doctor answers a program: an error in its provider's shape
 // that nobody retries.
 func turnDown(w http.ResponseWriter, r *http.Request) {
-	contentType, body := route.ErrorBody(route.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Should-Retry", "false")
 	w.WriteHeader(http.StatusBadRequest)

@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/meerkat-go/conformance/proxy"
-	"github.com/meerkat-go/conformance/proxy/route"
+	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
 // sessionMark stands for the session's name in the name of a file.
@@ -82,7 +82,7 @@ func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.refused++
 	l.mu.Unlock()
-	contentType, body := route.ErrorBody(route.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, oneLine(l.err))
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, oneLine(l.err))
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Cassette-Miss", "session")
 	w.Header().Set("X-Should-Retry", "false")

@@ -1,4 +1,4 @@
-package route
+package llm
 
 import (
 	"encoding/json"

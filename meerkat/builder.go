@@ -78,9 +78,9 @@ func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
 // os.Environ: ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, preferred in
 // that order. Keys that were set before stay.
 func (b *AgentBuilder) WithEnv(env []string) *AgentBuilder {
-	for _, p := range []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini} {
+	for _, p := range catalog.ProviderNames() {
 		for _, e := range env {
-			if name, key, _ := strings.Cut(e, "="); name == variables[p] && key != "" && b.keys[p] == "" {
+			if name, key, _ := strings.Cut(e, "="); name == keyVariable(p) && key != "" && b.keys[p] == "" {
 				b.WithKey(p, key)
 			}
 		}
@@ -240,11 +240,12 @@ func (e *BadKeyError) Error() string {
 	return fmt.Sprintf("%s: the API key holds a line break or control character; set %s without it", e.Provider, e.Variable)
 }
 
-// variables names where each provider's key is kept by custom.
-var variables = map[string]string{
-	catalog.Anthropic: "ANTHROPIC_API_KEY",
-	catalog.OpenAI:    "OPENAI_API_KEY",
-	catalog.Gemini:    "GEMINI_API_KEY",
+// keyVariable names where a provider's key is kept by custom.
+func keyVariable(provider string) string {
+	if names := catalog.ProviderNamed(provider).KeyVariables; len(names) > 0 {
+		return names[0]
+	}
+	return ""
 }
 
 // Build returns the agent. It checks the model against the catalogue before
@@ -313,10 +314,10 @@ func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
 func (b *AgentBuilder) client(name string) (provider.Client, error) {
 	key := b.keys[name]
 	if key == "" && !b.keyless {
-		return nil, &MissingKeyError{name, variables[name]}
+		return nil, &MissingKeyError{name, keyVariable(name)}
 	}
 	if !httpguts.ValidHeaderFieldValue(key) {
-		return nil, &BadKeyError{name, variables[name]}
+		return nil, &BadKeyError{name, keyVariable(name)}
 	}
 	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
 	switch name {

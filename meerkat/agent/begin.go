@@ -146,7 +146,7 @@ func (s *state) aim() handoff.Target {
 }
 
 // entryOf describes a model; one that the catalogue does not know, because a
-// client of the caller's own serves it, has no flags.
+// client of the caller's own serves it, has no flags of its own.
 func entryOf(provider, model string) catalog.Entry {
 	if e, err := catalog.Lookup(model); err == nil {
 		return e
@@ -154,7 +154,7 @@ func entryOf(provider, model string) catalog.Entry {
 	if e, err := catalog.Unlisted(model); err == nil {
 		return e
 	}
-	return catalog.Entry{Model: model, Base: model, Name: model, Provider: provider}
+	return catalog.Uncatalogued(provider, model)
 }
 
 // open says what the run begins with and calls the model. A developer message

@@ -29,11 +29,11 @@ func (s *state) left(at time.Time) time.Duration {
 	return max(left, 1)
 }
 
-// tokensOf counts all kinds of tokens of one call (E18). Anthropic counts cached
-// input beside the rest of the input, the others within it.
+// tokensOf counts all kinds of tokens of one call (E18). Some providers
+// count cached input beside the rest of the input, the others within it.
 func tokensOf(name string, u transcript.Usage) uint64 {
 	n := u.Total()
-	if name != catalog.Anthropic {
+	if !catalog.ProviderNamed(name).Traits.CacheBesideInput {
 		return n
 	}
 	for _, cached := range []*uint64{u.CacheCreationTokens, u.CacheReadTokens} {

@@ -76,6 +76,8 @@ type Entry struct {
 	// ContextWindow is how many tokens a request may hold for sure; 0 when
 	// unknown (A-45, O-27, G-29).
 	ContextWindow int `yaml:"context_window"`
+	// Traits are those of the provider.
+	Traits Traits `yaml:"-"`
 	// ReadsFrom lists other models, by Base, whose thinking this one can read.
 	ReadsFrom []string `yaml:"reads_from"`
 }
@@ -113,7 +115,6 @@ func (e Entry) Reads(model string) bool {
 var data []byte
 
 type table struct {
-	Defaults map[string]string  `yaml:"defaults"`
 	Minimum  map[string]version `yaml:"minimum"`
 	Flags    []yaml.Node        `yaml:"flags"` // anchors only
 	Models   []Entry            `yaml:"models"`
@@ -144,6 +145,11 @@ var catalogue = sync.OnceValue(func() *table {
 	}
 	for i := range t.Models {
 		t.Models[i].Model, t.Models[i].Base = t.Models[i].Name, t.Models[i].Name
+	}
+	for _, entries := range [][]Entry{t.Models, t.Unlisted} {
+		for i := range entries {
+			entries[i].Traits = ProviderNamed(entries[i].Provider).Traits
+		}
 	}
 	return &t
 })

@@ -68,30 +68,12 @@ func Unlisted(model string) (Entry, error) {
 // Default returns the model used when none is named: named by seed 000 §1.3,
 // allowed and without an announced end (X4). An unknown provider has none.
 func Default(provider string) (Entry, bool) {
-	name, ok := catalogue().Defaults[provider]
-	if !ok {
-		return Entry{}, false
-	}
-	e, err := Lookup(name)
+	e, err := Lookup(ProviderNamed(provider).DefaultModel)
 	return e, err == nil
 }
 
 // Models returns every entry in the order of the data file.
 func Models() []Entry { return slices.Clone(catalogue().Models) }
-
-// ProviderOf infers the provider from a model's name, allowed or not. It
-// returns "" for names of no known family.
-func ProviderOf(model string) string {
-	for _, f := range []struct{ prefix, provider string }{
-		{"claude", Anthropic}, {"gpt-", OpenAI}, {"chatgpt-", OpenAI}, {"codex-", OpenAI},
-		{"o1", OpenAI}, {"o3", OpenAI}, {"o4", OpenAI}, {"gemini", Gemini},
-	} {
-		if strings.HasPrefix(model, f.prefix) {
-			return f.provider
-		}
-	}
-	return ""
-}
 
 func (e Entry) as(model, base string) Entry {
 	e.Model, e.Base = model, base

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 )
 
 // key is one setting that can be made.
@@ -30,7 +32,7 @@ const (
 // keys are all settings, in the order in which they are shown. The defaults
 // are those of seed 001 §11, except where it disagrees with itself: the model
 // is the provider's default (X4).
-var keys = []key{
+var keys = slices.Concat([]key{
 	{name: "agent.model", read: text, variables: []string{"RKAT_MODEL"}},
 	{name: "agent.system_prompt", read: text},
 	{name: "agent.system_prompt_file", read: text, path: true, risk: "it sends a file of this machine to a provider"},
@@ -43,15 +45,10 @@ var keys = []key{
 	{name: "agent.on_interrupted", read: oneOf("ask-model", "retry-idempotent", "fail"), basic: "ask-model"},
 	{name: "agent.requests_per_minute", read: count},
 	{name: "agent.cache_ttl", read: oneOf("5m", "1h")},
-	{name: "provider.type", read: oneOf(providers...), variables: []string{"RKAT_PROVIDER"}, risk: leaks},
+	{name: "provider.type", read: oneOf(catalog.ProviderNames()...), variables: []string{"RKAT_PROVIDER"}, risk: leaks},
 	{name: "provider.api_key", read: text, secret: true, risk: keyed},
 	{name: "provider.base_url", read: text, risk: leaks},
-	{name: "providers.anthropic.api_key", read: text, secret: true, risk: keyed, variables: []string{"ANTHROPIC_API_KEY"}},
-	{name: "providers.anthropic.base_url", read: text, risk: leaks, variables: []string{"ANTHROPIC_BASE_URL"}},
-	{name: "providers.openai.api_key", read: text, secret: true, risk: keyed, variables: []string{"OPENAI_API_KEY"}},
-	{name: "providers.openai.base_url", read: text, risk: leaks, variables: []string{"OPENAI_BASE_URL"}},
-	{name: "providers.gemini.api_key", read: text, secret: true, risk: keyed, variables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}},
-	{name: "providers.gemini.base_url", read: text, risk: leaks, variables: []string{"GOOGLE_GEMINI_BASE_URL"}},
+}, providerKeys(), []key{
 	{name: "tools.mcp_servers", read: servers, risk: starts},
 	{name: "tools.default_timeout", read: duration, basic: 10 * time.Minute},
 	{name: "tools.tool_timeouts", read: durations},
@@ -71,11 +68,21 @@ var keys = []key{
 	{name: "retry.multiplier", read: between(1, 100), basic: 2.0},
 	{name: "compaction.threshold", read: between(0, 1), basic: 0.8},
 	{name: trustedProjects, read: texts, path: true, risk: "a project cannot vouch for itself"},
+})
+
+// providerKeys are the settings that each provider has.
+func providerKeys() []key {
+	var all []key
+	for _, p := range catalog.Providers() {
+		section := "providers." + p.Name
+		all = append(all,
+			key{name: section + ".api_key", read: text, secret: true, risk: keyed, variables: p.KeyVariables},
+			key{name: section + ".base_url", read: text, risk: leaks, variables: p.BaseURLVariables})
+	}
+	return all
 }
 
 const trustedProjects = "trusted_projects"
-
-var providers = []string{"anthropic", "openai", "gemini"}
 
 // lookup returns the key of that name.
 func lookup(name string) (key, bool) {

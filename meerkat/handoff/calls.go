@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -77,8 +76,8 @@ func (r *reply) call(b *transcript.Block, first bool) fate {
 			b.Name = e.Name // D20
 		}
 	}
-	own := r.target.Made(b) && b.Name != ""
-	if name := legalName(b.Name, r.target.Provider); !own && name != b.Name {
+	own, traits := r.target.Made(b) && b.Name != "", &r.target.Model.Traits
+	if name := traits.LegalToolName(b.Name); !own && name != b.Name {
 		b.Name = name
 		loss = fate{rule: "H8", reason: "the target does not take its name, which goes out as " + name}
 	}
@@ -86,35 +85,13 @@ func (r *reply) call(b *transcript.Block, first bool) fate {
 		b.Args = bytes.ToValidUTF8(b.Args, []byte("\uFFFD"))
 		loss = fate{rule: "H19", reason: "its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD"}
 	}
-	if len(r.target.Raw(b)) == 0 && r.target.Provider != catalog.OpenAI && len(b.Args) > 0 && !jsontok.IsObject(b.Args) {
+	if len(r.target.Raw(b)) == 0 && !traits.StringArguments && len(b.Args) > 0 && !jsontok.IsObject(b.Args) {
 		loss = fate{rule: "H19", reason: "its arguments are no object and go out as a string in one"}
 	}
-	if r.target.Provider == catalog.Gemini && r.target.Model.Signatures && first && (!own || token(b) == "") {
+	if r.target.Model.Signatures && first && (!own || token(b) == "") {
 		loss = fate{rule: "H10", reason: "it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place"}
 	}
 	return loss
-}
-
-// maxName is the longest name of a tool that all providers take (A-21, O-18,
-// G-11).
-const maxName = 64
-
-// legalName returns name with everything replaced that the provider refuses in
-// the name of a tool.
-func legalName(name, provider string) string {
-	legal := strings.Map(func(c rune) rune {
-		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-':
-			return c
-		case provider == catalog.Gemini && (c == '.' || c == ':'):
-			return c
-		}
-		return '_'
-	}, name)
-	if legal == "" || provider == catalog.Gemini && strings.ContainsAny(legal[:1], "0123456789-.:") {
-		legal = "_" + legal
-	}
-	return legal[:min(len(legal), maxName)]
 }
 
 // serverTools leaves out calls of Anthropic's own tools without their result,
@@ -122,7 +99,7 @@ func legalName(name, provider string) string {
 // paused gets the results with its next part.
 func (r *reply) serverTools() {
 	opaque := func(b transcript.Block) bool { return b.Type == transcript.BlockOpaque }
-	if r.target.Provider != catalog.Anthropic || !slices.ContainsFunc(r.Blocks, opaque) {
+	if !r.target.Model.Traits.ServerTools || !slices.ContainsFunc(r.Blocks, opaque) {
 		return
 	}
 	calls, results := serverIDs(r.Blocks)

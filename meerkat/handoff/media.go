@@ -6,12 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
-
-// maxImage is the longest base64 of an image that Anthropic takes.
-const maxImage = 5 << 20
 
 // Takes reports whether t takes a part in a message of the user or in a result.
 // What it does not take goes out as Omitted (H16).
@@ -19,28 +15,16 @@ func (t Target) Takes(p *transcript.Part) bool {
 	if p.URL == "" && len(p.Data) == 0 {
 		return false
 	}
-	switch t.Provider {
-	case catalog.Anthropic:
-		if p.Type == "image" {
-			return p.URL != "" || imageTypes[p.MediaType] && base64.StdEncoding.EncodedLen(len(p.Data)) <= maxImage
-		}
-		return p.Type == "file" && (p.URL != "" || p.MediaType == "application/pdf")
-	case catalog.OpenAI:
-		if p.Type == "image" {
-			return p.URL != "" || strings.HasPrefix(p.MediaType, "image/")
-		}
-		return p.Type == "file" && (p.URL != "" || p.MediaType == "application/pdf")
-	default:
-		return p.URL != "" || strings.Contains(p.MediaType, "/")
+	if p.URL != "" {
+		return t.Model.Traits.TakesPart(p.Type)
 	}
+	return t.Model.Traits.TakesMedia(p.Type, p.MediaType, base64.StdEncoding.EncodedLen(len(p.Data)))
 }
 
-var imageTypes = map[string]bool{"image/jpeg": true, "image/png": true, "image/gif": true, "image/webp": true}
-
-// TakesIn is Takes for a part of a result: Anthropic takes nothing but text in
-// one that is an error.
+// TakesIn is Takes for a part of a result: some providers take nothing but text
+// in one that is an error.
 func (t Target) TakesIn(r *transcript.ToolResult, p *transcript.Part) bool {
-	return t.Takes(p) && (!r.IsError || t.Provider != catalog.Anthropic)
+	return t.Takes(p) && (!r.IsError || !t.Model.Traits.TextOnlyErrors)
 }
 
 // Omitted is the text that takes the place of a part that a target does not
@@ -122,7 +106,7 @@ func (b *builder) void(block *transcript.Block) bool {
 	if block.Type != transcript.BlockText {
 		return false
 	}
-	if b.target.Provider == catalog.Anthropic {
+	if b.target.Model.Traits.RefusesBlankText {
 		return strings.TrimSpace(block.Text) == ""
 	}
 	return block.Text == "" && token(block) == "" && b.target.Raw(block) == nil

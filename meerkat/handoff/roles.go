@@ -3,7 +3,6 @@ package handoff
 import (
 	"strings"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -52,7 +51,7 @@ func silent(m *transcript.Message) bool {
 // of its own ran (ANT-S2).
 func (b *builder) waits(messages []placed) bool {
 	n := len(messages)
-	prefill := b.target.Model.Prefill && (b.target.Provider != catalog.Anthropic || !b.target.Model.Thinks(b.target.Effort))
+	prefill := b.target.Model.Prefill && (!b.target.Model.Traits.PrefillEndsThinking || !b.target.Model.Thinks(b.target.Effort))
 	if n == 0 || prefill || messages[n-1].Role != transcript.RoleAssistant {
 		return false
 	}
@@ -62,7 +61,7 @@ func (b *builder) waits(messages []placed) bool {
 // resumes reports whether t goes on by itself with a reply that ends the
 // conversation.
 func (t Target) resumes(m *transcript.Message) bool {
-	if t.Provider != catalog.Anthropic || m.StopReason != transcript.StopPauseTurn {
+	if !t.Model.Traits.ServerTools || m.StopReason != transcript.StopPauseTurn {
 		return false
 	}
 	for i := range m.Blocks {

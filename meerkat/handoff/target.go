@@ -30,7 +30,7 @@ func (t Target) Origin() *transcript.Origin {
 // account, and a model whose tokens the target's model reads. A block without
 // an origin is judged by the tag of its token, and is foreign without one.
 func (t Target) Made(b *transcript.Block) bool {
-	if b.Meta != nil && providerOf(b.Meta.Provider) != t.Provider {
+	if b.Meta != nil && !t.Model.Traits.Issues(string(b.Meta.Provider)) {
 		return false
 	}
 	if b.Origin == nil {
@@ -42,19 +42,6 @@ func (t Target) Made(b *transcript.Block) bool {
 
 // same compares two names of which either may be unknown.
 func same(a, b string) bool { return a == "" || b == "" || a == b }
-
-func providerOf(tag transcript.MetaProvider) string {
-	switch tag {
-	case transcript.MetaAnthropic, transcript.MetaAnthropicRedacted:
-		return catalog.Anthropic
-	case transcript.MetaOpenAI:
-		return catalog.OpenAI
-	case transcript.MetaGemini:
-		return catalog.Gemini
-	default:
-		return ""
-	}
-}
 
 // Raw returns the wire object of a block that t made, or nil when there is
 // none to send untouched.

@@ -5,10 +5,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// thoughts are Gemini's thinking without a token. They never go back, which
-// loses nothing (D-23).
+// thoughts are thinking without a token of a provider that never wants it back:
+// leaving it out loses nothing (D-23).
 func (r *reply) thoughts() {
-	if r.target.Provider != catalog.Gemini {
+	if !r.target.Model.Traits.OmitsUnsignedThinking {
 		return
 	}
 	r.each(transcript.BlockReasoning, func(i int, b *transcript.Block) {
@@ -43,7 +43,7 @@ func (t Target) estranged(b *transcript.Block) (rule, reason string) {
 	case b.Origin != nil:
 		from = b.Origin.Provider
 	case b.Meta != nil:
-		from = providerOf(b.Meta.Provider)
+		from = catalog.ProviderOfToken(string(b.Meta.Provider))
 	}
 	switch {
 	case b.Type == transcript.BlockOpaque && from != t.Provider:
@@ -75,21 +75,19 @@ func (r *reply) unsigned() {
 		if r.fates[i].kind != goes || !r.target.Made(b) {
 			continue
 		}
-		switch {
-		case r.target.Provider == catalog.Gemini:
-			if t := token(b); t != "" && !IsBase64(t) {
-				r.estrange(i, "H12", "its signature is not base64")
-			}
-		case b.Type == transcript.BlockReasoning && token(b) == "":
+		switch t := token(b); {
+		case r.target.Model.Traits.Base64Tokens && t != "" && !IsBase64(t):
+			r.estrange(i, "H12", "its signature is not base64")
+		case b.Type == transcript.BlockReasoning && t == "":
 			r.set(i, dropped, "H7", "thinking without a token cannot go back")
 		}
 	}
 }
 
-// silenced leaves Anthropic's thinking out while the request does not let the
-// model think.
+// silenced leaves thinking out while the request does not let the model think,
+// where the provider refuses it then.
 func (r *reply) silenced() {
-	if r.target.Provider != catalog.Anthropic || r.target.Model.Thinks(r.target.Effort) {
+	if !r.target.Model.Traits.RefusesThinkingWhenOff || r.target.Model.Thinks(r.target.Effort) {
 		return
 	}
 	r.each(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
@@ -175,7 +173,7 @@ func (r *reply) tears(i int) bool {
 	case transcript.BlockToolUse:
 		return true
 	case transcript.BlockReasoning, transcript.BlockOpaque:
-		return r.target.Provider != catalog.Gemini
+		return !r.target.Model.Traits.IndependentTokens
 	default:
 		return false
 	}
@@ -184,11 +182,12 @@ func (r *reply) tears(i int) bool {
 // ending holds that thinking is followed by something: a reply that ends with
 // it was cut off and is refused (A-40, D-16).
 func (r *reply) ending() {
-	rule := "A-40"
-	switch r.target.Provider {
-	case catalog.Gemini:
+	traits := &r.target.Model.Traits
+	if !traits.RefusesTrailingThinking {
 		return
-	case catalog.OpenAI:
+	}
+	rule := "A-40"
+	if traits.ItemsNeedThinking {
 		rule = "D-16"
 	}
 	for i := len(r.Blocks) - 1; i >= 0; i-- {
@@ -200,7 +199,7 @@ func (r *reply) ending() {
 			return
 		}
 		for j := range r.Blocks {
-			if r.Blocks[j].Type == transcript.BlockReasoning || r.target.Provider == catalog.OpenAI {
+			if r.Blocks[j].Type == transcript.BlockReasoning || traits.ItemsNeedThinking {
 				r.estrange(j, rule, "nothing follows the thinking: the reply was cut off")
 			}
 		}

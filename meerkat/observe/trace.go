@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 )
 
 // Trace makes spans after OpenTelemetry's conventions for generative AI: one
@@ -52,9 +53,6 @@ const (
 	errorType     = attribute.Key("error.type")
 )
 
-// providerNames are the conventions' own names.
-var providerNames = map[string]string{"anthropic": "anthropic", "openai": "openai", "gemini": "gcp.gemini"}
-
 func (t *tracing) listen(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +68,7 @@ func (t *tracing) listen(e agent.Event) {
 	case agent.TurnStarted:
 		s.endTurn(e.TS, "abandoned")
 		_, s.turn = t.tracer.Start(s.ctx, "chat "+clean(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
-			trace.WithAttributes(operation.String("chat"), providerName.String(providerNames[e.Provider]), requestModel.String(clean(e.Model)), conversation.String(string(e.SessionID))))
+			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(clean(e.Model)), conversation.String(string(e.SessionID))))
 	case agent.Retrying:
 		s.note("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
 	case agent.Degraded:

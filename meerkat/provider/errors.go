@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
@@ -129,7 +130,7 @@ func (e *Error) Retryable() bool {
 		return false
 	case e.tierCap():
 		return false
-	case e.Status == http.StatusConflict && e.Provider != "gemini":
+	case e.Status == http.StatusConflict && !e.traits().ConflictIsFinal:
 		return true
 	}
 	switch e.Kind {
@@ -140,12 +141,14 @@ func (e *Error) Retryable() bool {
 	}
 }
 
-// tierCap recognises Anthropic's 429 for a spent tier: it has no retry-after
-// and must not loop (reference §4).
+// tierCap recognises the 429 for a spent tier: it says no time to wait and must
+// not be repeated.
 func (e *Error) tierCap() bool {
-	return e.Provider == "anthropic" && e.Status == http.StatusTooManyRequests &&
-		e.Type == "rate_limit_error" && e.RetryAfter == nil
+	return e.Status == http.StatusTooManyRequests && e.RetryAfter == nil &&
+		e.Type != "" && e.Type == e.traits().SpentTierType
 }
+
+func (e *Error) traits() catalog.Traits { return catalog.ProviderNamed(e.Provider).Traits }
 
 // kinds maps the types, codes and statuses of reference §4 to kinds. No two
 // providers use one name for different things.

@@ -8,10 +8,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// providers lists what can be spoken to, in the order in which a provider is
-// chosen when nothing names one.
-var providers = []string{catalog.Anthropic, catalog.OpenAI, catalog.Gemini}
-
 // choice is whom a run speaks to.
 type choice struct {
 	provider string
@@ -73,7 +69,10 @@ func chooseAgain(cfg *config.Loaded, unlisted bool, s *session.Session) (choice,
 	return c, err
 }
 
+// firstWithKey returns the preferred provider among those with a key, or the
+// preferred one of all.
 func firstWithKey(cfg *config.Loaded) string {
+	providers := catalog.ProviderNames()
 	if i := slices.IndexFunc(providers, func(p string) bool { return cfg.Key(p) != "" }); i >= 0 {
 		return providers[i]
 	}

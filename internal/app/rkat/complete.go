@@ -16,7 +16,7 @@ func completeModels(cmd *cobra.Command) {
 		names = append(names, e.Name)
 	}
 	_ = cmd.RegisterFlagCompletionFunc("model", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(providers, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(catalog.ProviderNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // mostCompletions bounds how many sessions a shell is offered.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
@@ -28,7 +29,7 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 	}
 	defer client.CloseIdleConnections()
 	var all []providerReport
-	for _, p := range providers {
+	for _, p := range catalog.ProviderNames() {
 		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: bare(cfg.BaseURL(p))}
 		if online && r.HasKey {
 			r.Health = "ok"

@@ -41,18 +41,18 @@ func Check(req *provider.Request, m catalog.Entry) error {
 	if req.Temperature != nil && !Finite(*req.Temperature) {
 		return &RequestError{"temperature", "it is not a number"}
 	}
-	if err := checkTools(req.Tools, m.Provider); err != nil {
+	if err := checkTools(req.Tools, &m); err != nil {
 		return err
 	}
 	return checkChoice(req, m)
 }
 
-func checkTools(tools []transcript.ToolDef, provider string) error {
+func checkTools(tools []transcript.ToolDef, m *catalog.Entry) error {
 	seen := map[string]bool{}
 	for _, t := range tools {
 		switch {
-		case !legalToolName(t.Name, provider):
-			return &RequestError{"tool " + fmt.Sprintf("%q", t.Name), provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"}
+		case !m.Traits.AllowsToolName(t.Name):
+			return &RequestError{"tool " + fmt.Sprintf("%q", t.Name), m.Provider + " does not take this name; use up to 64 letters, digits, _ and -, not starting with a digit or -"}
 		case seen[t.Name]:
 			return &RequestError{"tool " + t.Name, "it is defined twice"}
 		case len(t.InputSchema) > 0 && !jsontok.IsObject(t.InputSchema):
@@ -61,27 +61,6 @@ func checkTools(tools []transcript.ToolDef, provider string) error {
 		seen[t.Name] = true
 	}
 	return nil
-}
-
-// legalToolName applies A-21, O-18 and G-11.
-func legalToolName(name, provider string) bool {
-	if name == "" || len(name) > 128 {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
-		switch {
-		case letter:
-		case provider == catalog.Gemini && i == 0:
-			return false
-		case c >= '0' && c <= '9', c == '-':
-		case provider == catalog.Gemini && (c == '.' || c == ':'):
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // checkChoice applies, O-29 and G-27.

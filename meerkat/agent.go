@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -23,12 +24,22 @@ type (
 // each with a session of its own.
 type Agent struct {
 	config agent.Config
-	close  func()
+	tools  toolset
 }
 
 // Close ends the MCP servers that Build started. Runs must have ended. An agent
 // without servers needs no Close.
-func (a *Agent) Close() { a.close() }
+func (a *Agent) Close() { a.tools.close() }
+
+// ToolProblems lists what MCP servers were asked for and is not on offer, with
+// the reason: a tool that no provider would accept, or an optional server that
+// did not start.
+func (a *Agent) ToolProblems() []mcp.Problem {
+	if a.tools.router == nil {
+		return nil
+	}
+	return a.tools.router.Problems()
+}
 
 // Model returns the model that Build decided on.
 func (a *Agent) Model() string { return a.config.Model }

@@ -276,12 +276,12 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	if config.Store == nil {
 		config.Store = memory.New()
 	}
-	set, err := b.toolset(ctx)
+	tools, err := b.openToolset(ctx)
 	if err != nil {
 		return nil, err
 	}
-	config.Tools, config.ToolsNow = set.tools, set.now
-	return &Agent{config, set.close}, nil
+	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
+	return &Agent{config, tools}, nil
 }
 
 // model returns the entry of the model that is to be used.

@@ -2,7 +2,6 @@ package meerkat
 
 import (
 	"context"
-	"path"
 	"slices"
 	"sync"
 
@@ -11,126 +10,131 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// WithTool adds a tool of Go code.
-func (b *AgentBuilder) WithTool(t tool.Tool) *AgentBuilder {
-	b.tools = append(b.tools, t)
+// WithTool adds tools that are Go functions.
+func (b *AgentBuilder) WithTool(tools ...tool.Tool) *AgentBuilder {
+	b.tools = append(b.tools, tools...)
 	return b
 }
 
 // WithDispatcher adds the tools of d: anything that offers tools and answers
-// their calls. Names must differ from those of other tools.
+// their calls. Their names must differ from those of all other tools.
 func (b *AgentBuilder) WithDispatcher(d tool.Dispatcher) *AgentBuilder {
 	b.config.Tools = d
 	return b
 }
 
-// WithMCPServer adds the tools of an MCP server that is a command (seed 001
-// §12). Build starts it, Agent.Close ends it.
+// WithMCPServer adds the tools of an MCP server that is a command. Build starts
+// the command and [Agent.Close] ends it.
 func (b *AgentBuilder) WithMCPServer(name, command string, args ...string) *AgentBuilder {
 	return b.WithMCP(mcp.Options{}, mcp.Server{Name: name, Command: command, Args: args})
 }
 
-// WithMCP adds the tools of MCP servers, commands or addresses. The options
-// given last hold for all servers.
+// WithMCP adds the tools of MCP servers, which are commands or addresses. The
+// options of the last call apply to all servers. What a server lists but the
+// agent cannot offer is in [Agent.ToolProblems].
 func (b *AgentBuilder) WithMCP(o mcp.Options, servers ...mcp.Server) *AgentBuilder {
 	b.mcp = o
 	b.servers = append(b.servers, servers...)
 	return b
 }
 
-// WithToolPolicy narrows the tools, wherever they come from, and bounds their
-// calls.
+// WithToolPolicy restricts which tools are on offer, wherever they come from,
+// and sets limits of time and size for their calls.
 func (b *AgentBuilder) WithToolPolicy(p tool.Policy) *AgentBuilder {
 	b.policy = p
 	return b
 }
 
-// WithToolsNow asks f, after each round of tools, which there are; see
-// agent.Config.ToolsNow. Servers of WithMCP are asked without it.
-func (b *AgentBuilder) WithToolsNow(f func(context.Context) []transcript.ToolDef) *AgentBuilder {
-	b.config.ToolsNow = f
-	return b
-}
-
-// toolset is the tools of an agent, and what ends with it.
+// toolset holds the tools of an agent.
 type toolset struct {
-	tools tool.Dispatcher // nil: none
-	now   func(context.Context) []transcript.ToolDef
-	close func()
+	dispatcher tool.Dispatcher // nil: no tools
+	current    func(context.Context) []transcript.ToolDef
+	router     *mcp.Router // nil: no MCP servers
 }
 
-// toolset puts all tools together.
-func (b *AgentBuilder) toolset(ctx context.Context) (toolset, error) {
-	set := toolset{now: b.config.ToolsNow, close: func() {}}
-	var all []tool.Dispatcher
-	if len(b.tools) > 0 {
-		functions, err := tool.New(b.tools...)
-		if err != nil {
-			return set, err
-		}
-		all = append(all, functions)
-	}
-	if b.config.Tools != nil {
-		all = append(all, b.config.Tools)
-	}
-	var router *mcp.Router
-	if len(b.servers) > 0 {
-		var err error
-		if router, err = mcp.Open(ctx, b.servers, b.mcp); err != nil {
-			return set, err
-		}
-		set.close = router.Close
-		all = append(all, router)
-	}
-	var err error
-	if set.tools, err = together(all, b.policy); err != nil {
-		set.close()
+// openToolset joins all tools under the policy. It starts the MCP servers last,
+// when nothing else can be wrong any more but two tools of one name.
+func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error) {
+	if err := b.policy.Validate(); err != nil {
 		return set, err
 	}
-	if router != nil && set.now == nil {
-		set.now = ToolsNow(set.tools, router, b.policy)
+	sources, err := b.localTools()
+	if err != nil {
+		return set, err
+	}
+	if len(b.servers) > 0 {
+		if set.router, err = mcp.Open(ctx, b.servers, b.mcp); err != nil {
+			return toolset{}, err
+		}
+		sources = append(sources, set.router)
+	}
+	if set.dispatcher, err = joinTools(sources, b.policy); err != nil {
+		set.close()
+		return toolset{}, err
+	}
+	if set.router != nil {
+		set.current = currentTools(set.dispatcher, set.router, b.policy)
 	}
 	return set, nil
 }
 
-func together(all []tool.Dispatcher, policy tool.Policy) (d tool.Dispatcher, err error) {
-	switch len(all) {
+// localTools returns the tools that need no server.
+func (b *AgentBuilder) localTools() (sources []tool.Dispatcher, err error) {
+	if len(b.tools) > 0 {
+		functions, err := tool.New(b.tools...)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, functions)
+	}
+	if b.config.Tools != nil {
+		sources = append(sources, b.config.Tools)
+	}
+	return sources, nil
+}
+
+func (s toolset) close() {
+	if s.router != nil {
+		s.router.Close()
+	}
+}
+
+// joinTools leaves a single source as it is where the policy asks nothing of it:
+// a dispatcher of the caller's own may offer other tools later.
+func joinTools(sources []tool.Dispatcher, policy tool.Policy) (d tool.Dispatcher, err error) {
+	switch len(sources) {
 	case 0:
-		return nil, nil //nolint:nilnil // no tools are legal
+		return nil, nil //nolint:nilnil // an agent without tools is legal
 	case 1:
-		d = all[0]
+		d = sources[0]
 	default:
-		if d, err = tool.Join(all...); err != nil {
+		if d, err = tool.Join(sources...); err != nil {
 			return nil, err
 		}
 	}
-	if narrows(policy) {
-		return tool.Restrict(d, policy)
+	if policy.IsZero() {
+		return d, nil
 	}
-	return d, nil
+	return tool.Restrict(d, policy)
 }
 
-func narrows(p tool.Policy) bool {
-	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) > 0 || p.Timeout != 0 || p.MaxText != 0 || p.MaxData != 0
-}
-
-// ToolsNow returns a function for agent.Config.ToolsNow: the tools of d, of
-// which those of router change when their servers say so, under policy. It may
-// serve several runs at once.
-func ToolsNow(d tool.Dispatcher, router *mcp.Router, policy tool.Policy) func(context.Context) []transcript.ToolDef {
+// currentTools returns a function for agent.Config.ToolsNow: the tools of d, with
+// the changes that the servers of router have announced since, under policy.
+// Several runs may call it at once.
+func currentTools(d tool.Dispatcher, router *mcp.Router, policy tool.Policy) func(context.Context) []transcript.ToolDef {
 	var mu sync.Mutex
-	now := d.Defs()
+	defs := d.Defs()
 	return func(ctx context.Context) []transcript.ToolDef {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, c := range router.Changes(ctx) {
-			now = changed(now, c, policy)
+			defs = applyChange(defs, c, policy)
 		}
-		return slices.Clone(now)
+		return slices.Clone(defs)
 	}
 }
 
-func changed(defs []transcript.ToolDef, c mcp.Change, p tool.Policy) []transcript.ToolDef {
+func applyChange(defs []transcript.ToolDef, c mcp.Change, policy tool.Policy) []transcript.ToolDef {
 	defs = slices.DeleteFunc(slices.Clone(defs), func(d transcript.ToolDef) bool { return slices.Contains(c.Removed, d.Name) })
 	for _, altered := range c.Altered {
 		if i := slices.IndexFunc(defs, func(d transcript.ToolDef) bool { return d.Name == altered.Name }); i >= 0 {
@@ -138,13 +142,9 @@ func changed(defs []transcript.ToolDef, c mcp.Change, p tool.Policy) []transcrip
 		}
 	}
 	for _, added := range c.Added {
-		if (len(p.Allow) == 0 || matches(p.Allow, added.Name)) && !matches(p.Deny, added.Name) {
+		if policy.Allows(added.Name) {
 			defs = append(defs, added)
 		}
 	}
 	return defs
-}
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// TestChanged applies what a server says of its tools, under the policy of the
+// TestApplyChange applies what a server says of its tools, under the policy of the
 // run; what others offer stays.
-func TestChanged(t *testing.T) {
+func TestApplyChange(t *testing.T) {
 	def := func(name, description string) transcript.ToolDef {
 		return transcript.ToolDef{Name: name, Description: description}
 	}
 	before := []transcript.ToolDef{def("own", "1"), def("s__a", "1"), def("s__b", "1")}
-	got := changed(before, mcp.Change{
+	got := applyChange(before, mcp.Change{
 		Added:   []transcript.ToolDef{def("s__c", "1"), def("s__denied", "1"), def("t__other", "1")},
 		Removed: []string{"s__a", "s__never"}, Altered: []transcript.ToolDef{def("s__b", "2"), def("s__hidden", "2")},
 	}, tool.Policy{Allow: []string{"s__*", "own"}, Deny: []string{"*denied"}})

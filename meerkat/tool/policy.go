@@ -25,18 +25,41 @@ type Policy struct {
 	MaxText, MaxData int
 }
 
-// Restrict returns d under p. A call of a tool that p does not allow is an
-// error result, even if a session that began under another policy still offers
-// it: definitions once sent stay as they were (DESIGN §3.5).
-func Restrict(d Dispatcher, p Policy) (Dispatcher, error) {
+// IsZero reports whether p restricts nothing.
+func (p Policy) IsZero() bool {
+	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) == 0 && p.Timeout == 0 && p.MaxText == 0 && p.MaxData == 0
+}
+
+// Validate reports a pattern that cannot be read.
+func (p Policy) Validate() error {
 	for _, pattern := range slices.Concat(p.Allow, p.Deny) {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("tool pattern %q: %w; * and ? stand for any characters", pattern, err)
+			return fmt.Errorf("tool pattern %q: %w; * and ? stand for any characters", pattern, err)
 		}
+	}
+	return nil
+}
+
+// Allows reports whether p leaves the tool of that name on offer. A pattern
+// that Validate rejects matches nothing.
+func (p Policy) Allows(name string) bool {
+	return (len(p.Allow) == 0 || matchesAny(p.Allow, name)) && !matchesAny(p.Deny, name)
+}
+
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
+}
+
+// Restrict returns d under p. A call of a tool that p does not allow gets an
+// error result, even if a session that began under another policy still offers
+// it: definitions that were sent once never change. It fails as p.Validate does.
+func Restrict(d Dispatcher, p Policy) (Dispatcher, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
 	}
 	r := restricted{d: d, policy: p}
 	for _, def := range d.Defs() {
-		if r.allows(def.Name) {
+		if p.Allows(def.Name) {
 			r.defs = append(r.defs, def)
 		}
 	}
@@ -49,19 +72,11 @@ type restricted struct {
 	defs   []transcript.ToolDef
 }
 
-func (r restricted) allows(name string) bool {
-	return (len(r.policy.Allow) == 0 || matches(r.policy.Allow, name)) && !matches(r.policy.Deny, name)
-}
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { ok, err := path.Match(p, name); return ok && err == nil })
-}
-
 func (r restricted) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
 
 func (r restricted) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
 	switch known := offers(r.d.Defs(), call.Name); {
-	case known && !r.allows(call.Name):
+	case known && !r.policy.Allows(call.Name):
 		return NotExecuted(call.ID, fmt.Sprintf("the tool %s is not allowed in this run", call.Name))
 	case !known:
 		return Unknown(call, r.defs)

@@ -68,7 +68,7 @@ func (a *app) preview(ctx context.Context, w *work, args []string) (agent.Reques
 	if err != nil {
 		return agent.Request{}, err
 	}
-	made, err := a.assemble(ctx, w)
+	made, err := a.buildAgent(ctx, w)
 	if err != nil {
 		return agent.Request{}, err
 	}
@@ -83,7 +83,7 @@ func (a *app) previewNew(ctx context.Context, w *work, args []string) (agent.Req
 	if w.choice, err = choose(w.cfg, w.options.unlisted); err != nil {
 		return agent.Request{}, err
 	}
-	made, err := a.assemble(ctx, w)
+	made, err := a.buildAgent(ctx, w)
 	if err != nil {
 		return agent.Request{}, err
 	}

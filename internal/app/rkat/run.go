@@ -80,8 +80,8 @@ func (a *app) run(cmd *cobra.Command, o *options, args []string) error {
 	if w.choice, err = choose(w.cfg, o.unlisted); err != nil {
 		return err
 	}
-	return a.perform(cmd.Context(), w, func(ctx context.Context, agent *meerkat.Agent) (meerkat.RunResult, error) {
-		return agent.Run(ctx, text)
+	return a.perform(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
+		return runner.Run(ctx, text)
 	})
 }
 
@@ -95,11 +95,11 @@ func (a *app) resume(cmd *cobra.Command, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
-	return a.perform(cmd.Context(), w, func(ctx context.Context, agent *meerkat.Agent) (meerkat.RunResult, error) {
+	return a.perform(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
 		if o.compact {
-			return agent.Compact(ctx, id)
+			return runner.Compact(ctx, id)
 		}
-		return agent.Resume(ctx, id, text)
+		return runner.Resume(ctx, id, text)
 	})
 }
 
@@ -140,7 +140,7 @@ func pick(ctx context.Context, store session.Store, last bool, args []string) (s
 
 // perform runs an agent, judges the answer and prints what came of it.
 func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
-	agent, err := a.assemble(ctx, w)
+	runner, err := a.buildAgent(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *me
 	if err != nil {
 		return err
 	}
-	result, err := do(ctx, agent)
+	result, err := do(ctx, runner)
 	var out outcome
 	if err == nil && !w.options.compact {
 		out.Output, err = w.schema.judge(result.Text)

@@ -3,21 +3,24 @@ package rkat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/time/rate"
 
+	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/simulator"
 )
 
@@ -30,15 +33,15 @@ type work struct {
 	resumed bool // the session exists: only flags change what it began with
 	schema  *outputSchema
 	client  *http.Client
-	tools   *toolbox
+	agent   *meerkat.Agent
 	demo    *simulator.Server
 	metrics *observe.Metrics
 	trace   *traceFile
 }
 
 func (w *work) close() {
-	if w.tools != nil {
-		w.tools.close()
+	if w.agent != nil {
+		w.agent.Close()
 	}
 	if w.client != nil {
 		w.client.CloseIdleConnections()
@@ -78,43 +81,34 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 	return w, err
 }
 
-// assemble makes the agent of a run, with its tools started.
-func (a *app) assemble(ctx context.Context, w *work) (*meerkat.Agent, error) {
+// buildAgent builds the agent of a run. It starts the tool servers.
+func (a *app) buildAgent(ctx context.Context, w *work) (*meerkat.Agent, error) {
 	b, err := a.builder(w) //nolint:contextcheck // a listener logs what happens, also when the run was cancelled
 	if err != nil {
 		return nil, err
 	}
-	// Before any tool server starts, everything else must be right.
-	if _, err := b.Build(); err != nil { //nolint:contextcheck // nothing is started
-		return nil, refused(err)
+	if w.agent, err = b.BuildContext(ctx); err != nil {
+		return nil, classifyBuildError(err)
 	}
-	if w.tools, err = a.openTools(ctx, w.cfg, w.options, w.client); err != nil {
-		return nil, err
-	}
-	if w.tools.Dispatcher != nil {
-		b.WithDispatcher(w.tools.Dispatcher)
-	}
-	if w.tools.router != nil {
-		b.WithToolsNow(meerkat.ToolsNow(w.tools.Dispatcher, w.tools.router, policyOf(w.cfg)))
-	}
-	made, err := b.Build() //nolint:contextcheck // the tools are started already
-	return made, refused(err)
+	a.noteToolProblems(w.agent)
+	return w.agent, nil
 }
 
-// refused is what Build says: whatever is not about the model or the key came
-// from flags, files or environment.
-func refused(err error) error {
-	var missing *meerkat.MissingKeyError
-	if errors.As(err, &missing) {
+// classifyBuildError marks what Build refuses as wrong usage: it comes from
+// flags, files or the environment, unless a model, a key or a tool server is at
+// fault.
+func classifyBuildError(err error) error {
+	if as[*meerkat.MissingKeyError](err) {
 		return fmt.Errorf("%w; without a key, try: rkat run --demo \"hi\"", err)
 	}
-	if _, _, denied := ofModel(err); err != nil && !denied {
-		return usageError{err}
+	_, _, denied := ofModel(err)
+	if _, _, unavailable := ofTools(err); denied || unavailable {
+		return err
 	}
-	return err
+	return usageError{err}
 }
 
-// builder makes all of the agent but its tools.
+// builder puts together what flags and settings say of the agent.
 func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 	cfg, o := w.cfg, w.options
 	b := meerkat.NewAgent().WithStore(w.store).WithModel(w.choice.model).
@@ -148,7 +142,10 @@ func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 	if err := w.character(b.WithAttached(images...)); err != nil {
 		return nil, err
 	}
-	return b, a.connect(w, b)
+	if err := a.connect(w, b); err != nil {
+		return nil, err
+	}
+	return b, a.offerTools(w, b)
 }
 
 // eventBuffer is how many events a slow reader of json-stream may be behind
@@ -185,6 +182,47 @@ func (a *app) connect(w *work, b *meerkat.AgentBuilder) (err error) {
 		key, address = demoKey, w.demo.URL
 	}
 	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client)
+	return nil
+}
+
+// offerTools sets the tools of the agent: those of this program, those of MCP
+// servers, and the policy of the configuration for all of them.
+func (a *app) offerTools(w *work, b *meerkat.AgentBuilder) error {
+	servers, err := a.servers(w.cfg, w.options)
+	if err != nil {
+		return err
+	}
+	b.WithTool(w.options.ownTools()...)
+	b.WithMCP(mcp.Options{Environ: a.variables, Log: a.log(), HTTPClient: w.client, Version: version.String()}, servers...)
+	b.WithToolPolicy(policyOf(w.cfg))
+	return nil
+}
+
+// noteToolProblems says which tools of the servers are not on offer, and why.
+func (a *app) noteToolProblems(made *meerkat.Agent) {
+	for _, p := range made.ToolProblems() {
+		name := "mcp server " + p.Server
+		if p.Tool != "" {
+			name += ": tool " + p.Tool
+		}
+		a.note("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
+	}
+}
+
+func policyOf(cfg *config.Loaded) tool.Policy {
+	return tool.Policy{
+		Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Timeout: cfg.Tools.DefaultTimeout, Timeouts: cfg.Tools.ToolTimeouts,
+	}
+}
+
+// ownTools are those of this program.
+func (o *options) ownTools() []tool.Tool {
+	switch {
+	case o.conform:
+		return conformTools()
+	case o.demo:
+		return demoTools()
+	}
 	return nil
 }
 

@@ -1,102 +1,15 @@
 package rkat
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
-	"github.com/meerkat-go/conformance/meerkat/tool"
 )
-
-// toolbox is what a run offers: tools of its own and those of MCP servers,
-// under the policy of the configuration.
-type toolbox struct {
-	tool.Dispatcher // nil: no tools
-	router          *mcp.Router
-}
-
-func (t *toolbox) close() {
-	if t.router != nil {
-		t.router.Close()
-	}
-}
-
-// openTools starts the servers. Whoever gets a toolbox closes it.
-func (a *app) openTools(ctx context.Context, cfg *config.Loaded, o *options, client *http.Client) (*toolbox, error) {
-	servers, err := a.servers(cfg, o)
-	if err != nil {
-		return nil, err
-	}
-	t := &toolbox{}
-	var all []tool.Dispatcher
-	if own := o.ownTools(); own != nil {
-		registry, err := tool.New(own...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, registry)
-	}
-	if len(servers) > 0 {
-		t.router, err = mcp.Open(ctx, servers, mcp.Options{Environ: a.variables, Log: a.log(), HTTPClient: client, Version: version.String()})
-		if err != nil {
-			return nil, err
-		}
-		a.tellServers(t.router)
-		all = append(all, t.router)
-	}
-	if all == nil {
-		return t, nil
-	}
-	if t.Dispatcher, err = restricted(cfg, all); err != nil {
-		t.close()
-		return nil, usageError{err}
-	}
-	return t, nil
-}
-
-// restricted joins the tools and narrows them down.
-func restricted(cfg *config.Loaded, all []tool.Dispatcher) (tool.Dispatcher, error) {
-	joined, err := tool.Join(all...)
-	if err != nil {
-		return nil, err
-	}
-	return tool.Restrict(joined, policyOf(cfg))
-}
-
-func policyOf(cfg *config.Loaded) tool.Policy {
-	return tool.Policy{
-		Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Timeout: cfg.Tools.DefaultTimeout, Timeouts: cfg.Tools.ToolTimeouts,
-	}
-}
-
-// ownTools are those of this program.
-func (o *options) ownTools() []tool.Tool {
-	switch {
-	case o.conform:
-		return conformTools()
-	case o.demo:
-		return demoTools()
-	}
-	return nil
-}
-
-// tellServers says what of the servers is not on offer.
-func (a *app) tellServers(r *mcp.Router) {
-	for _, p := range r.Problems() {
-		name := "mcp server " + p.Server
-		if p.Tool != "" {
-			name += ": tool " + p.Tool
-		}
-		a.note("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
-	}
-}
 
 // servers are those of --mcp and of the configuration; of two with one name
 // that of --mcp counts. A demonstration starts only what it is told to.

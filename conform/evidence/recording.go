@@ -1,11 +1,10 @@
 package evidence
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 )
@@ -99,8 +98,5 @@ func what(r cassette.Request) string {
 
 // unreadable names the path and the bare reason of an I/O error.
 func unreadable(name string, err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return fmt.Errorf("%s: %w; check the path and its permissions", name, err)
+	return fmt.Errorf("%s: %w; check the path and its permissions", name, fileutil.Reason(err))
 }

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // The files of a folder. The key travels with its certificate in one file, so
@@ -37,7 +39,7 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	a, err := Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return issue(dir, hosts, now, os.Link)
+		return issue(dir, hosts, now, fileutil.CreateFile)
 	case err != nil:
 		return nil, err
 	}
@@ -74,30 +76,30 @@ func Load(dir string) (*Authority, error) { return load(filepath.Join(dir, secre
 // Rotate issues a new authority for hosts and keeps it in dir, whatever is
 // there. Clients that trusted the old one must be given the new one.
 func Rotate(dir string, hosts []string, now time.Time) (*Authority, error) {
-	return issue(dir, hosts, now, os.Rename)
+	return issue(dir, hosts, now, fileutil.WriteFile)
 }
 
-// issue makes an authority and puts its file in place. With os.Link an
-// authority that another process put there first wins, and is returned.
-func issue(dir string, hosts []string, now time.Time, place func(from, to string) error) (*Authority, error) {
+// issue makes an authority and writes its file. With fileutil.CreateFile an
+// authority that another process wrote first wins, and is returned.
+func issue(dir string, hosts []string, now time.Time, write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
 	a, err := New(hosts, now)
 	if err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w", dir, errors.Unwrap(err))
+		return nil, fmt.Errorf("%s: cannot keep the proxy's authority there: %w", dir, fileutil.Reason(err))
 	}
 	secret, err := a.secretPEM()
 	if err != nil {
 		return nil, err
 	}
 	path := filepath.Join(dir, secretFile)
-	err = writeVia(path, secret, place)
+	err = write(path, secret, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return Open(dir, hosts, now)
 	}
 	if err != nil {
-		return nil, err
+		return nil, cannotWrite(path, err)
 	}
 	return a, publish(dir, a)
 }
@@ -108,7 +110,14 @@ func publish(dir string, a *Authority) error {
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, a.PEM()) {
 		return nil
 	}
-	return writeVia(path, a.PEM(), os.Rename)
+	if err := fileutil.WriteFile(path, a.PEM(), 0o600); err != nil {
+		return cannotWrite(path, err)
+	}
+	return nil
+}
+
+func cannotWrite(path string, err error) error {
+	return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
 }
 
 func (a *Authority) secretPEM() ([]byte, error) {
@@ -165,25 +174,4 @@ func parse(data []byte) (*Authority, error) {
 		return nil, errors.New("certificate is not constrained")
 	}
 	return &Authority{cert: cert, key: key}, nil
-}
-
-// writeVia writes data to a private temporary file and puts it at path by
-// place: os.Rename replaces what is there, os.Link refuses to.
-func writeVia(path string, data []byte, place func(from, to string) error) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", path, errors.Unwrap(err))
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	if _, err := tmp.Write(data); err != nil {
-		_ = tmp.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := tmp.Close(); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := place(tmp.Name(), path); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"iter"
 	"os"
 	"slices"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // Cassette is a recording opened for reading. It is immutable and safe for
@@ -51,7 +53,7 @@ func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fail(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", name)
 	case err != nil:
-		return nil, fail(name, err, "cannot be read (%s)", pathReason(err))
+		return nil, fail(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return Parse(name, data)
 }
@@ -148,15 +150,6 @@ func (in Interaction) clone() Interaction {
 	in.Response.Trailer = in.Response.Trailer.Clone()
 	in.Timeline = slices.Clone(in.Timeline)
 	return in
-}
-
-// pathReason is an error of the operating system without the path, which the
-// message already begins with.
-func pathReason(err error) string {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return firstLine(err)
 }
 
 func (c *Cassette) damagedAt(i int) error {

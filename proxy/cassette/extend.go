@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"slices"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // ErrMixed is returned for interactions of another kind than those a cassette
@@ -50,7 +52,7 @@ func (c *Cassette) unchanged(path string) error {
 	now, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		return fail(path, err, "cannot be read (%s)", pathReason(err))
+		return fail(path, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
 	case !bytes.Equal(now, c.data):
 		return fail(path, ErrBusy, "was recorded by another process just now; run this again")
 	}

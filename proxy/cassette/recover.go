@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // Recover finishes the recording path that was interrupted: it keeps every
@@ -132,7 +134,7 @@ func scan(data []byte, head int) (end, count int, last seal) {
 func replace(path, source string, whole []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".recovered-*")
 	if err != nil {
-		return fail(path, err, "cannot be written (%s)", pathReason(err))
+		return fail(path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
 	_, err = f.Write(whole)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
@@ -145,7 +147,7 @@ func replace(path, source string, whole []byte) error {
 		return err
 	}
 	if err := os.Remove(source); err != nil {
-		return fail(source, err, "is recovered and can be deleted (%s)", pathReason(err))
+		return fail(source, err, "is recovered and can be deleted (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
 }

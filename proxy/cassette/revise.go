@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // Revise has Close look at the whole recording once more before it gets its
@@ -31,7 +33,7 @@ func (w *Writer) revise() (left, err error) {
 	}
 	data := make([]byte, w.size)
 	if _, err := w.file.ReadAt(data, 0); err != nil {
-		return nil, fail(w.path, err, "cannot be read back (%s)", pathReason(err))
+		return nil, fail(w.path, err, "cannot be read back (%s)", firstLine(fileutil.Reason(err)))
 	}
 	was, err := Parse(partial(w.path), append(data, closeLine(w.n, w.last)...))
 	if err != nil {
@@ -76,9 +78,9 @@ func (w *Writer) revised(was *Cassette, revise func(Interaction) (Interaction, e
 func (w *Writer) rewrite(head []byte, items [][]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*.partial")
 	if err != nil {
-		return fail(w.path, err, "cannot be written again (%s)", pathReason(err))
+		return fail(w.path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
 	}
-	mark(f)
+	_ = fileutil.Lock(f) // a file system without locks records all the same
 	next := &Writer{path: w.path, file: f, last: sha256.Sum256(head)}
 	batch := make([]*entry, len(items))
 	for i, item := range items {

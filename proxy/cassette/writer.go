@@ -9,9 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // CreateOptions says how Create treats what is there already.
@@ -67,16 +68,16 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // its files are 0600
-		return nil, fail(path, err, "cannot be created (%s)", pathReason(err))
+		return nil, fail(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
 	}
 	f, err := os.OpenFile(partial(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return nil, cmp.Or(unlessBusy(path), fail(partial(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path))
 	case err != nil:
-		return nil, fail(path, err, "cannot be created (%s)", pathReason(err))
+		return nil, fail(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
 	}
-	mark(f)
+	_ = fileutil.Lock(f) // a file system without locks records all the same
 	w := &Writer{path: path, force: opts.Force, file: f}
 	head := encodeHead(meta)
 	w.last = sha256.Sum256(head)
@@ -93,7 +94,7 @@ func unlessBusy(path string) error {
 		return nil // whoever opens it next says why
 	}
 	defer func() { _ = f.Close() }()
-	if marked(f) {
+	if fileutil.IsLocked(f) {
 		return fail(partial(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
 	}
 	return nil
@@ -254,9 +255,9 @@ func (w *Writer) write(pieces ...[]byte) error {
 	if w.file.Truncate(w.size) != nil {
 		_ = w.file.Close()
 		w.file = nil
-		return fail(w.path, err, "cannot be written any more (%s); run: recorder recover %s", pathReason(err), w.path)
+		return fail(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
 	}
-	return fail(w.path, err, "cannot be written (%s)", pathReason(err))
+	return fail(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 }
 
 // put writes pieces behind what is whole and returns where they end. Small ones
@@ -326,7 +327,7 @@ func (w *Writer) finish() error {
 	err := w.file.Close()
 	w.file = nil
 	if err != nil {
-		return fail(w.path, err, "cannot be written (%s)", pathReason(err))
+		return fail(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
 	if err := Verify(partial(w.path)); err != nil {
 		return err
@@ -342,15 +343,8 @@ func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return fail(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(err))
 	}
-	if runtime.GOOS == "windows" {
-		return nil // which has no way to sync a folder
-	}
-	dir, err := os.Open(filepath.Dir(to))
-	if err == nil {
-		err = errors.Join(dir.Sync(), dir.Close())
-	}
-	if err != nil {
-		return fail(to, err, "is saved, but its directory cannot be synced (%s)", pathReason(err))
+	if err := fileutil.SyncDir(filepath.Dir(to)); err != nil {
+		return fail(to, err, "is saved, but its directory cannot be synced (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
 }

@@ -6,14 +6,14 @@ import (
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 const (
@@ -229,7 +229,7 @@ func (s *spool) again() (io.ReadCloser, error) { return s.reader(), nil }
 // bytes returns the whole body.
 func (s *spool) bytes() ([]byte, error) {
 	if s.lost {
-		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), reason(s.stuck))
+		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), fileutil.Reason(s.stuck))
 	}
 	if s.stored == 0 {
 		return s.mem, nil
@@ -239,14 +239,6 @@ func (s *spool) bytes() ([]byte, error) {
 		return nil, fmt.Errorf("the spooled body cannot be read back: %w", err)
 	}
 	return body, nil
-}
-
-// reason is an error of the operating system without the path.
-func reason(err error) error {
-	if e := (*fs.PathError)(nil); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
 }
 
 // close gives back what s holds; it is empty then.

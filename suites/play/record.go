@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
@@ -121,9 +122,5 @@ func install(fresh, old string) (changed bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil { //nolint:gosec // a folder of the repository
 		return false, err
 	}
-	temporary := old + ".new"
-	if err := os.WriteFile(temporary, data, 0o644); err != nil { //nolint:gosec // holds no secret and is committed
-		return false, err
-	}
-	return true, os.Rename(temporary, old)
+	return true, fileutil.WriteFile(old, data, 0o644) // holds no secret and is committed
 }

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // runFlags is what the command line of conform run says.
@@ -160,13 +162,13 @@ func reportFiles(list []string) ([]reportFile, error) {
 // save writes the report whole or not at all: a report cut in half would read as
 // a shorter run.
 func (f reportFile) save(r *report.Run) error {
-	tmp, err := os.CreateTemp(filepath.Dir(f.path), "."+filepath.Base(f.path)+"-*")
+	var text bytes.Buffer
+	err := f.write(&text, r)
+	if err == nil {
+		err = fileutil.WriteFile(f.path, text.Bytes(), 0o600)
+	}
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", f.path, err)
+		return fmt.Errorf("%s: cannot be written: %w", f.path, fileutil.Reason(err))
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // gone after the rename
-	if err := errors.Join(f.write(tmp, r), tmp.Close()); err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", f.path, err)
-	}
-	return os.Rename(tmp.Name(), f.path)
+	return nil
 }

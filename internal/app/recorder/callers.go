@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -55,14 +56,14 @@ func (a *app) readCredential(c *callers) (string, error) {
 		from = "--credential-file " + c.credentialFile
 		info, err := os.Stat(c.credentialFile)
 		if err != nil {
-			return "", usage("%s: cannot be read: %w", from, reason(err))
+			return "", usage("%s: cannot be read: %w", from, fileutil.Reason(err))
 		}
 		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
 			return "", usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
 		}
 		data, err := os.ReadFile(c.credentialFile)
 		if err != nil {
-			return "", usage("%s: cannot be read: %w", from, reason(err))
+			return "", usage("%s: cannot be read: %w", from, fileutil.Reason(err))
 		}
 		value = strings.TrimSpace(string(data))
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
@@ -66,12 +67,12 @@ func (a *app) pseudonymKey() ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := createKey(dir, path); err != nil {
-			return nil, usage("%s: cannot be written: %w", path, err)
+			return nil, usage("%s: cannot be written: %w", path, fileutil.Reason(err))
 		}
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, usage("%s: cannot be read: %w", path, err)
+		return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) < 32 {
@@ -88,16 +89,7 @@ func createKey(dir, path string) error {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, "."+pseudonymFile+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(tmp.Name()) }()
-	_, err = tmp.WriteString(hex.EncodeToString(key) + "\n")
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(tmp.Name(), path); !errors.Is(err, fs.ErrExist) {
+	if err := fileutil.CreateFile(path, []byte(hex.EncodeToString(key)+"\n"), 0o600); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
@@ -97,7 +98,7 @@ func (a *app) readConfig(path string, known []string) (*viper.Viper, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, usage("%s: does not exist; name a configuration file that does with --config", path)
 		}
-		return nil, usage("%s: cannot be read: %w", path, reason(err))
+		return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 	}
 	v.SetConfigType("yaml")
 	if err := v.ReadConfig(bytes.NewReader(data)); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
@@ -53,7 +54,7 @@ func (a *app) disturbance(d *disturbing) (out disturbance, err error) {
 	if d.faults != "" {
 		data, err := os.ReadFile(d.faults)
 		if err != nil {
-			return out, usage("--faults %s: cannot be read: %w", d.faults, reason(err))
+			return out, usage("--faults %s: cannot be read: %w", d.faults, fileutil.Reason(err))
 		}
 		plan, err := fault.Parse(d.faults, data)
 		if err != nil {

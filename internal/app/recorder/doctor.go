@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
@@ -85,7 +86,7 @@ func (a *app) examineProgram(ctx context.Context, f *flags, args []string, asJSO
 	child.Stdout = a.stderr // stdout is for what doctor finds
 	if err := conduct(ctx, child, a.onTerminal()); err != nil {
 		s.seen(ctx)
-		return usage("%s: cannot be started: %w", args[0], reason(err))
+		return usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	t := s.seen(ctx)
 	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.surroundings())}

@@ -7,12 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
@@ -155,7 +155,7 @@ func free(out string, force bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage("%s: cannot be written: %w", out, reason(err))
+		return usage("%s: cannot be written: %w", out, fileutil.Reason(err))
 	case !info.Mode().IsRegular():
 		return usage("%s: is no regular file; name another", out)
 	case !force:
@@ -170,16 +170,8 @@ func (a *app) deliver(out string, text []byte) error {
 		_, err := a.stdout.Write(text)
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+"-*")
-	if err != nil {
-		return usage("%s: cannot be written: %w", out, reason(err))
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), out)
-	}
-	if err != nil {
-		return usage("%s: cannot be written: %w", out, errors.Join(reason(err), os.Remove(f.Name())))
+	if err := fileutil.WriteFile(out, text, 0o600); err != nil {
+		return usage("%s: cannot be written: %w", out, fileutil.Reason(err))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -174,7 +175,7 @@ func (a *app) roots(f *flags) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(f.upstreamCA)
 	if err != nil {
-		return nil, usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, reason(err))
+		return nil, usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, fileutil.Reason(err))
 	}
 	if !pool.AppendCertsFromPEM(pem) {
 		return nil, usage("--upstream-ca %s: holds no PEM certificate", f.upstreamCA)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -77,7 +78,7 @@ func readRecording(path string) (interchange.Recording, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, reason(err))
+		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
 	case info.IsDir():
 		return interchange.ReadCase(os.DirFS(path), ".", path)
 	case !info.Mode().IsRegular():
@@ -85,7 +86,7 @@ func readRecording(path string) (interchange.Recording, error) {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, reason(err))
+		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
 	}
 	return interchange.Read(path, data)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
@@ -32,7 +33,7 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 		return nil, gateFailed("%s: %s", path, why)
 	}
 	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
-		return nil, usage("--receipt %s: cannot be written: %w", receipt, reason(err))
+		return nil, usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
 	}
 	k.sayLoss(tape)
 	k.sayTimes(tape)
@@ -66,7 +67,7 @@ func (r *replaying) finish(a *app, _ bool) outcome {
 		out.exit = exitGate
 	}
 	if err := writeReceipt(r.receipt, a.signed(got)); err != nil {
-		a.say("%s: cannot be written: %v", r.receipt, reason(err))
+		a.say("%s: cannot be written: %v", r.receipt, fileutil.Reason(err))
 		out.exit = exitInternal
 	}
 	return out
@@ -90,5 +91,5 @@ func writeReceipt(path string, got replay.Receipt) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(path, append(data, '\n'))
+	return fileutil.WriteFile(path, append(data, '\n'), 0o600)
 }

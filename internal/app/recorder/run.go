@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // serve runs a session until ctx ends. What clients need to be given goes to
@@ -25,9 +27,9 @@ func (a *app) serve(ctx context.Context, f *flags) error {
 		lines.WriteString(shellLine(kv) + "\n")
 	}
 	if f.envFile != "" {
-		if err := writeWhole(f.envFile, []byte(lines.String())); err != nil {
+		if err := fileutil.WriteFile(f.envFile, []byte(lines.String()), 0o600); err != nil {
 			s.abandon(ctx)
-			return usage("--env-file %s: cannot be written: %w", f.envFile, reason(err))
+			return usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
 		}
 	}
 	fmt.Fprint(a.stdout, lines.String())
@@ -90,7 +92,7 @@ func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	child := a.child(s, f, path, args)
 	if err := conduct(ctx, child, a.onTerminal()); err != nil {
 		s.abandon(ctx)
-		return usage("%s: cannot be started: %w", args[0], reason(err))
+		return usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	theirs := exitOf(child)
 	if exit := s.close(ctx, theirs != 0); exit != exitOK {

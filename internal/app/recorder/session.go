@@ -2,8 +2,6 @@ package recorder
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net/http"
 	"time"
 
@@ -104,12 +102,3 @@ func (s *session) abandon(ctx context.Context) {
 }
 
 func interactions(n int) string { return count(n, "interaction", "interactions") }
-
-// reason is an error of the operating system without the path, which the
-// sentence names already.
-func reason(err error) error {
-	if e := (*fs.PathError)(nil); errors.As(err, &e) {
-		return e.Err
-	}
-	return err
-}

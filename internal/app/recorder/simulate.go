@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -125,7 +126,7 @@ func findScenario(arg string) (*specs.Scenario, error) {
 		return s, nil
 	}
 	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("--scenario %s: cannot be read: %w", arg, reason(err))
+		return nil, usage("--scenario %s: cannot be read: %w", arg, fileutil.Reason(err))
 	}
 	var names []string
 	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
@@ -161,7 +162,7 @@ func (s *simulating) announce(a *app, server *simulator.Server) error {
 	}
 	if s.tls {
 		if err := os.WriteFile(s.authority, server.CA, 0o600); err != nil {
-			return usage("--ca %s: cannot be written: %w", s.authority, reason(err))
+			return usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
 		}
 		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
 	}

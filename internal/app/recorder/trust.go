@@ -3,11 +3,11 @@ package recorder
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
@@ -35,15 +35,15 @@ func (a *app) trustFiles(authority *ca.Authority, now time.Time) (string, error)
 	sum := sha256.Sum256(bundle)
 	folder := filepath.Join(base, hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", usage("%s: cannot be made: %w", folder, reason(err))
+		return "", usage("%s: cannot be made: %w", folder, fileutil.Reason(err))
 	}
 	for name, data := range map[string][]byte{caFile: authority.PEM(), bundleFile: bundle} {
 		path := filepath.Join(folder, name)
 		if _, err := os.Lstat(path); err == nil {
 			continue
 		}
-		if err := writeWhole(path, data); err != nil {
-			return "", usage("%s: cannot be written: %w", path, reason(err))
+		if err := fileutil.WriteFile(path, data, 0o600); err != nil {
+			return "", usage("%s: cannot be written: %w", path, fileutil.Reason(err))
 		}
 	}
 	return folder, nil
@@ -58,21 +58,4 @@ func forgetOld(base string, now time.Time) {
 			_ = os.RemoveAll(filepath.Join(base, e.Name()))
 		}
 	}
-}
-
-// writeWhole puts data at path, readable by the user alone, so that nobody ever
-// sees a part of it.
-func writeWhole(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
-	return err
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // verified is what verify says of all files together.
@@ -139,7 +141,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, usage("%s: cannot be read: %w", path, reason(err))
+			return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 		}
 		if !info.IsDir() {
 			add(path)
@@ -153,7 +155,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, usage("%s: cannot be read: %w", path, reason(err))
+			return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 		}
 	}
 	return files, nil

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
 const suffix = ".jsonl"
@@ -57,24 +57,24 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 		return nil, err
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, fileutil.Reason(err))
 	}
 	f, err := os.OpenFile(s.Path(h.ID), os.O_CREATE|os.O_EXCL|os.O_RDWR|os.O_APPEND, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, fileutil.Reason(err))
 	}
 	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync, turns: s.turns}
-	if err = filelock.Lock(f); err == nil {
+	if err = fileutil.TryLock(f); err == nil {
 		err = w.Append(ctx, h)
 	}
 	if err == nil {
 		err = syncDir(s.dir)
 	}
 	if err != nil {
-		_ = filelock.Remove(f)
+		_ = fileutil.RemoveLocked(f)
 		return nil, err
 	}
 	return w, nil
@@ -102,9 +102,9 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 	if err != nil {
 		return nil, absent(id, err)
 	}
-	if err := filelock.Lock(f); err != nil {
+	if err := fileutil.TryLock(f); err != nil {
 		_ = f.Close() // nothing was written
-		if errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, fileutil.ErrLocked) {
 			return nil, &session.LockedError{ID: id}
 		}
 		return nil, fmt.Errorf("session %s: cannot lock %s: %w", id, f.Name(), err)
@@ -121,7 +121,7 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, error) {
 	data, err := io.ReadAll(w.file)
 	if err != nil {
-		return session.Session{}, fmt.Errorf("session file %s: %w", w.path, cause(err))
+		return session.Session{}, fmt.Errorf("session file %s: %w", w.path, fileutil.Reason(err))
 	}
 	p, err := session.Parse(w.path, data)
 	if err != nil {
@@ -139,11 +139,11 @@ func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, er
 
 func (s *Store) mend(ctx context.Context, w *writer, p session.Parsed, torn []byte) (session.Session, error) {
 	if err := w.file.Truncate(int64(p.Good)); err != nil {
-		return p.Session, fmt.Errorf("session file %s: cannot cut its torn tail: %w", w.path, cause(err))
+		return p.Session, fmt.Errorf("session file %s: cannot cut its torn tail: %w", w.path, fileutil.Reason(err))
 	}
 	if p.Unended {
 		if _, err := w.file.Write([]byte{'\n'}); err != nil {
-			return p.Session, fmt.Errorf("session file %s: %w", w.path, cause(err))
+			return p.Session, fmt.Errorf("session file %s: %w", w.path, fileutil.Reason(err))
 		}
 	}
 	repair := session.Repair{At: s.now().UTC(), Dropped: torn}
@@ -175,7 +175,7 @@ func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error
 func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("session folder %s: %w", s.dir, cause(err))
+		return nil, fmt.Errorf("session folder %s: %w", s.dir, fileutil.Reason(err))
 	}
 	var infos []session.Info
 	for _, e := range entries {
@@ -215,12 +215,12 @@ const maxHeader = 64 << 10
 func readHeader(path string) (session.Header, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
+		return session.Header{}, fmt.Errorf("session file %s: %w", path, fileutil.Reason(err))
 	}
 	defer func() { _ = f.Close() }() // only read
 	line, err := bufio.NewReader(io.LimitReader(f, maxHeader)).ReadBytes('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return session.Header{}, fmt.Errorf("session file %s: %w", path, cause(err))
+		return session.Header{}, fmt.Errorf("session file %s: %w", path, fileutil.Reason(err))
 	}
 	p, err := session.Parse(path, line)
 	if err == nil {
@@ -235,8 +235,8 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return err
 	}
-	if err := filelock.Remove(w.file); err != nil {
-		return fmt.Errorf("session file %s: %w", w.path, cause(err))
+	if err := fileutil.RemoveLocked(w.file); err != nil {
+		return fmt.Errorf("session file %s: %w", w.path, fileutil.Reason(err))
 	}
 	return syncDir(s.dir)
 }
@@ -263,13 +263,4 @@ func absent(id session.ID, err error) error {
 		return session.NotFound(id)
 	}
 	return fmt.Errorf("session %s: %w", id, err)
-}
-
-// cause strips the path that the caller has named already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

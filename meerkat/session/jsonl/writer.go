@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
 // writer appends to one locked file. One Append is one write and, unless
@@ -52,7 +52,7 @@ func (w *writer) append(records []session.Record) (err error) {
 		return fmt.Errorf("session file %s: somebody removed or replaced it while it was written; what was appended since then is lost", w.path)
 	}
 	if _, err := w.file.Write(w.buf); err != nil {
-		return fmt.Errorf("session file %s: cannot append: %w", w.path, cause(err))
+		return fmt.Errorf("session file %s: cannot append: %w", w.path, fileutil.Reason(err))
 	}
 	w.touch(records)
 	w.loose = true
@@ -85,7 +85,7 @@ func (w *writer) due(records []session.Record) bool {
 func (w *writer) settle() error {
 	w.loose, w.passed = false, 0
 	if err := w.sync(w.file); err != nil {
-		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, cause(err))
+		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, fileutil.Reason(err))
 	}
 	return nil
 }
@@ -128,10 +128,8 @@ func stillThere(f *os.File) bool {
 
 // syncDir makes a new or removed name durable.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("session folder %s: %w", dir, cause(err))
+	if err := fileutil.SyncDir(dir); err != nil {
+		return fmt.Errorf("session folder %s: %w", dir, fileutil.Reason(err))
 	}
-	defer func() { _ = d.Close() }() // only read
-	return filelock.IgnoreUnsupported(d.Sync())
+	return nil
 }

@@ -18,8 +18,8 @@ import (
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/internal/filelock"
 )
 
 // schemaVersion is what this package writes into the database; a newer one is
@@ -44,17 +44,17 @@ type Store struct {
 // database of a newer program is a *session.VersionError.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "locks"), 0o700); err != nil {
-		return nil, fmt.Errorf("session folder %s: %w", dir, cause(err))
+		return nil, fmt.Errorf("session folder %s: %w", dir, fileutil.Reason(err))
 	}
 	s := &Store{dir: dir, path: filepath.Join(dir, "sessions.db")}
 	// SQLite would make the file readable for others.
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
+		return nil, fmt.Errorf("session database %s: %w", s.path, fileutil.Reason(err))
 	}
 	s.file, err = f.Stat()
 	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("session database %s: %w", s.path, cause(err))
+		return nil, fmt.Errorf("session database %s: %w", s.path, fileutil.Reason(err))
 	}
 	if s.db, err = sql.Open("sqlite", s.name()); err != nil {
 		return nil, s.failed(err)
@@ -176,11 +176,11 @@ func (s *Store) lock(id session.ID) (*os.File, error) {
 	path := filepath.Join(s.dir, "locks", string(id)+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("session lock %s: %w", path, cause(err))
+		return nil, fmt.Errorf("session lock %s: %w", path, fileutil.Reason(err))
 	}
-	if err := filelock.Lock(f); err != nil {
+	if err := fileutil.TryLock(f); err != nil {
 		_ = f.Close() // nothing was written
-		if errors.Is(err, filelock.ErrLocked) {
+		if errors.Is(err, fileutil.ErrLocked) {
 			return nil, &session.LockedError{ID: id}
 		}
 		return nil, fmt.Errorf("session lock %s: %w", path, err)
@@ -322,8 +322,8 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	if err := filelock.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("session lock %s: %w", lock.Name(), cause(err))
+	if err := fileutil.RemoveLocked(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session lock %s: %w", lock.Name(), fileutil.Reason(err))
 	}
 	return nil
 }
@@ -334,13 +334,4 @@ func nano(t time.Time) int64 {
 		return -1 << 63
 	}
 	return t.UnixNano()
-}
-
-// cause strips the path that the caller has named already.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/http"
 	"path"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -132,10 +132,7 @@ func unknownVersion(name string, format Format, version, reads string) error {
 
 // unreadable names the path and the bare reason of an I/O error.
 func unreadable(name string, err error) error {
-	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
-		err = pe.Err
-	}
-	return fmt.Errorf("%s: %w; check the path and its permissions", name, err)
+	return fmt.Errorf("%s: %w; check the path and its permissions", name, fileutil.Reason(err))
 }
 
 // oneLine is what an error of a parser says, on one line and without the words

@@ -1,0 +1,62 @@
+package fileutil
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteFile replaces the file at path by one that holds data and has the mode
+// perm. It writes a temporary file in the same folder, syncs it and renames it, so
+// other processes and a later start after a crash see the old content or the new,
+// never a part. On an error the old file is unchanged.
+func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	return placeFile(path, data, perm, os.Rename)
+}
+
+// CreateFile is [WriteFile] for a path that must not exist yet: when it does, the
+// error is [fs.ErrExist] and the file stays as it is. Of several processes that
+// call it at once, exactly one succeeds.
+func CreateFile(path string, data []byte, perm fs.FileMode) error {
+	return placeFile(path, data, perm, os.Link)
+}
+
+// placeFile writes a temporary file and gives it its name by place: os.Rename
+// replaces an existing file, os.Link refuses to.
+func placeFile(path string, data []byte, perm fs.FileMode, place func(from, to string) error) error {
+	dir := filepath.Dir(path)
+	temporary, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(temporary.Name()) }() // gone already after a rename
+	if err := fillFile(temporary, data, perm); err != nil {
+		return err
+	}
+	if err := place(temporary.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(dir)
+}
+
+// diskFile is the part of *os.File that fillFile uses, so that a test can fill the
+// disk.
+type diskFile interface {
+	Write(data []byte) (int, error)
+	Chmod(perm fs.FileMode) error
+	Sync() error
+	Close() error
+}
+
+// fillFile writes, syncs and closes a new file of mode 0600.
+func fillFile(f diskFile, data []byte, perm fs.FileMode) error {
+	_, err := f.Write(data)
+	if err == nil && perm != 0o600 {
+		err = f.Chmod(perm)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}

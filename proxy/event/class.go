@@ -1,9 +1,10 @@
 package event
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 // Class says what a value is to a reader who compares two recordings.
@@ -87,14 +88,10 @@ func (n *Names) Of(node Node) string {
 	case class == Time && (node.Kind == '"' || node.Kind == '0'):
 		return "time"
 	case prefix == "" || node.Text() == "":
-		return pseudonym.ReplaceAllString(string(node.Raw), "REDACTED")
+		return string(redact.MaskPseudonyms(node.Raw))
 	}
 	return n.name(class, prefix, node.Text())
 }
-
-// pseudonym is what a redactor leaves of a secret. It depends on the user's
-// key, so another user's recording has another.
-var pseudonym = regexp.MustCompile(`REDACTED[A-Za-z0-9]{8,}`)
 
 func (n *Names) name(class Class, prefix, value string) string {
 	key := prefix + value

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 const sse = "text/event-stream"
@@ -258,7 +259,7 @@ func TestTokens(t *testing.T) {
 // What a redactor left of a secret is another text for every user.
 func TestPseudonymsAreOneName(t *testing.T) {
 	a, b := []byte(`{"key":"REDACTEDabcdefgh12"}`), []byte(`{"key":"REDACTEDzyxwvuts98"}`)
-	if fa, fb := Fields(a, NewNames()), Fields(b, NewNames()); fa[0] != fb[0] || !Redacted(a) || Redacted([]byte("it was REDACTED")) {
+	if fa, fb := Fields(a, NewNames()), Fields(b, NewNames()); fa[0] != fb[0] || !redact.HasPseudonym(a) || redact.HasPseudonym([]byte("it was REDACTED")) {
 		t.Error(fa, fb)
 	}
 }

@@ -125,7 +125,3 @@ func Tokens(events []Event) (input, output int) {
 	}
 	return input, output
 }
-
-// Redacted reports whether a body holds what a redactor left of a secret, so
-// that no server would understand it.
-func Redacted(body []byte) bool { return pseudonym.Match(body) }

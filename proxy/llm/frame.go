@@ -6,7 +6,6 @@ import (
 	"iter"
 	"mime"
 	"slices"
-	"strings"
 )
 
 // Frame is one piece of a reply as its format frames it: an event of an event
@@ -121,56 +120,16 @@ func lineFrames(body []byte) iter.Seq[Frame] {
 	}
 }
 
-// arrayFrames frames the elements of a JSON array, each from its first to its last
-// byte.
+// arrayFrames yields the elements of a JSON array, each from its first to its
+// last byte.
 func arrayFrames(body []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
-		at := bytes.IndexByte(body, '[') + 1
-		for {
-			at += len(body[at:]) - len(bytes.TrimLeft(body[at:], space+","))
-			if at == len(body) || body[at] == ']' {
+		for e := range Elements(body) {
+			if !yield(Frame{Start: e.Start, End: e.End, Data: body[e.Start:e.End], Whole: e.Whole}) {
 				return
 			}
-			end, closed := valueEnd(body, at)
-			if !yield(Frame{Start: at, End: end, Data: body[at:end], Whole: closed}) {
-				return
-			}
-			at = end
 		}
 	}
-}
-
-// valueEnd returns where the JSON value at an offset ends, at least one byte
-// further on, and whether its own bytes say so. It counts brackets only.
-func valueEnd(body []byte, at int) (end int, closed bool) {
-	depth, quoted := 0, false
-	for i := at; i < len(body); i++ {
-		switch c := body[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth <= 0 {
-				return endOf(i, at, depth), true
-			}
-		case depth == 0 && strings.IndexByte(space+",", c) >= 0:
-			return i, true
-		}
-	}
-	return len(body), false
-}
-
-// endOf is the end of a value that a closing bracket at i ends: behind it, or
-// before it where it is the array's own and something stands before it.
-func endOf(i, at, depth int) int {
-	if depth < 0 && i > at {
-		return i
-	}
-	return i + 1
 }
 
 func whole(text []byte) bool { return json.Valid(text) }

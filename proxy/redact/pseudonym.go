@@ -1,9 +1,11 @@
 package redact
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
+	"regexp"
 	"strings"
 )
 
@@ -43,6 +45,24 @@ func isPseudonym(s string) bool {
 		return s == longMark[:len(s)]
 	}
 	return strings.HasPrefix(s, mark) && strings.Trim(s, alphabet) == ""
+}
+
+// pseudonyms matches what a redactor leaves of a secret.
+var pseudonyms = regexp.MustCompile(mark + `[A-Za-z0-9]{8,}`)
+
+// HasPseudonym reports whether a redacted text contains a pseudonym, so that no
+// server would accept it.
+func HasPseudonym(text []byte) bool { return pseudonyms.Match(text) }
+
+// MaskPseudonyms returns a redacted text with REDACTED in place of each
+// pseudonym. Pseudonyms depend on the user's key, so two recordings of the same
+// request by two users are equal only without them. It returns text itself when
+// there is nothing to mask.
+func MaskPseudonyms(text []byte) []byte {
+	if !bytes.Contains(text, []byte(mark)) {
+		return text
+	}
+	return pseudonyms.ReplaceAll(text, []byte(mark))
 }
 
 // replace returns the pseudonym of what is secret in a credential: all but the

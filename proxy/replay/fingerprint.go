@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"mime"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 // digest identifies what equal requests have in common.
@@ -35,9 +35,7 @@ func formOf(r cassette.Request) form {
 	if u, err := url.Parse(r.URL); err == nil {
 		f.url, f.provider = canonical(u), llm.Provider(u.Host, u.Path)
 	}
-	if bytes.Contains(f.body, []byte("REDACTED")) {
-		f.body = pseudonym.ReplaceAll(f.body, []byte("REDACTED"))
-	}
+	f.body = redact.MaskPseudonyms(f.body)
 	if boundary := boundaryOf(r); boundary != "" {
 		f.body = bytes.ReplaceAll(f.body, []byte("--"+boundary), []byte("--boundary"))
 		return f
@@ -65,10 +63,6 @@ func (f form) digest() digest {
 	h.Write(f.body)
 	return digest(h.Sum(nil))
 }
-
-// pseudonym is what a redactor leaves of a secret. It depends on the user's
-// key, and credentials are no part of a form.
-var pseudonym = regexp.MustCompile(`REDACTED[A-Za-z0-9]{8,}`)
 
 // boundaryOf returns the boundary of a multipart body, or "".
 func boundaryOf(r cassette.Request) string {
@@ -98,7 +92,7 @@ func canonical(u *url.URL) string {
 		}
 		out.RawQuery = query.Encode()
 	}
-	return pseudonym.ReplaceAllString(out.String(), "REDACTED")
+	return string(redact.MaskPseudonyms([]byte(out.String())))
 }
 
 // rulesUsed names the rules without which two requests of one key would
@@ -109,8 +103,8 @@ func rulesUsed(recorded, asked form, rules []rule) []string {
 		if !asked.json || !recorded.json || r.provider != asked.provider {
 			continue
 		}
-		_, was := r.cut(recorded.body, r.path)
-		if _, is := r.cut(asked.body, r.path); !bytes.Equal(was, is) {
+		_, was := r.cutPath(recorded.body, r.path)
+		if _, is := r.cutPath(asked.body, r.path); !bytes.Equal(was, is) {
 			names = append(names, r.name)
 		}
 	}

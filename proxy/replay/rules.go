@@ -3,11 +3,8 @@ package replay
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
@@ -75,7 +72,7 @@ func rulesOf(tape *cassette.Cassette) ([]rule, error) {
 func without(body []byte, provider string, rules []rule) []byte {
 	for _, r := range rules {
 		if r.provider == provider && r.mayApply(body) {
-			body, _ = r.cut(body, r.path)
+			body, _ = r.cutPath(body, r.path)
 		}
 	}
 	return body
@@ -90,30 +87,24 @@ func (r rule) mayApply(body []byte) bool {
 	return bytes.Contains(body, []byte(needle))
 }
 
-// cut returns a canonical JSON value without what lies at path, and that.
-func (r rule) cut(value []byte, path []string) (rest, taken []byte) {
-	open := byte('{')
+// cutPath splits a canonical JSON value into the rest and what lies at path.
+func (r rule) cutPath(value []byte, path []string) (rest, taken []byte) {
+	opening := byte('{')
 	if path[0] == "[]" {
-		open = '['
+		opening = '['
 	}
-	if len(value) == 0 || value[0] != open {
+	if len(value) == 0 || value[0] != opening {
 		return value, nil
 	}
 	var kept [][]byte
-	for name, whole := range elements(value) {
-		if path[0] != "[]" && name != path[0] {
-			kept = append(kept, whole)
-			continue
-		}
-		head, inner := 0, whole
-		if path[0] != "[]" {
-			head = bytes.IndexByte(whole[1:], '"') + len(`"":`)
-			inner = whole[head:]
-		}
+	for e := range llm.Elements(value) {
+		whole, inner := value[e.Start:e.End], value[e.Value:e.End]
 		switch {
+		case path[0] != "[]" && string(e.Name) != path[0]:
+			kept = append(kept, whole)
 		case len(path) > 1:
-			left, out := r.cut(inner, path[1:])
-			kept, taken = append(kept, slices.Concat(whole[:head], left)), append(taken, out...)
+			left, out := r.cutPath(inner, path[1:])
+			kept, taken = append(kept, slices.Concat(value[e.Start:e.Value], left)), append(taken, out...)
 		case r.text != "" && !bytes.Contains(inner, []byte(`"text":"`+r.text)):
 			kept = append(kept, whole)
 		default:
@@ -121,30 +112,4 @@ func (r rule) cut(value []byte, path []string) (rest, taken []byte) {
 		}
 	}
 	return slices.Concat(value[:1], bytes.Join(kept, []byte(",")), value[len(value)-1:]), taken
-}
-
-// elements yields the members of an object, name and colon included, or the
-// elements of an array. Nothing of any other value.
-func elements(value []byte) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		d := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true))
-		open, err := d.ReadToken()
-		if err != nil || open.Kind() != '{' && open.Kind() != '[' {
-			return
-		}
-		object := open.Kind() == '{'
-		for d.PeekKind() != '}' && d.PeekKind() != ']' {
-			start, name := d.InputOffset(), ""
-			if object {
-				t, err := d.ReadToken()
-				if err != nil {
-					return
-				}
-				name = t.String()
-			}
-			if d.SkipValue() != nil || !yield(name, bytes.TrimPrefix(value[start:d.InputOffset()], []byte(","))) {
-				return
-			}
-		}
-	}
 }

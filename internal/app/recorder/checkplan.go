@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 // budget bounds what a check may cost.
@@ -105,7 +106,7 @@ func unsuitable(in cassette.Interaction) string {
 		return "has no reply to compare with"
 	case in.Response.Status >= 500 || in.Response.Status == 429:
 		return "was answered with " + itoa(in.Response.Status)
-	case event.Redacted(in.Request.Body):
+	case redact.HasPseudonym(in.Request.Body):
 		return "its body holds a redacted secret"
 	case refersBack(in.Request.Body):
 		return "refers to a reply that the provider stored"

@@ -2,18 +2,12 @@ package interchange
 
 import (
 	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
@@ -29,44 +23,37 @@ var (
 )
 
 // Plain undoes a body's compression. The bytes decide before Content-Encoding
-// does: most recorders decode the body and keep the header. A body cut in
-// mid-stream gives what can be read of it, as a client would have seen.
+// does: most recorders decode the body and keep the header. A body that was cut
+// in transfer yields what can be read of it, as a client would have seen.
 func Plain(h http.Header, body []byte) ([]byte, error) {
-	open, err := unpacker(strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))), body)
-	if open == nil || err != nil {
-		return body, err
+	coding := codingOf(strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding"))), body)
+	if coding == "" {
+		return body, nil
 	}
-	r, err := open(bytes.NewReader(body))
-	if err != nil {
-		return nil, ErrDamaged
-	}
-	out, err := io.ReadAll(io.LimitReader(r, maxBody+1))
+	plain, err := cassette.Decompress(coding, body, maxBody)
 	switch {
-	case len(out) > maxBody:
+	case errors.Is(err, cassette.ErrUnknownCoding):
+		return body, ErrCompressed
+	case errors.Is(err, cassette.ErrBodyTooLarge):
 		return nil, ErrTooLarge
-	case err != nil && (len(out) == 0 || !errors.Is(err, io.ErrUnexpectedEOF)):
+	case err != nil:
 		return nil, ErrDamaged
 	}
-	return out, nil
+	return plain, nil
 }
 
-// unpacker returns what reads the body, nil when it is readable as it is.
-func unpacker(encoding string, body []byte) (func(io.Reader) (io.Reader, error), error) {
+// codingOf returns the content coding that a body still has, "" for a body that
+// is readable as it is. header is the lower-case value of Content-Encoding.
+func codingOf(header string, body []byte) string {
 	switch {
 	case bytes.HasPrefix(body, []byte("\x1f\x8b")):
-		return func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }, nil
+		return "gzip"
 	case bytes.HasPrefix(body, []byte("\x28\xb5\x2f\xfd")):
-		return func(r io.Reader) (io.Reader, error) {
-			return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBody))
-		}, nil
-	case encoding == "" || encoding == "identity" || utf8.Valid(body):
-		return nil, nil //nolint:nilnil // nothing to undo
-	case encoding == "br":
-		return func(r io.Reader) (io.Reader, error) { return brotli.NewReader(r), nil }, nil
-	case encoding == "deflate":
-		return func(r io.Reader) (io.Reader, error) { return zlib.NewReader(r) }, nil
+		return "zstd"
+	case header == "identity" || utf8.Valid(body):
+		return ""
 	}
-	return nil, ErrCompressed
+	return header
 }
 
 // Decoded returns in as a cassette keeps it (pitfall G12): bodies uncompressed,

@@ -9,7 +9,7 @@ var cassetteRules = map[string]rule{
 
 // asRecorded: a request that the cassette does not hold is a change of the
 // agent. The replaying proxy says in its refusal what is different.
-func asRecorded(s *scene, r *report) {
+func asRecorded(s *Trace, r *report) {
 	for _, x := range s.x {
 		if !x.asks() {
 			continue

@@ -1,13 +1,30 @@
-// Package check holds the referee's checks: pure functions from evidence to
-// findings. A check reads bytes with the decoders of conform/wire and shares
-// none with any agent, so that a bug on both sides cannot cancel out.
+// Package check holds the checks of the referee: pure functions from evidence
+// to findings.
+//
+// Evidence is decoded once with [Decode]; the [Trace] it returns is immutable
+// and goes to as many checks as the caller likes:
+//
+//	trace := check.Decode(&ev)
+//	for _, c := range check.All() {
+//		for _, f := range c.Run(trace).Findings {
+//			fmt.Println(c.ID, f.Exchange, f.Path, f.Message)
+//		}
+//	}
+//
+// A [Check] judges one aspect of one requirement of package specs; its [Result]
+// counts the places where the rule could have been broken and lists every
+// [Finding]. Package report turns results into verdicts.
+//
+// The checks read bytes with the decoders of conform/wire and share none with
+// any agent: a bug that is on both sides would stay unseen. They keep no state
+// between calls, read no clock and no file, and give the same result for the
+// same evidence.
 package check
 
 import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -17,20 +34,18 @@ type Check struct {
 	ID string
 	// Requirement is the AREA-NNN it belongs to.
 	Requirement string
-	// Run judges ev without changing it. It is deterministic.
-	Run func(ev *evidence.Evidence) Result
-
-	run rule
+	// Run judges a trace. It is deterministic and may be called concurrently.
+	Run func(t *Trace) Result
 }
 
-// Result is what a Check saw. Observed counts the places where the rule could
-// have been broken: a result with Observed 0 proves nothing (DESIGN §6).
+// Result is what a Check found. Observed counts the places where the rule could
+// have been broken: a result with Observed 0 proves nothing.
 type Result struct {
 	Observed int
 	Findings []Finding
 }
 
-// Finding is one breach: where it is, which rule it breaks, how to mend it.
+// Finding is one breach: where it is, which rule it breaks, how to fix it.
 type Finding struct {
 	Check    string `json:"check"`
 	Exchange int    `json:"exchange"`
@@ -57,8 +72,8 @@ type Emission struct {
 	Offset int64 `json:"offset"`
 }
 
-// rule is the body of a check: it looks at decoded evidence and reports.
-type rule func(*scene, *report)
+// rule is the body of a check: it reads a trace and reports.
+type rule func(*Trace, *report)
 
 // All returns every check in order of id. The slice is the caller's.
 func All() []Check {
@@ -75,20 +90,19 @@ func All() []Check {
 
 func newCheck(id string, run rule) Check {
 	requirement, _, _ := strings.Cut(id, "/")
-	c := Check{ID: id, Requirement: requirement, run: run}
-	c.Run = func(ev *evidence.Evidence) Result { return c.judge(look(ev)) }
-	return c
+	return Check{ID: id, Requirement: requirement, Run: func(t *Trace) Result {
+		if t.panicked != nil {
+			panic(t.panicked)
+		}
+		r := report{check: id, fix: fixOf(requirement)}
+		run(t, &r)
+		return r.Result
+	}}
 }
 
 // ForRequirement returns the checks of one requirement in order of id.
 func ForRequirement(id string) []Check {
 	return slices.DeleteFunc(All(), func(c Check) bool { return c.Requirement != id })
-}
-
-func (c Check) judge(s *scene) Result {
-	r := report{check: c.ID, fix: fixOf(c.Requirement)}
-	c.run(s, &r)
-	return r.Result
 }
 
 // fixOf takes the advice from the catalogue, so that it is written down once.
@@ -98,13 +112,4 @@ func fixOf(requirement string) string {
 		return ""
 	}
 	return r.Fix
-}
-
-// Replays lists which request sends back which earlier reply, as the ordinals
-// of the two exchanges: the links that the checks build on.
-func Replays(ev *evidence.Evidence) (pairs [][2]int) {
-	for _, l := range look(ev).links {
-		pairs = append(pairs, [2]int{l.from.Index, l.to.Index})
-	}
-	return pairs
 }

@@ -48,8 +48,9 @@ func find(t *testing.T, id string) check.Check {
 func TestGoodEvidence(t *testing.T) {
 	observed := map[string]int{}
 	for name, ev := range samples(t) {
+		trace := check.Decode(&ev)
 		for _, c := range check.All() {
-			res := c.Run(&ev)
+			res := c.Run(trace)
 			observed[c.ID] += res.Observed
 			for _, f := range res.Findings {
 				t.Errorf("%s: %s: %s", name, c.ID, f.Message)
@@ -65,8 +66,9 @@ func TestGoodEvidence(t *testing.T) {
 
 // TestNothingSeen: without exchanges no check has seen anything.
 func TestNothingSeen(t *testing.T) {
+	nothing := check.Decode(&evidence.Evidence{})
 	for _, c := range check.All() {
-		if res := c.Run(&evidence.Evidence{}); res.Observed != 0 || len(res.Findings) != 0 {
+		if res := c.Run(nothing); res.Observed != 0 || len(res.Findings) != 0 {
 			t.Errorf("%s: %+v", c.ID, res)
 		}
 	}
@@ -204,11 +206,11 @@ func TestBreaches(t *testing.T) {
 				t.Fatal("no such sample")
 			}
 			c := find(t, b.check)
-			if res := c.Run(&ev); len(res.Findings) > 0 || res.Observed == 0 {
+			if res := c.Run(check.Decode(&ev)); len(res.Findings) > 0 || res.Observed == 0 {
 				t.Fatalf("before the edit: %+v", res)
 			}
 			edit(t, &ev, b)
-			res := c.Run(&ev)
+			res := c.Run(check.Decode(&ev))
 			if len(res.Findings) == 0 {
 				t.Fatal("nothing found")
 			}
@@ -284,8 +286,9 @@ func TestTokensAreMasked(t *testing.T) {
 	for _, b := range breaches {
 		ev := samples(t)[b.sample]
 		edit(t, &ev, b)
+		trace := check.Decode(&ev)
 		for _, c := range check.All() {
-			for _, f := range c.Run(&ev).Findings {
+			for _, f := range c.Run(trace).Findings {
 				for _, token := range []string{"EsYBCkYIDBgCKkDc", "gAAAAABsynthetic", "EjQKMgERTTIKa", "EjQKMgERTTIKb"} {
 					if strings.Contains(f.Message, token) {
 						t.Fatalf("%s shows a token: %s", c.ID, f.Message)
@@ -343,14 +346,14 @@ func TestLegal(t *testing.T) {
 			for k := 0; k < len(l.replace); k += 2 {
 				edit(t, &ev, breach{at: l.at, old: l.replace[k], new: l.replace[k+1]})
 			}
-			for _, r := range rules {
+			for _, res := range report.Judge(rules, &ev) {
 				// An agent that does so does it in every request; here only one is
 				// edited, so that its history seems to change.
-				if strings.HasPrefix(r.Requirement.ID, "RES-") && int(l.at[0]-'0') < len(ev.Exchanges)-1 {
+				if res.Area() == "RES" && int(l.at[0]-'0') < len(ev.Exchanges)-1 {
 					continue
 				}
-				if res := r.Judge(&ev); res.Verdict != report.Pass && len(res.Findings) > 0 {
-					t.Errorf("%s: %s: %s", r.Check.ID, res.Verdict, res.Findings[0].Message)
+				if res.Verdict != report.Pass && len(res.Findings) > 0 {
+					t.Errorf("%s: %s: %s", res.Check, res.Verdict, res.Findings[0].Message)
 				}
 			}
 		})

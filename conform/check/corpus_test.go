@@ -178,13 +178,12 @@ func TestCorpus(t *testing.T) {
 	observed := map[string]int{}
 	for _, rec := range recordings {
 		_, name, _ := strings.Cut(strings.TrimPrefix(rec.Path, root), "/")
-		for _, rule := range rules {
-			res := rule.Judge(&rec.Evidence)
-			observed[rule.Requirement.ID] += res.Observed
+		for _, res := range report.Judge(rules, &rec.Evidence) {
+			observed[res.Requirement] += res.Observed
 			if res.Verdict == report.HarnessError {
-				t.Fatalf("%s: %s: %s", name, rule.Check.ID, res.Reason)
+				t.Fatalf("%s: %s: %s", name, res.Check, res.Reason)
 			}
-			key := rule.Check.ID + " " + name
+			key := res.Check + " " + name
 			if _, known := want[key]; len(res.Findings) > 0 && !known {
 				t.Errorf("%s: %s", key, res.Findings[0].Message)
 			} else if known && len(res.Findings) == 0 {
@@ -216,7 +215,7 @@ func TestCorpusReplays(t *testing.T) {
 		if err != nil || json.Unmarshal(data, &meta) != nil {
 			t.Fatal(rec.Path, err)
 		}
-		replays := check.Replays(&rec.Evidence)
+		replays := check.Decode(&rec.Evidence).Replays()
 		for _, e := range meta.Edges {
 			if slices.Contains(replays, [2]int{e[0] - 1, e[1] - 1}) {
 				found++

@@ -3,6 +3,7 @@ package check_test
 import (
 	"testing"
 
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -12,11 +13,11 @@ func TestStandIn(t *testing.T) {
 	ev := samples(t)["gemini-loop"]
 	edit(t, &ev, breach{at: "2>", old: "EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA==", new: "skip_thought_signature_validator"})
 	warned := false
-	for _, rule := range catalogue(t) {
-		if rule.Requirement.Area() == "RES" { // one edited request is no append-only history
+	for _, res := range report.Judge(catalogue(t), &ev) {
+		if res.Area() == "RES" { // one edited request is no append-only history
 			continue
 		}
-		for _, f := range rule.Judge(&ev).Findings {
+		for _, f := range res.Findings {
 			warned = warned || f.Requirement == "SIG-017"
 			if f.Level == specs.Must {
 				t.Errorf("%s: %s", f.Requirement, f.Message)

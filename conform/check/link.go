@@ -95,11 +95,11 @@ type source struct {
 // linker finds the links. It reads each item once and looks up its anchors, so
 // that its cost grows with the bytes and not with the pairs of exchanges.
 type linker struct {
-	*scene
+	*Trace
 	seen map[string]map[anchor][]source // by provider
 }
 
-func newLinker(s *scene) *linker {
+func newLinker(s *Trace) *linker {
 	return &linker{s, map[string]map[anchor][]source{}}
 }
 

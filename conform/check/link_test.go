@@ -28,12 +28,12 @@ func TestConcurrent(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range catalogue(t) {
-		if res := r.Judge(&merged); len(res.Findings) > 0 {
-			t.Errorf("%s: %s", r.Check.ID, res.Findings[0].Message)
+	for _, res := range report.Judge(catalogue(t), &merged) {
+		if len(res.Findings) > 0 {
+			t.Errorf("%s: %s", res.Check, res.Findings[0].Message)
 		}
 	}
-	if n := len(check.Replays(&merged)); n < 15 {
+	if n := len(check.Decode(&merged).Replays()); n < 15 {
 		t.Errorf("only %d replays found", n)
 	}
 }
@@ -49,12 +49,12 @@ func TestSameConversationTwice(t *testing.T) {
 			twice.Exchanges = append(twice.Exchanges, x)
 		}
 	}
-	for _, r := range catalogue(t) {
-		if res := r.Judge(&twice); len(res.Findings) > 0 {
-			t.Errorf("%s: %s", r.Check.ID, res.Findings[0].Message)
+	for _, res := range report.Judge(catalogue(t), &twice) {
+		if len(res.Findings) > 0 {
+			t.Errorf("%s: %s", res.Check, res.Findings[0].Message)
 		}
 	}
-	if got := fmt.Sprint(check.Replays(&twice)); got != "[[0 1] [0 3] [2 4] [1 4] [2 5] [1 5] [4 5]]" &&
+	if got := fmt.Sprint(check.Decode(&twice).Replays()); got != "[[0 1] [0 3] [2 4] [1 4] [2 5] [1 5] [4 5]]" &&
 		got != "[[0 1] [2 3] [2 4] [3 4] [2 5] [3 5] [4 5]]" {
 		t.Errorf("replays %s", got)
 	}
@@ -69,12 +69,12 @@ func TestRewrittenHistory(t *testing.T) {
 	from := strings.Index(body, `[{"type":"thinking","thinking":"Done."`)
 	to := strings.Index(body, `,{"role":"user","content":[{"type":"text","text":"Thank you."`)
 	x.Request.Body = []byte(body[:from] + `"Summary: it worked."}` + body[to:])
-	res := find(t, "ORD-013/text-unchanged").Run(&ev)
+	res := find(t, "ORD-013/text-unchanged").Run(check.Decode(&ev))
 	if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Message, "reply of exchange 3") {
 		t.Errorf("%+v", res.Findings)
 	}
 	ev.Source = evidence.SourceRecording
-	if res := find(t, "ORD-013/text-unchanged").Run(&ev); len(res.Findings) != 0 {
+	if res := find(t, "ORD-013/text-unchanged").Run(check.Decode(&ev)); len(res.Findings) != 0 {
 		t.Errorf("in a recording the words may be anybody's: %+v", res.Findings)
 	}
 }
@@ -84,14 +84,12 @@ func TestRewrittenHistory(t *testing.T) {
 func TestLongSession(t *testing.T) {
 	const turns = 100
 	ev := longSession(turns)
-	rules := catalogue(t)
-	for _, r := range rules {
-		res := r.Judge(&ev)
+	for _, res := range report.Judge(catalogue(t), &ev) {
 		if res.Verdict == report.Fail || res.Verdict == report.HarnessError {
-			t.Fatalf("%s: %+v %s", r.Check.ID, res.Findings[:min(1, len(res.Findings))], res.Reason)
+			t.Fatalf("%s: %+v %s", res.Check, res.Findings[:min(1, len(res.Findings))], res.Reason)
 		}
 	}
-	if got := len(check.Replays(&ev)); got != turns*(turns-1)/2 {
+	if got := len(check.Decode(&ev).Replays()); got != turns*(turns-1)/2 {
 		t.Errorf("%d replays", got)
 	}
 }
@@ -123,8 +121,9 @@ func TestGarbage(t *testing.T) {
 				bad.Exchanges[i].Response.Body = scramble(rng, bad.Exchanges[i].Response.Body)
 			}
 			before := fmt.Sprintf("%v", bad)
+			trace := check.Decode(&bad)
 			for _, c := range check.All() {
-				c.Run(&bad)
+				c.Run(trace)
 			}
 			if fmt.Sprintf("%v", bad) != before {
 				t.Fatal("a check changed its evidence")
@@ -164,14 +163,15 @@ func TestCutAnywhere(t *testing.T) {
 		whole := ev.Exchanges[0].Response.Body
 		for n := len(whole) / 2; n < len(whole)-2; n += 7 {
 			ev.Exchanges[0].Response.Body, ev.Exchanges[0].Response.End = whole[:n:n], "reset"
+			trace := check.Decode(&ev)
 			for _, c := range []check.Check{framing, terminal} {
-				if res := c.Run(&ev); len(res.Findings) > 0 {
+				if res := c.Run(trace); len(res.Findings) > 0 {
 					t.Fatalf("%s cut at byte %d: %s: %s", name, n, c.ID, res.Findings[0].Message)
 				}
 			}
 		}
 		ev.Exchanges[0].Response.End = "eof"
-		if res := terminal.Run(&ev); len(res.Findings) == 0 {
+		if res := terminal.Run(check.Decode(&ev)); len(res.Findings) == 0 {
 			t.Errorf("%s: a cut that is not marked passes", name)
 		}
 	}

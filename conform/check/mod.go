@@ -24,7 +24,7 @@ func allows(model string) (bool, string) {
 	return policy.Allows(strings.TrimPrefix(model, "models/"))
 }
 
-func modelAllowed(s *scene, r *report) {
+func modelAllowed(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		r.saw(1)
 		if ok, why := allows(x.req.Model); !ok {
@@ -43,7 +43,7 @@ func modelPlace(x *exchange) wire.Place {
 
 // modelConstant: within one conversation the model changes only if the process
 // that asks was started with the new one.
-func modelConstant(s *scene, r *report) {
+func modelConstant(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.from.req.Model, l.to.req.Model
 		if was == "" || is == "" {
@@ -86,7 +86,7 @@ func contains(list []string, s string) bool {
 
 // refusedModelSilent: a process told to use a model outside the allowlist says
 // so, fails, and sends nothing.
-func refusedModelSilent(s *scene, r *report) {
+func refusedModelSilent(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		for _, model := range declaredModels(s.ev, n) {
 			ok, why := allows(model)

@@ -19,7 +19,7 @@ var formRules = map[string]rule{
 	"ORD-016/user-ends":     userEnds,
 }
 
-func nothingEmpty(s *scene, r *report) {
+func nothingEmpty(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i, m := range x.req.Msgs {
 			switch x.Provider {
@@ -79,7 +79,7 @@ var anthropicID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 // itemPrefixes are what the ids of input items begin with (O-8).
 var itemPrefixes = map[string]string{"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 
-func idForm(s *scene, r *report) {
+func idForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -120,7 +120,7 @@ var roles = map[string][]string{
 	evidence.Gemini:    {"", "user", "model", "function"},
 }
 
-func knownRoles(s *scene, r *report) {
+func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for _, m := range x.req.Msgs {
 			r.saw(1)
@@ -132,7 +132,7 @@ func knownRoles(s *scene, r *report) {
 }
 
 // argumentForm: each provider takes arguments and results in one JSON form.
-func argumentForm(s *scene, r *report) {
+func argumentForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -173,7 +173,7 @@ func fieldOf(it *wire.Item, field string) *wire.Node {
 
 // userEnds: the client speaks last. That it also speaks first is no longer
 // asked: recordings from 2025 on show assistant messages first and status 200.
-func userEnds(s *scene, r *report) {
+func userEnds(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
 			return

@@ -9,7 +9,7 @@ import (
 
 // oneContent: the results of one step are one content, as many as the calls and
 // named like them; ids are used on both sides or on none (G-15, G-32).
-func oneContent(s *scene, r *report) {
+func oneContent(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
 		if x.Provider != evidence.Gemini || len(calls) == 0 || len(results) == 0 {
@@ -45,7 +45,7 @@ func oneSided(x *exchange, r *report, calls, results []*wire.Item) {
 
 // callTurn: calls follow something the user said or a function response, with
 // at most other contents of the model between, which the API joins (G-13, G-31).
-func callTurn(s *scene, r *report) {
+func callTurn(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.Gemini {
 			return

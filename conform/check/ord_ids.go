@@ -5,7 +5,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-func uniqueCalls(s *scene, r *report) {
+func uniqueCalls(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		first := map[string]string{}
 		for i := range x.req.Items {
@@ -23,7 +23,7 @@ func uniqueCalls(s *scene, r *report) {
 	})
 }
 
-func uniqueItems(s *scene, r *report) {
+func uniqueItems(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		first := map[string]string{}
 		for i := range x.req.Items {

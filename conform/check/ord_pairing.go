@@ -19,7 +19,7 @@ var pairingRules = map[string]rule{
 }
 
 // answered: every call has its result where the provider looks for it.
-func answered(s *scene, r *report) {
+func answered(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) { callsAnswered(x, r) })
 }
 
@@ -95,7 +95,7 @@ func openAIAnswered(x *exchange, r *report) {
 
 // singleResult: one result per call. A call id used twice is another matter
 // (ORD-005), so results are counted against calls.
-func singleResult(s *scene, r *report) {
+func singleResult(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		calls, results := map[string]int{}, map[string]int{}
 		for i := range x.req.Items {
@@ -126,7 +126,7 @@ func byProvider(x *exchange, anthropic, openAI, gemini string) string {
 }
 
 // noOrphan: a result answers a call the provider can see.
-func noOrphan(s *scene, r *report) {
+func noOrphan(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider == evidence.OpenAI {
 			openAIOrphans(x, r)
@@ -185,7 +185,7 @@ func openAIOrphans(x *exchange, r *report) {
 }
 
 // resultsFirst: Anthropic looks for results only before other content.
-func resultsFirst(s *scene, r *report) {
+func resultsFirst(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		if x.Provider != evidence.Anthropic {
 			return
@@ -206,7 +206,7 @@ func resultsFirst(s *scene, r *report) {
 }
 
 // resultOrder: results of parallel calls stand in the order of the calls.
-func resultOrder(s *scene, r *report) {
+func resultOrder(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
 		if len(calls) < 2 || len(results) < 2 {

@@ -10,7 +10,7 @@ import (
 
 // partForm: a block holds what the provider takes in a block of its kind from
 // who says it.
-func partForm(s *scene, r *report) {
+func partForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		switch x.Provider {
 		case evidence.Anthropic:

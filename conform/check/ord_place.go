@@ -6,7 +6,7 @@ import "slices"
 // moved among those of another reply can keep the order within its own, and the
 // history that RES-003 compares does not hold it; the provider refuses it there
 // all the same.
-func ownTurn(s *scene, r *report) {
+func ownTurn(s *Trace, r *report) {
 	for _, x := range s.x {
 		replies := make([]int, len(x.runs)) // how many stand in each run
 		for _, l := range x.replays {

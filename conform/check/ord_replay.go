@@ -20,7 +20,7 @@ var replayRules = map[string]rule{
 }
 
 // blockOrder: what is sent back stands in the order it was emitted in.
-func blockOrder(s *scene, r *report) {
+func blockOrder(s *Trace, r *report) {
 	for _, l := range s.links {
 		last := -1
 		for _, p := range l.pairs {
@@ -41,7 +41,7 @@ func blockOrder(s *scene, r *report) {
 
 // callsKept: no call of a whole reply is left out and none is added. A call
 // that a token limit cut is nobody's to send back (D-8, D-16).
-func callsKept(s *scene, r *report) {
+func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
 		for _, p := range l.pairs {
 			if l.reply(p.r).What == wire.Call {
@@ -72,7 +72,7 @@ func runnable(it *wire.Item) bool {
 	return !it.ArgsKnown || it.Type == "custom_tool_call" || err == nil && n.Is('{')
 }
 
-func sentOnce(s *scene, r *report) {
+func sentOnce(s *Trace, r *report) {
 	for _, l := range s.links {
 		r.saw(len(l.pairs))
 		for _, q := range l.again {
@@ -84,7 +84,7 @@ func sentOnce(s *scene, r *report) {
 
 // arguments: a call keeps its name and arguments. OpenAI's are a string and
 // stay that string; elsewhere they are an object and stay that object as JSON.
-func arguments(s *scene, r *report) {
+func arguments(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
 		if !was.ArgsKnown || !runnable(was) {
 			return
@@ -110,7 +110,7 @@ func arguments(s *scene, r *report) {
 
 // textUnchanged: the visible text of a reply is sent back as it was, in as many
 // pieces. White space alone may go, because providers refuse it.
-func textUnchanged(s *scene, r *report) {
+func textUnchanged(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.texts()
 		if len(was) == 0 || !l.from.reply.Usable() {

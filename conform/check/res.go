@@ -25,7 +25,7 @@ var resumeRules = map[string]rule{
 // last request before it.
 type resumption struct{ before, first *exchange }
 
-func (s *scene) resumptions() (list []resumption) {
+func (s *Trace) resumptions() (list []resumption) {
 	for n := range s.ev.Process {
 		if !s.ev.Process[n].Resumed {
 			continue
@@ -41,7 +41,7 @@ func (s *scene) resumptions() (list []resumption) {
 	return list
 }
 
-func resumePrefix(s *scene, r *report) {
+func resumePrefix(s *Trace, r *report) {
 	for _, p := range s.resumptions() {
 		r.saw(len(p.before.req.Items))
 		r.prefix(p.before, p.first)
@@ -95,7 +95,7 @@ func itemDiff(a, b *wire.Item) (path, what string) {
 
 // eachNext calls f for every request and the latest earlier one of the same
 // conversation: the one whose reply it sends back.
-func (s *scene) eachNext(f func(then, now *exchange)) {
+func (s *Trace) eachNext(f func(then, now *exchange)) {
 	for _, x := range s.x {
 		var then *exchange
 		for _, l := range x.replays {
@@ -118,7 +118,7 @@ func bound(x *exchange) bool {
 
 // lastReplyKept: what the session had received whole is not lost with the
 // process.
-func lastReplyKept(s *scene, r *report) {
+func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.resumptions() {
 		if !p.before.reply.Usable() || len(p.before.reply.Items) == 0 {
 			continue
@@ -132,7 +132,7 @@ func lastReplyKept(s *scene, r *report) {
 	}
 }
 
-func resumeClosed(s *scene, r *report) {
+func resumeClosed(s *Trace, r *report) {
 	for _, p := range s.resumptions() {
 		callsAnswered(p.first, r)
 	}
@@ -140,7 +140,7 @@ func resumeClosed(s *scene, r *report) {
 
 // resumeOnce: after the old transcript comes only what is new: results and
 // prompts, nothing the model said and nothing a second time.
-func resumeOnce(s *scene, r *report) {
+func resumeOnce(s *Trace, r *report) {
 	for _, p := range s.resumptions() {
 		r.saw(1)
 		end := 0
@@ -171,7 +171,7 @@ func repeats(items []wire.Item, it *wire.Item) int {
 
 // prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
 // equal as text as well.
-func prefixBytes(s *scene, r *report) {
+func prefixBytes(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		for i, m := range then.req.Msgs {
 			if i >= len(now.req.Msgs) {

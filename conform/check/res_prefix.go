@@ -2,7 +2,7 @@ package check
 
 import "github.com/meerkat-go/conformance/conform/wire"
 
-func systemConstant(s *scene, r *report) {
+func systemConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		r.saw(1)
 		was, is := then.req.System, now.req.System
@@ -28,7 +28,7 @@ func asBlocks(system *wire.Node) *wire.Node {
 	return blocks
 }
 
-func toolsConstant(s *scene, r *report) {
+func toolsConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		r.saw(1)
 		if path, what := wire.Diff(then.req.Tools, now.req.Tools, "cache_control"); path != "=" {
@@ -45,7 +45,7 @@ func nodePlace(n *wire.Node, path string) wire.Place {
 	return at
 }
 
-func historyKept(s *scene, r *report) {
+func historyKept(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
 		r.saw(len(then.req.Items))
 		r.prefix(then, now)

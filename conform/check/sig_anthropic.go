@@ -18,7 +18,7 @@ var anthropicRules = map[string]rule{
 	"SIG-006/contiguous":      thinkingContiguous,
 }
 
-func signatureBytes(s *scene, r *report) {
+func signatureBytes(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !was.HasToken || !is.HasToken {
 			return
@@ -44,7 +44,7 @@ func (l *link) amid(it *wire.Item) bool {
 	return slices.ContainsFunc(l.pairs, func(p pair) bool { return l.sent(p.q).Msg == it.Msg })
 }
 
-func thinkingText(s *scene, r *report) {
+func thinkingText(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if !is.HasToken {
 			return
@@ -59,7 +59,7 @@ func thinkingText(s *scene, r *report) {
 // thinkingKept: as long as the turn goes on, none of its thinking is left out.
 // Before the turn the API leaves it out itself (ANT-T8), and so does a client
 // that switched thinking off.
-func thinkingKept(s *scene, r *report) {
+func thinkingKept(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Anthropic || !l.open() || !l.from.reply.Usable() || !thinkingOn(l) {
 			continue
@@ -87,7 +87,7 @@ func thinkingOn(l *link) bool {
 
 func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("type").Str() }
 
-func redactedData(s *scene, r *report) {
+func redactedData(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
 		r.saw(1)
 		if was.Token != is.Token {
@@ -99,7 +99,7 @@ func redactedData(s *scene, r *report) {
 // thinkingLeads: with a thinking budget, the assistant message before the last
 // results starts with thinking if it was emitted so. Adaptive thinking does not
 // ask for it.
-func thinkingLeads(s *scene, r *report) {
+func thinkingLeads(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Anthropic || thinkingType(l.to) != "enabled" || !l.latest() || !l.open() {
 			continue
@@ -117,7 +117,7 @@ func thinkingLeads(s *scene, r *report) {
 
 // thinkingFields: an empty thinking text is a text, and a signature is always
 // there (A-35, R6).
-func thinkingFields(s *scene, r *report) {
+func thinkingFields(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.Anthropic {
 			return
@@ -146,7 +146,7 @@ func thinkingFields(s *scene, r *report) {
 
 // thinkingContiguous: thinking may be left out from the start or to the end of
 // a conversation, not from its middle (A-41, ANT-B2).
-func thinkingContiguous(s *scene, r *report) {
+func thinkingContiguous(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.Anthropic {
 			return

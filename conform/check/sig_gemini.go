@@ -31,7 +31,7 @@ func isDummy(token string) bool {
 
 // callSigned: from Gemini 3 on, the first call of each step of the current turn
 // carries its signature (G-17). Calls beside it carry none.
-func callSigned(s *scene, r *report) {
+func callSigned(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.Gemini || !enforcesSignatures(x.req.Model) {
 			return
@@ -58,7 +58,7 @@ func enforcesSignatures(model string) bool {
 
 // thoughtBytes: a signature keeps its bytes; the alphabet of its base64 does
 // not count.
-func thoughtBytes(s *scene, r *report) {
+func thoughtBytes(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Gemini {
 			continue
@@ -87,7 +87,7 @@ func issuedBy(x *exchange, key string) bool {
 }
 
 // thoughtBase64: the field is bytes, so the provider decodes it first (G-19).
-func thoughtBase64(s *scene, r *report) {
+func thoughtBase64(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -110,7 +110,7 @@ func decodes(token string) bool {
 
 // samePart: the signature of a call returns on that call. On another part it
 // proves nothing to the provider (G-21).
-func samePart(s *scene, r *report) {
+func samePart(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Gemini {
 			continue
@@ -169,7 +169,7 @@ func (l *link) signed(i int) bool {
 }
 
 // besideCall: the signature is a member of the part, not of what the part holds.
-func besideCall(s *scene, r *report) {
+func besideCall(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -187,7 +187,7 @@ func besideCall(s *scene, r *report) {
 
 // signedParts: every other signature returns as well, on a part with the same
 // content, even when that content is empty (D-21, R23).
-func signedParts(s *scene, r *report) {
+func signedParts(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.Gemini {
 			continue

@@ -21,7 +21,7 @@ var openAIRules = map[string]rule{
 
 // finalBlob: encrypted content is what output_item.done or the terminal event
 // brought. What output_item.added brings is a draft (D-12).
-func finalBlob(s *scene, r *report) {
+func finalBlob(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if was.Token == "" || is.Token == "" {
 			return
@@ -41,7 +41,7 @@ func finalBlob(s *scene, r *report) {
 // reasoningKept: reasoning that led to calls is sent back with them while the
 // turn goes on. Only encrypted reasoning can be sent back without the
 // provider's memory, and a request may leave the whole history to that.
-func reasoningKept(s *scene, r *report) {
+func reasoningKept(s *Trace, r *report) {
 	for _, l := range s.links {
 		if l.to.Provider != evidence.OpenAI || !l.open() || l.to.req.Stateful || !l.from.reply.Usable() {
 			continue
@@ -64,7 +64,7 @@ func reasoningKept(s *scene, r *report) {
 }
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
-func reasoningFollowed(s *scene, r *report) {
+func reasoningFollowed(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
 		if x.Provider != evidence.OpenAI {
 			return
@@ -85,7 +85,7 @@ func reasoningFollowed(s *scene, r *report) {
 }
 
 // summaryParts: a summary stays a list of the same parts (R18).
-func summaryParts(s *scene, r *report) {
+func summaryParts(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -117,7 +117,7 @@ func summaryParts(s *scene, r *report) {
 }
 
 // ownID: a blob verifies only under the id it was issued with, or under none.
-func ownID(s *scene, r *report) {
+func ownID(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
 		if is.Token == "" || is.ItemID == "" || was.ItemID == "" {
 			return
@@ -131,7 +131,7 @@ func ownID(s *scene, r *report) {
 
 // stateless: an agent that keeps its own history says so, and asks for what it
 // needs to keep it (seed 000 §3.5, D-11).
-func stateless(s *scene, r *report) {
+func stateless(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.OpenAI {
 			return
@@ -152,7 +152,7 @@ func stateless(s *scene, r *report) {
 }
 
 // noBareIDs: what the provider does not store cannot be named by id (O-14).
-func noBareIDs(s *scene, r *report) {
+func noBareIDs(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.OpenAI || !x.req.Doc.Get("store").Is('f') {
 			return
@@ -171,7 +171,7 @@ func noBareIDs(s *scene, r *report) {
 }
 
 // phaseKept: a message keeps the phase it was emitted with (R20).
-func phaseKept(s *scene, r *report) {
+func phaseKept(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Text, func(l *link, p pair, was, is *wire.Item) {
 		if was.Phase == "" {
 			return

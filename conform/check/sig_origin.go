@@ -12,7 +12,7 @@ var originRules = map[string]rule{
 }
 
 // issued finds for each token the exchange that emitted it, whatever provider.
-func (s *scene) issued() map[string]*exchange {
+func (s *Trace) issued() map[string]*exchange {
 	from := map[string]*exchange{}
 	for _, x := range s.x {
 		for i := range x.reply.Items {
@@ -31,7 +31,7 @@ func (s *scene) issued() map[string]*exchange {
 func originKey(token string) string { return wire.TokenKey(evidence.Gemini, token) }
 
 // eachToken calls f for every token of a request that an earlier reply issued.
-func (s *scene) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
+func (s *Trace) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
 	from := s.issued()
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
@@ -43,7 +43,7 @@ func (s *scene) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
 	})
 }
 
-func ownProvider(s *scene, r *report) {
+func ownProvider(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		r.saw(1)
 		if x.Provider != from.Provider {
@@ -54,7 +54,7 @@ func ownProvider(s *scene, r *report) {
 
 // ownModel: which models read each other's tokens is the provider's secret, so
 // another model of the same provider is a warning.
-func ownModel(s *scene, r *report) {
+func ownModel(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
 		if x.Provider != from.Provider || x.req.Model == "" || from.req.Model == "" {
 			return

@@ -32,7 +32,7 @@ func (x *exchange) pick(in span, w wire.What) []*wire.Item {
 }
 
 // eachRequest calls f for every request that asks for an answer.
-func (s *scene) eachRequest(f func(x *exchange)) {
+func (s *Trace) eachRequest(f func(x *exchange)) {
 	for _, x := range s.x {
 		if x.asks() {
 			f(x)
@@ -41,7 +41,7 @@ func (s *scene) eachRequest(f func(x *exchange)) {
 }
 
 // eachStep calls f for every step of every request.
-func (s *scene) eachStep(f func(x *exchange, st step)) {
+func (s *Trace) eachStep(f func(x *exchange, st step)) {
 	s.eachRequest(func(x *exchange) {
 		for _, st := range x.steps() {
 			f(x, st)
@@ -51,7 +51,7 @@ func (s *scene) eachStep(f func(x *exchange, st step)) {
 
 // eachPair calls f for every item of kind w that was sent back for one of the
 // same kind.
-func (s *scene) eachPair(provider string, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
+func (s *Trace) eachPair(provider string, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
 	for _, l := range s.links {
 		if provider != "" && l.to.Provider != provider {
 			continue

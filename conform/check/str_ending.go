@@ -13,7 +13,7 @@ var endingRules = map[string]rule{
 }
 
 // partialTurn: what a cut or failed stream brought is not history (D-32).
-func partialTurn(s *scene, r *report) {
+func partialTurn(s *Trace, r *report) {
 	for i, x := range s.x {
 		if x.reply.End != wire.Cut && x.reply.End != wire.Failed || len(x.reply.Items) == 0 {
 			continue
@@ -32,7 +32,7 @@ func partialTurn(s *scene, r *report) {
 }
 
 // exitCode: a process whose last reply never came whole did not succeed.
-func exitCode(s *scene, r *report) {
+func exitCode(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		var last *exchange
 		troubled := false
@@ -56,7 +56,7 @@ func exitCode(s *scene, r *report) {
 // notExecuted: a call whose arguments are no JSON object, or that a cut left
 // unfinished, was not run: its result is an error (D2, R29, R30). Only
 // Anthropic marks errors; elsewhere the result must at least exist (ORD-001).
-func notExecuted(s *scene, r *report) {
+func notExecuted(s *Trace, r *report) {
 	s.eachPair("anthropic", wire.Call, func(l *link, p pair, was, is *wire.Item) {
 		for q := l.items[len(l.items)-1] + 1; q < len(l.to.req.Items) && !l.sent(q).Model(); q++ {
 			res := l.sent(q)

@@ -16,7 +16,7 @@ var framingRules = map[string]rule{
 }
 
 // eachStream calls f for every reply that came as a stream with status 200.
-func (s *scene) eachStream(f func(x *exchange)) {
+func (s *Trace) eachStream(f func(x *exchange)) {
 	for _, x := range s.x {
 		if x.Missed || x.Response.Status != 200 {
 			continue
@@ -28,7 +28,7 @@ func (s *scene) eachStream(f func(x *exchange)) {
 }
 
 // contentType: a client chooses its reader by it.
-func contentType(s *scene, r *report) {
+func contentType(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		got := x.Response.Header.Get("Content-Type")
 		if got == "" {
@@ -47,7 +47,7 @@ func contentType(s *scene, r *report) {
 
 // framing: every line is one of SSE's, every event ends and holds JSON. Two
 // gateways add [DONE], which clients tolerate.
-func framing(s *scene, r *report) {
+func framing(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		for _, off := range x.reply.BadLines {
 			if markedCut(x) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
@@ -74,7 +74,7 @@ func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End
 
 // terminal: a stream says that it is over, or the recording says that it was
 // cut. Nothing else tells a client that it has the whole reply.
-func terminal(s *scene, r *report) {
+func terminal(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		r.saw(1)
 		if x.reply.End == wire.Cut && !markedCut(x) {

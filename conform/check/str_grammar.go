@@ -8,13 +8,13 @@ import (
 // grammarRules judge the order of events inside a stream, each provider by its
 // own grammar (reference §3).
 var grammarRules = map[string]rule{
-	"STR-003/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.Anthropic, r, anthropicStream) },
-	"STR-004/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.OpenAI, r, openAIStream) },
-	"STR-005/grammar": func(s *scene, r *report) { s.eachStreamOf(evidence.Gemini, r, geminiStream) },
+	"STR-003/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.Anthropic, r, anthropicStream) },
+	"STR-004/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.OpenAI, r, openAIStream) },
+	"STR-005/grammar": func(s *Trace, r *report) { s.eachStreamOf(evidence.Gemini, r, geminiStream) },
 	"STR-006/deltas":  deltasAgree,
 }
 
-func (s *scene) eachStreamOf(provider string, r *report, f func(*exchange, *report)) {
+func (s *Trace) eachStreamOf(provider string, r *report, f func(*exchange, *report)) {
 	s.eachStream(func(x *exchange) {
 		if x.Provider == provider {
 			f(x, r)

@@ -103,7 +103,7 @@ func (g *openAIGrammar) closed() {
 }
 
 // deltasAgree: what an item's deltas add up to is what its end says (R29).
-func deltasAgree(s *scene, r *report) {
+func deltasAgree(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		if x.Provider != evidence.OpenAI {
 			return

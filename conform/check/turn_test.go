@@ -16,7 +16,7 @@ func TestTextBesideResults(t *testing.T) {
 	ev := samples(t)["anthropic-loop"]
 	edit(t, &ev, breach{at: "1>", old: `"content":"12:00","is_error":false}`, new: `"content":"12:00","is_error":false},{"type":"text","text":"Hurry."}`})
 	edit(t, &ev, breach{at: "1>", old: firstThinking})
-	if res := find(t, "SIG-002/kept").Run(&ev); len(res.Findings) == 0 {
+	if res := find(t, "SIG-002/kept").Run(check.Decode(&ev)); len(res.Findings) == 0 {
 		t.Error("nothing found")
 	}
 }
@@ -27,7 +27,7 @@ func TestCutReplyOwesNothing(t *testing.T) {
 	whole, _, _ := strings.Cut(string(ev.Exchanges[0].Response.Body), "event: message_delta")
 	ev.Exchanges[0].Response.Body = []byte(whole)
 	edit(t, &ev, breach{at: "1>", old: firstThinking})
-	if res := find(t, "SIG-002/kept").Run(&ev); len(res.Findings) != 0 {
+	if res := find(t, "SIG-002/kept").Run(check.Decode(&ev)); len(res.Findings) != 0 {
 		t.Errorf("%+v", res.Findings)
 	}
 }
@@ -49,7 +49,7 @@ func TestRedactedValuesRepeat(t *testing.T) {
 		ask(0, "First.", "", call("ls")),
 		ask(1, "Second.", `,{"role":"assistant","content":[`+call("pwd")+`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"REDACTED","content":"/"}]}`, call("ls")),
 	}}
-	if got := check.Replays(&ev); len(got) != 0 {
+	if got := check.Decode(&ev).Replays(); len(got) != 0 {
 		t.Errorf("replays %v", got)
 	}
 }

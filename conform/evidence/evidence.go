@@ -4,6 +4,7 @@ package evidence
 
 import (
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -25,6 +26,19 @@ type Evidence struct {
 	Case      string // stable name, e.g. "thinking-tool-loop/anthropic"
 	Exchanges []Exchange
 	Process   []Process // the agent processes of a play; empty for recordings
+}
+
+// Providers lists whose traffic ev holds, in lexical order. The slice is the
+// caller's.
+func (ev *Evidence) Providers() []string {
+	var names []string
+	for i := range ev.Exchanges {
+		if name := ev.Exchanges[i].Provider; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Exchange is one request and its response.

@@ -9,16 +9,17 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Table is what a self-test found: whether the referee can be trusted.
+// Table is the result of a self-test: whether the referee can be trusted.
 type Table struct {
 	Rows []Row
 	// Subjects are the subjects that do everything or nothing.
 	Subjects []Subject
-	// Faults are sentences about what is wrong; the referee is sound without any.
+	// Faults are sentences about what is wrong; there are none when the referee
+	// can be trusted.
 	Faults []string
 }
 
-// Row says how well one requirement is guarded.
+// Row says how well the checks of one requirement notice breaches.
 type Row struct {
 	Requirement string
 	// Passed counts the good cases that show the requirement.
@@ -26,7 +27,7 @@ type Row struct {
 	Kills  []Kill
 }
 
-// Kill is what became of one mutant.
+// Kill counts how often one mutant was noticed.
 type Kill struct {
 	Mutant string
 	// Applied counts the good cases it could distort, Killed those where a check
@@ -34,32 +35,42 @@ type Kill struct {
 	Applied, Killed int
 }
 
-// Subject is a made-up agent and what the referee says of it.
+// Subject is an invented agent and what the referee says of it.
 type Subject struct {
 	Name string
-	// Applied counts the cases it played, Caught those where it was caught.
+	// Applied counts the cases it could get wrong, Caught those where it failed.
 	Applied, Caught int
 }
 
 // OK reports whether nothing is wrong.
 func (t Table) OK() bool { return len(t.Faults) == 0 }
 
-func (t *Table) fault(format string, args ...any) {
+func (t *Table) addFault(format string, args ...any) {
 	t.Faults = append(t.Faults, fmt.Sprintf(format, args...))
 }
 
 // Selftest judges good evidence, which must pass, and its distortions, which
 // must not. Every requirement needs a good case that shows it and at least one
-// mutant there; every mutant that applies must die; a subject that does nothing
-// must never pass, one that does everything wrong never succeed.
+// mutant there; every mutant that applies must be killed; a subject that does
+// nothing must never pass, one that does everything wrong must fail every case.
 func Selftest(good []evidence.Evidence, rules []report.Rule) Table {
 	var t Table
-	for _, group := range byRequirement(rules) {
-		t.requirement(good, group)
+	judged := make([][]report.Result, len(good))
+	for i := range good {
+		judged[i] = report.Judge(rules, &good[i])
 	}
-	t.null(rules)
+	from := 0
+	for _, group := range byRequirement(rules) {
+		results := make([][]report.Result, len(good))
+		for i := range good {
+			results[i] = judged[i][from : from+len(group)]
+		}
+		t.addRequirement(good, results, group)
+		from += len(group)
+	}
+	t.addNullSubject(rules)
 	for _, s := range wrongSubjects {
-		t.wrong(good, rules, s)
+		t.addWrongSubject(good, rules, s)
 	}
 	return t
 }
@@ -76,31 +87,32 @@ func byRequirement(rules []report.Rule) (groups [][]report.Rule) {
 	return groups
 }
 
-// requirement fills one row.
-func (t *Table) requirement(good []evidence.Evidence, rules []report.Rule) {
+// addRequirement fills one row. results holds what the rules of the requirement
+// say of each good case.
+func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Result, rules []report.Rule) {
 	req := rules[0].Requirement
 	row := Row{Requirement: req.ID}
 	var shown []evidence.Evidence
 	for i := range good {
-		switch v, findings := judge(rules, &good[i]); v {
+		switch v, message := combine(results[i]); v {
 		case report.Pass:
 			shown = append(shown, good[i])
 		case report.NotApplicable, report.NotTestable:
 		default:
-			t.fault("%s: %s: good evidence is judged %s: %s", req.ID, good[i].Case, v, findings)
+			t.addFault("%s: %s: good evidence is judged %s: %s", req.ID, good[i].Case, v, message)
 		}
 	}
 	row.Passed = len(shown)
 	if len(shown) == 0 {
-		t.fault("%s: no good case shows it; record one", req.ID)
+		t.addFault("%s: no good case shows it; record one", req.ID)
 	}
 	caught := map[string]bool{} // checks
 	for _, m := range mutantsOf(req, t) {
-		row.Kills = append(row.Kills, t.mutant(m, shown, rules, caught))
+		row.Kills = append(row.Kills, t.killMutant(m, shown, rules, caught))
 	}
 	for _, r := range rules {
 		if len(shown) > 0 && !caught[r.Check.ID] {
-			t.fault("%s: no mutant trips check %s", req.ID, r.Check.ID)
+			t.addFault("%s: no mutant trips check %s", req.ID, r.Check.ID)
 		}
 	}
 	t.Rows = append(t.Rows, row)
@@ -111,7 +123,7 @@ func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 	for _, m := range All() {
 		named, claims := slices.Contains(req.Mutants, m.ID), slices.Contains(m.Kills, req.ID)
 		if named != claims {
-			t.fault("%s: mutant %s stands only in one of catalogue and code", req.ID, m.ID)
+			t.addFault("%s: mutant %s stands only in one of catalogue and code", req.ID, m.ID)
 		}
 		if claims {
 			list = append(list, m)
@@ -119,13 +131,15 @@ func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 	}
 	for _, id := range req.Mutants {
 		if !slices.ContainsFunc(All(), func(m Mutant) bool { return m.ID == id }) {
-			t.fault("%s: mutant %s does not exist", req.ID, id)
+			t.addFault("%s: mutant %s does not exist", req.ID, id)
 		}
 	}
 	return list
 }
 
-func (t *Table) mutant(m Mutant, shown []evidence.Evidence, rules []report.Rule, caught map[string]bool) Kill {
+// killMutant applies m to every case that shows the requirement and enters in
+// caught the checks that notice.
+func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.Rule, caught map[string]bool) Kill {
 	k := Kill{Mutant: m.ID}
 	for _, ev := range shown {
 		bad, ok := m.Apply(ev)
@@ -134,49 +148,49 @@ func (t *Table) mutant(m Mutant, shown []evidence.Evidence, rules []report.Rule,
 		}
 		k.Applied++
 		killed := false
-		for _, r := range rules {
-			if v := r.Judge(&bad).Verdict; v == report.Fail || v == report.Warn {
-				killed, caught[r.Check.ID] = true, true
+		for _, res := range report.Judge(rules, &bad) {
+			if res.Verdict == report.Fail || res.Verdict == report.Warn {
+				killed, caught[res.Check] = true, true
 			}
 		}
 		if killed {
 			k.Killed++
 		} else {
-			t.fault("%s: mutant %s survives on %s", rules[0].Requirement.ID, m.ID, ev.Case)
+			t.addFault("%s: mutant %s survives on %s", rules[0].Requirement.ID, m.ID, ev.Case)
 		}
 	}
 	if k.Applied == 0 && len(shown) > 0 {
-		t.fault("%s: mutant %s finds nothing to distort in any good case", rules[0].Requirement.ID, m.ID)
+		t.addFault("%s: mutant %s finds nothing to distort in any good case", rules[0].Requirement.ID, m.ID)
 	}
 	return k
 }
 
-// judge combines what several rules say; findings is the first one's message.
-func judge(rules []report.Rule, ev *evidence.Evidence) (v report.Verdict, finding string) {
+// combine returns the verdict of several results together and the first message
+// of a finding. One aspect that was shown is enough for a pass.
+func combine(results []report.Result) (v report.Verdict, message string) {
 	v = report.NotApplicable
-	seen := false
-	for _, r := range rules {
-		res := r.Judge(ev)
-		if len(res.Findings) > 0 && finding == "" {
-			finding = res.Findings[0].Message
+	passed := false
+	for _, res := range results {
+		if len(res.Findings) > 0 && message == "" {
+			message = res.Findings[0].Message
 		}
-		seen = seen || res.Verdict == report.Pass
+		passed = passed || res.Verdict == report.Pass
 		v = report.Worst(v, res.Verdict)
 	}
-	if seen && v == report.NotTestable {
-		return report.Pass, finding // one aspect was shown
+	if passed && v == report.NotTestable {
+		v = report.Pass
 	}
-	return v, finding
+	return v, message
 }
 
-// null judges a subject that does nothing at all.
-func (t *Table) null(rules []report.Rule) {
+// addNullSubject judges a subject that does nothing at all.
+func (t *Table) addNullSubject(rules []report.Rule) {
 	ev := evidence.Evidence{Source: evidence.SourceCassette, Case: "null"}
 	s := Subject{Name: "null"}
-	for _, r := range rules {
+	for _, res := range report.Judge(rules, &ev) {
 		s.Applied++
-		if v := r.Judge(&ev).Verdict; v != report.NotTestable && v != report.NotApplicable {
-			t.fault("%s: a subject that does nothing is judged %s", r.Check.ID, v)
+		if v := res.Verdict; v != report.NotTestable && v != report.NotApplicable {
+			t.addFault("%s: a subject that does nothing is judged %s", res.Check, v)
 			continue
 		}
 		s.Caught++
@@ -184,8 +198,8 @@ func (t *Table) null(rules []report.Rule) {
 	t.Subjects = append(t.Subjects, s)
 }
 
-// wrong judges a subject that gets one thing wrong in every request.
-func (t *Table) wrong(good []evidence.Evidence, rules []report.Rule, m Mutant) {
+// addWrongSubject judges a subject that gets one thing wrong in every request.
+func (t *Table) addWrongSubject(good []evidence.Evidence, rules []report.Rule, m Mutant) {
 	s := Subject{Name: m.ID}
 	for _, ev := range good {
 		bad, ok := m.Apply(ev)
@@ -193,14 +207,15 @@ func (t *Table) wrong(good []evidence.Evidence, rules []report.Rule, m Mutant) {
 			continue
 		}
 		s.Applied++
-		if slices.ContainsFunc(rules, func(r report.Rule) bool { return r.Judge(&bad).Verdict == report.Fail }) {
+		failed := func(res report.Result) bool { return res.Verdict == report.Fail }
+		if slices.ContainsFunc(report.Judge(rules, &bad), failed) {
 			s.Caught++
 		} else {
-			t.fault("subject %s (%s) passes on %s", m.ID, m.Does, ev.Case)
+			t.addFault("subject %s (%s) passes on %s", m.ID, m.Does, ev.Case)
 		}
 	}
 	if s.Applied == 0 {
-		t.fault("subject %s (%s) finds nothing to get wrong in any good case", m.ID, m.Does)
+		t.addFault("subject %s (%s) finds nothing to get wrong in any good case", m.ID, m.Does)
 	}
 	t.Subjects = append(t.Subjects, s)
 }

@@ -60,18 +60,18 @@ func TestSelftestNotices(t *testing.T) {
 		want  string
 	}{
 		{"a check that never finds anything", func(rs []report.Rule) []report.Rule {
-			return with(rs, "SIG-001/signature-bytes", func(run func(*evidence.Evidence) check.Result) func(*evidence.Evidence) check.Result {
-				return func(ev *evidence.Evidence) check.Result { return check.Result{Observed: run(ev).Observed} }
+			return with(rs, "SIG-001/signature-bytes", func(run func(*check.Trace) check.Result) func(*check.Trace) check.Result {
+				return func(tr *check.Trace) check.Result { return check.Result{Observed: run(tr).Observed} }
 			})
 		}, good, "SIG-001: no mutant trips check SIG-001/signature-bytes"},
 		{"a check that is content with nothing", func(rs []report.Rule) []report.Rule {
-			return with(rs, "ORD-001/answered", func(func(*evidence.Evidence) check.Result) func(*evidence.Evidence) check.Result {
-				return func(*evidence.Evidence) check.Result { return check.Result{Observed: 1} }
+			return with(rs, "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result {
+				return func(*check.Trace) check.Result { return check.Result{Observed: 1} }
 			})
 		}, good, "ORD-001/answered: a subject that does nothing is judged pass"},
 		{"a check that always finds something", func(rs []report.Rule) []report.Rule {
-			return with(rs, "ORD-001/answered", func(func(*evidence.Evidence) check.Result) func(*evidence.Evidence) check.Result {
-				return func(*evidence.Evidence) check.Result {
+			return with(rs, "ORD-001/answered", func(func(*check.Trace) check.Result) func(*check.Trace) check.Result {
+				return func(*check.Trace) check.Result {
 					return check.Result{Observed: 1, Findings: []check.Finding{{Message: "no"}}}
 				}
 			})
@@ -99,7 +99,7 @@ func TestSelftestNotices(t *testing.T) {
 }
 
 // with wraps the body of one check.
-func with(rs []report.Rule, id string, wrap func(func(*evidence.Evidence) check.Result) func(*evidence.Evidence) check.Result) []report.Rule {
+func with(rs []report.Rule, id string, wrap func(func(*check.Trace) check.Result) func(*check.Trace) check.Result) []report.Rule {
 	for i := range rs {
 		if rs[i].Check.ID == id {
 			rs[i].Check.Run = wrap(rs[i].Check.Run)
@@ -185,7 +185,7 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 	t.Helper()
 	passes := map[string]bool{}
 	for id, g := range groups {
-		v, _ := judge(g, &rec.Evidence)
+		v, _ := combine(report.Judge(g, &rec.Evidence))
 		passes[id] = v == report.Pass
 	}
 	for _, m := range All() {
@@ -198,7 +198,7 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 				continue
 			}
 			applied++
-			if v, _ := judge(groups[id], &bad); v == report.Fail || v == report.Warn {
+			if v, _ := combine(report.Judge(groups[id], &bad)); v == report.Fail || v == report.Warn {
 				continue
 			}
 			excused++

@@ -41,7 +41,7 @@ type Recording struct {
 // which no rule saw anything is not testable.
 func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	out := Recording{
-		Path: rec.Path, Format: rec.Format, Provider: strings.Join(Providers(&rec.Evidence), ","),
+		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","),
 		Exchanges: len(rec.Evidence.Exchanges), Findings: []Finding{}, Skipped: rec.Skipped,
 	}
 	if out.Exchanges == 0 {
@@ -50,8 +50,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		return out
 	}
 	var seen []Verdict
-	for _, rule := range rules {
-		res := rule.Judge(&rec.Evidence)
+	for _, res := range Judge(rules, &rec.Evidence) {
 		out.add(res)
 		if res.Verdict != NotTestable && res.Verdict != NotApplicable {
 			seen = append(seen, res.Verdict)

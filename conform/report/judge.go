@@ -79,14 +79,25 @@ func (r Result) Area() string {
 	return area
 }
 
-// Judge runs the check on ev. A check that panics is a harness error, not a
-// breach.
-func (r Rule) Judge(ev *evidence.Evidence) (res Result) {
-	res = Result{
-		Requirement: r.Requirement.ID, Level: r.Requirement.Level, Check: r.Check.ID, Case: ev.Case,
-		Provider: strings.Join(Providers(ev), ","), Findings: []Finding{},
+// Judge decodes ev once and judges it by every rule; the results are in the
+// order of rules.
+func Judge(rules []Rule, ev *evidence.Evidence) []Result {
+	trace := check.Decode(ev)
+	results := make([]Result, len(rules))
+	for i, r := range rules {
+		results[i] = r.Judge(trace)
 	}
-	if reason := r.silent(ev); reason != "" {
+	return results
+}
+
+// Judge runs the check on one case. A check that panics is a harness error, not
+// a breach.
+func (r Rule) Judge(trace *check.Trace) (res Result) {
+	res = Result{
+		Requirement: r.Requirement.ID, Level: r.Requirement.Level, Check: r.Check.ID, Case: trace.Case(),
+		Provider: strings.Join(trace.Providers(), ","), Findings: []Finding{},
+	}
+	if reason := r.notApplicable(trace); reason != "" {
 		res.Verdict, res.Reason = NotApplicable, reason
 		return res
 	}
@@ -95,7 +106,7 @@ func (r Rule) Judge(ev *evidence.Evidence) (res Result) {
 			res.Verdict, res.Reason = HarnessError, fmt.Sprintf("the check panicked: %v", p)
 		}
 	}()
-	seen := r.Check.Run(ev)
+	seen := r.Check.Run(trace)
 	res.Observed = seen.Observed
 	for _, f := range seen.Findings {
 		res.Findings = append(res.Findings, Finding{r.Requirement.ID, r.Requirement.Level, f})
@@ -116,27 +127,16 @@ func verdict(level specs.Level, seen check.Result) (Verdict, string) {
 	return Pass, ""
 }
 
-// silent says why the requirement does not speak of ev, "" when it does.
-func (r Rule) silent(ev *evidence.Evidence) string {
-	applies := r.Requirement.Applies
-	if len(applies.Source) > 0 && !slices.Contains(applies.Source, string(ev.Source)) {
-		return fmt.Sprintf("does not apply to evidence from a %s", ev.Source)
+// notApplicable says why the requirement does not speak of a case, "" when it
+// does.
+func (r Rule) notApplicable(trace *check.Trace) string {
+	applies, source := r.Requirement.Applies, string(trace.Source())
+	if len(applies.Source) > 0 && !slices.Contains(applies.Source, source) {
+		return fmt.Sprintf("does not apply to evidence from a %s", source)
 	}
-	providers := Providers(ev)
-	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return applies.To(p, string(ev.Source)) }) {
+	providers := trace.Providers()
+	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return applies.To(p, source) }) {
 		return "does not apply to " + strings.Join(providers, ", ")
 	}
 	return ""
-}
-
-// Providers lists whose traffic ev holds, in lexical order.
-func Providers(ev *evidence.Evidence) []string {
-	var names []string
-	for _, ex := range ev.Exchanges {
-		if !slices.Contains(names, ex.Provider) {
-			names = append(names, ex.Provider)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

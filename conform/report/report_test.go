@@ -68,8 +68,8 @@ func requirement(id string, level specs.Level, checks ...string) specs.Requireme
 	return specs.Requirement{ID: id, Title: "t", Level: level, Status: specs.Stable, Checks: checks}
 }
 
-func found(n int, findings ...check.Finding) func(*evidence.Evidence) check.Result {
-	return func(*evidence.Evidence) check.Result { return check.Result{Observed: n, Findings: findings} }
+func found(n int, findings ...check.Finding) func(*check.Trace) check.Result {
+	return func(*check.Trace) check.Result { return check.Result{Observed: n, Findings: findings} }
 }
 
 var breach = check.Finding{
@@ -104,7 +104,7 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		req  specs.Requirement
-		run  func(*evidence.Evidence) check.Result
+		run  func(*check.Trace) check.Result
 		want Verdict
 		why  string
 	}{
@@ -117,9 +117,9 @@ func TestJudge(t *testing.T) {
 		{"other provider", only(specs.Applies{Provider: []string{"gemini"}}), found(1, breach), NotApplicable, "anthropic, openai"},
 		{"one of the providers", only(specs.Applies{Provider: []string{"gemini", "openai"}}), found(1), Pass, ""},
 		{"other source", only(specs.Applies{Source: []string{"cassette", "live"}}), found(1, breach), NotApplicable, "evidence from a recording"},
-		{"panic", requirement("SIG-001", specs.Must), func(*evidence.Evidence) check.Result { panic("oops") }, HarnessError, "oops"},
+		{"panic", requirement("SIG-001", specs.Must), func(*check.Trace) check.Result { panic("oops") }, HarnessError, "oops"},
 	} {
-		res := Rule{c.req, check.Check{ID: "SIG-001/x", Run: c.run}}.Judge(ev)
+		res := Rule{c.req, check.Check{ID: "SIG-001/x", Run: c.run}}.Judge(check.Decode(ev))
 		if res.Verdict != c.want || !strings.Contains(res.Reason, c.why) {
 			t.Errorf("%s: %s (%s)", c.name, res.Verdict, res.Reason)
 		}
@@ -229,14 +229,14 @@ func rules() []Rule {
 	mod := requirement("MOD-001", specs.Must)
 	mod.Applies.Source = []string{"cassette"}
 	return []Rule{
-		{requirement("SIG-001", specs.Must), check.Check{ID: "SIG-001/signature-bytes", Run: func(ev *evidence.Evidence) check.Result {
-			if len(ev.Exchanges) == 2 {
+		{requirement("SIG-001", specs.Must), check.Check{ID: "SIG-001/signature-bytes", Run: func(tr *check.Trace) check.Result {
+			if len(tr.Evidence().Exchanges) == 2 {
 				return check.Result{Observed: 1, Findings: []check.Finding{breach}}
 			}
 			return check.Result{}
 		}}},
-		{requirement("ORD-001", specs.Must), check.Check{ID: "ORD-001/a", Run: func(ev *evidence.Evidence) check.Result {
-			return check.Result{Observed: len(ev.Exchanges) / 3}
+		{requirement("ORD-001", specs.Must), check.Check{ID: "ORD-001/a", Run: func(tr *check.Trace) check.Result {
+			return check.Result{Observed: len(tr.Evidence().Exchanges) / 3}
 		}}},
 		{requirement("STR-001", specs.Must), check.Check{ID: "STR-001/a", Run: found(0)}},
 		{mod, check.Check{ID: "MOD-001/a", Run: found(1, breach)}},

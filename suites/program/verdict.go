@@ -77,8 +77,8 @@ func (j *judgement) broken() {
 // see runs every check and keeps what it is worth.
 func (j *judgement) see() {
 	shown := map[string]bool{} // requirements of which anything was seen
-	for _, rule := range j.rules {
-		r := j.dated(rule.Judge(j.done.Evidence))
+	for i, r := range report.Judge(j.rules, j.done.Evidence) {
+		rule, r := j.rules[i], j.dated(r)
 		j.results[rule.Check.ID] = r
 		shown[rule.Requirement.ID] = shown[rule.Requirement.ID] || r.Observed > 0 || len(r.Findings) > 0
 	}

@@ -23,7 +23,7 @@ func rule(id string, level specs.Level, observed int, findings ...string) report
 	}
 	return report.Rule{
 		Requirement: specs.Requirement{ID: requirement, Level: level},
-		Check:       check.Check{ID: id, Requirement: requirement, Run: func(*evidence.Evidence) check.Result { return r }},
+		Check:       check.Check{ID: id, Requirement: requirement, Run: func(*check.Trace) check.Result { return r }},
 	}
 }
 

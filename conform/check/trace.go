@@ -1,0 +1,162 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// Trace is the evidence of one case, decoded: the exchanges in order with both
+// sides read, and which request sends back which reply. Make it with [Decode]
+// and judge it with any number of checks. It is immutable and may be used from
+// any goroutine.
+type Trace struct {
+	ev        *evidence.Evidence // a copy; its byte slices are shared with the caller
+	providers []string
+	x         []*exchange
+	// links are ordered by request, then by place in it.
+	links []*link
+	// panicked is the value with which decoding panicked, nil when it did not.
+	panicked any
+}
+
+// Decode reads the bodies of ev once, for all checks. The trace keeps its own
+// copy of ev's lists, so that the caller may replace exchanges and processes
+// afterwards; the bytes of bodies and streams are shared and must not be
+// written to.
+//
+// Decode takes any bytes. Should a decoder panic all the same, then the checks
+// panic with that value when they run on the trace, so that package report
+// names it as an error of the referee.
+func Decode(ev *evidence.Evidence) *Trace {
+	return bodyReader{wire.ReadRequest, wire.ReadReply}.decode(ev)
+}
+
+// Evidence returns what was decoded. The lists are the caller's; bytes and
+// headers are shared and must not be changed.
+func (s *Trace) Evidence() evidence.Evidence { return copyLists(s.ev) }
+
+// Case is the name of the case that was decoded.
+func (s *Trace) Case() string { return s.ev.Case }
+
+// Source says where the evidence came from.
+func (s *Trace) Source() evidence.Source { return s.ev.Source }
+
+// Providers lists whose traffic was decoded, in lexical order. The slice is the
+// caller's.
+func (s *Trace) Providers() []string { return slices.Clone(s.providers) }
+
+// Replays lists which request sends back which earlier reply, as the indexes of
+// the two exchanges: the links that the checks build on.
+func (s *Trace) Replays() (pairs [][2]int) {
+	for _, l := range s.links {
+		pairs = append(pairs, [2]int{l.from.Index, l.to.Index})
+	}
+	return pairs
+}
+
+// exchange is one exchange with both sides decoded.
+type exchange struct {
+	*evidence.Exchange
+	n     int // ordinal in the trace
+	req   *wire.Request
+	reply *wire.Reply
+	// runs are the stretches of model items in the request, each between two
+	// stretches of the client's own items.
+	runs []span
+	// turn is the ordinal of the first item of the current turn: what stands
+	// after the last thing the user, and not a tool, said. Providers check the
+	// hidden state of that turn and are lenient before it (A-37, G-17).
+	turn int
+	// replays are the links whose request this is, sentBack those whose reply.
+	replays, sentBack []*link
+}
+
+// span is the half-open range [from, to) of items.
+type span struct{ from, to int }
+
+// bodyReader reads the two sides of an exchange. Tests count its calls.
+type bodyReader struct {
+	request func(provider, method, url string, body []byte) *wire.Request
+	reply   func(provider string, status int, body []byte) *wire.Reply
+}
+
+func (r bodyReader) decode(ev *evidence.Evidence) (s *Trace) {
+	own := copyLists(ev)
+	s = &Trace{ev: &own, providers: own.Providers()}
+	defer func() { s.panicked = recover() }()
+	for i := range own.Exchanges {
+		s.x = append(s.x, r.decodeExchange(&own.Exchanges[i], i))
+	}
+	newLinker(s).run()
+	return s
+}
+
+func copyLists(ev *evidence.Evidence) evidence.Evidence {
+	own := *ev
+	own.Exchanges, own.Process = slices.Clone(ev.Exchanges), slices.Clone(ev.Process)
+	return own
+}
+
+func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
+	x := &exchange{Exchange: e, n: n}
+	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
+	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
+	x.runs = modelRuns(x.req.Items)
+	x.turn = turnStart(e.Provider, x.req)
+	return x
+}
+
+// asks reports whether the exchange is a request to answer a conversation that
+// can be read.
+func (x *exchange) asks() bool { return x.req.Op == wire.Generate && x.req.Doc != nil }
+
+func modelRuns(items []wire.Item) []span {
+	var runs []span
+	for i := range items {
+		if !items[i].Model() {
+			continue
+		}
+		if k := len(runs) - 1; k >= 0 && runs[k].to == i {
+			runs[k].to++
+			continue
+		}
+		runs = append(runs, span{i, i + 1})
+	}
+	return runs
+}
+
+// turnStart returns the ordinal of the first item after the last user prompt.
+// On Anthropic a message that also answers tools continues the turn; on Gemini
+// any part of a user's content that answers no tool starts one (G-17).
+func turnStart(provider string, q *wire.Request) int {
+	start := 0
+	for i := range q.Items {
+		it := &q.Items[i]
+		if it.Model() || it.What == wire.Result {
+			continue
+		}
+		if provider == evidence.Anthropic && answersTools(q.Items, it.Msg, i) {
+			continue
+		}
+		start = i + 1
+	}
+	return start
+}
+
+// answersTools reports whether the message msg, which holds item i, holds a
+// tool result as well.
+func answersTools(items []wire.Item, msg, i int) bool {
+	for k := i; k >= 0 && items[k].Msg == msg; k-- {
+		if items[k].What == wire.Result {
+			return true
+		}
+	}
+	for k := i; k < len(items) && items[k].Msg == msg; k++ {
+		if items[k].What == wire.Result {
+			return true
+		}
+	}
+	return false
+}

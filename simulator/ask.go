@@ -2,88 +2,65 @@ package simulator
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// dict is a decoded JSON object. Its accessors return the zero value for what is
-// absent or of another type: what a request may hold is Check's business.
-type dict map[string]any
-
-// at returns the first of names that is there: Gemini takes two spellings.
-func (d dict) at(names ...string) any {
-	for _, n := range names {
-		if v, ok := d[n]; ok {
+// member returns the first of some names that is there: Gemini takes two spellings.
+func member(n *jsontree.Node, names ...string) *jsontree.Node {
+	for _, name := range names {
+		if v := n.Get(name); v != nil {
 			return v
 		}
 	}
 	return nil
 }
 
-func (d dict) dict(names ...string) dict {
-	m, _ := d.at(names...).(map[string]any)
-	return m
-}
-
-func (d dict) str(names ...string) string {
-	s, _ := d.at(names...).(string)
-	return s
-}
-
-func (d dict) num(names ...string) int {
-	n, _ := d.at(names...).(float64)
-	return int(n)
-}
-
-// list returns the objects of an array; a lone object is a list of one.
-func (d dict) list(names ...string) []dict {
-	switch v := d.at(names...).(type) {
-	case map[string]any:
-		return []dict{v}
-	case []any:
-		var all []dict
-		for _, item := range v {
-			if m, ok := item.(map[string]any); ok {
-				all = append(all, m)
-			}
-		}
-		return all
+// objectsOf returns the objects of an array. An object alone is a list of one.
+func objectsOf(n *jsontree.Node) []*jsontree.Node {
+	if n.Is(jsontree.Object) {
+		return []*jsontree.Node{n}
 	}
-	return nil
+	var all []*jsontree.Node
+	list := n.List()
+	for i := range list {
+		if list[i].Is(jsontree.Object) {
+			all = append(all, &list[i])
+		}
+	}
+	return all
 }
 
 // texts joins the texts of a string or of parts.
-func texts(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []any:
-		var all []string
-		for _, part := range (dict{"": v}).list("") {
-			if s := part.str("text"); s != "" && part["thought"] != true {
-				all = append(all, s)
-			}
-		}
-		return strings.Join(all, "\n")
+func texts(n *jsontree.Node) string {
+	if !n.Is(jsontree.Array) {
+		return n.Text()
 	}
-	return ""
+	var all []string
+	for _, part := range objectsOf(n) {
+		if s := part.Get("text").Text(); s != "" && !part.Get("thought").True() {
+			all = append(all, s)
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// tokenLimit is the number of tokens that a request allows, 0 without one.
+func tokenLimit(n *jsontree.Node) int {
+	limit, _ := n.Number()
+	return int(limit)
 }
 
 // readers say what a request of a provider wants.
-var readers = map[string]func(dict) script.Ask{"anthropic": askAnthropic, "openai": askOpenAI, "gemini": askGemini}
+var readers = map[string]func(*jsontree.Node) script.Ask{"anthropic": askAnthropic, "openai": askOpenAI, "gemini": askGemini}
 
-// askOf reads a body that the provider's Read has accepted.
-func askOf(provider string, body []byte) script.Ask {
-	var d dict
-	if json.Unmarshal(body, &d) != nil {
-		return script.Ask{}
-	}
-	return readers[provider](d)
-}
+// askOf reads a request that the provider's Read has accepted: what it may hold is
+// Check's business.
+func askOf(req script.Request) script.Ask { return readers[req.Provider](req.Document) }
 
 // turns follows a conversation: a prompt starts anew, unless it stands beside
 // results, as agents' reminders do.
@@ -109,28 +86,28 @@ func (t *turns) result(id, name, text string) {
 	t.Results = append(t.Results, script.Called{Name: name, Result: text})
 }
 
-func askAnthropic(d dict) script.Ask {
+func askAnthropic(d *jsontree.Node) script.Ask {
 	t := turns{names: map[string]string{}}
-	t.System, t.Limit = texts(d["system"]), d.num("max_tokens")
-	t.Schema = d.dict("output_config").dict("format").dict("schema")
+	t.System, t.Limit = texts(d.Get("system")), tokenLimit(d.Get("max_tokens"))
+	t.Schema = d.Get("output_config").Get("format").Get("schema").Map()
 	if t.Schema == nil {
-		t.Schema = d.dict("output_format").dict("schema")
+		t.Schema = d.Get("output_format").Get("schema").Map()
 	}
-	for _, tool := range d.list("tools") {
-		if tool["input_schema"] != nil {
-			t.Tools = append(t.Tools, script.Tool{Name: tool.str("name"), Schema: tool.dict("input_schema")})
+	for _, tool := range objectsOf(d.Get("tools")) {
+		if tool.Has("input_schema") {
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("input_schema").Map()})
 		}
-		t.hosts(tool.str("type"), "web_search_", "code_execution_")
+		t.hosts(tool.Get("type").Text(), "web_search_", "code_execution_")
 	}
-	switch choice := d.dict("tool_choice"); choice.str("type") {
+	switch choice := d.Get("tool_choice"); choice.Get("type").Text() {
 	case "none":
 		t.Choice = script.ChoiceNone
 	case "any":
 		t.Choice = script.ChoiceAny
 	case "tool":
-		t.Choice = choice.str("name")
+		t.Choice = choice.Get("name").Text()
 	}
-	for _, m := range d.list("messages") {
+	for _, m := range objectsOf(d.Get("messages")) {
 		t.message(m)
 	}
 	return t.Ask
@@ -147,90 +124,90 @@ func (t *turns) hosts(kind, search, code string) {
 	}
 }
 
-func (t *turns) message(m dict) {
-	if m.str("role") == "assistant" {
+func (t *turns) message(m *jsontree.Node) {
+	if m.Get("role").Text() == "assistant" {
 		t.spoke()
 	}
 	before := len(t.Calls)
-	for _, b := range m.list("content") {
-		switch b.str("type") {
+	for _, b := range objectsOf(m.Get("content")) {
+		switch b.Get("type").Text() {
 		case "tool_use":
-			t.names[b.str("id")] = b.str("name")
+			t.names[b.Get("id").Text()] = b.Get("name").Text()
 		case "tool_result":
-			t.result(b.str("tool_use_id"), "", texts(b["content"]))
+			t.result(b.Get("tool_use_id").Text(), "", texts(b.Get("content")))
 		}
 	}
-	if m.str("role") == "user" && len(t.Calls) == before {
-		t.prompt(texts(m["content"]))
+	if m.Get("role").Text() == "user" && len(t.Calls) == before {
+		t.prompt(texts(m.Get("content")))
 	}
 }
 
-func askOpenAI(d dict) script.Ask {
+func askOpenAI(d *jsontree.Node) script.Ask {
 	t := turns{names: map[string]string{}}
-	t.System, t.Limit = d.str("instructions"), d.num("max_output_tokens")
-	t.Schema = structured(d.dict("text").dict("format"))
-	for _, tool := range d.list("tools") {
-		if tool.str("type") == "function" {
-			t.Tools = append(t.Tools, script.Tool{Name: tool.str("name"), Schema: tool.dict("parameters")})
+	t.System, t.Limit = d.Get("instructions").Text(), tokenLimit(d.Get("max_output_tokens"))
+	t.Schema = structured(d.Get("text").Get("format"))
+	for _, tool := range objectsOf(d.Get("tools")) {
+		if tool.Get("type").Text() == "function" {
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("parameters").Map()})
 		}
-		t.hosts(tool.str("type"), "web_search", "code_interpreter")
+		t.hosts(tool.Get("type").Text(), "web_search", "code_interpreter")
 	}
-	switch d.str("tool_choice") {
+	switch d.Get("tool_choice").Text() {
 	case "none":
 		t.Choice = script.ChoiceNone
 	case "required":
 		t.Choice = script.ChoiceAny
 	}
-	if choice := d.dict("tool_choice"); choice.str("type") == "function" {
-		t.Choice = choice.str("name")
+	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" {
+		t.Choice = choice.Get("name").Text()
 	}
-	t.prompt(d.str("input"))
-	for _, item := range d.list("input") {
-		if strings.HasSuffix(item.str("type"), "_call") || item.str("role") == "assistant" {
+	t.prompt(d.Get("input").Text())
+	for _, item := range objectsOf(d.Get("input")) {
+		if strings.HasSuffix(item.Get("type").Text(), "_call") || item.Get("role").Text() == "assistant" {
 			t.spoke()
 		}
 		switch {
-		case item.str("type") == "function_call":
-			t.names[item.str("call_id")] = item.str("name")
-		case item.str("type") == "function_call_output":
-			t.result(item.str("call_id"), "", texts(item["output"]))
-		case item.str("role") == "user":
-			t.prompt(texts(item["content"]))
-		case item.str("role") == "system" || item.str("role") == "developer":
-			t.System += "\n" + texts(item["content"])
+		case item.Get("type").Text() == "function_call":
+			t.names[item.Get("call_id").Text()] = item.Get("name").Text()
+		case item.Get("type").Text() == "function_call_output":
+			t.result(item.Get("call_id").Text(), "", texts(item.Get("output")))
+		case item.Get("role").Text() == "user":
+			t.prompt(texts(item.Get("content")))
+		case item.Get("role").Text() == "system" || item.Get("role").Text() == "developer":
+			t.System += "\n" + texts(item.Get("content"))
 		}
 	}
 	return t.Ask
 }
 
-func askGemini(d dict) script.Ask {
+func askGemini(d *jsontree.Node) script.Ask {
 	t := turns{}
-	settings := d.dict("generationConfig", "generation_config")
-	t.System = texts(d.dict("systemInstruction", "system_instruction")["parts"])
-	t.Limit = settings.num("maxOutputTokens", "max_output_tokens")
+	settings := member(d, "generationConfig", "generation_config")
+	t.System = texts(member(d, "systemInstruction", "system_instruction").Get("parts"))
+	t.Limit = tokenLimit(member(settings, "maxOutputTokens", "max_output_tokens"))
 	t.Schema, t.Bare = shaped(settings)
-	for _, set := range d.list("tools") {
-		for _, f := range set.list("functionDeclarations", "function_declarations") {
-			t.Tools = append(t.Tools, script.Tool{Name: f.str("name"),
-				Schema: f.dict("parametersJsonSchema", "parameters_json_schema", "parameters")})
+	for _, set := range objectsOf(d.Get("tools")) {
+		for _, f := range objectsOf(member(set, "functionDeclarations", "function_declarations")) {
+			t.Tools = append(t.Tools, script.Tool{Name: f.Get("name").Text(),
+				Schema: member(f, "parametersJsonSchema", "parameters_json_schema", "parameters").Map()})
 		}
-		for _, name := range slices.Sorted(maps.Keys(set)) {
+		for _, name := range slices.Compact(slices.Sorted(slices.Values(set.Names()))) {
 			t.hosts(strings.ReplaceAll(strings.ToLower(name), "_", ""), "googlesearch", "codeexecution")
 		}
 	}
-	t.Choice = geminiChoice(d.dict("toolConfig", "tool_config").dict("functionCallingConfig", "function_calling_config"))
-	for _, c := range d.list("contents") {
-		if c.str("role") == "model" {
+	t.Choice = geminiChoice(member(member(d, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
+	for _, c := range objectsOf(d.Get("contents")) {
+		if c.Get("role").Text() == "model" {
 			t.spoke()
 		}
 		before := len(t.Calls)
-		for _, p := range c.list("parts") {
-			if r := p.dict("functionResponse", "function_response"); r != nil {
-				t.result("", r.str("name"), resultOf(r["response"]))
+		for _, p := range objectsOf(c.Get("parts")) {
+			if r := member(p, "functionResponse", "function_response"); r.Is(jsontree.Object) {
+				t.result("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
 			}
 		}
-		if c.str("role") != "model" && len(t.Calls) == before {
-			t.prompt(texts(c["parts"]))
+		if c.Get("role").Text() != "model" && len(t.Calls) == before {
+			t.prompt(texts(c.Get("parts")))
 		}
 	}
 	return t.Ask
@@ -240,18 +217,18 @@ func askGemini(d dict) script.Ask {
 var anyObject = map[string]any{"type": "object"}
 
 // structured is the schema of OpenAI's format, nil for prose.
-func structured(format dict) map[string]any {
-	if format.str("type") == "json_object" {
+func structured(format *jsontree.Node) map[string]any {
+	if format.Get("type").Text() == "json_object" {
 		return anyObject
 	}
-	return format.dict("schema")
+	return format.Get("schema").Map()
 }
 
 // shaped is the schema of Gemini's answer, nil for prose, and whether the answer
 // is to be one of its values without quotation marks.
-func shaped(settings dict) (schema map[string]any, bare bool) {
-	mime := settings.str("responseMimeType", "response_mime_type")
-	schema = settings.dict("responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema")
+func shaped(settings *jsontree.Node) (schema map[string]any, bare bool) {
+	mime := member(settings, "responseMimeType", "response_mime_type").Text()
+	schema = member(settings, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema").Map()
 	if schema == nil && mime == "application/json" {
 		schema = anyObject
 	}
@@ -271,14 +248,13 @@ func resultOf(response any) string {
 	return string(out)
 }
 
-func geminiChoice(config dict) string {
-	switch strings.ToUpper(config.str("mode")) {
+func geminiChoice(config *jsontree.Node) string {
+	switch strings.ToUpper(config.Get("mode").Text()) {
 	case "NONE":
 		return script.ChoiceNone
 	case "ANY":
-		if names, _ := config.at("allowedFunctionNames", "allowed_function_names").([]any); len(names) == 1 {
-			name, _ := names[0].(string)
-			return name
+		if names := member(config, "allowedFunctionNames", "allowed_function_names").List(); len(names) == 1 {
+			return names[0].Text()
 		}
 		return script.ChoiceAny
 	}

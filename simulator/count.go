@@ -11,10 +11,11 @@ import (
 
 // count says how many tokens a request has.
 func (h *handler) count(c *call) script.Plan {
-	if refusal := c.provider.parse(c.Request, c.body).Check(c.env); refusal != nil {
+	c.asked = c.provider.parse(c.Request, c.body)
+	if refusal := c.asked.Check(c.env); refusal != nil {
 		return rejected(c.provider, refusal)
 	}
-	return h.whole(c, c.provider.count(c.body))
+	return h.whole(c, c.asked.CountTokens())
 }
 
 // document plans a response that is no reply of a model, with the headers of

@@ -1,94 +1,73 @@
 package simulator
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// member is a member of a JSON object, in its place.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// members reads the members of an object in order; nil when it is none.
-func members(object []byte) []member {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	var all []member
-	for d.More() {
-		name, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return nil
-		}
-		all = append(all, member{name.(string), value})
-	}
-	return all
+// parsed is the tree of a text that the simulator wrote.
+func parsed(text []byte) *jsontree.Node {
+	root, _ := jsontree.ParseStrict(text, jsontree.MaxDepth)
+	return root
 }
 
 // with is the object with other values for some of its members: names and raw
 // values alternate. What it lacks is added.
-func with(object []byte, changes ...string) []byte {
-	all := members(object)
+func with(object *jsontree.Node, changes ...string) []byte {
+	out := script.Object{}
+	for i, name := range object.Names() {
+		out = append(out, name, script.Raw(object.Items()[i].Raw()))
+	}
 	for change := range slices.Chunk(changes, 2) {
-		name, value, found := change[0], json.RawMessage(change[len(change)-1]), false
-		for n := range all {
-			if all[n].name == name {
-				all[n].value, found = value, true
+		name, value, found := change[0], script.Raw(change[len(change)-1]), false
+		for i := 0; i < len(out); i += 2 {
+			if out[i] == name {
+				out[i+1], found = value, true
 			}
 		}
 		if !found {
-			all = append(all, member{name, value})
+			out = append(out, name, value)
 		}
-	}
-	out := script.Object{}
-	for _, m := range all {
-		out = append(out, m.name, m.value)
 	}
 	return script.JSON(out)
 }
 
 // unfinished is a response that has nothing to show yet.
 func unfinished(response []byte, status string) []byte {
-	return with(response, "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
+	return with(parsed(response), "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
 }
 
-// inputItems reads an input: items, or a text that is one message.
-func inputItems(input json.RawMessage) []json.RawMessage {
-	var items []json.RawMessage
-	if json.Unmarshal(input, &items) == nil {
-		return items
+// inputItems are the items of an input. A text is one message.
+func inputItems(input *jsontree.Node) []*jsontree.Node {
+	if input.Is(jsontree.String) {
+		part := script.Object{"type", "input_text", "text", script.Raw(input.Raw())}
+		return []*jsontree.Node{parsed(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
 	}
-	part := script.Object{"type", "input_text", "text", input}
-	return []json.RawMessage{script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}})}
+	list := input.List()
+	items := make([]*jsontree.Node, len(list))
+	for i := range list {
+		items[i] = &list[i]
+	}
+	return items
 }
 
 // withInput is a request with other input.
-func withInput(request []byte, items []json.RawMessage) []byte {
+func withInput(request *jsontree.Node, items []*jsontree.Node) []byte {
 	input := script.Array{}
 	for _, i := range items {
-		input = append(input, i)
+		input = append(input, script.Raw(i.Raw()))
 	}
 	return with(request, "input", string(script.JSON(input)))
 }
 
 // conversation is the input of a stored response and its output. Its thoughts
 // are sealed, whether the client asked for that or not: they are its own.
-func conversation(c *call, r script.Reply) []json.RawMessage {
-	var asked settings
-	var response struct {
-		Output []json.RawMessage `json:"output"`
-	}
-	_ = json.Unmarshal(r.Request.Body, &asked) // it was answered
+func conversation(c *call, r script.Reply) []*jsontree.Node {
 	r.Request.Form, r.Request.Sealed = script.FormUnary, true
-	_ = json.Unmarshal(c.provider.Frames(r)[0], &response) // we wrote it
-	return append(inputItems(asked.Input), response.Output...)
+	response := parsed(c.provider.Frames(r)[0])
+	return append(inputItems(r.Request.Document.Get("input")), inputItems(response.Get("output"))...)
 }
 
 // maxBlocks is more than a reply has blocks: what is numbered from here on has
@@ -97,37 +76,32 @@ const maxBlocks = 1 << 20
 
 // identified gives items their types and ids, as the API does when it stores
 // them, and says the rest as it does: what came is complete, and a text is a part.
-func identified(items []json.RawMessage, r script.Reply) []json.RawMessage {
+func identified(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 	for i, item := range items {
-		var it struct {
-			ID      string          `json:"id"`
-			Type    string          `json:"type"`
-			Role    string          `json:"role"`
-			Status  string          `json:"status"`
-			Content json.RawMessage `json:"content"`
-		}
-		if json.Unmarshal(item, &it) != nil {
+		if !item.Is(jsontree.Object) {
 			continue
 		}
 		var changes []string
-		if it.ID == "" {
-			changes = append(changes, "id", `"`+r.ID(prefixOf(it.Type), maxBlocks+i, script.Hex, 50)+`"`)
+		kind, content := item.Get("type").Text(), item.Get("content")
+		if idOf(item) == "" {
+			changes = append(changes, "id", `"`+r.ID(prefixOf(kind), maxBlocks+i, script.Hex, 50)+`"`)
 		}
-		if it.Type == "" {
+		if kind == "" {
 			changes = append(changes, "type", `"message"`)
 		}
-		if it.Status == "" && prefixOf(it.Type) != unknownPrefix && it.Type != "reasoning" {
+		if item.Get("status").Text() == "" && prefixOf(kind) != unknownPrefix && kind != "reasoning" {
 			changes = append(changes, "status", `"completed"`)
 		}
-		if len(it.Content) > 0 && it.Content[0] == '"' {
-			changes = append(changes, "content", string(script.JSON(script.Array{textPart(it.Role, it.Content)})))
+		if content.Is(jsontree.String) {
+			changes = append(changes, "content", string(script.JSON(script.Array{textPart(item.Get("role").Text(), content)})))
 		}
-		items[i] = with(item, changes...)
+		items[i] = parsed(with(item, changes...))
 	}
 	return items
 }
 
-func textPart(role string, text json.RawMessage) script.Object {
+func textPart(role string, content *jsontree.Node) script.Object {
+	text := script.Raw(content.Raw())
 	if role == "assistant" {
 		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", text}
 	}
@@ -150,14 +124,4 @@ func prefixOf(kind string) string {
 	return unknownPrefix
 }
 
-func idOf(item json.RawMessage) string {
-	var it struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(item, &it) // without an id: none
-	return it.ID
-}
-
-// mentionsPrevious spares the requests that continue nothing stored a second
-// reading.
-func mentionsPrevious(body []byte) bool { return bytes.Contains(body, []byte("previous_response_id")) }
+func idOf(item *jsontree.Node) string { return item.Get("id").Text() }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/simulator/anthropic"
 	"github.com/meerkat-go/conformance/simulator/gemini"
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/openai"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -19,8 +20,6 @@ type provider struct {
 	rules func() []rule.Info
 	// reject is a refusal in its envelope, with its headers.
 	reject func(*rule.Refusal) (status int, header http.Header, body []byte)
-	// count is the body that answers a request to count tokens.
-	count func(body []byte) []byte
 	// accepted states what looks like a fault and is none.
 	accepted func() []rule.Info
 	// list and info are the bodies that tell its models.
@@ -38,6 +37,10 @@ type request interface {
 	Check(rule.Env) *rule.Refusal
 	// Turn is what the script needs to know of it.
 	Turn() (script.Request, *script.Refusal)
+	// Document is its body, nil when that is not JSON.
+	Document() *jsontree.Node
+	// CountTokens is the body that answers a request to count tokens.
+	CountTokens() []byte
 }
 
 // parses makes one provider's Parse a parse.
@@ -48,17 +51,17 @@ func parses[R request](parse func(*http.Request, []byte) R) func(*http.Request, 
 var providers = map[string]provider{
 	"anthropic": {
 		Voice: anthropic.Voice{}, parse: parses(anthropic.Parse), rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
-		count: anthropic.CountTokens, accepted: anthropic.Accepted, list: listAnthropic, info: anthropic.Model,
+		accepted: anthropic.Accepted, list: listAnthropic, info: anthropic.Model,
 		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
 	},
 	"openai": {
 		Voice: openai.Voice{}, parse: parses(openai.Parse), rules: openai.Rules, reject: openai.Voice{}.Reject,
-		count: openai.CountTokens, accepted: openai.Accepted, list: listOpenAI, info: openai.Model,
+		accepted: openai.Accepted, list: listOpenAI, info: openai.Model,
 		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
 	},
 	"gemini": {
 		Voice: gemini.Voice{}, parse: parses(gemini.Parse), rules: gemini.Rules, reject: gemini.Voice{}.Reject,
-		count: gemini.CountTokens, accepted: gemini.Accepted, list: listGemini, info: gemini.Model,
+		accepted: gemini.Accepted, list: listGemini, info: gemini.Model,
 		credentials: []string{"x-goog-api-key"},
 	},
 }

@@ -1,11 +1,11 @@
 package simulator
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
@@ -59,7 +59,7 @@ func (e entry) shown(c *call) []byte {
 	case e.asked < 2:
 		return unfinished(body, "in_progress")
 	}
-	return with(body, "background", "true")
+	return with(parsed(body), "background", "true")
 }
 
 // resume streams a response again, from behind an event.
@@ -82,14 +82,13 @@ func (h *handler) resume(c *call, e entry) script.Plan {
 // items lists the input of a stored response, the newest first unless asked
 // otherwise.
 func (h *handler) items(c *call, e entry) script.Plan {
-	var s settings
-	_ = json.Unmarshal(e.reply.Request.Body, &s) // it was answered
-	list, asked := identified(inputItems(s.Input), e.reply), query(c.Request)
+	input := e.reply.Request.Document.Get("input")
+	list, asked := identified(inputItems(input), e.reply), query(c.Request)
 	if asked.Get("order") != "asc" {
 		slices.Reverse(list)
 	}
 	if after := asked.Get("after"); after != "" {
-		at := slices.IndexFunc(list, func(i json.RawMessage) bool { return idOf(i) == after })
+		at := slices.IndexFunc(list, func(i *jsontree.Node) bool { return idOf(i) == after })
 		list = list[at+1:]
 	}
 	limit, err := strconv.Atoi(asked.Get("limit"))
@@ -100,10 +99,10 @@ func (h *handler) items(c *call, e entry) script.Plan {
 }
 
 // page is the first of a list, as the API's lists are.
-func page(list []json.RawMessage, limit int) script.Object {
+func page(list []*jsontree.Node, limit int) script.Object {
 	data, first, last := script.Array{}, any(nil), any(nil)
 	for i, item := range list[:min(limit, len(list))] {
-		data = append(data, item)
+		data = append(data, script.Raw(item.Raw()))
 		if last = idOf(item); i == 0 {
 			first = last
 		}

@@ -146,7 +146,7 @@ func (h *handler) refused(c *call, r *script.Refusal) script.Plan {
 	maps.Copy(header, plan.Header)
 	plan.Header = header
 	if id := header.Get("Request-Id"); id != "" { // Anthropic says it in the body, too
-		plan.Writes[0] = with(plan.Writes[0], "request_id", `"`+id+`"`)
+		plan.Writes[0] = with(parsed(plan.Writes[0]), "request_id", `"`+id+`"`)
 	}
 	return plan
 }
@@ -218,7 +218,7 @@ func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script
 	if h.Scenario != nil && len(req.Tools) > 0 {
 		return h.scripted(req, env)
 	}
-	asked := askOf(req.Provider, req.Body)
+	asked := askOf(req)
 	if text, limited, ok := script.Aside(asked); ok {
 		stop := specs.StopEnd
 		if limited {
@@ -235,7 +235,7 @@ func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script
 
 func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, Attempts: &h.attempts,
-		Ask: func(req script.Request) script.Ask { return askOf(req.Provider, req.Body) }}
+		Ask: func(req script.Request) script.Ask { return askOf(req) }}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -95,35 +94,28 @@ func (c *call) account() string {
 	return seal.Account(strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
 }
 
-// settings are what a conversation is continued by.
-type settings struct {
-	Previous string          `json:"previous_response_id"`
-	Input    json.RawMessage `json:"input"`
-}
-
 // unfold puts the conversation that previous_response_id names before the
 // request's input and checks the whole of it (rule O-25, DESIGN §5).
 func (h *handler) unfold(c *call) *rule.Refusal {
-	if c.route.provider != "openai" || !mentionsPrevious(c.body) {
+	if c.route.provider != "openai" {
 		return nil
 	}
-	var s settings
-	_ = json.Unmarshal(c.body, &s) // what is of another type than these, Check has refused
-	if s.Previous == "" {
+	previous, input := c.asked.Document().Get("previous_response_id").Text(), c.asked.Document().Get("input")
+	if previous == "" {
 		return nil
 	}
 	var before script.Reply
-	if !h.stored.get(s.Previous, c.account(), func(e *entry) { before = e.reply }) {
+	if !h.stored.get(previous, c.account(), func(e *entry) { before = e.reply }) {
 		if h.ForeignSeals {
 			return nil // it was issued elsewhere, so what it said is not known
 		}
 		return &rule.Refusal{Rule: "O-25", Status: http.StatusBadRequest, Type: "invalid_request_error",
 			Code: "previous_response_not_found", Param: "previous_response_id",
-			Message: fmt.Sprintf("Previous response with id '%s' not found.", s.Previous)}
+			Message: fmt.Sprintf("Previous response with id '%s' not found.", previous)}
 	}
-	c.body = withInput(c.body, append(conversation(c, before), inputItems(s.Input)...))
+	c.body = withInput(c.asked.Document(), append(conversation(c, before), inputItems(input)...))
 	c.asked = c.provider.parse(c.Request, c.body)
-	return c.provider.parse(c.Request, with(c.body, "previous_response_id", "null")).Check(c.env)
+	return c.provider.parse(c.Request, with(c.asked.Document(), "previous_response_id", "null")).Check(c.env)
 }
 
 // keep stores a response that the client may ask for again.

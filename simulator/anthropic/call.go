@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
@@ -13,8 +14,8 @@ import (
 type call struct {
 	header http.Header
 	body   []byte
-	root   *node // nil when the body is no JSON
-	bad    error // why
+	root   *jsontree.Node // nil when the body is no JSON
+	bad    error          // why
 	betas  []string
 	counts bool // asks for a count of tokens
 	name   string
@@ -37,7 +38,7 @@ type message struct {
 type block struct {
 	message, index int
 	kind, text     string
-	*node
+	*jsontree.Node
 }
 
 // turn is what one side says until the other answers: messages of one role in a
@@ -58,10 +59,10 @@ func readCall(r *http.Request, body []byte) *call {
 
 func parseCall(h http.Header, body []byte) *call {
 	c := &call{header: h, body: body, betas: betasOf(h)}
-	c.root, c.bad = parseJSON(body)
-	c.name = c.root.get("model").str()
+	c.root, c.bad = jsontree.ParseStrict(body, jsontree.MaxDepth)
+	c.name = c.root.Get("model").Text()
 	c.model = modelOf(c.name)
-	for i, m := range c.root.get("messages").list() {
+	for i, m := range c.root.Get("messages").List() {
 		c.said = append(c.said, messageOf(i, &m))
 	}
 	c.turns = turnsOf(c.said)
@@ -80,17 +81,17 @@ func betasOf(h http.Header) []string {
 	return names
 }
 
-func messageOf(i int, m *node) message {
-	out := message{role: m.get("role").str()}
-	content := m.get("content")
-	if content.is('"') {
-		out.blocks = []block{{message: i, kind: "text", text: content.text}}
+func messageOf(i int, m *jsontree.Node) message {
+	out := message{role: m.Get("role").Text()}
+	content := m.Get("content")
+	if content.Is(jsontree.String) {
+		out.blocks = []block{{message: i, kind: "text", text: content.Text()}}
 		return out
 	}
-	list := content.list()
+	list := content.List()
 	for j := range list {
-		b := block{message: i, index: j, kind: list[j].get("type").str(), node: &list[j]}
-		b.text = b.get("text").str()
+		b := block{message: i, index: j, kind: list[j].Get("type").Text(), Node: &list[j]}
+		b.text = b.Get("text").Text()
 		out.blocks = append(out.blocks, b)
 	}
 	return out
@@ -126,7 +127,7 @@ func (c *call) account() string { return seal.Account(c.key()) }
 
 // thinking is the form of thinking in force, "" when the model does not think.
 func (c *call) thinking() string {
-	switch kind := c.root.given("thinking").get("type").str(); {
+	switch kind := c.root.Given("thinking").Get("type").Text(); {
 	case kind == thinkDisabled:
 		return ""
 	case kind == "" && c.model != nil && c.model.on:
@@ -138,7 +139,7 @@ func (c *call) thinking() string {
 
 // forces reports whether the request forces a tool.
 func (c *call) forces() bool {
-	kind := c.root.given("tool_choice").get("type").str()
+	kind := c.root.Given("tool_choice").Get("type").Text()
 	return kind == "any" || kind == "tool"
 }
 

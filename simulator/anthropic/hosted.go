@@ -43,8 +43,8 @@ func direct(b script.Block) script.Object {
 func codeTool(r script.Reply, c *specs.Code) (name string, input script.Object) {
 	asked, _ := r.Request.Parsed.(*call)
 	if asked != nil {
-		for _, t := range asked.root.get("tools").list() {
-			if strings.HasPrefix(t.get("type").str(), "code_execution_20250522") {
+		for _, t := range asked.root.Get("tools").List() {
+			if strings.HasPrefix(t.Get("type").Text(), "code_execution_20250522") {
 				return "code_execution", script.Object{"code", c.Source}
 			}
 		}

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
@@ -127,13 +128,13 @@ func stamps(r script.Reply) map[int]stamp {
 func reply(r script.Reply, n int, b script.Block) [][]byte {
 	switch {
 	case b.Kind == specs.KindCall:
-		input, _ := parseJSON(b.Arguments())
+		input, _ := jsontree.ParseStrict(b.Arguments(), jsontree.MaxDepth)
 		return [][]byte{appendCall(nil, callID(r, n), b.Name, input)}
 	case hosts(b):
 		var said [][]byte
 		use, result := hosted(r, n, b)
 		for _, block := range []script.Object{use, result} {
-			in, _ := parseJSON(script.JSON(block))
+			in, _ := jsontree.ParseStrict(script.JSON(block), jsontree.MaxDepth)
 			said = append(said, appendBlock(nil, in))
 		}
 		return said

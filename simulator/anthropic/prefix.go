@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -25,25 +26,25 @@ func newPrefix(c *call) *prefix {
 	if !c.model.binds {
 		return &prefix{}
 	}
-	return &prefix{system: digestOf(appendContent(nil, c.root.given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
+	return &prefix{system: digestOf(appendContent(nil, c.root.Given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
 }
 
 // appendContent writes text as the list of one block that it stands for.
-func appendContent(out []byte, content *node) []byte {
-	if content.is('"') {
-		return appendText(out, content.text)
+func appendContent(out []byte, content *jsontree.Node) []byte {
+	if content.Is(jsontree.String) {
+		return appendText(out, content.Text())
 	}
-	for i := range content.list() {
-		out = appendBlock(out, &content.items[i])
+	for i := range content.List() {
+		out = appendBlock(out, &content.Items()[i])
 	}
 	return out
 }
 
 // appendTools leaves out deferred tools: adding one is no edit.
-func appendTools(out []byte, root *node) []byte {
-	for _, t := range root.get("tools").list() {
-		if !t.get("defer_loading").yes() {
-			out = append(t.canonical(out), '\n')
+func appendTools(out []byte, root *jsontree.Node) []byte {
+	for _, t := range root.Get("tools").List() {
+		if !t.Get("defer_loading").True() {
+			out = append(canonical.Append(out, &t), '\n')
 		}
 	}
 	return out
@@ -53,40 +54,40 @@ func appendText(out []byte, text string) []byte {
 	return append(strconv.AppendQuote(append(out, "text "...), text), '\n')
 }
 
-func appendCall(out []byte, id, name string, input *node) []byte {
+func appendCall(out []byte, id, name string, input *jsontree.Node) []byte {
 	out = strconv.AppendQuote(append(out, "tool_use "...), id)
 	out = strconv.AppendQuote(out, name)
-	return append(input.canonical(out), '\n')
+	return append(canonical.Append(out, input), '\n')
 }
 
 // appendBlock writes what a block means. Fields that SDKs add or drop without
 // meaning anything are left out.
-func appendBlock(out []byte, b *node) []byte {
-	switch kind := b.get("type").str(); kind {
+func appendBlock(out []byte, b *jsontree.Node) []byte {
+	switch kind := b.Get("type").Text(); kind {
 	case "thinking", "redacted_thinking", script.FutureBlock:
 		return out
 	case "text":
-		return appendText(out, b.get("text").str())
+		return appendText(out, b.Get("text").Text())
 	case "tool_use":
-		return appendCall(out, b.get("id").str(), b.get("name").str(), b.get("input"))
+		return appendCall(out, b.Get("id").Text(), b.Get("name").Text(), b.Get("input"))
 	case "tool_result":
-		out = strconv.AppendQuote(append(out, "tool_result "...), b.get("tool_use_id").str())
-		out = strconv.AppendBool(out, b.get("is_error").yes())
-		return append(appendContent(out, b.get("content")), '\n')
+		out = strconv.AppendQuote(append(out, "tool_result "...), b.Get("tool_use_id").Text())
+		out = strconv.AppendBool(out, b.Get("is_error").True())
+		return append(appendContent(out, b.Get("content")), '\n')
 	default:
-		return append(withoutQuery(b).canonical(out), '\n')
+		return append(canonical.Append(out, withoutQuery(b)), '\n')
 	}
 }
 
 // withoutQuery drops what rotates in a signed URL: the check is of the bytes
 // behind it, which are not fetched here.
-func withoutQuery(b *node) *node {
-	source := b.get("source")
-	if source.get("type").str() != "url" {
+func withoutQuery(b *jsontree.Node) *jsontree.Node {
+	source := b.Get("source")
+	if source.Get("type").Text() != "url" {
 		return b
 	}
-	url, _, _ := strings.Cut(source.get("url").str(), "?")
-	return &node{kind: '{', names: []string{"type", "url"}, items: []node{{kind: '"', text: b.get("type").str()}, {kind: '"', text: url}}}
+	url, _, _ := strings.Cut(source.Get("url").Text(), "?")
+	return jsontree.NewObject([]string{"type", "url"}, jsontree.NewString(b.Get("type").Text()), jsontree.NewString(url))
 }
 
 // add counts a block of a role in.
@@ -95,11 +96,11 @@ func (p *prefix) add(role string, b block) {
 		p.said.Reset()
 		p.compacted = true
 	}
-	if b.node == nil {
+	if b.Node == nil {
 		p.write(role, appendText(nil, b.text))
 		return
 	}
-	p.write(role, appendBlock(nil, b.node))
+	p.write(role, appendBlock(nil, b.Node))
 }
 
 func (p *prefix) write(role string, text []byte) {
@@ -118,3 +119,9 @@ func (p *prefix) clone() *prefix {
 
 // sum is the digest of what was added so far.
 func (p *prefix) sum() digest { return digest(p.said.Sum(nil)[:8]) }
+
+// canonical writes a value for a digest. Members that are null and cache marks are
+// left out: no digest of a conversation counts them.
+var canonical = jsontree.Canonical{Omit: func(name string, value *jsontree.Node) bool {
+	return name == "cache_control" || value.Is(jsontree.Null)
+}}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
@@ -32,6 +33,9 @@ func Parse(r *http.Request, body []byte) Request { return Request{readCall(r, bo
 // Check is the function Check.
 func (q Request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.call, env) }
 
+// Document is the body, nil when it is not JSON.
+func (q Request) Document() *jsontree.Node { return q.call.root }
+
 // Read understands a Messages request as Request.Turn does.
 func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
@@ -53,8 +57,8 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case len(c.said) == 0:
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
-	out := script.Request{Provider: Voice{}.Provider(), Model: c.name, Body: c.body, Sealed: true, Parsed: c}
-	if !c.root.get("stream").yes() {
+	out := script.Request{Provider: Voice{}.Provider(), Model: c.name, Body: c.body, Sealed: true, Document: c.root, Parsed: c}
+	if !c.root.Get("stream").True() {
 		out.Form = script.FormUnary
 	}
 	for _, t := range c.turns {
@@ -64,9 +68,9 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	}
 	out.Prompts = prompts(c)
 	out.Continues = c.last().role == "assistant"
-	tools := c.root.get("tools").list()
+	tools := c.root.Get("tools").List()
 	for i := range tools {
-		out.Tools = append(out.Tools, tools[i].get("name").str())
+		out.Tools = append(out.Tools, tools[i].Get("name").Text())
 	}
 	out.Thinks, out.Shown = c.shows()
 	return out, nil
@@ -88,7 +92,7 @@ func prompts(c *call) int {
 // is shown: newer models withhold it unless asked for it (reference §6.1).
 func (c *call) shows() (on, shown bool) {
 	on = c.thinking() != ""
-	display := c.root.given("thinking").get("display").str()
+	display := c.root.Given("thinking").Get("display").Text()
 	shown = display == "summarized" || display == "" && (c.model == nil || !c.model.hides)
 	return on, on && shown
 }

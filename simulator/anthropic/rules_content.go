@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -73,7 +74,7 @@ func blocksPlaced(c *call, _ rule.Env) *rule.Refusal {
 
 func someContent(c *call, _ rule.Env) *rule.Refusal {
 	for i, m := range c.said {
-		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].node == nil && m.blocks[0].text == ""
+		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].Node == nil && m.blocks[0].text == ""
 		if empty && (i < len(c.said)-1 || m.role != "assistant") {
 			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
@@ -90,7 +91,7 @@ func someText(c *call, _ rule.Env) *rule.Refusal {
 		}
 		for _, b := range m.blocks {
 			switch {
-			case b.kind != "text" || b.node == nil && b.text == "":
+			case b.kind != "text" || b.Node == nil && b.text == "":
 			case b.text == "":
 				return invalid("messages: text content blocks must be non-empty")
 			case strings.TrimSpace(b.text) == "":
@@ -104,7 +105,7 @@ func someText(c *call, _ rule.Env) *rule.Refusal {
 func markedText(c *call, _ rule.Env) *rule.Refusal {
 	for i, m := range c.said {
 		for j, b := range m.blocks {
-			if b.kind == "text" && b.text == "" && b.given("cache_control") != nil {
+			if b.kind == "text" && b.text == "" && b.Given("cache_control") != nil {
 				return invalid("messages.%d.content.%d.text: cache_control cannot be set for empty text blocks", i, j)
 			}
 		}
@@ -115,23 +116,23 @@ func markedText(c *call, _ rule.Env) *rule.Refusal {
 func fewMarks(c *call, _ rule.Env) *rule.Refusal {
 	const most = 4
 	n := 0
-	if c.root.given("cache_control") != nil {
+	if c.root.Given("cache_control") != nil {
 		n++
 	}
-	count := func(v *node) {
-		if v.given("cache_control") != nil {
+	count := func(v *jsontree.Node) {
+		if v.Given("cache_control") != nil {
 			n++
 		}
 	}
 	for _, name := range []string{"system", "tools"} {
-		for _, v := range c.root.get(name).list() {
+		for _, v := range c.root.Get(name).List() {
 			count(&v)
 		}
 	}
 	for _, m := range c.said {
 		for _, b := range m.blocks {
-			count(b.node)
-			for _, inner := range b.get("content").list() {
+			count(b.Node)
+			for _, inner := range b.Get("content").List() {
 				count(&inner)
 			}
 		}
@@ -145,16 +146,16 @@ func fewMarks(c *call, _ rule.Env) *rule.Refusal {
 func errorsSay(c *call, _ rule.Env) *rule.Refusal {
 	for i, m := range c.said {
 		for j, b := range m.blocks {
-			if b.kind != "tool_result" || !b.get("is_error").yes() {
+			if b.kind != "tool_result" || !b.Get("is_error").True() {
 				continue
 			}
-			content := b.get("content")
-			for _, part := range content.list() {
-				if part.get("type").str() != "text" {
+			content := b.Get("content")
+			for _, part := range content.List() {
+				if part.Get("type").Text() != "text" {
 					return invalid("messages.%d.content.%d.tool_result: all content must be type text if is_error is true", i, j)
 				}
 			}
-			if content.str() == "" && len(content.list()) == 0 {
+			if content.Text() == "" && len(content.List()) == 0 {
 				return invalid("messages.%d.content.%d.tool_result: content cannot be empty if is_error is true", i, j)
 			}
 		}

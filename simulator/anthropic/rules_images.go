@@ -9,6 +9,7 @@ import (
 	_ "image/png"  // likewise
 	"strconv"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -23,7 +24,7 @@ const (
 // picture is an image block and the path to it.
 type picture struct {
 	path   string
-	source *node
+	source *jsontree.Node
 }
 
 func (c *call) pictures() []picture {
@@ -32,12 +33,12 @@ func (c *call) pictures() []picture {
 		for j, b := range m.blocks {
 			path := "messages." + strconv.Itoa(i) + ".content." + strconv.Itoa(j)
 			if b.kind == "image" {
-				all = append(all, picture{path + ".image", b.get("source")})
+				all = append(all, picture{path + ".image", b.Get("source")})
 			}
-			inner := b.get("content").list()
+			inner := b.Get("content").List()
 			for k := range inner {
-				if inner[k].get("type").str() == "image" {
-					all = append(all, picture{path + "." + b.kind + ".content." + strconv.Itoa(k) + ".image", inner[k].get("source")})
+				if inner[k].Get("type").Text() == "image" {
+					all = append(all, picture{path + "." + b.kind + ".content." + strconv.Itoa(k) + ".image", inner[k].Get("source")})
 				}
 			}
 		}
@@ -69,15 +70,15 @@ func imagesFit(c *call, _ rule.Env) *rule.Refusal {
 // fits looks into pictures that come with the request. Of WebP only the bytes
 // are counted.
 func (p picture) fits(side int) *rule.Refusal {
-	data := p.source.get("data")
-	if p.source.get("type").str() != "base64" || data == nil {
+	data := p.source.Get("data")
+	if p.source.Get("type").Text() != "base64" || data == nil {
 		return nil
 	}
 	path := p.path + ".source.base64.data"
-	if len(data.str()) > maxImageBytes {
-		return invalid("%s: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(data.str()), maxImageBytes)
+	if len(data.Text()) > maxImageBytes {
+		return invalid("%s: image exceeds 5 MB maximum: %d bytes > %d bytes", path, len(data.Text()), maxImageBytes)
 	}
-	raw, err := base64.StdEncoding.DecodeString(data.str())
+	raw, err := base64.StdEncoding.DecodeString(data.Text())
 	if err != nil {
 		return invalid("%s: Invalid base64 data", path)
 	}

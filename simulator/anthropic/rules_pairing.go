@@ -35,7 +35,7 @@ func answered(results func(turn) []string) func(*call, rule.Env) *rule.Refusal {
 // holds the last of them.
 func unanswered(t turn, results []string) (at int, missing []string) {
 	for _, b := range t.blocks {
-		id := b.get("id").str()
+		id := b.Get("id").Text()
 		if b.kind == "tool_use" && t.role == "assistant" && !slices.Contains(results, id) && !slices.Contains(missing, id) {
 			at, missing = b.message, append(missing, id)
 		}
@@ -48,7 +48,7 @@ func allResults(t turn) []string {
 	var ids []string
 	for _, b := range t.blocks {
 		if b.kind == "tool_result" {
-			ids = append(ids, b.get("tool_use_id").str())
+			ids = append(ids, b.Get("tool_use_id").Text())
 		}
 	}
 	return ids
@@ -62,7 +62,7 @@ func leadingResults(t turn) []string {
 		if b.kind != "tool_result" {
 			break
 		}
-		ids = append(ids, b.get("tool_use_id").str())
+		ids = append(ids, b.Get("tool_use_id").Text())
 	}
 	return ids
 }
@@ -73,7 +73,7 @@ func called(c *call, _ rule.Env) *rule.Refusal {
 			continue
 		}
 		for _, b := range t.blocks {
-			id := b.get("tool_use_id").str()
+			id := b.Get("tool_use_id").Text()
 			if b.kind != "tool_result" || i > 0 && calls(c.turns[i-1], id) {
 				continue
 			}
@@ -84,7 +84,7 @@ func called(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func calls(t turn, id string) bool {
-	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.get("id").str() == id })
+	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.Get("id").Text() == id })
 }
 
 func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
@@ -94,7 +94,7 @@ func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
 			if b.kind != "tool_result" {
 				continue
 			}
-			id := b.get("tool_use_id").str()
+			id := b.Get("tool_use_id").Text()
 			if seen[id] {
 				return invalid("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", b.message, b.index, id)
 			}
@@ -111,13 +111,13 @@ func served(c *call, _ rule.Env) *rule.Refusal {
 			continue
 		}
 		for _, b := range t.blocks {
-			id := b.get("id").str()
+			id := b.Get("id").Text()
 			if b.kind != "server_tool_use" || slices.ContainsFunc(t.blocks, func(r block) bool {
-				return strings.HasSuffix(r.kind, "_tool_result") && r.get("tool_use_id").str() == id
+				return strings.HasSuffix(r.kind, "_tool_result") && r.Get("tool_use_id").Text() == id
 			}) {
 				continue
 			}
-			name := b.get("name").str()
+			name := b.Get("name").Text()
 			return invalid("messages.%d.content.%d: `%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", b.message, b.index, name, id, name)
 		}
 	}
@@ -211,7 +211,7 @@ func promptFits(c *call, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	n, most := inputTokens(c.root), c.model.context
-	output, _ := c.root.get("max_tokens").integer()
+	output, _ := c.root.Get("max_tokens").Whole()
 	switch {
 	case n > most:
 		return invalid("prompt is too long: %d tokens > %d maximum", n, most)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -16,7 +17,7 @@ var parameterRules = []anthropicRule{
 }
 
 func outputFits(c *call, _ rule.Env) *rule.Refusal {
-	n, ok := c.root.get("max_tokens").integer()
+	n, ok := c.root.Get("max_tokens").Whole()
 	if c.model == nil || !ok || n <= c.model.output || c.beta("output-300k-2026-03-24") && n <= 300_000 {
 		return nil
 	}
@@ -28,7 +29,7 @@ func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	for _, name := range []string{"temperature", "top_p", "top_k"} {
-		if c.root.given(name) != nil {
+		if c.root.Given(name) != nil {
 			return invalid("`%s` is deprecated for this model.", name)
 		}
 	}
@@ -36,7 +37,7 @@ func samplingTaken(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func effortOffered(c *call, _ rule.Env) *rule.Refusal {
-	level := c.root.given("output_config").given("effort").str()
+	level := c.root.Given("output_config").Given("effort").Text()
 	switch {
 	case c.model == nil || level == "" || slices.Contains(c.model.effort, level):
 		return nil
@@ -56,7 +57,7 @@ var thinkingRules = []anthropicRule{
 }
 
 // asked is the form of thinking that the request names.
-func (c *call) asked() string { return c.root.given("thinking").get("type").str() }
+func (c *call) asked() string { return c.root.Given("thinking").Get("type").Text() }
 
 func unsupported(form string) *rule.Refusal {
 	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
@@ -77,7 +78,7 @@ func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
 	if c.model == nil || c.asked() != thinkDisabled {
 		return nil
 	}
-	level := c.root.given("output_config").given("effort").str()
+	level := c.root.Given("output_config").Given("effort").Text()
 	if c.model.thinks(thinkDisabled) && (c.model.id != "claude-opus-5" || level != "xhigh" && level != "max") {
 		return nil
 	}
@@ -85,9 +86,9 @@ func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func budgetFits(c *call, _ rule.Env) *rule.Refusal {
-	budget, ok := c.root.given("thinking").get("budget_tokens").integer()
-	most, limited := c.root.get("max_tokens").integer()
-	interleaved := c.beta(betaInterleaved) && len(c.root.get("tools").list()) > 0
+	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
+	most, limited := c.root.Get("max_tokens").Whole()
+	interleaved := c.beta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
 	if c.asked() != thinkEnabled || !ok || !limited || budget < most || interleaved {
 		return nil
 	}
@@ -103,13 +104,13 @@ func sampledForThought(c *call, _ rule.Env) *rule.Refusal {
 	if mode == "" {
 		return nil
 	}
-	if v, ok := c.root.get("temperature").number(); ok && v != 1 {
+	if v, ok := c.root.Get("temperature").Number(); ok && v != 1 {
 		return invalid("`temperature` may only be set to 1 %s.%s", mode, thinkingDocs)
 	}
-	if v, ok := c.root.get("top_p").number(); ok && v >= 0 && v < 0.95 {
+	if v, ok := c.root.Get("top_p").Number(); ok && v >= 0 && v < 0.95 {
 		return invalid("`top_p` must be greater than or equal to 0.95 or unset %s.%s", mode, thinkingDocs)
 	}
-	if v, ok := c.root.get("top_k").number(); ok && v > 0 {
+	if v, ok := c.root.Get("top_k").Number(); ok && v > 0 {
 		return invalid("`top_k` must be unset %s.%s", mode, thinkingDocs)
 	}
 	return nil
@@ -125,8 +126,8 @@ var toolRules = []anthropicRule{
 
 func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
 	seen := map[string]bool{}
-	for _, t := range c.root.get("tools").list() {
-		name := t.get("name").str()
+	for _, t := range c.root.Get("tools").List() {
+		name := t.Get("name").Text()
 		if name != "" && seen[name] {
 			return invalid("tools: Tool names must be unique.")
 		}
@@ -136,15 +137,15 @@ func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func choiceExists(c *call, _ rule.Env) *rule.Refusal {
-	choice, tools := c.root.given("tool_choice"), c.root.get("tools").list()
+	choice, tools := c.root.Given("tool_choice"), c.root.Get("tools").List()
 	if choice == nil {
 		return nil
 	}
-	if len(tools) == 0 && len(c.root.get("mcp_servers").list()) == 0 {
+	if len(tools) == 0 && len(c.root.Get("mcp_servers").List()) == 0 {
 		return invalid("tool_choice may only be specified while providing tools.")
 	}
-	name := choice.get("name").str()
-	if choice.get("type").str() != "tool" || slices.ContainsFunc(tools, func(t node) bool { return t.get("name").str() == name }) {
+	name := choice.Get("name").Text()
+	if choice.Get("type").Text() != "tool" || slices.ContainsFunc(tools, func(t jsontree.Node) bool { return t.Get("name").Text() == name }) {
 		return nil
 	}
 	return invalid("Tool '%s' not found in provided tools", name)

@@ -136,9 +136,9 @@ func (v *verifier) drop(b block, reason string) {
 
 // inspect verifies one block by itself and against what stands before it.
 func (v *verifier) inspect(b block, at int, latest bool) {
-	id, words, token, origin := "A-34", wrongSignature, b.get("signature").str(), OriginSignature
+	id, words, token, origin := "A-34", wrongSignature, b.Get("signature").Text(), OriginSignature
 	if b.kind == "redacted_thinking" {
-		id, words, token, origin = "A-36", wrongData, b.get("data").str(), OriginRedacted
+		id, words, token, origin = "A-36", wrongData, b.Get("data").Text(), OriginRedacted
 	}
 	s, ok := openStamp(v.key, origin, token)
 	switch {
@@ -166,7 +166,7 @@ func (v *verifier) readable(s stamp) bool {
 // inspectText holds the text against the one that was issued. An edit in the
 // latest turn has words of its own.
 func (v *verifier) inspectText(b block, s stamp, latest bool) {
-	thought := b.get("thinking").str()
+	thought := b.Get("thinking").Text()
 	switch {
 	case b.kind != "thinking" || s.omitted || digestOf([]byte(thought)) == s.content:
 	case thought == "":
@@ -275,5 +275,5 @@ func (v *verifier) mismatch(s stamp) string {
 
 // drops reports whether the request wants mismatching thinking dropped.
 func (c *call) drops() bool {
-	return c.beta(betaBinding) && c.root.given("thinking").given("block_binding").get("prefix_mismatch_behavior").str() == "drop_block"
+	return c.beta(betaBinding) && c.root.Given("thinking").Given("block_binding").Get("prefix_mismatch_behavior").Text() == "drop_block"
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -17,11 +18,11 @@ const (
 // strictFits counts over all strict tools of the request.
 func strictFits(c *call, _ rule.Env) *rule.Refusal {
 	var strict, optional, unions, most int
-	for i, t := range c.root.get("tools").list() {
-		if !t.get("strict").yes() {
+	for i, t := range c.root.Get("tools").List() {
+		if !t.Get("strict").True() {
 			continue
 		}
-		schema := t.get("input_schema")
+		schema := t.Get("input_schema")
 		if name := circular(schema); name != "" {
 			return invalid("tools.%d.custom: Invalid schema: Circular reference detected in %s", i, name)
 		}
@@ -44,28 +45,28 @@ func strictFits(c *call, _ rule.Env) *rule.Refusal {
 }
 
 // each visits a schema and all schemas in it.
-func each(v *node, visit func(*node)) {
+func each(v *jsontree.Node, visit func(*jsontree.Node)) {
 	if v == nil {
 		return
 	}
-	if v.is('{') {
+	if v.Is(jsontree.Object) {
 		visit(v)
 	}
-	for i := range v.items {
-		each(&v.items[i], visit)
+	for i := range v.Items() {
+		each(&v.Items()[i], visit)
 	}
 }
 
-func countOptional(schema *node) int {
+func countOptional(schema *jsontree.Node) int {
 	n := 0
-	each(schema, func(v *node) {
-		properties := v.get("properties")
-		if !properties.is('{') {
+	each(schema, func(v *jsontree.Node) {
+		properties := v.Get("properties")
+		if !properties.Is(jsontree.Object) {
 			return
 		}
-		required := v.get("required").list()
-		for _, name := range properties.names {
-			if !slices.ContainsFunc(required, func(r node) bool { return r.str() == name }) {
+		required := v.Get("required").List()
+		for _, name := range properties.Names() {
+			if !slices.ContainsFunc(required, func(r jsontree.Node) bool { return r.Text() == name }) {
 				n++
 			}
 		}
@@ -73,10 +74,10 @@ func countOptional(schema *node) int {
 	return n
 }
 
-func countUnions(schema *node) int {
+func countUnions(schema *jsontree.Node) int {
 	n := 0
-	each(schema, func(v *node) {
-		if v.get("type").is('[') || v.get("anyOf").is('[') {
+	each(schema, func(v *jsontree.Node) {
+		if v.Get("type").Is(jsontree.Array) || v.Get("anyOf").Is(jsontree.Array) {
 			n++
 		}
 	})
@@ -85,13 +86,13 @@ func countUnions(schema *node) int {
 
 // circular names a definition of the schema that refers to itself, "" if there
 // is none.
-func circular(schema *node) string {
+func circular(schema *jsontree.Node) string {
 	for _, section := range []string{"$defs", "definitions"} {
-		defs := schema.get(section)
-		if !defs.is('{') {
+		defs := schema.Get(section)
+		if !defs.Is(jsontree.Object) {
 			continue
 		}
-		for _, name := range defs.names {
+		for _, name := range defs.Names() {
 			if reaches(schema, "#/"+section+"/"+name, "#/"+section+"/"+name, map[string]bool{}) {
 				return name
 			}
@@ -102,12 +103,12 @@ func circular(schema *node) string {
 
 // reaches reports whether following references from one definition leads to
 // another.
-func reaches(schema *node, from, to string, seen map[string]bool) bool {
+func reaches(schema *jsontree.Node, from, to string, seen map[string]bool) bool {
 	seen[from] = true
 	section, name, _ := strings.Cut(strings.TrimPrefix(from, "#/"), "/")
 	found := false
-	each(schema.get(section).get(name), func(v *node) {
-		ref := v.get("$ref").str()
+	each(schema.Get(section).Get(name), func(v *jsontree.Node) {
+		ref := v.Get("$ref").Text()
 		if ref != "" && (ref == to || !seen[ref] && reaches(schema, ref, to, seen)) {
 			found = true
 		}
@@ -124,15 +125,15 @@ var bounds = map[string][]string{
 }
 
 func outputSchemaFits(c *call, _ rule.Env) *rule.Refusal {
-	path, schema := "output_format.schema", c.root.given("output_format").get("schema")
+	path, schema := "output_format.schema", c.root.Given("output_format").Get("schema")
 	if schema == nil {
-		path, schema = "output_config.format.schema", c.root.given("output_config").given("format").get("schema")
+		path, schema = "output_config.format.schema", c.root.Given("output_config").Given("format").Get("schema")
 	}
 	var refusal *rule.Refusal
-	each(schema, func(v *node) {
-		kind := v.get("type").str()
+	each(schema, func(v *jsontree.Node) {
+		kind := v.Get("type").Text()
 		for _, word := range bounds[kind] {
-			if refusal == nil && v.get(word) != nil {
+			if refusal == nil && v.Get(word) != nil {
 				refusal = invalid("%s: For '%s' type, property '%s' is not supported", path, kind, word)
 			}
 		}

@@ -283,7 +283,7 @@ func TestCount(t *testing.T) {
 	if got := Check(ask("/v1/messages/count_tokens", body), []byte(body), env); got != nil {
 		t.Error(got)
 	}
-	if got := string(CountTokens([]byte(body))); got != `{"input_tokens":11}` {
+	if got := string(Parse(ask("/v1/messages/count_tokens", body), []byte(body)).CountTokens()); got != `{"input_tokens":11}` {
 		t.Error(got)
 	}
 	limited := with(t, "")
@@ -324,6 +324,6 @@ func FuzzCheck(f *testing.F) {
 				}
 			}
 		}
-		CountTokens([]byte(body))
+		Parse(ask("/v1/messages/count_tokens", body), []byte(body)).CountTokens()
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -161,11 +162,11 @@ func (c *call) inspected() []flaw {
 
 func modelNamed(c *call, _ rule.Env) *rule.Refusal {
 	switch {
-	case !c.root.is('{'):
+	case !c.root.Is(jsontree.Object):
 		return invalid("Input should be a valid dictionary")
-	case c.root.get("model") == nil:
+	case c.root.Get("model") == nil:
 		return invalid("model: Field required")
-	case !c.root.get("model").is('"'):
+	case !c.root.Get("model").Is(jsontree.String):
 		return invalid("model: Input should be a valid string")
 	case c.name == "":
 		return invalid("model: String should have at least 1 character")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -72,7 +73,7 @@ var (
 	}, otherBlock)
 )
 
-func callInput(in *inspector, v *node, at *spot) { isObject(in, v, at, "A-22") }
+func callInput(in *inspector, v *jsontree.Node, at *jsontree.Path) { isObject(in, v, at, "A-22") }
 
 func otherBlock(kind string) shape {
 	if strings.HasSuffix(kind, "_tool_result") {
@@ -106,14 +107,14 @@ var serverTools = []string{"advisor_", "bash_", "browser_toolset_", "code_execut
 
 // tool is a tool of the client's, which need not say its type, or of the
 // provider's.
-func tool(in *inspector, v *node, at *spot) {
-	kind := v.get("type").str()
+func tool(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	kind := v.Get("type").Text()
 	switch {
 	case !isObject(in, v, at, "A-7"):
 	case kind == "" || kind == "custom":
-		customTool(in, v, &spot{up: at, name: "custom"})
+		customTool(in, v, in.paths.Member(at, "custom"))
 	case slices.ContainsFunc(serverTools, func(p string) bool { return strings.HasPrefix(kind, p) }):
-		open(optional("name", text), mark)(in, v, &spot{up: at, name: kind})
+		open(optional("name", text), mark)(in, v, in.paths.Member(at, kind))
 	default:
 		in.say("A-7", at, "Input tag '"+kind+"' found using 'type' does not match any of the expected tags: 'custom' and those of server tools")
 	}
@@ -140,7 +141,7 @@ var (
 )
 
 // blockBinding is unknown without its beta (A-5, A-41).
-func blockBinding(in *inspector, v *node, at *spot) {
+func blockBinding(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	if !slices.Contains(in.betas, betaBinding) {
 		in.say("A-5", at, "Extra inputs are not permitted")
 		return

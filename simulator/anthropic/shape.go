@@ -4,57 +4,32 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/meerkat-go/conformance/simulator/lex"
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 )
 
 // flaw is one demand of the schema that the request breaks, in the validator's
 // words.
 type flaw struct{ rule, text string }
 
-// spot is where a value stands, linked upward so that the path is only written
-// when there is something to say about it.
-type spot struct {
-	up    *spot
-	name  string
-	index int // when name is ""
-}
-
-func (p *spot) String() string {
-	if p == nil {
-		return ""
-	}
-	name := p.name
-	if name == "" {
-		name = strconv.Itoa(p.index)
-	}
-	if p.up == nil {
-		return name
-	}
-	return p.up.String() + "." + name
-}
-
 // inspector collects flaws in the order of the schema.
 type inspector struct {
 	betas []string
 	flaws []flaw
-	spots lex.Slab[spot]
+	paths jsontree.Paths
 }
 
-func (in *inspector) say(rule string, at *spot, text string) {
-	if path := at.String(); path != "" {
+func (in *inspector) say(rule string, at *jsontree.Path, text string) {
+	if path := at.Dotted(); path != "" {
 		text = path + ": " + text
 	}
 	in.flaws = append(in.flaws, flaw{rule, text})
 }
 
 // shape is what a value must look like.
-type shape func(in *inspector, v *node, at *spot)
+type shape func(in *inspector, v *jsontree.Node, at *jsontree.Path)
 
 // field is a member of an object. rule is the id under which its absence is
 // known, "" for A-6.
@@ -70,22 +45,22 @@ func optional(name string, s shape) field { return field{name: name, shape: s} }
 
 // object is an object of these fields and no others (A-5, A-6).
 func object(fields ...field) shape {
-	return func(in *inspector, v *node, at *spot) {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if !isObject(in, v, at, "A-7") {
 			return
 		}
 		inspectFields(in, v, at, fields)
-		for _, name := range v.names {
+		for _, name := range v.Names() {
 			if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				in.say(extraRule(at, name), &spot{up: at, name: name}, "Extra inputs are not permitted")
+				in.say(extraRule(at, name), in.paths.Member(at, name), "Extra inputs are not permitted")
 			}
 		}
 	}
 }
 
 // extraRule is A-44 for a cache mark on thinking, else A-5.
-func extraRule(at *spot, name string) string {
-	if name == "cache_control" && at != nil && (at.name == "thinking" || at.name == "redacted_thinking") {
+func extraRule(at *jsontree.Path, name string) string {
+	if name == "cache_control" && at != nil && (at.Name() == "thinking" || at.Name() == "redacted_thinking") {
 		return "A-44"
 	}
 	return "A-5"
@@ -94,34 +69,34 @@ func extraRule(at *spot, name string) string {
 // open is an object that may hold more than these fields: what is known of it
 // is not all of it.
 func open(fields ...field) shape {
-	return func(in *inspector, v *node, at *spot) {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if isObject(in, v, at, "A-7") {
 			inspectFields(in, v, at, fields)
 		}
 	}
 }
 
-func isObject(in *inspector, v *node, at *spot, rule string) bool {
-	if !v.is('{') {
+func isObject(in *inspector, v *jsontree.Node, at *jsontree.Path, rule string) bool {
+	if !v.Is(jsontree.Object) {
 		in.say(rule, at, "Input should be a valid dictionary")
 		return false
 	}
 	return true
 }
 
-func inspectFields(in *inspector, v *node, at *spot, fields []field) {
+func inspectFields(in *inspector, v *jsontree.Node, at *jsontree.Path, fields []field) {
 	for _, f := range fields {
-		member := v.get(f.name)
+		member := v.Get(f.name)
 		switch {
 		case member == nil && f.need:
 			rule := f.rule
 			if rule == "" {
 				rule = "A-6"
 			}
-			in.say(rule, &spot{up: at, name: f.name}, "Field required")
-		case member == nil, member.kind == 'n' && !f.need:
+			in.say(rule, in.paths.Member(at, f.name), "Field required")
+		case member == nil, member.Is(jsontree.Null) && !f.need:
 		default:
-			f.shape(in, member, in.spots.Put(spot{up: at, name: f.name}))
+			f.shape(in, member, in.paths.Member(at, f.name))
 		}
 	}
 }
@@ -135,75 +110,75 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 	}
 	slices.Sort(names)
 	expected := strings.Join(names, ", ")
-	return func(in *inspector, v *node, at *spot) {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if !isObject(in, v, at, "A-7") {
 			return
 		}
-		kind := v.get("type")
+		kind := v.Get("type")
 		if kind == nil {
-			in.say("A-6", &spot{up: at, name: "type"}, "Field required")
+			in.say("A-6", in.paths.Member(at, "type"), "Field required")
 			return
 		}
-		s := kinds[kind.str()]
+		s := kinds[kind.Text()]
 		if s == nil && other != nil {
-			s = other(kind.str())
+			s = other(kind.Text())
 		}
 		if s == nil {
-			in.say("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.str(), expected))
+			in.say("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.Text(), expected))
 			return
 		}
-		s(in, v, in.spots.Put(spot{up: at, name: kind.str()}))
+		s(in, v, in.paths.Member(at, kind.Text()))
 	}
 }
 
 // list is an array of s.
 func list(s shape) shape {
-	return func(in *inspector, v *node, at *spot) {
-		if !v.is('[') {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		if !v.Is(jsontree.Array) {
 			in.say("A-7", at, "Input should be a valid list")
 			return
 		}
-		for i := range v.items {
-			s(in, &v.items[i], in.spots.Put(spot{up: at, index: i}))
+		for i := range v.Items() {
+			s(in, &v.Items()[i], in.paths.Element(at, i))
 		}
 	}
 }
 
 // either is text, or what s says.
 func either(s shape) shape {
-	return func(in *inspector, v *node, at *spot) {
-		if !v.is('"') {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		if !v.Is(jsontree.String) {
 			s(in, v, at)
 		}
 	}
 }
 
-func anything(*inspector, *node, *spot) {}
+func anything(*inspector, *jsontree.Node, *jsontree.Path) {}
 
-func kindOf(kind jsontext.Kind, text string) shape {
-	return func(in *inspector, v *node, at *spot) {
-		if !v.is(kind) {
+func kindOf(kind jsontree.Kind, text string) shape {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		if !v.Is(kind) {
 			in.say("A-7", at, "Input should be a valid "+text)
 		}
 	}
 }
 
 var (
-	text  = kindOf('"', "string")
-	array = kindOf('[', "list")
-	dict  = kindOf('{', "dictionary")
+	text  = kindOf(jsontree.String, "string")
+	array = kindOf(jsontree.Array, "list")
+	dict  = kindOf(jsontree.Object, "dictionary")
 )
 
-func boolean(in *inspector, v *node, at *spot) {
-	if !v.is('t') && !v.is('f') {
+func boolean(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+	if !v.Is(jsontree.Bool) {
 		in.say("A-7", at, "Input should be a valid boolean")
 	}
 }
 
 // integer is a whole number of least or more.
 func integer(least int) shape {
-	return func(in *inspector, v *node, at *spot) {
-		n, ok := v.integer()
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		n, ok := v.Whole()
 		switch {
 		case !ok:
 			in.say("A-7", at, "Input should be a valid integer")
@@ -215,8 +190,8 @@ func integer(least int) shape {
 
 // between is a number in a range, refused in the words of the recorded reply.
 func between(least, most float64) shape {
-	return func(in *inspector, v *node, at *spot) {
-		n, ok := v.number()
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		n, ok := v.Number()
 		switch {
 		case !ok:
 			in.say("A-7", at, "Input should be a valid number")
@@ -236,8 +211,8 @@ func oneOf(rule string, words ...string) shape {
 	if i := strings.LastIndex(said, ", "); i >= 0 {
 		said = said[:i] + " or " + said[i+2:]
 	}
-	return func(in *inspector, v *node, at *spot) {
-		if !v.is('"') || !slices.Contains(words, v.text) {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		if !v.Is(jsontree.String) || !slices.Contains(words, v.Text()) {
 			in.say(rule, at, "Input should be "+said)
 		}
 	}
@@ -246,11 +221,11 @@ func oneOf(rule string, words ...string) shape {
 // matching is text of a pattern.
 func matching(rule, pattern string) shape {
 	re := regexp.MustCompile(pattern)
-	return func(in *inspector, v *node, at *spot) {
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		switch {
-		case !v.is('"'):
+		case !v.Is(jsontree.String):
 			in.say("A-7", at, "Input should be a valid string")
-		case !re.MatchString(v.text):
+		case !re.MatchString(v.Text()):
 			in.say(rule, at, "String should match pattern '"+pattern+"'")
 		}
 	}
@@ -258,9 +233,9 @@ func matching(rule, pattern string) shape {
 
 // upTo is text of at least one and at most some characters.
 func upTo(rule string, most int) shape {
-	return func(in *inspector, v *node, at *spot) {
-		switch n := utf8.RuneCountInString(v.str()); {
-		case !v.is('"'):
+	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+		switch n := utf8.RuneCountInString(v.Text()); {
+		case !v.Is(jsontree.String):
 			in.say("A-7", at, "Input should be a valid string")
 		case n == 0:
 			in.say(rule, at, "String should have at least 1 character")

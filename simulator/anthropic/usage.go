@@ -1,6 +1,9 @@
 package anthropic
 
-import "github.com/meerkat-go/conformance/simulator/script"
+import (
+	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
 
 // leastCached is the shortest prompt that the cache takes, in tokens.
 const leastCached = 1024
@@ -23,38 +26,38 @@ type meter struct {
 	long   bool
 }
 
-func measure(root *node) meter {
+func measure(root *jsontree.Node) meter {
 	m := meter{}
 	for _, name := range []string{"tools", "system"} {
-		m.content(root.get(name))
+		m.content(root.Get(name))
 	}
-	said := root.get("messages").list()
+	said := root.Get("messages").List()
 	for i := range said {
-		if said[i].get("role").str() == "assistant" {
+		if said[i].Get("role").Text() == "assistant" {
 			m.before = m.total
 		}
-		m.total += frame + tokensOf(said[i].get("role"))
-		m.content(said[i].get("content"))
+		m.total += frame + tokensOf(said[i].Get("role"))
+		m.content(said[i].Get("content"))
 	}
-	m.mark(root.get("cache_control"))
+	m.mark(root.Get("cache_control"))
 	return m
 }
 
 // content counts a text, or blocks of which each may carry a mark.
-func (m *meter) content(v *node) {
-	if !v.is('[') {
+func (m *meter) content(v *jsontree.Node) {
+	if !v.Is(jsontree.Array) {
 		m.total += tokensOf(v)
 		return
 	}
-	for i := range v.items {
-		m.total += tokensOf(&v.items[i])
-		m.mark(v.items[i].given("cache_control"))
+	for i := range v.Items() {
+		m.total += tokensOf(&v.Items()[i])
+		m.mark(v.Items()[i].Given("cache_control"))
 	}
 }
 
-func (m *meter) mark(control *node) {
-	if control.is('{') {
-		m.marked, m.long = m.total, control.get("ttl").str() == "1h"
+func (m *meter) mark(control *jsontree.Node) {
+	if control.Is(jsontree.Object) {
+		m.marked, m.long = m.total, control.Get("ttl").Text() == "1h"
 	}
 }
 

@@ -22,9 +22,8 @@ func (c *reply) code(n int, b script.Block) {
 // search adds the provider's call and its response, for a request that wants to
 // see them (reference §3.3). Both are signed apart.
 func (c *reply) search(n int, b script.Block) {
-	asked, _ := c.Request.Parsed.(*node)
-	shown := asked.member("toolConfig", "tool_config").member("includeServerSideToolInvocations", "include_server_side_tool_invocations")
-	if !c.model.signs() || !shown.yes() {
+	shown := c.Request.Document.Given("toolConfig", "tool_config").Given("includeServerSideToolInvocations", "include_server_side_tool_invocations")
+	if !c.model.signs() || !shown.True() {
 		return
 	}
 	const kind = "GOOGLE_SEARCH_WEB"

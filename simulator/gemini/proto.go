@@ -4,10 +4,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
-	"github.com/meerkat-go/conformance/simulator/lex"
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 )
 
 // scalar is the type of a field's values.
@@ -84,35 +83,15 @@ type violation struct {
 type transcoder struct {
 	vertex     bool
 	violations []violation
-	places     lex.Slab[place]
+	paths      jsontree.Paths
 }
 
-// place is where a value stands; its text is made when there is something to say
-// about it. The request itself stands at nil.
-type place struct {
-	up    *place
-	name  string
-	index int // when name is ""
-}
-
-func (p *place) String() string {
-	switch {
-	case p == nil:
-		return ""
-	case p.name == "":
-		return p.up.String() + "[" + strconv.Itoa(p.index) + "]"
-	case p.up == nil:
-		return p.name
-	}
-	return p.up.String() + "." + p.name
-}
-
-func (t *transcoder) add(rule string, at *place, format string, args ...any) {
+func (t *transcoder) add(rule string, at *jsontree.Path, format string, args ...any) {
 	t.violations = append(t.violations, violation{rule, at.String(), fmt.Sprintf(format, args...)})
 }
 
 // unknown is a member with no place in its message.
-func (t *transcoder) unknown(rule, name string, at *place, why string) {
+func (t *transcoder) unknown(rule, name string, at *jsontree.Path, why string) {
 	where := ""
 	if at != nil {
 		where = fmt.Sprintf(" at '%s'", at)
@@ -120,18 +99,18 @@ func (t *transcoder) unknown(rule, name string, at *place, why string) {
 	t.add(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
 }
 
-func (t *transcoder) message(n *node, m *message, at *place) {
+func (t *transcoder) message(n *jsontree.Node, m *message, at *jsontree.Path) {
 	if m == nil {
 		return // its fields are not ours to know
 	}
 	set := false
-	for i, name := range n.names {
-		f, v := m.fields[name], &n.items[i]
+	for i, name := range n.Names() {
+		f, v := m.fields[name], &n.Items()[i]
 		switch {
 		case f == nil || f.vertex && !t.vertex:
 			t.unknown("G-3", name, at, "Cannot find field.")
 			continue
-		case v.kind == isNull && f.kind != anyValue:
+		case v.Is(jsontree.Null) && f.kind != anyValue:
 			continue
 		case f.oneof && set:
 			t.add("G-8", at, "Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", at, name)
@@ -143,16 +122,16 @@ func (t *transcoder) message(n *node, m *message, at *place) {
 }
 
 // field reads one member of the message at at.
-func (t *transcoder) field(v *node, f *field, name string, at *place) {
-	path := t.places.Put(place{up: at, name: f.name})
+func (t *transcoder) field(v *jsontree.Node, f *field, name string, at *jsontree.Path) {
+	path := t.paths.Member(at, f.name)
 	switch {
-	case v.kind == isArray && f.repeated:
-		for i := range v.items {
-			t.value(&v.items[i], f, t.places.Put(place{up: path, index: i}))
+	case v.Is(jsontree.Array) && f.repeated:
+		for i := range v.Items() {
+			t.value(&v.Items()[i], f, t.paths.Element(path, i))
 		}
-	case v.kind == isArray && f.kind != anyValue:
+	case v.Is(jsontree.Array) && f.kind != anyValue:
 		t.unknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
-	case v.kind == isObject && f.kind < aMessage:
+	case v.Is(jsontree.Object) && f.kind < aMessage:
 		t.unknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
 	default:
 		t.value(v, f, path)
@@ -160,7 +139,7 @@ func (t *transcoder) field(v *node, f *field, name string, at *place) {
 }
 
 // ruleOf is the rule for a value of the wrong type at path.
-func ruleOf(at *place) string {
+func ruleOf(at *jsontree.Path) string {
 	switch path := at.String(); {
 	case strings.HasSuffix(path, "function_response.response"):
 		return "G-9"
@@ -170,20 +149,20 @@ func ruleOf(at *place) string {
 	return "G-3"
 }
 
-func (t *transcoder) value(v *node, f *field, path *place) {
+func (t *transcoder) value(v *jsontree.Node, f *field, path *jsontree.Path) {
 	switch f.kind {
 	case anyValue:
 	case aMessage, aStruct, aMap:
-		if v.kind != isObject {
+		if !v.Is(jsontree.Object) {
 			t.invalid(path, f.typeName(), v)
 			return
 		}
 		t.object(v, f, path)
 	case aBytes:
-		if v.kind != isString {
+		if !v.Is(jsontree.String) {
 			t.invalid(path, f.typeName(), v)
-		} else if _, ok := decodeBase64(v.text); !ok {
-			t.add(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.text))
+		} else if _, ok := decodeBase64(v.Text()); !ok {
+			t.add(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.Text()))
 		}
 	default:
 		if !f.holds(v) {
@@ -192,29 +171,32 @@ func (t *transcoder) value(v *node, f *field, path *place) {
 	}
 }
 
-func (t *transcoder) object(v *node, f *field, path *place) {
+func (t *transcoder) object(v *jsontree.Node, f *field, path *jsontree.Path) {
 	switch f.kind {
 	case aMessage:
 		t.message(v, f.message, path)
 	case aMap:
-		for i := range v.items {
-			entry := t.places.Put(place{up: path, index: i})
-			t.value(&v.items[i], &field{kind: aMessage, message: f.message, of: f.of}, t.places.Put(place{up: entry, name: "value"}))
+		for i := range v.Items() {
+			entry := t.paths.Element(path, i)
+			t.value(&v.Items()[i], &field{kind: aMessage, message: f.message, of: f.of}, t.paths.Member(entry, "value"))
 		}
 	default: // a struct takes any members
 	}
 }
 
-func (t *transcoder) invalid(path *place, typeName string, v *node) {
-	t.add(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, v.shown())
+func (t *transcoder) invalid(path *jsontree.Path, typeName string, v *jsontree.Node) {
+	t.add(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, shown(v))
 }
 
-// shown is a value as errors quote it.
-func (n *node) shown() string {
-	if n.kind == isString {
-		return quoteJSON(n.text)
+// shown is a value as errors quote it: objects and arrays not at all.
+func shown(v *jsontree.Node) string {
+	switch {
+	case v.Is(jsontree.String):
+		return quoteJSON(v.Text())
+	case v.Is(jsontree.Object | jsontree.Array):
+		return ""
 	}
-	return n.text
+	return v.Raw()
 }
 
 func quoteJSON(s string) string { return `"` + s + `"` }
@@ -232,29 +214,29 @@ func (f *field) typeName() string {
 
 // holds reports whether a scalar takes the value, with the leniency of proto
 // JSON: numbers in strings, enums in lower case or as numbers.
-func (f *field) holds(v *node) bool {
+func (f *field) holds(v *jsontree.Node) bool {
 	switch f.kind {
 	case aString:
-		return v.kind == isString
+		return v.Is(jsontree.String)
 	case aBool:
-		return v.kind == isBool || v.kind == isString && (v.text == "true" || v.text == "false")
+		return v.Is(jsontree.Bool) || v.Is(jsontree.String) && (v.Text() == "true" || v.Text() == "false")
 	case anInt:
-		x, ok := v.number()
+		x, ok := numberOf(v)
 		return ok && x == math.Trunc(x)
 	case aFloat:
-		_, ok := v.number()
+		_, ok := numberOf(v)
 		return ok
 	default:
 		return f.holdsEnum(v)
 	}
 }
 
-func (f *field) holdsEnum(v *node) bool {
-	if v.kind == isNumber {
+func (f *field) holdsEnum(v *jsontree.Node) bool {
+	if v.Is(jsontree.Number) {
 		return true
 	}
-	if v.kind != isString || f.values == nil {
-		return v.kind == isString
+	if !v.Is(jsontree.String) || f.values == nil {
+		return v.Is(jsontree.String)
 	}
 	name := enumName(v)
 	for _, value := range f.values {
@@ -266,7 +248,9 @@ func (f *field) holdsEnum(v *node) bool {
 }
 
 // enumName is the name that a value means.
-func enumName(v *node) string { return strings.ToUpper(strings.ReplaceAll(v.string(), "-", "_")) }
+func enumName(v *jsontree.Node) string {
+	return strings.ToUpper(strings.ReplaceAll(v.Text(), "-", "_"))
+}
 
 // decodeBase64 takes both alphabets, with and without padding.
 func decodeBase64(s string) ([]byte, bool) {

@@ -6,6 +6,7 @@ package gemini
 import (
 	"net/http"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -30,6 +31,9 @@ type Request struct{ q *request }
 // change any more.
 func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r, body)} }
 
+// Document is the body, nil when it is not JSON.
+func (r Request) Document() *jsontree.Node { return r.q.body }
+
 // Read understands a generate request as Request.Turn does.
 func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
@@ -50,8 +54,8 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 	}
 	out := script.Request{
 		Provider: Voice{}.Provider(), Model: q.route.model, Form: form(q.Request, q.method), Body: q.sent, Thinks: !q.thoughtless(),
-		Shown:  q.thinking().member("includeThoughts", "include_thoughts").yes(),
-		Sealed: true, Account: account(q.Request, q.route), Parsed: q.body,
+		Shown:  q.thinking().Given("includeThoughts", "include_thoughts").True(),
+		Sealed: true, Account: account(q.Request, q.route), Document: q.body,
 	}
 	own := make([]bool, len(q.contents))
 	for i, c := range q.contents {

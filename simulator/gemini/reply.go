@@ -207,7 +207,7 @@ func (c *reply) textSignature() string {
 func (c *reply) callSignature(b script.Block) string {
 	s := c.stamp("call")
 	args, _ := parse(b.Arguments())
-	s.payload = payloadOf(b.Name, &args)
+	s.payload = payloadOf(b.Name, args)
 	for _, other := range c.Blocks {
 		if isCall(other) {
 			s.total++

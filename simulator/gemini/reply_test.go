@@ -38,10 +38,10 @@ func TestOddStreams(t *testing.T) {
 					t.Fatal(fault)
 				}
 				reason := "-"
-				if list := n.member("candidates").list(); list != nil {
-					reason = list[0].member("finishReason").string()
+				if list := elementsOf(n.Given("candidates")); list != nil {
+					reason = list[0].Given("finishReason").Text()
 				}
-				if reason != c.reasons[i] || n.member("usageMetadata") == nil || n.member("responseId") == nil {
+				if reason != c.reasons[i] || n.Given("usageMetadata") == nil || n.Given("responseId") == nil {
 					t.Errorf("chunk %d: %s, want the reason %q", i, frame, c.reasons[i])
 				}
 			}

@@ -3,6 +3,7 @@ package gemini
 import (
 	"net/http"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -16,11 +17,11 @@ type request struct {
 	violations []violation
 	model      spec
 	served     bool
-	body       *node // of the generate request
+	body       *jsontree.Node // of the generate request
 	contents   []content
-	config     *node // generationConfig, may be nil
-	toolConfig *node
-	tools      []node
+	config     *jsontree.Node // generationConfig, may be nil
+	toolConfig *jsontree.Node
+	tools      []jsontree.Node
 }
 
 // content is one entry of contents.
@@ -35,7 +36,7 @@ type part struct {
 	at int
 	// data is the camel case name of the field that is set, "" for none.
 	data      string
-	value     *node // of that field
+	value     *jsontree.Node // of that field
 	signature string
 	signed    bool // there is a signature, whatever is in it
 	thought   bool
@@ -56,16 +57,16 @@ func readRequest(r *http.Request, body []byte) *request {
 	to, _ := routeOf(r.URL.Path)
 	q := &request{route: to, Request: r, sent: body}
 	q.model, q.served = find(to.model)
-	root := node{kind: isObject}
+	root := jsontree.NewObject(nil)
 	if len(body) > 0 {
 		root, q.syntax = parse(body)
 	}
-	q.body = &root
-	if root.kind != isObject {
+	q.body = root
+	if !root.Is(jsontree.Object) {
 		if q.syntax == "" {
 			q.syntax = `Invalid JSON payload received. Unknown name "": Root element must be a message.`
 		}
-		q.body = &node{kind: isObject}
+		q.body = jsontree.NewObject(nil)
 	}
 	q.transcode()
 	q.read()
@@ -81,25 +82,25 @@ func (q *request) transcode() {
 	}
 	t.message(q.body, shape, nil)
 	q.violations = t.violations
-	if inner := q.body.member("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
+	if inner := q.body.Given("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
 		q.body = inner
 	}
 }
 
 func (q *request) read() {
-	q.config = q.body.member("generationConfig", "generation_config")
-	q.toolConfig = q.body.member("toolConfig", "tool_config")
-	q.tools = q.body.member("tools").list()
-	list := q.body.member("contents").list()
+	q.config = q.body.Given("generationConfig", "generation_config")
+	q.toolConfig = q.body.Given("toolConfig", "tool_config")
+	q.tools = elementsOf(q.body.Given("tools"))
+	list := elementsOf(q.body.Given("contents"))
 	q.contents = make([]content, len(list))
 	for i := range list {
 		q.contents[i] = readContent(&list[i], i)
 	}
 }
 
-func readContent(n *node, at int) content {
-	c := content{role: n.member("role").string(), at: at}
-	list := n.member("parts").list()
+func readContent(n *jsontree.Node, at int) content {
+	c := content{role: n.Given("role").Text(), at: at}
+	list := elementsOf(n.Given("parts"))
 	c.parts = make([]part, len(list))
 	for i := range list {
 		c.parts[i] = readPart(&list[i], i)
@@ -107,15 +108,15 @@ func readContent(n *node, at int) content {
 	return c
 }
 
-func readPart(n *node, at int) part {
-	p := part{at: at, thought: n.member("thought").yes()}
-	for i, name := range n.names {
-		if data := dataNames[name]; data != "" && n.items[i].kind != isNull && p.data == "" {
-			p.data, p.value = data, &n.items[i]
+func readPart(n *jsontree.Node, at int) part {
+	p := part{at: at, thought: n.Given("thought").True()}
+	for i, name := range n.Names() {
+		if data := dataNames[name]; data != "" && !n.Items()[i].Is(jsontree.Null) && p.data == "" {
+			p.data, p.value = data, &n.Items()[i]
 		}
 	}
-	if s := n.member("thoughtSignature", "thought_signature"); s != nil {
-		p.signature, p.signed = s.string(), true
+	if s := n.Given("thoughtSignature", "thought_signature"); s != nil {
+		p.signature, p.signed = s.Text(), true
 	}
 	return p
 }
@@ -147,8 +148,8 @@ func (c content) prompts() bool {
 	return false
 }
 
-func (p part) name() string { return p.value.member("name").string() }
-func (p part) id() string   { return p.value.member("id").string() }
+func (p part) name() string { return p.value.Given("name").Text() }
+func (p part) id() string   { return p.value.Given("id").Text() }
 
 // current is the index of the first content of the current turn: the one after
 // which only the model and results of its calls follow (rule G-17).
@@ -166,17 +167,17 @@ func (q *request) current() int {
 func (q *request) declarations() []declaration {
 	var all []declaration
 	for i := range q.tools {
-		list := q.tools[i].member("functionDeclarations", "function_declarations").list()
+		list := elementsOf(q.tools[i].Given("functionDeclarations", "function_declarations"))
 		for j := range list {
-			all = append(all, declaration{node: &list[j], tool: i, at: j})
+			all = append(all, declaration{Node: &list[j], tool: i, at: j})
 		}
 	}
 	return all
 }
 
 type declaration struct {
-	*node
+	*jsontree.Node
 	tool, at int
 }
 
-func (d declaration) name() string { return d.member("name").string() }
+func (d declaration) name() string { return d.Given("name").Text() }

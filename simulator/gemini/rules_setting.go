@@ -3,6 +3,7 @@ package gemini
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -17,14 +18,16 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(tooLong)},
 }
 
-func (q *request) thinking() *node { return q.config.member("thinkingConfig", "thinking_config") }
+func (q *request) thinking() *jsontree.Node {
+	return q.config.Given("thinkingConfig", "thinking_config")
+}
 
 func (q *request) level() string {
-	return enumName(q.thinking().member("thinkingLevel", "thinking_level"))
+	return enumName(q.thinking().Given("thinkingLevel", "thinking_level"))
 }
 
 func (q *request) budget() (float64, bool) {
-	return q.thinking().member("thinkingBudget", "thinking_budget").number()
+	return numberOf(q.thinking().Given("thinkingBudget", "thinking_budget"))
 }
 
 func levelAndBudget(q *request, _ rule.Env) *rule.Refusal {
@@ -55,7 +58,7 @@ func budgetZero(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func circulation(q *request, _ rule.Env) *rule.Refusal {
-	on := q.toolConfig.member("includeServerSideToolInvocations", "include_server_side_tool_invocations").yes()
+	on := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations").True()
 	if on && !q.model.signs() {
 		return invalid("Tool call context circulation is not enabled for models/%s", q.model.Name)
 	}
@@ -63,15 +66,15 @@ func circulation(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
-	if q.toolConfig.member("functionCallingConfig", "function_calling_config") != nil && len(q.declarations()) == 0 {
+	if q.toolConfig.Given("functionCallingConfig", "function_calling_config") != nil && len(q.declarations()) == 0 {
 		return invalid("Function calling config is set without function_declarations.")
 	}
 	return nil
 }
 
 func temperature(q *request, _ rule.Env) *rule.Refusal {
-	t := q.config.member("temperature")
-	degrees, ok := t.number()
+	t := q.config.Given("temperature")
+	degrees, ok := numberOf(t)
 	switch {
 	case !ok || degrees >= 0 && degrees < 2.0001:
 		return nil

@@ -172,7 +172,7 @@ func (s stamp) elsewhere(p part, ordinal, total int, again bool) string {
 	switch {
 	case again:
 		return "the signature stands on another call already"
-	case s.payload != payloadOf(p.name(), p.value.member("args")):
+	case s.payload != payloadOf(p.name(), p.value.Given("args")):
 		return "the call is not the one that was signed"
 	case s.ordinal != ordinal:
 		return fmt.Sprintf("the signature was issued on call %d of its reply and stands on call %d", s.ordinal+1, ordinal+1)

@@ -8,7 +8,7 @@ import (
 )
 
 // transcodingRules are what the front end demands before the model is asked.
-// Each names all places at fault, in BadRequest details too.
+// Each names all paths at fault, in BadRequest details too.
 var transcodingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-3", Demand: "the body is one JSON object", Source: "reported", Confidence: rule.High, Least: rule.Lenient}, Broken: notJSON},
 	{Info: rule.Info{ID: "G-3", Demand: "no unknown field, and every value of its field's type; both spellings of a name count, so do enums in lower case, and one value for a list", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: transcodes("G-3")},

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -94,7 +94,7 @@ func functionsTwice(q *request, _ rule.Env) *rule.Refusal {
 func parametersTwice(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, d := range q.declarations() {
-		if d.member("parameters") != nil && d.member("parametersJsonSchema", "parameters_json_schema") != nil {
+		if d.Given("parameters") != nil && d.Given("parametersJsonSchema", "parameters_json_schema") != nil {
 			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d]: only one of parameters and parameters_json_schema can be set.", d.tool, d.at))
 		}
 	}
@@ -104,7 +104,7 @@ func parametersTwice(q *request, _ rule.Env) *rule.Refusal {
 func schemaForm(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, d := range q.declarations() {
-		if s := d.member("parameters"); s != nil {
+		if s := d.Given("parameters"); s != nil {
 			faults = schemaFaults(faults, s, fmt.Sprintf("tools[%d].function_declarations[%d].parameters", d.tool, d.at))
 		}
 	}
@@ -112,9 +112,9 @@ func schemaForm(q *request, _ rule.Env) *rule.Refusal {
 }
 
 // schemaFaults appends what is wrong with a schema and those in it.
-func schemaFaults(faults []string, s *node, at string) []string {
+func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 	kind := schemaKind(s)
-	items, properties := s.member("items"), s.member("properties")
+	items, properties := s.Given("items"), s.Given("properties")
 	switch {
 	case kind == "ARRAY" && items == nil:
 		faults = append(faults, at+".items: missing field.")
@@ -127,11 +127,11 @@ func schemaFaults(faults []string, s *node, at string) []string {
 		faults = schemaFaults(faults, items, at+".items")
 	}
 	if properties != nil {
-		for i, name := range properties.names {
-			faults = schemaFaults(faults, &properties.items[i], at+".properties["+name+"]")
+		for i, name := range properties.Names() {
+			faults = schemaFaults(faults, &properties.Items()[i], at+".properties["+name+"]")
 		}
 	}
-	alternatives := s.member("anyOf", "any_of").list()
+	alternatives := elementsOf(s.Given("anyOf", "any_of"))
 	for i := range alternatives {
 		faults = schemaFaults(faults, &alternatives[i], fmt.Sprintf("%s.any_of[%d]", at, i))
 	}
@@ -139,12 +139,12 @@ func schemaFaults(faults []string, s *node, at string) []string {
 }
 
 // schemaKind is the type's name; types may be numbers (reference §1.3).
-func schemaKind(s *node) string {
-	t := s.member("type")
-	if t == nil || t.kind != isNumber {
+func schemaKind(s *jsontree.Node) string {
+	t := s.Given("type")
+	if t == nil || !t.Is(jsontree.Number) {
 		return enumName(t)
 	}
-	i := slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, strings.TrimSpace(t.text))
+	i := slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, t.Raw())
 	if i < 1 {
 		return ""
 	}

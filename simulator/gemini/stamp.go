@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
@@ -52,7 +53,13 @@ func standard(token string) string {
 
 // payloadOf is the digest of a call: its name, and its arguments however they
 // are spelled.
-func payloadOf(name string, args *node) string {
-	sum := sha256.Sum256(args.canonical([]byte(name + "\x00")))
+func payloadOf(name string, args *jsontree.Node) string {
+	text := []byte(name + "\x00")
+	if args == nil {
+		text = append(text, "{}"...)
+	} else {
+		text = canonical.Append(text, args)
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }

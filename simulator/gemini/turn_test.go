@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
@@ -45,7 +46,7 @@ func (s stamp) with() stamp {
 		s.total = 1
 	}
 	if s.payload == "" {
-		s.payload = payloadOf("f", &args)
+		s.payload = payloadOf("f", args)
 	}
 	return s
 }
@@ -185,9 +186,9 @@ func TestLoop(t *testing.T) {
 		if fault != "" {
 			t.Fatal(fault)
 		}
-		p := doc.member("candidates").list()[0].member("content")
+		p := elementsOf(doc.Given("candidates"))[0].Given("content")
 		back := fmt.Sprintf(`{"contents":[{"role":"user","parts":[{"text":"go"}]},%s,{"role":"user","parts":[{"functionResponse":{"name":"f"%[2]s,"response":{}}},{"functionResponse":{"name":"g"%[3]s,"response":{}}}]}]}`,
-			written(p), idOf(p, 0), idOf(p, 1))
+			p.Raw(), idOf(p, 0), idOf(p, 1))
 		a := ask{path: path, body: back}
 		if got := Check(a.request(), []byte(back), rule.Env{Key: testKey}); got != nil {
 			t.Fatalf("%s: %v: %s\n%s", model, got, got.Note, back)
@@ -205,35 +206,12 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// written is a node as JSON again.
-func written(n *node) string {
-	switch n.kind {
-	case isString:
-		return string(script.JSON(n.text))
-	case isArray, isObject:
-		var all []string
-		for i := range n.items {
-			item := written(&n.items[i])
-			if n.kind == isObject {
-				item = string(script.JSON(n.names[i])) + ":" + item
-			}
-			all = append(all, item)
-		}
-		if n.kind == isArray {
-			return "[" + strings.Join(all, ",") + "]"
-		}
-		return "{" + strings.Join(all, ",") + "}"
-	default:
-		return n.text
-	}
-}
-
-func idOf(c *node, call int) string {
-	list := c.member("parts").list()
+func idOf(c *jsontree.Node, call int) string {
+	list := elementsOf(c.Given("parts"))
 	var ids []string
 	for i := range list {
-		if f := list[i].member("functionCall"); f != nil {
-			ids = append(ids, f.member("id").string())
+		if f := list[i].Given("functionCall"); f != nil {
+			ids = append(ids, f.Given("id").Text())
 		}
 	}
 	if ids[call] == "" {
@@ -249,14 +227,14 @@ func TestModels(t *testing.T) {
 		if fault != "" {
 			t.Fatal(fault)
 		}
-		list := doc.member("models").list()
+		list := elementsOf(doc.Given("models"))
 		if len(list) > 5 {
 			t.Fatalf("%d models on a page of 5", len(list))
 		}
 		for _, m := range list {
-			seen[m.member("name").string()] = true
+			seen[m.Given("name").Text()] = true
 		}
-		if token = doc.member("nextPageToken").string(); token == "" {
+		if token = doc.Given("nextPageToken").Text(); token == "" {
 			break
 		}
 	}
@@ -271,7 +249,7 @@ func TestModels(t *testing.T) {
 	if _, ok := Model("gemini-9"); ok {
 		t.Error("gemini-9 is served")
 	}
-	if got := string(CountTokens([]byte(hello))); !strings.Contains(got, `"totalTokens": 2`) {
+	if got := string(Parse(ask{path: strings.Replace(dev, unary, count, 1)}.request(), []byte(hello)).CountTokens()); !strings.Contains(got, `"totalTokens": 2`) {
 		t.Errorf("count %s", got)
 	}
 }

@@ -1,6 +1,9 @@
 package gemini
 
-import "github.com/meerkat-go/conformance/simulator/script"
+import (
+	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
 
 const (
 	// imageTokens is what an inline image counts for.
@@ -17,24 +20,23 @@ type prompt struct {
 
 // promptOf knows the request as Read left it; of another it counts the body.
 func promptOf(r script.Reply) prompt {
-	body, ok := r.Request.Parsed.(*node)
-	if !ok {
+	if r.Request.Document == nil {
 		return prompt{input: r.InputTokens()}
 	}
-	return measure(body)
+	return measure(r.Request.Document)
 }
 
 // measure counts what the model reads, in its order.
-func measure(body *node) prompt {
+func measure(body *jsontree.Node) prompt {
 	var p prompt
 	for _, name := range [][2]string{{"systemInstruction", "system_instruction"}, {"tools"}} {
-		if n := body.member(name[:]...); n != nil {
+		if n := body.Given(name[:]...); n != nil {
 			p.input += countTokens(n)
 		}
 	}
-	before, own, contents := 0, false, body.member("contents").list()
+	before, own, contents := 0, false, elementsOf(body.Given("contents"))
 	for i := range contents {
-		said := contents[i].member("role").string() == "model"
+		said := contents[i].Given("role").Text() == "model"
 		if said && !own {
 			before = p.input
 		}
@@ -72,33 +74,30 @@ func texts(n int) script.Array {
 	return script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}
 }
 
-// CountTokens is the body of a countTokens reply to a request body that Check
-// accepts: as many as the usage of a reply to it would say.
-func CountTokens(body []byte) []byte {
-	n, _ := parse(body)
-	if inner := n.member("generateContentRequest", "generate_content_request"); inner != nil {
-		n = *inner
-	}
-	tokens := measure(&n).input
+// CountTokens is the body of a countTokens reply to a request that Check accepts:
+// as many as the usage of a reply to it would say.
+func (r Request) CountTokens() []byte {
+	tokens := measure(r.q.body).input
 	return pretty(script.JSON(script.Object{"totalTokens", tokens, "promptTokensDetails", texts(tokens)}))
 }
 
 // countTokens estimates how many tokens a value counts for: its texts, and not
 // the bytes of its images.
-func countTokens(n *node) int {
-	switch n.kind {
-	case isString, isNumber, isBool:
-		return script.Tokens(n.text)
-	default: // what is in it counts
+func countTokens(n *jsontree.Node) int {
+	switch {
+	case n.Is(jsontree.String):
+		return script.Tokens(n.Text())
+	case n.Is(jsontree.Number | jsontree.Bool):
+		return script.Tokens(n.Raw())
 	}
 	sum := 0
-	for i := range n.items {
+	for i := range n.Items() {
 		switch {
-		case n.kind == isObject && (n.names[i] == "inlineData" || n.names[i] == "inline_data"):
+		case n.Is(jsontree.Object) && (n.Names()[i] == "inlineData" || n.Names()[i] == "inline_data"):
 			sum += imageTokens
-		case n.kind == isObject && (n.names[i] == "thoughtSignature" || n.names[i] == "thought_signature"):
+		case n.Is(jsontree.Object) && (n.Names()[i] == "thoughtSignature" || n.Names()[i] == "thought_signature"):
 		default:
-			sum += countTokens(&n.items[i])
+			sum += countTokens(&n.Items()[i])
 		}
 	}
 	return sum

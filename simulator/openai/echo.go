@@ -3,6 +3,7 @@ package openai
 import (
 	"regexp"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -20,12 +21,14 @@ const (
 )
 
 // echo is a member as it was sent, or otherwise.
-func (q *request) echo(name string, otherwise script.Raw) any { return q.body.rawOr(name, otherwise) }
+func (q *request) echo(name string, otherwise script.Raw) script.Raw {
+	return sentOr(q.body, name, otherwise)
+}
 
 // fraction is echo for a number that is written with its fraction.
 func (q *request) fraction(name string, otherwise script.Raw) any {
-	if v := q.body.get(name); v.kind == integer {
-		return script.Raw(string(v.raw) + ".0")
+	if v := q.body.Get(name); v.Is(jsontree.Integer) {
+		return script.Raw(v.Raw() + ".0")
 	}
 	return q.echo(name, otherwise)
 }
@@ -46,10 +49,10 @@ func (q *request) cacheRetention() any {
 
 // reasoning has nulls for a model that does not reason, and no mode.
 func (q *request) reasoning() script.Object {
-	asked := q.body.get("reasoning")
+	asked := q.body.Get("reasoning")
 	or := func(name string, otherwise any) any {
-		if v := asked.get(name); v.kind == text {
-			return v.text
+		if v := asked.Get(name); v.Is(jsontree.String) {
+			return v.Text()
 		}
 		return otherwise
 	}
@@ -68,76 +71,76 @@ func (q *request) reasoning() script.Object {
 }
 
 func (q *request) text() script.Object {
-	asked := q.body.get("text")
+	asked := q.body.Get("text")
 	var format any = script.Object{"type", "text"}
-	switch f := asked.get("format"); {
-	case f.str("type") == "json_schema":
-		format = script.Object{"type", "json_schema", "description", f.rawOr("description", "null"), "name", f.rawOr("name", "null"),
-			"schema", f.rawOr("schema", "{}"), "strict", f.rawOr("strict", "true")}
-	case f.kind == object:
-		format = f
+	switch f := asked.Get("format"); {
+	case f.Get("type").Text() == "json_schema":
+		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
+			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
+	case f.Is(jsontree.Object):
+		format = sent(f)
 	}
-	return script.Object{"format", format, "verbosity", asked.rawOr("verbosity", `"medium"`)}
+	return script.Object{"format", format, "verbosity", sentOr(asked, "verbosity", `"medium"`)}
 }
 
 func (q *request) tools() script.Array {
 	list := script.Array{}
-	for i := range q.body.items("tools") {
-		t := &q.body.items("tools")[i]
-		if t.str("type") != "function" {
-			list = append(list, t)
+	for i := range q.body.Get("tools").List() {
+		t := &q.body.Get("tools").List()[i]
+		if t.Get("type").Text() != "function" {
+			list = append(list, sent(t))
 			continue
 		}
 		o := script.Object{"type", "function"}
-		if t.has("defer_loading") {
-			o = append(o, "defer_loading", t.get("defer_loading"))
+		if t.Has("defer_loading") {
+			o = append(o, "defer_loading", sent(t.Get("defer_loading")))
 		}
-		list = append(list, append(o, "description", t.rawOr("description", "null"), "name", t.rawOr("name", "null"), "output_schema", t.rawOr("output_schema", "null"),
-			"parameters", parameters(t), "strict", t.rawOr("strict", "true")))
+		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name", sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
+			"parameters", parameters(t), "strict", sentOr(t, "strict", "true")))
 	}
 	return list
 }
 
 // parameters are the schema of a function: closed, with every member required,
 // unless strictness was declined or already asked for.
-func parameters(tool *value) any {
-	schema := tool.get("parameters")
+func parameters(tool *jsontree.Node) any {
+	schema := tool.Get("parameters")
 	switch {
-	case tool.has("strict"):
-		return schema
-	case schema.kind != object:
+	case tool.Has("strict"):
+		return sent(schema)
+	case !schema.Is(jsontree.Object):
 		return script.Raw(`{"type":"object","properties":{},"additionalProperties":false,"required":[]}`)
 	}
-	required, properties := script.Array{}, schema.get("properties")
-	if properties.kind == object {
-		for _, name := range properties.names {
+	required, properties := script.Array{}, schema.Get("properties")
+	if properties.Is(jsontree.Object) {
+		for _, name := range properties.Names() {
 			required = append(required, name)
 		}
 	}
 	o := script.Object{}
-	for i, name := range schema.names {
+	for i, name := range schema.Names() {
 		if name != "required" && name != "additionalProperties" {
-			o = append(o, name, &schema.elems[i])
+			o = append(o, name, sent(&schema.Items()[i]))
 		}
 	}
-	if properties.kind == 0 {
+	if properties == nil {
 		o = append(o, "properties", script.Object{})
 	}
 	return append(o, "required", required, "additionalProperties", false)
 }
 
-// JSON is v as it was sent, null when it is absent.
-func (v *value) JSON() []byte {
-	if v.kind == 0 {
-		return []byte("null")
+// sent is a value as it was sent, null when it is absent.
+func sent(v *jsontree.Node) script.Raw {
+	if v == nil {
+		return "null"
 	}
-	return v.raw
+	return script.Raw(v.Raw())
 }
 
-// rawOr is a member as it was sent, or otherwise when it is absent or null.
-func (v *value) rawOr(name string, otherwise script.Raw) any {
-	if m := v.get(name); m.kind&^null != 0 {
-		return m
+// sentOr is a member as it was sent, or otherwise when it is absent or null.
+func sentOr(v *jsontree.Node, name string, otherwise script.Raw) script.Raw {
+	if v.Has(name) {
+		return sent(v.Get(name))
 	}
 	return otherwise
 }

@@ -3,6 +3,7 @@ package openai
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -49,7 +50,7 @@ func sources(s *specs.Search) script.Array {
 
 // shows reports whether the request includes what is left out otherwise.
 func (q *request) shows(what string) bool {
-	return slices.ContainsFunc(q.body.items("include"), func(v value) bool { return v.text == what })
+	return slices.ContainsFunc(q.body.Get("include").List(), func(v jsontree.Node) bool { return v.Text() == what })
 }
 
 // hosted tells how the provider's own tool gets on.

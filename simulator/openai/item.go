@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
@@ -46,7 +47,7 @@ func requestOf(r script.Reply) *request {
 	if read && q.recognised && q.by == r.Key {
 		return q
 	}
-	body := &absent
+	var body *jsontree.Node
 	if read {
 		body = q.body
 	}

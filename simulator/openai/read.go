@@ -6,6 +6,7 @@ package openai
 import (
 	"net/http"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -26,6 +27,9 @@ type Request struct{ q *request }
 // it, Check says. The Request keeps hold of body, which must not change any more.
 func Parse(r *http.Request, body []byte) Request { return Request{read(r, body)} }
 
+// Document is the body, nil when it is not JSON.
+func (q Request) Document() *jsontree.Node { return q.q.body }
+
 // Read understands a Responses request as Request.Turn does.
 func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
@@ -40,15 +44,15 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "You didn't provide an API key."}
 	case in.err != nil:
 		return script.Request{}, script.Invalid("We could not parse the JSON body of your request: %v", in.err)
-	case in.body.str("model") == "" && !in.body.has("prompt"):
+	case in.body.Get("model").Text() == "" && !in.body.Has("prompt"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'model'.")
 	}
-	switch input, body := q.q.body.get("input"), q.q.body; {
-	case !body.has("input") && (body.has("prompt") || body.has("conversation") || body.has("previous_response_id")):
-	case !body.has("input"):
+	switch input, body := q.q.body.Get("input"), q.q.body; {
+	case !body.Has("input") && (body.Has("prompt") || body.Has("conversation") || body.Has("previous_response_id")):
+	case !body.Has("input"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
-	case input.kind&(text|array) == 0:
-		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", input.kind.got())
+	case !input.Is(jsontree.String | jsontree.Array):
+		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describe(input.Kind()))
 	}
 	return q.q.turn(), nil
 }
@@ -56,22 +60,22 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 func (q *request) turn() script.Request {
 	in := q.body
 	out := script.Request{
-		Provider: Voice{}.Provider(), Model: q.model.id, Account: q.account, Body: q.sent, Parsed: q,
-		Thinks: q.thinks(), Shown: in.get("reasoning").has("summary"), Sealed: q.includes(),
+		Provider: Voice{}.Provider(), Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
+		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), Sealed: q.includes(),
 	}
 	own := make([]bool, len(q.items))
 	for i := range q.items {
 		own[i] = q.items[i].own()
-		if q.items[i].str("role") == "user" {
+		if q.items[i].Get("role").Text() == "user" {
 			out.Prompts++
 		}
 	}
 	out.Turns = script.Runs(own)
-	if !in.is("stream", false) {
+	if !in.Get("stream").True() {
 		out.Form = script.FormUnary
 	}
-	for i := range in.items("tools") {
-		out.Tools = append(out.Tools, in.items("tools")[i].str("name"))
+	for i := range in.Get("tools").List() {
+		out.Tools = append(out.Tools, in.Get("tools").List()[i].Get("name").Text())
 	}
 	return out
 }

@@ -198,7 +198,7 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 		completed = s.At.Unix() + 2
 	}
 	tier := q.echo("service_tier", `"auto"`)
-	if usage != nil && (!q.body.has("service_tier") || q.body.str("service_tier") == "auto") {
+	if usage != nil && (!q.body.Has("service_tier") || q.body.Get("service_tier").Text() == "auto") {
 		tier = script.Raw(`"default"`)
 	}
 	if s.tools == nil {

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"hash"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
@@ -18,8 +18,8 @@ import (
 type request struct {
 	// key is the credential, "" without one; account is whose it is.
 	key, account string
-	// body is absent when it cannot be read; err says why.
-	body *value
+	// body is nil when it cannot be read; err says why.
+	body *jsontree.Node
 	err  error
 	// sent is the body as it came.
 	sent  []byte
@@ -37,7 +37,7 @@ type request struct {
 
 // item is one input item. typ is never empty.
 type item struct {
-	*value
+	*jsontree.Node
 	typ    string
 	id     string
 	callID string
@@ -51,9 +51,9 @@ type item struct {
 
 func read(r *http.Request, body []byte) *request {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	v, err := parse(body)
+	v, err := parseObject(body)
 	if err != nil {
-		return &request{key: key, account: seal.Account(key), body: &absent, err: err}
+		return &request{key: key, account: seal.Account(key), err: err}
 	}
 	q := interpret(v, seal.Account(key))
 	q.key, q.sent = key, body
@@ -61,10 +61,10 @@ func read(r *http.Request, body []byte) *request {
 }
 
 // interpret is what a body means, whether it keeps to the schema or not.
-func interpret(v *value, account string) *request {
+func interpret(v *jsontree.Node, account string) *request {
 	q := &request{body: v, account: account}
-	q.store = v.is("store", true) && account != accountZDR
-	q.setModel(v.str("model"))
+	q.store = (v.Get("store").True() || !v.Get("store").Is(jsontree.Bool)) && account != accountZDR
+	q.setModel(v.Get("model").Text())
 	q.items = itemsOf(v)
 	return q
 }
@@ -96,8 +96,8 @@ func (i *item) recognise(k seal.Key, account string) {
 	if i.id != "" {
 		i.place, i.issued = locate(k, i.id, account)
 	}
-	if token := i.get("encrypted_content"); token.kind == text {
-		i.binding, i.ours = unseal(k, token.text)
+	if token := i.Get("encrypted_content"); token.Is(jsontree.String) {
+		i.binding, i.ours = unseal(k, token.Text())
 	}
 }
 
@@ -107,7 +107,7 @@ const promptModel = "gpt-5.2"
 // setModel looks a model up. One that is not served can do everything, for the
 // levels that let it through.
 func (q *request) setModel(id string) {
-	if id == "" && q.body.has("prompt") {
+	if id == "" && q.body.Has("prompt") {
 		id = promptModel
 	}
 	if q.model = find(id); q.model != nil {
@@ -117,7 +117,7 @@ func (q *request) setModel(id string) {
 	q.model = &model{id: id, family: id, efforts: toMax, effort: "medium", context: 1 << 30, can: canContext | canMode | canPhase}
 }
 
-func (q *request) effort() string { return q.body.get("reasoning").str("effort") }
+func (q *request) effort() string { return q.body.Get("reasoning").Get("effort").Text() }
 
 func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 
@@ -125,10 +125,10 @@ func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
 func (q *request) chained(k seal.Key) bool {
-	if previous, ok := locate(k, q.body.str("previous_response_id"), q.account); ok && q.holds(previous) {
+	if previous, ok := locate(k, q.body.Get("previous_response_id").Text(), q.account); ok && q.holds(previous) {
 		return false
 	}
-	if q.body.has("previous_response_id") || q.body.has("conversation") || q.body.has("prompt") {
+	if q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Has("prompt") {
 		return true
 	}
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.typ == "item_reference" || i.typ == "compaction" })
@@ -139,19 +139,19 @@ func (q *request) holds(response place) bool {
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == response.reply })
 }
 
-func itemsOf(body *value) []item {
-	input := body.get("input")
-	if input.kind == text {
-		message := value{kind: object, names: []string{"role", "content"}, elems: []value{{kind: text, text: "user"}, *input}}
-		return []item{{value: &message, typ: "message"}}
+func itemsOf(body *jsontree.Node) []item {
+	input := body.Get("input")
+	if input.Is(jsontree.String) {
+		message := jsontree.NewObject([]string{"role", "content"}, jsontree.NewString("user"), *input)
+		return []item{{Node: message, typ: "message"}}
 	}
-	items := make([]item, 0, len(input.elems))
-	for i := range input.elems {
-		v := &input.elems[i]
-		if input.kind != array || v.kind != object {
+	items := make([]item, 0, len(input.Items()))
+	for i := range input.Items() {
+		v := &input.Items()[i]
+		if !input.Is(jsontree.Array) || !v.Is(jsontree.Object) {
 			continue
 		}
-		it := item{value: v, typ: itemType(v), id: v.str("id"), callID: v.str("call_id")}
+		it := item{Node: v, typ: itemType(v), id: v.Get("id").Text(), callID: v.Get("call_id").Text()}
 		if it.typ == inputMessage || it.typ == outputMessage {
 			it.typ = "message"
 		}
@@ -163,7 +163,7 @@ func itemsOf(body *value) []item {
 // own reports whether a provider wrote the item.
 func (i *item) own() bool {
 	if i.typ == "message" {
-		return i.str("role") == "assistant"
+		return i.Get("role").Text() == "assistant"
 	}
 	return i.typ == "reasoning" || strings.HasSuffix(i.typ, "_call")
 }
@@ -173,8 +173,8 @@ func (i *item) own() bool {
 // (rule OAI-B1).
 func (q *request) prefixes() (each [][]byte, whole []byte) {
 	h := sha256.New()
-	canonical(h, q.body.get("tools"))
-	canonical(h, q.body.get("text").get("format"))
+	canonical(h, q.body.Get("tools"))
+	canonical(h, q.body.Get("text").Get("format"))
 	each = make([][]byte, len(q.items))
 	for i := range q.items {
 		it := &q.items[i]
@@ -191,20 +191,20 @@ func (q *request) prefixes() (each [][]byte, whole []byte) {
 // digest writes the item; a text that is alone may stand with or without its
 // part.
 func (i *item) digest(h hash.Hash) {
-	content := i.get("content")
+	content := i.Get("content")
 	switch {
 	case i.typ != "message":
-		canonical(h, i.value)
+		canonical(h, i.Node)
 		return
-	case content.kind == text:
-		h.Write([]byte("\x00" + i.str("role") + "\x00" + content.text))
+	case content.Is(jsontree.String):
+		h.Write([]byte("\x00" + i.Get("role").Text() + "\x00" + content.Text()))
 		return
 	}
-	h.Write([]byte("\x00" + i.str("role")))
-	for n := range content.elems {
-		part := &content.elems[n]
-		if len(part.names) == 2 && strings.HasSuffix(part.str("type"), "put_text") {
-			h.Write([]byte("\x00" + part.str("text")))
+	h.Write([]byte("\x00" + i.Get("role").Text()))
+	for n := range content.Items() {
+		part := &content.Items()[n]
+		if len(part.Names()) == 2 && strings.HasSuffix(part.Get("type").Text(), "put_text") {
+			h.Write([]byte("\x00" + part.Get("text").Text()))
 			continue
 		}
 		canonical(h, part)
@@ -213,8 +213,8 @@ func (i *item) digest(h hash.Hash) {
 
 // canonical writes v without regard to the order of its members and to white
 // space.
-func canonical(h hash.Hash, v *value) {
-	raw := jsontext.Value(bytes.Clone(v.raw))
+func canonical(h hash.Hash, v *jsontree.Node) {
+	raw := jsontext.Value(v.Raw())
 	_ = raw.Canonicalize() // what cannot be, a number out of range, stays as sent
 	h.Write([]byte{0})
 	h.Write(raw)

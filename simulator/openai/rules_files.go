@@ -6,6 +6,7 @@ import (
 	urlpath "path"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -20,12 +21,12 @@ var sizeRules = []rule.Rule[*request]{
 }
 
 // parts calls f with each part of one type and its place, until f refuses.
-func (q *request) parts(typ string, f func(at string, part *value) *rule.Refusal) *rule.Refusal {
+func (q *request) parts(typ string, f func(at string, part *jsontree.Node) *rule.Refusal) *rule.Refusal {
 	for i := range q.items {
 		for _, member := range []string{"content", "output"} {
-			parts := q.items[i].items(member)
+			parts := q.items[i].Get(member).List()
 			for n := range parts {
-				if parts[n].str("type") != typ {
+				if parts[n].Get("type").Text() != typ {
 					continue
 				}
 				if refusal := f(fmt.Sprintf("input[%d].%s[%d]", i, member, n), &parts[n]); refusal != nil {
@@ -38,11 +39,11 @@ func (q *request) parts(typ string, f func(at string, part *value) *rule.Refusal
 }
 
 func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_image", func(at string, part *value) *rule.Refusal {
-		if part.has("file_id") != part.has("image_url") {
+	return q.parts("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
+		if part.Has("file_id") != part.Has("image_url") {
 			return nil
 		}
-		if part.has("file_id") {
+		if part.Has("file_id") {
 			return nil // both: which one counts is not known
 		}
 		return invalid("missing_mutually_exclusive_parameters", at,
@@ -51,13 +52,13 @@ func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_file", func(at string, part *value) *rule.Refusal {
-		data := part.get("file_data")
-		if data.kind != text || data.text == "" {
+	return q.parts("input_file", func(at string, part *jsontree.Node) *rule.Refusal {
+		data := part.Get("file_data")
+		if !data.Is(jsontree.String) || data.Text() == "" {
 			return nil
 		}
 		var fault string
-		switch mime, ok := mimeType(data.text); {
+		switch mime, ok := mimeType(data.Text()); {
 		case !ok:
 			fault = "a value without the 'data:' prefix"
 		case unsupportedFile(mime):
@@ -87,8 +88,8 @@ func unsupportedFile(mime string) bool {
 var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
 
 func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_file", func(_ string, part *value) *rule.Refusal {
-		link, err := url.Parse(part.str("file_url"))
+	return q.parts("input_file", func(_ string, part *jsontree.Node) *rule.Refusal {
+		link, err := url.Parse(part.Get("file_url").Text())
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
 			return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
 		}
@@ -99,7 +100,7 @@ func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
 func fits(q *request, _ rule.Env) *rule.Refusal {
 	const bytesPerToken = 4
 	most := q.model.context * bytesPerToken
-	if len(q.body.raw) <= most || q.body.str("truncation") == "auto" || q.textSize() <= most {
+	if len(q.body.Raw()) <= most || q.body.Get("truncation").Text() == "auto" || q.textSize() <= most {
 		return nil
 	}
 	return invalid("context_length_exceeded", "input", "Your input exceeds the context window of this model. Please adjust your input and try again.")
@@ -108,14 +109,14 @@ func fits(q *request, _ rule.Env) *rule.Refusal {
 // textSize is the size of what counts as tokens: images, files and sealed
 // thoughts do not count by their bytes.
 func (q *request) textSize() int {
-	size := len(q.body.raw)
+	size := len(q.body.Raw())
 	for i := range q.items {
-		size -= len(q.items[i].get("encrypted_content").raw)
+		size -= len(q.items[i].Get("encrypted_content").Raw())
 	}
 	for typ, members := range map[string][]string{"input_image": {"image_url"}, "input_file": {"file_data"}} {
-		_ = q.parts(typ, func(_ string, part *value) *rule.Refusal {
+		_ = q.parts(typ, func(_ string, part *jsontree.Node) *rule.Refusal {
 			for _, m := range members {
-				size -= len(part.get(m).raw)
+				size -= len(part.Get(m).Raw())
 			}
 			return nil
 		})

@@ -3,6 +3,7 @@ package openai
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -17,7 +18,7 @@ var modelRules = []rule.Rule[*request]{
 }
 
 func modelExists(q *request, _ rule.Env) *rule.Refusal {
-	if q.known || !q.body.has("model") {
+	if q.known || !q.body.Has("model") {
 		return nil
 	}
 	return invalid("model_not_found", "model", "The requested model '%s' does not exist.", q.model.id)
@@ -25,7 +26,7 @@ func modelExists(q *request, _ rule.Env) *rule.Refusal {
 
 // includes reports whether the request asks for encrypted reasoning.
 func (q *request) includes() bool {
-	return slices.ContainsFunc(q.body.items("include"), func(v value) bool { return v.text == "reasoning.encrypted_content" })
+	return slices.ContainsFunc(q.body.Get("include").List(), func(v jsontree.Node) bool { return v.Text() == "reasoning.encrypted_content" })
 }
 
 func includeFits(q *request, _ rule.Env) *rule.Refusal {
@@ -42,7 +43,7 @@ func unsupported(parameter string) *rule.Refusal {
 // firstOf refuses the first of some members of reasoning that is set.
 func (q *request) firstOf(members ...string) *rule.Refusal {
 	for _, name := range members {
-		if q.body.get("reasoning").has(name) {
+		if q.body.Get("reasoning").Has(name) {
 			return unsupported("reasoning." + name)
 		}
 	}
@@ -81,7 +82,7 @@ func samplingFits(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	for _, name := range []string{"temperature", "top_p"} {
-		if q.body.has(name) {
+		if q.body.Has(name) {
 			return unsupported(name)
 		}
 	}
@@ -89,7 +90,7 @@ func samplingFits(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func summaryAllowed(q *request, _ rule.Env) *rule.Refusal {
-	if q.account != accountUnverified || !q.body.get("reasoning").has("summary") {
+	if q.account != accountUnverified || !q.body.Get("reasoning").Has("summary") {
 		return nil
 	}
 	return invalid("unsupported_value", "reasoning.summary", "Your organization must be verified to generate reasoning summaries. "+

@@ -90,7 +90,7 @@ func answered(q *request, _ rule.Env) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
 		name, ok := outputs[it.typ]
-		if at, done := last[call{it.typ, it.callID}]; ok && (!done || at < i) && !it.is("async", false) {
+		if at, done := last[call{it.typ, it.callID}]; ok && (!done || at < i) && !it.Get("async").True() {
 			return invalid("", "input", "No tool output found for %s %s.", name, it.callID)
 		}
 	}

@@ -57,7 +57,7 @@ func unseal(k seal.Key, token string) (binding, bool) {
 func (q *request) sealed(f func(it *item) *rule.Refusal) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
-		if it.typ != "reasoning" && it.typ != "compaction" || !it.has("encrypted_content") {
+		if it.typ != "reasoning" && it.typ != "compaction" || !it.Has("encrypted_content") {
 			continue
 		}
 		if refusal := f(it); refusal != nil {
@@ -106,7 +106,7 @@ func sealsReadable(q *request, _ rule.Env) *rule.Refusal {
 func unverified(it *item, reason string) *rule.Refusal {
 	what := "for item " + it.id
 	if it.id == "" {
-		what = shortened(it.str("encrypted_content"))
+		what = shortened(it.Get("encrypted_content").Text())
 	}
 	return invalid("invalid_encrypted_content", "", "The encrypted content %s could not be verified. Reason: %s", what, reason)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -19,38 +20,38 @@ func invalid(code, param, format string, args ...any) *rule.Refusal {
 }
 
 // missing breaks rule O-3.
-func missing(p *path) *rule.Refusal {
+func missing(p *jsontree.Path) *rule.Refusal {
 	return invalid("missing_required_parameter", p.String(), "Missing required parameter: '%s'.", p)
 }
 
 // unknown breaks rule O-4.
-func unknown(p *path) *rule.Refusal {
+func unknown(p *jsontree.Path) *rule.Refusal {
 	return invalid("unknown_parameter", p.String(), "Unknown parameter: '%s'.", p)
 }
 
 // wrongType breaks rule O-5.
-func wrongType(p *path, s *shape, v *value) *rule.Refusal {
-	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expected(), v.kind.got())
+func wrongType(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expected(), describe(v.Kind()))
 }
 
 // unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
-func unsupportedValue(p *path, got string, values []string) *rule.Refusal {
+func unsupportedValue(p *jsontree.Path, got string, values []string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoted(values, "and"))
 }
 
 // below and above break rule O-6.
-func below(p *path, s *shape, v *value) *rule.Refusal {
+func below(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
-		p, s.unit(), plainNumber(s.least), v.raw)
+		p, s.unit(), plainNumber(s.least), v.Raw())
 }
 
-func above(p *path, s *shape, v *value) *rule.Refusal {
+func above(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
-		p, s.unit(), plainNumber(s.most), v.raw)
+		p, s.unit(), plainNumber(s.most), v.Raw())
 }
 
 func (s *shape) unit() string {
-	if s.kinds&decimal != 0 {
+	if s.kinds&jsontree.Decimal != 0 {
 		return "decimal"
 	}
 	return "integer"
@@ -59,44 +60,44 @@ func (s *shape) unit() string {
 func plainNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 // emptyString, tooLong, arrayTooLong and tooManyProperties break rule O-7.
-func emptyString(p *path) *rule.Refusal {
+func emptyString(p *jsontree.Path) *rule.Refusal {
 	return invalid("empty_string", p.String(), "Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", p)
 }
 
-func tooLong(p *path, most, got int) *rule.Refusal {
+func tooLong(p *jsontree.Path, most, got int) *rule.Refusal {
 	return invalid("string_above_max_length", p.String(), "Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", p, most, got)
 }
 
-func arrayTooLong(p *path, most, got int) *rule.Refusal {
+func arrayTooLong(p *jsontree.Path, most, got int) *rule.Refusal {
 	return invalid("array_above_max_length", p.String(), "Invalid '%s': array too long. Expected an array with maximum length %d, but got an array with length %d instead.", p, most, got)
 }
 
-func tooManyProperties(p *path, most, got int) *rule.Refusal {
+func tooManyProperties(p *jsontree.Path, most, got int) *rule.Refusal {
 	return invalid("object_above_max_properties", p.String(), "Invalid '%s': too many properties. Expected an object with at most %d properties, but got an object with %d properties instead.", p, most, got)
 }
 
 // strangeID and foreignID break rule O-8.
-func strangeID(p *path, id string) *rule.Refusal {
+func strangeID(p *jsontree.Path, id string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that contains letters, numbers, underscores, or dashes, but this value contained additional characters.", p, id)
 }
 
-func foreignID(p *path, id, begin string) *rule.Refusal {
+func foreignID(p *jsontree.Path, id, begin string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, id, begin)
 }
 
 // mismatch breaks rule O-18.
-func mismatch(p *path, pattern *regexp.Regexp) *rule.Refusal {
+func mismatch(p *jsontree.Path, pattern *regexp.Regexp) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, pattern)
 }
 
 // expected names what may stand in a place.
 func (s *shape) expected() string {
-	if s.enum != nil && s.kinds&^null == text {
+	if s.enum != nil && s.kinds&^jsontree.Null == jsontree.String {
 		return "one of " + quoted(s.enum, "or")
 	}
 	var words []string
-	for k := boolean; k <= object; k <<= 1 {
-		if s.kinds&k != 0 && (k != integer || s.kinds&decimal == 0) {
+	for k := jsontree.Bool; k <= jsontree.Object; k <<= 1 {
+		if s.kinds&k != 0 && (k != jsontree.Integer || s.kinds&jsontree.Decimal == 0) {
 			words = append(words, s.word(k))
 		}
 	}
@@ -106,44 +107,45 @@ func (s *shape) expected() string {
 	return "one of " + article(words[0]) + " or " + strings.Join(words[1:], " or ")
 }
 
-func (s *shape) word(k kind) string {
-	if k == array && s.elem != nil {
-		switch s.elem.kinds &^ null {
-		case object:
+func (s *shape) word(k jsontree.Kind) string {
+	if k == jsontree.Array && s.elem != nil {
+		switch s.elem.kinds &^ jsontree.Null {
+		case jsontree.Object:
 			return "array of objects"
-		case text:
+		case jsontree.String:
 			return "array of strings"
 		default: // a mixture has no name
 		}
 	}
-	return k.word()
+	return nameOf(k)
 }
 
-func (k kind) word() string {
+// nameOf names a kind as the API does.
+func nameOf(k jsontree.Kind) string {
 	switch k {
-	case null:
+	case jsontree.Null:
 		return "null"
-	case boolean:
+	case jsontree.Bool:
 		return "boolean"
-	case integer:
+	case jsontree.Integer:
 		return "integer"
-	case decimal:
+	case jsontree.Decimal:
 		return "decimal"
-	case text:
+	case jsontree.String:
 		return "string"
-	case array:
+	case jsontree.Array:
 		return "array"
 	default:
 		return "object"
 	}
 }
 
-// got names a kind that is not expected.
-func (k kind) got() string {
-	if k == null {
+// describe names a kind that is not expected.
+func describe(k jsontree.Kind) string {
+	if k == jsontree.Null {
 		return "null"
 	}
-	return article(k.word())
+	return article(nameOf(k))
 }
 
 func article(word string) string {

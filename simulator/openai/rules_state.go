@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
@@ -20,10 +21,10 @@ var stateRules = []rule.Rule[*request]{
 // prompt is passed over: there is enough to answer. Where tokens of others are
 // taken, so are prompts that others have stored.
 func promptExists(q *request, env rule.Env) *rule.Refusal {
-	if q.body.has("model") || !q.body.has("prompt") || env.ForeignSeals {
+	if q.body.Has("model") || !q.body.Has("prompt") || env.ForeignSeals {
 		return nil
 	}
-	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.get("prompt").str("id"))
+	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.Get("prompt").Get("id").Text())
 	refusal.Status = http.StatusNotFound
 	return refusal
 }
@@ -33,15 +34,17 @@ func promptExists(q *request, env rule.Env) *rule.Refusal {
 // maker's server.
 func noRawReasoning(q *request, _ rule.Env) *rule.Refusal {
 	for i := range q.items {
-		if it := &q.items[i]; it.typ == "reasoning" && len(it.items("content")) > 0 {
-			return arrayTooLong(&path{parent: &path{parent: &path{name: "input"}, index: i}, name: "content"}, 0, len(it.items("content")))
+		if it := &q.items[i]; it.typ == "reasoning" && len(it.Get("content").List()) > 0 {
+			var paths jsontree.Paths
+			at := paths.Member(paths.Element(paths.Member(nil, "input"), i), "content")
+			return arrayTooLong(at, 0, len(it.Get("content").List()))
 		}
 	}
 	return nil
 }
 
 func oneChain(q *request, _ rule.Env) *rule.Refusal {
-	if !q.body.has("previous_response_id") || !q.body.has("conversation") {
+	if !q.body.Has("previous_response_id") || !q.body.Has("conversation") {
 		return nil
 	}
 	return invalid("mutually_exclusive_parameters", "previous_response_id",
@@ -49,7 +52,7 @@ func oneChain(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func previousExists(q *request, env rule.Env) *rule.Refusal {
-	id := q.body.str("previous_response_id")
+	id := q.body.Get("previous_response_id").Text()
 	if id == "" {
 		return nil
 	}
@@ -80,7 +83,7 @@ func foreignResponse(id string) bool {
 func itemsExist(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
-		bare := it.typ == "item_reference" || it.typ == "reasoning" && !it.has("encrypted_content")
+		bare := it.typ == "item_reference" || it.typ == "reasoning" && !it.Has("encrypted_content")
 		if !bare || it.id == "" {
 			continue
 		}

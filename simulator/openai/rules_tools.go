@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -15,20 +16,20 @@ var toolRules = []rule.Rule[*request]{
 
 // functions calls f for each function tool of the request with its path, until
 // f refuses.
-func (q *request) functions(f func(at string, tool *value) *rule.Refusal) *rule.Refusal {
-	return eachFunction("tools", q.body.items("tools"), f)
+func (q *request) functions(f func(at string, tool *jsontree.Node) *rule.Refusal) *rule.Refusal {
+	return eachFunction("tools", q.body.Get("tools").List(), f)
 }
 
-func eachFunction(at string, tools []value, f func(string, *value) *rule.Refusal) *rule.Refusal {
+func eachFunction(at string, tools []jsontree.Node, f func(string, *jsontree.Node) *rule.Refusal) *rule.Refusal {
 	for i := range tools {
 		tool, here := &tools[i], fmt.Sprintf("%s[%d]", at, i)
-		switch tool.str("type") {
+		switch tool.Get("type").Text() {
 		case "function":
 			if refusal := f(here, tool); refusal != nil {
 				return refusal
 			}
 		case "namespace":
-			if refusal := eachFunction(here+".tools", tool.items("tools"), f); refusal != nil {
+			if refusal := eachFunction(here+".tools", tool.Get("tools").List(), f); refusal != nil {
 				return refusal
 			}
 		}
@@ -37,60 +38,60 @@ func eachFunction(at string, tools []value, f func(string, *value) *rule.Refusal
 }
 
 func rootObjects(q *request, _ rule.Env) *rule.Refusal {
-	return q.functions(func(at string, tool *value) *rule.Refusal {
-		parameters := tool.get("parameters")
-		if parameters.kind != object || parameters.str("type") == "object" {
+	return q.functions(func(at string, tool *jsontree.Node) *rule.Refusal {
+		parameters := tool.Get("parameters")
+		if !parameters.Is(jsontree.Object) || parameters.Get("type").Text() == "object" {
 			return nil
 		}
 		got := "None"
-		if t := parameters.get("type"); t.kind == text {
-			got = t.text
+		if t := parameters.Get("type"); t.Is(jsontree.String) {
+			got = t.Text()
 		}
 		return invalid("invalid_function_parameters", at+".parameters",
-			`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, tool.str("name"), got)
+			`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, tool.Get("name").Text(), got)
 	})
 }
 
 func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
-	if format := q.body.get("text").get("format"); format.is("strict", false) {
-		if fault := looseness(nil, format.get("schema")); fault != "" {
-			return invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.str("name"), fault)
+	if format := q.body.Get("text").Get("format"); format.Get("strict").True() {
+		if fault := looseness(nil, format.Get("schema")); fault != "" {
+			return invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), fault)
 		}
 	}
-	return q.functions(func(at string, tool *value) *rule.Refusal {
-		if !tool.is("strict", false) {
+	return q.functions(func(at string, tool *jsontree.Node) *rule.Refusal {
+		if !tool.Get("strict").True() {
 			return nil
 		}
-		fault := looseness(nil, tool.get("parameters"))
+		fault := looseness(nil, tool.Get("parameters"))
 		if fault == "" {
 			return nil
 		}
-		return invalid("invalid_function_parameters", at+".parameters", "Invalid schema for function '%s': %s", tool.str("name"), fault)
+		return invalid("invalid_function_parameters", at+".parameters", "Invalid schema for function '%s': %s", tool.Get("name").Text(), fault)
 	})
 }
 
 // looseness says what is not strict in a schema, "" when all is.
-func looseness(context []string, schema *value) string {
-	if schema.kind != object {
+func looseness(context []string, schema *jsontree.Node) string {
+	if !schema.Is(jsontree.Object) {
 		return ""
 	}
 	if fault := looseObject(context, schema); fault != "" {
 		return fault
 	}
 	for _, keyword := range []string{"properties", "$defs", "definitions"} {
-		group := schema.get(keyword)
-		for i, name := range group.names {
-			if fault := looseness(deeper(context, keyword, name), &group.elems[i]); fault != "" {
+		group := schema.Get(keyword)
+		for i, name := range group.Names() {
+			if fault := looseness(deeper(context, keyword, name), &group.Items()[i]); fault != "" {
 				return fault
 			}
 		}
 	}
-	for i := range schema.items("anyOf") {
-		if fault := looseness(deeper(context, "anyOf", fmt.Sprint(i)), &schema.items("anyOf")[i]); fault != "" {
+	for i := range schema.Get("anyOf").List() {
+		if fault := looseness(deeper(context, "anyOf", fmt.Sprint(i)), &schema.Get("anyOf").List()[i]); fault != "" {
 			return fault
 		}
 	}
-	return looseness(deeper(context, "items"), schema.get("items"))
+	return looseness(deeper(context, "items"), schema.Get("items"))
 }
 
 func deeper(context []string, names ...string) []string {
@@ -98,19 +99,19 @@ func deeper(context []string, names ...string) []string {
 }
 
 // looseObject is about one object of a schema alone.
-func looseObject(context []string, schema *value) string {
-	properties := schema.get("properties")
-	if schema.str("type") != "object" && properties.kind != object {
+func looseObject(context []string, schema *jsontree.Node) string {
+	properties := schema.Get("properties")
+	if schema.Get("type").Text() != "object" && !properties.Is(jsontree.Object) {
 		return ""
 	}
-	if extra := schema.get("additionalProperties"); extra.kind != boolean || extra.raw[0] != 'f' {
+	if extra := schema.Get("additionalProperties"); !extra.Is(jsontree.Bool) || extra.Raw()[0] != 'f' {
 		return fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", tuple(context))
 	}
 	required := map[string]bool{}
-	for _, name := range schema.items("required") {
-		required[name.text] = true
+	for _, name := range schema.Get("required").List() {
+		required[name.Text()] = true
 	}
-	for _, name := range properties.names {
+	for _, name := range properties.Names() {
 		if !required[name] {
 			return fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
 				tuple(context), name)
@@ -132,14 +133,17 @@ func tuple(context []string) string {
 
 // choiceExists is about functions and custom tools: hosted tools have no names.
 func choiceExists(q *request, _ rule.Env) *rule.Refusal {
-	choice := q.body.get("tool_choice")
-	wanted := []value{*choice}
-	if choice.str("type") == "allowed_tools" {
-		wanted = choice.items("tools")
+	choice := q.body.Given("tool_choice")
+	if choice == nil {
+		return nil
+	}
+	wanted := []jsontree.Node{*choice}
+	if choice.Get("type").Text() == "allowed_tools" {
+		wanted = choice.Get("tools").List()
 	}
 	var names map[string]bool
 	for i := range wanted {
-		t, name := wanted[i].str("type"), wanted[i].str("name")
+		t, name := wanted[i].Get("type").Text(), wanted[i].Get("name").Text()
 		if t != "function" && t != "custom" || name == "" {
 			continue
 		}
@@ -156,16 +160,16 @@ func choiceExists(q *request, _ rule.Env) *rule.Refusal {
 // toolNames are those of all tools that the request brings along.
 func (q *request) toolNames() map[string]bool {
 	names := map[string]bool{}
-	var add func(tools []value)
-	add = func(tools []value) {
+	var add func(tools []jsontree.Node)
+	add = func(tools []jsontree.Node) {
 		for i := range tools {
-			names[tools[i].str("name")] = true
-			add(tools[i].items("tools"))
+			names[tools[i].Get("name").Text()] = true
+			add(tools[i].Get("tools").List())
 		}
 	}
-	add(q.body.items("tools"))
+	add(q.body.Get("tools").List())
 	for i := range q.items {
-		add(q.items[i].items("tools"))
+		add(q.items[i].Get("tools").List())
 	}
 	return names
 }

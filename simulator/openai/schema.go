@@ -1,6 +1,10 @@
 package openai
 
-import "math"
+import (
+	"math"
+
+	"github.com/meerkat-go/conformance/simulator/jsontree"
+)
 
 // maxText is the longest string of an input (rule O-7).
 const maxText = 10_485_760
@@ -76,7 +80,7 @@ var choiceShape = func() shape {
 		variantOf("computer_use_preview"), variantOf("image_generation"), variantOf("code_interpreter"),
 		variantOf("apply_patch"), variantOf("shell"), variantOf("programmatic_tool_calling"),
 	)
-	s.kinds, s.enum = s.kinds|text, []string{"none", "auto", "required"}
+	s.kinds, s.enum = s.kinds|jsontree.String, []string{"none", "auto", "required"}
 	return s
 }()
 

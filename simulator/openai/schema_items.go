@@ -1,6 +1,9 @@
 package openai
 
-import "github.com/meerkat-go/conformance/simulator/script"
+import (
+	"github.com/meerkat-go/conformance/simulator/jsontree"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
 
 var progress = enum("in_progress", "completed", "incomplete")
 
@@ -108,9 +111,9 @@ func hosted(name, begin string, fields ...string) variant {
 
 // itemType names the variant of an item. Without a type it is a message, or a
 // reference when it is nothing but an id (reference §2.2).
-func itemType(v *value) string {
-	switch t := v.str("type"); {
-	case t == "message" && v.str("role") == "assistant", t == "" && v.str("role") == "assistant":
+func itemType(v *jsontree.Node) string {
+	switch t := v.Get("type").Text(); {
+	case t == "message" && v.Get("role").Text() == "assistant", t == "" && v.Get("role").Text() == "assistant":
 		return outputMessage
 	case t == "message":
 		return inputMessage
@@ -118,7 +121,7 @@ func itemType(v *value) string {
 		return futureItem
 	case t != "":
 		return t
-	case len(v.names) == 1 && v.get("id").kind == text:
+	case len(v.Names()) == 1 && v.Get("id").Is(jsontree.String):
 		return "item_reference"
 	}
 	return inputMessage

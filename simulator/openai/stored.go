@@ -7,7 +7,7 @@ import "github.com/meerkat-go/conformance/simulator/script"
 // kept in any case, else nobody could fetch it.
 func Kept(r script.Reply) (id string, background bool) {
 	v := voice(r)
-	background = v.q.body.is("background", false)
+	background = v.q.body.Get("background").True()
 	if !v.q.store && !background {
 		return "", false
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"strings"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
@@ -20,44 +21,44 @@ const mediaTokens = 765
 // had: up to where the model spoke last.
 func (q *request) measure() (total, before int) {
 	for _, name := range []string{"instructions", "tools"} {
-		total += tokensOf(q.body.get(name))
+		total += tokensOf(q.body.Get(name))
 	}
-	total += tokensOf(q.body.get("text").get("format"))
+	total += tokensOf(q.body.Get("text").Get("format"))
 	for i := range q.items {
 		it := &q.items[i]
 		if it.own() && (i == 0 || !q.items[i-1].own()) {
 			before = total
 		}
-		total += tokensOf(it.value)
+		total += tokensOf(it.Node)
 	}
 	return total, before
 }
 
 // tokensOf estimates what a value counts for, encrypted reasoning by its length;
 // ids are for the provider alone.
-func tokensOf(v *value) int {
-	switch v.kind {
-	case 0, null:
+func tokensOf(v *jsontree.Node) int {
+	switch v.Kind() {
+	case 0, jsontree.Null:
 		return 0
-	case text:
-		if strings.HasPrefix(v.text, "data:") {
+	case jsontree.String:
+		if strings.HasPrefix(v.Text(), "data:") {
 			return mediaTokens
 		}
-		return script.Tokens(v.text)
-	case array, object: // what is in it counts
+		return script.Tokens(v.Text())
+	case jsontree.Array, jsontree.Object: // what is in it counts
 	default:
 		return 1
 	}
 	n := 0
-	for i := range v.elems {
-		if v.kind == object {
-			switch v.names[i] {
+	for i := range v.Items() {
+		if v.Is(jsontree.Object) {
+			switch v.Names()[i] {
 			case "id", "call_id", "file_data":
 				continue
 			}
 			n++
 		}
-		n += tokensOf(&v.elems[i])
+		n += tokensOf(&v.Items()[i])
 	}
 	return n
 }
@@ -81,12 +82,7 @@ func (s *stream) usage() script.Object {
 
 // CountTokens is the body that answers a request to count tokens: as many as the
 // usage of a reply to it would say.
-func CountTokens(body []byte) []byte {
-	v, err := parse(body)
-	if err != nil {
-		v = &absent // Check refuses it
-	}
-	q := request{body: v, items: itemsOf(v)}
-	total, _ := q.measure()
+func (q Request) CountTokens() []byte {
+	total, _ := q.q.measure()
 	return script.JSON(script.Object{"object", "response.input_tokens", "input_tokens", total})
 }

@@ -3,31 +3,11 @@ package openai
 import (
 	"math"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/simulator/lex"
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
-
-// path is where a value stands; its text is made when somebody asks.
-type path struct {
-	parent *path
-	name   string
-	index  int
-}
-
-func (p *path) String() string {
-	switch {
-	case p == nil:
-		return ""
-	case p.name == "":
-		return p.parent.String() + "[" + strconv.Itoa(p.index) + "]"
-	case p.parent == nil:
-		return p.name
-	}
-	return p.parent.String() + "." + p.name
-}
 
 // breach is one place in which a request breaks the schema.
 type breach struct {
@@ -58,7 +38,7 @@ const maxBreaches = 64
 // walk collects the breaches of v against s in the order of the schema.
 type walk struct {
 	breaches []breach
-	paths    lex.Slab[path]
+	paths    jsontree.Paths
 }
 
 func (w *walk) add(k breachKind, r *rule.Refusal) {
@@ -70,42 +50,34 @@ func (w *walk) add(k breachKind, r *rule.Refusal) {
 // request checks a whole body. What it is about comes first: without a stored
 // prompt it needs a model, without anything that holds the conversation an
 // input (rule O-3).
-func (w *walk) request(v *value) {
-	prompt := v.has("prompt")
-	if !prompt && !v.has("model") {
-		w.add(breachCore, missing(&path{name: "model"}))
+func (w *walk) request(v *jsontree.Node) {
+	prompt := v.Has("prompt")
+	if !prompt && !v.Has("model") {
+		w.add(breachCore, missing(w.paths.Member(nil, "model")))
 	}
-	if !prompt && !v.has("input") && !v.has("previous_response_id") && !v.has("conversation") {
-		w.add(breachCore, missing(&path{name: "input"}))
+	if !prompt && !v.Has("input") && !v.Has("previous_response_id") && !v.Has("conversation") {
+		w.add(breachCore, missing(w.paths.Member(nil, "input")))
 	}
 	w.object(nil, &requestShape, v)
 }
 
-func (w *walk) check(p *path, s *shape, v *value) {
+func (w *walk) check(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	switch {
-	case s.kinds == 0 || v.kind == null && s.kinds&null != 0:
-	case v.kind&accepted(s.kinds) == 0:
+	case s.kinds == 0 || v.Is(jsontree.Null) && s.kinds&jsontree.Null != 0:
+	case !v.Is(s.kinds):
 		w.add(breachType, wrongType(p, s, v))
-	case v.kind == text:
-		w.text(p, s, v.text)
-	case v.kind&(integer|decimal) != 0:
+	case v.Is(jsontree.String):
+		w.text(p, s, v.Text())
+	case v.Is(jsontree.Number):
 		w.number(p, s, v)
-	case v.kind == array:
+	case v.Is(jsontree.Array):
 		w.array(p, s, v)
-	case v.kind == object:
+	case v.Is(jsontree.Object):
 		w.object(p, s, v)
 	}
 }
 
-// accepted lets whole numbers stand for decimals.
-func accepted(k kind) kind {
-	if k&decimal != 0 {
-		k |= integer
-	}
-	return k
-}
-
-func (w *walk) text(p *path, s *shape, t string) {
+func (w *walk) text(p *jsontree.Path, s *shape, t string) {
 	length := float64(len(t))
 	if length > s.most { // only then can the characters be too many
 		length = float64(utf8.RuneCountInString(t))
@@ -127,7 +99,7 @@ func (w *walk) text(p *path, s *shape, t string) {
 // maxID is how long an item's id may be (rule O-8).
 const maxID = 64
 
-func (w *walk) id(p *path, begin, id string) {
+func (w *walk) id(p *jsontree.Path, begin, id string) {
 	switch {
 	case len(id) > maxID:
 		w.add(breachLength, tooLong(p, maxID, utf8.RuneCountInString(id)))
@@ -147,11 +119,11 @@ func idCharacters(id string) bool {
 	return true
 }
 
-func (w *walk) number(p *path, s *shape, v *value) {
+func (w *walk) number(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	if s.most == 0 {
 		return
 	}
-	switch n := v.number(); {
+	switch n, _ := v.Number(); {
 	case n < s.least:
 		w.add(breachRange, below(p, s, v))
 	case n > s.most && s.most < math.MaxInt32:
@@ -159,43 +131,43 @@ func (w *walk) number(p *path, s *shape, v *value) {
 	}
 }
 
-func (w *walk) array(p *path, s *shape, v *value) {
-	if s.kinds&text == 0 && s.most > 0 && len(v.elems) > int(s.most) {
-		w.add(breachLength, arrayTooLong(p, int(s.most), len(v.elems)))
+func (w *walk) array(p *jsontree.Path, s *shape, v *jsontree.Node) {
+	if s.kinds&jsontree.String == 0 && s.most > 0 && len(v.Items()) > int(s.most) {
+		w.add(breachLength, arrayTooLong(p, int(s.most), len(v.Items())))
 	}
 	if s.elem == nil {
 		return
 	}
-	for i := range v.elems {
-		w.check(w.paths.Put(path{parent: p, index: i}), s.elem, &v.elems[i])
+	for i := range v.Items() {
+		w.check(w.paths.Element(p, i), s.elem, &v.Items()[i])
 	}
 }
 
-func (w *walk) object(p *path, s *shape, v *value) {
+func (w *walk) object(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	if s.variants != nil {
 		if s = w.resolve(p, s, v); s == nil {
 			return
 		}
 	}
-	if s.most > 0 && len(v.elems) > int(s.most) {
-		w.add(breachLength, tooManyProperties(p, int(s.most), len(v.elems)))
+	if s.most > 0 && len(v.Items()) > int(s.most) {
+		w.add(breachLength, tooManyProperties(p, int(s.most), len(v.Items())))
 	}
 	w.fields(p, s, v)
-	for i, name := range v.names {
+	for i, name := range v.Names() {
 		switch {
 		case s.open && s.members != nil:
-			w.check(w.paths.Put(path{parent: p, name: name}), s.members, &v.elems[i])
+			w.check(w.paths.Member(p, name), s.members, &v.Items()[i])
 		case !s.open && s.field(name) == nil:
-			w.add(breachUnknown, unknown(&path{parent: p, name: name}))
+			w.add(breachUnknown, unknown(w.paths.Member(p, name)))
 		}
 	}
 }
 
 // resolve picks the variant that an object says it is.
-func (w *walk) resolve(p *path, s *shape, v *value) *shape {
+func (w *walk) resolve(p *jsontree.Path, s *shape, v *jsontree.Node) *shape {
 	name := s.pick(v)
 	if name == "" {
-		w.add(breachMissing, missing(&path{parent: p, name: "type"}))
+		w.add(breachMissing, missing(w.paths.Member(p, "type")))
 		return nil
 	}
 	if found := s.variant(name); found != nil {
@@ -216,14 +188,14 @@ func (s *shape) variantNames() []string {
 	return names
 }
 
-func (w *walk) fields(p *path, s *shape, v *value) {
+func (w *walk) fields(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	for i := range s.fields {
 		f := &s.fields[i]
-		switch m := v.get(f.name); {
-		case m.kind != 0:
-			w.check(w.paths.Put(path{parent: p, name: f.name}), &f.shape, m)
+		switch m := v.Get(f.name); {
+		case m != nil:
+			w.check(w.paths.Member(p, f.name), &f.shape, m)
 		case f.must:
-			w.add(breachMissing, missing(&path{parent: p, name: f.name}))
+			w.add(breachMissing, missing(w.paths.Member(p, f.name)))
 		}
 	}
 }

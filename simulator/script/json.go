@@ -20,9 +20,6 @@ type Array []any
 // Raw is JSON text that stands as it is. Of a constant it costs nothing.
 type Raw string
 
-// Written is a value that knows its own JSON text.
-type Written interface{ JSON() []byte }
-
 // JSON returns v without white space. Objects keep their order, strings their
 // characters (no HTML escapes), json.RawMessage its bytes.
 func JSON(v any) []byte {
@@ -76,8 +73,6 @@ func AppendJSON(out []byte, v any) []byte {
 		return strconv.AppendBool(out, v)
 	case nil:
 		return append(out, "null"...)
-	case Written:
-		return append(out, v.JSON()...)
 	}
 	return append(out, plainJSON(v)...)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/seal"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -48,6 +49,8 @@ type Request struct {
 	// Account is whose key the request carries (seal.Account).
 	Account string
 	Body    []byte
+	// Document is Body, parsed; nil when nobody has parsed it.
+	Document *jsontree.Node
 	// Parsed is what the Voice has read of the request, for its own Frames.
 	Parsed any
 }

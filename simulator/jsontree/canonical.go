@@ -1,0 +1,56 @@
+package jsontree
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Canonical writes a value for a digest, so that two spellings of one value have
+// the same bytes: members sorted by name, no white space, strings without escapes
+// that are not needed. The zero Canonical writes numbers as they were sent and
+// every member.
+type Canonical struct {
+	// AppendNumber, if not nil, appends a number, given as it was sent.
+	AppendNumber func(out []byte, literal string) []byte
+	// Omit, if not nil, reports whether a member is left out.
+	Omit func(name string, value *Node) bool
+}
+
+// Append appends the value to out. An absent value is null.
+func (c Canonical) Append(out []byte, n *Node) []byte {
+	switch {
+	case n.Is(String):
+		return strconv.AppendQuote(out, n.text)
+	case n.Is(Number) && c.AppendNumber != nil:
+		return c.AppendNumber(out, n.raw)
+	case n.Is(Array):
+		out = append(out, '[')
+		for i := range n.items {
+			out = append(c.Append(out, &n.items[i]), ',')
+		}
+		return append(out, ']')
+	case n.Is(Object):
+		return c.appendObject(out, n)
+	case n == nil:
+		return append(out, "null"...)
+	}
+	return append(out, n.raw...)
+}
+
+func (c Canonical) appendObject(out []byte, n *Node) []byte {
+	order := make([]int, len(n.names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(n.names[a], n.names[b]) })
+	out = append(out, '{')
+	for _, i := range order {
+		if c.Omit != nil && c.Omit(n.names[i], &n.items[i]) {
+			continue
+		}
+		out = append(strconv.AppendQuote(out, n.names[i]), ':')
+		out = append(c.Append(out, &n.items[i]), ',')
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,50 @@
+package jsontree
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// MaxDepth is the depth that the library jsontext reads, for providers that are
+// not known to have a limit of their own.
+const MaxDepth = 10_000
+
+var (
+	// ErrTrailing says that more than white space follows the value.
+	ErrTrailing = errors.New("trailing characters")
+	// ErrTooDeep says that values are nested too deep.
+	ErrTooDeep = errors.New("nested too deep")
+)
+
+// ParseStrict reads one value of valid Unicode that is nested at most maxDepth
+// deep. The error is a [*jsontext.SyntacticError] with the offset, [io.EOF] for an
+// empty text, ErrTrailing or ErrTooDeep. It copies body.
+func ParseStrict(body []byte, maxDepth int) (*Node, error) {
+	root, failure := parse(string(body), maxDepth, false)
+	if failure == nil {
+		return root, nil
+	}
+	if err := describe(body); err != nil {
+		return nil, err
+	}
+	if failure.Problem == TooDeep {
+		return nil, ErrTooDeep
+	}
+	return nil, failure
+}
+
+// describe returns what jsontext says of a text that is not valid, nil when it
+// finds nothing wrong. Names may be repeated in an object.
+func describe(body []byte) error {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
+	if _, err := d.ReadValue(); err != nil {
+		return err
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return ErrTrailing
+	}
+	return nil
+}

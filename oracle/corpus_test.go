@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // recording is one streamed, successful response of the traffic corpus.
@@ -18,13 +20,10 @@ type recording struct {
 // recordings reads the corpus, or skips the test when it is not there.
 func recordings(tb testing.TB, provider string) []recording {
 	tb.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = filepath.Join("..", "..", "shared", "traffic")
-	}
+	root := corpus.Dir(tb)
 	f, err := os.Open(filepath.Join(root, "manifest.jsonl"))
 	if err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to run this test", root)
+		tb.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
 	var out []recording

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 func TestEverySchemaCompilesForEveryType(t *testing.T) {
@@ -113,16 +115,8 @@ func FuzzValidate(f *testing.F) {
 // TestCorpus holds the providers' schemas against recorded traffic: what a
 // provider accepted or sent must be valid.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "traffic")
-	}
-	answers, err := filepath.Glob(filepath.Join(dir, "data", "*", "*", "*.response.json"))
-	if err != nil || len(answers) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
 	events, requests := 0, 0
-	for i, answer := range answers {
+	for i, answer := range corpus.Files(t, "*/*/*.response.json") {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}

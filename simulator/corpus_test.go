@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -35,16 +36,8 @@ var recentSince = time.Date(2026, time.April, 1, 0, 0, 0, 0, time.UTC)
 // recordings reads what the providers' own APIs answered, or skips the test.
 func recordings(t *testing.T) []sample {
 	t.Helper()
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "shared", "traffic")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "data", "*", "*", "*.response.json"))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
 	var all []sample
-	for _, file := range files {
+	for _, file := range corpus.Files(t, "*/*/*.response.json") {
 		if r, ok := recording(t, file); ok {
 			all = append(all, r)
 		}

@@ -12,20 +12,14 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// corpus reads the recorded traffic of other tools, or skips the test.
-func corpus(tb testing.TB) (root string, recordings []evidence.Recording) {
+// readCorpus reads the recorded traffic of other tools, or skips the test.
+func readCorpus(tb testing.TB) (root string, recordings []evidence.Recording) {
 	tb.Helper()
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
-	root = filepath.Join(dir, "data")
+	root = filepath.Join(corpus.Dir(tb), "data")
 	loaded.Do(func() { loaded.recordings, loaded.err = evidence.Load(root) })
 	if loaded.err != nil {
 		tb.Fatal(loaded.err)
@@ -165,7 +159,7 @@ var defects = []struct {
 // TestCorpus holds every recording to the whole catalogue. What it finds is a
 // defect listed above; what is listed is found.
 func TestCorpus(t *testing.T) {
-	root, recordings := corpus(t)
+	root, recordings := readCorpus(t)
 	want := map[string]string{} // check and case to reason
 	for _, d := range defects {
 		for _, id := range d.checks {
@@ -205,7 +199,7 @@ func TestCorpus(t *testing.T) {
 // TestCorpusReplays compares what the linker finds with what the corpus says
 // which request sends back which reply, computed there from tokens and texts.
 func TestCorpusReplays(t *testing.T) {
-	_, recordings := corpus(t)
+	_, recordings := readCorpus(t)
 	found, missed := 0, 0
 	for _, rec := range recordings {
 		var meta struct {

@@ -5,25 +5,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-// trafficDir returns the corpus of recorded traffic, or skips the test.
-func trafficDir(tb testing.TB) string {
-	tb.Helper()
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
-	return dir
-}
+	"github.com/meerkat-go/conformance/internal/corpus"
+)
 
 // TestCorpus holds that every case is read, every exchange has the provider the
 // case says, and nothing is lost between the files and the evidence.
 func TestCorpus(t *testing.T) {
-	dir := trafficDir(t)
+	dir := corpus.Dir(t)
 	all, err := Load(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package mutant
 
 import (
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/internal/sample"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -149,14 +149,7 @@ var survivors = map[string]string{
 // TestCorpus distorts what other tools recorded. Real traffic is odder than
 // samples: a check must notice there as well, wherever the original passes.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
-	recordings, err := evidence.Load(filepath.Join(dir, "data"))
+	recordings, err := evidence.Load(filepath.Join(corpus.Dir(t), "data"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,25 +1,18 @@
 package wire_test
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // TestCorpusTerminal reads every recorded OpenAI stream twice: event by event,
 // and from the response its terminal event repeats. Both are one reply.
 func TestCorpusTerminal(t *testing.T) {
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	if _, err := os.Stat(filepath.Join(dir, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
-	recordings, err := evidence.Load(filepath.Join(dir, "data", "openai"))
+	recordings, err := evidence.Load(filepath.Join(corpus.Dir(t), "data", "openai"))
 	if err != nil {
 		t.Fatal(err)
 	}

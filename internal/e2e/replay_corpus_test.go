@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -75,14 +75,8 @@ func TestCorpusReplaysByteForByte(t *testing.T) {
 // rawCases loads the exchanges whose response bytes are as on the wire.
 func rawCases(t *testing.T) (cases []*wireCase) {
 	t.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
+	root := corpus.Dir(t)
 	manifest, err := os.ReadFile(filepath.Join(root, "manifest.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the folder with manifest.jsonl", root)
-	}
 	fatal(t, err)
 	for line := range bytes.Lines(manifest) {
 		var entry struct {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
@@ -74,13 +75,8 @@ func TestReplayedTokens(t *testing.T) {
 
 func replayEdges(t *testing.T, name string) map[string][]edge {
 	t.Helper()
-	dir, _ := providertest.CorpusDir()
-	files, err := filepath.Glob(filepath.Join(dir, "data", name, "*", "meta.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases of %s: %v", name, err)
-	}
 	edges := map[string][]edge{}
-	for _, f := range files {
+	for _, f := range corpus.Files(t, name+"/*/meta.json") {
 		var meta struct {
 			Edges [][3]int `json:"signature_replay_edges"`
 		}

@@ -4,26 +4,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // recorded reads the recorded traffic as interactions.
 func recorded(t *testing.T) (out []Interaction) {
 	t.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
-	paths, err := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.response.json"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d responses, %v", len(paths), err)
-	}
-	for _, path := range paths {
+	for _, path := range corpus.Files(t, "*/*/*.response.json") {
 		out = append(out, exchange(t, strings.TrimSuffix(path, ".response.json")))
 	}
 	return out

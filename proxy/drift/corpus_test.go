@@ -10,22 +10,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 // recorded reads the corpus's replies by operation and source, in a fixed order.
 func recorded(t *testing.T) map[string][]Reply {
 	t.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	requests, _ := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.request.json"))
-	if len(requests) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
 	groups := map[string][]Reply{}
-	for _, path := range requests {
+	for _, path := range corpus.Files(t, "*/*/*.request.json") {
 		base := strings.TrimSuffix(path, ".request.json")
 		source, _, _ := strings.Cut(filepath.Base(filepath.Dir(path)), "__")
 		if r := Of(read(base)); r.ok() {

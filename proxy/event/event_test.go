@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/proxy/redact"
@@ -286,14 +287,7 @@ func TestNamesAreTheSameInEveryRecording(t *testing.T) {
 // Every recorded reply folds, and no text is lost: what was streamed is what
 // the pieces say.
 func TestFoldRecordedTraffic(t *testing.T) {
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	bodies, _ := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.response.body"))
-	if len(bodies) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
+	bodies := corpus.Files(t, "*/*/*.response.body")
 	events, items := 0, 0
 	for _, path := range bodies {
 		body, err := os.ReadFile(path)

@@ -7,29 +7,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
-
-// corpus is where the recorded traffic is.
-func corpus(tb testing.TB) string {
-	tb.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
-	return root
-}
 
 // Every whole recorded stream has a place for every fault, and the modes, in
 // turns, keep its bytes.
 func TestOnRecordedTraffic(t *testing.T) {
-	bodies, err := filepath.Glob(filepath.Join(corpus(t), "data", "*", "*", "*.response.body"))
-	if err != nil || len(bodies) == 0 {
-		t.Fatalf("%d bodies, %v", len(bodies), err)
-	}
+	bodies := corpus.Files(t, "*/*/*.response.body")
 	faults := []string{"fault: reset, before_terminal: true", "fault: garbage, before_terminal: true", "fault: bad_utf8, at_start: true",
 		"fault: error_event, before_terminal: true", "fault: ping_flood, before_terminal: true", "fault: duplicate, after_terminal: true"}
 	streams := 0

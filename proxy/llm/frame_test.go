@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // show writes frames as the bytes they cover, their name and what they carry.
@@ -120,10 +121,7 @@ func TestEnds(t *testing.T) {
 // Frames of every recorded reply are whole JSON, but for what a stream says
 // beside it, and cover every byte of an event stream.
 func TestFramesOfRecordedTraffic(t *testing.T) {
-	bodies, err := filepath.Glob(filepath.Join(corpus(t), "data", "*", "*", "*.response.body"))
-	if err != nil || len(bodies) == 0 {
-		t.Fatalf("%d bodies, %v", len(bodies), err)
-	}
+	bodies := corpus.Files(t, "*/*/*.response.body")
 	frames := 0
 	for _, path := range bodies {
 		body, err := os.ReadFile(path)

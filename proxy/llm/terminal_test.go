@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 const sse = "text/event-stream; charset=utf-8"
@@ -72,19 +74,6 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// corpus is where the recorded traffic is, or "".
-func corpus(tb testing.TB) string {
-	tb.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
-	return root
-}
-
 // unfinished are the recordings whose stream has no end, and why.
 var unfinished = map[string]string{
 	"rig__anthropic.prompt_caching.streaming_prompt_caching_reuses_tool_cache":              "the source trimmed the last blank line",
@@ -101,11 +90,7 @@ var unfinished = map[string]string{
 // Every recorded stream is complete but for the ones listed, and none is when
 // it is cut at a quarter or a half.
 func TestTerminalOnRecordedTraffic(t *testing.T) {
-	root := corpus(t)
-	bodies, err := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.response.body"))
-	if err != nil || len(bodies) == 0 {
-		t.Fatalf("%d bodies, %v", len(bodies), err)
-	}
+	bodies := corpus.Files(t, "*/*/*.response.body")
 	streams, open := 0, map[string]bool{}
 	for _, path := range bodies {
 		body, err := os.ReadFile(path)

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 
 	"pgregory.net/rapid"
 
@@ -191,17 +191,9 @@ func TestParseLevel(t *testing.T) {
 // Real conversations: an edited system prompt leaves every one anchored, an
 // edited word every one in shape, and both nothing exact.
 func TestLevelsOnTraffic(t *testing.T) {
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../shared/traffic"
-	}
-	files, _ := filepath.Glob(filepath.Join(root, "data", "*", "*", "*.request.json"))
-	if len(files) == 0 {
-		t.Skipf("no recorded traffic in %s; set MEERKAT_TRAFFIC", root)
-	}
 	prompts := map[string]string{"anthropic": "system", "openai": "instructions", "gemini": "systemInstruction"}
 	seen := 0
-	for i, file := range files {
+	for i, file := range corpus.Files(t, "*/*/*.request.json") {
 		if i%4 != 0 {
 			continue // all of them take two seconds
 		}

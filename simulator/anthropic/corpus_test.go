@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -26,19 +27,11 @@ type recorded struct {
 	reply  []byte
 }
 
-// corpus reads the recorded exchanges of Anthropic, or skips the test.
-func corpus(t *testing.T) []recorded {
+// readCorpus reads the recorded exchanges of Anthropic, or skips the test.
+func readCorpus(t *testing.T) []recorded {
 	t.Helper()
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "data", "anthropic", "*", "*.request.json"))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
 	var all []recorded
-	for _, file := range files {
+	for _, file := range corpus.Files(t, "anthropic/*/*.request.json") {
 		var r recorded
 		var response struct{ Status int }
 		stem := strings.TrimSuffix(file, ".request.json")
@@ -95,7 +88,7 @@ var exceptions = map[string]string{
 func TestCorpus(t *testing.T) {
 	count := map[string]int{}
 	unserved := map[string]int{}
-	for _, r := range corpus(t) {
+	for _, r := range readCorpus(t) {
 		request, body := r.replay()
 		got := Check(request, body, rule.Env{ForeignSeals: true})
 		if r.status < 400 && got != nil && got.Rule == "A-3" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/simulator/rule"
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
@@ -23,19 +24,11 @@ type recorded struct {
 	reply  string
 }
 
-// corpus reads the recorded exchanges of Gemini, or skips the test.
-func corpus(t *testing.T) []recorded {
+// readCorpus reads the recorded exchanges of Gemini, or skips the test.
+func readCorpus(t *testing.T) []recorded {
 	t.Helper()
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "data", "gemini", "*", "*.request.json"))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
 	var all []recorded
-	for _, file := range files {
+	for _, file := range corpus.Files(t, "gemini/*/*.request.json") {
 		var request struct {
 			URL     string
 			Headers map[string]any
@@ -96,7 +89,7 @@ var otherwords = map[string]string{
 func TestCorpus(t *testing.T) {
 	env := rule.Env{Key: seal.NewKey("corpus"), ForeignSeals: true}
 	counts := map[string]int{}
-	for _, rec := range corpus(t) {
+	for _, rec := range readCorpus(t) {
 		r, err := http.NewRequest(http.MethodPost, rec.url, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", rec.name, err)

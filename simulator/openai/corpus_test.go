@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -23,16 +24,8 @@ type exchange struct {
 // traffic reads the corpus, or skips the test.
 func traffic(t *testing.T) []exchange {
 	t.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "traffic")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "data", "openai", "*", "*.request.json"))
-	if err != nil || len(files) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", root)
-	}
 	var all []exchange
-	for _, file := range files {
+	for _, file := range corpus.Files(t, "openai/*/*.request.json") {
 		if e, ok := readExchange(t, file); ok {
 			all = append(all, e)
 		}

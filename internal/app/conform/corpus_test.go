@@ -3,12 +3,11 @@ package conform
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -16,14 +15,7 @@ import (
 // in the report, the report follows its schema, and no check breaks. Which
 // findings are true is held in conform/check.
 func TestCheckCorpus(t *testing.T) {
-	dir := os.Getenv("MEERKAT_TRAFFIC")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "..", "shared", "traffic")
-	}
-	cases, err := filepath.Glob(filepath.Join(dir, "data", "*", "*", "meta.json"))
-	if err != nil || len(cases) == 0 {
-		t.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to the corpus directory", dir)
-	}
+	dir, cases := corpus.Dir(t), corpus.Files(t, "*/*/meta.json")
 	var out, errs bytes.Buffer
 	began := time.Now()
 	exit := Run(t.Context(), []string{"check", "--json", dir}, nil, &out, &errs, nil)

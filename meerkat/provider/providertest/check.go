@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
@@ -83,7 +84,7 @@ func (p Paths) Fuzz(f *testing.F, provider string, seeds ...[]byte) {
 		f.Add(s, uint64(1))
 		f.Add(bytes.ReplaceAll(s, []byte("\n"), []byte("\r\n")), uint64(2))
 	}
-	if dir, ok := CorpusDir(); ok {
+	if dir, ok := corpus.Find(); ok {
 		exchanges, err := load(dir, provider)
 		if err != nil {
 			f.Fatal(err)

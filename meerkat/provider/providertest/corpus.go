@@ -10,6 +10,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/meerkat-go/conformance/internal/corpus"
 )
 
 // Exchange is one recorded request and its response.
@@ -33,40 +35,11 @@ func (e *Exchange) Streamed() bool {
 	return s != "" && s[0] != '{' || strings.Contains(e.URL, ":streamGenerateContent")
 }
 
-// CorpusDir finds the recorded traffic: $MEERKAT_TRAFFIC, else shared/traffic
-// beside the repository.
-func CorpusDir() (string, bool) {
-	if dir := os.Getenv("MEERKAT_TRAFFIC"); dir != "" {
-		return dir, exists(filepath.Join(dir, "manifest.jsonl"))
-	}
-	dir, err := os.Getwd()
-	for err == nil {
-		if found := filepath.Join(dir, "shared", "traffic"); exists(filepath.Join(found, "manifest.jsonl")) {
-			return found, true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			break
-		}
-		dir = parent
-	}
-	return "", false
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // Corpus returns every recorded exchange of one provider that has a response
 // body, in a fixed order. It skips the test when the corpus is absent.
 func Corpus(tb testing.TB, provider string) []Exchange {
 	tb.Helper()
-	dir, ok := CorpusDir()
-	if !ok {
-		tb.Skip("no recorded traffic; set MEERKAT_TRAFFIC to the directory that holds its manifest.jsonl")
-	}
-	out, err := load(dir, provider)
+	out, err := load(corpus.Dir(tb), provider)
 	if err != nil {
 		tb.Fatal(err)
 	}

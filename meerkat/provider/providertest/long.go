@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
@@ -51,7 +52,7 @@ func material(provider string) stock { return stocks[provider]() }
 // gather collects the blocks of every recorded stream of a provider.
 func gather(provider string, blocks func([][]byte) []wireBlock, synthetic func() []wireBlock) stock {
 	var s stock
-	if dir, ok := CorpusDir(); ok {
+	if dir, ok := corpus.Find(); ok {
 		exchanges, _ := load(dir, provider)
 		for _, e := range exchanges {
 			if e.Status == 200 && bytes.Contains(e.Body[:min(len(e.Body), 512)], []byte("data:")) {

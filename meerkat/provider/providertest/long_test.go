@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
 	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
 	"github.com/meerkat-go/conformance/meerkat/provider/openai"
@@ -42,6 +43,6 @@ func TestLongStream(t *testing.T) {
 
 // synthetic reports that there is no corpus: then all deltas are of one block.
 func synthetic() bool {
-	_, ok := providertest.CorpusDir()
+	_, ok := corpus.Find()
 	return !ok
 }

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
@@ -226,19 +226,6 @@ func TestRedactorAndGateAgree(t *testing.T) {
 	}
 }
 
-// traffic is where the recorded traffic is.
-func traffic(tb testing.TB) string {
-	tb.Helper()
-	root := os.Getenv("MEERKAT_TRAFFIC")
-	if root == "" {
-		root = "../../../../shared/traffic"
-	}
-	if _, err := os.Stat(filepath.Join(root, "manifest.jsonl")); err != nil {
-		tb.Skipf("no recorded traffic at %s; set MEERKAT_TRAFFIC to its folder", root)
-	}
-	return root
-}
-
 // exchange is a recorded exchange of the corpus as a recorder would see it.
 func exchange(t *testing.T, responseFile string) cassette.Interaction {
 	t.Helper()
@@ -272,9 +259,9 @@ func exchange(t *testing.T, responseFile string) cassette.Interaction {
 // Nothing that real providers and clients exchanged is refused, and what they
 // said to each other, in which there is no secret, is not changed.
 func TestRecordedTrafficPasses(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(traffic(t), "data", "*", "*", "*.response.json"))
-	if err != nil || len(paths) < 2000 {
-		t.Fatalf("%d exchanges, %v", len(paths), err)
+	paths := corpus.Files(t, "*/*/*.response.json")
+	if len(paths) < 2000 {
+		t.Fatalf("%d exchanges", len(paths))
 	}
 	g, size := New(), 0
 	r := redact.New(nil)

@@ -1,0 +1,77 @@
+// Package corpus finds the recorded traffic of other tools that tests read.
+//
+// The corpus is no part of this repository. It is the folder named by the
+// environment variable MEERKAT_TRAFFIC or, without that, the folder
+// shared/traffic beside one of the folders above the test. It holds
+// manifest.jsonl and, for each recorded exchange, files
+// data/PROVIDER/CASE/NN.request.json, NN.response.json and NN.response.body.
+//
+// A test that needs the corpus is skipped where it is absent:
+//
+//	for _, file := range corpus.Files(t, "openai/*/*.response.body") {
+//		…
+//	}
+//
+// The package imports neither testing nor anything of this module, so that
+// tests on both sides of every wall can use it.
+package corpus
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// TB is what Dir and Files need of a *testing.T, *testing.B or *testing.F.
+type TB interface {
+	Helper()
+	Skip(args ...any)
+	Fatal(args ...any)
+}
+
+// Find returns the folder of the corpus, and whether it exists.
+func Find() (dir string, found bool) {
+	if dir := os.Getenv("MEERKAT_TRAFFIC"); dir != "" {
+		return dir, isCorpus(dir)
+	}
+	at, err := os.Getwd()
+	if err != nil {
+		return "", false
+	}
+	for {
+		if dir := filepath.Join(at, "shared", "traffic"); isCorpus(dir) {
+			return dir, true
+		}
+		parent := filepath.Dir(at)
+		if parent == at {
+			return "", false
+		}
+		at = parent
+	}
+}
+
+func isCorpus(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "manifest.jsonl"))
+	return err == nil
+}
+
+// Dir returns the folder of the corpus, or skips the test.
+func Dir(tb TB) string {
+	tb.Helper()
+	dir, found := Find()
+	if !found {
+		tb.Skip("no recorded traffic; set MEERKAT_TRAFFIC to the folder that holds its manifest.jsonl")
+	}
+	return dir
+}
+
+// Files returns the sorted paths of the corpus files that match pattern, which
+// is read below the folder data, as filepath.Glob reads it. It skips the test
+// without a corpus and fails it when nothing matches.
+func Files(tb TB, pattern string) []string {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(Dir(tb), "data", filepath.FromSlash(pattern)))
+	if err != nil || len(files) == 0 {
+		tb.Fatal("no file of the corpus matches", pattern, err)
+	}
+	return files
+}

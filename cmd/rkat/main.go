@@ -8,10 +8,16 @@ import (
 	"syscall"
 
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(rkat.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+	with := rkat.Backends{
+		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
+		Metrics: backends.Metrics,
+		Spans:   backends.Spans,
+	}
+	os.Exit(rkat.RunWith(ctx, with, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

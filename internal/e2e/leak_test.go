@@ -20,6 +20,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
@@ -62,10 +63,10 @@ func leaks(t *testing.T, model string, transport http.RoundTripper, well bool) {
 	t.Helper()
 	var logged bytes.Buffer
 	var events strings.Builder
-	dir, metrics, spans := t.TempDir(), observe.NewMetrics(), tracetest.NewInMemoryExporter()
+	dir, metrics, spans := t.TempDir(), telemetry.NewMetrics(), tracetest.NewInMemoryExporter()
 	listen := observe.All(metrics.Listen,
 		observe.Log(slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))),
-		observe.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), func(agent.Event) context.Context { return t.Context() }),
+		telemetry.Trace(sdk.NewTracerProvider(sdk.WithSyncer(spans)).Tracer("test"), func(agent.Event) context.Context { return t.Context() }),
 		func(e agent.Event) { fmt.Fprintf(&events, "%+v\n", e) })
 	a, err := meerkat.NewAgent().WithModel(model).WithTool(repeater(toolCanary)).WithStore(jsonl.New(dir, nil)).
 		WithHTTPClient(&http.Client{Transport: transport}).WithSystemPrompt(systemCanary).WithEvents(listen).
@@ -108,7 +109,7 @@ func leaks(t *testing.T, model string, transport http.RoundTripper, well bool) {
 	}
 }
 
-func exposed(t *testing.T, m *observe.Metrics) string {
+func exposed(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "metrics")
 	if err := m.WriteFile(path); err != nil {

@@ -47,7 +47,7 @@ func attributes(e *agent.Event) []slog.Attr {
 	list := []slog.Attr{slog.String("session", string(e.SessionID)), slog.String("run", e.RunID), slog.Int("seq", e.Seq)}
 	text := func(name, value string) {
 		if value != "" {
-			list = append(list, slog.String(name, clean(value)))
+			list = append(list, slog.String(name, Label(value)))
 		}
 	}
 	number := func(name string, value int64) {
@@ -93,7 +93,7 @@ func attributes(e *agent.Event) []slog.Attr {
 func toolOf(e *agent.Event) string {
 	switch e.Type {
 	case agent.ToolCallRequested, agent.ToolExecutionStarted, agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut, agent.ToolResultReceived:
-		return toolName(e.Name)
+		return ToolLabel(e.Name)
 	default:
 		return ""
 	}

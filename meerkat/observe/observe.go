@@ -1,11 +1,16 @@
-// Package observe makes logs, spans and metrics of what an agent does (seed 001
-// §14). Each of them is a listener of agent events: give them to
-// agent.Config.OnEvent, several with All.
+// Package observe turns the events of an agent into something to look at. A
+// [Listener] takes events; [Log] is one that writes log records, and package
+// telemetry has one for Prometheus and one for OpenTelemetry. [All] joins several
+// into the one that an agent takes:
 //
-// None of them ever sees a key. What a model, a user or a tool wrote is left
-// out as well: names, numbers and kinds of errors are enough to watch an agent.
-// A listener belongs to one process, not to one run; it is safe for concurrent
-// use.
+//	agent, err := meerkat.NewAgent().
+//		WithEnv(os.Environ()).
+//		WithEvents(observe.All(observe.Log(slog.Default()), metrics.Listen)).
+//		Build()
+//
+// No listener shows a key, or what a model, a user or a tool wrote: names,
+// numbers and kinds of errors are enough to watch an agent. A listener serves all
+// runs of a process and is safe for concurrent use.
 package observe
 
 import (
@@ -15,11 +20,12 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 )
 
-// Listener hears the events of runs. Those of one run come one at a time and in
+// Listener takes the events of runs. Those of one run come one at a time and in
 // order.
 type Listener func(agent.Event)
 
-// All is a Listener that passes events to every one of list.
+// All returns a Listener that passes each event to every one of list. A nil
+// Listener in the list is skipped.
 func All(list ...Listener) Listener {
 	return func(e agent.Event) {
 		for _, listen := range list {
@@ -30,22 +36,25 @@ func All(list ...Listener) Listener {
 	}
 }
 
-// toolForm is what every provider takes as the name of a tool (reference A-21).
-var toolForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
+// toolNamePattern is the form that every provider accepts (A-21).
+var toolNamePattern = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
-// noTool stands for a name that no tool can have: a model may write anything
-// there, of any length, and collectors refuse text that is not UTF-8.
-const noTool = "(no name of a tool)"
+// notAToolName replaces a name that no tool can have. A model may write any text
+// there, of any length, and collectors reject text that is not UTF-8.
+const notAToolName = "(no name of a tool)"
 
-func toolName(name string) string {
-	if toolForm.MatchString(name) {
+// ToolLabel returns the name of a tool as a log, metric or span may show it. The
+// model chose the name, so that a text that cannot name a tool is replaced.
+func ToolLabel(name string) string {
+	if toolNamePattern.MatchString(name) {
 		return name
 	}
-	return noTool
+	return notAToolName
 }
 
-// maxID bounds an id, and a model's name, in bytes.
-const maxID = 128
+// maxLabel is the length of a label in bytes.
+const maxLabel = 128
 
-// clean makes a text of a provider fit for collectors.
-func clean(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxID)], "?") }
+// Label returns an id or a name that a provider sent as a log, metric or span may
+// show it: valid UTF-8 of at most 128 bytes.
+func Label(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxLabel)], "?") }

@@ -50,9 +50,9 @@ func (a *app) listen(w *work) func(meerkat.Event) {
 	if a.verbose {
 		listeners = append(listeners, observe.Log(a.log()))
 	}
-	if w.metrics != nil {
-		listeners = append(listeners, w.metrics.Listen)
+	for _, e := range w.exporters {
+		listeners = append(listeners, e.listen)
 	}
-	all := observe.All(append(listeners, w.trace.listener())...)
+	all := observe.All(listeners...)
 	return func(e agent.Event) { all(e) }
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
-	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -35,8 +34,8 @@ type work struct {
 	client  *http.Client
 	agent   *meerkat.Agent
 	demo    *simulator.Server
-	metrics *observe.Metrics
-	trace   *traceFile
+	// exporters write the files of --metrics-file and --trace-file.
+	exporters []exporter
 }
 
 func (w *work) close() {
@@ -67,16 +66,13 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 	if w.schema, err = readSchema(o.schemaFile); err != nil {
 		return nil, err
 	}
-	if o.metricsFile != "" {
-		w.metrics = observe.NewMetrics()
-	}
-	if w.trace, err = createTrace(o.traceFile); err != nil {
+	if w.exporters, err = a.openExporters(o); err != nil {
 		return nil, err
 	}
 	if o.demo {
-		w.store, err = demoStore(cfg, a.env)
+		w.store, err = a.openDemoStore(cfg)
 	} else {
-		w.store, err = openStore(cfg, a.env)
+		w.store, err = a.openStore(cfg)
 	}
 	return w, err
 }

@@ -35,12 +35,12 @@ func (a *app) startDemo() (*simulator.Server, error) {
 	return server, nil
 }
 
-// demoStore keeps the sessions of demonstrations apart from all others.
-func demoStore(cfg *config.Loaded, env environ) (session.Store, error) {
+// openDemoStore keeps the sessions of demonstrations apart from all others.
+func (a *app) openDemoStore(cfg *config.Loaded) (session.Store, error) {
 	if byFlag(cfg, "storage.directory") || byFlag(cfg, "storage.backend") {
-		return openStore(cfg, env)
+		return a.openStore(cfg)
 	}
-	data, err := dataFolder(env)
+	data, err := dataFolder(a.env)
 	if err != nil {
 		return nil, err
 	}

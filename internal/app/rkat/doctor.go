@@ -115,7 +115,7 @@ func (a *app) examine(ctx context.Context, cfg *config.Loaded) (storeReport, err
 	if _, err := os.Stat(r.Folder); errors.Is(err, os.ErrNotExist) {
 		return r, nil // a look makes nothing
 	}
-	store, err := openStore(cfg, a.env) //nolint:contextcheck // opening is not broken off halfway
+	store, err := a.openStore(cfg) //nolint:contextcheck // opening is not broken off halfway
 	if err != nil {
 		return r, err
 	}

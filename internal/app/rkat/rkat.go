@@ -21,8 +21,15 @@ import (
 // of K=V; keys, addresses, proxy and certificates come from it and never from
 // the process. When ctx ends, the run stops, its session stays legal and the
 // code is 130. Errors are one line on stderr: "rkat: object: what; what to do".
+//
+// Sessions are kept in files of lines or in memory; see RunWith for the rest.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: &shared{w: stderr}, env: readEnv(env), variables: env, dir: workingFolder()}
+	return RunWith(ctx, Backends{}, args, stdin, stdout, stderr, env)
+}
+
+// RunWith is Run with backends.
+func RunWith(ctx context.Context, backends Backends, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	a := &app{backends: backends, stdin: stdin, stdout: stdout, stderr: &shared{w: stderr}, env: readEnv(env), variables: env, dir: workingFolder()}
 	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -31,6 +38,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 type app struct {
+	backends       Backends
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            environ

@@ -157,17 +157,6 @@ func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *me
 	if e := (*provider.Error)(nil); errors.As(err, &e) && e.Kind == provider.ContextTooLong {
 		err = fmt.Errorf("%w; begin anew, compact the session or fork it before what was too long", err)
 	}
-	err = errors.Join(err, file.write(result.Text, err), w.writeMetrics(), w.trace.close(ctx))
+	err = errors.Join(err, file.write(result.Text, err), w.finishExports(ctx))
 	return a.tell(out, result, err)
-}
-
-// writeMetrics writes the file of --metrics-file.
-func (w *work) writeMetrics() error {
-	if w.metrics == nil {
-		return nil
-	}
-	if err := w.metrics.WriteFile(w.options.metricsFile); err != nil {
-		return fmt.Errorf("--metrics-file: %w", err)
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/simulator"
 )
@@ -27,12 +28,19 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"rkat": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			code := Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+			code := RunWith(ctx, allBackends, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 			stop()
 			os.Exit(code)
 		},
 		"toolserver": toolServer,
 	})
+}
+
+// allBackends are those of the command.
+var allBackends = Backends{
+	Stores:  map[string]OpenStore{"sqlite": backends.SQLite},
+	Metrics: backends.Metrics,
+	Spans:   backends.Spans,
 }
 
 // TestScripts holds the command contract of DESIGN §6: flags, output, errors

@@ -10,31 +10,27 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
-	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
 )
 
-// openStore opens the sessions as the configuration says. Whoever opens it
-// closes it with closeStore.
-func openStore(cfg *config.Loaded, env environ) (session.Store, error) {
-	if cfg.Storage.Backend == "memory" {
+// openStore opens the sessions as the configuration says. The caller closes them
+// with closeStore.
+func (a *app) openStore(cfg *config.Loaded) (session.Store, error) {
+	backend := cfg.Storage.Backend
+	if backend == "memory" {
 		return memory.New(), nil
 	}
-	dir, err := sessionFolder(cfg, env)
+	open := a.backends.Stores[backend]
+	if backend != "jsonl" && open == nil {
+		return nil, usage("%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command", cfg.From("storage.backend").Where, backend)
+	}
+	dir, err := sessionFolder(cfg, a.env)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Storage.Backend == "sqlite" {
-		return checkedStore(sqlite.Open(dir)) // every commit of it is synced
+	if open != nil {
+		return open(dir)
 	}
 	return jsonl.New(dir, nil).SyncEvery(syncEvery(cfg)), nil
-}
-
-// checkedStore turns a typed nil into none.
-func checkedStore[S session.Store](s S, err error) (session.Store, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // syncEvery says after how many turns what is appended is made durable; 0 is
@@ -61,7 +57,7 @@ func (a *app) withStore(cmd *cobra.Command, do func(context.Context, session.Sto
 	if err != nil {
 		return err
 	}
-	store, err := openStore(cfg, a.env)
+	store, err := a.openStore(cfg)
 	if err != nil {
 		return err
 	}

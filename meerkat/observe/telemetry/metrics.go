@@ -1,4 +1,15 @@
-package observe
+// Package telemetry exports what agents do to Prometheus and OpenTelemetry. It is
+// apart from package observe so that a program without either does not link them.
+//
+//	metrics := telemetry.NewMetrics()
+//	http.Handle("/metrics", promhttp.HandlerFor(metrics.Registry(), promhttp.HandlerOpts{}))
+//	agent, err := meerkat.NewAgent().WithEnv(os.Environ()).WithEvents(metrics.Listen).Build()
+//
+// [Metrics] counts, [Trace] makes spans; both are listeners for
+// meerkat.AgentBuilder.WithEvents, joined by observe.All. Their labels and
+// attributes hold providers, models, tools and kinds of errors, never a key nor
+// what anybody wrote.
+package telemetry
 
 import (
 	"fmt"
@@ -8,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/observe"
 )
 
 // Metrics counts what agents do. Names begin with rkat_; labels are providers,
@@ -112,7 +124,7 @@ func (m *Metrics) Listen(e agent.Event) {
 func (m *Metrics) tool(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	name = toolName(name)
+	name = observe.ToolLabel(name)
 	switch {
 	case m.seen[name]:
 	case len(m.seen) < maxTools:
@@ -137,7 +149,7 @@ func (m *Metrics) ended(e *agent.Event) {
 func (m *Metrics) begin(e *agent.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open[e.RunID] = &turn{provider: e.Provider, model: clean(e.Model), began: e.TS}
+	m.open[e.RunID] = &turn{provider: e.Provider, model: observe.Label(e.Model), began: e.TS}
 }
 
 // turn is a copy of the turn under way; the zero turn if none is.

@@ -1,4 +1,4 @@
-package observe
+package telemetry
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/observe"
 )
 
 // Trace makes spans after OpenTelemetry's conventions for generative AI: one
 // for the run (invoke_agent), below it one for each turn (chat) and one for
 // each tool (execute_tool). Their times are those of the events. parent, which
 // may be nil, returns the context that a run belongs to.
-func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) Listener {
+func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) observe.Listener {
 	t := &tracing{tracer: tracer, parent: parent, runs: map[string]*spans{}}
 	return t.listen
 }
@@ -67,8 +68,8 @@ func (t *tracing) listen(e agent.Event) {
 	switch e.Type {
 	case agent.TurnStarted:
 		s.endTurn(e.TS, "abandoned")
-		_, s.turn = t.tracer.Start(s.ctx, "chat "+clean(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
-			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(clean(e.Model)), conversation.String(string(e.SessionID))))
+		_, s.turn = t.tracer.Start(s.ctx, "chat "+observe.Label(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(observe.Label(e.Model)), conversation.String(string(e.SessionID))))
 	case agent.Retrying:
 		s.note("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
 	case agent.Degraded:
@@ -78,8 +79,8 @@ func (t *tracing) listen(e agent.Event) {
 	case agent.TurnCompleted:
 		s.answered(&e)
 	case agent.ToolExecutionStarted:
-		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+toolName(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(toolName(e.Name)), toolCallID.String(clean(e.ID))))
+		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+observe.ToolLabel(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
+			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)), toolCallID.String(observe.Label(e.ID))))
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		s.endTool(&e)
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
@@ -115,7 +116,7 @@ func (s *spans) answered(e *agent.Event) {
 	}
 	s.turn.SetAttributes(finishReasons.StringSlice([]string{string(e.StopReason)}))
 	if e.ResponseID != "" {
-		s.turn.SetAttributes(responseID.String(clean(e.ResponseID)))
+		s.turn.SetAttributes(responseID.String(observe.Label(e.ResponseID)))
 	}
 	setUsage(s.turn, e)
 	s.turn.End(trace.WithTimestamp(e.TS))

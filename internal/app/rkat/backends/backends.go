@@ -1,0 +1,37 @@
+// Package backends holds the parts of rkat that bring large dependencies: sessions
+// in SQLite, metrics for Prometheus, spans for OpenTelemetry. The command
+// cmd/rkat gives them to package rkat; a program that embeds rkat, such as
+// conform, leaves them out and links none of these libraries:
+//
+//	rkat.RunWith(ctx, rkat.Backends{
+//		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
+//		Metrics: backends.Metrics,
+//		Spans:   backends.Spans,
+//	}, args, stdin, stdout, stderr, env)
+package backends
+
+import (
+	"context"
+
+	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
+	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/session/sqlite"
+)
+
+// SQLite opens the sessions in one database below folder. The store is an
+// io.Closer, which the caller closes.
+func SQLite(folder string) (session.Store, error) {
+	store, err := sqlite.Open(folder)
+	if err != nil {
+		return nil, err // and not a nil *sqlite.Store in an interface
+	}
+	return store, nil
+}
+
+// Metrics counts runs. The caller calls finish once, when they have ended; it
+// writes the file at path in the text format of Prometheus.
+func Metrics(path string) (listen observe.Listener, finish func(context.Context) error, err error) {
+	m := telemetry.NewMetrics()
+	return m.Listen, func(context.Context) error { return m.WriteFile(path) }, nil
+}

@@ -19,6 +19,7 @@ const module = "github.com/meerkat-go/conformance/"
 // pkg is the part of `go list -json` that the walls look at.
 type pkg struct {
 	ImportPath string
+	Name       string
 	Imports    []string // direct imports of non-test files
 	Deps       []string // transitive
 }
@@ -39,7 +40,7 @@ func (p pkg) ownDeps() []string {
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Imports,Deps", module+"...")
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps", module+"...")
 	var why bytes.Buffer
 	cmd.Stderr = &why
 	out, err := cmd.Output()

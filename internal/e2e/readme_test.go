@@ -1,0 +1,126 @@
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestREADME runs the commands of the console blocks in README.md, with the
+// files that the repository ships, and holds that they print what it shows.
+// Commands that build or test the whole tree stand outside of such blocks.
+func TestREADME(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the three commands")
+	}
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := consoleCommands(string(text))
+	if len(shown) < 5 {
+		t.Fatalf("%d commands found in README.md; the test would prove little", len(shown))
+	}
+	dir := readmeFolder(t)
+	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
+	for _, c := range shown {
+		if setting, ok := strings.CutPrefix(c.command, "export "); ok {
+			env = append(env, setting)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+		cmd := exec.CommandContext(ctx, "sh", "-c", c.command)
+		cmd.Dir, cmd.Env = dir, env
+		out, _ := cmd.CombinedOutput() // a failing verdict is part of what is shown
+		cancel()
+		if !matchesShown(c.output, strings.Split(strings.TrimSpace(string(out)), "\n")) {
+			t.Errorf("$ %s\nREADME.md shows:\n%s\n\nit printed:\n%s", c.command, strings.Join(c.output, "\n"), out)
+		}
+	}
+}
+
+// readmeFolder makes a folder in which the README's relative paths work: bin/
+// holds the commands, docs/ is the repository's.
+func readmeFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(docs, filepath.Join(dir, "docs")); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "bin")+"/", "../../cmd/...")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// shownCommand is a command of a document with the output that it shows.
+type shownCommand struct {
+	command string
+	output  []string
+}
+
+// consoleCommands returns the commands of the blocks marked console. A clone
+// that runs the program from its source prints the same as its binary.
+func consoleCommands(markdown string) (all []shownCommand) {
+	inside := false
+	for line := range strings.Lines(markdown) {
+		line = strings.TrimRight(line, "\n")
+		switch command, isCommand := strings.CutPrefix(line, "$ "); {
+		case strings.HasPrefix(line, "```"):
+			inside = line == "```console"
+		case inside && isCommand:
+			all = append(all, shownCommand{command: strings.Replace(command, "go run ./cmd/", "bin/", 1)})
+		case inside && len(all) > 0:
+			last := &all[len(all)-1]
+			last.output = append(last.output, line)
+		}
+	}
+	return all
+}
+
+// matchesShown compares what was printed with what is shown, where a line … is
+// any number of lines.
+func matchesShown(shown, printed []string) bool {
+	switch {
+	case len(shown) == 0:
+		return len(printed) == 0
+	case shown[0] == "…":
+		for skip := range len(printed) + 1 {
+			if matchesShown(shown[1:], printed[skip:]) {
+				return true
+			}
+		}
+		return false
+	case len(printed) == 0:
+		return false
+	}
+	return strings.TrimRight(shown[0], " ") == strings.TrimRight(printed[0], " ") && matchesShown(shown[1:], printed[1:])
+}
+
+func TestMatchesShown(t *testing.T) {
+	for _, c := range []struct {
+		shown, printed string
+		want           bool
+	}{
+		{"a\nb", "a\nb", true},
+		{"a\n…", "a\nb\nc", true},
+		{"…\nc", "a\nb\nc", true},
+		{"a\n…\nc", "a\nc", true},
+		{"a", "a\nb", false},
+		{"a\n…\nd", "a\nb\nc", false},
+		{"b", "a", false},
+	} {
+		if got := matchesShown(strings.Split(c.shown, "\n"), strings.Split(c.printed, "\n")); got != c.want {
+			t.Errorf("%q shown, %q printed: %v", c.shown, c.printed, got)
+		}
+	}
+}

@@ -12,7 +12,7 @@ import (
 
 // typed is a schema split by the values of "type" its root distinguishes, each
 // compiled when it is first met. Trying every branch of a root with fifty
-// branches costs twice as much (DESIGN §7).
+// branches costs twice as much.
 type typed struct {
 	rest   map[string]any            // the root without its branches
 	branch map[string]map[string]any // type → what holds for it

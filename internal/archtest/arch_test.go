@@ -94,8 +94,8 @@ var walls = []wall{
 	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/provider", into: []string{"meerkat/session", "meerkat/tool", "meerkat/agent"}},
 	{from: "meerkat/session", into: []string{"meerkat/agent"}},
-	{from: "meerkat/ledger", into: []string{"meerkat"}, except: []string{"meerkat/ledger", "meerkat/transcript", "meerkat/internal"}},
-	{from: "meerkat/handoff", into: []string{"meerkat"}, except: []string{"meerkat/handoff", "meerkat/ledger", "meerkat/catalog", "meerkat/transcript", "meerkat/internal"}},
+
+	{from: "meerkat/handoff", into: []string{"meerkat"}, except: []string{"meerkat/handoff", "meerkat/catalog", "meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/tool", into: []string{"meerkat/agent", "meerkat/session", "meerkat/provider", "meerkat/mcp"}},
 	{from: "meerkat/mcp", into: []string{"meerkat"}, except: []string{"meerkat/mcp", "meerkat/tool", "meerkat/transcript", "meerkat/internal"}},
 }

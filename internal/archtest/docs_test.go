@@ -16,6 +16,8 @@ const (
 	root      = "../.."
 	wireRules = "docs/wire-rules.md"
 	design    = "docs/design.md"
+	// specification says what the cited sections of the specification ask for.
+	specification = "docs/specification.md"
 )
 
 // Citations as code, requirements and scenarios write them.
@@ -35,7 +37,7 @@ var (
 )
 
 // TestCitations holds that whoever meets an id or a section in the tree finds it
-// in the two documents that stand for what is not part of the repository.
+// in the documents that stand for what is not part of the repository.
 func TestCitations(t *testing.T) {
 	known := citable(t)
 	cited := 0
@@ -59,7 +61,7 @@ func citable(t *testing.T) map[string]bool {
 	known := map[string]bool{}
 	heading := regexp.MustCompile(`^#+ (\d+(?:\.\d+)*) `)
 	decision := regexp.MustCompile(`^(\d+)\. `)
-	for file, doc := range map[string]string{wireRules: "reference", design: "DESIGN"} {
+	for file, doc := range map[string]string{wireRules: "reference", design: "DESIGN", specification: "specification"} {
 		for line := range strings.Lines(read(t, file)) {
 			cell, isRow := "", false
 			if rest, ok := strings.CutPrefix(line, "| "); ok {

@@ -7,7 +7,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/specs"
@@ -160,17 +159,17 @@ func (p *play) settle() {
 	var results []transcript.ToolResult
 	for c := range p.s.Messages[at].ToolCalls() {
 		r := p.result(c.ID)
-		e := ledger.Entry{Message: at, CallID: c.ID, Name: c.Name, Status: ledger.Running}
+		e := transcript.CallRecord{Message: at, CallID: c.ID, Name: c.Name, Status: transcript.CallRunning}
 		switch rapid.IntRange(0, 9).Draw(p.t, "fate") {
 		case 0: // proposed
 		case 1:
-			p.try(session.Tool{Entry: e})
+			p.try(session.Tool{CallRecord: e})
 		case 2:
-			e.Status, e.Result = ledger.Complete, &r
-			p.try(session.Tool{Entry: e})
+			e.Status, e.Result = transcript.CallComplete, &r
+			p.try(session.Tool{CallRecord: e})
 		case 3:
-			e.Status = rapid.SampledFrom([]ledger.Status{ledger.Cancelled, ledger.Interrupted, ledger.Error}).Draw(p.t, "end")
-			p.try(session.Tool{Entry: e})
+			e.Status = rapid.SampledFrom([]transcript.CallStatus{transcript.CallCancelled, transcript.CallInterrupted, transcript.CallError}).Draw(p.t, "end")
+			p.try(session.Tool{CallRecord: e})
 		case 4:
 			results = append(results, r, p.result(c.ID))
 		default:

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -25,11 +24,11 @@ import (
 // the results that were to follow it. What the ledger has closed stays closed,
 // under every policy.
 func TestTornClosure(t *testing.T) {
-	for status, want := range map[ledger.Status]string{
-		ledger.Cancelled:   "not executed: " + notStarted,
-		ledger.Error:       "the tool failed, and what it said was lost",
-		ledger.Complete:    "the tool ran and returned, but its result was lost",
-		ledger.Interrupted: "interrupted: the tool may have run; check its effects before calling it again",
+	for status, want := range map[transcript.CallStatus]string{
+		transcript.CallCancelled:   "not executed: " + notStarted,
+		transcript.CallError:       "the tool failed, and what it said was lost",
+		transcript.CallComplete:    "the tool ran and returned, but its result was lost",
+		transcript.CallInterrupted: "interrupted: the tool may have run; check its effects before calling it again",
 	} {
 		for _, policy := range []Policy{AskModel, RetryIdempotent} {
 			store, tools := memory.New(), fourTools()
@@ -43,7 +42,7 @@ func TestTornClosure(t *testing.T) {
 				session.Run{At: epoch, ID: "r0"},
 				session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: tools.Defs(), Hash: hash},
 				session.Entry{At: epoch, Message: transcript.User("go")}, session.Entry{At: epoch, Message: reply},
-				session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "a", Name: "safe", Status: status}},
+				session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "safe", Status: status}},
 			); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +56,7 @@ func TestTornClosure(t *testing.T) {
 				continue
 			}
 			s := load(t, store)
-			if status != ledger.Complete { // its lost result goes out as an error
+			if status != transcript.CallComplete { // its lost result goes out as an error
 				agrees(t, &s)
 			}
 			if r := s.Messages[2].Results[0]; r.Content != want || len(tools.runs) > 0 {

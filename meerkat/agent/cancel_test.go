@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -150,7 +149,7 @@ func truthful(t *testing.T, s *session.Session, tools *counter) {
 	defer tools.mu.Unlock()
 	for _, e := range s.Ledger.Entries() {
 		ran := tools.runs[e.CallID] > 0
-		if (e.Status == ledger.Complete || e.Status == ledger.Error) && !ran || e.Status == ledger.Cancelled && ran {
+		if (e.Status == transcript.CallComplete || e.Status == transcript.CallError) && !ran || e.Status == transcript.CallCancelled && ran {
 			t.Fatalf("call %s is %s; it ran: %v", e.CallID, e.Status, ran)
 		}
 	}

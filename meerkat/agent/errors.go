@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -96,7 +95,7 @@ func (e *MismatchError) Error() string {
 // InterruptedError says that tools were running when the session was last
 // killed, under the policy that leaves the rest to a person. Nothing was
 // written.
-type InterruptedError struct{ Calls []ledger.Entry }
+type InterruptedError struct{ Calls []transcript.CallRecord }
 
 // Error names the calls and how to go on.
 func (e *InterruptedError) Error() string {

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -202,11 +201,11 @@ func agrees(tb interface {
 	}
 }
 
-func fits(status ledger.Status, r transcript.ToolResult) bool {
+func fits(status transcript.CallStatus, r transcript.ToolResult) bool {
 	switch status {
-	case ledger.Complete:
+	case transcript.CallComplete:
 		return !r.IsError
-	case ledger.Cancelled, ledger.Interrupted, ledger.Error:
+	case transcript.CallCancelled, transcript.CallInterrupted, transcript.CallError:
 		return r.IsError
 	default:
 		return false

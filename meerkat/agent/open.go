@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -53,20 +52,20 @@ func recalled(s *session.Session, at int, c transcript.ToolCall, why string) ans
 		return answer{known: true, status: statusOf(e), ran: true, result: *e.Result}
 	case e.Status.Final():
 		return closure(c.ID, e.Status) // the results that followed were lost
-	case e.Status == ledger.Proposed && len(s.Runs) > 0:
-		return answer{status: string(ledger.Cancelled)}
+	case e.Status == transcript.CallProposed && len(s.Runs) > 0:
+		return answer{status: string(transcript.CallCancelled)}
 	default:
-		return answer{status: string(ledger.Interrupted)}
+		return answer{status: string(transcript.CallInterrupted)}
 	}
 }
 
 // closure answers a call that an interruption left open.
-func closure(id string, status ledger.Status) answer {
+func closure(id string, status transcript.CallStatus) answer {
 	a := answer{known: true, status: string(status)}
 	switch status {
-	case ledger.Complete, ledger.Error:
+	case transcript.CallComplete, transcript.CallError:
 		a.result = handoff.Closure(id, status)
-	case ledger.Cancelled:
+	case transcript.CallCancelled:
 		a.result = tool.NotExecuted(id, notStarted)
 	default: // it may have run
 		a.status, a.result = string(tool.StatusInterrupted), tool.Interrupted(id)
@@ -74,22 +73,22 @@ func closure(id string, status ledger.Status) answer {
 	return a
 }
 
-func statusOf(e ledger.Entry) string {
-	if e.Status == ledger.Complete {
+func statusOf(e transcript.CallRecord) string {
+	if e.Status == transcript.CallComplete {
 		return string(tool.StatusComplete)
 	}
 	return string(tool.StatusError)
 }
 
 // running lists the calls of which nobody knows whether they ran.
-func (b *batch) running() []ledger.Entry {
+func (b *batch) running() []transcript.CallRecord {
 	if b == nil {
 		return nil
 	}
-	var found []ledger.Entry
+	var found []transcript.CallRecord
 	for i, a := range b.answers {
-		if a.status == string(ledger.Interrupted) {
-			found = append(found, ledger.Entry{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: ledger.Running})
+		if a.status == string(transcript.CallInterrupted) {
+			found = append(found, transcript.CallRecord{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: transcript.CallRunning})
 		}
 	}
 	return found
@@ -106,7 +105,7 @@ func (p *plan) reopen(at time.Time) {
 		if b.answers[i].known || s.mayRepeat(c.Name) {
 			continue
 		}
-		b = b.with(i, closure(c.ID, ledger.Status(b.answers[i].status)))
+		b = b.with(i, closure(c.ID, transcript.CallStatus(b.answers[i].status)))
 	}
 	s.batch = b
 	if b.open() == 0 {

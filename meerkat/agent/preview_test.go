@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -63,7 +62,7 @@ func TestPreviewResume(t *testing.T) {
 	err = w.Append(t.Context(), session.Run{At: epoch, ID: "r"},
 		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Tools: c.Defs(), Hash: hash},
 		session.Entry{At: epoch, Message: transcript.User("go")}, session.Entry{At: epoch, Message: reply},
-		session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "a", Name: "run", Status: ledger.Running}})
+		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "run", Status: transcript.CallRunning}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -30,13 +29,13 @@ func killed(t *testing.T) session.Store {
 	records := []session.Record{session.Run{At: epoch, ID: "r0"}, prefixOf(), session.Entry{At: epoch, Message: transcript.User("go")}, nil}
 	for _, name := range []string{"ended", "safe", "risky", "new"} {
 		reply.Message.Blocks = append(reply.Message.Blocks, transcript.ToolUse("id_"+name, name, []byte("{}")))
-		e := ledger.Entry{Message: 1, CallID: "id_" + name, Name: name, Status: ledger.Running}
+		e := transcript.CallRecord{Message: 1, CallID: "id_" + name, Name: name, Status: transcript.CallRunning}
 		if name != "new" {
-			records = append(records, session.Tool{At: epoch, Entry: e})
+			records = append(records, session.Tool{At: epoch, CallRecord: e})
 		}
 	}
 	records[3] = session.Entry{At: epoch, Message: reply.Message}
-	records = append(records, session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "id_ended", Name: "ended", Status: ledger.Complete,
+	records = append(records, session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "id_ended", Name: "ended", Status: transcript.CallComplete,
 		Result: &transcript.ToolResult{ToolUseID: "id_ended", Content: "found"}}})
 	if err := errors.Join(w.Append(ctx, records...), w.Close()); err != nil {
 		t.Fatal(err)

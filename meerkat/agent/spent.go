@@ -5,7 +5,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -71,7 +70,7 @@ func spentBefore(s *session.Session) budget.Spent {
 	}
 	started := map[name]bool{}
 	for _, e := range s.Ledger.Entries() {
-		if e.Status == ledger.Running {
+		if e.Status == transcript.CallRunning {
 			started[name{e.Message, e.CallID}] = true
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -130,9 +129,9 @@ func TestClosuresTellTheTruth(t *testing.T) {
 		session.Entry{At: epoch, Message: transcript.User("a")}, session.Entry{At: epoch, Message: reply},
 	}
 	running := func(id string) session.Record {
-		return session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: id, Name: "run", Status: ledger.Running}}
+		return session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: id, Name: "run", Status: transcript.CallRunning}}
 	}
-	ended := session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "x", Name: "run", Status: ledger.Complete,
+	ended := session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "x", Name: "run", Status: transcript.CallComplete,
 		Result: &transcript.ToolResult{ToolUseID: "x", Content: "found"}}}
 	const unknown, not = "interrupted: the tool may have run", "not executed: "
 	for name, c := range map[string]struct {
@@ -351,7 +350,7 @@ func sameError(a, b error) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
 func show(s state) string {
 	entries := s.session.Ledger.Entries()
 	session := s.session
-	session.Ledger = ledger.Ledger{}
+	session.Ledger = transcript.Ledger{}
 	s.session, s.settings.idempotent = session, nil
 	return fmt.Sprintf("%+v %+v", s, entries)
 }

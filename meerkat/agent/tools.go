@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -57,13 +56,13 @@ func (p *plan) starting(in starting) {
 	c := s.batch.calls[i]
 	s.batch = s.batch.with(i, answer{ran: true, since: in.at})
 	s.ran++
-	p.add(session.Tool{At: in.at, Entry: s.batch.entry(i, ledger.Running)})
+	p.add(session.Tool{At: in.at, CallRecord: s.batch.entry(i, transcript.CallRunning)})
 	p.flush()
 	p.tell(Event{Type: ToolExecutionStarted, ID: c.ID, Name: c.Name})
 }
 
-func (b *batch) entry(i int, status ledger.Status) ledger.Entry {
-	return ledger.Entry{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: status}
+func (b *batch) entry(i int, status transcript.CallStatus) transcript.CallRecord {
+	return transcript.CallRecord{Message: b.message, CallID: b.calls[i].ID, Name: b.calls[i].Name, Status: status}
 }
 
 func (p *plan) progressed(in progressed) {
@@ -84,10 +83,10 @@ func (p *plan) settled(in settled) {
 	if !a.ran {
 		return
 	}
-	if status := a.ledger(); s.batch.open() > 0 && (status == ledger.Complete || status == ledger.Error) {
+	if status := a.ledger(); s.batch.open() > 0 && (status == transcript.CallComplete || status == transcript.CallError) {
 		e := s.batch.entry(i, status)
 		e.Result = &a.result
-		p.add(session.Tool{At: in.at, Entry: e})
+		p.add(session.Tool{At: in.at, CallRecord: e})
 		p.flush() // who is told of it finds it after a crash
 	}
 	ms := in.at.Sub(a.since).Milliseconds()
@@ -100,16 +99,16 @@ func (p *plan) settled(in settled) {
 }
 
 // ledger is the final status of a call that is answered with a.
-func (a *answer) ledger() ledger.Status {
+func (a *answer) ledger() transcript.CallStatus {
 	switch {
 	case a.status == string(tool.StatusInterrupted):
-		return ledger.Interrupted
+		return transcript.CallInterrupted
 	case a.status == string(tool.StatusCancelled), a.status == refused:
-		return ledger.Cancelled
+		return transcript.CallCancelled
 	case a.result.IsError:
-		return ledger.Error
+		return transcript.CallError
 	default:
-		return ledger.Complete
+		return transcript.CallComplete
 	}
 }
 
@@ -163,8 +162,8 @@ func (p *plan) conclude(at time.Time) {
 		results[i] = a.result
 		results[i].ToolUseID = s.batch.calls[i].ID
 		p.received(i)
-		if status := a.ledger(); status == ledger.Cancelled || status == ledger.Interrupted {
-			p.add(session.Tool{At: at, Entry: s.batch.entry(i, status)})
+		if status := a.ledger(); status == transcript.CallCancelled || status == transcript.CallInterrupted {
+			p.add(session.Tool{At: at, CallRecord: s.batch.entry(i, status)})
 		}
 	}
 	s.batch = batch{}

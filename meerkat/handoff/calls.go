@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -35,7 +34,7 @@ func (r *reply) aborted() {
 // known reports whether anybody did something about a call: then it was
 // complete.
 func (r *reply) known(id string) bool {
-	if e, ok := r.history.Ledger.Lookup(r.at, id); ok && e.Status != ledger.Proposed {
+	if e, ok := r.history.Ledger.Lookup(r.at, id); ok && e.Status != transcript.CallProposed {
 		return true
 	}
 	for _, m := range r.after {

@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -10,7 +9,7 @@ type History struct {
 	Messages []transcript.Message
 	// Ledger knows the calls by the index of their message in Messages. An
 	// empty one knows nothing: an open call may then have run.
-	Ledger ledger.Ledger
+	Ledger transcript.Ledger
 	// Compactions are in the order they were made; the last one counts.
 	Compactions []Compaction
 }

@@ -3,7 +3,6 @@ package handoff
 import (
 	"bytes"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -119,7 +118,7 @@ func (p *pairing) close(id string) transcript.ToolResult {
 	}
 	status := e.Status
 	if !known {
-		status = ledger.Running // for all anybody knows
+		status = transcript.CallRunning // for all anybody knows
 	}
 	closure := Closure(id, status)
 	p.lose("H13", p.reply.at, p.index(id), id, "it has no result; the model reads \""+closure.Content+"\"")
@@ -143,18 +142,18 @@ func (p *pairing) index(id string) int {
 
 // Closure is the result of a call that has none, by what is known of it. Its
 // text is the same each time (H13).
-func Closure(callID string, s ledger.Status) transcript.ToolResult {
+func Closure(callID string, s transcript.CallStatus) transcript.ToolResult {
 	text := "interrupted: the tool may have run; check its effects before calling it again"
 	switch s {
-	case ledger.Proposed:
+	case transcript.CallProposed:
 		text = "not executed: the run ended before the tool was started"
-	case ledger.Cancelled:
+	case transcript.CallCancelled:
 		text = "not executed: the call was cancelled"
-	case ledger.Complete:
+	case transcript.CallComplete:
 		text = "the tool ran and returned, but its result was lost"
-	case ledger.Error:
+	case transcript.CallError:
 		text = "the tool failed, and what it said was lost"
-	case ledger.Running, ledger.Interrupted:
+	case transcript.CallRunning, transcript.CallInterrupted:
 	}
 	return transcript.ToolResult{ToolUseID: callID, Content: text, IsError: true}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -373,18 +372,18 @@ func TestSilenced(t *testing.T) {
 // TestClosures: H13 by what the ledger knows.
 func TestClosures(t *testing.T) {
 	kept := &transcript.ToolResult{ToolUseID: "1", Content: "kept"}
-	for status, want := range map[ledger.Status]string{
-		ledger.Proposed: "not executed", ledger.Running: "interrupted", ledger.Interrupted: "interrupted",
-		ledger.Cancelled: "not executed", ledger.Complete: "the tool ran", ledger.Error: "the tool failed",
+	for status, want := range map[transcript.CallStatus]string{
+		transcript.CallProposed: "not executed", transcript.CallRunning: "interrupted", transcript.CallInterrupted: "interrupted",
+		transcript.CallCancelled: "not executed", transcript.CallComplete: "the tool ran", transcript.CallError: "the tool failed",
 	} {
-		l, _ := ledger.New(ledger.Entry{Message: 1, CallID: "1", Name: "t", Status: status})
+		l, _ := transcript.NewLedger(transcript.CallRecord{Message: 1, CallID: "1", Name: "t", Status: status})
 		out, _ := Build(History{Messages: conversation(says(call("1")), user), Ledger: l}, target(t, opus))
 		r := out.Messages[2].Results[0]
 		if len(r.Content) < len(want) || r.Content[:len(want)] != want || !r.IsError || len(out.Degraded) != 1 {
 			t.Errorf("%s: %q, %v", status, r.Content, out.Degraded)
 		}
 	}
-	l, _ := ledger.New(ledger.Entry{Message: 1, CallID: "1", Name: "t", Status: ledger.Complete, Result: kept})
+	l, _ := transcript.NewLedger(transcript.CallRecord{Message: 1, CallID: "1", Name: "t", Status: transcript.CallComplete, Result: kept})
 	for name, messages := range map[string][]transcript.Message{
 		"a result of the ledger alone": conversation(says(call("1")), user),
 		"that came too late":           conversation(says(call("1")), says(transcript.Text("t")), transcript.ToolResults(*kept)),

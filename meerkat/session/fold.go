@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -89,7 +88,7 @@ func (s *Session) fold(r Record) (err error) {
 		s.Calls = append(s.Calls, r)
 		s.spend(r.Usage)
 	case Tool:
-		if s.Ledger, err = s.Ledger.With(r.Entry); err != nil {
+		if s.Ledger, err = s.Ledger.With(r.CallRecord); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
 	case Failure:
@@ -138,14 +137,14 @@ func (s *Session) pass(r Record) {
 func (s *Session) message(m transcript.Message) {
 	s.Messages = append(s.Messages, m)
 	for c := range m.ToolCalls() {
-		s.note(ledger.Entry{Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: ledger.Proposed})
+		s.note(transcript.CallRecord{Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: transcript.CallProposed})
 	}
 	for i := range m.Results {
 		s.settle(&m.Results[i])
 	}
 }
 
-func (s *Session) note(e ledger.Entry) {
+func (s *Session) note(e transcript.CallRecord) {
 	if l, err := s.Ledger.With(e); err == nil {
 		s.Ledger = l
 	}
@@ -166,18 +165,18 @@ func (s *Session) settle(r *transcript.ToolResult) {
 
 // ended is what a result says of the end of a call. How one ended that the
 // ledger knows to have ended is not for the result to say.
-func ended(was ledger.Status, r *transcript.ToolResult) ledger.Status {
+func ended(was transcript.CallStatus, r *transcript.ToolResult) transcript.CallStatus {
 	switch {
 	case was.Final():
 		return was
-	case r.Status == transcript.ResultAborted && was == ledger.Running:
-		return ledger.Interrupted
+	case r.Status == transcript.ResultAborted && was == transcript.CallRunning:
+		return transcript.CallInterrupted
 	case r.Status == transcript.ResultAborted:
-		return ledger.Cancelled
+		return transcript.CallCancelled
 	case r.IsError:
-		return ledger.Error
+		return transcript.CallError
 	}
-	return ledger.Complete
+	return transcript.CallComplete
 }
 
 // compact adds c if it speaks of messages that exist, in order, and brings none

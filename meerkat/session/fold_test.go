@@ -11,7 +11,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -39,8 +38,8 @@ func answering(results ...transcript.ToolResult) session.Entry {
 	return session.Entry{Message: transcript.ToolResults(results...)}
 }
 
-func tool(message int, id string, s ledger.Status) session.Tool {
-	return session.Tool{At: epoch, Entry: ledger.Entry{Message: message, CallID: id, Name: "t", Status: s}}
+func tool(message int, id string, s transcript.CallStatus) session.Tool {
+	return session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: message, CallID: id, Name: "t", Status: s}}
 }
 
 // TestLedgerOfASession: what records say of calls.
@@ -49,18 +48,18 @@ func TestLedgerOfASession(t *testing.T) {
 	aborted := transcript.ToolResult{ToolUseID: "a", IsError: true, Status: transcript.ResultAborted}
 	for name, c := range map[string]struct {
 		records []session.Record
-		want    ledger.Status
+		want    transcript.CallStatus
 	}{
-		"proposed":                  {[]session.Record{calling("a")}, ledger.Proposed},
-		"running":                   {[]session.Record{calling("a"), tool(0, "a", ledger.Running)}, ledger.Running},
-		"answered":                  {[]session.Record{calling("a"), answering(ok)}, ledger.Complete},
-		"answered with an error":    {[]session.Record{calling("a"), answering(bad)}, ledger.Error},
-		"aborted before it ran":     {[]session.Record{calling("a"), answering(aborted)}, ledger.Cancelled},
-		"aborted while it ran":      {[]session.Record{calling("a"), tool(0, "a", ledger.Running), answering(aborted)}, ledger.Interrupted},
-		"answered twice":            {[]session.Record{calling("a"), answering(ok), answering(bad)}, ledger.Complete},
-		"what was recorded stands":  {[]session.Record{calling("a"), tool(0, "a", ledger.Interrupted), answering(ok)}, ledger.Interrupted},
-		"answered too late":         {[]session.Record{calling("a"), calling("b"), answering(ok)}, ledger.Proposed},
-		"an orphan result is alone": {[]session.Record{answering(ok), calling("a")}, ledger.Proposed},
+		"proposed":                  {[]session.Record{calling("a")}, transcript.CallProposed},
+		"running":                   {[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning)}, transcript.CallRunning},
+		"answered":                  {[]session.Record{calling("a"), answering(ok)}, transcript.CallComplete},
+		"answered with an error":    {[]session.Record{calling("a"), answering(bad)}, transcript.CallError},
+		"aborted before it ran":     {[]session.Record{calling("a"), answering(aborted)}, transcript.CallCancelled},
+		"aborted while it ran":      {[]session.Record{calling("a"), tool(0, "a", transcript.CallRunning), answering(aborted)}, transcript.CallInterrupted},
+		"answered twice":            {[]session.Record{calling("a"), answering(ok), answering(bad)}, transcript.CallComplete},
+		"what was recorded stands":  {[]session.Record{calling("a"), tool(0, "a", transcript.CallInterrupted), answering(ok)}, transcript.CallInterrupted},
+		"answered too late":         {[]session.Record{calling("a"), calling("b"), answering(ok)}, transcript.CallProposed},
+		"an orphan result is alone": {[]session.Record{answering(ok), calling("a")}, transcript.CallProposed},
 	} {
 		s := load(t, c.records...)
 		at := 0
@@ -75,8 +74,8 @@ func TestLedgerOfASession(t *testing.T) {
 
 // TestAnEndLearnsItsResult from the message that holds it.
 func TestAnEndLearnsItsResult(t *testing.T) {
-	s := load(t, calling("a"), tool(0, "a", ledger.Interrupted), answering(transcript.ToolResult{ToolUseID: "a", Content: "may have run", IsError: true}))
-	if e, _ := s.Ledger.Lookup(0, "a"); e.Status != ledger.Interrupted || e.Result == nil || e.Result.Content != "may have run" {
+	s := load(t, calling("a"), tool(0, "a", transcript.CallInterrupted), answering(transcript.ToolResult{ToolUseID: "a", Content: "may have run", IsError: true}))
+	if e, _ := s.Ledger.Lookup(0, "a"); e.Status != transcript.CallInterrupted || e.Result == nil || e.Result.Content != "may have run" {
 		t.Errorf("%v", e)
 	}
 }
@@ -106,7 +105,7 @@ func TestRepeatedIDs(t *testing.T) {
 	s := load(t, calling("fc_0"), answering(transcript.ToolResult{ToolUseID: "fc_0"}), calling("fc_0"))
 	first, _ := s.Ledger.Lookup(0, "fc_0")
 	second, _ := s.Ledger.Lookup(2, "fc_0")
-	if first.Status != ledger.Complete || second.Status != ledger.Proposed {
+	if first.Status != transcript.CallComplete || second.Status != transcript.CallProposed {
 		t.Errorf("%v, %v", first, second)
 	}
 }
@@ -127,7 +126,7 @@ func TestElapsedCountsRunsAlone(t *testing.T) {
 func TestRecordsThatContradict(t *testing.T) {
 	user := session.Entry{Message: transcript.User("u")}
 	for name, records := range map[string][]session.Record{
-		"a call ends twice":      {calling("a"), tool(0, "a", ledger.Complete), tool(0, "a", ledger.Cancelled)},
+		"a call ends twice":      {calling("a"), tool(0, "a", transcript.CallComplete), tool(0, "a", transcript.CallCancelled)},
 		"compaction of nothing":  {user, session.Compaction{Through: 2}},
 		"keeps what is not past": {user, session.Compaction{Through: 1, Kept: []int{1}}},
 		"keeps out of order":     {user, user, session.Compaction{Through: 2, Kept: []int{1, 0}}},
@@ -221,8 +220,8 @@ func anyRecord() *rapid.Generator[session.Record] {
 			e.At = at
 			return e
 		case 3:
-			return session.Tool{At: at, Entry: ledger.Entry{Message: rapid.IntRange(0, 2).Draw(t, "message"), CallID: "a" + id, Name: text.Draw(t, "name"),
-				Status: rapid.SampledFrom([]ledger.Status{ledger.Running, ledger.Complete}).Draw(t, "status"),
+			return session.Tool{At: at, CallRecord: transcript.CallRecord{Message: rapid.IntRange(0, 2).Draw(t, "message"), CallID: "a" + id, Name: text.Draw(t, "name"),
+				Status: rapid.SampledFrom([]transcript.CallStatus{transcript.CallRunning, transcript.CallComplete}).Draw(t, "status"),
 				Result: &transcript.ToolResult{ToolUseID: "a" + id, Content: text.Draw(t, "content")}}}
 		case 4:
 			return session.Failure{At: at, RunID: "r", Kind: "k", Message: text.Draw(t, "message")}
@@ -251,7 +250,7 @@ func BenchmarkTurn(b *testing.B) {
 			turn := func(i int) {
 				id := fmt.Sprint(i)
 				new := []session.Record{calling(id), session.Call{Turn: i, Usage: &transcript.Usage{InputTokens: 1}},
-					tool(len(s.Messages), id, ledger.Running), answering(transcript.ToolResult{ToolUseID: id, Content: "ok"}),
+					tool(len(s.Messages), id, transcript.CallRunning), answering(transcript.ToolResult{ToolUseID: id, Content: "ok"}),
 					session.Checkpoint{Reason: session.ReasonToolResults}}
 				next, err := s.With(new...)
 				if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -75,8 +74,8 @@ func (s *Session) ends(m Moment) (records []Record) {
 	}
 	for i := range results {
 		e, _ := s.Ledger.Lookup(last, results[i].ToolUseID)
-		if e.Status == ledger.Cancelled || e.Status == ledger.Interrupted {
-			records = append(records, Tool{At: m.At, Entry: e})
+		if e.Status == transcript.CallCancelled || e.Status == transcript.CallInterrupted {
+			records = append(records, Tool{At: m.At, CallRecord: e})
 		}
 	}
 	return records
@@ -103,9 +102,9 @@ func (s *Session) openAt(n int) (results []transcript.ToolResult) {
 func (s *Session) leftBehind(message int, callID string) transcript.ToolResult {
 	r := transcript.ToolResult{ToolUseID: callID, IsError: true, Content: "not executed: the conversation was forked before this tool started"}
 	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
-	case ledger.Running, ledger.Complete, ledger.Error, ledger.Interrupted:
+	case transcript.CallRunning, transcript.CallComplete, transcript.CallError, transcript.CallInterrupted:
 		r.Content = "the conversation was forked here: this tool was started in the other branch, its result is not known in this one, and its effects may exist"
-	case ledger.Proposed, ledger.Cancelled:
+	case transcript.CallProposed, transcript.CallCancelled:
 	}
 	return r
 }

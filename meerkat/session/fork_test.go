@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -46,7 +45,7 @@ func parent(t *testing.T, store session.Store) session.ID {
 		session.Entry{At: at(4), Message: result("a")},
 		session.Entry{At: at(5), Message: calls("a")},
 		session.Call{At: at(5), Turn: 2, Sent: 4, Hash: "h2", Usage: &usage},
-		session.Tool{At: at(6), Entry: ledger.Entry{Message: 4, CallID: "a", Name: "t", Status: ledger.Running}},
+		session.Tool{At: at(6), CallRecord: transcript.CallRecord{Message: 4, CallID: "a", Name: "t", Status: transcript.CallRunning}},
 		session.Checkpoint{At: at(6), Reason: session.ReasonAssistant},
 	)
 	if err != nil || w.Close() != nil {
@@ -151,11 +150,11 @@ func TestForkKeepsTheTruth(t *testing.T) {
 		session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at},
 		session.Entry{At: at, Message: transcript.User("go")}, nil,
 	}
-	for _, status := range []ledger.Status{ledger.Complete, ledger.Error, ledger.Cancelled, ledger.Interrupted} {
+	for _, status := range []transcript.CallStatus{transcript.CallComplete, transcript.CallError, transcript.CallCancelled, transcript.CallInterrupted} {
 		id := string(status)
 		reply.Blocks = append(reply.Blocks, transcript.ToolUse(id, "t", []byte("{}")))
-		answers.Results = append(answers.Results, transcript.ToolResult{ToolUseID: id, Content: id, IsError: status != ledger.Complete})
-		records = append(records, session.Tool{At: at, Entry: ledger.Entry{Message: 1, CallID: id, Name: "t", Status: status}})
+		answers.Results = append(answers.Results, transcript.ToolResult{ToolUseID: id, Content: id, IsError: status != transcript.CallComplete})
+		records = append(records, session.Tool{At: at, CallRecord: transcript.CallRecord{Message: 1, CallID: id, Name: "t", Status: status}})
 	}
 	records[2] = session.Entry{At: at, Message: reply}
 	whole, err := session.Load(append(records, session.Entry{At: at, Message: answers})...)

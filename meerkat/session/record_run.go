@@ -6,7 +6,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -24,7 +23,7 @@ type Run struct {
 // messages end them without a record of their own.
 type Tool struct {
 	At time.Time `json:"at"`
-	ledger.Entry
+	transcript.CallRecord
 }
 
 // Failure is the error that a run ended with, free of secrets.

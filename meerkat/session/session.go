@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -53,7 +52,7 @@ type Session struct {
 	Prefix   *Prefix
 	Messages []transcript.Message
 	// Ledger knows what became of each tool call (DESIGN §3.6).
-	Ledger ledger.Ledger
+	Ledger transcript.Ledger
 	// Usage adds up the calls and the compactions; see Calls for each of them
 	// (DESIGN §3.8).
 	Usage       transcript.Usage

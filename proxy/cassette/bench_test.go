@@ -13,7 +13,7 @@ import (
 	vcr "github.com/dnaeon/go-vcr/v2/cassette"
 )
 
-// typical is an interaction of about 8 KB, the size DESIGN §7 speaks of: a
+// typical is an interaction of about 8 KB, the size docs/bench.md speaks of: a
 // prompt of 3 KB and a stream of 4.4 KB in 20 events.
 func typical(i int) Interaction {
 	var body bytes.Buffer

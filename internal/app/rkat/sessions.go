@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -151,7 +150,7 @@ type shown struct {
 	Tasks      []session.Task    `json:"tasks"`
 	Failures   []session.Failure `json:"failures"`
 	// Open lists the tool calls without an end: it may or may not have come.
-	Open        []ledger.Entry       `json:"open_calls"`
+	Open        []transcript.CallRecord       `json:"open_calls"`
 	Compactions []session.Compaction `json:"compactions"`
 	Messages    []json.RawMessage    `json:"messages"`
 }
@@ -176,7 +175,7 @@ func newShown(s *session.Session) (out shown, err error) {
 		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Mark{}, s.Marks...),
 		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.Task{}, s.Tasks...),
 		Failures: append([]session.Failure{}, s.Failures...), Compactions: append([]session.Compaction{}, s.Compactions...),
-		Open:  append([]ledger.Entry{}, s.Ledger.Open()...),
+		Open:  append([]transcript.CallRecord{}, s.Ledger.Open()...),
 		Tools: []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
 	for i := range s.Messages {
 		if out.Messages[i], err = s.Messages[i].AppendJSON(nil); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
-	"github.com/meerkat-go/conformance/meerkat/ledger"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -99,7 +98,7 @@ func history() []session.Record {
 		session.Call{At: epoch, Turn: 1, Provider: "anthropic", Model: "m", Sent: 1, Hash: "sha256:x", StopReason: transcript.StopToolUse,
 			Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4, CacheReadTokens: &read}},
 		session.Checkpoint{At: epoch, Reason: session.ReasonAssistant},
-		session.Tool{At: epoch, Entry: ledger.Entry{Message: 1, CallID: "toolu_1", Name: "t", Status: ledger.Running}},
+		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "toolu_1", Name: "t", Status: transcript.CallRunning}},
 		session.Entry{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: "toolu_1", Content: strings.Repeat("\xff line\n", 1<<13)})},
 		session.Call{At: epoch, Turn: 2, Provider: "anthropic", Model: "m", Sent: 3, Hash: "sha256:y", StopReason: transcript.StopEndTurn, Discarded: true},
 		session.Compaction{At: epoch, Through: 2, Summary: "<&> \uFFFD", Kept: []int{0}, Reason: "threshold"},

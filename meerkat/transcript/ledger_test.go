@@ -1,4 +1,4 @@
-package ledger
+package transcript
 
 import (
 	"errors"
@@ -7,26 +7,24 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-func entry(message int, id string, s Status) Entry {
-	return Entry{Message: message, CallID: id, Name: "t", Status: s}
+func callRecord(message int, id string, s CallStatus) CallRecord {
+	return CallRecord{Message: message, CallID: id, Name: "t", Status: s}
 }
 
-var all = []Status{Proposed, Running, Complete, Error, Cancelled, Interrupted}
+var callStatuses = []CallStatus{CallProposed, CallRunning, CallComplete, CallError, CallCancelled, CallInterrupted}
 
 // TestMoves has every pair of statuses: what follows what.
 func TestMoves(t *testing.T) {
-	for _, from := range all {
-		for _, to := range all {
-			l, err := New(entry(1, "a", from))
+	for _, from := range callStatuses {
+		for _, to := range callStatuses {
+			l, err := NewLedger(callRecord(1, "a", from))
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err = l.With(entry(1, "a", to))
-			legal := from == to || from == Proposed || from == Running && to.Final()
+			l, err = l.With(callRecord(1, "a", to))
+			legal := from == to || from == CallProposed || from == CallRunning && to.Final()
 			var contradiction *ContradictionError
 			if legal != (err == nil) || !legal && !errors.As(err, &contradiction) {
 				t.Errorf("%s to %s: %v", from, to, err)
@@ -46,17 +44,17 @@ func TestMoves(t *testing.T) {
 }
 
 func TestWithTwiceAddsNothing(t *testing.T) {
-	l, _ := New(entry(1, "a", Proposed), entry(1, "a", Proposed), entry(1, "a", Running), entry(1, "a", Running))
+	l, _ := NewLedger(callRecord(1, "a", CallProposed), callRecord(1, "a", CallProposed), callRecord(1, "a", CallRunning), callRecord(1, "a", CallRunning))
 	if n := len(l.Entries()); n != 2 {
 		t.Errorf("%d entries, want 2", n)
 	}
 }
 
 func TestAnEndMayLearnItsResultOnce(t *testing.T) {
-	done := entry(1, "a", Complete)
-	l, _ := New(done)
+	done := callRecord(1, "a", CallComplete)
+	l, _ := NewLedger(done)
 	first, second := done, done
-	first.Result, second.Result = &transcript.ToolResult{Content: "1"}, &transcript.ToolResult{Content: "2"}
+	first.Result, second.Result = &ToolResult{Content: "1"}, &ToolResult{Content: "2"}
 	l, err := l.With(first)
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +69,7 @@ func TestAnEndMayLearnItsResultOnce(t *testing.T) {
 
 // TestIDsRepeatOverTurns: the same id in another message is another call (D19).
 func TestIDsRepeatOverTurns(t *testing.T) {
-	l, err := New(entry(1, "fc_0", Proposed), entry(1, "fc_0", Complete), entry(3, "fc_0", Proposed))
+	l, err := NewLedger(callRecord(1, "fc_0", CallProposed), callRecord(1, "fc_0", CallComplete), callRecord(3, "fc_0", CallProposed))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +82,15 @@ func TestIDsRepeatOverTurns(t *testing.T) {
 }
 
 func TestBadEntries(t *testing.T) {
-	for name, entries := range map[string][]Entry{
-		"no status":    {entry(1, "a", "")},
-		"another name": {entry(1, "a", Proposed), {Message: 1, CallID: "a", Name: "u", Status: Running}},
+	for name, entries := range map[string][]CallRecord{
+		"no status":    {callRecord(1, "a", "")},
+		"another name": {callRecord(1, "a", CallProposed), {Message: 1, CallID: "a", Name: "u", Status: CallRunning}},
 	} {
-		if _, err := New(entries...); err == nil {
+		if _, err := NewLedger(entries...); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	l, err := New(entry(1, "a", Proposed), Entry{Message: 1, CallID: "a", Status: Running})
+	l, err := NewLedger(callRecord(1, "a", CallProposed), CallRecord{Message: 1, CallID: "a", Status: CallRunning})
 	if have, _ := l.Lookup(1, "a"); err != nil || have.Name != "t" {
 		t.Errorf("a name left out is kept: %v, %v", have, err)
 	}
@@ -104,19 +102,19 @@ func TestValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type grown struct {
 			l    Ledger
-			want map[key]Status
+			want map[callKey]CallStatus
 		}
-		values := []grown{{want: map[key]Status{}}}
+		values := []grown{{want: map[callKey]CallStatus{}}}
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			from := values[rapid.IntRange(0, len(values)-1).Draw(t, "from")]
-			e := entry(rapid.IntRange(0, 2).Draw(t, "message"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id"), rapid.SampledFrom(all).Draw(t, "status"))
+			e := callRecord(rapid.IntRange(0, 2).Draw(t, "message"), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "id"), rapid.SampledFrom(callStatuses).Draw(t, "status"))
 			l, err := from.l.With(e)
-			want := map[key]Status{}
+			want := map[callKey]CallStatus{}
 			for k, s := range from.want {
 				want[k] = s
 			}
 			if err == nil {
-				want[e.key()] = e.Status
+				want[e.callKey()] = e.Status
 			}
 			values = append(values, grown{l, want})
 			for i, v := range values {
@@ -133,22 +131,22 @@ func TestValue(t *testing.T) {
 					t.Fatalf("value %d: open %v, want %d", i, v.l.Open(), open)
 				}
 			}
-			again, err := New(l.Entries()...)
+			again, err := NewLedger(l.Entries()...)
 			if err != nil || !again.Equal(l) {
-				t.Fatalf("the log does not add up again: %v", err)
+				t.Fatalf("the ledgerLog does not add up again: %v", err)
 			}
 		}
 	})
 }
 
 func TestConcurrentGrowth(t *testing.T) {
-	base, _ := New(entry(0, "a", Proposed))
+	base, _ := NewLedger(callRecord(0, "a", CallProposed))
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			l := base
 			for n := range 100 {
-				l, _ = l.With(entry(i+1, fmt.Sprint(n), Proposed))
+				l, _ = l.With(callRecord(i+1, fmt.Sprint(n), CallProposed))
 			}
 			if len(l.Open()) != 101 {
 				t.Errorf("%d open calls, want 101", len(l.Open()))
@@ -164,12 +162,12 @@ func BenchmarkWith(b *testing.B) {
 			var l Ledger
 			for i := range n {
 				id := fmt.Sprint(i)
-				l, _ = l.With(entry(i, id, Proposed))
-				l, _ = l.With(entry(i, id, Complete))
+				l, _ = l.With(callRecord(i, id, CallProposed))
+				l, _ = l.With(callRecord(i, id, CallComplete))
 			}
 			for i := n; b.Loop(); i++ {
-				next, _ := l.With(entry(i, "x", Proposed))
-				l, _ = next.With(entry(i, "x", Complete))
+				next, _ := l.With(callRecord(i, "x", CallProposed))
+				l, _ = next.With(callRecord(i, "x", CallComplete))
 			}
 		})
 	}

@@ -150,9 +150,9 @@ type shown struct {
 	Tasks      []session.Task    `json:"tasks"`
 	Failures   []session.Failure `json:"failures"`
 	// Open lists the tool calls without an end: it may or may not have come.
-	Open        []transcript.CallRecord       `json:"open_calls"`
-	Compactions []session.Compaction `json:"compactions"`
-	Messages    []json.RawMessage    `json:"messages"`
+	Open        []transcript.CallRecord `json:"open_calls"`
+	Compactions []session.Compaction    `json:"compactions"`
+	Messages    []json.RawMessage       `json:"messages"`
 }
 
 func (a *app) show(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {

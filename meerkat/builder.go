@@ -49,6 +49,15 @@ func NewAgent() *AgentBuilder {
 	return &AgentBuilder{keys: map[string]string{}, config: agent.Config{Retry: provider.DefaultRetry}}
 }
 
+// WithConfig sets everything that an agent.Config holds at once, for instance the
+// Agent of a config.Loaded. Functions that are called later change single fields.
+// What the zero Config means is said there: without Retry, for instance, no failed
+// call is made again.
+func (b *AgentBuilder) WithConfig(c agent.Config) *AgentBuilder {
+	b.config = c
+	return b
+}
+
 // WithAnthropic sets the key of the Anthropic API.
 func (b *AgentBuilder) WithAnthropic(apiKey string) *AgentBuilder {
 	return b.WithKey(catalog.Anthropic, apiKey)

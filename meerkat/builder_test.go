@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat"
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -149,6 +150,29 @@ func TestOverTheWire(t *testing.T) {
 	if _, err := a.Resume(context.Background(), got.SessionID, "more"); err != nil || len(body["messages"].([]any)) != 3 {
 		t.Errorf("%v, %v", err, body["messages"])
 	}
+}
+
+// TestWithConfig: a configuration sets all fields, a later call changes one.
+func TestWithConfig(t *testing.T) {
+	var got *provider.Request
+	client := clientFunc(func(r *provider.Request) { got = r })
+	a, err := meerkat.NewAgent().WithClient(echo{}).WithConfig(agent.Config{Client: client, Effort: "low", System: "be brief"}).WithSystemPrompt("be kind").Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Run(context.Background(), "hi"); err != nil || got.Effort != "low" || got.System != "be kind" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// clientFunc is an echo that shows what it is sent.
+type clientFunc func(*provider.Request)
+
+func (clientFunc) Provider() string                         { return catalog.Anthropic }
+func (clientFunc) Render(*provider.Request) ([]byte, error) { return nil, nil }
+func (f clientFunc) Complete(ctx context.Context, r *provider.Request, on func(stream.Event)) (stream.Reply, error) {
+	f(r)
+	return echo{}.Complete(ctx, r, on)
 }
 
 // echo is a client that repeats the last message.

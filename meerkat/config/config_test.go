@@ -11,7 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/config"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
 // place is a home with a project in it.
@@ -184,25 +189,23 @@ func TestEveryKey(t *testing.T) {
 	}
 	half := 0.5
 	want := config.Config{
-		Agent: config.Agent{
-			Model: "m", SystemPrompt: "s", SystemPromptFile: "f", Effort: "low", MaxTokensPerTurn: 1, Temperature: &half,
-			CheckpointInterval: 2, BudgetWarningThreshold: 0.7, MaxTurns: 3, OnInterrupted: "fail", CacheTTL: "1h", RequestsPerMinute: 60,
+		Agent: agent.Config{
+			Model: "m", System: "s", Effort: "low", MaxOutputTokens: 1, Temperature: &half, WarnAt: 0.7, MaxTurns: 3,
+			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4,
+			Limits:     budget.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
+			Retry:      provider.RetryPolicy{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3, Jitter: provider.DefaultRetry.Jitter},
+			Compaction: agent.Compaction{Threshold: 0.5},
 		},
-		Provider:  config.Provider{Type: "anthropic", APIKey: "k", BaseURL: "http://b"},
-		Providers: map[string]config.Account{"openai": {APIKey: "sk-1", BaseURL: "http://o"}},
-		Tools: config.Tools{
-			MCPServers: []config.MCPServer{
-				{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
-				{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
-			},
-			DefaultTimeout: 30 * time.Second, MaxConcurrent: 4, Allow: []string{"a"}, Deny: []string{"b"},
-			ToolTimeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
+		SystemPromptFile: "f", RequestsPerMinute: 60, Provider: "anthropic",
+		ToolPolicy: tool.Policy{
+			Timeout: 30 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
+			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
-		Storage:         config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval"},
-		Budget:          config.Budget{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
-		Retry:           config.Retry{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3},
-		Compaction:      config.Compaction{Threshold: 0.5},
-		TrustedProjects: []string{"/p"},
+		MCPServers: []mcp.Server{
+			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
+			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
+		},
+		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Error(diff)
@@ -283,10 +286,10 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Key("gemini") != "g" || l.Budget.MaxTokens != 5 || l.Budget.MaxDuration != 3*time.Second || l.Retry.Multiplier != 1.5 || l.Storage.Directory != "/s" || len(l.Tools.Deny) != 2 {
+	if l.Key("gemini") != "g" || l.Agent.Limits.MaxTokens != 5 || l.Agent.Limits.MaxDuration != 3*time.Second || l.Agent.Retry.Multiplier != 1.5 || l.Storage.Directory != "/s" || len(l.ToolPolicy.Deny) != 2 {
 		t.Errorf("%+v", l.Config)
 	}
-	if l.Retry.MaxRetries != 3 || l.Tools.DefaultTimeout != 10*time.Minute || l.Storage.Backend != "jsonl" || l.Agent.BudgetWarningThreshold != 0.8 {
+	if l.Agent.Retry.MaxRetries != 3 || l.ToolPolicy.Timeout != 10*time.Minute || l.Storage.Backend != "jsonl" || l.Agent.WarnAt != 0.8 {
 		t.Errorf("defaults: %+v", l.Config)
 	}
 }
@@ -413,7 +416,7 @@ func TestHome(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if home := p.env["HOME"]; l.Storage.Directory != home+"/sessions" || l.Agent.SystemPromptFile != home+"/p.md" || l.Agent.SystemPrompt != "~/ is home" {
+	if home := p.env["HOME"]; l.Storage.Directory != home+"/sessions" || l.SystemPromptFile != home+"/p.md" || l.Agent.System != "~/ is home" {
 		t.Errorf("%+v", l.Config)
 	}
 }
@@ -478,16 +481,4 @@ headers = { A = "sk-canary-7" }
 			t.Errorf("%s shows %q, want %q", key, shown[key], want)
 		}
 	}
-}
-
-// FuzzParse never panics, and what it takes it can take again.
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("[agent]\nmodel = 'x'\n[[tools.mcp_servers]]\nname='a'\n"))
-	f.Add([]byte("agent = 1"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		values, err := config.Parse(data)
-		if err == nil && values == nil {
-			t.Error("neither values nor an error")
-		}
-	})
 }

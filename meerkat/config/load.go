@@ -1,24 +1,20 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 
-	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/viper"
 )
 
 // Layer names where a value comes from, from the weakest on.
 type Layer string
 
-// The layers of seed 001 §11.
+// The layers.
 const (
 	Default     Layer = "default"
 	User        Layer = "user"
@@ -43,10 +39,12 @@ type Options struct {
 	Dir string
 	// File is read instead of the user's and the project's file.
 	File string
-	// Flags are values by key, such as "agent.model"; Names says which flag it
-	// was, for messages.
+	// Flags are values by key, such as "agent.model"; Names says by key which flag
+	// it was, for messages.
 	Flags map[string]any
 	Names map[string]string
+	// Table has the settings; nil: those of Table.
+	Table []Setting
 	// Trust lets the project's file set everything.
 	Trust bool
 }
@@ -55,51 +53,72 @@ type Options struct {
 type Loaded struct {
 	Config
 	// Files are the files that were read, the strongest last.
-	Files   []string
+	Files []string
+
+	table   []Setting
+	layers  *viper.Viper // the values by key
 	sources map[string]Source
-	values  map[string]any
 	home    string // "" if it is not known
 }
 
 // Load reads all layers. An error names the file, variable or flag, the key and
 // what is wrong; see also *TrustError.
 func Load(o Options) (*Loaded, error) {
-	l := &Loaded{sources: map[string]Source{}, values: map[string]any{}, home: home(o.Env)}
-	for _, k := range keys {
-		if k.basic != nil {
-			l.set(k, k.basic, Source{Layer: Default})
+	l := &Loaded{Config: newConfig(), table: o.Table, layers: viper.New(), sources: map[string]Source{}, home: homeFolder(o.Env)}
+	if l.table == nil {
+		l.table = Table()
+	}
+	for _, s := range l.table {
+		if s.Default != nil {
+			l.layers.SetDefault(s.Key, s.Default)
+			l.sources[s.Key] = Source{Layer: Default}
 		}
 	}
-	for _, read := range []func(Options) error{l.files, l.environment, l.flags} {
-		if err := read(o); err != nil {
+	for _, readLayer := range []func(Options) error{l.readFiles, l.readEnvironment, l.readFlags} {
+		if err := readLayer(o); err != nil {
 			return nil, err
 		}
 	}
-	return l, l.fill()
+	l.fillConfig()
+	return l, nil
 }
 
-func (l *Loaded) set(k key, value any, from Source) {
-	l.values[k.name], l.sources[k.name] = value, from
-}
-
-// take reads one value into the setting k.
-func (l *Loaded) take(k key, value any, from Source) error {
-	parsed, err := k.read(value)
-	if err != nil && k.secret {
+// setValue reads the value of s in one layer. Layers come from the weakest to the
+// strongest.
+func (l *Loaded) setValue(s Setting, value any, from Source) error {
+	read := s.read
+	if read == nil {
+		read = readText
+	}
+	parsed, err := read(value)
+	if err != nil && s.secret {
 		err = errors.New("it is not a text") // never the value
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", from.Where, k.name, err)
+		return fmt.Errorf("%s: %s: %w", from.Where, s.Key, err)
 	}
-	if k.path {
-		parsed = l.atHome(parsed)
+	if s.path {
+		parsed = l.expandHome(parsed)
 	}
-	l.set(k, parsed, from)
-	return nil
+	l.sources[s.Key] = from
+	if from.Layer == Flag {
+		l.layers.Set(s.Key, parsed)
+		return nil
+	}
+	return l.layers.MergeConfigMap(nestValue(s.Key, parsed))
 }
 
-// atHome puts the user's home in the place of ~ at the beginning of paths.
-func (l *Loaded) atHome(v any) any {
+// nestValue returns {"a": {"b": value}} for the key a.b.
+func nestValue(key string, value any) map[string]any {
+	section, rest, nested := strings.Cut(key, ".")
+	if !nested {
+		return map[string]any{key: value}
+	}
+	return map[string]any{section: nestValue(rest, value)}
+}
+
+// expandHome replaces ~ at the beginning of paths by the user's home.
+func (l *Loaded) expandHome(v any) any {
 	switch v := v.(type) {
 	case string:
 		if rest, ok := strings.CutPrefix(v, "~/"); ok && l.home != "" {
@@ -108,167 +127,41 @@ func (l *Loaded) atHome(v any) any {
 	case []string:
 		out := make([]string, len(v))
 		for i := range v {
-			out[i] = l.atHome(v[i]).(string)
+			out[i] = l.expandHome(v[i]).(string)
 		}
 		return out
 	}
 	return v
 }
 
-// fill lays the values into the Config.
-func (l *Loaded) fill() error {
-	v := viper.New()
-	for name, value := range l.values {
-		v.Set(name, value)
+// fillConfig puts each value into the field that its setting names.
+func (l *Loaded) fillConfig() {
+	for _, s := range l.table {
+		if value := l.layers.Get(s.Key); value != nil && s.field != nil {
+			assignValue(reflect.ValueOf(s.field(&l.Config)).Elem(), reflect.ValueOf(value))
+		}
 	}
-	if err := v.UnmarshalExact(&l.Config); err != nil {
-		return fmt.Errorf("configuration: %w", err)
-	}
-	return nil
+	l.finish()
 }
 
-// UserFile returns the path of the user's file: $XDG_CONFIG_HOME or ~/.config,
-// and meerkat/config.toml in it; "" if neither is known.
-func UserFile(env map[string]string) string {
-	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
-		return filepath.Join(dir, "meerkat", "config.toml")
+// assignValue sets a field; the type of the field differs from that of the value
+// at most by its name or by being a pointer.
+func assignValue(field, value reflect.Value) {
+	if field.Kind() == reflect.Pointer {
+		field.Set(reflect.New(field.Type().Elem()))
+		field = field.Elem()
 	}
-	if home := home(env); home != "" {
-		return filepath.Join(home, ".config", "meerkat", "config.toml")
-	}
-	return ""
+	field.Set(value.Convert(field.Type()))
 }
 
-func home(env map[string]string) string { return cmp.Or(env["HOME"], env["USERPROFILE"]) }
-
-// ProjectFile returns the first .rkat/config.toml in dir or above it, "" if
-// there is none.
-func ProjectFile(dir string) string {
-	for dir != "" {
-		path := filepath.Join(dir, ".rkat", "config.toml")
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			return path
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return ""
-		}
-		dir = parent
-	}
-	return ""
-}
-
-func (l *Loaded) files(o Options) error {
-	if o.File != "" {
-		return l.file(o, o.File, Given)
-	}
-	if path := UserFile(o.Env); path != "" {
-		if err := l.file(o, path, User); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if o.Dir == "" {
-		return nil
-	}
-	if path := ProjectFile(o.Dir); path != "" && path != UserFile(o.Env) {
-		return l.file(o, path, Project)
-	}
-	return nil
-}
-
-// maxFile bounds a configuration file in bytes.
-const maxFile = 4 << 20
-
-func (l *Loaded) file(o Options, path string, layer Layer) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("%s: cannot be read: %w", path, err)
-	}
-	if info.Size() > maxFile {
-		return fmt.Errorf("%s: larger than %d MB; a configuration is not", path, maxFile>>20)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("%s: cannot be read: %w", path, err)
-	}
-	values, err := Parse(data)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	l.Files = append(l.Files, path)
-	trusted := layer != Project || o.Trust || l.trusts(path)
-	for _, k := range keys {
-		value, ok := values[k.name]
-		if !ok {
-			continue
-		}
-		if !trusted && (k.risk != "" || hasVariable(value)) {
-			return newTrustError(path, k)
-		}
-		if value, err = Expand(value, o.Env); err != nil {
-			return fmt.Errorf("%s: %s: %w", path, k.name, err)
-		}
-		if err := l.take(k, value, Source{layer, path}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Parse reads a file into values by key and refuses keys that it does not
-// know. The values are as TOML has them.
-func Parse(data []byte) (map[string]any, error) {
-	var tree map[string]any
-	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // some editors put it there
-	if err := toml.Unmarshal(data, &tree); err != nil {
-		var at *toml.DecodeError
-		if errors.As(err, &at) {
-			row, column := at.Position()
-			return nil, fmt.Errorf("line %d, column %d: %s", row, column, at.Error())
-		}
-		return nil, err
-	}
-	values := map[string]any{}
-	return values, flatten(values, "", tree)
-}
-
-func flatten(values map[string]any, section string, tree map[string]any) error {
-	for _, name := range sortedKeys(tree) {
-		path := section + name
-		if _, known := lookup(path); known {
-			values[path] = tree[name]
-			continue
-		}
-		table, isTable := tree[name].(map[string]any)
-		if !isTable || !isSection(path) {
-			return unknown(path)
-		}
-		if err := flatten(values, path+".", table); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func unknown(path string) error {
-	if near := nearest(path); near != "" {
-		return fmt.Errorf("%s: unknown key; perhaps one of %s", path, near)
-	}
-	return fmt.Errorf("%s: unknown key", path)
-}
-
-func isSection(path string) bool {
-	return slices.ContainsFunc(keys, func(k key) bool { return strings.HasPrefix(k.name, path+".") })
-}
-
-func (l *Loaded) environment(o Options) error {
-	for _, k := range keys {
-		if k.name == trustedProjects {
+func (l *Loaded) readEnvironment(o Options) error {
+	for _, s := range l.table {
+		if s.Key == trustedProjects {
 			continue // files were read before: it would come too late
 		}
-		for _, name := range k.environment() {
+		for _, name := range s.EnvironmentVariables() {
 			if value := o.Env[name]; value != "" {
-				if err := l.take(k, value, Source{Environment, name}); err != nil {
+				if err := l.setValue(s, value, Source{Environment, name}); err != nil {
 					return err
 				}
 				break
@@ -278,17 +171,13 @@ func (l *Loaded) environment(o Options) error {
 	return nil
 }
 
-func (l *Loaded) flags(o Options) error {
-	for _, name := range sortedKeys(o.Flags) {
-		k, ok := lookup(name)
+func (l *Loaded) readFlags(o Options) error {
+	for _, key := range sortedKeys(o.Flags) {
+		s, ok := findSetting(l.table, key)
 		if !ok {
-			return fmt.Errorf("%s: unknown key", name)
+			return fmt.Errorf("%s: unknown key", key)
 		}
-		where := o.Names[name]
-		if where == "" {
-			where = name
-		}
-		if err := l.take(k, o.Flags[name], Source{Flag, where}); err != nil {
+		if err := l.setValue(s, o.Flags[key], Source{Flag, cmp.Or(o.Names[key], key)}); err != nil {
 			return err
 		}
 	}

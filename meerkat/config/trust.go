@@ -16,17 +16,17 @@ func (e *TrustError) Error() string {
 	return fmt.Sprintf("%s: %s: %s; take it out, or trust the project: --trust-project, or its folder in trusted_projects of your own config.toml", e.Path, e.Key, e.Risk)
 }
 
-func newTrustError(path string, k key) *TrustError {
-	risk := k.risk
+func newTrustError(path string, s Setting) *TrustError {
+	risk := s.risk
 	if risk == "" {
 		risk = "it would send a variable of your environment to a provider"
 	}
-	return &TrustError{path, k.name, risk}
+	return &TrustError{path, s.Key, risk}
 }
 
 // trusts reports whether the user trusts the project of the file at path.
 func (l *Loaded) trusts(path string) bool {
-	folders, _ := l.values[trustedProjects].([]string)
+	folders, _ := l.layers.Get(trustedProjects).([]string)
 	project := filepath.Dir(filepath.Dir(path))
 	return slices.ContainsFunc(folders, func(f string) bool { return filepath.Clean(f) == project })
 }

@@ -35,7 +35,14 @@ func TestAgentsComeFromTheBuilder(t *testing.T) {
 			t.Fatal(err)
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			selector, ok := n.(*ast.SelectorExpr)
+			var used ast.Expr
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				used = n.Fun
+			case *ast.CompositeLit:
+				used = n.Type
+			}
+			selector, ok := used.(*ast.SelectorExpr)
 			if !ok {
 				return true
 			}

@@ -14,10 +14,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
-	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/simulator"
@@ -59,7 +57,7 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	if byFlag(cfg, "agent.max_turns") && cfg.Agent.MaxTurns < 1 {
+	if isSetByFlag(cfg, "agent.max_turns") && cfg.Agent.MaxTurns < 1 {
 		return nil, usage("--max-turns %d: a run has at least one turn", cfg.Agent.MaxTurns)
 	}
 	w := &work{options: o, cfg: cfg}
@@ -106,37 +104,30 @@ func classifyBuildError(err error) error {
 
 // builder puts together what flags and settings say of the agent.
 func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
-	cfg, o := w.cfg, w.options
-	b := meerkat.NewAgent().WithStore(w.store).WithModel(w.choice.model).
-		WithMaxOutputTokens(cfg.Agent.MaxTokensPerTurn).WithMaxTurns(cfg.Agent.MaxTurns).WithMaxParallelTools(cfg.Tools.MaxConcurrent).
-		WithCacheTTL(cfg.Agent.CacheTTL).WithOnInterrupted(agent.Policy(cfg.Agent.OnInterrupted)).
-		WithLimits(limitsOf(cfg)).WithWarnAt(warnAt(cfg)).WithRetry(retryOf(cfg)).
-		WithCompaction(agent.Compaction{Threshold: cfg.Compaction.Threshold}).
-		WithOutputSchema(w.schema.bytes()).WithEvents(a.listen(w))
+	settings, err := w.agentSettings()
+	if err != nil {
+		return nil, err
+	}
+	images, err := readImages(w.options.images)
+	if err != nil {
+		return nil, err
+	}
+	b := meerkat.NewAgent().WithConfig(settings).WithModel(w.choice.model).WithStore(w.store).
+		WithAttached(images...).WithOutputSchema(w.schema.bytes()).WithEvents(a.listen(w))
 	if a.format == formatStream {
 		b.WithEventBuffer(eventBuffer)
 	}
-	if cfg.Agent.Temperature != nil {
-		b.WithTemperature(*cfg.Agent.Temperature)
-	}
-	if n := cfg.Agent.RequestsPerMinute; n > 0 {
+	if n := w.cfg.RequestsPerMinute; n > 0 {
 		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))
 	}
-	if o.unary {
+	if w.options.unary {
 		b.WithUnary()
 	}
 	if w.choice.unlisted {
 		b.WithUnlistedModel()
 	}
-	if o.keyless {
+	if w.options.keyless {
 		b.WithoutKey()
-	}
-	images, err := readImages(o.images)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.character(b.WithAttached(images...)); err != nil {
-		return nil, err
 	}
 	if err := a.connect(w, b); err != nil {
 		return nil, err
@@ -148,20 +139,23 @@ func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 // before deltas are dropped.
 const eventBuffer = 4096
 
-// character sets what a session is started with. Of one that exists only the
-// command line changes it: what holds for new sessions does not concern it.
-func (w *work) character(b *meerkat.AgentBuilder) error {
-	system, flag, err := systemPrompt(w.cfg)
+// agentSettings returns what the configuration says of the agent. System prompt
+// and effort of a session that exists are changed by the command line only: the
+// other layers speak of new sessions.
+func (w *work) agentSettings() (agent.Config, error) {
+	settings := w.cfg.Agent
+	prompt, byFlag, err := systemPrompt(w.cfg)
 	if err != nil {
-		return err
+		return settings, err
 	}
-	if !w.resumed || flag {
-		b.WithSystemPrompt(system)
+	settings.System = prompt
+	if w.resumed && !byFlag {
+		settings.System = ""
 	}
-	if !w.resumed || byFlag(w.cfg, "agent.effort") {
-		b.WithEffort(w.cfg.Agent.Effort)
+	if w.resumed && !isSetByFlag(w.cfg, "agent.effort") {
+		settings.Effort = ""
 	}
-	return nil
+	return settings, nil
 }
 
 // connect sets how the provider is reached.
@@ -184,13 +178,13 @@ func (a *app) connect(w *work, b *meerkat.AgentBuilder) (err error) {
 // offerTools sets the tools of the agent: those of this program, those of MCP
 // servers, and the policy of the configuration for all of them.
 func (a *app) offerTools(w *work, b *meerkat.AgentBuilder) error {
-	servers, err := a.servers(w.cfg, w.options)
+	servers, err := a.mcpServers(w.cfg, w.options)
 	if err != nil {
 		return err
 	}
 	b.WithTool(w.options.ownTools()...)
 	b.WithMCP(mcp.Options{Environ: a.variables, Log: a.log(), HTTPClient: w.client, Version: version.String()}, servers...)
-	b.WithToolPolicy(policyOf(w.cfg))
+	b.WithToolPolicy(w.cfg.ToolPolicy)
 	return nil
 }
 
@@ -205,12 +199,6 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 	}
 }
 
-func policyOf(cfg *config.Loaded) tool.Policy {
-	return tool.Policy{
-		Allow: cfg.Tools.Allow, Deny: cfg.Tools.Deny, Timeout: cfg.Tools.DefaultTimeout, Timeouts: cfg.Tools.ToolTimeouts,
-	}
-}
-
 // ownTools are those of this program.
 func (o *options) ownTools() []tool.Tool {
 	switch {
@@ -220,26 +208,4 @@ func (o *options) ownTools() []tool.Tool {
 		return demoTools()
 	}
 	return nil
-}
-
-func limitsOf(cfg *config.Loaded) budget.Limits {
-	return budget.Limits{
-		MaxTokens: cfg.Budget.MaxTokens, MaxDuration: cfg.Budget.MaxDuration,
-		MaxToolCalls: cfg.Budget.MaxToolCalls, MaxTurns: cfg.Budget.MaxTurns,
-	}
-}
-
-// warnAt is the share of a budget that warns; 0 in the configuration never does.
-func warnAt(cfg *config.Loaded) float64 {
-	if cfg.Agent.BudgetWarningThreshold == 0 {
-		return -1
-	}
-	return cfg.Agent.BudgetWarningThreshold
-}
-
-func retryOf(cfg *config.Loaded) provider.RetryPolicy {
-	return provider.RetryPolicy{
-		MaxRetries: cfg.Retry.MaxRetries, InitialDelay: cfg.Retry.InitialDelay, MaxDelay: cfg.Retry.MaxDelay,
-		Multiplier: cfg.Retry.Multiplier, Jitter: provider.DefaultRetry.Jitter,
-	}
 }

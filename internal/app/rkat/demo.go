@@ -37,7 +37,7 @@ func (a *app) startDemo() (*simulator.Server, error) {
 
 // openDemoStore keeps the sessions of demonstrations apart from all others.
 func (a *app) openDemoStore(cfg *config.Loaded) (session.Store, error) {
-	if byFlag(cfg, "storage.directory") || byFlag(cfg, "storage.backend") {
+	if isSetByFlag(cfg, "storage.directory") || isSetByFlag(cfg, "storage.backend") {
 		return a.openStore(cfg)
 	}
 	data, err := dataFolder(a.env)

@@ -43,13 +43,13 @@ func (a *app) doctorCommand() *cobra.Command {
 
 // diagnosis is the JSON of doctor.
 type diagnosis struct {
-	Schema    string           `json:"schema"`
-	Version   string           `json:"version"`
-	Files     []string         `json:"files"` // of the configuration, the strongest last
-	Settings  []config.Setting `json:"settings"`
-	Store     storeReport      `json:"store"`
-	Providers []providerReport `json:"providers"`
-	OK        bool             `json:"ok"`
+	Schema    string                `json:"schema"`
+	Version   string                `json:"version"`
+	Files     []string              `json:"files"` // of the configuration, the strongest last
+	Settings  []config.SettingValue `json:"settings"`
+	Store     storeReport           `json:"store"`
+	Providers []providerReport      `json:"providers"`
+	OK        bool                  `json:"ok"`
 }
 
 // storeReport is what the sessions are like.

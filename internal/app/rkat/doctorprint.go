@@ -71,7 +71,7 @@ func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {
 
 func (a *app) printDiagnosis(d *diagnosis) error {
 	fmt.Fprintf(a.stdout, "rkat %s\n\n", d.Version)
-	err := table(a.stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.Setting) string {
+	err := table(a.stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
 		from := cmp.Or(s.Source.Where, string(s.Source.Layer), "not set")
 		if s.Source.Where != "" {
 			from = fmt.Sprintf("%s %s", s.Source.Layer, s.Source.Where)

@@ -2,10 +2,12 @@ package rkat
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
 // options are the flags of run, resume, compact and render that set no key of
-// the configuration; see bind for those that do.
+// the configuration; see bindSettings for those that do.
 type options struct {
 	baseURL          string
 	promptFile       string
@@ -23,22 +25,12 @@ type options struct {
 	keyless, compact bool // what the command does, no flags
 }
 
-// bind adds the flags that decide what is sent.
-func (o *options) bind(cmd *cobra.Command) {
+// bindRequestFlags adds the flags that decide what is sent.
+func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
-	setting(flags, "model", "m", "agent.model", "`model`; see rkat models")
-	setting(flags, "provider", "", "provider.type", "anthropic, openai or gemini (default: that of the model)")
+	a.bindSettings(flags, config.RequestCommands)
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the API instead of the provider's own")
-	setting(flags, "system", "", keySystem, "system `prompt`; on resume the model is told of a change")
-	setting(flags, "system-file", "", keySystemFile, "`file` with the system prompt")
-	setting(flags, "effort", "", "agent.effort", "none, minimal, low, medium, high, xhigh or max, as far as the model offers it")
-	setting(flags, "temperature", "", "agent.temperature", "`number` from 0 to 2, for models that take one")
-	setting(flags, "max-output-tokens", "", "agent.max_tokens_per_turn", "`limit` of each reply (default: the model's)")
-	setting(flags, "cache-ttl", "", "agent.cache_ttl", "keep the prompt in the provider's cache for 5m or 1h")
 	flags.StringVar(&o.mcpFile, "mcp", "", "`file` of MCP servers, {\"mcpServers\": {…}}, beside those of the configuration")
-	setting(flags, "tools-allow", "", "tools.allow", "`patterns` of the tools on offer, such as fs__*,git__log (default: all)")
-	setting(flags, "tools-deny", "", "tools.deny", "`patterns` of tools that are not")
-	setting(flags, "on-interrupted", "", "agent.on_interrupted", "of tools that ran when a session was killed: ask-model, retry-idempotent or fail")
 	flags.BoolVar(&o.unary, "unary", false, "ask for whole replies instead of streams")
 	flags.BoolVar(&o.unlisted, "allow-unlisted-model", false, "take a model that is not allowed; the session is marked")
 	flags.StringVar(&o.schemaFile, "output-schema", "", "`file` with the JSON Schema that the answer must have")
@@ -48,22 +40,17 @@ func (o *options) bind(cmd *cobra.Command) {
 	completeModels(cmd)
 }
 
-// bindPrompt adds the flags of commands that take a prompt.
-func (o *options) bindPrompt(cmd *cobra.Command) {
+// bindPromptFlags adds the flags of commands that take a prompt.
+func (o *options) bindPromptFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.promptFile, "prompt-file", "", "`file` with the prompt, instead of an argument")
 	cmd.Flags().StringArrayVar(&o.images, "image", nil, "`file` of an image to go with the prompt; may be repeated")
 }
 
-// bindRun adds the flags of commands that speak to a model.
-func (o *options) bindRun(cmd *cobra.Command, f *format) {
+// bindRunFlags adds the flags of commands that speak to a model.
+func (a *app) bindRunFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
-	setting(flags, "max-tokens", "", "budget.max_tokens", "`budget` of the session in tokens of all kinds, over all its runs")
-	setting(flags, "max-duration", "", "budget.max_duration", "budget of the session in `time`, such as 5m")
-	setting(flags, "max-tool-calls", "", "budget.max_tool_calls", "budget of the session in `calls` of tools")
-	setting(flags, "max-turns", "", "agent.max_turns", "model `calls` of this run (default 50)")
-	setting(flags, "max-retries", "", "retry.max_retries", "how `often` a failed model call is made again (default 3)")
-	setting(flags, "max-requests-per-minute", "", "agent.requests_per_minute", "how many model `calls` are sent in a minute at most")
-	flags.VarP(f, "output", "o", "text, json or json-stream")
+	a.bindSettings(flags, config.RunCommands)
+	flags.VarP(&a.format, "output", "o", "text, json or json-stream")
 	flags.BoolVar(&o.stream, "stream", false, "show on stderr what happens while it happens")
 	flags.StringVar(&o.lastMessage, "output-last-message", "", "`file` for the answer alone; empty until there is one")
 	flags.StringVar(&o.metricsFile, "metrics-file", "", "`file` for metrics of the run in the text format of Prometheus")
@@ -71,7 +58,7 @@ func (o *options) bindRun(cmd *cobra.Command, f *format) {
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// bindSession adds --last.
-func (o *options) bindSession(cmd *cobra.Command) {
+// bindLastFlag adds --last.
+func (o *options) bindLastFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&o.last, "last", false, "the session that was updated last")
 }

@@ -24,7 +24,7 @@ const (
 // one that is named, else the first with a key. Of a model and a provider that
 // exclude each other the one that was set more strongly counts.
 func choose(cfg *config.Loaded, unlisted bool) (choice, error) {
-	c := choice{provider: cfg.Provider.Type, model: cfg.Agent.Model, unlisted: unlisted}
+	c := choice{provider: cfg.Provider, model: cfg.Agent.Model, unlisted: unlisted}
 	if c.model == "" {
 		if c.provider == "" {
 			c.provider = firstWithKey(cfg)
@@ -32,7 +32,7 @@ func choose(cfg *config.Loaded, unlisted bool) (choice, error) {
 		return c, nil
 	}
 	entry, err := lookup(c.model, unlisted)
-	switch asked, named := strength(cfg, keyModel), strength(cfg, keyProvider); {
+	switch asked, named := cfg.From(keyModel).Strength(), cfg.From(keyProvider).Strength(); {
 	case c.provider == "" || c.provider == entry.Provider || err != nil && asked >= named:
 	case asked == named:
 		return c, usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
@@ -51,15 +51,15 @@ func chooseAgain(cfg *config.Loaded, unlisted bool, s *session.Session) (choice,
 	if s.Prefix != nil {
 		last.provider, last.model = s.Prefix.Provider, s.Prefix.Model
 	}
-	model, provider := byFlag(cfg, keyModel), byFlag(cfg, keyProvider)
+	model, provider := isSetByFlag(cfg, keyModel), isSetByFlag(cfg, keyProvider)
 	c := last
 	switch {
 	case model && provider:
 		return choose(cfg, unlisted)
 	case model:
 		c.model = cfg.Agent.Model
-	case provider && cfg.Provider.Type != last.provider:
-		return choice{provider: cfg.Provider.Type, unlisted: unlisted}, nil
+	case provider && cfg.Provider != last.provider:
+		return choice{provider: cfg.Provider, unlisted: unlisted}, nil
 	}
 	if marked, ok := s.Marked(session.MarkAllowUnlisted); ok && marked == c.model {
 		c.unlisted = true

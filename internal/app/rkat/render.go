@@ -27,9 +27,9 @@ func (a *app) renderCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.render(cmd, &o, args, asJSON) },
 	}
-	o.bind(cmd)
-	o.bindPrompt(cmd)
-	o.bindSession(cmd)
+	a.bindRequestFlags(cmd, &o)
+	o.bindPromptFlags(cmd)
+	o.bindLastFlag(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "new", false, "of a new session, as rkat run would start it")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the request and what it lacks")
 	return cmd

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -29,7 +30,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // RunWith is Run with backends.
 func RunWith(ctx context.Context, backends Backends, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	a := &app{backends: backends, stdin: stdin, stdout: stdout, stderr: &shared{w: stderr}, env: readEnv(env), variables: env, dir: workingFolder()}
+	a := &app{backends: backends, settings: config.Table(), stdin: stdin, stdout: stdout, stderr: &shared{w: stderr}, env: readEnv(env), variables: env, dir: workingFolder()}
 	root := a.command() //nolint:contextcheck // commands take theirs from cobra
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -39,6 +40,7 @@ func RunWith(ctx context.Context, backends Backends, args []string, stdin io.Rea
 
 type app struct {
 	backends       Backends
+	settings       []config.Setting
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            environ
@@ -104,8 +106,7 @@ func (a *app) command() *cobra.Command {
 	flags.BoolVar(&a.trust, "trust-project", false, "let .rkat/config.toml of the project set anything")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log on stderr what happens")
-	setting(flags, "session-dir", "", "storage.directory", "`folder` of the sessions (default $RKAT_SESSION_DIR, $XDG_DATA_HOME/rkat/sessions, ~/.local/share/rkat/sessions)")
-	setting(flags, "store", "", "storage.backend", "how sessions are kept: jsonl, sqlite or memory")
+	a.bindSettings(flags, config.AllCommands)
 	root.AddCommand(a.runCommand(), a.resumeCommand(), a.sessionsCommand(), a.compactCommand(), a.renderCommand(),
 		a.modelsCommand(), a.doctorCommand(), a.eventsCommand())
 	addAbsent(root, map[string]string{

@@ -21,9 +21,9 @@ func (a *app) runCommand() *cobra.Command {
 		Args: arguments(0, 1, "at most one prompt"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, &o, args) },
 	}
-	o.bind(cmd)
-	o.bindPrompt(cmd)
-	o.bindRun(cmd, &a.format)
+	a.bindRequestFlags(cmd, &o)
+	o.bindPromptFlags(cmd)
+	a.bindRunFlags(cmd, &o)
 	return cmd
 }
 
@@ -35,10 +35,10 @@ func (a *app) resumeCommand() *cobra.Command {
 		Args: sessionArgs(&o, 1, "and perhaps a prompt"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.resume(cmd, &o, args) },
 	}
-	o.bind(cmd)
-	o.bindPrompt(cmd)
-	o.bindRun(cmd, &a.format)
-	o.bindSession(cmd)
+	a.bindRequestFlags(cmd, &o)
+	o.bindPromptFlags(cmd)
+	a.bindRunFlags(cmd, &o)
+	o.bindLastFlag(cmd)
 	return cmd
 }
 
@@ -50,9 +50,9 @@ func (a *app) compactCommand() *cobra.Command {
 		Args: sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resume(cmd, &o, args) },
 	}
-	o.bind(cmd)
-	o.bindRun(cmd, &a.format)
-	o.bindSession(cmd)
+	a.bindRequestFlags(cmd, &o)
+	a.bindRunFlags(cmd, &o)
+	o.bindLastFlag(cmd)
 	return cmd
 }
 

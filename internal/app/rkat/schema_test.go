@@ -96,14 +96,3 @@ func TestSchemaKnowsEveryEvent(t *testing.T) {
 		t.Errorf("only %d types were found in the source", n)
 	}
 }
-
-func FuzzReadServer(f *testing.F) {
-	f.Add("a", []byte(`{"command":"npx","args":["-y"],"env":{"K":"${HOME}"},"timeout":"3s"}`))
-	f.Add("a", []byte(`{"url":"https://h/mcp","headers":{"Authorization":"Bearer $${X}"}}`))
-	f.Fuzz(func(t *testing.T, name string, raw []byte) {
-		s, err := readServer(name, raw, environ{"HOME": "/h"})
-		if err == nil && (s.Name != name || !json.Valid(raw)) {
-			t.Errorf("%q of %q: %+v", name, raw, s)
-		}
-	})
-}

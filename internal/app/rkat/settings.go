@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,20 +12,25 @@ import (
 )
 
 // settingOf annotates a flag with the key that it sets. Such flags hold texts;
-// package config reads them as it reads variables and files (seed 001 §11).
+// package config reads them as it reads variables and files.
 const settingOf = "setting"
 
-// setting adds a flag that sets a key.
-func setting(flags *pflag.FlagSet, name, short, key, usage string) {
-	flags.StringP(name, short, "", usage)
-	flags.Lookup(name).Annotations = map[string][]string{settingOf: {key}}
+// bindSettings adds the flags that the table of settings has for a group of
+// commands.
+func (a *app) bindSettings(flags *pflag.FlagSet, group config.Commands) {
+	for _, s := range a.settings {
+		if s.Flag != "" && s.Commands == group {
+			flags.StringP(s.Flag, s.Shorthand, "", s.Help)
+			flags.Lookup(s.Flag).Annotations = map[string][]string{settingOf: {s.Key}}
+		}
+	}
 }
 
 // load reads the configuration: the flags of cmd, the environment, the
 // project's and the user's file, the defaults.
 func (a *app) load(cmd *cobra.Command) (*config.Loaded, error) {
 	o := config.Options{
-		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust,
+		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust, Table: a.settings,
 		Flags: map[string]any{}, Names: map[string]string{},
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -51,15 +55,9 @@ func workingFolder() string {
 	return dir
 }
 
-// layers in which a setting can be made, the weakest first.
-var layers = []config.Layer{"", config.Default, config.User, config.Project, config.Given, config.Environment, config.Flag}
-
-// strength orders the sources of two settings that exclude each other.
-func strength(cfg *config.Loaded, key string) int { return slices.Index(layers, cfg.From(key).Layer) }
-
-// byFlag reports whether the command line itself made a setting: only that
+// isSetByFlag reports whether the command line itself made a setting: only that
 // changes what a stored session was started with.
-func byFlag(cfg *config.Loaded, key string) bool { return cfg.From(key).Layer == config.Flag }
+func isSetByFlag(cfg *config.Loaded, key string) bool { return cfg.From(key).Layer == config.Flag }
 
 const (
 	keySystem     = "agent.system_prompt"
@@ -69,16 +67,16 @@ const (
 // systemPrompt returns the prompt or the content of its file, whichever was set
 // more strongly, and whether the command line did.
 func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
-	path := cfg.Agent.SystemPromptFile
-	own, file := strength(cfg, keySystem), strength(cfg, keySystemFile)
+	path := cfg.SystemPromptFile
+	own, file := cfg.From(keySystem).Strength(), cfg.From(keySystemFile).Strength()
 	switch {
-	case path == "" || cfg.Agent.SystemPrompt != "" && own > file:
-		return cfg.Agent.SystemPrompt, byFlag(cfg, keySystem), nil
-	case cfg.Agent.SystemPrompt != "" && own == file:
+	case path == "" || cfg.Agent.System != "" && own > file:
+		return cfg.Agent.System, isSetByFlag(cfg, keySystem), nil
+	case cfg.Agent.System != "" && own == file:
 		return "", false, usage("%s: both %s and %s are set; keep one of them", cfg.From(keySystem).Where, keySystem, keySystemFile)
 	}
 	text, err = readText("system prompt", path)
-	return text, byFlag(cfg, keySystemFile), err
+	return text, isSetByFlag(cfg, keySystemFile), err
 }
 
 // sessionFolder is where the sessions are.

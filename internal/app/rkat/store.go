@@ -40,7 +40,7 @@ func syncEvery(cfg *config.Loaded) int {
 	case "never":
 		return -1
 	case "interval":
-		return cfg.Agent.CheckpointInterval
+		return cfg.Storage.FsyncInterval
 	}
 	return 0
 }

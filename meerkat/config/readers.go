@@ -8,16 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/go-viper/mapstructure/v2"
 )
 
-// reader turns a value of a file, a variable or a flag into that of a setting.
-// Variables and flags are always strings. What it returns is no map[string]any
-// and no []any: viper would write their keys in small letters.
+// reader turns the value of a file, a variable or a flag into the value of a
+// setting. Variables and flags are always strings. A reader returns no
+// map[string]any and no []any: viper would turn their keys into lower case.
 type reader func(v any) (any, error)
 
-func text(v any) (any, error) {
+func readText(v any) (any, error) {
 	if s, ok := v.(string); ok {
 		return s, nil
 	}
@@ -33,7 +31,7 @@ func oneOf(names ...string) reader {
 	}
 }
 
-func number(v any) (float64, error) {
+func parseNumber(v any) (float64, error) {
 	switch v := v.(type) {
 	case int64:
 		return float64(v), nil
@@ -47,18 +45,18 @@ func number(v any) (float64, error) {
 	return 0, errors.New("no number")
 }
 
-// count reads a whole number that is not negative.
-func count(v any) (any, error) {
-	n, err := number(v)
+// readCount reads a whole number that is not negative.
+func readCount(v any) (any, error) {
+	n, err := parseNumber(v)
 	if err != nil || n < 0 || n != math.Trunc(n) || n > math.MaxInt32 {
 		return nil, fmt.Errorf("%v is not a whole number from 0 to %d", v, math.MaxInt32)
 	}
 	return int(n), nil
 }
 
-// tokens is count for larger numbers.
-func tokens(v any) (any, error) {
-	n, err := number(v)
+// readTokens is readCount for larger numbers.
+func readTokens(v any) (any, error) {
+	n, err := parseNumber(v)
 	if err != nil || n < 0 || n != math.Trunc(n) || n > 1<<53 {
 		return nil, fmt.Errorf("%v is not a whole number of tokens", v)
 	}
@@ -67,7 +65,7 @@ func tokens(v any) (any, error) {
 
 func between(least, most float64) reader {
 	return func(v any) (any, error) {
-		n, err := number(v)
+		n, err := parseNumber(v)
 		if err != nil || !(n >= least && n <= most) {
 			return nil, fmt.Errorf("%v is not a number from %v to %v", v, least, most)
 		}
@@ -75,7 +73,7 @@ func between(least, most float64) reader {
 	}
 }
 
-func duration(v any) (any, error) {
+func readDuration(v any) (any, error) {
 	s, ok := v.(string)
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 {
@@ -84,14 +82,14 @@ func duration(v any) (any, error) {
 	return d, nil
 }
 
-func durations(v any) (any, error) {
+func readDurations(v any) (any, error) {
 	table, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%v is not a table of durations", v)
 	}
 	out := make(map[string]time.Duration, len(table))
 	for name, value := range table {
-		d, err := duration(value)
+		d, err := readDuration(value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -100,8 +98,8 @@ func durations(v any) (any, error) {
 	return out, nil
 }
 
-// texts reads a list; in a variable or flag it is separated by commas.
-func texts(v any) (any, error) {
+// readList reads a list of texts; in a variable or flag, commas separate them.
+func readList(v any) (any, error) {
 	switch v := v.(type) {
 	case []string:
 		return v, nil
@@ -119,39 +117,4 @@ func texts(v any) (any, error) {
 		return out, nil
 	}
 	return nil, fmt.Errorf("%v is not a list of texts", v)
-}
-
-// servers reads the tables of MCP servers; each has a name of its own and
-// either a command or a URL.
-func servers(v any) (any, error) {
-	if list, ok := v.([]MCPServer); ok {
-		return list, nil
-	}
-	var list []MCPServer
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: &list, ErrorUnused: true, DecodeHook: mapstructure.StringToTimeDurationHookFunc(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := decoder.Decode(v); err != nil {
-		return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
-	}
-	return list, checkServers(list)
-}
-
-func checkServers(list []MCPServer) error {
-	seen := map[string]bool{}
-	for i, s := range list {
-		switch {
-		case s.Name == "":
-			return fmt.Errorf("server %d has no name", i+1)
-		case seen[s.Name]:
-			return fmt.Errorf("two servers are named %q", s.Name)
-		case (s.Command == "") == (s.URL == ""):
-			return fmt.Errorf("server %q needs a command or a url, and only one of them", s.Name)
-		}
-		seen[s.Name] = true
-	}
-	return nil
 }

@@ -5,41 +5,43 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 )
 
-// Setting is one value as `rkat doctor` shows it.
-type Setting struct {
+// SettingValue is the value of a setting as `rkat doctor` shows it.
+type SettingValue struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"` // masked if it is a secret; "" if it is not set
 	Source Source `json:"source"`
 }
 
-// Settings lists every key, its value and where that comes from. Secrets are
-// masked: of an API key, nothing is shown but that there is one.
-func (l *Loaded) Settings() []Setting {
-	list := make([]Setting, 0, len(keys))
-	for _, k := range keys {
-		s := Setting{Key: k.name, Source: l.sources[k.name]}
-		if value, ok := l.values[k.name]; ok {
-			s.Value = k.show(value)
+// Settings lists every key, its value and where the value comes from. Secrets are
+// masked: the list only says that there is a key.
+func (l *Loaded) Settings() []SettingValue {
+	list := make([]SettingValue, 0, len(l.table))
+	for _, s := range l.table {
+		shown := SettingValue{Key: s.Key, Source: l.sources[s.Key]}
+		if value := l.layers.Get(s.Key); value != nil {
+			shown.Value = s.showValue(value)
 		}
-		list = append(list, s)
+		list = append(list, shown)
 	}
 	return list
 }
 
 const masked = "(set, not shown)"
 
-func (k key) show(value any) string {
+func (s Setting) showValue(value any) string {
 	switch value := value.(type) {
 	case string:
-		if k.secret && value != "" {
+		if s.secret && value != "" {
 			return masked
 		}
 		return withoutCredentials(strings.Join(strings.Fields(value), " "))
 	case []string:
 		return strings.Join(value, " ")
-	case []MCPServer:
+	case []mcp.Server:
 		return showServers(value)
 	}
 	return fmt.Sprint(value)
@@ -47,7 +49,7 @@ func (k key) show(value any) string {
 
 // showServers names servers without their arguments, variables and headers,
 // which may hold secrets.
-func showServers(list []MCPServer) string {
+func showServers(list []mcp.Server) string {
 	var shown []string
 	for _, s := range list {
 		where := s.Command
@@ -71,30 +73,31 @@ func withoutCredentials(s string) string {
 	return parameters.ReplaceAllString(credentials.ReplaceAllString(s, "://"), "$1")
 }
 
-// From returns where the value of a key comes from; the zero Source for one
-// that is not set.
-func (l *Loaded) From(name string) Source { return l.sources[name] }
+// From returns where the value of a key comes from; the zero Source if it is not
+// set.
+func (l *Loaded) From(key string) Source { return l.sources[key] }
 
 // Key returns the API key of a provider: its own or, if it is the one of that
 // type, that of [provider]; the one from the stronger layer, else its own.
-func (l *Loaded) Key(provider string) string { return l.account(provider, "api_key") }
+func (l *Loaded) Key(provider string) string { return l.accountValue(provider, "api_key") }
 
 // BaseURL returns the address of a provider, "" for its own; precedence as Key.
-func (l *Loaded) BaseURL(provider string) string { return l.account(provider, "base_url") }
+func (l *Loaded) BaseURL(provider string) string { return l.accountValue(provider, "base_url") }
 
-func (l *Loaded) account(provider, member string) string {
+func (l *Loaded) accountValue(provider, member string) string {
 	own, general := "providers."+provider+"."+member, "provider."+member
-	value, _ := l.values[own].(string)
-	if l.Provider.Type != provider {
+	value := l.layers.GetString(own)
+	if l.Provider != provider {
 		return value
 	}
-	if other, _ := l.values[general].(string); value == "" || other != "" && strength(l.From(general)) > strength(l.From(own)) {
+	if other := l.layers.GetString(general); value == "" || other != "" && l.From(general).Strength() > l.From(own).Strength() {
 		return other
 	}
 	return value
 }
 
-// strength orders the layers.
-func strength(s Source) int {
+// Strength orders sources: what a stronger one sets holds. The Source of a value
+// that is not set is the weakest.
+func (s Source) Strength() int {
 	return slices.Index([]Layer{Default, User, Project, Given, Environment, Flag}, s.Layer)
 }

@@ -16,10 +16,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/call"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 	"github.com/meerkat-go/conformance/meerkat/session/memory"
@@ -99,7 +98,7 @@ func (b *AgentBuilder) WithEnv(env []string) *AgentBuilder {
 
 // WithClient uses c instead of a client of ours; keys, base URL and HTTP client
 // do not count then.
-func (b *AgentBuilder) WithClient(c provider.Client) *AgentBuilder {
+func (b *AgentBuilder) WithClient(c provider.Completer) *AgentBuilder {
 	b.config.Client = c
 	return b
 }
@@ -313,14 +312,19 @@ func (b *AgentBuilder) model() (catalog.Entry, error) {
 	return entry, err
 }
 
+// lookup finds the entry of a model: in the catalogue of a client of the
+// caller's own, if it has one, else in ours.
 func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
+	if c, ok := b.config.Client.(provider.Cataloguer); ok {
+		return c.Entry
+	}
 	if b.unlisted {
 		return catalog.Unlisted
 	}
 	return catalog.Lookup
 }
 
-func (b *AgentBuilder) client(name string) (provider.Client, error) {
+func (b *AgentBuilder) client(name string) (provider.Completer, error) {
 	key := b.keys[name]
 	if key == "" && !b.keyless {
 		return nil, &MissingKeyError{name, keyVariable(name)}
@@ -328,25 +332,22 @@ func (b *AgentBuilder) client(name string) (provider.Client, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, keyVariable(name)}
 	}
-	cfg := call.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
-	switch name {
-	case catalog.Anthropic:
-		return checked(anthropic.New(cfg))
-	case catalog.OpenAI:
-		return checked(openai.New(cfg))
-	case catalog.Gemini:
-		return checked(gemini.New(cfg))
+	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
+	for _, codec := range codecs {
+		if codec.Provider().Name != name {
+			continue
+		}
+		c, err := provider.New(codec, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
 	}
 	return nil, ErrNoProvider
 }
 
-// checked turns a typed nil into none.
-func checked[C provider.Client](c C, err error) (provider.Client, error) {
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
+// codecs are the wire formats that an agent speaks by itself.
+var codecs = []provider.Codec{anthropic.Codec{}, openai.Codec{}, gemini.Codec{}}
 
 // fingerprint names an account without giving its key away: continuity tokens
 // go back only to who issued them (DESIGN §3.4, H1).

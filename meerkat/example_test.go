@@ -113,7 +113,7 @@ func shout(_ context.Context, args []byte) (transcript.ToolResult, error) {
 	return transcript.ToolResult{Content: strings.ToUpper(in.Text)}, nil
 }
 
-// shouter is a provider.Client of one's own: it calls the tool once and then
+// shouter is a provider.Completer of one's own: it calls the tool once and then
 // answers with what it returned. With WithAnthropic, WithOpenAI or WithGemini a
 // real model stands in its place.
 type shouter struct{}

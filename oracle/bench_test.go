@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/genai"
 
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
@@ -71,7 +71,7 @@ func compare(b *testing.B, provider string, body []byte) {
 
 func assemble(provider string, body []byte) error {
 	parsers := map[string]func(stream.Options) stream.Parser{
-		"anthropic": anthropic.NewParser, "openai": openai.NewParser, "gemini": gemini.NewParser,
+		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser, "gemini": gemini.Codec{}.NewParser,
 	}
 	p := parsers[provider](stream.Options{})
 	// Network-sized pieces, as a client would feed them.

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
@@ -18,9 +18,9 @@ var judges = map[string]struct {
 	sdk  func([]byte) ([]Block, error)
 	ours func(stream.Options) stream.Parser
 }{
-	"anthropic": {Anthropic, anthropic.NewParser},
-	"openai":    {OpenAI, openai.NewParser},
-	"gemini":    {Gemini, gemini.NewParser},
+	"anthropic": {Anthropic, anthropic.Codec{}.NewParser},
+	"openai":    {OpenAI, openai.Codec{}.NewParser},
+	"gemini":    {Gemini, gemini.Codec{}.NewParser},
 }
 
 // TestJudges holds every streamed reply of the corpus against the SDKs.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/meerkat-go/conformance/meerkat/handoff"
-	"github.com/meerkat-go/conformance/meerkat/provider/wire"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 	"github.com/meerkat-go/conformance/specs"
@@ -81,7 +81,7 @@ func tokenOf(b transcript.Block) string {
 
 // ids holds that calls and results are pairs and their ids unique on the wire.
 func (p *play) ids(who someone, out handoff.Transcript) {
-	steps, err := wire.Steps(out.Messages)
+	steps, err := provider.Steps(out.Messages)
 	if err != nil {
 		p.Fatalf("%v: %v", who, err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -48,12 +48,12 @@ type fataler interface {
 type world struct {
 	server  *httptest.Server
 	handler http.Handler
-	clients map[someone]provider.Client
+	clients map[someone]provider.Completer
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{clients: map[someone]provider.Client{}}
+	w := &world{clients: map[someone]provider.Completer{}}
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.handler.ServeHTTP(rw, r) }))
 	t.Cleanup(w.server.Close)
 	return w
@@ -73,7 +73,7 @@ func (w *world) says(name string, who someone, emit []specs.Block, stop specs.St
 	}})
 }
 
-func (w *world) client(t fataler, who someone) provider.Client {
+func (w *world) client(t fataler, who someone) provider.Completer {
 	if c := w.clients[who]; c != nil {
 		return c
 	}
@@ -82,17 +82,11 @@ func (w *world) client(t fataler, who someone) provider.Client {
 	if who.account != "" {
 		key += "@" + who.account
 	}
-	config := anthropic.Config{BaseURL: w.server.URL + "/" + name, APIKey: key, HTTPClient: w.server.Client()}
-	var c provider.Client
-	var err error
-	switch name {
-	case catalog.Anthropic:
-		c, err = anthropic.New(config)
-	case catalog.OpenAI:
-		c, err = openai.New(config)
-	default:
-		c, err = gemini.New(config)
-	}
+	config := provider.Config{BaseURL: w.server.URL + "/" + name, APIKey: key, HTTPClient: w.server.Client()}
+	codec := map[string]provider.Codec{
+		catalog.Anthropic: anthropic.Codec{}, catalog.OpenAI: openai.Codec{}, catalog.Gemini: gemini.Codec{},
+	}[name]
+	c, err := provider.New(codec, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +99,7 @@ func (who someone) target(t fataler) handoff.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := map[string]string{catalog.Anthropic: anthropic.API, catalog.OpenAI: openai.API, catalog.Gemini: gemini.API}
-	return handoff.Target{Provider: m.Provider, API: api[m.Provider], Account: "account" + who.account, Model: m, Effort: who.effort}
+	return handoff.Target{Provider: m.Provider, API: m.Traits.API, Account: "account" + who.account, Model: m, Effort: who.effort}
 }
 
 // request is what an agent would send.

@@ -31,7 +31,7 @@ var looping = []someone{{"claude-opus-4-5", "", ""}, {"claude-opus-4-6", "", ""}
 // over; asked for a summary, it writes one. Whatever the provider refuses fails
 // the run.
 type loops struct {
-	provider.Client
+	provider.Completer
 	w     *world
 	who   someone
 	turns int // replies so far, but for summaries
@@ -58,7 +58,7 @@ func (l *loops) Complete(ctx context.Context, req *provider.Request, onEvent fun
 	l.w.handler = simulator.New(simulator.Config{Seed: "loops", Level: rule.Strict, Scenario: &specs.Scenario{
 		Name: fmt.Sprint("loops ", asked.Add(1)), Targets: []specs.Target{{Provider: catalog.ProviderOf(l.who.model), Model: l.who.model}}, Turns: turns,
 	}})
-	return l.Client.Complete(ctx, req, onEvent)
+	return l.Completer.Complete(ctx, req, onEvent)
 }
 
 // loop is an agent of who, with a tool that repeats what it is given.
@@ -73,7 +73,7 @@ func (w *world) loop(t *testing.T, who someone, store session.Store) agent.Confi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agent.Config{Client: &loops{Client: w.client(t, who), w: w, who: who}, Store: store, Tools: tools, Model: who.model, System: "Be brief.", Effort: who.effort, Account: "account"}
+	return agent.Config{Client: &loops{Completer: w.client(t, who), w: w, who: who}, Store: store, Tools: tools, Model: who.model, System: "Be brief.", Effort: who.effort, Account: "account"}
 }
 
 // TestInterruptedAnywhere cancels a run at each of its events and resumes it,

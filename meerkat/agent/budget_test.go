@@ -114,7 +114,7 @@ func (stalls) Complete(ctx context.Context, _ *provider.Request, onEvent func(st
 // interrupted has its time counted, the time between runs is free.
 func TestBudgetOfTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		client provider.Client
+		client provider.Completer
 		tools  *shaky
 		text   string
 		stop   transcript.StopReason

@@ -44,7 +44,7 @@ const (
 // Config is what an agent is made of. Client, Store and Model must be set; Run,
 // Resume and Compact do not change it, so several runs may share one.
 type Config struct {
-	Client provider.Client
+	Client provider.Completer
 	Store  session.Store
 	// Tools may differ from those a resumed session began with: definitions stay
 	// as they were sent, the model is told of the change, and calls of tools that

@@ -33,7 +33,7 @@ func eventful(t *testing.T, store *jsonl.Store) []byte {
 	if _, err := Run(ctx, cfg, "go"); err != nil {
 		t.Fatal(err)
 	}
-	on := func(prompt string, m provider.Client, change func(*Config)) {
+	on := func(prompt string, m provider.Completer, change func(*Config)) {
 		t.Helper()
 		cfg := config(nil, store, &twice{})
 		cfg.Client = m

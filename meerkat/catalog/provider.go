@@ -31,6 +31,8 @@ type Provider struct {
 	// ModelList is the path and query of the list of models, which needs the key
 	// and costs nothing.
 	ModelList string `yaml:"model_list"`
+	// StreamTypes are the content types of a streamed reply.
+	StreamTypes []string `yaml:"stream_types"`
 	// MaxRequestBytes is the largest request body that is taken; 0 when unknown.
 	MaxRequestBytes int    `yaml:"max_request_bytes"`
 	Traits          Traits `yaml:"traits"`
@@ -39,6 +41,9 @@ type Provider struct {
 // Traits are the rules by which providers differ outside their wire formats. The
 // zero value describes a provider with the fewest peculiarities.
 type Traits struct {
+	// API names the interface whose continuity tokens these are; other interfaces
+	// of the same provider do not read them.
+	API string `yaml:"api"`
 	// TokenTags are the tags of the continuity tokens that it issues
 	// (transcript.MetaProvider).
 	TokenTags []string `yaml:"token_tags"`

@@ -13,10 +13,9 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/call"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -29,7 +28,7 @@ const canary = "sk-canary-0123456789+/secret"
 type subject struct {
 	name        string
 	model       string
-	open        func(call.Config) (provider.Client, error)
+	codec       provider.Codec
 	path, query string
 	unaryPath   string
 	header      map[string]string
@@ -39,16 +38,6 @@ type subject struct {
 	// failed is a stream that reports a failure.
 	failed     string
 	failedKind provider.Kind
-}
-
-func opener[C provider.Client](open func(call.Config) (C, error)) func(call.Config) (provider.Client, error) {
-	return func(cfg call.Config) (provider.Client, error) {
-		c, err := open(cfg)
-		if err != nil {
-			return nil, err
-		}
-		return c, nil
-	}
 }
 
 func events(datas ...string) string {
@@ -62,7 +51,7 @@ func events(datas ...string) string {
 
 var subjects = []subject{
 	{
-		name: "anthropic", model: "claude-opus-4-5", open: opener(anthropic.New),
+		name: "anthropic", model: "claude-opus-4-5", codec: anthropic.Codec{},
 		path: "/v1/messages", unaryPath: "/v1/messages",
 		header: map[string]string{
 			"X-Api-Key": canary, "Anthropic-Version": "2023-06-01", "Content-Type": "application/json",
@@ -84,7 +73,7 @@ var subjects = []subject{
 		failedKind: provider.Overloaded,
 	},
 	{
-		name: "openai", model: "gpt-5.2", open: opener(openai.New),
+		name: "openai", model: "gpt-5.2", codec: openai.Codec{},
 		path: "/v1/responses", unaryPath: "/v1/responses",
 		header: map[string]string{"Authorization": "Bearer " + canary, "Content-Type": "application/json", "Accept": "text/event-stream"},
 		head: events(
@@ -108,7 +97,7 @@ var subjects = []subject{
 		failedKind: provider.RateLimited,
 	},
 	{
-		name: "gemini", model: "gemini-3-flash-preview", open: opener(gemini.New),
+		name: "gemini", model: "gemini-3-flash-preview", codec: gemini.Codec{},
 		path: "/v1beta/models/gemini-3-flash-preview:streamGenerateContent", query: "alt=sse",
 		unaryPath:  "/v1beta/models/gemini-3-flash-preview:generateContent",
 		header:     map[string]string{"X-Goog-Api-Key": canary, "Content-Type": "application/json", "Accept": "text/event-stream"},
@@ -129,7 +118,7 @@ func each(t *testing.T, f func(t *testing.T, s subject)) {
 }
 
 // client returns a client of s against handler, below an optional path.
-func (s subject) client(t *testing.T, handler http.HandlerFunc) provider.Client {
+func (s subject) client(t *testing.T, handler http.HandlerFunc) *provider.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body) // only then does the server notice a client that leaves
@@ -137,13 +126,13 @@ func (s subject) client(t *testing.T, handler http.HandlerFunc) provider.Client 
 		handler(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return s.at(t, call.Config{BaseURL: server.URL, HTTPClient: server.Client()})
+	return s.at(t, provider.Config{BaseURL: server.URL, HTTPClient: server.Client()})
 }
 
-func (s subject) at(t *testing.T, cfg call.Config) provider.Client {
+func (s subject) at(t *testing.T, cfg provider.Config) *provider.Client {
 	t.Helper()
 	cfg.APIKey = canary
-	c, err := s.open(cfg)
+	c, err := provider.New(s.codec, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +144,12 @@ func (s subject) request() *provider.Request {
 }
 
 // fails calls c, which must fail with a clean *provider.Error.
-func fails(t *testing.T, c provider.Client, req *provider.Request) *provider.Error {
+func fails(t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
 	t.Helper()
 	return failsIn(t.Context(), t, c, req)
 }
 
-func failsIn(ctx context.Context, t *testing.T, c provider.Client, req *provider.Request) *provider.Error {
+func failsIn(ctx context.Context, t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
 	t.Helper()
 	_, err := c.Complete(ctx, req, nil)
 	var e *provider.Error
@@ -202,7 +191,7 @@ func TestStream(t *testing.T) {
 			_, _ = io.WriteString(w, s.tail)
 		})
 		if s.name == "anthropic" {
-			cfg := call.Config{BaseURL: "http://" + hostOf(c), Header: http.Header{"Anthropic-Beta": {"extra-2026-01-01 , interleaved-thinking-2025-05-14"}}}
+			cfg := provider.Config{BaseURL: "http://" + hostOf(c), Header: http.Header{"Anthropic-Beta": {"extra-2026-01-01 , interleaved-thinking-2025-05-14"}}}
 			c = s.at(t, cfg)
 		}
 		req := s.request()
@@ -239,7 +228,7 @@ func TestStream(t *testing.T) {
 }
 
 // hostOf reads the address a client prints.
-func hostOf(c provider.Client) string {
+func hostOf(c *provider.Client) string {
 	_, rest, _ := strings.Cut(fmt.Sprint(c), "http://")
 	host, _, _ := strings.Cut(rest, "/")
 	return host
@@ -300,7 +289,7 @@ func TestBaseURL(t *testing.T) {
 			"/gw/llm": "/gw/llm" + s.unaryPath, "/gw/llm" + version: "/gw/llm" + s.unaryPath,
 			"/v9alpha": strings.Replace(s.unaryPath, version, "/v9alpha", 1),
 		} {
-			c := s.at(t, call.Config{BaseURL: server.URL + base})
+			c := s.at(t, provider.Config{BaseURL: server.URL + base})
 			req := s.request()
 			req.Unary = true
 			if _, err := c.Complete(t.Context(), req, nil); err != nil {
@@ -311,7 +300,7 @@ func TestBaseURL(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"api.example.com", "ftp://x", "http://u:p@x", "http://x?key=1", "http://x#f", "http://", "http://[::1", ":"} {
-			if _, err := s.open(call.Config{BaseURL: bad}); err == nil || !strings.HasPrefix(err.Error(), s.name+": base URL: it ") || strings.Contains(err.Error(), "u:p") {
+			if _, err := provider.New(s.codec, provider.Config{BaseURL: bad}); err == nil || !strings.HasPrefix(err.Error(), s.name+": base URL: it ") || strings.Contains(err.Error(), "u:p") {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
@@ -337,7 +326,7 @@ func TestNothingIsSent(t *testing.T) {
 		if e := fails(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(e.Error(), `effort: "enormous"`) {
 			t.Errorf("effort: %v", e)
 		}
-		keyless, err := s.open(call.Config{})
+		keyless, err := provider.New(s.codec, provider.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +348,7 @@ func indexOf(s subject) int {
 
 // An unlisted model goes out when the caller's lookup lets it.
 func TestLookupIsTheCallers(t *testing.T) {
-	c, err := openai.New(openai.Config{Lookup: catalog.Unlisted})
+	c, err := provider.New(openai.Codec{}, provider.Config{Lookup: catalog.Unlisted})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/call"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
@@ -100,7 +99,7 @@ func TestNobodyListens(t *testing.T) {
 	each(t, func(t *testing.T, s subject) {
 		server := httptest.NewServer(nil)
 		server.Close()
-		e := fails(t, s.at(t, call.Config{BaseURL: server.URL + "/prefix"}), s.request())
+		e := fails(t, s.at(t, provider.Config{BaseURL: server.URL + "/prefix"}), s.request())
 		if e.Kind != provider.ConnectionReset || !e.Retryable() || !strings.Contains(e.Error(), "refused") || strings.Contains(e.Error(), "/prefix") {
 			t.Errorf("%v", e)
 		}
@@ -201,7 +200,7 @@ func TestErrorBodies(t *testing.T) {
 					_, _ = io.WriteString(w, c.body)
 				}))
 				defer server.Close()
-				client := s.at(t, call.Config{BaseURL: server.URL, Now: func() time.Time { return now }})
+				client := s.at(t, provider.Config{BaseURL: server.URL, Now: func() time.Time { return now }})
 				want := c.want
 				want.Provider, want.Status = s.name, c.status
 				if d := cmp.Diff(&want, fails(t, client, s.request())); d != "" {
@@ -215,8 +214,8 @@ func TestErrorBodies(t *testing.T) {
 // Nothing that prints a client or its configuration prints the key.
 func TestKeyIsNeverPrinted(t *testing.T) {
 	each(t, func(t *testing.T, s subject) {
-		cfg := call.Config{APIKey: canary, Header: http.Header{"X-Gateway-Key": {canary + "2"}}}
-		c, err := s.open(cfg)
+		cfg := provider.Config{APIKey: canary, Header: http.Header{"X-Gateway-Key": {canary + "2"}}}
+		c, err := provider.New(s.codec, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +237,7 @@ func TestEchoedKey(t *testing.T) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = fmt.Fprintf(w, `{"error":{"type":%q,"code":%q,"message":%q}}`, form, form, "you sent "+form)
 		}))
-		c := subjects[0].at(t, call.Config{BaseURL: server.URL, Header: http.Header{"X-Gateway-Token": {"gateway-secret-canary"}}})
+		c := subjects[0].at(t, provider.Config{BaseURL: server.URL, Header: http.Header{"X-Gateway-Token": {"gateway-secret-canary"}}})
 		e := fails(t, c, subjects[0].request())
 		if e.Message != "you sent [redacted]" || e.Type != "[redacted]" || e.RequestID != "[redacted]" {
 			t.Errorf("%s: %v", form, e)

@@ -1,17 +1,36 @@
-// Package provider is the door to the model providers: one request type, one
-// client interface, one error taxonomy. The packages below it speak the wire.
+// Package provider calls model providers: one request type, one client, one set
+// of error kinds for all of them.
+//
+// [Client] makes the HTTP calls. It is the same for every provider: a [Codec]
+// says how a provider writes requests and replies, and [catalog.Provider] where
+// it is and by which rules it differs from the others. The codecs are in the
+// packages below codec.
+//
+//	client, err := provider.New(anthropic.Codec{}, provider.Config{APIKey: key})
+//	...
+//	reply, err := client.Complete(ctx, &provider.Request{
+//		Model:    "claude-opus-4-6",
+//		Messages: []transcript.Message{transcript.User("Hello")},
+//	}, nil)
+//
+// Every failure is an [*Error] with a [Kind] that tells what happened, and
+// [RetryPolicy] says whether and when to try again. Errors, logs and printed
+// clients never hold the key. Requests are rendered by pure functions: the same
+// request gives the same bytes.
 package provider
 
 import (
 	"context"
 
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Client sends requests to one provider. A Client is safe for concurrent use.
-type Client interface {
-	// Provider returns "anthropic", "openai" or "gemini".
+// Completer answers requests. [Client] is one; an agent takes any. It is safe for
+// concurrent use.
+type Completer interface {
+	// Provider returns the provider's name, such as "anthropic".
 	Provider() string
 	// Render returns the exact request body that Complete would send. It is a
 	// pure function of req.
@@ -22,10 +41,16 @@ type Client interface {
 	Complete(ctx context.Context, req *Request, onEvent func(stream.Event)) (stream.Reply, error)
 }
 
-// HealthChecker is a Client that can say whether its provider is there and
+// HealthChecker is a Completer that can say whether its provider is there and
 // takes the key, without paying for a reply. Errors are *Error.
 type HealthChecker interface {
 	Health(ctx context.Context) error
+}
+
+// Cataloguer is a Completer that knows the catalogue entries of its models: a
+// model that is in no catalogue of ours can then be used with its own traits.
+type Cataloguer interface {
+	Entry(model string) (catalog.Entry, error)
 }
 
 // Throttle makes calls wait for their turn; *rate.Limiter of golang.org/x/time
@@ -34,7 +59,8 @@ type Throttle interface {
 	Wait(ctx context.Context) error
 }
 
-// Request is one model call, provider-neutral. The client does not keep it.
+// Request is one model call in a form that no provider owns. The client does not
+// keep it.
 type Request struct {
 	Model    string
 	System   string
@@ -46,7 +72,7 @@ type Request struct {
 	StopSequences   []string
 	// Effort is "", "none", "low", "medium", "high", "xhigh" or "max". Empty
 	// means the catalogue's default for the model. The catalogue decides which
-	// thinking form carries it (reference §6).
+	// form of thinking carries it.
 	Effort string
 	// ToolChoice is "", "auto", "any", "none" or a tool's name.
 	ToolChoice string

@@ -14,9 +14,9 @@ import (
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -25,16 +25,14 @@ import (
 // codec is what the test needs of a provider package, and the JSON members
 // that hold its continuity tokens.
 type codec struct {
-	parser func(stream.Options) stream.Parser
-	whole  func([]byte, stream.Options) (stream.Reply, error)
-	render func(*provider.Request, catalog.Entry) ([]byte, error)
+	provider.Codec
 	tokens []string
 }
 
 var codecs = map[string]codec{
-	"anthropic": {anthropic.NewParser, anthropic.ParseReply, anthropic.Render, []string{"signature", "data", "encrypted_content", "encrypted_stdout"}},
-	"openai":    {openai.NewParser, openai.ParseReply, openai.Render, []string{"encrypted_content"}},
-	"gemini":    {gemini.NewParser, gemini.ParseReply, gemini.Render, []string{"thoughtSignature", "thought_signature"}},
+	"anthropic": {anthropic.Codec{}, []string{"signature", "data", "encrypted_content", "encrypted_stdout"}},
+	"openai":    {openai.Codec{}, []string{"encrypted_content"}},
+	"gemini":    {gemini.Codec{}, []string{"thoughtSignature", "thought_signature"}},
 }
 
 // exceptions names the edges whose recorded client did not replay what it got,
@@ -138,7 +136,7 @@ func replayed(c codec, from, to providertest.Exchange) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := c.render(nextRequest(m, reply.Message), m)
+	body, err := providertest.RenderBody(c, nextRequest(m, reply.Message), m)
 	return tokensIn([][]byte{body}, c.tokens), err
 }
 
@@ -198,7 +196,7 @@ func TestEveryReplyRenders(t *testing.T) {
 
 func checkRendered(t *testing.T, c codec, name string, m catalog.Entry, reply transcript.Message) {
 	t.Helper()
-	body, err := c.render(nextRequest(m, reply), m)
+	body, err := providertest.RenderBody(c, nextRequest(m, reply), m)
 	if err != nil || !json.Valid(body) {
 		t.Errorf("%s: %v: %s", name, err, body)
 		return
@@ -223,16 +221,16 @@ func checkRendered(t *testing.T, c codec, name string, m catalog.Entry, reply tr
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	if again, err := c.render(nextRequest(m, read), m); err != nil || !bytes.Equal(again, body) {
+	if again, err := providertest.RenderBody(c, nextRequest(m, read), m); err != nil || !bytes.Equal(again, body) {
 		t.Errorf("%s: stored and read again, %v:\n%s\n%s", name, err, body, again)
 	}
 }
 
 func decode(c codec, e providertest.Exchange, opts stream.Options) (stream.Reply, error) {
 	if !e.Streamed() {
-		return c.whole(e.Body, opts)
+		return c.ParseReply(e.Body, opts)
 	}
-	p := c.parser(opts)
+	p := c.NewParser(opts)
 	_, _ = p.Write(e.Body) // Close repeats its error
 	return p.Close()
 }

@@ -7,27 +7,25 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/call"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
-	"github.com/meerkat-go/conformance/meerkat/provider/wire"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // TestOutputSchema: each provider is asked in its own way, byte for byte, and
 // OpenAI strictly only where the schema allows it.
 func TestOutputSchema(t *testing.T) {
-	a, err := anthropic.New(call.Config{})
-	o, oerr := openai.New(call.Config{})
-	g, gerr := gemini.New(call.Config{})
+	a, err := provider.New(anthropic.Codec{}, provider.Config{})
+	o, oerr := provider.New(openai.Codec{}, provider.Config{})
+	g, gerr := provider.New(gemini.Codec{}, provider.Config{})
 	if err := errors.Join(err, oerr, gerr); err != nil {
 		t.Fatal(err)
 	}
 	const loose = `{"type":"object", "z":1.0}`
 	const strict = `{"type":"object","properties":{},"additionalProperties":false}`
 	for _, c := range []struct {
-		client              provider.Client
+		client              *provider.Client
 		model, schema, want string
 	}{
 		{a, "claude-opus-4-5", loose, `"output_config":{"format":{"type":"json_schema","schema":` + loose + `}}`},
@@ -42,7 +40,7 @@ func TestOutputSchema(t *testing.T) {
 		}
 		for _, bad := range []provider.Request{{OutputSchema: transcript.RawJSON(`[1]`)}, {CacheTTL: "1d"}} {
 			bad.Model, bad.Messages = req.Model, req.Messages
-			var refused *wire.RequestError
+			var refused *provider.RequestError
 			if _, err := c.client.Render(&bad); !errors.As(err, &refused) {
 				t.Errorf("%s: %v", c.client.Provider(), err)
 			}

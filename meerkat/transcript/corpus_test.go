@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -26,9 +26,9 @@ func TestCorpusSurvives(t *testing.T) {
 		parser func(stream.Options) stream.Parser
 		reply  func([]byte, stream.Options) (stream.Reply, error)
 	}{
-		"anthropic": {anthropic.NewParser, anthropic.ParseReply},
-		"openai":    {openai.NewParser, openai.ParseReply},
-		"gemini":    {gemini.NewParser, gemini.ParseReply},
+		"anthropic": {anthropic.Codec{}.NewParser, anthropic.Codec{}.ParseReply},
+		"openai":    {openai.Codec{}.NewParser, openai.Codec{}.ParseReply},
+		"gemini":    {gemini.Codec{}.NewParser, gemini.Codec{}.ParseReply},
 	} {
 		t.Run(provider, func(t *testing.T) {
 			replies, blocks, exact := 0, 0, 0

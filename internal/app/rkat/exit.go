@@ -12,7 +12,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/wire"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -75,7 +74,7 @@ func as[T error](err error) bool {
 
 func ofUsage(err error) (int, string, bool) {
 	switch {
-	case as[usageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*wire.RequestError](err):
+	case as[usageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*provider.RequestError](err):
 		return exitUsage, "usage", true
 	}
 	return 0, "", false

@@ -193,3 +193,12 @@ func tokenised(src []byte) (members []string, err error) {
 	}
 	return members, nil
 }
+
+func TestMemberOf(t *testing.T) {
+	if got := MemberOf([]byte(`{"a":{"id" : 1},"b":2}`), "a"); string(got) != `{"id" : 1}` {
+		t.Errorf("got %s", got)
+	}
+	if MemberOf([]byte(`{"a":1}`), "b") != nil || MemberOf(nil, "a") != nil || MemberOf([]byte(`[`), "a") != nil {
+		t.Error("found what is not there")
+	}
+}

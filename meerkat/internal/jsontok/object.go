@@ -15,3 +15,13 @@ func IsObject(b []byte) bool {
 	}
 	return false
 }
+
+// MemberOf returns the top-level member of a JSON object as it stands, nil when
+// there is none. Of members with one name the last counts.
+func MemberOf(object []byte, name string) json.RawMessage {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil {
+		return nil
+	}
+	return all[name]
+}

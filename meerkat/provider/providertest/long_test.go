@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/internal/corpus"
-	"github.com/meerkat-go/conformance/meerkat/provider/anthropic"
-	"github.com/meerkat-go/conformance/meerkat/provider/gemini"
-	"github.com/meerkat-go/conformance/meerkat/provider/openai"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/anthropic"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/gemini"
+	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
@@ -16,7 +16,7 @@ import (
 // asked for, and the same every time.
 func TestLongStream(t *testing.T) {
 	parsers := map[string]func(stream.Options) stream.Parser{
-		"anthropic": anthropic.NewParser, "openai": openai.NewParser, "gemini": gemini.NewParser,
+		"anthropic": anthropic.Codec{}.NewParser, "openai": openai.Codec{}.NewParser, "gemini": gemini.Codec{}.NewParser,
 	}
 	for provider, newParser := range parsers {
 		for _, oneBlock := range []bool{false, true} {

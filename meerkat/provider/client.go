@@ -1,0 +1,283 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// Client calls one provider. It is safe for concurrent use.
+type Client struct {
+	codec    Codec
+	provider catalog.Provider
+	cfg      Config
+	base     *url.URL
+	http     *http.Client
+	scrub    *scrubber
+}
+
+var (
+	_ Completer     = (*Client)(nil)
+	_ HealthChecker = (*Client)(nil)
+	_ Cataloguer    = (*Client)(nil)
+)
+
+// New returns a client that speaks the format of codec. The error names what is
+// wrong with cfg.
+func New(codec Codec, cfg Config) (*Client, error) {
+	p := codec.Provider()
+	base, err := cfg.resolveBase(p.BaseURL, p.APIVersion)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Lookup == nil {
+		cfg.Lookup = catalog.Lookup
+	}
+	return &Client{codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...)}, nil
+}
+
+// Format prints the client without its key, whatever the verb.
+func (c *Client) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "%s client at %s, key %s", c.provider.Name, c.base.Redacted(), describeSecret(c.cfg.APIKey))
+}
+
+// Provider returns the provider's name.
+func (c *Client) Provider() string { return c.provider.Name }
+
+// Entry returns the catalogue entry of model as Config.Lookup gives it.
+func (c *Client) Entry(model string) (catalog.Entry, error) { return c.cfg.Lookup(model) }
+
+// Render returns the body that Complete would send.
+func (c *Client) Render(req *Request) ([]byte, error) {
+	rendered, _, err := c.render(req)
+	if err != nil {
+		return nil, err
+	}
+	return rendered.Body, nil
+}
+
+// render also returns the origin of what the model will answer.
+func (c *Client) render(req *Request) (*Rendered, *transcript.Origin, error) {
+	entry, err := c.ownEntry(req.Model)
+	if err != nil {
+		return nil, nil, &Error{Kind: ModelNotFound, Provider: c.provider.Name, Err: err}
+	}
+	rendered, err := c.codec.Render(req, entry)
+	if err != nil {
+		return nil, nil, &Error{Kind: InvalidRequest, Provider: c.provider.Name, Err: err}
+	}
+	return rendered, targetOf(req, entry).Origin(), nil
+}
+
+// ownEntry returns the entry of a model of this provider. Any other model is an
+// error.
+func (c *Client) ownEntry(model string) (catalog.Entry, error) {
+	entry, err := c.cfg.Lookup(model)
+	if err == nil && entry.Provider != c.provider.Name {
+		err = &catalog.UnsupportedModel{
+			Model: model, Reason: fmt.Sprintf("it is a model of %s, not of %s", entry.Provider, c.provider.Name),
+			Known: knownModels(c.provider.Name),
+		}
+	}
+	return entry, err
+}
+
+func knownModels(provider string) []string {
+	var names []string
+	for _, e := range catalog.Models() {
+		if e.Provider == provider && e.Named {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Complete sends req and returns the assembled reply. Errors are *Error.
+func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream.Event)) (stream.Reply, error) {
+	call, origin, err := c.render(req)
+	if err != nil {
+		return stream.Reply{}, err
+	}
+	if most := c.provider.MaxRequestBytes; most > 0 && len(call.Body) > most {
+		return stream.Reply{}, c.fail(ctx, &Error{
+			Kind: ContextTooLong, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken", len(call.Body), most>>20),
+		})
+	}
+	resp, err := c.send(ctx, http.MethodPost, call, req.Unary)
+	if err != nil {
+		return stream.Reply{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	reply, err := c.readReply(ctx, resp, req.Unary, stream.Options{
+		OnEvent: onEvent, Origin: origin, Lenient: c.cfg.Lenient,
+		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
+	})
+	if err != nil {
+		return stream.Reply{}, c.unreadable(ctx, resp, err)
+	}
+	reply.RateLimits = rateLimits(resp.Header, c.cfg.Now())
+	return reply, nil
+}
+
+// send makes one exchange up to the headers of an answer with status 200.
+func (c *Client) send(ctx context.Context, method string, call *Rendered, unary bool) (*http.Response, error) {
+	if c.cfg.APIKey == "" {
+		return nil, c.fail(ctx, &Error{
+			Kind: Authentication, Message: "there is no API key; set " + strings.Join(c.provider.KeyVariables[:min(1, len(c.provider.KeyVariables))], ""),
+		})
+	}
+	req, err := c.newRequest(ctx, method, call, unary)
+	if err != nil {
+		return nil, c.fail(ctx, &Error{Kind: InvalidRequest, Err: err})
+	}
+	if c.cfg.Throttle != nil {
+		if err := c.cfg.Throttle.Wait(ctx); err != nil {
+			return nil, c.fail(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
+		}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.connectionError(ctx, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		defer func() { _ = resp.Body.Close() }()
+		return nil, c.refusal(ctx, resp)
+	}
+	return resp, nil
+}
+
+// Health asks whether the provider is there and takes the key. Errors are
+// *Error.
+func (c *Client) Health(ctx context.Context) error {
+	path, query, _ := strings.Cut(c.provider.ModelList, "?")
+	resp, err := c.send(ctx, http.MethodGet, &Rendered{Path: path, Query: query}, true)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got, ok := contentType(resp); !ok || got != "application/json" {
+		return c.unreadable(ctx, resp, c.wrongType(resp, got, "application/json"))
+	}
+	return nil
+}
+
+func (c *Client) newRequest(ctx context.Context, method string, call *Rendered, unary bool) (*http.Request, error) {
+	u := c.base.JoinPath(call.Path)
+	u.RawQuery = call.Query
+	var body io.Reader
+	if method == http.MethodPost {
+		body = bytes.NewReader(call.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, errors.New("the request cannot be addressed: check the base URL and the model")
+	}
+	for _, h := range []http.Header{c.cfg.Header, call.Header} {
+		for name, values := range h {
+			name = http.CanonicalHeaderKey(name)
+			req.Header[name] = append(req.Header[name], values...)
+		}
+	}
+	accept := "application/json"
+	if !unary {
+		accept = "text/event-stream"
+	}
+	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept-Encoding", "identity") // events must not wait in a compressor
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", "meerkat-go")
+	c.codec.SetHeaders(req.Header, c.cfg.APIKey)
+	return req, nil
+}
+
+// maxReply bounds a reply that is read at once.
+const maxReply = 256 << 20
+
+// errShape says that a 200 was no reply of the API at all.
+type errShape struct{ text string }
+
+func (e errShape) Error() string { return e.text }
+
+// readReply parses a reply with status 200.
+func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool, opts stream.Options) (stream.Reply, error) {
+	want := c.provider.StreamTypes
+	if unary {
+		want = []string{"application/json"}
+	}
+	if got, ok := contentType(resp); !ok || got != "" && !slices.Contains(want, got) {
+		return stream.Reply{}, c.wrongType(resp, got, want[0])
+	}
+	if !unary {
+		return c.readStream(ctx, resp.Body, opts)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	if err != nil {
+		return stream.Reply{}, c.connectionError(ctx, err)
+	}
+	if len(body) > maxReply {
+		return stream.Reply{}, errShape{fmt.Sprintf("the reply is larger than %d bytes", maxReply)}
+	}
+	return c.codec.ParseReply(body, opts)
+}
+
+// readStream feeds the parser as bytes arrive.
+func (c *Client) readStream(ctx context.Context, body io.Reader, opts stream.Options) (stream.Reply, error) {
+	parser := c.codec.NewParser(opts)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(buf)
+		if n > 0 {
+			if _, werr := parser.Write(buf[:n]); werr != nil {
+				return parser.Close() // the rest cannot matter any more
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return parser.Close()
+		}
+		if err != nil {
+			return stream.Reply{}, c.connectionError(ctx, err)
+		}
+	}
+}
+
+// contentType returns the media type of resp, "" when it names none.
+func contentType(resp *http.Response) (string, bool) {
+	h := resp.Header.Get("Content-Type")
+	if h == "" {
+		return "", true
+	}
+	t, _, err := mime.ParseMediaType(h)
+	return t, err == nil
+}
+
+// wrongType explains a 200 of another kind: an error object that a gateway
+// wrapped in success, or something that is no API at all.
+func (c *Client) wrongType(resp *http.Response, got, want string) error {
+	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	head = c.scrub.bytes(head)
+	if e := c.codec.ParseError(head); e.Type != "" || e.Code != "" {
+		return &stream.ProviderError{Type: e.Type, Code: e.Code, Message: e.Message, Raw: head}
+	}
+	if got == "" {
+		got = "an unreadable content type"
+	}
+	return errShape{fmt.Sprintf("the answer is %s, not %s; check that the base URL is the API's (it begins %q)", got, want, excerpt(head))}
+}

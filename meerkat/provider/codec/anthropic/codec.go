@@ -1,0 +1,86 @@
+// Package anthropic is the wire format of Anthropic's Messages API: [Codec]
+// renders requests and reads replies, streamed or whole.
+package anthropic
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+// Codec implements [provider.Codec] for the Messages API.
+type Codec struct{ provider.SharedErrors }
+
+const (
+	apiVersion      = "2023-06-01"
+	interleavedBeta = "interleaved-thinking-2025-05-14"
+	betaHeader      = "Anthropic-Beta"
+)
+
+// Provider implements [provider.Codec].
+func (Codec) Provider() catalog.Provider { return catalog.ProviderNamed(catalog.Anthropic) }
+
+// SetHeaders adds the key and the API version, which is mandatory, and
+// joins all betas in one header.
+func (Codec) SetHeaders(header http.Header, key string) {
+	header.Set("X-Api-Key", key)
+	header.Set("Anthropic-Version", apiVersion)
+	if betas := splitBetas(header); len(betas) > 0 {
+		header.Set(betaHeader, strings.Join(betas, ","))
+	}
+}
+
+// splitBetas returns the values of anthropic-beta, which may be repeated or
+// joined by commas. The beta that a request adds itself appears once.
+func splitBetas(h http.Header) []string {
+	var betas []string
+	for _, line := range h.Values(betaHeader) {
+		for beta := range strings.SplitSeq(line, ",") {
+			beta = strings.TrimSpace(beta)
+			if beta == "" || beta == interleavedBeta && slices.Contains(betas, beta) {
+				continue
+			}
+			betas = append(betas, beta)
+		}
+	}
+	return betas
+}
+
+// Render implements [provider.Codec]. Tool arguments and what this origin made
+// go out as they came in.
+//
+// A request that the API would refuse is an error: *provider.PairError,
+// *provider.MessageError or *provider.RequestError. Temperature is left out where
+// it is refused: while thinking and on models without it.
+func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered, error) {
+	w, err := newRequestWriter(req, m)
+	if err != nil {
+		return nil, err
+	}
+	return &provider.Rendered{Path: "messages", Header: w.header(), Body: w.body()}, nil
+}
+
+// header asks for interleaved thinking while thinking is on.
+func (w *requestWriter) header() http.Header {
+	if !w.thinking || !w.Target.Model.InterleavedHeader {
+		return nil
+	}
+	return http.Header{betaHeader: {interleavedBeta}}
+}
+
+// NewParser returns a parser of one streamed Messages reply.
+func (Codec) NewParser(opts stream.Options) stream.Parser {
+	d := newDialect(opts)
+	return stream.NewParser(opts, d.asm, d)
+}
+
+// ParseReply reads one Messages reply that arrived as a single JSON body. Its
+// errors are those of stream.Parser.Close.
+func (Codec) ParseReply(body []byte, opts stream.Options) (stream.Reply, error) {
+	d := newDialect(opts)
+	return stream.ReadWhole(d.asm, d, body, d.whole)
+}

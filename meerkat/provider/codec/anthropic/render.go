@@ -1,0 +1,157 @@
+package anthropic
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// requestWriter is a request with everything decided that depends on more than one
+// message.
+type requestWriter struct {
+	jsontok.Writer
+	provider.Outline
+	thinking bool
+	budget   int
+	tokens   int
+	turns    []turn
+}
+
+// turn is a step and what of its blocks is sent.
+type turn struct {
+	provider.Step
+	keep []int // indices of the blocks of an assistant message
+}
+
+func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, error) {
+	outline, err := provider.Prepare(req, m)
+	if err != nil {
+		return nil, err
+	}
+	w := &requestWriter{Outline: outline, thinking: outline.Thinks(), tokens: m.DefaultOutput}
+	if req.MaxOutputTokens > 0 {
+		w.tokens = req.MaxOutputTokens
+	}
+	w.choose()
+	// A budget model wants the open tool loop to start with thinking. When
+	// that was made elsewhere, thinking stays off until the loop is closed (H4).
+	if w.thinking && m.Thinking == catalog.ThinkingBudget && !w.Target.LoopThinks(req.Messages) {
+		w.thinking = false
+		w.choose()
+	}
+	return w, w.check()
+}
+
+// choose decides which blocks are sent and leaves out messages that have none
+//
+func (w *requestWriter) choose() {
+	w.turns = w.turns[:0]
+	for _, s := range w.Steps {
+		t := turn{Step: s}
+		if s.Message.Role == transcript.RoleAssistant {
+			if t.keep = w.kept(s.Message); len(t.keep) == 0 {
+				continue
+			}
+		}
+		w.turns = append(w.turns, t)
+	}
+}
+
+// kept returns the blocks of an assistant message that go to the wire: no
+// blank text, no opaque block of another origin (H18), thinking only
+// while thinking is on and never as the last block.
+func (w *requestWriter) kept(m *transcript.Message) []int {
+	var keep []int
+	last := transcript.BlockText
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		switch b.Type {
+		case transcript.BlockText:
+			if provider.IsBlank(b.Text) {
+				continue
+			}
+		case transcript.BlockReasoning:
+			if !w.thinking || !w.signed(b) {
+				continue
+			}
+		case transcript.BlockOpaque:
+			if w.Target.Raw(b) == nil {
+				continue
+			}
+		case transcript.BlockToolUse: // always goes
+		}
+		keep, last = append(keep, i), b.Type
+	}
+	if last != transcript.BlockReasoning {
+		return keep
+	}
+	visible := keep[:0]
+	for _, i := range keep {
+		if m.Blocks[i].Type != transcript.BlockReasoning {
+			visible = append(visible, i)
+		}
+	}
+	return visible
+}
+
+// signed reports whether a thinking block can be replayed: made here and with
+// its signature or data (A-35, H1, H7). Empty text is no reason to drop it
+// (D-2).
+func (w *requestWriter) signed(b *transcript.Block) bool {
+	return b.Meta != nil && (b.Meta.Signature != "" || b.Meta.Data != "") && w.Target.Made(b)
+}
+
+// check refuses what only the whole request shows.
+func (w *requestWriter) check() error {
+	m := w.Target.Model
+	if err := w.fitBudget(); err != nil {
+		return err
+	}
+	if w.thinking && m.Thinking == catalog.ThinkingBudget && forced(w.ToolChoice) {
+		return &provider.RequestError{Field: "tool choice", Reason: "a tool cannot be forced while thinking (A-26); use effort none or tool choice auto"}
+	}
+	if len(w.turns) == 0 {
+		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
+	}
+	if first := w.turns[0]; !asks(first.Message) {
+		return &provider.MessageError{At: first.At, Reason: "the conversation must start with a user message (A-8)"}
+	}
+	for _, t := range w.turns {
+		if asks(t.Message) && provider.IsBlank(t.Message.Content) && len(t.Message.Parts) == 0 {
+			return &provider.MessageError{At: t.At, Reason: "it has no text (A-11)"}
+		}
+	}
+	last := w.turns[len(w.turns)-1]
+	if last.Message.Role == transcript.RoleAssistant && last.Message.StopReason != transcript.StopPauseTurn && (w.thinking || !m.Prefill) {
+		return &provider.MessageError{At: last.At, Reason: fmt.Sprintf("%s takes no assistant message at the end (A-14); add a user message", m.Model)}
+	}
+	return nil
+}
+
+// asks reports whether a message is sent as the user's and is no result.
+func asks(m *transcript.Message) bool {
+	return m.Role == transcript.RoleUser || m.Role == transcript.RoleDeveloper || m.Role == transcript.RoleSystem
+}
+
+func forced(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
+
+// minBudget is the smallest thinking budget.
+const minBudget = 1024
+
+// fitBudget sets the thinking budget: the one of the effort, at most half of
+// the output, so that it stays below max_tokens and leaves room for the answer
+//
+func (w *requestWriter) fitBudget() error {
+	m := w.Target.Model
+	if m.Thinking != catalog.ThinkingBudget || !w.thinking {
+		return nil
+	}
+	w.budget = min(m.Budgets[m.Effort(w.Effort)], w.tokens/2)
+	if w.budget < minBudget {
+		return &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d leave no room to think; use at least %d or effort none", w.tokens, 2*minBudget)}
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package gemini
+
+import (
+	"testing"
+
+	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+func BenchmarkParser(b *testing.B) {
+	providertest.Bench(b, "gemini", func() stream.Parser { return Codec{}.NewParser(stream.Options{}) })
+}
+
+func TestAllocations(t *testing.T) {
+	providertest.CheckAllocations(t, "gemini", func() stream.Parser { return Codec{}.NewParser(stream.Options{}) })
+}

@@ -1,0 +1,135 @@
+package openai
+
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// requestWriter is a checked request and the writer of its body.
+type requestWriter struct {
+	jsontok.Writer
+	provider.Outline
+}
+
+// minOutput is the smallest max_output_tokens (O-6).
+const minOutput = 16
+
+func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, error) {
+	outline, err := provider.Prepare(req, m)
+	if err != nil {
+		return nil, err
+	}
+	if len(req.StopSequences) > 0 {
+		return nil, &provider.RequestError{Field: "stop sequences", Reason: "the Responses API has none; leave them out"}
+	}
+	if n := req.MaxOutputTokens; n > 0 && n < minOutput {
+		return nil, &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d is below the minimum of %d (O-6)", n, minOutput)}
+	}
+	w := &requestWriter{Outline: outline}
+	return w, w.check()
+}
+
+func (w *requestWriter) check() error {
+	if len(w.Steps) == 0 {
+		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
+	}
+	for _, s := range w.Steps {
+		asks := s.Message.Role != transcript.RoleAssistant && s.Message.Role != transcript.RoleToolResults
+		if asks && s.Message.Content == "" && len(s.Message.Parts) == 0 {
+			return &provider.MessageError{At: s.At, Reason: "it has no text"}
+		}
+	}
+	return nil
+}
+
+// body writes the request. The input comes last, so that requests of one
+// session share their beginning.
+func (w *requestWriter) body() []byte {
+	w.Object(func() {
+		w.Key("model").Text(w.Model)
+		w.Key("stream").Bool(!w.Unary)
+		w.Key("store").Bool(false)
+		w.parameters()
+		w.tools()
+		w.Key("input").Array(func() {
+			for _, s := range w.Systems {
+				w.say("system", s)
+			}
+			for _, s := range w.Steps {
+				w.step(s)
+			}
+		})
+	})
+	return w.Bytes()
+}
+
+// parameters always sends an effort to models that take one: some do not
+// reason without it (D-19).
+func (w *requestWriter) parameters() {
+	m := w.Target.Model
+	if m.Include {
+		w.Key("include").Array(func() { w.Str("reasoning.encrypted_content") })
+	}
+	reasons := m.Thinks(w.Effort)
+	if m.Thinking == catalog.ThinkingEffort {
+		w.Key("reasoning").Object(func() {
+			w.Key("effort").Text(m.Effort(w.Effort))
+			if reasons {
+				w.Key("summary").Str("auto")
+			}
+		})
+	}
+	if len(w.OutputSchema) > 0 {
+		w.Key("text").Object(func() {
+			w.Key("format").Object(func() {
+				w.Key("type").Str("json_schema")
+				w.Key("name").Str("answer")
+				w.Key("schema").Raw(w.OutputSchema)
+				w.Key("strict").Bool(isStrictSchema(w.OutputSchema))
+			})
+		})
+	}
+	if w.MaxOutputTokens > 0 {
+		w.Key("max_output_tokens").Int(w.MaxOutputTokens)
+	}
+	if w.Temperature != nil && m.Sampling && !reasons {
+		w.Key("temperature").Float(*w.Temperature)
+	}
+}
+
+// tools writes the definitions with strict off: left out, the server would try
+// to make the schema strict (reference §2.2, O-19).
+func (w *requestWriter) tools() {
+	if len(w.Tools) == 0 {
+		return
+	}
+	w.Key("tools").Array(func() {
+		for _, t := range w.Tools {
+			w.Object(func() {
+				w.Key("type").Str("function")
+				w.Key("name").Text(t.Name)
+				if t.Description != "" {
+					w.Key("description").Text(t.Description)
+				}
+				w.Key("parameters").Raw(provider.InputSchema(t))
+				w.Key("strict").Bool(false)
+			})
+		}
+	})
+	switch choice := w.ToolChoice; choice {
+	case "":
+	case "auto", "none":
+		w.Key("tool_choice").Str(choice)
+	case "any":
+		w.Key("tool_choice").Str("required")
+	default:
+		w.Key("tool_choice").Object(func() {
+			w.Key("type").Str("function")
+			w.Key("name").Text(choice)
+		})
+	}
+}

@@ -1,0 +1,255 @@
+package openai
+
+import (
+	"bytes"
+
+	"github.com/meerkat-go/conformance/meerkat/handoff"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// step writes the input items of one message.
+func (w *requestWriter) step(s provider.Step) {
+	switch s.Message.Role {
+	case transcript.RoleAssistant:
+		w.assistant(s)
+	case transcript.RoleToolResults:
+		for _, a := range s.Answers {
+			w.output(a)
+		}
+	case transcript.RoleSystem, transcript.RoleDeveloper: // amid the conversation (H17)
+		w.say("developer", s.Message.Content)
+	default:
+		w.user(s.Message)
+	}
+}
+
+// say writes an easy message of text.
+func (w *requestWriter) say(role, text string) {
+	w.message(role, func() { w.Text(text) })
+}
+
+func (w *requestWriter) message(role string, content func()) {
+	w.Object(func() {
+		w.Key("type").Str("message")
+		w.Key("role").Str(role)
+		w.Key("content")
+		content()
+	})
+}
+
+func (w *requestWriter) user(m *transcript.Message) {
+	if len(m.Parts) == 0 {
+		w.say("user", m.Content)
+		return
+	}
+	w.message("user", func() { w.contents(m.Content, m.Parts) })
+}
+
+func (w *requestWriter) contents(text string, parts []transcript.Part) {
+	w.Array(func() {
+		if text != "" {
+			w.inputText(text)
+		}
+		for _, part := range parts {
+			w.part(part)
+		}
+	})
+}
+
+func (w *requestWriter) inputText(text string) {
+	w.Object(func() {
+		w.Key("type").Str("input_text")
+		w.Key("text").Text(text)
+	})
+}
+
+// part writes an image or a file, and says so in words when the API takes
+// neither (O-30, H16).
+func (w *requestWriter) part(part transcript.Part) {
+	switch {
+	case !w.Target.Takes(&part):
+		w.inputText(handoff.Omitted(&part))
+	case part.Type == "image":
+		w.Object(func() {
+			w.Key("type").Str("input_image")
+			w.Key("detail").Str("auto")
+			w.Key("image_url")
+			w.source(part)
+		})
+	case part.URL != "":
+		w.Object(func() {
+			w.Key("type").Str("input_file")
+			w.Key("file_url").Text(part.URL)
+		})
+	default:
+		w.Object(func() {
+			w.Key("type").Str("input_file")
+			w.Key("filename").Str("file.pdf")
+			w.Key("file_data")
+			w.source(part)
+		})
+	}
+}
+
+func (w *requestWriter) source(part transcript.Part) {
+	if part.URL != "" {
+		w.Text(part.URL)
+		return
+	}
+	w.DataURL(part.MediaType, part.Data)
+}
+
+// output writes a tool result. There is no error flag: the text says it.
+func (w *requestWriter) output(a provider.Answer) {
+	w.Object(func() {
+		w.Key("type").Str("function_call_output")
+		w.Key("call_id").Text(a.ID)
+		w.Key("output")
+		if len(a.Result.Parts) == 0 {
+			w.Text(provider.ResultText(a.Result))
+			return
+		}
+		w.contents(a.Result.Content, a.Result.Parts)
+	})
+}
+
+// assistant writes the items of one reply. Items keep the form and ids they
+// came with only when all reasoning of the reply goes along: an id without its
+// reasoning is refused (O-13, H9).
+func (w *requestWriter) assistant(s provider.Step) {
+	blocks := w.followed(s.Message.Blocks, true)
+	intact := true
+	for i := range blocks {
+		intact = intact && (blocks[i].Type != transcript.BlockReasoning || w.replayable(&blocks[i]))
+	}
+	if !intact {
+		blocks = w.followed(blocks, false)
+	}
+	for i := range blocks {
+		w.item(&blocks[i], s.IDs[i], intact)
+	}
+}
+
+// followed cuts off reasoning that no item follows (O-12, D-16).
+func (w *requestWriter) followed(blocks []transcript.Block, intact bool) []transcript.Block {
+	for n := len(blocks); n > 0; n-- {
+		if w.follows(&blocks[n-1], intact) {
+			return blocks[:n]
+		}
+	}
+	return nil
+}
+
+// follows reports whether b becomes an item that reasoning may stand before.
+func (w *requestWriter) follows(b *transcript.Block, intact bool) bool {
+	switch b.Type {
+	case transcript.BlockReasoning:
+		return false
+	case transcript.BlockOpaque:
+		return intact && w.Target.Raw(b) != nil
+	case transcript.BlockText:
+		return b.Text != "" || intact && w.Target.Raw(b) != nil
+	default:
+		return true
+	}
+}
+
+// replayable reports whether a reasoning item may go back: made here, with
+// encrypted content, for a bare id means nothing while store is false (O-14,
+// R16).
+func (w *requestWriter) replayable(b *transcript.Block) bool {
+	return b.Meta != nil && b.Meta.EncryptedContent != nil && *b.Meta.EncryptedContent != "" && w.Target.Made(b)
+}
+
+func (w *requestWriter) item(b *transcript.Block, id string, intact bool) {
+	raw := w.Target.Raw(b)
+	if !intact && b.Type != transcript.BlockReasoning {
+		raw = nil
+	}
+	switch b.Type {
+	case transcript.BlockReasoning:
+		if w.replayable(b) {
+			w.rawOr(raw, func() { w.reasoning(b) })
+		}
+	case transcript.BlockToolUse:
+		if id != b.ID || raw != nil && cut(raw) {
+			raw = nil
+		}
+		w.rawOr(raw, func() { w.call(b, id) })
+	case transcript.BlockOpaque:
+		if raw != nil {
+			w.Raw(raw)
+		}
+	default:
+		if raw != nil || b.Text != "" {
+			w.rawOr(raw, func() { w.text(b) })
+		}
+	}
+}
+
+// cut reports whether a call broke off. It is replayed as the call that was
+// answered, not as an incomplete one (D-16).
+func cut(raw []byte) bool {
+	return bytes.Equal(jsontok.MemberOf(raw, "status"), []byte(`"incomplete"`))
+}
+
+func (w *requestWriter) rawOr(raw []byte, fields func()) {
+	if raw != nil {
+		w.Raw(raw)
+		return
+	}
+	w.Object(fields)
+}
+
+// reasoning writes the item with its own id, which its encrypted content is
+// bound to (O-15, D-15), and its summary parts as they came, [] when it had
+// none (R18, D-13).
+func (w *requestWriter) reasoning(b *transcript.Block) {
+	w.Key("type").Str("reasoning")
+	if b.Meta.ID != "" {
+		w.Key("id").Str(b.Meta.ID)
+	}
+	parts := b.Meta.Summary
+	if parts == nil && b.Text != "" {
+		parts = []string{b.Text}
+	}
+	w.Key("summary").Array(func() {
+		for _, text := range parts {
+			w.Object(func() {
+				w.Key("type").Str("summary_text")
+				w.Key("text").Str(text)
+			})
+		}
+	})
+	w.Key("encrypted_content").Str(*b.Meta.EncryptedContent)
+}
+
+// call writes a function call without an item id, which is legal everywhere
+// (OAI-I5), and its arguments as a string of the exact bytes.
+func (w *requestWriter) call(b *transcript.Block, id string) {
+	w.Key("type").Str("function_call")
+	w.Key("call_id").Text(id)
+	w.Key("name").Text(b.Name)
+	args := b.Args
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	w.Key("arguments").Str(string(args))
+}
+
+// text writes an assistant message, with its phase when it came with one
+// (R20, D-17).
+func (w *requestWriter) text(b *transcript.Block) {
+	w.Key("type").Str("message")
+	w.Key("role").Str("assistant")
+	if !w.Target.Made(b) {
+		w.Key("content").Text(b.Text)
+		return
+	}
+	w.Key("content").Str(b.Text)
+	if b.Meta != nil && b.Meta.Phase != "" {
+		w.Key("phase").Str(b.Meta.Phase)
+	}
+}

@@ -1,0 +1,285 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/stream"
+)
+
+// maxErrorBody bounds how much of a failed answer is read.
+const maxErrorBody = 64 << 10
+
+// fail stamps and scrubs an error; every error of a call goes through it.
+func (c *Client) fail(ctx context.Context, e *Error) error {
+	e.Provider = c.provider.Name
+	if err := ctx.Err(); err != nil && e.Status == 0 {
+		e.Kind, e.Err = Cancelled, err
+		if errors.Is(err, context.DeadlineExceeded) {
+			e.Kind = Timeout
+		}
+	}
+	c.scrub.clean(e)
+	return e
+}
+
+// connectionError classifies a connection that failed before or inside the answer.
+func (c *Client) connectionError(ctx context.Context, err error) error {
+	var u *url.Error
+	if errors.As(err, &u) { // its text repeats the URL
+		err = u.Err
+	}
+	kind := ConnectionReset
+	var timeout net.Error
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		kind = Timeout
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		err = errors.New("the connection broke off inside the answer")
+	}
+	return c.fail(ctx, &Error{Kind: kind, Err: err})
+}
+
+// refusal reads an answer with another status than 200.
+func (c *Client) refusal(ctx context.Context, resp *http.Response) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if err != nil && len(body) == 0 {
+		body = nil // the status says enough
+	}
+	e := c.codec.ParseError(c.scrub.bytes(body)) // before an excerpt cuts a secret in two
+	e.Status = resp.StatusCode
+	c.headers(e, resp)
+	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
+		e.Message = "the address redirects elsewhere; use the API's own base URL"
+	}
+	e.Kind = Classify(e.Status, e.Type, e.Code, e.Message)
+	return c.fail(ctx, e)
+}
+
+// unreadable classifies what the parser or the shape of a 200 said.
+func (c *Client) unreadable(ctx context.Context, resp *http.Response, err error) error {
+	var (
+		done       *Error
+		reported   *stream.ProviderError
+		incomplete *stream.IncompleteError
+	)
+	if errors.As(err, &done) {
+		return done
+	}
+	e := &Error{Kind: StreamParse, Err: err}
+	c.headers(e, resp)
+	switch {
+	case errors.As(err, &reported):
+		e.Status, e.Type, e.Code, e.Message = http.StatusOK, reported.Type, reported.Code, reported.Message
+		e.Kind, e.Err = Classify(e.Status, e.Type, e.Code, e.Message), nil
+		if e.RetryAfter == nil {
+			e.RetryAfter = spokenDelay(e.Message)
+		}
+	case errors.As(err, &incomplete):
+		e.Kind = Incomplete
+	}
+	return c.fail(ctx, e)
+}
+
+// headers fills in what the response headers say (reference §1 and §4).
+func (c *Client) headers(e *Error, resp *http.Response) {
+	e.RateLimits = rateLimits(resp.Header, c.cfg.Now())
+	for _, name := range []string{"Request-Id", "X-Request-Id"} {
+		if id := resp.Header.Get(name); id != "" {
+			e.RequestID = id
+			break
+		}
+	}
+	if d := retryAfter(resp.Header, c.cfg.Now()); d != nil && resp.StatusCode != http.StatusOK {
+		e.RetryAfter = d
+	}
+	if e.RetryAfter == nil && resp.StatusCode == http.StatusTooManyRequests {
+		e.RetryAfter = windowReset(resp.Header)
+	}
+	if b, err := strconv.ParseBool(resp.Header.Get("X-Should-Retry")); err == nil && resp.StatusCode != http.StatusOK {
+		e.ShouldRetry = &b
+	}
+}
+
+// parseError reads an error body in any of its shapes: the object of the three
+// providers, that object in an array or in an event stream, a gateway's own
+// object, or text and HTML (reference §4). Content types lie; they are not
+// asked.
+func parseError(body []byte) *Error {
+	text := bytes.TrimSpace(body)
+	if bytes.HasPrefix(text, []byte("event:")) || bytes.HasPrefix(text, []byte("data:")) {
+		text = firstData(text)
+	}
+	if len(text) > 0 && text[0] == '[' {
+		var all []json.RawMessage
+		if json.Unmarshal(text, &all) == nil && len(all) > 0 {
+			text = all[0]
+		}
+	}
+	if e := parseObject(text); e != nil {
+		return e
+	}
+	return &Error{Message: excerpt(text)}
+}
+
+func firstData(text []byte) []byte {
+	for line := range bytes.Lines(text) {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+			return bytes.TrimSpace(data)
+		}
+	}
+	return text
+}
+
+// envelope is the union of the providers' error objects.
+type envelope struct {
+	Error     json.RawMessage `json:"error"`
+	Message   string          `json:"message"`
+	Detail    json.RawMessage `json:"detail"`
+	RequestID string          `json:"request_id"`
+}
+
+type errorObject struct {
+	Type    string          `json:"type"`
+	Code    json.RawMessage `json:"code"`
+	Status  string          `json:"status"`
+	Message string          `json:"message"`
+	Details []struct {
+		Reason     string `json:"reason"`
+		RetryDelay string `json:"retryDelay"`
+	} `json:"details"`
+}
+
+// parseObject returns nil when text is no JSON object.
+func parseObject(text []byte) *Error {
+	var env envelope
+	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &env) != nil {
+		return nil //nolint:nilerr // no object, no error object
+	}
+	e := &Error{RequestID: env.RequestID, Message: env.Message}
+	var o errorObject
+	var plain string
+	switch {
+	case json.Unmarshal(env.Error, &o) == nil && len(env.Error) > 0 && env.Error[0] == '{':
+		e.Type, e.Message, e.Code = firstOf(o.Status, o.Type), o.Message, stringOf(o.Code)
+	case json.Unmarshal(env.Error, &plain) == nil:
+		e.Message = firstOf(plain, env.Message)
+	case len(env.Detail) > 0:
+		e.Message = firstOf(stringOf(env.Detail), string(env.Detail))
+	case e.Message == "":
+		e.Message = excerpt(text)
+	}
+	for _, d := range o.Details {
+		e.Code = firstOf(e.Code, d.Reason)
+		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay >= 0 {
+			e.RetryAfter = &delay
+		}
+	}
+	if e.RetryAfter == nil {
+		e.RetryAfter = spokenDelay(e.Message)
+	}
+	return e
+}
+
+// stringOf returns a JSON string's value and "" for anything else, such as
+// Gemini's numeric code, which repeats the status.
+func stringOf(raw json.RawMessage) string {
+	var s string
+	_ = json.Unmarshal(raw, &s)
+	return s
+}
+
+func firstOf(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}
+
+var title = regexp.MustCompile(`(?i)<title>([^<]*)`)
+
+// excerpt returns the beginning of text on one line, the title of HTML.
+func excerpt(text []byte) string {
+	if m := title.FindSubmatch(text); m != nil {
+		text = m[1]
+	}
+	s := strings.ToValidUTF8(strings.Join(strings.Fields(string(text)), " "), "?")
+	if runes := []rune(s); len(runes) > 200 {
+		s = string(runes[:200]) + "…"
+	}
+	return s
+}
+
+// scrubber takes secrets out of texts, in the forms in which they may be
+// echoed.
+type scrubber struct{ replacer *strings.Replacer }
+
+// minSecret is the length from which a value counts as a secret: shorter ones
+// are words that error texts are made of.
+const minSecret = 6
+
+func newScrubber(secrets ...string) *scrubber {
+	const mark = "[redacted]"
+	var forms []string
+	for _, key := range secrets {
+		if len(key) < minSecret {
+			continue
+		}
+		quoted, _ := json.Marshal(key)
+		forms = append(forms,
+			key, url.QueryEscape(key), url.PathEscape(key), string(quoted[1:len(quoted)-1]),
+			base64.StdEncoding.EncodeToString([]byte(key)), base64.RawURLEncoding.EncodeToString([]byte(key)))
+	}
+	// The longest first: one secret may begin as another does.
+	slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range forms {
+		pairs = append(pairs, form, mark)
+	}
+	return &scrubber{strings.NewReplacer(pairs...)}
+}
+
+func (s *scrubber) bytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
+
+// secretsOf returns the key and the values of extra headers that hold a
+// credential.
+func secretsOf(cfg Config) []string {
+	secrets := []string{cfg.APIKey}
+	for name, values := range cfg.Header {
+		for _, part := range []string{"auth", "key", "token", "cookie", "secret"} {
+			if strings.Contains(strings.ToLower(name), part) {
+				secrets = append(secrets, values...)
+			}
+		}
+	}
+	return secrets
+}
+
+// clean scrubs all texts of e. A cause that repeats the secret is replaced by
+// its scrubbed text.
+func (s *scrubber) clean(e *Error) {
+	e.Message = s.replacer.Replace(e.Message)
+	e.Type, e.Code = s.replacer.Replace(e.Type), s.replacer.Replace(e.Code)
+	e.RequestID = s.replacer.Replace(e.RequestID)
+	if e.Err == nil {
+		return
+	}
+	if text := e.Err.Error(); s.replacer.Replace(text) != text {
+		e.Err = errors.New(s.replacer.Replace(text))
+	}
+}

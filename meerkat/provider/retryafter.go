@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"math"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// retryAfter reads the delay headers in the order the SDKs do: milliseconds,
+// then seconds or a date (reference §4). Delays that are no number or negative
+// are nil. A date is held against the provider's own clock, if it says what
+// time it is there: ours may be wrong.
+func retryAfter(h http.Header, now time.Time) *time.Duration {
+	if d := number(h.Get("Retry-After-Ms"), time.Millisecond); d != nil {
+		return d
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if d := number(value, time.Second); d != nil {
+		return d
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return nil
+	}
+	if there, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = there
+	}
+	d := min(max(0, at.Sub(now)), longest)
+	return &d
+}
+
+// longest is what every longer delay is taken for: it is none to wait for, but
+// not to be passed over either.
+const longest = 24 * time.Hour
+
+// number reads a decimal number of units.
+func number(s string, unit time.Duration) *time.Duration {
+	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	if err != nil || math.IsNaN(f) || f < 0 {
+		return nil
+	}
+	d := longest
+	if f < float64(longest/unit) {
+		d = time.Duration(f * float64(unit))
+	}
+	return &d
+}
+
+// limits are the windows of OpenAI's x-ratelimit headers.
+var limits = []string{"Requests", "Tokens"}
+
+// windowReset reads when the windows that are used up open again: durations
+// such as "6m0s", the longest counts (reference §1). It is the last resort, for
+// a bucket may let a call through before it is full. Anthropic's windows are
+// left alone: its limits come with retry-after, and those that do not are no
+// limits in time (reference §4).
+func windowReset(h http.Header) *time.Duration {
+	var longestReset *time.Duration
+	for _, name := range limits {
+		if strings.TrimSpace(h.Get("X-Ratelimit-Remaining-"+name)) != "0" {
+			continue
+		}
+		d, err := time.ParseDuration(strings.TrimSpace(h.Get("X-Ratelimit-Reset-" + name)))
+		if err != nil || d <= 0 || d > longest || longestReset != nil && d < *longestReset {
+			continue
+		}
+		longestReset = &d
+	}
+	return longestReset
+}
+
+// spoken matches "Please retry in 48.9s." and "Please try again in 6m0s.": the
+// only place where some limits say how long they last.
+var spoken = regexp.MustCompile(`[Pp]lease (?:re)?try (?:again )?in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)`)
+
+func spokenDelay(message string) *time.Duration {
+	m := spoken.FindStringSubmatch(message)
+	if m == nil {
+		return nil
+	}
+	d, err := time.ParseDuration(m[1])
+	if err != nil {
+		return nil
+	}
+	d = min(d, longest)
+	return &d
+}

@@ -34,7 +34,7 @@ test: ## run every test, the oracle module included
 
 .PHONY: race
 race: ## run the packages with concurrency under the race detector
-	$(GO) test -race ./meerkat/... ./proxy/... ./simulator/... ./suites/...
+	$(GO) test -race ./meerkat/... ./proxy/... ./simulator/... ./conform/harness/... ./internal/app/conform/...
 
 .PHONY: lint
 lint: ## gofmt, vet, golangci-lint and actionlint
@@ -78,8 +78,8 @@ fuzz: ## run every fuzz target for FUZZTIME (20s)
 	done
 
 .PHONY: suites
-suites: ## play the conformance suites through go test
-	$(GO) test -count=1 ./suites/...
+suites: ## run the conformance suites as Ginkgo specs
+	$(GO) run github.com/onsi/ginkgo/v2/ginkgo -p --succinct --no-color ./suites/...
 
 .PHONY: bench
 bench: ## benchmarks, our side

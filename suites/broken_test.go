@@ -16,28 +16,90 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/conform/scenario"
-	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
-	"github.com/meerkat-go/conformance/suites/play"
 )
 
-// spoiled is rkat with a defect: what it sends passes through a proxy of its
-// own that edits every request, and its exit code through lie.
-type spoiled struct {
-	edit func(step int, body []byte) []byte
-	lie  func(code int) int
-	dir  string
+// An agent is broken on purpose, in ways in which real agents are broken. The
+// requirement that forbids it must fail, with every source.
+var _ = Describe("The referee notices an agent that", Label("suites"), func() {
+	DescribeTableSubtree("in one run", func(filter, requirement string, edit editRequest, setExit func(int) int) {
+		for _, source := range sources() {
+			It("answered by the "+string(source), func(ctx SpecContext) {
+				subject := editedSubject{rkat: harness.Executable(shared.Rkat), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
+				o, err := harness.Run(ctx, harness.Options{Filter: filter, Subject: subject, Sources: []evidence.Source{source}})
+				Expect(err).NotTo(HaveOccurred())
+				Expect(o.Results).NotTo(ContainElement(HaveField("Verdict", report.HarnessError)))
+				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements)}, o.Results)
+				if requirement == "" {
+					Expect(run.Results).To(Hold())
+					Expect(run.Summary.Exit).To(Equal(report.ExitOK))
+					return
+				}
+				Expect(run.Results).To(FailBy(requirement))
+				Expect(run.Summary.Exit).To(Equal(report.ExitFailure))
+			})
+		}
+	},
+		Entry("has no defect, by finding nothing", "thinking-tool-loop && anthropic", "", noEdit, keepExit),
+		Entry("drops thinking", "thinking-tool-loop && anthropic", "SIG-002",
+			replaceAll(`\{"type":"thinking","thinking":"[^"]*","signature":"[^"]*"\},`, ""), keepExit),
+		Entry("trims a signature", "thinking-tool-loop && anthropic", "SIG-001", replaceAll(`"signature":"([^"]*)[^"]{4}"`, `"signature":"$1"`), keepExit),
+		Entry("edits a thought", "thinking-tool-loop && anthropic", "SIG-001", replaceAll(`The user wants`, `The user wanted`), keepExit),
+		Entry("drops redacted thinking", "withheld-thoughts && anthropic", "SIG-002", replaceAll(`\{"type":"redacted_thinking","data":"[^"]*"\},`, ""), keepExit),
+		Entry("drops reasoning", "thinking-tool-loop && openai", "SIG-008", replaceAll(`\{"id":"rs_[^{}]*"summary":\[[^\]]*\]\},`, ""), keepExit),
+		Entry("trims encrypted content", "thinking-tool-loop && openai", "SIG-007", replaceAll(`"encrypted_content":"([^"]*)[^"]{4}"`, `"encrypted_content":"$1"`), keepExit),
+		Entry("drops a thought signature", "thinking-tool-loop && gemini", "SIG-014", replaceAll(`,\s*"thoughtSignature":\s*"[^"]*"`, ""), keepExit),
+		Entry("rewrites arguments", "exact-arguments && openai", "ORD-011", replaceAll(`12345678901234567890`, `12345678901234567000`), keepExit),
+		Entry("loses a result", "parallel-calls && anthropic", "ORD-001", replaceAll(`,\{"type":"tool_result"[^{}]*\}\]`, "]"), keepExit),
+		Entry("asks another model", "thinking-tool-loop && openai", "MOD-001", replaceAll(`"model":"gpt-5.2"`, `"model":"gpt-4o"`), keepExit),
+		Entry("changes the system prompt on resume", "resume-tool-loop && anthropic", "RES-002", onResume(replaceAll("careful test subject", "careful subject")), keepExit),
+		Entry("calls a cut stream a success", "cut-stream && gemini", "STR-008", noEdit, func(int) int { return 0 }),
+	)
+})
+
+// editRequest changes the body of a request.
+type editRequest func(resumed bool, body []byte) []byte
+
+func noEdit(_ bool, body []byte) []byte { return body }
+
+func keepExit(code int) int { return code }
+
+// replaceAll edits every request by a regular expression.
+func replaceAll(expression, with string) editRequest {
+	re := regexp.MustCompile(expression)
+	return func(_ bool, body []byte) []byte { return re.ReplaceAll(body, []byte(with)) }
 }
 
-// Run starts the editing proxy and rkat behind it.
-func (s spoiled) Run(ctx context.Context, step scenario.Step, session string, env []string) (evidence.Process, string, error) {
+// onResume edits the requests of resumed sessions only.
+func onResume(edit editRequest) editRequest {
+	return func(resumed bool, body []byte) []byte {
+		if resumed {
+			return edit(resumed, body)
+		}
+		return body
+	}
+}
+
+// editedSubject is rkat with a defect: its requests pass through a proxy of its
+// own that edits them, and its exit code through setExit.
+type editedSubject struct {
+	rkat    harness.Subject
+	edit    editRequest
+	setExit func(code int) int
+	dir     string
+}
+
+// RunStep starts the editing proxy, and rkat behind it.
+func (s editedSubject) RunStep(ctx context.Context, step harness.Step, session string, env []string) (evidence.Process, string, error) {
 	hosts, err := proxy.Hosts(nil)
 	if err != nil {
 		return evidence.Process{}, "", err
@@ -46,43 +108,40 @@ func (s spoiled) Run(ctx context.Context, step scenario.Step, session string, en
 	if err != nil {
 		return evidence.Process{}, "", err
 	}
-	transport, err := outward(env)
+	transport, err := transportTo(env)
 	if err != nil {
 		return evidence.Process{}, "", err
 	}
 	defer transport.CloseIdleConnections()
-	ordinal := 0
-	if step.Resume {
-		ordinal = 1
-	}
-	door, err := proxy.New(proxy.Config{CA: authority, Handler: &httputil.ReverseProxy{
-		FlushInterval: -1, Transport: transport, ErrorLog: log.New(io.Discard, "", 0), ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	editor, err := proxy.New(proxy.Config{CA: authority, Handler: &httputil.ReverseProxy{
+		FlushInterval: -1, Transport: transport, ErrorLog: log.New(io.Discard, "", 0),
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		Rewrite: func(r *httputil.ProxyRequest) {
 			body, _ := io.ReadAll(r.In.Body)
-			body = s.edit(ordinal, body)
+			body = s.edit(step.Resume, body)
 			r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		},
 	}})
 	if err != nil {
 		return evidence.Process{}, "", err
 	}
-	if err := door.Start(); err != nil {
+	if err := editor.Start(); err != nil {
 		return evidence.Process{}, "", err
 	}
-	defer func() { _ = door.Close(context.WithoutCancel(ctx)) }()
+	defer func() { _ = editor.Close(context.WithoutCancel(ctx)) }()
 	trust := filepath.Join(s.dir, "editor.pem")
 	if err := os.WriteFile(trust, authority.PEM(), 0o600); err != nil {
 		return evidence.Process{}, "", err
 	}
-	env = slices.Concat(env, []string{"HTTPS_PROXY=" + door.URL(), "https_proxy=" + door.URL(), "SSL_CERT_FILE=" + trust})
-	p, next, err := play.Rkat{Main: rkat.Run}.Run(ctx, step, session, env)
-	p.ExitCode = s.lie(p.ExitCode)
+	env = slices.Concat(env, []string{"HTTPS_PROXY=" + editor.URL(), "https_proxy=" + editor.URL(), "SSL_CERT_FILE=" + trust})
+	p, next, err := s.rkat.RunStep(ctx, step, session, env)
+	p.ExitCode = s.setExit(p.ExitCode)
 	return p, next, err
 }
 
-// outward reaches the proxy that the stage has given to the agent.
-func outward(env []string) (*http.Transport, error) {
-	value := func(name string) string {
+// transportTo reaches the proxy that the harness has given to the agent.
+func transportTo(env []string) (*http.Transport, error) {
+	variable := func(name string) string {
 		for _, e := range env {
 			if k, v, _ := strings.Cut(e, "="); k == name {
 				return v
@@ -90,81 +149,17 @@ func outward(env []string) (*http.Transport, error) {
 		}
 		return ""
 	}
-	to, err := url.Parse(value("HTTPS_PROXY"))
+	to, err := url.Parse(variable("HTTPS_PROXY"))
 	if err != nil {
 		return nil, err
 	}
-	pem, err := os.ReadFile(value("SSL_CERT_FILE"))
+	pem, err := os.ReadFile(variable("SSL_CERT_FILE"))
 	if err != nil {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, errors.New("the stage's authority is no certificate")
+		return nil, errors.New("the authority of the harness is no certificate")
 	}
 	return &http.Transport{Proxy: http.ProxyURL(to), TLSClientConfig: &tls.Config{RootCAs: roots}}, nil
-}
-
-// replace edits every request of a step by a regular expression.
-func replace(expression, with string) func(int, []byte) []byte {
-	re := regexp.MustCompile(expression)
-	return func(_ int, body []byte) []byte { return re.ReplaceAll(body, []byte(with)) }
-}
-
-// TestBrokenAgents spoils rkat in ways that real agents are broken in and
-// expects the requirement that says so to fail.
-func TestBrokenAgents(t *testing.T) {
-	honest := func(code int) int { return code }
-	for _, c := range []struct {
-		name, filter, requirement string
-		edit                      func(int, []byte) []byte
-		lie                       func(int) int
-	}{
-		{"nothing", "thinking-tool-loop && anthropic", "", replace(`^\x00`, ""), honest},
-		{"drops thinking", "thinking-tool-loop && anthropic", "SIG-002",
-			replace(`\{"type":"thinking","thinking":"[^"]*","signature":"[^"]*"\},`, ""), honest},
-		{"trims a signature", "thinking-tool-loop && anthropic", "SIG-001", replace(`"signature":"([^"]*)[^"]{4}"`, `"signature":"$1"`), honest},
-		{"edits a thought", "thinking-tool-loop && anthropic", "SIG-001", replace(`The user wants`, `The user wanted`), honest},
-		{"drops redacted thinking", "withheld-thoughts && anthropic", "SIG-002", replace(`\{"type":"redacted_thinking","data":"[^"]*"\},`, ""), honest},
-		{"drops reasoning", "thinking-tool-loop && openai", "SIG-008", replace(`\{"id":"rs_[^{}]*"summary":\[[^\]]*\]\},`, ""), honest},
-		{"trims encrypted content", "thinking-tool-loop && openai", "SIG-007", replace(`"encrypted_content":"([^"]*)[^"]{4}"`, `"encrypted_content":"$1"`), honest},
-		{"drops a thought signature", "thinking-tool-loop && gemini", "SIG-014", replace(`,\s*"thoughtSignature":\s*"[^"]*"`, ""), honest},
-		{"rewrites arguments", "exact-arguments && openai", "ORD-011", replace(`12345678901234567890`, `12345678901234567000`), honest},
-		{"loses a result", "parallel-calls && anthropic", "ORD-001", replace(`,\{"type":"tool_result"[^{}]*\}\]`, "]"), honest},
-		{"asks another model", "thinking-tool-loop && openai", "MOD-001", replace(`"model":"gpt-5.2"`, `"model":"gpt-4o"`), honest},
-		{"changes the system prompt on resume", "resume-tool-loop && anthropic", "RES-002", func(step int, body []byte) []byte {
-			if step == 0 {
-				return body
-			}
-			return bytes.Replace(body, []byte("careful test subject"), []byte("careful subject"), 1)
-		}, honest},
-		{"calls a cut stream a success", "cut-stream && gemini", "STR-008", replace(`^\x00`, ""), func(int) int { return 0 }},
-	} {
-		for _, source := range []evidence.Source{evidence.SourceCassette, evidence.SourceSimulator} {
-			t.Run(c.name+" with the "+string(source), func(t *testing.T) {
-				subject := spoiled{edit: c.edit, lie: c.lie, dir: t.TempDir()}
-				o, err := Run(t.Context(), Options{Filter: c.filter, Subject: subject, Sources: []evidence.Source{source}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements)}, o.Results)
-				failed := map[string]string{}
-				for _, r := range run.Results {
-					if r.Verdict == report.Fail {
-						failed[r.Requirement] = r.Findings[0].Message
-					}
-					if r.Verdict == report.HarnessError {
-						t.Errorf("%s: harness error: %s", r.Check, r.Reason)
-					}
-				}
-				t.Logf("exit %d, failed: %v", run.Summary.Exit, failed)
-				switch {
-				case c.requirement == "" && run.Summary.Exit != report.ExitOK:
-					t.Errorf("an agent without a defect fails: %v", failed)
-				case c.requirement != "" && (failed[c.requirement] == "" || run.Summary.Exit != report.ExitFailure):
-					t.Errorf("exit %d, %s does not fail; failed: %v", run.Summary.Exit, c.requirement, failed)
-				}
-			})
-		}
-	}
 }

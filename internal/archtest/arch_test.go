@@ -1,6 +1,7 @@
-// Package archtest holds the walls between the parts (DESIGN §2): a referee
-// that shares code with the player, or a proxy that understands messages,
-// would cancel out the very bugs it is there to find.
+// Package archtest holds the walls between the parts of the project: which
+// package may import which, which library may be used where, and what is linked
+// into the programs. A referee that shared code with the agent, or a proxy that
+// understood messages, would miss the very bugs that it is there to find.
 package archtest
 
 import (
@@ -22,6 +23,8 @@ type pkg struct {
 	Name       string
 	Imports    []string // direct imports of non-test files
 	Deps       []string // transitive
+	// TestImports and XTestImports are the direct imports of test files.
+	TestImports, XTestImports []string
 }
 
 // name is the import path below the module root.
@@ -40,7 +43,7 @@ func (p pkg) ownDeps() []string {
 
 func packages(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps", module+"...")
+	cmd := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Name,Imports,Deps,TestImports,XTestImports", module+"...")
 	var why bytes.Buffer
 	cmd.Stderr = &why
 	out, err := cmd.Output()
@@ -70,12 +73,14 @@ func underAny(path string, trees []string) bool {
 	return slices.ContainsFunc(trees, func(t string) bool { return under(path, t) })
 }
 
-// wall forbids every package below from to reach, directly or not, a package
-// below one of into, unless it lies below one of except.
+// wall forbids every package below from, but for those below one of without, to
+// reach, directly or not, a package below one of into, unless it lies below one of
+// except.
 type wall struct {
-	from   string
-	into   []string
-	except []string
+	from    string
+	without []string
+	into    []string
+	except  []string
 }
 
 // shared lists the packages that every wall lets in: each uses the standard
@@ -86,7 +91,9 @@ var walls = []wall{
 	{from: "meerkat", into: []string{"proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "proxy", into: []string{"meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
 	{from: "simulator", into: []string{"meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
-	{from: "conform", into: []string{"meerkat", "simulator", "suites", "internal", "proxy"}, except: []string{"proxy/cassette", "proxy/llm"}},
+	{from: "conform", without: []string{"conform/harness"}, into: []string{"meerkat", "simulator", "suites", "internal", "proxy"},
+		except: []string{"proxy/cassette", "proxy/llm"}},
+	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}},
 	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	// Inside meerkat the arrows point down only.
@@ -105,13 +112,13 @@ func TestWalls(t *testing.T) {
 	for _, w := range walls {
 		seen := false
 		for _, p := range all {
-			if !under(p.name(), w.from) {
+			if !under(p.name(), w.from) || underAny(p.name(), w.without) {
 				continue
 			}
 			seen = true
 			for _, d := range p.ownDeps() {
 				if underAny(d, w.into) && !underAny(d, w.except) && !underAny(d, shared) {
-					t.Errorf("%s reaches %s: DESIGN §2 keeps %s apart from it", p.name(), d, w.from)
+					t.Errorf("%s reaches %s: a wall keeps %s apart from it", p.name(), d, w.from)
 				}
 			}
 		}
@@ -121,13 +128,59 @@ func TestWalls(t *testing.T) {
 	}
 }
 
+// TestNoArrowUp holds that only programs know programs: nothing outside internal
+// and cmd imports internal/app, its tests included.
+func TestNoArrowUp(t *testing.T) {
+	for _, p := range packages(t) {
+		if underAny(p.name(), []string{"internal", "cmd"}) {
+			continue
+		}
+		for _, imp := range slices.Concat(p.Deps, p.TestImports, p.XTestImports) {
+			if under(strings.TrimPrefix(imp, module), "internal/app") {
+				t.Errorf("%s imports %s: only cmd and internal may", p.name(), imp)
+			}
+		}
+	}
+}
+
+// unlinked lists what a program must not link, directly or not.
+var unlinked = map[string][]string{
+	"cmd/conform":  {"testing", "github.com/onsi"},
+	"cmd/recorder": {"testing", "github.com/onsi"},
+	"cmd/rkat":     {"testing", "github.com/onsi"},
+}
+
+// TestPrograms holds that no program links a test framework.
+func TestPrograms(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		if !under(p.name(), "cmd") {
+			continue
+		}
+		seen[p.name()] = true
+		forbidden, ok := unlinked[p.name()]
+		if !ok {
+			t.Errorf("%s: is not in the list of what programs must not link", p.name())
+		}
+		for _, d := range p.Deps {
+			if underAny(d, forbidden) {
+				t.Errorf("%s links %s", p.name(), d)
+			}
+		}
+	}
+	for program := range unlinked {
+		if !seen[program] {
+			t.Errorf("%s: no such program", program)
+		}
+	}
+}
+
 // libraries lists where a library may be imported directly by non-test code.
 var libraries = map[string][]string{
 	"github.com/spf13/viper":          {"meerkat/config", "internal/app"},
 	"github.com/elazarl/goproxy":      {"proxy"},
 	"github.com/dnaeon/go-vcr":        {"proxy/cassette"},
-	"github.com/onsi/ginkgo":          {"suites"},
-	"github.com/onsi/gomega":          {"suites"},
+	"github.com/onsi":                 {},
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
 	"github.com/modelcontextprotocol": {"meerkat/mcp"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
@@ -138,7 +191,7 @@ var libraries = map[string][]string{
 	"google.golang.org/genai":         {},
 	"github.com/spf13/cobra":          {"internal/app"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
-	"testing":                         {"internal", "meerkat/session/storetest", "meerkat/provider/providertest", "suites"},
+	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only
 }

@@ -1,6 +1,6 @@
-// Command recordings records the committed cassettes again: rkat plays every
-// scenario through the recording proxy with the simulator behind it. The same
-// sources make the same bytes, whoever runs it, where and when.
+// Command recordings records the committed cassettes again: it runs rkat through
+// every scenario behind the recording proxy, with the simulator as the provider.
+// The same sources make the same bytes on every machine and on every day.
 //
 // Run it from the root of the repository: make cassettes.
 package main
@@ -20,16 +20,14 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
-	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/suites/play"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code, acted := play.ActAs(ctx, rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
-	if !acted {
+	code, isSubject := harness.RunIfSubject(ctx, rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	if !isSubject {
 		code = command(ctx, os.Args[1:], os.Stderr)
 	}
 	stop()
@@ -50,64 +48,64 @@ func command(ctx context.Context, args []string, stderr io.Writer) int {
 	return 0
 }
 
-// recordAll records every play that causes traffic and removes cassettes that
-// belong to none.
+// recordAll records every case that has traffic and removes cassettes that belong
+// to none.
 func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 	if _, err := os.Stat(dir); err != nil {
 		return fmt.Errorf("%w; run it from the root of the repository or set -dir", err)
 	}
-	all, err := specs.Scenarios()
+	cases, err := harness.AllCases()
 	if err != nil {
 		return err
 	}
-	plays := slices.DeleteFunc(scenario.Plays(all), scenario.Play.Silent)
-	stage, err := play.NewStage(play.Rkat{Main: rkat.Run})
+	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasTraffic() })
+	runner, err := harness.NewRunner(harness.InProcess(rkat.Run), nil)
 	if err != nil {
 		return err
 	}
-	defer stage.Close()
-	changed, err := record(ctx, stage, plays, dir)
+	defer runner.Close()
+	changed, err := recordCases(ctx, runner, cases, dir)
 	if err != nil {
 		return err
 	}
-	gone, err := prune(plays, dir)
+	gone, err := removeStrays(cases, dir)
 	if err != nil {
 		return err
 	}
 	for _, name := range slices.Concat(changed, gone) {
 		fmt.Fprintln(stderr, name)
 	}
-	fmt.Fprintf(stderr, "%d cassettes: %d written, %d removed\n", len(plays), len(changed), len(gone))
+	fmt.Fprintf(stderr, "%d cassettes: %d written, %d removed\n", len(cases), len(changed), len(gone))
 	return nil
 }
 
-// record records plays a few at a time and returns the cassettes that changed.
-func record(ctx context.Context, stage *play.Stage, plays []scenario.Play, dir string) ([]string, error) {
-	wrote := make([]bool, len(plays))
-	faults := make([]error, len(plays))
+// recordCases records cases a few at a time and returns the cassettes that changed.
+func recordCases(ctx context.Context, runner *harness.Runner, cases []harness.Case, dir string) ([]string, error) {
+	wrote := make([]bool, len(cases))
+	faults := make([]error, len(cases))
 	var group errgroup.Group
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
-	for i, p := range plays {
+	for i, c := range cases {
 		group.Go(func() error {
-			wrote[i], faults[i] = stage.Record(ctx, p, dir)
+			wrote[i], faults[i] = runner.Record(ctx, c, dir)
 			return nil
 		})
 	}
 	_ = group.Wait() // every fault is reported, not only the first
 	var changed []string
-	for i, p := range plays {
+	for i, c := range cases {
 		if wrote[i] {
-			changed = append(changed, "wrote "+p.Cassette())
+			changed = append(changed, "wrote "+c.CassettePath())
 		}
 	}
 	return changed, errors.Join(faults...)
 }
 
-// prune removes cassettes without a play.
-func prune(plays []scenario.Play, dir string) (gone []string, err error) {
+// removeStrays removes cassettes that belong to no case.
+func removeStrays(cases []harness.Case, dir string) (gone []string, err error) {
 	known := map[string]bool{}
-	for _, p := range plays {
-		known[p.Cassette()] = true
+	for _, c := range cases {
+		known[c.CassettePath()] = true
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

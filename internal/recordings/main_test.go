@@ -9,22 +9,20 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/cassettes"
-	"github.com/meerkat-go/conformance/conform/scenario"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
-	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/suites/play"
 )
 
 func TestMain(m *testing.M) {
-	if code, acted := play.ActAs(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()); acted {
+	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()); isSubject {
 		os.Exit(code)
 	}
 	os.Exit(m.Run())
 }
 
 // TestRecordAllLeavesACleanTree records everything over a copy of the committed
-// cassettes: whatever it changed would be a cassette that no longer says what
-// rkat and the script say. A file of no play is removed.
+// cassettes. A file that changes is a cassette that no longer says what rkat and
+// the script say. A file that belongs to no case is removed.
 func TestRecordAllLeavesACleanTree(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, cassettes.FS); err != nil {
@@ -45,17 +43,17 @@ func TestRecordAllLeavesACleanTree(t *testing.T) {
 
 // TestRecordWritesWhatIsMissing holds that a new scenario gets its cassette.
 func TestRecordWritesWhatIsMissing(t *testing.T) {
-	all, err := specs.Scenarios()
+	cases, err := harness.AllCases()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stage, err := play.NewStage(play.Rkat{Main: rkat.Run})
+	runner, err := harness.NewRunner(harness.InProcess(rkat.Run), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stage.Close()
+	defer runner.Close()
 	dir := t.TempDir()
-	changed, err := record(t.Context(), stage, scenario.Plays(all)[:1], dir)
+	changed, err := recordCases(t.Context(), runner, cases[:1], dir)
 	if err != nil || len(changed) != 1 {
 		t.Fatalf("%q: %v", changed, err)
 	}

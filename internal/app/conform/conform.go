@@ -11,16 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/version"
-	"github.com/meerkat-go/conformance/suites"
 )
 
 // Run executes one command and returns the process's exit code (DESIGN §6).
 // env is a list of K=V; nothing is read from the process's own environment.
 // Errors are one line on stderr: "conform: object: what is wrong; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	if code, acted := suites.ActAs(ctx, args, stdin, stdout, stderr, env); acted {
+	if code, isSubject := harness.RunIfSubject(ctx, rkat.Run, args, stdin, stdout, stderr, env); isSubject {
 		return code
 	}
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, env: env}

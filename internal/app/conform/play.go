@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/version"
 	"github.com/meerkat-go/conformance/specs"
-	"github.com/meerkat-go/conformance/suites"
-	"github.com/meerkat-go/conformance/suites/filter"
 )
 
 const filterHelp = "select by labels: ids, areas, levels, providers and scenarios with && || ! ( )"
@@ -28,15 +28,16 @@ func (a *app) play(ctx context.Context, f runFlags) (*report.Run, error) {
 			sources = append(sources, source)
 		}
 	}
-	outcome, err := suites.Run(ctx, suites.Options{Filter: f.filter, Sources: sources, Progress: func(_, total int) { bar.Step(total) }})
+	outcome, err := harness.Run(ctx, harness.Options{
+		Subject: harness.InProcess(rkat.Run), Filter: f.filter, Sources: sources,
+		Progress: func(_, total int) { bar.Step(total) },
+	})
 	bar.Done()
 	if err != nil {
 		return nil, selection(err)
 	}
-	subject := suites.SubjectInfo()
-	subject.Version = version.String()
 	ran := report.NewRun(report.Run{
-		Tool: tool(), Subject: subject, Set: report.NewSet(f.set, outcome.Requirements),
+		Tool: tool(), Subject: report.Subject{Name: "rkat", Version: version.String(), Kind: "in-process"}, Set: report.NewSet(f.set, outcome.Requirements),
 		Source: f.sources, Ingress: f.ingress, Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
 	}, outcome.Results)
 	if outcome.Interrupted {
@@ -47,7 +48,7 @@ func (a *app) play(ctx context.Context, f runFlags) (*report.Run, error) {
 
 // selection marks what is wrong with the filter as wrong usage.
 func selection(err error) error {
-	if bad := (*suites.FilterError)(nil); errors.As(err, &bad) || errors.Is(err, suites.ErrNothing) {
+	if bad := (*harness.FilterError)(nil); errors.As(err, &bad) || errors.Is(err, harness.ErrNothingSelected) {
 		return usage("%w", err)
 	}
 	return err
@@ -56,7 +57,7 @@ func selection(err error) error {
 // choose returns the requirements a filter selects; a filter that selects none
 // is wrong usage.
 func choose(expression string) ([]specs.Requirement, error) {
-	match, err := filter.Parse(expression)
+	match, err := harness.ParseFilter(expression)
 	if err != nil {
 		return nil, usage("%w", err)
 	}

@@ -8,12 +8,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/meerkat-go/conformance/suites"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
 
 func TestMain(m *testing.M) {
 	env := os.Environ()
-	if code, acted := suites.ActAs(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env); acted {
+	if code, isSubject := harness.RunIfSubject(context.Background(), rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env); isSubject {
 		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){

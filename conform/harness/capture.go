@@ -1,0 +1,168 @@
+package harness
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// capture keeps what passes between the agent and its provider during one run of
+// a case.
+type capture struct {
+	testCase     Case
+	name         string
+	source       evidence.Source
+	replayer     *replay.Player // nil where no cassette answers
+	simulated    *stepRecorder  // nil where a cassette answers
+	cassettePath string
+
+	mu             sync.Mutex
+	currentStep    int
+	requestsByStep map[int]int
+	interactions   []cassette.Interaction
+	stepOf         []int // the step of each interaction
+	missed         []bool
+	notes          []string
+}
+
+func newCapture(c Case, source evidence.Source) *capture {
+	name := c.Name()
+	if source == evidence.SourceSimulator {
+		name += "@simulator"
+	}
+	return &capture{testCase: c, name: name, source: source, requestsByStep: map[int]int{}}
+}
+
+// countRequests counts requests when they arrive. A recorder reports them only
+// when they are over.
+func (c *capture) countRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		c.requestsByStep[c.currentStep]++
+		c.mu.Unlock()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// openSource returns what answers the agent: the cassette of the case, the
+// simulator, or a handler that refuses all traffic.
+func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
+	redactor := redact.New(nil)
+	switch {
+	case !c.testCase.HasTraffic():
+		return noTraffic{c, redactor}, nil
+	case c.source == evidence.SourceSimulator:
+		upstream := simulator.Transport(newScript(c.testCase, c.noteMismatch))
+		c.simulated = &stepRecorder{capture: c, redactor: redactor, upstream: upstream}
+		return c.simulated, nil
+	case c.source != evidence.SourceCassette:
+		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", c.source)
+	}
+	c.cassettePath = c.testCase.CassettePath()
+	recording, err := cassette.OpenFS(recordings, c.cassettePath)
+	if err != nil {
+		return nil, fmt.Errorf("%w; record it with: make cassettes", err)
+	}
+	c.replayer, err = replay.New(replay.Config{Cassette: recording, Redactor: redactor, Observe: c.observe, Log: c.note})
+	return c.replayer, err
+}
+
+func (c *capture) beginStep(n int) {
+	c.simulated.beginStep()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.currentStep = n
+}
+
+func (c *capture) note(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notes = append(c.notes, line)
+}
+
+// noteMismatch notes a request that the scenario does not expect.
+func (c *capture) noteMismatch(m *script.Mismatch) { c.note(m.Error()) }
+
+func (c *capture) observe(in cassette.Interaction, missed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.interactions, c.stepOf, c.missed = append(c.interactions, in), append(c.stepOf, c.currentStep), append(c.missed, missed)
+}
+
+// finish turns what passed into evidence and lists what deviated from the
+// scenario.
+func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ev, skipped := evidence.FromInteractions(c.name, c.source, c.interactions)
+	ev.Process = processes
+	for i := range ev.Exchanges {
+		at := ev.Exchanges[i].Index
+		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = c.stepOf[at], c.missed[at]
+	}
+	deviations := slices.Clone(c.notes)
+	for _, s := range skipped {
+		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
+	}
+	for i, step := range c.testCase.Steps() {
+		if deviation := c.stepDeviation(i, step, processes); deviation != "" {
+			deviations = append(deviations, deviation)
+		}
+	}
+	if len(deviations) == 0 {
+		deviations = c.unfinished(&ev)
+	}
+	return &ev, deviations
+}
+
+// unfinished says that an agent stopped before the script was at its end.
+func (c *capture) unfinished(ev *evidence.Evidence) []string {
+	switch {
+	case c.replayer != nil:
+		if n := c.replayer.Receipt().Unused; n > 0 {
+			return []string{fmt.Sprintf("%d recorded replies were never asked for", n)}
+		}
+	case c.simulated != nil && len(ev.Exchanges) > 0:
+		last := ev.Exchanges[len(ev.Exchanges)-1]
+		reply := wire.ReadReply(last.Provider, last.Response.Status, last.Response.Body)
+		if slices.ContainsFunc(reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
+			return []string{"the model's last calls were never answered"}
+		}
+	}
+	return nil
+}
+
+// stepDeviation says how step i did not end as scripted, "" when it did.
+func (c *capture) stepDeviation(i int, step Step, processes []evidence.Process) string {
+	if i >= len(processes) {
+		return fmt.Sprintf("step %d did not run", i)
+	}
+	why := cmp.Or(step.exitDeviation(processes[i].ExitCode, c.requestsByStep[i]), step.outputDeviation(processes[i].Stdout))
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("step %d %s%s", i, why, lastLine(processes[i].Stderr))
+}
+
+// lastLine is ": " and the last line of what a process wrote, cut short, or "".
+func lastLine(stderr []byte) string {
+	const maxBytes = 300
+	lines := strings.Split(strings.TrimSpace(string(stderr)), "\n")
+	last := lines[len(lines)-1]
+	if last == "" {
+		return ""
+	}
+	return ": " + last[:min(maxBytes, len(last))]
+}

@@ -1,0 +1,122 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Case is one scenario with one provider. It is plain data and read-only.
+type Case struct {
+	Scenario *specs.Scenario
+	Target   specs.Target
+}
+
+// AllCases returns every embedded scenario with every provider it names, in the
+// order of the scenarios. The slice is the caller's.
+func AllCases() ([]Case, error) {
+	scenarios, err := specs.Scenarios()
+	if err != nil {
+		return nil, err
+	}
+	return CasesOf(scenarios), nil
+}
+
+// CasesOf returns each scenario with each provider it names, in order.
+func CasesOf(scenarios []*specs.Scenario) []Case {
+	var cases []Case
+	for _, s := range scenarios {
+		for _, t := range s.Targets {
+			cases = append(cases, Case{Scenario: s, Target: t})
+		}
+	}
+	return cases
+}
+
+// Name is the stable name of the case, e.g. "thinking-tool-loop/anthropic".
+func (c Case) Name() string { return c.Scenario.Name + "/" + c.Target.Provider }
+
+// HasTraffic reports whether the agent is expected to send requests. A case
+// without traffic has no cassette.
+func (c Case) HasTraffic() bool { return len(c.Scenario.Turns) > 0 }
+
+// covers reports whether the scenario was written to show the requirement.
+func (c Case) covers(requirement string) bool {
+	for _, id := range c.Scenario.Requirements {
+		if id == requirement {
+			return true
+		}
+	}
+	return false
+}
+
+// suiteFolders names the folder of each requirement area that has cassettes.
+var suiteFolders = map[string]string{
+	"ORD": "ordering", "SIG": "signature", "MOD": "allowlist", "RES": "resume", "STR": "streaming",
+}
+
+// CassettePath is the path of the recording of the case below the cassettes:
+// provider, the suite of the scenario's first requirement, name.
+func (c Case) CassettePath() string {
+	area, _, _ := strings.Cut(c.Scenario.Requirements[0], "-")
+	return path.Join(c.Target.Provider, suiteFolders[area], c.Scenario.Name+".yaml")
+}
+
+// Step is one run of the agent under test.
+type Step struct {
+	// Resume continues the session of the previous step in a new process.
+	Resume bool
+	Prompt string // may be empty when Resume is set
+	System string
+	Model  string
+	Effort string // empty: the agent's default
+	Exit   specs.Exit
+	// Says is what the process must write to its standard output. Empty means
+	// that anything is accepted.
+	Says string
+}
+
+// seed is the seed of the nonces on both sides of a case, in what the agent is
+// asked and in what the provider answers, and of every id, token and pseudonym
+// of a committed cassette.
+const seed = "committed cassettes"
+
+// Steps returns what to run, in order, with the nonces filled in.
+func (c Case) Steps() []Step {
+	steps := make([]Step, len(c.Scenario.Steps))
+	for i, s := range c.Scenario.Steps {
+		steps[i] = Step{
+			Resume: s.Resume, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
+			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
+		}
+	}
+	return steps
+}
+
+// exitDeviation says what is wrong with the exit code of a step's process or
+// with the number of requests it sent, "" when both are as scripted.
+func (s Step) exitDeviation(code, requests int) string {
+	switch {
+	case s.Exit == specs.ExitOK && code != 0:
+		return fmt.Sprintf("exited %d, the scenario expects success", code)
+	case s.Exit != specs.ExitOK && code == 0:
+		return "exited 0, the scenario expects a failure"
+	case s.Exit == specs.ExitUnsupported && requests > 0:
+		return fmt.Sprintf("sent %d requests, the scenario expects none", requests)
+	case s.Exit != specs.ExitUnsupported && requests == 0:
+		return "sent no request"
+	}
+	return ""
+}
+
+// outputDeviation says what is missing in what the process wrote to its standard
+// output, "" when the expected words are there.
+func (s Step) outputDeviation(stdout []byte) string {
+	if bytes.Contains(stdout, []byte(s.Says)) {
+		return ""
+	}
+	return fmt.Sprintf("does not say %q, which the provider answered", s.Says)
+}

@@ -1,0 +1,68 @@
+package harness
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+func TestCases(t *testing.T) {
+	all := []*specs.Scenario{
+		{Name: "a", System: "s", Targets: []specs.Target{{Provider: "anthropic", Model: "m", Effort: "low"}, {Provider: "gemini", Model: "g"}},
+			Steps: []specs.Step{{Prompt: "p", Exit: specs.ExitError}, {Resume: true, Exit: specs.ExitOK}}, Turns: make([]specs.Turn, 1)},
+		{Name: "b", Targets: []specs.Target{{Provider: "openai", Model: "o"}}, Steps: []specs.Step{{Prompt: "q", Exit: specs.ExitUnsupported}}},
+	}
+	var names []string
+	for _, c := range CasesOf(all) {
+		names = append(names, c.Name())
+	}
+	if diff := cmp.Diff([]string{"a/anthropic", "a/gemini", "b/openai"}, names); diff != "" {
+		t.Error(diff)
+	}
+	first := CasesOf(all)[0]
+	want := []Step{
+		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError},
+		{Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
+	}
+	if diff := cmp.Diff(want, first.Steps()); diff != "" {
+		t.Error(diff)
+	}
+	if !first.HasTraffic() || CasesOf(all)[2].HasTraffic() {
+		t.Error("only a scenario without turns has no traffic")
+	}
+}
+
+func TestExitDeviation(t *testing.T) {
+	for _, c := range []struct {
+		exit           specs.Exit
+		code, requests int
+		good           bool
+	}{
+		{specs.ExitOK, 0, 1, true}, {specs.ExitOK, 1, 1, false}, {specs.ExitOK, 0, 0, false},
+		{specs.ExitError, 1, 2, true}, {specs.ExitError, 0, 2, false}, {specs.ExitError, 1, 0, false},
+		{specs.ExitUnsupported, 77, 0, true}, {specs.ExitUnsupported, 77, 1, false}, {specs.ExitUnsupported, 0, 0, false},
+	} {
+		if why := (Step{Exit: c.exit}).exitDeviation(c.code, c.requests); (why == "") != c.good {
+			t.Errorf("%s with code %d and %d requests: %q", c.exit, c.code, c.requests, why)
+		}
+	}
+}
+
+// TestNonces holds that a step is asked for words that nobody can know, and that
+// an agent that does not say them is noticed.
+func TestNonces(t *testing.T) {
+	c := Case{Scenario: &specs.Scenario{System: "Be {{nonce}}.", Steps: []specs.Step{{Prompt: "Echo {{nonce asked}}.", Says: "{{nonce answer}}"}, {}}}}
+	step := c.Steps()[0]
+	answer := specs.Nonce(seed, "answer")
+	if step.Prompt != "Echo "+specs.Nonce(seed, "asked")+"." || step.System != "Be "+specs.Nonce(seed, "")+"." || step.Says != answer {
+		t.Errorf("%+v", step)
+	}
+	if why := step.outputDeviation([]byte(`{"text":"it is ` + answer + `"}`)); why != "" {
+		t.Error(why)
+	}
+	if step.outputDeviation([]byte("it is something else")) == "" || c.Steps()[1].outputDeviation(nil) != "" {
+		t.Error("an answer that is missing is not noticed, or one that nobody asked for is")
+	}
+}

@@ -1,0 +1,181 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Filter reports whether something with the given labels is selected.
+type Filter func(labels []string) bool
+
+// FilterError is a filter that cannot be read. Its text is one line that quotes
+// the filter.
+type FilterError struct {
+	Expression string
+	Reason     string
+}
+
+// Error implements error.
+func (e *FilterError) Error() string { return fmt.Sprintf("filter %q: %s", e.Expression, e.Reason) }
+
+// ParseFilter reads a filter in the language of Ginkgo's label filters: labels in
+// any case of letters and /regular expressions/, joined by && || ! and
+// parentheses; a comma is the same as ||. Ginkgo's sets of labels ("key: value")
+// are not part of it. An empty expression selects everything. The error is a
+// [*FilterError].
+func ParseFilter(expression string) (Filter, error) {
+	if expression == "" {
+		return func([]string) bool { return true }, nil
+	}
+	p := filterParser{rest: []rune(expression)}
+	filter, err := p.parseOr()
+	if err == nil && p.skipSpaces() {
+		err = p.unexpectedError()
+	}
+	if err != nil {
+		return nil, &FilterError{expression, err.Error()}
+	}
+	return filter, nil
+}
+
+// filterParser is a recursive descent parser: || binds weaker than &&, which
+// binds weaker than !.
+type filterParser struct {
+	rest  []rune
+	depth int // open parentheses
+}
+
+// maxFilterDepth bounds nested groups and negations, so that no input exhausts
+// the stack.
+const maxFilterDepth = 1000
+
+func (p *filterParser) parseOr() (Filter, error) {
+	left, err := p.parseAnd()
+	for err == nil && (p.skipPrefix("||") || p.skipPrefix(",")) {
+		var right Filter
+		first := left
+		right, err = p.parseAnd()
+		left = func(labels []string) bool { return first(labels) || right(labels) }
+	}
+	return left, err
+}
+
+func (p *filterParser) parseAnd() (Filter, error) {
+	left, err := p.parseNot()
+	for err == nil && p.skipPrefix("&&") {
+		var right Filter
+		first := left
+		right, err = p.parseNot()
+		left = func(labels []string) bool { return first(labels) && right(labels) }
+	}
+	return left, err
+}
+
+func (p *filterParser) parseNot() (Filter, error) {
+	p.depth++
+	defer func() { p.depth-- }()
+	switch {
+	case p.depth > maxFilterDepth:
+		return nil, errors.New("Too many nested groups") //nolint:staticcheck // ends up in the middle of a FilterError
+	case p.skipPrefix("!"):
+		inner, err := p.parseNot()
+		return func(labels []string) bool { return !inner(labels) }, err
+	case p.skipPrefix("("):
+		return p.parseGroup()
+	}
+	return p.parseOperand()
+}
+
+// parseGroup reads up to the parenthesis that closes the group.
+func (p *filterParser) parseGroup() (Filter, error) {
+	if p.skipPrefix(")") {
+		return nil, errors.New("Found empty '()' group") //nolint:staticcheck // as Ginkgo says it
+	}
+	inner, err := p.parseOr()
+	switch {
+	case err != nil:
+		return nil, err
+	case p.skipPrefix(")"):
+		return inner, nil
+	case p.skipSpaces():
+		return nil, p.unexpectedError()
+	}
+	return nil, errors.New("Mismatched '(' - could not find matching ')'") //nolint:staticcheck // as Ginkgo says it
+}
+
+// parseOperand reads a label or a regular expression.
+func (p *filterParser) parseOperand() (Filter, error) {
+	if !p.skipSpaces() {
+		return nil, errors.New("Unexpected EOF") //nolint:staticcheck // as Ginkgo says it
+	}
+	switch p.rest[0] {
+	case '&', '|', ',', ')':
+		return nil, p.unexpectedError()
+	case '/':
+		p.rest = p.rest[1:]
+		re, err := regexp.Compile(p.takeUntil("/"))
+		if err != nil {
+			return nil, fmt.Errorf("RegExp compilation error: %w", err)
+		}
+		p.rest = p.rest[min(1, len(p.rest)):] // the closing slash may be missing
+		return func(labels []string) bool { return slices.ContainsFunc(labels, re.MatchString) }, nil
+	}
+	label := strings.ToLower(strings.TrimSpace(p.takeUntil("&|!,()/:")))
+	if len(p.rest) > 0 && p.rest[0] == ':' {
+		return nil, errors.New("Invalid set operation, labels have no sets here") //nolint:staticcheck // as Ginkgo says it
+	}
+	return func(labels []string) bool {
+		return slices.ContainsFunc(labels, func(l string) bool { return strings.ToLower(l) == label })
+	}, nil
+}
+
+// unexpectedError says what is wrong with the token at which the parser stands.
+func (p *filterParser) unexpectedError() error {
+	switch next := p.rest[0]; {
+	case p.skipPrefix("&&"), p.skipPrefix("||"), p.skipPrefix(","):
+		operator := strings.Repeat(string(next), 2)
+		if next == ',' {
+			operator = "||"
+		}
+		return fmt.Errorf("Operator '%s' missing left hand operand", operator) //nolint:staticcheck // as Ginkgo says it
+	case next == '&' || next == '|':
+		return fmt.Errorf("Invalid token '%c'.  Did you mean '%[1]c%[1]c'?", next) //nolint:staticcheck // as Ginkgo says it
+	case next == ')':
+		return errors.New("Mismatched ')' - could not find matching '('") //nolint:staticcheck // as Ginkgo says it
+	case next == '(' || next == '!':
+		return fmt.Errorf("Invalid token '%c'", next) //nolint:staticcheck // as Ginkgo says it
+	}
+	return errors.New("Found two adjacent labels.  You need an operator between them") //nolint:staticcheck // as Ginkgo says it
+}
+
+// skipSpaces reports whether anything is left after spaces.
+func (p *filterParser) skipSpaces() bool {
+	for len(p.rest) > 0 && p.rest[0] == ' ' {
+		p.rest = p.rest[1:]
+	}
+	return len(p.rest) > 0
+}
+
+// skipPrefix skips a token, and spaces before it, if it is next.
+func (p *filterParser) skipPrefix(token string) bool {
+	p.skipSpaces()
+	if n := len(token); len(p.rest) >= n && string(p.rest[:n]) == token {
+		p.rest = p.rest[n:]
+		return true
+	}
+	return false
+}
+
+// takeUntil takes everything before the first of the given characters.
+func (p *filterParser) takeUntil(end string) string {
+	n := slices.IndexFunc(p.rest, func(r rune) bool { return strings.ContainsRune(end, r) })
+	if n < 0 {
+		n = len(p.rest)
+	}
+	taken := string(p.rest[:n])
+	p.rest = p.rest[n:]
+	return taken
+}

@@ -1,0 +1,46 @@
+package harness
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestParseFilter(t *testing.T) {
+	labels := []string{"SIG-001", "SIG", "MUST", "anthropic"}
+	for expression, want := range map[string]bool{
+		"": true, "SIG-001": true, "ORD": false, "SIG && MUST": true, "SIG && !anthropic": false,
+		"ORD || (SIG && anthropic)": true, "/^SIG-0/": true,
+	} {
+		match, err := ParseFilter(expression)
+		if err != nil {
+			t.Errorf("%q: %v", expression, err)
+		} else if match(labels) != want {
+			t.Errorf("%q: %t", expression, !want)
+		}
+	}
+}
+
+func TestParseFilterErrors(t *testing.T) {
+	for expression, want := range map[string]string{
+		"SIG &&": "Unexpected EOF", "(SIG": "Mismatched '('", "&&": "Operator '&&' missing", "/[/": "RegExp compilation error", "a: {": "Invalid set",
+	} {
+		_, err := ParseFilter(expression)
+		if err == nil || !strings.HasPrefix(err.Error(), `filter "`+expression+`": `+want) || strings.ContainsAny(err.Error(), "\n\x1b") {
+			t.Errorf("%q: %v", expression, err)
+		}
+	}
+}
+
+func FuzzParseFilter(f *testing.F) {
+	f.Add("SIG && (!MUST || /x/)")
+	f.Add("a:{b,c}")
+	f.Fuzz(func(t *testing.T, expression string) {
+		match, err := ParseFilter(expression)
+		if (match == nil) == (err == nil) {
+			t.Fatalf("%q: match %v, error %v", expression, match != nil, err)
+		}
+		if err != nil && strings.ContainsAny(strings.TrimPrefix(err.Error(), "filter "), "\n") {
+			t.Fatalf("%q: %q is more than one line", expression, err)
+		}
+	})
+}

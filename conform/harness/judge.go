@@ -1,0 +1,137 @@
+package harness
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Judge returns the verdicts of all rules that apply to a run, by check id. A
+// check that saw nothing is left out, unless the scenario was written to show its
+// requirement: then it is not testable, which is no success.
+//
+// A run that deviated from the scenario proves less than it seems to. If a
+// finding explains the deviation, the other requirements that the scenario covers
+// are not testable. If no finding does, the first of them fails with the
+// deviation as its finding.
+func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
+	j := judgement{run: run, results: map[string]report.Result{}}
+	for _, rule := range rules {
+		if rule.Requirement.Applies.To(run.Case.Target.Provider, string(run.Source)) {
+			j.rules = append(j.rules, rule)
+		}
+	}
+	if run.Err != nil {
+		j.reportHarnessError()
+		return j.results
+	}
+	j.applyRules()
+	if len(run.Deviations) > 0 {
+		j.downgrade()
+	}
+	return j.results
+}
+
+type judgement struct {
+	run     CaseRun
+	rules   []report.Rule
+	results map[string]report.Result
+}
+
+func (j *judgement) covers(rule report.Rule) bool { return j.run.Case.covers(rule.Requirement.ID) }
+
+// withRun returns r with what is known about the run.
+func (j *judgement) withRun(r report.Result) report.Result {
+	r.Provider = j.run.Case.Target.Provider
+	r.Evidence = j.run.Cassette
+	r.DurationMS = j.run.Took.Milliseconds()
+	return r
+}
+
+// reportHarnessError reports that the harness failed, so that nothing can be said
+// about the agent.
+func (j *judgement) reportHarnessError() {
+	for _, rule := range j.rules {
+		if j.covers(rule) {
+			j.results[rule.Check.ID] = j.withRun(report.Result{
+				Requirement: rule.Requirement.ID, Level: rule.Requirement.Level, Check: rule.Check.ID,
+				Case: j.run.Name, Findings: []report.Finding{}, Verdict: report.HarnessError, Reason: j.run.Err.Error(),
+			})
+		}
+	}
+}
+
+// applyRules runs every check and keeps the results that say something.
+func (j *judgement) applyRules() {
+	shown := map[string]bool{} // requirements of which anything was seen
+	for i, r := range report.Judge(j.rules, j.run.Evidence) {
+		rule, r := j.rules[i], j.withRun(r)
+		j.results[rule.Check.ID] = r
+		shown[rule.Requirement.ID] = shown[rule.Requirement.ID] || r.Observed > 0 || len(r.Findings) > 0
+	}
+	for _, rule := range j.rules {
+		verdict := j.results[rule.Check.ID].Verdict
+		sawNothing := verdict == report.NotTestable || verdict == report.NotApplicable
+		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule)) {
+			delete(j.results, rule.Check.ID)
+		}
+	}
+}
+
+// downgrade takes back the verdicts that a run which deviated cannot prove.
+func (j *judgement) downgrade() {
+	why := "the case did not go as scripted: " + strings.Join(j.run.Deviations, "; ")
+	failing := j.attribute()
+	for _, rule := range j.rules {
+		r, ok := j.results[rule.Check.ID]
+		switch {
+		case !ok || len(r.Findings) > 0 || !j.covers(rule):
+			continue
+		case rule.Check.ID == failing:
+			r.Verdict, r.Findings = report.Fail, []report.Finding{j.deviationFinding(rule, why)}
+		default:
+			r.Verdict, r.Reason = report.NotTestable, why
+		}
+		j.results[rule.Check.ID] = r
+	}
+}
+
+// attribute returns the check that fails for a deviation which no finding
+// explains: one of the first MUST that the scenario covers. It returns "" when a
+// finding explains the deviation.
+func (j *judgement) attribute() string {
+	for _, r := range j.results {
+		if len(r.Findings) > 0 {
+			return ""
+		}
+	}
+	for _, id := range j.run.Case.Scenario.Requirements {
+		for _, rule := range j.rules {
+			if _, judged := j.results[rule.Check.ID]; judged && rule.Requirement.ID == id && rule.Requirement.Level == specs.Must {
+				return rule.Check.ID
+			}
+		}
+	}
+	return ""
+}
+
+// deviationFinding points at the exchange that had no answer, if there is one.
+func (j *judgement) deviationFinding(rule report.Rule, why string) report.Finding {
+	f := check.Finding{
+		Check: rule.Check.ID, Exchange: -1, Event: -1, Offset: -1, Message: why,
+		Fix: "Compare the request with the recorded one; if the change is meant, record again with: make cassettes",
+	}
+	if j.run.Source == evidence.SourceSimulator {
+		f.Fix = "Read what the simulator said of the request, and what docs/simulator-rules.md says of it"
+	}
+	for _, x := range j.run.Evidence.Exchanges {
+		if x.Missed {
+			f.Exchange = x.Index
+			break
+		}
+	}
+	return report.Finding{Requirement: rule.Requirement.ID, Level: rule.Requirement.Level, Finding: f}
+}

@@ -1,0 +1,115 @@
+package harness
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// constantRule is one whose check always says the same.
+func constantRule(id string, level specs.Level, observed int, findings ...string) report.Rule {
+	requirement, _, _ := strings.Cut(id, "/")
+	r := check.Result{Observed: observed}
+	for _, f := range findings {
+		r.Findings = append(r.Findings, check.Finding{Check: id, Message: f})
+	}
+	return report.Rule{
+		Requirement: specs.Requirement{ID: requirement, Level: level},
+		Check:       check.Check{ID: id, Requirement: requirement, Run: func(*check.Trace) check.Result { return r }},
+	}
+}
+
+func finishedRun(deviations ...string) CaseRun {
+	return CaseRun{
+		Case: Case{
+			Scenario: &specs.Scenario{Name: "s", Requirements: []string{"ORD-001", "SIG-001", "SIG-002"}},
+			Target:   specs.Target{Provider: "openai", Model: "m"},
+		},
+		Name: "s/openai", Source: evidence.SourceCassette,
+		Evidence: &evidence.Evidence{Source: evidence.SourceCassette, Case: "s/openai", Exchanges: []evidence.Exchange{
+			{Provider: "openai"}, {Provider: "openai", Index: 1, Missed: true}}},
+		Cassette: "openai/s.yaml", Deviations: deviations, Took: 7 * time.Millisecond,
+	}
+}
+
+func TestJudge(t *testing.T) {
+	other := constantRule("SIG-009/only-gemini", specs.Must, 1, "never judged")
+	other.Requirement.Applies.Provider = []string{"gemini"}
+	rules := []report.Rule{
+		constantRule("ORD-001/seen", specs.Must, 3),
+		constantRule("SIG-001/seen", specs.Must, 1),
+		constantRule("SIG-001/unseen-aspect", specs.Must, 0),
+		constantRule("SIG-002/unseen", specs.Must, 0),
+		constantRule("STR-001/not-covered", specs.Must, 2),
+		constantRule("STR-002/not-covered-unseen", specs.Must, 0),
+		constantRule("STR-003/advice", specs.Should, 1, "better not"),
+		other,
+	}
+	wanted := map[string]report.Verdict{
+		"ORD-001/seen": report.Pass, "SIG-001/seen": report.Pass, "SIG-002/unseen": report.NotTestable,
+		"STR-001/not-covered": report.Pass, "STR-003/advice": report.Warn,
+	}
+	got := Judge(finishedRun(), rules)
+	compareVerdicts(t, got, wanted)
+	r := got["ORD-001/seen"]
+	if r.Case != "s/openai" || r.Provider != "openai" || r.Evidence != "openai/s.yaml" || r.DurationMS != 7 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func compareVerdicts(t *testing.T, got map[string]report.Result, want map[string]report.Verdict) {
+	t.Helper()
+	for id, r := range got {
+		if want[id] != r.Verdict {
+			t.Errorf("%s: %s (%s), want %q", id, r.Verdict, r.Reason, want[id])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d results, want %d", len(got), len(want))
+	}
+}
+
+// TestExplainedDeviation holds that a finding explains why the case broke off, so
+// that the rest is not blamed on the agent.
+func TestExplainedDeviation(t *testing.T) {
+	rules := []report.Rule{
+		constantRule("ORD-001/fine", specs.Must, 3), constantRule("SIG-001/broken", specs.Must, 1, "the signature is gone"),
+		constantRule("STR-001/not-covered", specs.Must, 2),
+	}
+	got := Judge(finishedRun("request 1 was not recorded"), rules)
+	compareVerdicts(t, got, map[string]report.Verdict{
+		"ORD-001/fine": report.NotTestable, "SIG-001/broken": report.Fail, "STR-001/not-covered": report.Pass,
+	})
+	if why := got["ORD-001/fine"].Reason; !strings.Contains(why, "request 1 was not recorded") {
+		t.Errorf("reason %q", why)
+	}
+}
+
+// TestUnexplainedDeviation holds that a case that breaks off is never a success.
+func TestUnexplainedDeviation(t *testing.T) {
+	rules := []report.Rule{constantRule("STR-001/not-covered", specs.Must, 1), constantRule("SIG-002/advice", specs.Should, 1), constantRule("SIG-001/fine", specs.Must, 3), constantRule("ORD-001/fine", specs.Must, 3)}
+	got := Judge(finishedRun("request 1 was not recorded", "step 0 exited 1"), rules)
+	compareVerdicts(t, got, map[string]report.Verdict{
+		"STR-001/not-covered": report.Pass, "SIG-002/advice": report.NotTestable, "ORD-001/fine": report.Fail, "SIG-001/fine": report.NotTestable,
+	})
+	f := got["ORD-001/fine"].Findings
+	if len(f) != 1 || f[0].Exchange != 1 || !strings.Contains(f[0].Message, "step 0 exited 1") || f[0].Requirement != "ORD-001" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestHarnessErrorIsNotTheAgents(t *testing.T) {
+	run := finishedRun()
+	run.Err, run.Evidence = errors.New("cassette is damaged"), nil
+	got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Must, 1), constantRule("STR-001/b", specs.Must, 1)})
+	compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
+	if got["ORD-001/a"].Reason != "cassette is damaged" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,124 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/script"
+)
+
+// newScript returns what answers when the cassette of c is recorded: the
+// simulator at its strictest, with a clock and a seed of its own. onMismatch, if
+// not nil, gets each request that the scenario does not expect.
+func newScript(c Case, onMismatch func(*script.Mismatch)) http.Handler {
+	return simulator.New(simulator.Config{Scenario: c.Scenario, Seed: seed, Mismatch: onMismatch})
+}
+
+// What a committed cassette says that would otherwise differ from run to run.
+const (
+	// recordedAt is the time by the simulator's clock.
+	recordedAt = "2026-11-21T09:00:00Z"
+	// nominalDelay is the time from one piece of a reply to the next.
+	nominalDelay = 10 * time.Millisecond
+	// recordedBy has no version: what it writes does not depend on it.
+	recordedBy = "make cassettes"
+)
+
+// Record runs c through the recording proxy with the simulator behind it, and
+// keeps what passed as the cassette of c below dir. Its bytes depend neither on
+// the time, the machine and the user, nor on how busy the machine is. changed
+// reports whether the file differs from before. Anything that does not go as
+// scripted is an error and leaves the old cassette in place.
+func (r *Runner) Record(ctx context.Context, c Case, dir string) (changed bool, err error) {
+	scratch, err := os.MkdirTemp(r.dir, "record-")
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = os.RemoveAll(scratch) }() // Close removes the runner's folder as well
+	fresh := filepath.Join(scratch, "fresh.yaml")
+	if err := r.recordTo(ctx, c, fresh); err != nil {
+		return false, fmt.Errorf("%s: %w", c.Name(), err)
+	}
+	return replaceCassette(fresh, filepath.Join(dir, filepath.FromSlash(c.CassettePath())))
+}
+
+// recordTo writes the cassette at path.
+func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
+	redactor, lastCheck := redact.New([]byte(seed)), gate.New()
+	out, err := cassette.Create(path, cassette.Meta{
+		Declared: declaredFlags(c), Provenance: cassette.ProvenanceSimulator, Tool: recordedBy, Created: recordedAt, Redaction: redactor.Rules(),
+	}, cassette.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	capture := newCapture(c, evidence.SourceSimulator)
+	recorder, err := record.New(record.Config{Transport: simulator.Transport(newScript(c, capture.noteMismatch)), Nominal: nominalDelay,
+		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
+	if err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	processes, err := r.runSteps(ctx, c, capture.countRequests(oneAtATime(recorder)), capture.beginStep)
+	report := recorder.Close()
+	_, deviations := capture.finish(processes)
+	deviations = append(append(deviations, report.Refused...), report.Lost...)
+	if err == nil && len(deviations) > 0 {
+		err = errors.New(strings.Join(deviations, "; "))
+	}
+	if err != nil {
+		return errors.Join(err, out.Discard())
+	}
+	return out.Close()
+}
+
+// oneAtATime lets a request begin when the previous one is in the recording: a
+// client may be done with a reply before the recorder is.
+func oneAtATime(next http.Handler) http.Handler {
+	var turn sync.Mutex
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		turn.Lock()
+		defer turn.Unlock()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// declaredFlags is what the cassette of c declares about itself: times that were
+// not measured, and replies that the script breaks off, if there are any.
+func declaredFlags(c Case) []string {
+	for _, turn := range c.Scenario.Turns {
+		if turn.Cut != nil || turn.Stall != nil {
+			return []string{cassette.DeclaredIncomplete, cassette.DeclaredNominal}
+		}
+	}
+	return []string{cassette.DeclaredNominal}
+}
+
+// replaceCassette puts the cassette fresh in place of old unless both are the
+// same.
+func replaceCassette(fresh, old string) (changed bool, err error) {
+	data, err := os.ReadFile(fresh)
+	if err != nil {
+		return false, err
+	}
+	if before, err := os.ReadFile(old); err == nil && bytes.Equal(before, data) {
+		return false, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(old), 0o755); err != nil { //nolint:gosec // a folder of the repository
+		return false, err
+	}
+	return true, fileutil.WriteFile(old, data, 0o644) // holds no secret and is committed
+}

@@ -1,0 +1,158 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+)
+
+// Main is a command: arguments, streams and environment in, exit code out.
+type Main func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int
+
+// InProcess returns a subject for an agent with rkat's command line. A new
+// session runs in this process by calling main. A resumed session runs in a
+// process of its own, because only that shows what was on disk: this executable
+// is started again and must call [RunIfSubject] before anything else.
+func InProcess(main Main) Subject { return &rkatSubject{main: main} }
+
+// Executable returns a subject for the program at path, which has rkat's command
+// line. Every step is a process.
+func Executable(path string) Subject { return &rkatSubject{path: path} }
+
+// rkatSubject speaks rkat's command line. A nil main runs all steps as processes
+// of path; an empty path is this executable.
+type rkatSubject struct {
+	main Main
+	path string
+}
+
+// panicExit is the exit code of a Go program that panics.
+const panicExit = 2
+
+// RunStep implements Subject.
+func (s *rkatSubject) RunStep(ctx context.Context, step Step, session string, env []string) (evidence.Process, string, error) {
+	p := evidence.Process{Args: rkatArguments(step, session, env)}
+	var err error
+	if step.Resume || s.main == nil {
+		err = s.startProcess(ctx, &p, env)
+	} else {
+		s.callMain(ctx, &p, env)
+	}
+	return p, readSessionID(p.Stdout, session), err
+}
+
+func rkatArguments(step Step, session string, env []string) []string {
+	args := []string{"run", step.Prompt}
+	if step.Resume {
+		args = []string{"resume", session}
+		if step.Prompt != "" {
+			args = append(args, step.Prompt)
+		}
+	}
+	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", lookupVariable(env, "RKAT_SESSION_DIR"), "--conform-tools")
+	if step.System != "" && !step.Resume {
+		args = append(args, "--system", step.System)
+	}
+	if step.Effort != "" {
+		args = append(args, "--effort", step.Effort)
+	}
+	return args
+}
+
+func lookupVariable(env []string, name string) string {
+	for _, e := range env {
+		if k, v, _ := strings.Cut(e, "="); k == name {
+			return v
+		}
+	}
+	return ""
+}
+
+// callMain runs the agent in this process. A panic is a crash of the agent, not
+// of the harness.
+func (s *rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []string) {
+	var stdout, stderr bytes.Buffer
+	defer func() {
+		if cause := recover(); cause != nil {
+			p.ExitCode = panicExit
+			fmt.Fprintf(&stderr, "panic: %v\n\n%s", cause, debug.Stack())
+		}
+		p.Stdout, p.Stderr = stdout.Bytes(), stderr.Bytes()
+	}()
+	p.ExitCode = s.main(ctx, p.Args, strings.NewReader(""), &stdout, &stderr, env)
+}
+
+// forkLock lets one process start at a time. Between fork and exec a child holds
+// copies of every open file of this process, and with them the locks of sessions
+// that other cases are about to resume. It is one for the process, as file
+// descriptors are.
+var forkLock sync.Mutex
+
+func (s *rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string) error {
+	path := s.path
+	if path == "" {
+		var err error
+		if path, err = os.Executable(); err != nil {
+			return err
+		}
+		env = append(slices.Clip(env), runAsVariable+"="+runAsRkat)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, p.Args...) //nolint:gosec // the program that the caller wants judged
+	cmd.Env = env
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second
+	forkLock.Lock()
+	err := cmd.Start()
+	forkLock.Unlock()
+	if err == nil {
+		err = cmd.Wait()
+	}
+	p.ExitCode, p.Stdout, p.Stderr = cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return nil
+	}
+	return err
+}
+
+// readSessionID reads the id of the session from the last line that rkat wrote,
+// which is JSON. It returns known when there is none.
+func readSessionID(stdout []byte, known string) string {
+	lines := bytes.Split(bytes.TrimSpace(stdout), []byte("\n"))
+	var last struct {
+		ID string `json:"session_id"`
+	}
+	if json.Unmarshal(lines[len(lines)-1], &last) != nil || last.ID == "" {
+		return known
+	}
+	return last.ID
+}
+
+// The variable that tells a process of this executable to be the agent.
+const (
+	runAsVariable = "CONFORM_ACT_AS"
+	runAsRkat     = "rkat"
+)
+
+// RunIfSubject runs main and reports true when this process was started as the
+// agent under test by a subject of [InProcess]. Programs that use InProcess call
+// it before anything else; one that does not would start itself over and over.
+func RunIfSubject(ctx context.Context, main Main, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) (code int, isSubject bool) {
+	if lookupVariable(env, runAsVariable) != runAsRkat {
+		return 0, false
+	}
+	return main(ctx, args, stdin, stdout, stderr, env), true
+}

@@ -1,0 +1,140 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/meerkat-go/conformance/cassettes"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// Options say what to run. Subject is mandatory.
+type Options struct {
+	// Subject is the agent under test.
+	Subject Subject
+	// Sources are what answers the agent: the cassettes, the simulator. Nil: the
+	// cassettes.
+	Sources []evidence.Source
+	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
+	// everything.
+	Filter string
+	// Workers is how many cases run at once. 0: twice the processors.
+	Workers int
+	// Progress, if not nil, is called after each result, never concurrently.
+	Progress func(done, total int)
+	// Cassettes holds the recordings by [Case.CassettePath]. Nil: the committed
+	// ones.
+	Cassettes fs.FS
+}
+
+// Outcome is what [Run] found. It is plain data.
+type Outcome struct {
+	// Results are in no particular order.
+	Results []report.Result
+	// Requirements are the ids that the selected cases had to show.
+	Requirements []string
+	// Interrupted is set when the context ended the run before its last case.
+	Interrupted bool
+}
+
+// Run runs every case that the filter selects and judges it. It returns when no
+// case runs any more. The error is a [*FilterError], wraps [ErrNothingSelected],
+// or is a fault of the harness; an interruption is none.
+func Run(ctx context.Context, o Options) (Outcome, error) {
+	rules, err := Rules()
+	if err != nil {
+		return Outcome{}, err
+	}
+	cases, err := AllCases()
+	if err != nil {
+		return Outcome{}, err
+	}
+	if o.Sources == nil {
+		o.Sources = []evidence.Source{evidence.SourceCassette}
+	}
+	if o.Cassettes == nil {
+		o.Cassettes = cassettes.FS
+	}
+	selected, err := selectRuns(o.Filter, o.Sources, cases, rules)
+	if err != nil {
+		return Outcome{}, err
+	}
+	runner, err := NewRunner(o.Subject, o.Cassettes)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer runner.Close()
+	c := &collector{rules: rules, progress: o.Progress, total: selected.steps(), faults: make([]error, len(selected.cassettes))}
+	var group errgroup.Group
+	group.SetLimit(cmp.Or(o.Workers, 2*runtime.GOMAXPROCS(0)))
+	for _, run := range selected.runs {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				c.judge(ctx, run, runner.Run(ctx, run.testCase, run.source))
+			}
+			return nil
+		})
+	}
+	for i, testCase := range selected.cassettes {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				c.noteCassette(i, VerifyCassette(testCase, o.Cassettes))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the functions return no error; the collector has what went wrong
+	return Outcome{Results: c.results, Requirements: selected.requirements, Interrupted: c.done < c.total}, errors.Join(c.faults...)
+}
+
+// collector gathers what the workers of one Run find. It is safe for concurrent
+// use.
+type collector struct {
+	rules    []report.Rule
+	progress func(done, total int)
+	total    int
+
+	mu      sync.Mutex
+	results []report.Result
+	faults  []error // by cassette
+	done    int
+}
+
+// judge judges one run by all rules and keeps the results of the selected ones.
+// A run that the interruption cut off is not judged.
+func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun) {
+	if ctx.Err() != nil {
+		return
+	}
+	results := Judge(run, c.rules)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rule := range selected.rules {
+		if r, ok := results[rule.Check.ID]; ok {
+			c.results = append(c.results, r)
+		}
+		c.countStep()
+	}
+}
+
+func (c *collector) noteCassette(i int, fault error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults[i] = fault
+	c.countStep()
+}
+
+// countStep reports progress. The caller holds mu.
+func (c *collector) countStep() {
+	c.done++
+	if c.progress != nil {
+		c.progress(c.done, c.total)
+	}
+}

@@ -1,0 +1,137 @@
+// Package suites holds the conformance suites of this project's own agent, rkat,
+// as Ginkgo specs: one file for each area of requirements, one spec for each
+// requirement and case. The cases and verdicts are those of `conform run`,
+// because both call conform/harness.
+//
+//	go test ./suites/...
+//	go test ./suites -conform.source=simulator -ginkgo.label-filter='SIG && anthropic'
+//	go run github.com/onsi/ginkgo/v2/ginkgo -p ./suites/...
+//
+// The labels are the area, id and level of the requirement, the provider and the
+// name of the scenario. The flag -conform.source says what answers the agent:
+// cassette, simulator or both, which is the default.
+package suites
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+var sourceFlag = flag.String("conform.source", "cassette,simulator", "what answers the agent: cassette, simulator or both")
+
+// sources are the values of -conform.source.
+func sources() (list []evidence.Source) {
+	for _, name := range strings.Split(*sourceFlag, ",") {
+		list = append(list, evidence.Source(name))
+	}
+	return list
+}
+
+// workshop is what all parallel processes of one run share. The first process
+// makes it.
+type workshop struct {
+	Dir     string // holds the programs, and the results of cases by their names
+	Rkat    string // path of the agent under test
+	Conform string // path of the program whose verdicts the suites must give
+}
+
+var shared workshop
+
+func TestSuites(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "Conformance of rkat")
+	if GinkgoParallelProcess() == 1 { // it ends last
+		_ = os.RemoveAll(shared.Dir)
+	}
+}
+
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	Expect(declaredSentences).To(Equal(catalogueSentences()), "each requirement has a spec in its words")
+	dir, err := os.MkdirTemp("", "suites-")
+	Expect(err).NotTo(HaveOccurred())
+	build := exec.CommandContext(ctx, "go", "build", "-o", dir, "../cmd/rkat", "../cmd/conform")
+	out, err := build.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	made, err := json.Marshal(workshop{Dir: dir, Rkat: filepath.Join(dir, "rkat"), Conform: filepath.Join(dir, "conform")})
+	Expect(err).NotTo(HaveOccurred())
+	return made
+}, func(made []byte) {
+	Expect(json.Unmarshal(made, &shared)).To(Succeed())
+})
+
+var _ = SynchronizedAfterSuite(closeRunner, func() {})
+
+// catalogueSentences is the title of every requirement that is not withdrawn, by
+// id.
+func catalogueSentences() map[string]string {
+	catalogue, err := specs.Requirements()
+	Expect(err).NotTo(HaveOccurred())
+	sentences := map[string]string{}
+	for _, r := range catalogue {
+		if r.Status != specs.Withdrawn {
+			sentences[r.ID] = r.Title
+		}
+	}
+	return sentences
+}
+
+// The suites and conform run must never disagree.
+var _ = ReportAfterSuite("the verdicts are those of conform run", func(ctx SpecContext, ran Report) {
+	ours := verdictsOf(ran)
+	c := ran.SuiteConfig
+	focused := len(c.FocusStrings)+len(c.SkipStrings)+len(c.FocusFiles)+len(c.SkipFiles) > 0 || ran.SuiteHasProgrammaticFocus
+	if len(ours) == 0 || focused || c.DryRun || c.FailFast || len(ran.SpecialSuiteFailureReasons) > 0 {
+		return // not all specs ran
+	}
+	cmd := exec.CommandContext(ctx, shared.Conform, "run", "--json", "--source", *sourceFlag, "--filter", c.LabelFilter)
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > report.ExitIncomplete {
+		Fail(fmt.Sprintf("conform run: %v\n%s", err, exit.Stderr))
+	}
+	var run report.Run
+	Expect(json.Unmarshal(out, &run)).To(Succeed(), string(out))
+	theirs := map[string]report.Verdict{}
+	for _, r := range run.Results {
+		key := r.Case + " " + r.Requirement
+		theirs[key] = report.Worst(append(slices.Clip(verdictList(theirs, key)), r.Verdict)...)
+	}
+	Expect(ours).To(Equal(theirs))
+})
+
+// verdictList is the verdict that is known so far, if any.
+func verdictList(known map[string]report.Verdict, key string) []report.Verdict {
+	if v, ok := known[key]; ok {
+		return []report.Verdict{v}
+	}
+	return nil
+}
+
+// verdictsOf reads the verdicts that the specs left in the report, by case and
+// requirement.
+func verdictsOf(ran Report) map[string]report.Verdict {
+	verdicts := map[string]report.Verdict{}
+	for _, spec := range ran.SpecReports {
+		for _, entry := range spec.ReportEntries {
+			if entry.Name == verdictEntry {
+				key, verdict, _ := strings.Cut(entry.StringRepresentation(), ": ")
+				verdicts[key] = report.Verdict(verdict)
+			}
+		}
+	}
+	return verdicts
+}

@@ -15,7 +15,7 @@ NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pol
 NPM_MCP    := @modelcontextprotocol/server-everything@2026.8.31
 NPM_AGENTS := node@22.23.3 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
 ROUNDS     ?= 3
-LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/version.Version=$(VERSION)
+LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/cli.ReleaseVersion=$(VERSION)
 
 .PHONY: help
 help: ## show the verbs

@@ -13,19 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
 func (a *app) caCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "ca", Short: "The authority that clients of the proxy must trust",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage("ca %s: unknown; one of show, export, rotate", args[0])
-			}
-			return usage("ca: say what: show, export or rotate")
-		},
-	}
+	cmd := cli.Group("ca", "The authority that clients of the proxy must trust", "")
+	cmd.RunE = func(*cobra.Command, []string) error { return cli.Usage("ca: say what: show, export or rotate") }
 	cmd.AddCommand(a.caShowCommand(), a.caExportCommand(), a.caRotateCommand())
 	return cmd
 }
@@ -38,25 +32,24 @@ func (a *app) kept() (dir string, authority *ca.Authority, err error) {
 	authority, err = ca.Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", nil, usage("%s: no authority there yet; it is made when first needed, or by: recorder ca rotate", dir)
+		return "", nil, cli.Usage("%s: no authority there yet; it is made when first needed, or by: recorder ca rotate", dir)
 	case err != nil:
-		return "", nil, usage("%w", err)
+		return "", nil, cli.Usage("%w", err)
 	}
 	return dir, authority, nil
 }
 
 func (a *app) caShowCommand() *cobra.Command {
-	asJSON, verbose := false, false
+	asJSON := false
 	cmd := &cobra.Command{
-		Use: "show", Short: "Say which authority is in use, for which hosts and until when", Args: noArguments,
-		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON, verbose) },
+		Use: "show", Short: "Say which authority is in use, for which hosts and until when; -v names every region of Vertex", Args: cli.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "name every region of Vertex, too")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) showCA(asJSON, verbose bool) error {
+func (a *app) showCA(asJSON bool) error {
 	dir, authority, err := a.kept()
 	if err != nil {
 		return err
@@ -77,12 +70,12 @@ func (a *app) showCA(asJSON, verbose bool) error {
 		Ranges  []string  `json:"ranges"`
 	}{"recorder.ca.v1", filepath.Join(dir, ca.CertFile), cert.Subject.String(), hex.EncodeToString(sum[:]), cert.NotAfter, authority.Hosts(), ranges}
 	if asJSON {
-		return a.json(shown)
+		return a.WriteJSON(shown)
 	}
-	if !verbose {
+	if !a.Verbose {
 		shown.Hosts = regionsCounted(shown.Hosts)
 	}
-	fmt.Fprintf(a.human(), "certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
+	fmt.Fprintf(a.Stdout, "certificate  %s\nsubject      %s\nsha256       %s\nexpires      %s\nhosts        %s\naddresses    %s\n",
 		shown.Path, shown.Subject, shown.SHA256, shown.Expires.Format(time.RFC3339), strings.Join(shown.Hosts, "\n             "), strings.Join(ranges, ", "))
 	return nil
 }
@@ -94,20 +87,20 @@ func regionsCounted(hosts []string) []string {
 	regional := func(host string) bool { return strings.HasSuffix(host, "-"+vertex) }
 	out := slices.DeleteFunc(slices.Clone(hosts), regional)
 	if n := len(hosts) - len(out); n > 0 {
-		out = append(out, count(n, "Vertex region", "Vertex regions")+", REGION-"+vertex)
+		out = append(out, cli.Count(n, "Vertex region", "Vertex regions")+", REGION-"+vertex)
 	}
 	return out
 }
 
 func (a *app) caExportCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "export", Short: "Print the certificate, for clients to trust", Args: noArguments,
+		Use: "export", Short: "Print the certificate, for clients to trust", Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, authority, err := a.kept()
 			if err != nil {
 				return err
 			}
-			_, err = a.stdout.Write(authority.PEM())
+			_, err = a.Stdout.Write(authority.PEM())
 			return err
 		},
 	}
@@ -116,13 +109,13 @@ func (a *app) caExportCommand() *cobra.Command {
 func (a *app) caRotateCommand() *cobra.Command {
 	var allowed []string
 	cmd := &cobra.Command{
-		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: noArguments,
+		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			authority, err := a.authorityBy(ca.Rotate, allowed)
 			if err != nil {
 				return err
 			}
-			a.say("authority replaced, valid until %s", authority.Certificate().NotAfter.Format(time.DateOnly))
+			a.Say("authority replaced, valid until %s", authority.Certificate().NotAfter.Format(time.DateOnly))
 			return nil
 		},
 	}

@@ -110,13 +110,13 @@ func refused(t *testing.T, path, open, imports string) {
 		var stdout, stderr bytes.Buffer
 		start := time.Now()
 		exit := recorder.Run(t.Context(), c.args, strings.NewReader(""), &stdout, &stderr, []string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + t.TempDir()})
-		said := stderr.String()
+		said := stdout.String() + stderr.String()
 		sentence, rest, _ := strings.Cut(said, "\n")
 		if c.args[0] == "verify" {
 			rest = strings.TrimPrefix(rest, "1 cassette, 1 failed; ")
 			_, rest, _ = strings.Cut(rest, "\n")
 		}
-		if exit != c.exit || !strings.Contains(sentence, path+": ") || !strings.Contains(sentence, c.want) || rest != "" || stdout.Len() > 0 {
+		if exit != c.exit || !strings.Contains(sentence, path+": ") || !strings.Contains(sentence, c.want) || rest != "" || (stdout.Len() > 0) != (c.args[0] == "verify") {
 			t.Errorf("%s: exit %d, want %d with %q\n%.400s", c.args[0], exit, c.exit, c.want, said)
 		}
 		if took := time.Since(start); took > time.Minute {
@@ -138,7 +138,7 @@ func TestLinkedCassette(t *testing.T) {
 		t.Skip("this system has no links:", err)
 	}
 	var stdout, stderr bytes.Buffer
-	if exit := recorder.Run(t.Context(), []string{"verify", dir}, strings.NewReader(""), &stdout, &stderr, nil); exit != 0 || !strings.Contains(stderr.String(), "x.yaml: 3 interactions") {
+	if exit := recorder.Run(t.Context(), []string{"verify", dir}, strings.NewReader(""), &stdout, &stderr, nil); exit != 0 || !strings.Contains(stdout.String(), "x.yaml: 3 interactions") {
 		t.Errorf("exit %d: %s", exit, stderr.String())
 	}
 }
@@ -161,8 +161,8 @@ func TestEmptyPartial(t *testing.T) {
 	} {
 		var stdout, stderr bytes.Buffer
 		exit := recorder.Run(t.Context(), c.args, strings.NewReader(""), &stdout, &stderr, []string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + dir})
-		if exit != c.exit || !strings.Contains(stderr.String(), c.want) {
-			t.Errorf("%s: exit %d, want %d with %q\n%s", c.args[0], exit, c.exit, c.want, stderr.String())
+		if exit != c.exit || !strings.Contains(stdout.String()+stderr.String(), c.want) {
+			t.Errorf("%s: exit %d, want %d with %q\n%s%s", c.args[0], exit, c.exit, c.want, &stdout, &stderr)
 		}
 	}
 }

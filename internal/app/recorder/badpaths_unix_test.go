@@ -38,8 +38,9 @@ func TestBadPaths(t *testing.T) {
 		for _, args := range [][]string{{"replay", "--cassette", path}, {"inspect", path}, {"import", path, "--cassette", at("out")}, {"export", path, "--to", "har"}, {"verify", path}} {
 			var stdout, stderr bytes.Buffer
 			exit := recorder.Run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, []string{"XDG_CONFIG_HOME=" + t.TempDir(), "HOME=" + dir})
-			if exit != 2 && (exit != 1 || args[0] != "verify") || !strings.Contains(stderr.String(), path+": ") || !strings.Contains(stderr.String(), want) || strings.Count(stderr.String(), "\n") > 2 {
-				t.Errorf("%s %s: exit %d, want %q\n%s", args[0], filepath.Base(path), exit, want, stderr.String())
+			said := stdout.String() + stderr.String()
+			if exit != 2 && (exit != 1 || args[0] != "verify") || !strings.Contains(said, path+": ") || !strings.Contains(said, want) || strings.Count(said, "\n") > 2 {
+				t.Errorf("%s %s: exit %d, want %q\n%s", args[0], filepath.Base(path), exit, want, said)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -33,7 +34,7 @@ func (c *callers) sessions() (map[string]string, error) {
 	for _, pair := range c.ports {
 		name, address, ok := strings.Cut(pair, "=")
 		if _, twice := listen[name]; !ok || twice {
-			return nil, usage("--session-listen %s: use NAME=ADDRESS, each name once, for example a=127.0.0.1:8081", pair)
+			return nil, cli.Usage("--session-listen %s: use NAME=ADDRESS, each name once, for example a=127.0.0.1:8081", pair)
 		}
 		listen[name] = address
 	}
@@ -51,19 +52,19 @@ func (c *callers) secret() []string {
 
 // readCredential reads what clients must show, "" for nothing. Errors do not quote it.
 func (a *app) readCredential(c *callers) (string, error) {
-	value, from := a.getenv(credentialVariable), credentialVariable
+	value, from := a.Getenv(credentialVariable), credentialVariable
 	if c.credentialFile != "" {
 		from = "--credential-file " + c.credentialFile
 		info, err := os.Stat(c.credentialFile)
 		if err != nil {
-			return "", usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
 		}
 		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
-			return "", usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
+			return "", cli.Usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
 		}
 		data, err := os.ReadFile(c.credentialFile)
 		if err != nil {
-			return "", usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
 		}
 		value = strings.TrimSpace(string(data))
 	}
@@ -71,14 +72,14 @@ func (a *app) readCredential(c *callers) (string, error) {
 		return "", nil
 	}
 	if err := proxy.CheckCredential(value); err != nil {
-		return "", usage("%s: %w", from, err)
+		return "", cli.Usage("%s: %w", from, err)
 	}
 	return value, nil
 }
 
 // door is what f says about the proxy's doors.
 func (a *app) door(f *flags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Doors: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.say("%s", line) }}
+	cfg = proxy.Config{Listen: f.listen, Doors: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
 	if cfg.Sessions, err = f.callers.sessions(); err != nil {
 		return cfg, err
 	}
@@ -91,6 +92,6 @@ func (a *app) door(f *flags) (cfg proxy.Config, err error) {
 // instead is not in the cassette.
 func (a *app) sayUpgrades(n int) {
 	if n > 0 {
-		a.say("%s refused: programs that do without went on over HTTP", count(n, "WebSocket upgrade", "WebSocket upgrades"))
+		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
 	}
 }

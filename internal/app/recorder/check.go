@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/drift"
 	"github.com/meerkat-go/conformance/proxy/event"
@@ -48,7 +49,7 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 		}
 		for _, name := range checkFlags {
 			if set.Changed(name) {
-				return usage("--%s: goes with --check", name)
+				return cli.Usage("--%s: goes with --check", name)
 			}
 		}
 		return record(cmd, args)
@@ -70,14 +71,14 @@ func (a *app) checkCommand(cmd *cobra.Command, x checking) error {
 		}
 	}
 	if f.cassette == "" {
-		return usage("--cassette: missing; name the file to check")
+		return cli.Usage("--cassette: missing; name the file to check")
 	}
 	failOn, err := drift.ParseSeverity(x.failOn)
 	if err != nil {
-		return usage("--fail-on %w", err)
+		return cli.Usage("--fail-on %w", err)
 	}
 	if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
-		return usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
+		return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
 	}
 	return a.check(cmd.Context(), f, x, failOn)
 }
@@ -148,10 +149,10 @@ func (a *app) announce(r *report, p plan) {
 	for _, t := range p.send {
 		most += max(t.Most, t.Output)
 	}
-	a.say("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
-		r.Cassette, count(len(p.send), "request", "requests"), p.tokens(), most, len(p.skip))
+	a.Say("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
+		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.tokens(), most, len(p.skip))
 	if r.Provenance != cassette.ProvenanceLive {
-		a.say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)
+		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)
 	}
 }
 
@@ -205,7 +206,7 @@ func (r *report) judge() {
 // judge a single reply is no success.
 func (a *app) conclude(r *report, x checking) error {
 	if x.json {
-		if err := a.json(r); err != nil {
+		if err := a.WriteJSON(r); err != nil {
 			return err
 		}
 	} else {
@@ -214,16 +215,16 @@ func (a *app) conclude(r *report, x checking) error {
 	worst, found := drift.Worst(r.Findings)
 	switch {
 	case found && worst >= r.FailOn:
-		return code(exitGate)
+		return cli.Exit(exitGate)
 	case !r.DryRun && len(r.Checked) == 0:
-		a.say("%s: no reply could be judged", r.Cassette)
-		return code(exitIncomplete)
+		a.Say("%s: no reply could be judged", r.Cassette)
+		return cli.Exit(exitIncomplete)
 	}
 	return nil
 }
 
 func (a *app) printReport(r *report) {
-	w := a.human()
+	w := a.Stdout
 	if r.DryRun {
 		for _, t := range r.Planned {
 			fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model, t.Input, t.Output)
@@ -245,7 +246,7 @@ func (a *app) printReport(r *report) {
 		fmt.Fprintln(w, line)
 	}
 	if !r.DryRun {
-		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n", count(len(r.Checked), "reply", "replies"),
+		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n", cli.Count(len(r.Checked), "reply", "replies"),
 			r.spent, r.Summary["breaking"], r.Summary["notable"], r.Summary["cosmetic"])
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/proxy/llm"
@@ -26,7 +27,7 @@ func (a *app) keys() map[string]string {
 	keys := map[string]string{}
 	for provider, names := range keyNames {
 		for _, name := range names {
-			keys[provider] = cmp.Or(keys[provider], a.getenv(name))
+			keys[provider] = cmp.Or(keys[provider], a.Getenv(name))
 		}
 	}
 	return keys
@@ -39,7 +40,7 @@ func clearUpstreams(upstream, keys map[string]string) error {
 		if err != nil || u.Scheme == "https" || keys[provider] == "" || isLoopback(u.Hostname()) {
 			continue
 		}
-		return usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, keyNames[provider][0])
+		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, keyNames[provider][0])
 	}
 	return nil
 }

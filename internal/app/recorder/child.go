@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/term"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 // patience is how long a program may take to end after its run was called off,
@@ -113,12 +113,8 @@ func send(child *exec.Cmd, sig os.Signal) {
 // onTerminal reports whether the keyboard's signals go to us and to the program
 // alike.
 func (a *app) onTerminal() bool {
-	for _, stream := range []any{a.stdin, a.stdout, a.stderr} {
-		if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			return true
-		}
-	}
-	return false
+	stdin, stdout, stderr := a.ChildStreams()
+	return cli.IsTerminal(stdin) || cli.IsTerminal(stdout) || cli.IsTerminal(stderr)
 }
 
 // exitOf is a finished program's exit code; as in shells, 128 and the signal's

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"sync"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -26,11 +27,11 @@ func (k *kit) completing(path string) (work, error) {
 		return k.recording(path, false)
 	}
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	writer, err := cassette.Extend(path, k.meta())
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	rec, err := k.recorder(writer)
 	if err != nil {
@@ -59,13 +60,13 @@ func (c *completing) finish(a *app, _ bool) outcome {
 		err = c.writer.Close()
 	}
 	if err != nil {
-		a.say("%v", err)
+		a.Say("%v", err)
 	}
 	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: exitOfRecording(report, err)}
-	a.say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
+	a.Say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
 	switch {
 	case out.served+out.recorded+out.missed == 0 && out.exit == exitOK:
-		a.say("%s: %s", c.path, a.unasked())
+		a.Say("%s: %s", c.path, a.unasked())
 		out.exit = exitGate
 	case out.missed > 0:
 		out.exit = worse(out.exit, exitGate)

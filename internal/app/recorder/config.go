@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
@@ -19,13 +20,13 @@ import (
 // configDir is the user's folder for what outlives a recording: the authority
 // and the key of the pseudonyms.
 func (a *app) configDir() (string, error) {
-	if dir := a.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+	if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meerkat"), nil
 	}
-	if home := a.getenv("HOME"); home != "" {
+	if home := a.Getenv("HOME"); home != "" {
 		return filepath.Join(home, ".config", "meerkat"), nil
 	}
-	return "", usage("HOME: not set, so there is no place for the proxy's authority; set it or XDG_CONFIG_HOME")
+	return "", cli.Usage("HOME: not set, so there is no place for the proxy's authority; set it or XDG_CONFIG_HOME")
 }
 
 // authority opens the user's authority for the provider hosts and allowed.
@@ -40,14 +41,14 @@ func (a *app) authorityBy(open func(string, []string, time.Time) (*ca.Authority,
 	}
 	hosts, err := proxy.Hosts(allowed)
 	if err != nil {
-		return nil, usage("--allow-host: %w", err)
+		return nil, cli.Usage("--allow-host: %w", err)
 	}
 	authority, err := open(dir, hosts, time.Now())
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	if why := authority.Replaced(); why != "" {
-		a.say("the proxy has a new authority: %s; clients that were told to trust the old one need what `recorder ca export` prints", why)
+		a.Say("the proxy has a new authority: %s; clients that were told to trust the old one need what `recorder ca export` prints", why)
 	}
 	return authority, nil
 }
@@ -67,16 +68,16 @@ func (a *app) pseudonymKey() ([]byte, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := createKey(dir, path); err != nil {
-			return nil, usage("%s: cannot be written: %w", path, fileutil.Reason(err))
+			return nil, cli.Usage("%s: cannot be written: %w", path, fileutil.Reason(err))
 		}
 		text, err = os.ReadFile(path)
 	}
 	if err != nil {
-		return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) < 32 {
-		return nil, usage("%s: not a key of 64 hexadecimal digits; delete it to have a new one made", path)
+		return nil, cli.Usage("%s: not a key of 64 hexadecimal digits; delete it to have a new one made", path)
 	}
 	return key, nil
 }
@@ -104,8 +105,8 @@ var (
 
 // secrets returns the credentials in the environment: an agent that is given
 // one may send it anywhere in a message.
-func (a *app) secrets() (values []string) {
-	for _, kv := range a.env {
+func secrets(env []string) (values []string) {
+	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		has := func(part string) bool { return strings.Contains(strings.ToUpper(name), part) }
 		ends := func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), end) }

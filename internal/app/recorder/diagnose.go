@@ -113,16 +113,16 @@ func advise(n proxy.Notice) string {
 // its certificate, when it is started elsewhere than by recorder run.
 func (a *app) surroundings() (facts []string) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
-		if v := a.getenv(name); v != "" {
+		if v := a.Getenv(name); v != "" {
 			facts = append(facts, fmt.Sprintf("%s=%s is set: those hosts are reached without any proxy; recorder run takes it away", name, v))
 		}
 	}
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
-		if a.getenv(name) != "" {
+		if a.Getenv(name) != "" {
 			facts = append(facts, name+" is set already: recorder run replaces it; whatever it names is not used on the way to the provider")
 		}
 	}
-	if a.getenv("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
+	if a.Getenv("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
 		facts = append(facts, "NODE_TLS_REJECT_UNAUTHORIZED=0 is set: Node accepts every certificate, so that it accepts ours proves nothing")
 	}
 	return facts

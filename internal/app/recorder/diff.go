@@ -3,6 +3,7 @@ package recorder
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/drift"
 )
 
@@ -51,13 +52,13 @@ Ids, signatures and times that only have other values are no difference.
 Exit codes: 0 equal, 1 different, 2 wrong usage.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("%s: name two cassettes, or two interactions as F#N", cmd.Name())
+				return cli.Usage("%s: name two cassettes, or two interactions as F#N", cmd.Name())
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the differences as JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -77,11 +78,11 @@ func (a *app) diff(old, fresh string, asJSON bool) error {
 		exit = exitOK
 	}
 	if asJSON {
-		if err := a.json(d); err != nil {
+		if err := a.WriteJSON(d); err != nil {
 			return err
 		}
-		return code(exit)
+		return cli.Exit(exit)
 	}
-	a.printDiff(d)
-	return code(exit)
+	printDiff(a.Stdout, d)
+	return cli.Exit(exit)
 }

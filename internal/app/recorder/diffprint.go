@@ -3,14 +3,15 @@ package recorder
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/drift"
 )
 
-// printDiff tells people.
-func (a *app) printDiff(d difference) {
-	w := a.human()
+// printDiff prints the differences for people.
+func printDiff(w io.Writer, d difference) {
 	equal := 0
 	for _, p := range d.Pairs {
 		switch {
@@ -22,7 +23,7 @@ func (a *app) printDiff(d difference) {
 			fmt.Fprintf(w, "#%d is new: %s\n", *p.New, p.Request)
 		default:
 			fmt.Fprintf(w, "#%d ↔ #%d  %s\n", *p.Old, *p.New, p.Request)
-			a.printPair(p)
+			printPair(w, p)
 		}
 	}
 	if d.Equal {
@@ -32,8 +33,7 @@ func (a *app) printDiff(d difference) {
 	}
 }
 
-func (a *app) printPair(p pair) {
-	w := a.human()
+func printPair(w io.Writer, p pair) {
 	for _, f := range p.Shape {
 		fmt.Fprintf(w, "  shape    %s\n", sentence(f))
 	}
@@ -57,14 +57,14 @@ func short(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
 // changed is a change in one line, or for a text of several lines in a block.
 func changed(c drift.Change) string {
-	where := cmp.Or(printableLine(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
+	where := cmp.Or(cli.Printable(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {
 	case drift.Added:
 		return strings.TrimSpace("+ " + where + " " + printable(c.New))
 	case drift.Removed:
 		return strings.TrimSpace("- " + where + " " + printable(c.Old))
 	case drift.Text:
-		return where + ": " + printableLine(wordDiff(c.Old, c.New))
+		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
 	default: // a value
 	}
 	switch {
@@ -73,14 +73,14 @@ func changed(c drift.Change) string {
 	case c.New == "":
 		return "- " + where + ": " + printable(c.Old)
 	case len(c.Old)+len(c.New) > maxShown:
-		return where + ": " + printableLine(wordDiff(c.Old, c.New))
+		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
 	}
 	return where + ": " + printable(c.Old) + " → " + printable(c.New)
 }
 
 // sentence is a finding in words.
 func sentence(f drift.Finding) string {
-	where := printableLine(strings.TrimSpace(f.Event + " " + f.Path))
+	where := cli.Printable(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {
 		where = "header " + where
 	}

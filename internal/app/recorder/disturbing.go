@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
@@ -36,7 +37,7 @@ func (d *disturbing) hide(set *pflag.FlagSet) {
 // check refuses two seeds.
 func (d *disturbing) check() error {
 	if d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n {
-		return usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
+		return cli.Usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
 	}
 	return nil
 }
@@ -54,11 +55,11 @@ func (a *app) disturbance(d *disturbing) (out disturbance, err error) {
 	if d.faults != "" {
 		data, err := os.ReadFile(d.faults)
 		if err != nil {
-			return out, usage("--faults %s: cannot be read: %w", d.faults, fileutil.Reason(err))
+			return out, cli.Usage("--faults %s: cannot be read: %w", d.faults, fileutil.Reason(err))
 		}
 		plan, err := fault.Parse(d.faults, data)
 		if err != nil {
-			return out, usage("%w", err)
+			return out, cli.Usage("%w", err)
 		}
 		if out.faults = &plan; plan.Seed != nil {
 			out.seed = *plan.Seed
@@ -70,10 +71,10 @@ func (a *app) disturbance(d *disturbing) (out disturbance, err error) {
 		}
 	}
 	if out.faults != nil {
-		a.say("%s: %s planned, seed %d", d.faults, count(len(out.faults.Faults), "fault", "faults"), out.seed)
+		a.Say("%s: %s planned, seed %d", d.faults, cli.Count(len(out.faults.Faults), "fault", "faults"), out.seed)
 	}
 	if out.rechunk != "" {
-		a.say("--rechunk %s, seed %d", out.rechunk, out.seed)
+		a.Say("--rechunk %s, seed %d", out.rechunk, out.seed)
 	}
 	return out, nil
 }

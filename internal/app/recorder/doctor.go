@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/llm"
@@ -36,7 +37,7 @@ func (a *app) doctorCommand() *cobra.Command {
 			return a.examineClients(cmd.Context(), asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "with a program: how it is to come in, mitm, base-url, or both")
 	cmd.Flags().StringSliceVar(&f.allow, "allow-host", nil, "with a program: a `host` to intercept beside the providers'; may be repeated")
 	cmd.Flags().SetInterspersed(false)
@@ -76,17 +77,17 @@ func passed(checks []check, client string) bool {
 func (a *app) examineProgram(ctx context.Context, f *flags, args []string, asJSON bool) error {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
-		return usage("%s: not a program that can be run: %w", args[0], lookReason(err))
+		return cli.Usage("%s: not a program that can be run: %w", args[0], lookReason(err))
 	}
 	s, err := a.scene(f, turnDown)
 	if err != nil {
 		return err
 	}
 	child := a.child(s.session, f, path, args)
-	child.Stdout = a.stderr // stdout is for what doctor finds
+	child.Stdout = child.Stderr // stdout is for what doctor finds
 	if err := conduct(ctx, child, a.onTerminal()); err != nil {
 		s.seen(ctx)
-		return usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
+		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	t := s.seen(ctx)
 	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.surroundings())}
@@ -106,20 +107,20 @@ func (a *app) examineProgram(ctx context.Context, f *flags, args []string, asJSO
 // pronounce prints what was found and returns the exit code.
 func (a *app) pronounce(d diagnosis, asJSON bool) error {
 	if asJSON {
-		if err := a.json(d); err != nil {
+		if err := a.WriteJSON(d); err != nil {
 			return err
 		}
 	} else if err := a.showDiagnosis(d); err != nil {
 		return err
 	}
 	if !d.OK {
-		return code(exitGate)
+		return cli.Exit(exitGate)
 	}
 	return nil
 }
 
 func (a *app) showDiagnosis(d diagnosis) error {
-	t := tabwriter.NewWriter(a.human(), 0, 0, 2, ' ', 0)
+	t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CLIENT\tVERSION\tDOOR\tRESULT\t")
 	for _, c := range d.Checks {
 		result := c.Result
@@ -135,10 +136,10 @@ func (a *app) showDiagnosis(d diagnosis) error {
 		return err
 	}
 	for _, r := range d.Arrivals {
-		fmt.Fprintf(a.human(), "came through %s: %s, %s\n", r.Door, r.URL, r.Protocol)
+		fmt.Fprintf(a.Stdout, "came through %s: %s, %s\n", r.Door, r.URL, r.Protocol)
 	}
 	for _, fact := range d.Environment {
-		fmt.Fprintln(a.human(), "note: "+fact)
+		fmt.Fprintln(a.Stdout, "note: "+fact)
 	}
 	return nil
 }

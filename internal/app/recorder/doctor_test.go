@@ -77,7 +77,7 @@ func TestDoctorOfAProgram(t *testing.T) {
 				t.Skipf("%s is not installed", c.args[0])
 			}
 			code, stdout, stderr := doctor(t, nil, append([]string{"--ingress", "mitm,base-url", "--"}, c.args...)...)
-			if code != c.code || !strings.Contains(stderr, c.want) || stdout != "" {
+			if code != c.code || !strings.Contains(stdout+stderr, c.want) || (stdout == "") != (c.code == 2) {
 				t.Errorf("exit %d, want %d with %q\n%s%s", code, c.code, c.want, stdout, stderr)
 			}
 		})

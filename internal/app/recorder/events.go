@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
@@ -34,11 +35,11 @@ func (a *app) inspectOne(t *tape, x inspection) error {
 	events := event.Of(in)
 	stalls := stallsOf(events)
 	if x.json {
-		return a.json(map[string]any{"schema": "recorder.interaction.v1", "path": t.file, "interaction": rowOf(t.first, in),
+		return a.WriteJSON(map[string]any{"schema": "recorder.interaction.v1", "path": t.file, "interaction": rowOf(t.first, in),
 			"asks": event.Summarise(in.Request), "request_headers": in.Request.Header, "response_headers": in.Response.Header,
 			"trailers": in.Response.Trailer, "events": eventRows(events, stalls)})
 	}
-	w := a.human()
+	w := a.Stdout
 	describe(w, t, in, events)
 	if x.unfold {
 		return eachEvent(w, events, stalls)
@@ -94,18 +95,18 @@ func describe(w io.Writer, t *tape, in cassette.Interaction, events []event.Even
 	if asks.Model != "" {
 		said = append(said, asks.Model)
 	}
-	said = append(said, count(asks.Messages, "message", "messages"))
+	said = append(said, cli.Count(asks.Messages, "message", "messages"))
 	if len(asks.Tools) > 0 {
-		said = append(said, count(len(asks.Tools), "tool", "tools")+" ("+strings.Join(asks.Tools, ", ")+")")
+		said = append(said, cli.Count(len(asks.Tools), "tool", "tools")+" ("+strings.Join(asks.Tools, ", ")+")")
 	}
 	if asks.MaxTokens > 0 {
 		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
 	}
 	fmt.Fprintf(w, "%s#%d: %s %s\n", t.file, t.first, in.Request.Method, in.Request.URL)
-	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", printableLine(strings.Join(said, ", ")), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
+	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", cli.Printable(strings.Join(said, ", ")), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
 	headers(w, in.Request.Header)
 	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, cmp.Or(in.Response.Proto, "protocol unknown"),
-		len(in.Response.Body), count(len(in.Timeline), "chunk", "chunks"), count(len(events), "event", "events"),
+		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"), cli.Count(len(events), "event", "events"),
 		cmp.Or(ending(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), pace(in, events)+nominal(t))
 	headers(w, in.Response.Header)
 	headers(w, in.Response.Trailer)
@@ -214,26 +215,10 @@ func printable(text string) string {
 	n := 0
 	for i := range text {
 		if n++; n > maxShown {
-			return printableLine(text[:i]) + "…"
+			return cli.Printable(text[:i]) + "…"
 		}
 	}
-	return printableLine(text)
-}
-
-// printableLine is printable for all of a text.
-func printableLine(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
+	return cli.Printable(text)
 }
 
 // clock is a time for people.

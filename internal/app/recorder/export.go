@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
@@ -31,7 +31,7 @@ type target struct {
 var targets = []target{
 	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
 		func(w io.Writer, tape *cassette.Cassette) error {
-			return interchange.WriteHAR(w, "recorder", version.String(), tape.Meta(), tape.Loss(), tape.All())
+			return interchange.WriteHAR(w, "recorder", cli.Version(), tape.Meta(), tape.Loss(), tape.All())
 		}},
 	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
 		func(w io.Writer, tape *cassette.Cassette) error {
@@ -65,9 +65,9 @@ func (a *app) export(path, to, out string, force bool) error {
 	i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
 	switch {
 	case to == "":
-		return usage("--to: missing; use har or go-vcr-v2")
+		return cli.Usage("--to: missing; use har or go-vcr-v2")
 	case i < 0:
-		return usage("--to %s: use har or go-vcr-v2", to)
+		return cli.Usage("--to %s: use har or go-vcr-v2", to)
 	}
 	if err := free(out, force); err != nil {
 		return err
@@ -88,15 +88,15 @@ func (a *app) export(path, to, out string, force bool) error {
 		return err
 	}
 	for _, line := range changed {
-		a.say("%s: %s", path, line)
+		a.Say("%s: %s", path, line)
 	}
-	a.say("%s: %s exported", path, interactions(tape.Len()))
+	a.Say("%s: %s exported", path, interactions(tape.Len()))
 	a.sayLoss(tape)
 	if targets[i].lacks != "" {
-		a.say("%s has no place for %s", to, targets[i].lacks)
+		a.Say("%s has no place for %s", to, targets[i].lacks)
 	}
 	if len(changed) > 0 {
-		return code(exitIncomplete)
+		return cli.Exit(exitIncomplete)
 	}
 	return nil
 }
@@ -106,19 +106,19 @@ func (a *app) export(path, to, out string, force bool) error {
 func clean(path string) (*cassette.Cassette, error) {
 	tape, err := cassette.Open(path)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	if !tape.Sealed() {
-		return nil, usage("%s: has no seals, so nobody knows whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
+		return nil, cli.Usage("%s: has no seals, so nobody knows whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
 	}
 	guard := gate.New()
 	for i := range tape.Len() {
 		in, err := tape.At(i)
 		if err != nil {
-			return nil, gateFailed("%w", err)
+			return nil, cli.Fail(exitGate, "%w", err)
 		}
 		if err := guard.Check(in); err != nil {
-			return nil, gateFailed("%s: interaction %d: %w; nothing is written", path, i, err)
+			return nil, cli.Fail(exitGate, "%s: interaction %d: %w; nothing is written", path, i, err)
 		}
 	}
 	return tape, nil
@@ -155,11 +155,11 @@ func free(out string, force bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage("%s: cannot be written: %w", out, fileutil.Reason(err))
+		return cli.Usage("%s: cannot be written: %w", out, fileutil.Reason(err))
 	case !info.Mode().IsRegular():
-		return usage("%s: is no regular file; name another", out)
+		return cli.Usage("%s: is no regular file; name another", out)
 	case !force:
-		return usage("%s: exists; use --force to replace it", out)
+		return cli.Usage("%s: exists; use --force to replace it", out)
 	}
 	return nil
 }
@@ -167,11 +167,11 @@ func free(out string, force bool) error {
 // deliver writes to stdout, or to a file that is there whole or not at all.
 func (a *app) deliver(out string, text []byte) error {
 	if out == "" {
-		_, err := a.stdout.Write(text)
+		_, err := a.Stdout.Write(text)
 		return err
 	}
 	if err := fileutil.WriteFile(out, text, 0o600); err != nil {
-		return usage("%s: cannot be written: %w", out, fileutil.Reason(err))
+		return cli.Usage("%s: cannot be written: %w", out, fileutil.Reason(err))
 	}
 	return nil
 }

@@ -4,8 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 // usedIn names the modes that have a use for a flag; all have one for the others.
@@ -34,31 +33,25 @@ var why = map[string]string{
 	"faults":  "a recording holds what was sent; record without, and replay with --faults",
 }
 
-// note remembers the flags of the command line: what a file or a variable sets
-// is meant for whatever mode has a use for it.
-func (a *app) note(cmd *cobra.Command) {
-	cmd.Flags().Visit(func(flag *pflag.Flag) { a.given = append(a.given, flag.Name) })
-}
-
-// settle decides on the mode, and refuses flags that were given and would do
+// settle decides on the mode, and refuses flags that were given on the command line and would do
 // nothing in it: who gave one expects something. Where CI or the lack of it
 // decides, the same command line has to do for both, and people are told.
-func (a *app) settle(f *flags) error {
+func (a *app) settle(f *flags, given []string) error {
 	named := f.mode != ""
 	f.settle(a.inCI())
-	for _, name := range a.given {
+	for _, name := range given {
 		useful, limited := usedIn[name]
 		if !limited || slices.Contains(useful, f.mode) || !slices.Contains(modes, f.mode) {
 			continue
 		}
 		if !named && why[name] == "" {
-			a.say("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
+			a.Say("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
 			continue
 		}
 		if why[name] != "" {
-			return usage("--%s: %s", name, why[name])
+			return cli.Usage("--%s: %s", name, why[name])
 		}
-		return usage("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
+		return cli.Usage("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
 	}
 	return nil
 }

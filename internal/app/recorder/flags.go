@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
@@ -107,13 +108,13 @@ func (f *flags) addReplaying(set *pflag.FlagSet) {
 func (f *flags) check() error {
 	switch {
 	case !slices.Contains(modes, f.mode):
-		return usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
+		return cli.Usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
 	case f.cassette == "" && f.mode != modePass:
-		return usage("--cassette: missing; name the file to record to or replay from")
+		return cli.Usage("--cassette: missing; name the file to record to or replay from")
 	case !replay.Timing(f.speed).Valid():
-		return usage("--speed %g: use 1 for the recorded pace, N for N times faster, down to 0.001, or 0 not to wait", f.speed)
+		return cli.Usage("--speed %g: use 1 for the recorded pace, N for N times faster, down to 0.001, or 0 not to wait", f.speed)
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
-		return usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
+		return cli.Usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
 	return f.disturb.check()
 }
@@ -125,10 +126,10 @@ func (f *flags) upstreams() (map[string]string, error) {
 	for _, pair := range f.upstream {
 		provider, base, ok := strings.Cut(pair, "=")
 		if !ok {
-			return nil, usage("--upstream %s: use provider=URL, for example anthropic=http://127.0.0.1:9000", pair)
+			return nil, cli.Usage("--upstream %s: use provider=URL, for example anthropic=http://127.0.0.1:9000", pair)
 		}
 		if isUs(f.listen, base) {
-			return nil, usage("--upstream %s: that is where this proxy listens", pair)
+			return nil, cli.Usage("--upstream %s: that is where this proxy listens", pair)
 		}
 		bases[provider] = base
 	}
@@ -169,16 +170,16 @@ func sameMachine(ours, theirs string) bool {
 // roots are whom to trust upstream: the system's authorities and --upstream-ca.
 func (a *app) roots(f *flags) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(ca.SystemRoots(a.getenv("SSL_CERT_FILE")))
+	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
 	if f.upstreamCA == "" {
 		return pool, nil
 	}
 	pem, err := os.ReadFile(f.upstreamCA)
 	if err != nil {
-		return nil, usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, fileutil.Reason(err))
+		return nil, cli.Usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, fileutil.Reason(err))
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, usage("--upstream-ca %s: holds no PEM certificate", f.upstreamCA)
+		return nil, cli.Usage("--upstream-ca %s: holds no PEM certificate", f.upstreamCA)
 	}
 	return pool, nil
 }

@@ -3,6 +3,7 @@ package recorder
 import (
 	"fmt"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
@@ -15,7 +16,7 @@ const nothingAsked = "nothing was asked for: the program made no request, or doe
 // when it was.
 func (a *app) unasked() string {
 	if n := int(a.turnedAway.Load()); n > 0 {
-		return "nothing was asked for: " + count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
+		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
 	}
 	return nothingAsked
 }
@@ -28,18 +29,11 @@ func gates(got replay.Receipt, allowUnused bool, unasked string) (failed []strin
 	}
 	if got.Missed > 0 {
 		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
-			"or everything afresh with --mode refresh", count(got.Missed, "request has", "requests have")))
+			"or everything afresh with --mode refresh", cli.Count(got.Missed, "request has", "requests have")))
 	}
 	if got.Unused > 0 && !allowUnused {
 		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
-			count(got.Unused, "interaction was", "interactions were")))
+			cli.Count(got.Unused, "interaction was", "interactions were")))
 	}
 	return append(failed, got.FaultsIdle...)
-}
-
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
@@ -57,18 +58,18 @@ func formats() []string {
 func (a *app) importFile(path string, f *importFlags) error {
 	switch {
 	case f.cassette == "":
-		return usage("--cassette: missing; name the file to write")
+		return cli.Usage("--cassette: missing; name the file to write")
 	case !slices.Contains(formats(), f.from):
-		return usage("--from %s: unknown; one of %s", f.from, strings.Join(formats(), ", "))
+		return cli.Usage("--from %s: unknown; one of %s", f.from, strings.Join(formats(), ", "))
 	}
 	rec, err := readRecording(path)
 	switch {
 	case err != nil:
-		return usage("%w", err)
+		return cli.Usage("%w", err)
 	case rec.Format == interchange.Cassette:
-		return usage("%s: is a cassette already; copy it", path)
+		return cli.Usage("%s: is a cassette already; copy it", path)
 	case f.from != anyFormat && f.from != string(rec.Format):
-		return usage("%s: is %s, not %s; leave --from out", path, rec.Format, f.from)
+		return cli.Usage("%s: is %s, not %s; leave --from out", path, rec.Format, f.from)
 	}
 	return a.importRecording(rec, f)
 }
@@ -99,7 +100,7 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	k.origin = cassette.ProvenanceImport
 	writer, err := cassette.Create(f.cassette, k.meta(), cassette.CreateOptions{Force: f.force})
 	if err != nil {
-		return usage("%w", err)
+		return cli.Usage("%w", err)
 	}
 	report := k.takeAll(writer, rec)
 	writer.Lose(lossOf(report))
@@ -110,11 +111,11 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	tell(a, report)
 	err = writer.Close()
 	if err != nil {
-		a.say("%v", err)
+		a.Say("%v", err)
 	} else {
-		a.say("%s: %s imported from %s", f.cassette, interactions(report.Saved), rec.Format)
+		a.Say("%s: %s imported from %s", f.cassette, interactions(report.Saved), rec.Format)
 	}
-	return code(exitOfRecording(report, err))
+	return cli.Exit(exitOfRecording(report, err))
 }
 
 // takeAll redacts, screens and saves interactions, and says what became of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
@@ -57,7 +58,7 @@ what was asked, what came back, and its events with the time and the byte
 where each begins. Pieces of one text are one line; --unfold shows each.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], x) },
 	}
-	cmd.Flags().BoolVar(&x.json, "json", false, "print as JSON")
+	cli.AddJSONFlag(cmd, &x.json)
 	cmd.Flags().IntVarP(&x.n, "interaction", "i", everything, "show interaction `N`, counted from 0")
 	cmd.Flags().StringVar(&x.body, "body", "", "with -i: print the bytes of its `request or response`, nothing else")
 	cmd.Flags().BoolVar(&x.unfold, "unfold", false, "with -i: a line for each event")
@@ -70,10 +71,10 @@ func (a *app) inspect(arg string, x inspection) error {
 		return err
 	}
 	if x.n < everything {
-		return usage("-i %d: interactions are counted from 0", x.n)
+		return cli.Usage("-i %d: interactions are counted from 0", x.n)
 	}
 	if n = max(n, x.n); n == everything && (x.body != "" || x.unfold) {
-		return usage("inspect: --body and --unfold are about one interaction; name it with -i N")
+		return cli.Usage("inspect: --body and --unfold are about one interaction; name it with -i N")
 	}
 	if n == everything {
 		return a.inspectAll(file, x.json)
@@ -92,31 +93,31 @@ func (a *app) inspect(arg string, x inspection) error {
 func (a *app) body(in cassette.Interaction, side string) error {
 	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
 	if !known {
-		return usage("--body %s: is request or response", side)
+		return cli.Usage("--body %s: is request or response", side)
 	}
-	_, err := a.stdout.Write(body)
+	_, err := a.Stdout.Write(body)
 	return err
 }
 
 func (a *app) inspectAll(file string, asJSON bool) error {
 	t, err := cassette.Open(file)
 	if err != nil {
-		return usage("%w", err)
+		return cli.Usage("%w", err)
 	}
 	rows := make([]row, 0, t.Len())
 	for in, err := range t.All() {
 		if err != nil {
-			return &failure{exitGate, err}
+			return cli.Fail(exitGate, "%w", err)
 		}
 		rows = append(rows, rowOf(len(rows), in))
 	}
 	meta := t.Meta()
 	if asJSON {
-		return a.json(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
+		return a.WriteJSON(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
 			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
 			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
 	}
-	w := a.human()
+	w := a.Stdout
 	fmt.Fprintf(w, "%s: %s\n", file, about(t))
 	if err := table(w, rows); err != nil {
 		return err
@@ -155,7 +156,7 @@ func totals(rows []row) string {
 			incomplete++
 		}
 	}
-	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", interactions(len(rows)), asked, said, count(events, "event", "events"))
+	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", interactions(len(rows)), asked, said, cli.Count(events, "event", "events"))
 	if incomplete > 0 {
 		text += fmt.Sprintf("; %d incomplete", incomplete)
 	}

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -31,8 +31,8 @@ func (a *app) kit(f *flags) (*kit, error) {
 		return nil, err
 	}
 	k := &kit{app: a, flags: f, redactor: redact.New(key), guard: gate.New(f.exempt...)}
-	a.scrub = func(line string) string { return gate.Mask(k.redactor.Text(line)) }
-	for _, secret := range append(a.secrets(), f.callers.secret()...) {
+	a.Program.Scrub = func(line string) string { return gate.Mask(k.redactor.Text(line)) }
+	for _, secret := range append(secrets(a.Env), f.callers.secret()...) {
 		k.redactor.Learn(secret)
 		k.guard.Learn(secret)
 	}
@@ -50,7 +50,7 @@ func (a *app) kit(f *flags) (*kit, error) {
 	}
 	k.origin = provenance(bases)
 	if k.transport, err = proxy.NewTransport(bases, roots); err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return k, nil
 }
@@ -93,7 +93,7 @@ func (k *kit) meta() cassette.Meta {
 	if k.flags.allowIncomplete {
 		declared = []string{cassette.DeclaredIncomplete}
 	}
-	return cassette.Meta{Declared: declared, Provenance: k.origin, Tool: "recorder " + version.String(),
+	return cassette.Meta{Declared: declared, Provenance: k.origin, Tool: "recorder " + cli.Version(),
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: k.redactor.Rules(), Matching: replay.Rules()}
 }
 
@@ -115,9 +115,9 @@ func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Pl
 	player, err := replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
 		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + tape.Name() + " -- CMD…",
 		Rechunk: k.disturb.rechunk, Faults: k.disturb.faults, Seed: k.disturb.seed,
-		Fallback: fallback, Log: func(line string) { k.say("%s", line) }})
+		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return player, nil
 }

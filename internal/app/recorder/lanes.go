@@ -13,6 +13,7 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
@@ -63,7 +64,7 @@ func (l *lanes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	lane.work.ServeHTTP(w, r)
 }
 
-var errNoSession = &failure{exitGate, errors.New("a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")}
+var errNoSession = cli.Fail(exitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
 
 func (l *lanes) begin(name, path string) (work, error) {
 	var w work
@@ -72,7 +73,7 @@ func (l *lanes) begin(name, path string) (work, error) {
 		w, err = l.kit.work(path, strings.ReplaceAll(l.kit.flags.receipt, sessionMark, name))
 	}
 	if err != nil {
-		l.kit.say("%s", oneLine(err))
+		l.kit.Say("%s", cli.OneLine(err))
 	}
 	return w, err
 }
@@ -82,7 +83,7 @@ func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.refused++
 	l.mu.Unlock()
-	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, oneLine(l.err))
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, cli.OneLine(l.err))
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Cassette-Miss", "session")
 	w.Header().Set("X-Should-Retry", "false")
@@ -97,7 +98,7 @@ var exitOfNothing = map[string]int{modeRecord: exitIncomplete, modeRefresh: exit
 // nothing was asked for.
 func (l *lanes) finish(a *app, failed bool) outcome {
 	if len(l.named) == 0 {
-		a.say("%s: %s", l.kit.flags.cassette, a.unasked())
+		a.Say("%s: %s", l.kit.flags.cassette, a.unasked())
 		return outcome{exit: exitOfNothing[l.kit.flags.mode]}
 	}
 	for _, lane := range l.named {
@@ -112,7 +113,7 @@ func (l *lanes) finish(a *app, failed bool) outcome {
 		rows[name] = got
 		total.exit = worse(total.exit, got.exit)
 	}
-	sessionTable(a.human(), l.kit.flags.cassette, rows)
+	sessionTable(a.Stderr, l.kit.flags.cassette, rows)
 	if left := l.notAsked(); len(left) > 0 && l.kit.flags.mode == modeReplay {
 		a.list("no session asked for", left)
 	}
@@ -123,10 +124,7 @@ func (l *lane) finish(a *app, failed bool) outcome {
 	if l.err == nil {
 		return l.work.finish(a, failed)
 	}
-	exit := exitInternal
-	if f := (*failure)(nil); errors.As(l.err, &f) {
-		exit = f.code
-	}
+	exit := a.ExitCode(l.err)
 	if errors.Is(l.err, fs.ErrNotExist) {
 		exit = exitGate // a session that was not recorded is a miss like any other
 	}

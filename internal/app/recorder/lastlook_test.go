@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
@@ -72,7 +73,7 @@ func TestLanesRecordAllBeforeTheyFinishAny(t *testing.T) {
 		l.named[name] = &lane{work: drainable{name: name, log: &log}}
 	}
 	l.named["c"] = &lane{err: errNoSession}
-	a := &app{stdout: t.Output(), stderr: t.Output()}
+	a := &app{Frame: cli.New(program, nil, t.Output(), t.Output(), nil)}
 	if got := l.finish(a, false); got.exit != exitGate {
 		t.Errorf("exit %d", got.exit)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 // The modes of run. Each is a command, too; record-missing is record --missing.
@@ -42,7 +44,7 @@ func (f *flags) settle(ci bool) {
 
 // inCI reports whether a CI service runs us; all of them set CI.
 func (a *app) inCI() bool {
-	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(a.getenv("CI")))
+	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(a.Getenv("CI")))
 }
 
 func (a *app) recordCommand() *cobra.Command {
@@ -65,16 +67,9 @@ func (a *app) passCommand() *cobra.Command {
 func (a *app) serving(mode, use, short string) *cobra.Command {
 	f := &flags{mode: mode}
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f) },
+		Use: use, Short: short, Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f, cli.GivenFlags(cmd)) },
 	}
 	f.add(cmd)
 	return cmd
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage("%s: unexpected; %s takes flags only", args[0], cmd.Name())
-	}
-	return nil
 }

@@ -22,11 +22,11 @@ func TestNominalTimes(t *testing.T) {
 	}
 	d.write("m.yaml", conversation("1", "A heron.")...)
 
-	_, _, said := d.recorder("inspect", "n.yaml")
+	_, said, _ := d.recorder("inspect", "n.yaml")
 	if want := "n.yaml: simulator, 2 interactions, nominal times, recorded 2026-11-21T09:00:00Z, by make cassettes, "; !strings.HasPrefix(said, want) {
 		t.Errorf("inspect says %q, want %q", said, want)
 	}
-	if _, _, said := d.recorder("inspect", "n.yaml#0"); !strings.Contains(said, "ms in all (nominal times)\n") {
+	if _, said, _ := d.recorder("inspect", "n.yaml#0"); !strings.Contains(said, "ms in all (nominal times)\n") {
 		t.Errorf("inspect of one says %q", said)
 	}
 	for file, want := range map[string]string{"n.yaml": "nominal-times", "m.yaml": ""} {
@@ -39,8 +39,8 @@ func TestNominalTimes(t *testing.T) {
 	if exit, _, stderr := d.recorder("verify", "n.yaml"); exit != 0 {
 		t.Errorf("verify: %d, %s", exit, stderr)
 	}
-	if exit, _, stderr := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != exitGate || !strings.Contains(stderr, "n.yaml: has nominal times, so --max-age cannot pass it") {
-		t.Errorf("verify --max-age: %d, %s", exit, stderr)
+	if exit, stdout, _ := d.recorder("verify", "--max-age", "9000d", "n.yaml"); exit != exitGate || !strings.Contains(stdout, "n.yaml: has nominal times, so --max-age cannot pass it") {
+		t.Errorf("verify --max-age: %d, %s", exit, stdout)
 	}
 
 	for file, nominal := range map[string]bool{"n.yaml": true, "m.yaml": false} {

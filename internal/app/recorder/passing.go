@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"sync/atomic"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
@@ -29,7 +30,7 @@ func (p *passing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *passing) finish(a *app, _ bool) outcome {
 	p.rec.Close()
-	a.say("%s passed on, nothing kept", count(int(p.n.Load()), "request", "requests"))
+	a.Say("%s passed on, nothing kept", cli.Count(int(p.n.Load()), "request", "requests"))
 	return outcome{}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -22,7 +23,7 @@ func place(arg string) (file string, n int, err error) {
 	}
 	n, err = strconv.Atoi(arg[at+1:])
 	if err != nil || n < 0 {
-		return "", 0, usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them", arg, arg[:at])
+		return "", 0, cli.Usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them", arg, arg[:at])
 	}
 	return arg[:at], n, nil
 }
@@ -39,11 +40,11 @@ type tape struct {
 func read(file string, n int) (*tape, error) {
 	opened, err := cassette.Open(file)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	t := &tape{Cassette: opened, file: file}
 	if n >= opened.Len() {
-		return nil, usage("%s#%d: has %s, counted from 0", file, n, interactions(opened.Len()))
+		return nil, cli.Usage("%s#%d: has %s, counted from 0", file, n, interactions(opened.Len()))
 	}
 	last := opened.Len() - 1
 	if n != everything {
@@ -52,7 +53,7 @@ func read(file string, n int) (*tape, error) {
 	for i := t.first; i <= last; i++ {
 		in, err := opened.At(i)
 		if err != nil {
-			return nil, &failure{exitGate, err}
+			return nil, cli.Fail(exitGate, "%w", err)
 		}
 		t.list = append(t.list, in)
 	}

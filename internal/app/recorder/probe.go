@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -83,7 +84,7 @@ func buildProbe(ctx context.Context, a *app, program, dir string) (string, error
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, program, "build", "-o", binary, source) //nolint:gosec // the user's own Go
-	cmd.Dir, cmd.Env = dir, overlay(a.env, []string{"GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=off"})
+	cmd.Dir, cmd.Env = dir, overlay(a.Env, []string{"GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=off"})
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build a program: %s", lastLine(out))
 	}
@@ -114,7 +115,7 @@ func (a *app) scene(f *flags, reply http.HandlerFunc) (*scene, error) {
 		err = s.proxy.Start()
 	}
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return s, nil
 }
@@ -194,7 +195,7 @@ func (a *app) try(ctx context.Context, p probe, program, door string) (trial, er
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, p.args(url)...) //nolint:gosec // one of the clients above
-	cmd.Env = overlay(a.env, s.settings([]string{door}))
+	cmd.Env = overlay(a.Env, s.settings([]string{door}))
 	if door == proxy.BaseURL { // nothing may lead to the real host by accident
 		cmd.Env = overlay(cmd.Env, []string{"NO_PROXY=*", "no_proxy=*"})
 	}
@@ -219,7 +220,7 @@ func (a *app) versionOf(ctx context.Context, program string, args []string) stri
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // one of the clients above
-	cmd.Env = a.env
+	cmd.Env = a.Env
 	out, err := cmd.Output()
 	if err != nil {
 		return ""

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
@@ -30,7 +31,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]bool{"": false, "0": false, "false": false, "FALSE": false, "1": true, "true": true, "woodpecker": true} {
-		if got := (&app{env: []string{"CI=" + value}}).inCI(); got != want {
+		if got := (&app{Frame: cli.New(program, nil, nil, nil, []string{"CI=" + value})}).inCI(); got != want {
 			t.Errorf("CI=%s: %t", value, got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 )
@@ -21,7 +22,7 @@ type recording struct {
 func (k *kit) recording(path string, force bool) (*recording, error) {
 	writer, err := cassette.Create(path, k.meta(), cassette.CreateOptions{Force: force})
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return k.recordingTo(path, writer)
 }
@@ -47,11 +48,11 @@ func (r *recording) finish(a *app, _ bool) outcome {
 	err := r.writer.Close()
 	switch {
 	case err == nil:
-		a.say("%s: %s saved%s", r.path, interactions(report.Saved), asMarked(lossOf(report)))
+		a.Say("%s: %s saved%s", r.path, interactions(report.Saved), asMarked(lossOf(report)))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
-		a.say("%v; %s", err, a.unasked())
+		a.Say("%v; %s", err, a.unasked())
 	default:
-		a.say("%s", oneLine(err))
+		a.Say("%s", cli.OneLine(err))
 	}
 	return outcome{recorded: report.Saved, exit: exitOfRecording(report, err)}
 }
@@ -60,9 +61,9 @@ func (r *recording) finish(a *app, _ bool) outcome {
 // down is no reason to lose what it said before.
 func (r *recording) keepOld(a *app) outcome {
 	if err := r.writer.Discard(); err != nil {
-		a.say("%v", err)
+		a.Say("%v", err)
 	}
-	a.say("%s: nothing was answered, so it stays as it was", r.path)
+	a.Say("%s: nothing was answered, so it stays as it was", r.path)
 	return outcome{exit: exitIncomplete}
 }
 
@@ -91,10 +92,10 @@ func tell(a *app, report record.Report) {
 	a.list("lost", report.Lost)
 	a.list("cut short", report.Cut)
 	if n := report.Withheld; n > 0 {
-		a.say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", count(n, "of them is", "of them are"))
+		a.Say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", cli.Count(n, "of them is", "of them are"))
 	}
 	if n := report.Declared; n > 0 {
-		a.say("%d of them cut short, as --allow-incomplete declares", n)
+		a.Say("%d of them cut short, as --allow-incomplete declares", n)
 	}
 }
 
@@ -104,10 +105,10 @@ const listed = 10
 // list says what befell interactions, the first of them one by one.
 func (a *app) list(what string, lines []string) {
 	for _, line := range lines[:min(len(lines), listed)] {
-		a.say("%s: %s", what, line)
+		a.Say("%s: %s", what, line)
 	}
 	if more := len(lines) - listed; more > 0 {
-		a.say("%s: and %d more", what, more)
+		a.Say("%s: and %d more", what, more)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
@@ -26,13 +27,13 @@ func (k *kit) refreshing(path string) (work, error) {
 		return k.recording(path, false)
 	}
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.origin != was {
-		return nil, usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
+		return nil, cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
 	}
 	if err := cassette.Replaceable(path); err != nil {
-		return nil, usage("%w", err) // now, not when all is recorded
+		return nil, cli.Usage("%w", err) // now, not when all is recorded
 	}
 	rec, err := k.recording(freshName(path), true)
 	if err != nil {
@@ -51,7 +52,7 @@ func (r *refreshing) compare(a *app) error {
 	if err != nil {
 		return err
 	}
-	a.printDiff(differ(old, fresh))
+	printDiff(a.Stderr, differ(old, fresh))
 	return nil
 }
 
@@ -85,26 +86,26 @@ func (r *refreshing) replaced() bool {
 func (r *refreshing) finish(a *app, failed bool) outcome {
 	out := r.recording.finish(a, failed)
 	if out.recorded == 0 {
-		a.say("%s: stays as it was", r.path)
+		a.Say("%s: stays as it was", r.path)
 		return out
 	}
 	if err := r.compare(a); err != nil {
-		a.say("%s", oneLine(err))
+		a.Say("%s", cli.OneLine(err))
 	}
 	if why := r.stays(failed, out.exit); why != "" {
-		a.say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
+		a.Say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
 		return out
 	}
 	if r.replaced() {
-		a.say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recording.path)
+		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recording.path)
 		out.exit = exitIncomplete
 		return out
 	}
 	if err := cassette.Rename(r.recording.path, r.path); err != nil {
-		a.say("%v", err)
+		a.Say("%v", err)
 		out.exit = exitInternal
 		return out
 	}
-	a.say("%s: replaced", r.path)
+	a.Say("%s: replaced", r.path)
 	return out
 }

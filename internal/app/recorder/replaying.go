@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -24,16 +24,16 @@ type replaying struct {
 func (k *kit) replaying(path, receipt string) (*replaying, error) {
 	tape, err := cassette.Open(path)
 	if errors.Is(err, cassette.ErrEmpty) {
-		return nil, &failure{exitGate, err}
+		return nil, cli.Fail(exitGate, "%w", err)
 	}
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	if why := stale(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
-		return nil, gateFailed("%s: %s", path, why)
+		return nil, cli.Fail(exitGate, "%s: %s", path, why)
 	}
 	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
-		return nil, usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
+		return nil, cli.Usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
 	}
 	k.sayLoss(tape)
 	k.sayTimes(tape)
@@ -47,27 +47,27 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 // sayLoss tells what a cassette that is played lacks: a miss may be due to it.
 func (a *app) sayLoss(tape *cassette.Cassette) {
 	if loss := tape.Loss(); loss != (cassette.Loss{}) {
-		a.say("%s: is incomplete: %v", tape.Name(), loss)
+		a.Say("%s: is incomplete: %v", tape.Name(), loss)
 	}
 }
 
 // sayTimes tells that a pace which was asked for is nobody's.
 func (k *kit) sayTimes(tape *cassette.Cassette) {
 	if k.flags.speed > 0 && tape.Meta().Nominal() {
-		k.say("%s: its times are nominal, nobody measured them", tape.Name())
+		k.Say("%s: its times are nominal, nobody measured them", tape.Name())
 	}
 }
 
 func (r *replaying) finish(a *app, _ bool) outcome {
 	got := r.Receipt()
-	a.say("%s: %s", r.path, got.Summary())
+	a.Say("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
 	for _, sentence := range gates(got, r.allowUnused, a.unasked()) {
-		a.say("%s: %s", r.path, sentence)
+		a.Say("%s: %s", r.path, sentence)
 		out.exit = exitGate
 	}
 	if err := writeReceipt(r.receipt, a.signed(got)); err != nil {
-		a.say("%s: cannot be written: %v", r.receipt, fileutil.Reason(err))
+		a.Say("%s: cannot be written: %v", r.receipt, fileutil.Reason(err))
 		out.exit = exitInternal
 	}
 	return out
@@ -77,8 +77,8 @@ func (r *replaying) abandon() {}
 
 // signed adds to a receipt what only the program knows.
 func (a *app) signed(got replay.Receipt) replay.Receipt {
-	got.Tool, got.Refused = "recorder "+version.String(), a.refused
-	got.Libraries = version.Modules("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
+	got.Tool, got.Refused = "recorder "+cli.Version(), a.refused
+	got.Libraries = cli.ModuleVersions("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
 	return got
 }
 

@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
 // serve runs a session until ctx ends. What clients need to be given goes to
 // stdout and to --env-file, one KEY=VALUE a line.
-func (a *app) serve(ctx context.Context, f *flags) error {
-	if err := a.settle(f); err != nil {
+func (a *app) serve(ctx context.Context, f *flags, given []string) error {
+	if err := a.settle(f, given); err != nil {
 		return err
 	}
 	s, err := a.open(ctx, f)
@@ -29,13 +30,13 @@ func (a *app) serve(ctx context.Context, f *flags) error {
 	if f.envFile != "" {
 		if err := fileutil.WriteFile(f.envFile, []byte(lines.String()), 0o600); err != nil {
 			s.abandon(ctx)
-			return usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
+			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
 		}
 	}
-	fmt.Fprint(a.stdout, lines.String())
-	a.say("%s%s at %s; interrupt to finish", prefix(f.cassette), doing[f.mode], s.proxy.URL())
+	fmt.Fprint(a.Stdout, lines.String())
+	a.Say("%s%s at %s; interrupt to finish", prefix(f.cassette), doing[f.mode], s.proxy.URL())
 	<-ctx.Done()
-	return code(s.close(ctx, false))
+	return cli.Exit(s.close(ctx, false))
 }
 
 // prefix is what a sentence about a file begins with.
@@ -51,7 +52,9 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run --cassette F [flags] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
 		Long: runLong, DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd.Context(), f, cli.GivenFlags(cmd), args)
+		},
 	}
 	f.add(cmd)
 	cmd.Flags().SetInterspersed(false) // what follows CMD is CMD's
@@ -71,18 +74,18 @@ The program's environment makes it use the proxy and trust it. Signals are passe
 on to it, a second one kills it; the recording is finished either way. Its exit
 code is ours, unless ours says that something is wrong.`
 
-func (a *app) run(ctx context.Context, f *flags, args []string) error {
+func (a *app) run(ctx context.Context, f *flags, given, args []string) error {
 	if len(args) == 0 {
-		return usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
+		return cli.Usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
 	}
 	path, err := exec.LookPath(args[0])
 	if err != nil {
-		return usage("%s: not a program that can be run: %w", args[0], lookReason(err))
+		return cli.Usage("%s: not a program that can be run: %w", args[0], lookReason(err))
 	}
 	if f.mode == "" && a.inCI() {
-		a.say("CI is set, so the mode is replay; --mode says otherwise")
+		a.Say("CI is set, so the mode is replay; --mode says otherwise")
 	}
-	if err := a.settle(f); err != nil {
+	if err := a.settle(f, given); err != nil {
 		return err
 	}
 	s, err := a.open(ctx, f)
@@ -92,13 +95,13 @@ func (a *app) run(ctx context.Context, f *flags, args []string) error {
 	child := a.child(s, f, path, args)
 	if err := conduct(ctx, child, a.onTerminal()); err != nil {
 		s.abandon(ctx)
-		return usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
+		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	theirs := exitOf(child)
 	if exit := s.close(ctx, theirs != 0); exit != exitOK {
-		return code(exit)
+		return cli.Exit(exit)
 	}
-	return code(theirs)
+	return cli.Exit(theirs)
 }
 
 func lookReason(err error) error {
@@ -112,7 +115,7 @@ func lookReason(err error) error {
 func (a *app) child(s *session, f *flags, path string, args []string) *exec.Cmd {
 	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
 	cmd.Args[0] = args[0]
-	cmd.Env = overlay(a.env, s.settings(f.doors))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
+	cmd.Env = overlay(a.Env, s.settings(f.doors))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.ChildStreams()
 	return cmd
 }

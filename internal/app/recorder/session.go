@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -60,7 +61,7 @@ func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 		err = s.proxy.Start()
 	}
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, cli.Usage("%w", err)
 	}
 	return s, nil
 }
@@ -84,7 +85,7 @@ func (s *session) close(ctx context.Context, failed bool) int {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.proxy.Close(ctx); err != nil {
-		s.app.say("replies still open after %v were cut", grace)
+		s.app.Say("replies still open after %v were cut", grace)
 	}
 	s.app.refused = s.proxy.Refused()
 	s.app.sayUpgrades(s.proxy.Upgrades())
@@ -101,4 +102,4 @@ func (s *session) abandon(ctx context.Context) {
 	}
 }
 
-func interactions(n int) string { return count(n, "interaction", "interactions") }
+func interactions(n int) string { return cli.Count(n, "interaction", "interactions") }

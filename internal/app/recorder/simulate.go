@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/rule"
@@ -44,7 +45,7 @@ type simulating struct {
 func (a *app) simulateCommand() *cobra.Command {
 	s := &simulating{}
 	cmd := &cobra.Command{
-		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: noArguments,
+		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.resolve(); err != nil {
 				return err
@@ -52,7 +53,7 @@ func (a *app) simulateCommand() *cobra.Command {
 			s.config.Mismatch = s.complain(a)
 			server, err := simulator.Open(s.door, simulator.New(s.config))
 			if err != nil {
-				return usage("--listen %w", err)
+				return cli.Usage("--listen %w", err)
 			}
 			defer server.Close()
 			if err := s.announce(a, server); err != nil {
@@ -85,19 +86,19 @@ func (s *simulating) add(cmd *cobra.Command) {
 func (s *simulating) resolve() (err error) {
 	for _, p := range s.config.Providers {
 		if !slices.Contains(simulator.Providers, p) {
-			return usage("--provider %s: unknown; use %s", p, strings.Join(simulator.Providers, ", "))
+			return cli.Usage("--provider %s: unknown; use %s", p, strings.Join(simulator.Providers, ", "))
 		}
 	}
 	for _, id := range s.config.Off {
 		if !known(id) {
-			return usage("--off %s: no such rule; docs/simulator-rules.md lists them", id)
+			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them", id)
 		}
 	}
 	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
-		return usage("--level %s: unknown; use %s", s.level, strings.Join(rule.Levels, ", "))
+		return cli.Usage("--level %s: unknown; use %s", s.level, strings.Join(rule.Levels, ", "))
 	}
 	if s.tls != (s.authority != "") {
-		return usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
+		return cli.Usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
 	}
 	s.door.Plain = !s.tls
 	s.config.Now = time.Now
@@ -121,12 +122,12 @@ func findScenario(arg string) (*specs.Scenario, error) {
 	if err == nil {
 		s, err := specs.ParseScenario(arg, data)
 		if err != nil {
-			return nil, usage("%w", err)
+			return nil, cli.Usage("%w", err)
 		}
 		return s, nil
 	}
 	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage("--scenario %s: cannot be read: %w", arg, fileutil.Reason(err))
+		return nil, cli.Usage("--scenario %s: cannot be read: %w", arg, fileutil.Reason(err))
 	}
 	var names []string
 	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
@@ -141,7 +142,7 @@ func findScenario(arg string) (*specs.Scenario, error) {
 			names = append(names, s.Name)
 		}
 	}
-	return nil, usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
+	return nil, cli.Usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
 }
 
 // complain tells of each request that the scenario did not expect.
@@ -150,7 +151,7 @@ func (s *simulating) complain(a *app) func(*script.Mismatch) {
 	return func(m *script.Mismatch) {
 		mu.Lock()
 		defer mu.Unlock()
-		a.say("%s: %v", m.Provider, m)
+		a.Say("%s: %v", m.Provider, m)
 	}
 }
 
@@ -162,17 +163,17 @@ func (s *simulating) announce(a *app, server *simulator.Server) error {
 	}
 	if s.tls {
 		if err := os.WriteFile(s.authority, server.CA, 0o600); err != nil {
-			return usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
+			return cli.Usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
 		}
 		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
 	}
 	for _, l := range lines {
-		if _, err := fmt.Fprintln(a.stdout, shellLine(l)); err != nil {
+		if _, err := fmt.Fprintln(a.Stdout, shellLine(l)); err != nil {
 			return err
 		}
 	}
 	s.prompts(a)
-	a.say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.strictness())
+	a.Say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.strictness())
 	return nil
 }
 
@@ -198,7 +199,7 @@ func (s *simulating) prompts(a *app) {
 		if step.Says != "" {
 			line += fmt.Sprintf(" and hears %q", specs.Fresh(step.Says, s.config.Seed))
 		}
-		a.say("%s", line)
+		a.Say("%s", line)
 	}
 }
 

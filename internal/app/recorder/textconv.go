@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/drift"
 	"github.com/meerkat-go/conformance/proxy/event"
@@ -37,12 +38,12 @@ nothing twice. What is no cassette is printed as it is. For git:
 // It fails only for a file that cannot be read at all: git would give up the
 // whole diff, for one damaged cassette in a history.
 func (a *app) textconv(file string) error {
-	c := converter{out: a.stdout, names: event.NewNames(), before: map[string]said{}}
+	c := converter{out: a.Stdout, names: event.NewNames(), before: map[string]said{}}
 	t, err := cassette.Open(file)
 	if err != nil {
 		raw, rerr := os.ReadFile(file)
 		if rerr != nil {
-			return usage("%w", err)
+			return cli.Usage("%w", err)
 		}
 		c.line("!! %s\n%s", nameless(err), raw)
 		return c.err
@@ -66,7 +67,7 @@ func nameless(err error) string {
 		problem, _, _ := strings.Cut(e.Problem, "; ")
 		return problem
 	}
-	return oneLine(err)
+	return cli.OneLine(err)
 }
 
 // converter writes a cassette's readable text.
@@ -189,7 +190,7 @@ func (c *converter) reply(items []event.Item) {
 		if item.Pieces {
 			c.line("%s", strings.TrimSuffix(shown("  ", label, textOf(item)), "\n"))
 		} else {
-			c.line("  %s", printableLine(label))
+			c.line("  %s", cli.Printable(label))
 		}
 		for _, f := range item.Fields {
 			switch {
@@ -232,12 +233,12 @@ func textOf(item event.Item) string {
 func shown(indent, name, value string) string {
 	text, err := strconv.Unquote(value)
 	if err != nil || !strings.Contains(text, "\n") {
-		return indent + name + ": " + printableLine(value) + "\n"
+		return indent + name + ": " + cli.Printable(value) + "\n"
 	}
 	var b strings.Builder
 	b.WriteString(indent + name + ": |\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString(strings.TrimRight(indent+"    "+printableLine(line), " ") + "\n")
+		b.WriteString(strings.TrimRight(indent+"    "+cli.Printable(line), " ") + "\n")
 	}
 	return b.String()
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
@@ -31,11 +32,11 @@ func (a *app) trustFiles(authority *ca.Authority, now time.Time) (string, error)
 	}
 	base := filepath.Join(dir, "trust")
 	forgetOld(base, now)
-	bundle := authority.Bundle(ca.SystemRoots(a.getenv("SSL_CERT_FILE")))
+	bundle := authority.Bundle(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
 	sum := sha256.Sum256(bundle)
 	folder := filepath.Join(base, hex.EncodeToString(sum[:8]))
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", usage("%s: cannot be made: %w", folder, fileutil.Reason(err))
+		return "", cli.Usage("%s: cannot be made: %w", folder, fileutil.Reason(err))
 	}
 	for name, data := range map[string][]byte{caFile: authority.PEM(), bundleFile: bundle} {
 		path := filepath.Join(folder, name)
@@ -43,7 +44,7 @@ func (a *app) trustFiles(authority *ca.Authority, now time.Time) (string, error)
 			continue
 		}
 		if err := fileutil.WriteFile(path, data, 0o600); err != nil {
-			return "", usage("%s: cannot be written: %w", path, fileutil.Reason(err))
+			return "", cli.Usage("%s: cannot be written: %w", path, fileutil.Reason(err))
 		}
 	}
 	return folder, nil

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestTrustFiles(t *testing.T) {
 	now := time.Now()
 	config := t.TempDir()
-	a := &app{env: []string{"XDG_CONFIG_HOME=" + config}}
+	a := &app{Frame: cli.New(program, nil, nil, nil, []string{"XDG_CONFIG_HOME=" + config})}
 	authority, err := ca.New([]string{"api.anthropic.com"}, now)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
@@ -41,7 +42,7 @@ is listed; exit 1 when something is.
 A file of another tool has no seals and fails; with --allow-unsealed that is a
 warning, and the file is checked for keys and endings only.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			j.now, j.secrets = time.Now(), a.secrets()
+			j.now, j.secrets = time.Now(), secrets(a.Env)
 			return a.verify(args, j, asJSON)
 		},
 	}
@@ -59,19 +60,19 @@ func (a *app) verify(paths []string, j judge, asJSON bool) error {
 		return err
 	}
 	if len(files) == 0 {
-		return usage("verify: no cassettes; name files, or folders that hold .yaml files")
+		return cli.Usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
 	start := time.Now()
 	out := sum(sideBySide(files, j.file), time.Since(start))
 	if asJSON {
-		if err := a.json(out); err != nil {
+		if err := a.WriteJSON(out); err != nil {
 			return err
 		}
 	} else {
 		a.tellVerified(out)
 	}
 	if out.Summary.Failed > 0 {
-		return code(exitGate)
+		return cli.Exit(exitGate)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func sum(verdicts []verdict, took time.Duration) verified {
 }
 
 func (a *app) tellVerified(out verified) {
-	w := a.human()
+	w := a.Stdout
 	for _, v := range out.Cassettes {
 		for _, p := range v.Warnings {
 			fmt.Fprintf(w, "warning %s\n", p.Text)
@@ -105,7 +106,7 @@ func (a *app) tellVerified(out verified) {
 	}
 	s := out.Summary
 	mb := float64(s.Bytes) / 1e6
-	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", count(s.Files, "cassette", "cassettes"), s.Failed, mb, mb/s.Seconds)
+	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb, mb/s.Seconds)
 }
 
 // sideBySide judges files on all processors and keeps their order.
@@ -141,7 +142,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+			return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 		}
 		if !info.IsDir() {
 			add(path)
@@ -155,7 +156,7 @@ func cassetteFiles(paths []string) (files []string, err error) {
 			return err
 		})
 		if err != nil {
-			return nil, usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+			return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
 		}
 	}
 	return files, nil

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// RunFunc is the entry of a program: a command line, streams and environment in,
+// an exit code out.
+type RunFunc func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int
+
+// Main runs a program in this process and ends the process. SIGINT and SIGTERM end
+// the context; a second one ends the process at once. A closed stdout is an error
+// of the write, which [Frame] handles, and not the signal that would kill the
+// process in the middle of its work.
+func Main(run RunFunc) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// pipeWriter drops what is written after the reader has closed its end.
+type pipeWriter struct {
+	mu     sync.Mutex
+	w      io.Writer
+	closed bool
+}
+
+func (p *pipeWriter) Write(data []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return len(data), nil
+	}
+	n, err := p.w.Write(data)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		p.closed = true
+		return len(data), nil
+	}
+	return n, err
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// WriteJSON writes v to Stdout, indented and without escaped HTML.
+func (f *Frame) WriteJSON(v any) error {
+	e := json.NewEncoder(f.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// Count is a number with its noun: "1 file", "2 files".
+func Count[N ~int | ~int64 | ~uint64](n N, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// Progress shows a person at a terminal how far a long command is. It is silent
+// for the first second, with -q, and when Stderr is no terminal. Its methods may be
+// used concurrently.
+type Progress struct {
+	w    io.Writer // nil: silent
+	what string
+	now  func() time.Time
+
+	mu    sync.Mutex
+	done  int
+	shown time.Time
+}
+
+const (
+	progressDelay    = time.Second
+	progressInterval = 100 * time.Millisecond
+)
+
+// StartProgress returns the progress of a command; what is the verb that stands
+// before the numbers.
+func (f *Frame) StartProgress(what string) *Progress {
+	p := &Progress{what: what, now: time.Now}
+	if !f.Quiet && IsTerminal(f.Stderr) {
+		p.w = f.Stderr
+	}
+	p.shown = p.now().Add(progressDelay - progressInterval)
+	return p
+}
+
+// Step counts one more of total.
+func (p *Progress) Step(total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	now := p.now()
+	if p.w == nil || now.Sub(p.shown) < progressInterval {
+		return
+	}
+	p.shown = now
+	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", p.what, p.done, total)
+}
+
+// Done clears the line.
+func (p *Progress) Done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

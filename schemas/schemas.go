@@ -34,6 +34,7 @@ const (
 	Report           Name = "conform.report.v1"
 	Check            Name = "conform.check.v1"
 	List             Name = "conform.list.v1"
+	Explain          Name = "conform.explain.v1"
 
 	RecorderVerify      Name = "recorder.verify.v1"
 	RecorderInspect     Name = "recorder.inspect.v1"

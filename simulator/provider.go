@@ -78,6 +78,15 @@ func Rules(name string) []rule.Info {
 	return nil
 }
 
+// Accepted states what a provider accepts although it looks like a fault; nil
+// for another.
+func Accepted(name string) []rule.Info {
+	if p, ok := providers[name]; ok {
+		return p.accepted()
+	}
+	return nil
+}
+
 // rejected plans a refusal in the provider's envelope and headers.
 func rejected(p provider, r *rule.Refusal) script.Plan {
 	status, header, body := p.reject(r)

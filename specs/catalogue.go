@@ -44,7 +44,7 @@ func FindRequirement(id string) (Requirement, error) {
 			return r, nil
 		}
 	}
-	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, ErrUnknownRequirement, Nearest(id, ids(all)))
+	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, ErrUnknownRequirement, strings.Join(Nearest(id, 1, ids(all)), ""))
 }
 
 func ids(all []Requirement) []string {

@@ -1,17 +1,21 @@
 package specs
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-// Nearest returns the candidate that takes the fewest edits to reach from
-// name, ignoring case; the first of equals. It is "" without candidates.
-func Nearest(name string, candidates []string) string {
-	best, distance := "", -1
+// Nearest returns up to n candidates that take the fewest edits to reach from
+// name, ignoring case, the nearest first; equals in the order given.
+func Nearest(name string, n int, candidates []string) []string {
+	distance := map[string]int{}
 	for _, c := range candidates {
-		if d := edits(strings.ToUpper(name), strings.ToUpper(c)); distance < 0 || d < distance {
-			best, distance = c, d
-		}
+		distance[c] = edits(strings.ToUpper(name), strings.ToUpper(c))
 	}
-	return best
+	sorted := slices.Clone(candidates)
+	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(distance[a], distance[b]) })
+	return sorted[:min(n, len(sorted))]
 }
 
 // edits counts what turns a into b: letters added, taken away, replaced, or

@@ -129,12 +129,12 @@ func TestFindRequirement(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	names := []string{"ORD-001", "SIG-001", "SIG-010"}
-	for in, want := range map[string]string{"sig-011": "SIG-001", "SIG010": "SIG-010", "ORD": "ORD-001", "": "ORD-001"} {
-		if got := Nearest(in, names); got != want {
+	for in, want := range map[string]string{"sig-011": "SIG-001 SIG-010", "SIG010": "SIG-010 SIG-001", "ORD": "ORD-001 SIG-001", "": "ORD-001 SIG-001"} {
+		if got := strings.Join(Nearest(in, 2, names), " "); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if Nearest("x", nil) != "" {
+	if Nearest("x", 3, nil) != nil {
 		t.Error("no candidate, no answer")
 	}
 }

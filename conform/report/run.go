@@ -82,6 +82,7 @@ const (
 	RunSchema     = "conform.report.v1"
 	CheckedSchema = "conform.check.v1"
 	ListSchema    = "conform.list.v1"
+	ExplainSchema = "conform.explain.v1"
 )
 
 // NewRun completes r, whose Tool, Subject, Set, Source, Ingress, Started,

@@ -1,43 +1,69 @@
-// Package report turns what checks saw into verdicts and verdicts into what
-// people and machines read: a table for the terminal, JSON and JUnit XML, all
-// from one model (DESIGN §6).
+// Package report turns the results of checks into verdicts, and verdicts into
+// what people and machines read: a table for the terminal, JSON and JUnit XML.
+//
+// [Rules] pairs the catalogue of requirements with the checks; [Judge] and
+// [JudgeRecording] judge evidence by them:
+//
+//	rules, err := report.Rules(catalogue, check.All())
+//	...
+//	checked := report.NewChecked(tool, []report.Recording{report.JudgeRecording(rules, recording)})
+//	report.NewTerminal(os.Stdout, false).Checked(checked)
+//
+// [NewRun] makes the report of a run against an agent, [NewChecked] that of
+// recorded traffic. Both are plain data. All forms of output are made from the
+// same values, so that they cannot contradict each other. The package reads no
+// clock and no file; times come from the caller.
 package report
 
 import "slices"
 
-// Verdict is what became of one check, one requirement or a whole run.
+// Verdict is the outcome of one check, one requirement or a whole run.
 type Verdict string
 
-// The verdicts (DESIGN §6).
+// The verdicts; [Verdict.Meaning] explains each.
 const (
-	// Pass: the rule was seen and held.
-	Pass Verdict = "pass"
-	// Fail: a MUST was broken.
-	Fail Verdict = "fail"
-	// Warn: a SHOULD was broken.
-	Warn Verdict = "warn"
-	// NotApplicable: the requirement declares that it does not speak of this.
+	Pass          Verdict = "pass"
+	Fail          Verdict = "fail"
+	Warn          Verdict = "warn"
 	NotApplicable Verdict = "not-applicable"
-	// NotTestable: nothing was seen where the rule could have been broken. It is
-	// no success: a check that saw nothing proves nothing.
-	NotTestable Verdict = "not-testable"
-	// KnownFail: broken, and the baseline says so with a reason.
-	KnownFail Verdict = "known-fail"
-	// Stale: the baseline excuses what is not broken any more.
-	Stale Verdict = "stale"
-	// Flaky: broken in some plays and not in others.
-	Flaky Verdict = "flaky"
-	// HarnessError: the referee itself broke. It is never excused and never
-	// blamed on the subject.
-	HarnessError Verdict = "harness-error"
+	NotTestable   Verdict = "not-testable"
+	KnownFail     Verdict = "known-fail"
+	Stale         Verdict = "stale"
+	Flaky         Verdict = "flaky"
+	HarnessError  Verdict = "harness-error"
 )
 
-// Verdicts lists all of them, best first: the order in which they win when
-// several are combined, and in which reports show them.
+// Meaning returns one sentence that explains v to users, "" for a value that is
+// not a verdict.
+func (v Verdict) Meaning() string {
+	switch v {
+	case Pass:
+		return "The rule could have been broken and was kept."
+	case Fail:
+		return "A MUST was broken."
+	case Warn:
+		return "A SHOULD was broken."
+	case NotApplicable:
+		return "The requirement declares that it does not speak of this provider or of evidence from this source."
+	case NotTestable:
+		return "Nothing was seen where the rule could have been broken. This is no success: a check that saw nothing proves nothing."
+	case KnownFail:
+		return "A requirement was broken, and the baseline lists the breach with a reason."
+	case Stale:
+		return "The baseline excuses a breach that does not occur any more."
+	case Flaky:
+		return "A requirement was broken in some runs of a case and kept in others."
+	case HarnessError:
+		return "The referee itself failed. This is never excused and says nothing about the agent."
+	}
+	return ""
+}
+
+// Verdicts lists all of them, the best first. [Worst] and reports use the order.
 var Verdicts = []Verdict{NotApplicable, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail, HarnessError}
 
-// Worst combines verdicts: the worst wins. Of none it is NotTestable, because
-// nothing was seen.
+// Worst returns the worst of several verdicts; of none it returns NotTestable,
+// because nothing was seen.
 func Worst(vs ...Verdict) Verdict {
 	if len(vs) == 0 {
 		return NotTestable
@@ -45,7 +71,7 @@ func Worst(vs ...Verdict) Verdict {
 	return slices.MaxFunc(vs, func(a, b Verdict) int { return a.rank() - b.rank() })
 }
 
-// rank is the place in Verdicts; what is not a verdict is worse than all.
+// rank is the place in Verdicts. A value that is not a verdict ranks last.
 func (v Verdict) rank() int {
 	if i := slices.Index(Verdicts, v); i >= 0 {
 		return i
@@ -53,7 +79,7 @@ func (v Verdict) rank() int {
 	return len(Verdicts)
 }
 
-// Exit codes of conform (DESIGN §6).
+// Exit codes of conform.
 const (
 	ExitOK         = 0 // every scored requirement passed or is excused
 	ExitFailure    = 1 // a failure, a stale excuse or an unlisted flake
@@ -73,7 +99,7 @@ func (v Verdict) Exit() int {
 		return ExitFailure
 	case NotApplicable, NotTestable:
 		return ExitIncomplete
-	default: // HarnessError, and what no version knows
+	default: // HarnessError, or a value that is not a verdict
 		return ExitHarness
 	}
 }

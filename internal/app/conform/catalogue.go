@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -13,60 +14,74 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-func (a *app) explainCommand() *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "explain ID",
-		Short: "one requirement: text, reason, sources, checks, how to mend a breach",
-		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("explain: takes one requirement id; run: conform list")
-			}
-			r, err := specs.FindRequirement(args[0])
-			switch {
-			case err != nil:
-				return usage("%w", err)
-			case asJSON:
-				return report.WriteJSON(a.stdout, r)
-			}
-			explain(a.stdout, r)
-			return nil
-		},
+// writeEntry explains one id to people.
+func writeEntry(w io.Writer, e *entry) {
+	citedBy := e.CitedBy
+	if e.requirement != nil {
+		writeRequirement(w, *e.requirement)
+		// The requirement lists its checks and mutants itself.
+		citedBy = slices.DeleteFunc(slices.Clone(citedBy), func(c citedID) bool { return c.Kind == kindCheck || c.Kind == kindMutant })
+	} else {
+		fmt.Fprintf(w, "%s  %s\n%s", e.ID, e.Title, e.Kind)
+		if len(e.Aliases) > 0 {
+			fmt.Fprintf(w, ", also called %s", strings.Join(e.Aliases, ", "))
+		}
+		if e.Origin != "" {
+			fmt.Fprintf(w, "\nfrom %s", e.Origin)
+		}
+		fmt.Fprintln(w)
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write the requirement as JSON to stdout")
-	return cmd
+	for _, p := range e.Sections {
+		writeSection(w, p.Heading, p.Text)
+	}
+	writeCitations(w, "cites", e.Cites)
+	writeCitations(w, "cited by", citedBy)
 }
 
-func explain(w io.Writer, r specs.Requirement) {
-	fmt.Fprintf(w, "%s  %s\n%s, %s, since %s, %s\n", r.ID, r.Title, r.Level, r.Status, r.Since, scope(r.Applies))
-	section(w, "", r.Text)
-	section(w, "why", r.Why)
-	section(w, "fix", r.Fix)
-	if r.Breach != "" {
-		fmt.Fprintf(w, "\nbreach\n%s\n", indent(r.Breach))
+func writeCitations(w io.Writer, title string, list []citedID) {
+	if len(list) == 0 {
+		return
 	}
-	section(w, "checks", strings.Join(r.Checks, ", "))
-	section(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
+	fmt.Fprintf(w, "\n%s\n", title)
+	for _, c := range list {
+		title, _, _ := strings.Cut(c.Title, ";") // the rest is in its own explanation
+		fmt.Fprintf(w, "  %s (%s): %s\n", c.ID, c.Kind, title)
+	}
+}
+
+func writeRequirement(w io.Writer, r specs.Requirement) {
+	fmt.Fprintf(w, "%s  %s\n%s, %s, since %s, %s\n", r.ID, r.Title, r.Level, r.Status, r.Since, appliesText(r.Applies))
+	writeSection(w, "", r.Text)
+	writeSection(w, "why", r.Why)
+	writeSection(w, "fix", r.Fix)
+	if r.Breach != "" {
+		fmt.Fprintf(w, "\nbreach\n%s\n", indentLines(r.Breach))
+	}
+	writeSection(w, "checks", strings.Join(r.Checks, ", "))
+	writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
 	fmt.Fprint(w, "\nsources\n")
 	for _, s := range r.Sources {
-		fmt.Fprintf(w, "  %s\n", citation(s))
+		fmt.Fprintf(w, "  %s\n", sourceText(s))
 	}
 }
 
-func section(w io.Writer, title, text string) {
+// writeSection writes a heading and a text, whose lines it wraps.
+func writeSection(w io.Writer, title, text string) {
 	fmt.Fprintln(w)
 	if title != "" {
 		fmt.Fprintln(w, title)
 	}
-	fmt.Fprintln(w, indent(wrap(text, 76)))
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		fmt.Fprintln(w, indentLines(wrapWords(line, 76)))
+	}
 }
 
-func indent(text string) string {
+func indentLines(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
 }
 
-// wrap breaks text at spaces into lines of at most width, where words allow.
-func wrap(text string, width int) string {
+// wrapWords breaks text at spaces into lines of at most width, where words allow.
+func wrapWords(text string, width int) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {
@@ -85,7 +100,7 @@ func wrap(text string, width int) string {
 	return b.String()
 }
 
-func citation(s specs.Source) string {
+func sourceText(s specs.Source) string {
 	text := cmp.Or(s.URL, s.Doc)
 	if s.Section != "" {
 		text += ", " + s.Section
@@ -96,12 +111,13 @@ func citation(s specs.Source) string {
 	return text
 }
 
-// scope says what a requirement speaks of.
-func scope(a specs.Applies) string {
-	return fmt.Sprintf("for %s on evidence from %s", list(a.Provider, "every provider"), list(a.Source, "every source"))
+// appliesText says which evidence a requirement speaks of.
+func appliesText(a specs.Applies) string {
+	return fmt.Sprintf("for %s on evidence from %s", joinNames(a.Provider, "every provider"), joinNames(a.Source, "every source"))
 }
 
-func list(names []string, all string) string {
+// joinNames returns all for no name.
+func joinNames(names []string, all string) string {
 	if len(names) == 0 {
 		return all
 	}
@@ -131,7 +147,7 @@ func (a *app) listCommand() *cobra.Command {
 			if asJSON {
 				return report.WriteJSON(a.stdout, listing{report.ListSchema, chosen})
 			}
-			return table(a.stdout, chosen)
+			return writeTable(a.stdout, chosen)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write "+report.ListSchema+" to stdout")
@@ -139,11 +155,11 @@ func (a *app) listCommand() *cobra.Command {
 	return cmd
 }
 
-func table(w io.Writer, all []specs.Requirement) error {
+func writeTable(w io.Writer, all []specs.Requirement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ID\tLEVEL\tSTATUS\tPROVIDER\tTITLE")
 	for _, r := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Level, r.Status, list(r.Applies.Provider, "all"), r.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Level, r.Status, joinNames(r.Applies.Provider, "all"), r.Title)
 	}
 	return t.Flush()
 }

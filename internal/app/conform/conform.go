@@ -67,7 +67,7 @@ const long = `Judge whether an agent talks to its provider correctly.
   conform run              play the suites against an agent and judge what it sent
   conform check FILE|DIR   judge traffic that any tool recorded
   conform list             the requirements
-  conform explain ID       one of them: text, reason, sources, how to mend a breach
+  conform explain ID       what an id means that any of our programs prints
   conform selftest         break evidence on purpose and see every check notice
 
 Exit codes: 0 ok, 1 a failure, 2 wrong usage or nothing to judge, 3 incomplete,

@@ -1,0 +1,149 @@
+package conform
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/mutant"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// explainSources yield the entries of conform explain, one source a kind of id.
+// The texts stay where the ids are defined.
+var explainSources = []func() ([]*entry, error){
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, verdictEntries,
+}
+
+func requirementEntries() ([]*entry, error) {
+	all, err := specs.Requirements()
+	entries := make([]*entry, len(all))
+	for i, r := range all {
+		entries[i] = &entry{Kind: kindRequirement, ID: r.ID, Title: r.Title, requirement: &r}
+		for _, source := range r.Sources {
+			entries[i].related = append(entries[i].related, source.Section)
+		}
+	}
+	return entries, err
+}
+
+func checkEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, c := range check.All() {
+		aspect := strings.TrimPrefix(c.ID, c.Requirement+"/")
+		entries = append(entries, &entry{Kind: kindCheck, ID: c.ID, Title: strings.ReplaceAll(aspect, "-", " "), related: []string{c.Requirement}})
+	}
+	return entries, nil
+}
+
+func mutantEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, m := range mutant.All() {
+		entries = append(entries, &entry{Kind: kindMutant, ID: m.ID, Title: m.Does, related: m.Kills})
+	}
+	return entries, nil
+}
+
+// scenarioEntries are the scenarios; NAME/PROVIDER is the name of a case in
+// reports.
+func scenarioEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, load := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
+		all, err := load()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			e := &entry{Kind: kindScenario, ID: s.Name, Title: s.Title, related: s.Requirements}
+			e.Sections = []paragraph{{"why", strings.Join(strings.Fields(s.Why), " ")}}
+			for _, t := range s.Targets {
+				e.Aliases = append(e.Aliases, s.Name+"/"+t.Provider)
+			}
+			entries = append(entries, e)
+		}
+	}
+	return entries, nil
+}
+
+// wireRuleEntries are the rows of docs/wire-rules.md, with what the simulator
+// makes of them.
+func wireRuleEntries() ([]*entry, error) {
+	rules, err := specs.WireRules()
+	if err != nil {
+		return nil, err
+	}
+	enforced, accepted := simulatorRules()
+	var entries []*entry
+	for _, r := range rules {
+		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(), Origin: "docs/wire-rules.md, " + r.Section}
+		for _, c := range r.Cells[1:] {
+			e.Sections = append(e.Sections, cellParagraph(c))
+		}
+		for _, id := range r.IDs {
+			if rules := enforced[id]; len(rules) > 0 {
+				e.Sections = append(e.Sections, paragraph{"enforced by the simulator", strings.Join(rules, "\n")})
+			}
+			if rules := accepted[id]; len(rules) > 0 {
+				e.Sections = append(e.Sections, paragraph{"accepted by the simulator", strings.Join(rules, "\n")})
+			}
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// confidenceWords are the marks of the column "sure" in full.
+var confidenceWords = strings.NewReplacer("rec", "recorded", "doc", "documented", "iss", "reported in issues", "inf", "inferred")
+
+// cellParagraph turns one cell of the page into a part of an explanation.
+func cellParagraph(c specs.Cell) paragraph {
+	switch c.Column {
+	case "sure":
+		return paragraph{"how it is known", confidenceWords.Replace(c.Text)}
+	case "so we":
+		return paragraph{"what this project does", c.Text}
+	}
+	return paragraph{c.Column, c.Text}
+}
+
+// wireRuleKind says what a row of docs/wire-rules.md is, by its section.
+func wireRuleKind(r specs.WireRule) string {
+	switch {
+	case strings.HasPrefix(r.Section, "5"):
+		return "provider rule"
+	case strings.HasPrefix(r.Section, "7"):
+		return "difference between wire and specification"
+	case strings.HasPrefix(r.Section, "R:"):
+		return "regression"
+	case strings.HasPrefix(r.Section, "H:"):
+		return "hand-off rule"
+	case strings.HasPrefix(r.Section, "9"):
+		return "pitfall of recording proxies"
+	}
+	return "defect of real agents"
+}
+
+// simulatorRules states the simulator's rules by id.
+func simulatorRules() (enforced, accepted map[string][]string) {
+	enforced, accepted = map[string][]string{}, map[string][]string{}
+	for _, provider := range simulator.Providers {
+		for _, r := range simulator.Rules(provider) {
+			enforced[r.ID] = append(enforced[r.ID], fmt.Sprintf("%s, level %s: %s (%s)", provider, r.Least, r.Demand, r.Source))
+		}
+		for _, r := range simulator.Accepted(provider) {
+			accepted[r.ID] = append(accepted[r.ID], fmt.Sprintf("%s: %s (%s)", provider, r.Demand, r.Source))
+		}
+	}
+	return enforced, accepted
+}
+
+func verdictEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, v := range report.Verdicts {
+		entries = append(entries, &entry{Kind: kindVerdict, ID: string(v), Title: v.Meaning(),
+			Sections: []paragraph{{"exit code of a run with this verdict", fmt.Sprintf("conform:%d", v.Exit())}}})
+	}
+	return entries, nil
+}

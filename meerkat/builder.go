@@ -88,7 +88,7 @@ func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
 func (b *AgentBuilder) WithEnv(env []string) *AgentBuilder {
 	for _, p := range catalog.ProviderNames() {
 		for _, e := range env {
-			if name, key, _ := strings.Cut(e, "="); name == keyVariable(p) && key != "" && b.keys[p] == "" {
+			if name, key, _ := strings.Cut(e, "="); name == catalog.ProviderNamed(p).KeyVariable() && key != "" && b.keys[p] == "" {
 				b.WithKey(p, key)
 			}
 		}
@@ -248,14 +248,6 @@ func (e *BadKeyError) Error() string {
 	return fmt.Sprintf("%s: the API key holds a line break or control character; set %s without it", e.Provider, e.Variable)
 }
 
-// keyVariable names where a provider's key is kept by custom.
-func keyVariable(provider string) string {
-	if names := catalog.ProviderNamed(provider).KeyVariables; len(names) > 0 {
-		return names[0]
-	}
-	return ""
-}
-
 // Build returns the agent. It checks the model against the catalogue before
 // there is anything that could reach the network (seed 000 §1.3), and starts MCP
 // servers last. The builder may be used again.
@@ -327,10 +319,10 @@ func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
 func (b *AgentBuilder) client(name string) (provider.Completer, error) {
 	key := b.keys[name]
 	if key == "" && !b.keyless {
-		return nil, &MissingKeyError{name, keyVariable(name)}
+		return nil, &MissingKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
 	if !httpguts.ValidHeaderFieldValue(key) {
-		return nil, &BadKeyError{name, keyVariable(name)}
+		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
 	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
 	for _, codec := range codecs {

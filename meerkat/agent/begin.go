@@ -142,12 +142,18 @@ func (p *plan) marks(at time.Time) {
 // aim says where requests go.
 func (s *state) aim() handoff.Target {
 	prefix := s.session.Prefix
-	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
+	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
 }
 
-// entryOf describes a model; one that the catalogue does not know, because a
+// entryOf describes a model as the client's own catalogue does, if it has one,
+// else as ours; one that the catalogue does not know, because a
 // client of the caller's own serves it, has no flags of its own.
-func entryOf(provider, model string) catalog.Entry {
+func (s *settings) entryOf(provider, model string) catalog.Entry {
+	if s.lookup != nil {
+		if e, err := s.lookup(model); err == nil {
+			return e
+		}
+	}
 	if e, err := catalog.Lookup(model); err == nil {
 		return e
 	}

@@ -272,6 +272,9 @@ func (c *Config) settings() settings {
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }
 	}
+	if client, ok := c.Client.(provider.Cataloguer); ok {
+		s.lookup = client.Entry
+	}
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/budget"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -81,7 +82,8 @@ type settings struct {
 	interrupted     Policy
 	compaction      Compaction
 	idempotent      func(name string) bool
-	compactOnly     bool // the run is a compaction and nothing else
+	lookup          func(model string) (catalog.Entry, error) // nil: the catalogue
+	compactOnly     bool                                      // the run is a compaction and nothing else
 }
 
 // chain is the Digest of the first n messages of the session.

@@ -38,6 +38,15 @@ type Provider struct {
 	Traits          Traits `yaml:"traits"`
 }
 
+// KeyVariable returns the preferred environment variable for the key, "" when
+// none is known.
+func (p Provider) KeyVariable() string {
+	if len(p.KeyVariables) == 0 {
+		return ""
+	}
+	return p.KeyVariables[0]
+}
+
 // Traits are the rules by which providers differ outside their wire formats. The
 // zero value describes a provider with the fewest peculiarities.
 type Traits struct {

@@ -179,6 +179,8 @@ func token(b *transcript.Block) string {
 		return m.Signature
 	case m.Data != "":
 		return m.Data
+	case len(m.Unknown) > 0:
+		return string(m.Unknown)
 	}
 	return m.ThoughtSignature
 }

@@ -43,6 +43,9 @@ func New(codec Codec, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name, err)
 	}
+	if len(p.StreamTypes) == 0 {
+		p.StreamTypes = []string{"text/event-stream"}
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -139,7 +142,7 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 func (c *Client) send(ctx context.Context, method string, call *Rendered, unary bool) (*http.Response, error) {
 	if c.cfg.APIKey == "" {
 		return nil, c.fail(ctx, &Error{
-			Kind: Authentication, Message: "there is no API key; set " + strings.Join(c.provider.KeyVariables[:min(1, len(c.provider.KeyVariables))], ""),
+			Kind: Authentication, Message: "there is no API key; set " + c.provider.KeyVariable(),
 		})
 	}
 	req, err := c.newRequest(ctx, method, call, unary)

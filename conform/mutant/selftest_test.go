@@ -9,7 +9,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
-	"github.com/meerkat-go/conformance/conform/internal/sample"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/corpus"
 	"github.com/meerkat-go/conformance/specs"
@@ -30,7 +29,7 @@ func rules(tb testing.TB) []report.Rule {
 
 func samples(tb testing.TB) []evidence.Evidence {
 	tb.Helper()
-	good, err := sample.All()
+	good, err := Samples()
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, verdictEntries,
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, verdictEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/specs"
@@ -28,7 +30,7 @@ func TestExplainKnowsEveryID(t *testing.T) {
 	g := explained(t)
 	for from, ids := range map[string][]string{
 		"requirements": requirementIDs(t), "findings": findingIDs(t), "the simulator": simulatorIDs(),
-		"verdicts": verdictNames(),
+		"verdicts": verdictNames(), "exit codes": exitCodes(),
 	} {
 		if len(ids) < len(report.Verdicts) {
 			t.Errorf("%s: only %d ids", from, len(ids))
@@ -96,6 +98,13 @@ func verdictNames() (names []string) {
 	return names
 }
 
+func exitCodes() (ids []string) {
+	for _, c := range cli.ExitCodes("") {
+		ids = append(ids, fmt.Sprintf("%s:%d", c.Program, c.Code), fmt.Sprintf("exit-%d", c.Code), fmt.Sprintf("%s exit %d", c.Program, c.Code), fmt.Sprint(c.Code))
+	}
+	return ids
+}
+
 // TestExplainEntries holds that every explanation can be written in both forms
 // and that links lead to entries and back.
 func TestExplainEntries(t *testing.T) {
@@ -135,6 +144,7 @@ func TestExplainLinks(t *testing.T) {
 	for _, c := range []struct{ from, to string }{
 		{"SIG-001", "A-34"}, {"R44", "A-41"}, {"A-16", "A-15"}, {"thinking-tool-loop", "SIG-001"}, {"drop-thinking", "SIG-002"},
 		{"SIG-001/signature-bytes", "SIG-001"}, {"RES-003", "R44"},
+		{"not-testable", "conform:3"}, {"exit-3", "recorder:3"},
 	} {
 		e, err := g.find(c.from)
 		if err != nil || !cites(e.Cites, c.to) {

@@ -342,7 +342,7 @@ func (b *AgentBuilder) client(name string) (provider.Completer, error) {
 var codecs = []provider.Codec{anthropic.Codec{}, openai.Codec{}, gemini.Codec{}}
 
 // fingerprint names an account without giving its key away: continuity tokens
-// go back only to who issued them (DESIGN §3.4, H1).
+// go back only to who issued them (DESIGN §3.4, other-account).
 func fingerprint(key string) string {
 	sum := sha256.Sum256([]byte("meerkat account\x00" + key))
 	return hex.EncodeToString(sum[:8])

@@ -5,7 +5,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// originRules judge where tokens go (regressions H1, R3, R17, R24).
+// originRules judge where tokens go (R3, R17, R24).
 var originRules = map[string]rule{
 	"SIG-018/own-provider": ownProvider,
 	"SIG-019/own-model":    ownModel,

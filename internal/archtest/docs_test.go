@@ -26,7 +26,7 @@ var (
 	// other text looks like one, so string literals may hold them, too.
 	ruleID = regexp.MustCompile(`\b(?:[AOGD]-\d{1,2}|(?:ANT|OAI|GEM)-[A-Z]\d{1,2})\b`)
 	// shortID is an id without a dash; outside comments much else looks like it.
-	shortID = regexp.MustCompile(`\b[RHDXEGV]\d{1,2}\b`)
+	shortID = regexp.MustCompile(`\b[RDXEGV]\d{1,2}\b`)
 	// section is a document and one or more sections of it.
 	section  = regexp.MustCompile(`\b(reference|regressions|DESIGN|seed \d{3})(?:\.md)?((?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)*|Appendix A\b))+)`)
 	sectionN = regexp.MustCompile(`\d+(?:\.\d+)*|Appendix A`)

@@ -100,7 +100,7 @@ func (p *play) ids(who someone, out handoff.Transcript) {
 func (p *play) losses(who someone, out handoff.Transcript) {
 	seen := map[handoff.Degradation]bool{}
 	for _, d := range out.Degraded {
-		if d.Rule != "H16" && seen[d] {
+		if d.Rule != "unsupported-media" && seen[d] {
 			p.Fatalf("%v: told twice: %+v", who, d)
 		}
 		seen[d] = true

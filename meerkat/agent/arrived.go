@@ -51,7 +51,7 @@ func (a *arrived) end(index int, b transcript.Block) {
 
 // blocks returns, in the order in which they started, the blocks that are
 // complete and the texts that are not: of a broken reply the text stays, and no
-// other block that is incomplete (H15).
+// other block that is incomplete (interrupted-reply).
 func (a *arrived) blocks() []transcript.Block {
 	all := maps.Clone(a.whole)
 	for index, text := range a.texts {

@@ -11,7 +11,7 @@ import (
 )
 
 // begin opens the run: it closes what an interruption left open, truthfully
-// (E9, H13), says what changed, makes the prompt durable and calls the model.
+// (E9, open-call), says what changed, makes the prompt durable and calls the model.
 // A run that cannot begin writes nothing.
 func (p *plan) begin(in begin) {
 	s := &p.state
@@ -164,7 +164,7 @@ func (s *settings) entryOf(provider, model string) catalog.Entry {
 }
 
 // open says what the run begins with and calls the model. A developer message
-// rides behind the user's or behind results, never behind a reply (X8, H17): a
+// rides behind the user's or behind results, never behind a reply (X8): a
 // paused reply that goes on without a prompt is not told of changes.
 func (p *plan) open(at time.Time) {
 	o := p.state.pending

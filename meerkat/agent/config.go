@@ -25,7 +25,7 @@ const (
 )
 
 // Policy says what a resumed run does with tools that were running when the
-// session was interrupted: nobody knows whether they had effects (H13).
+// session was interrupted: nobody knows whether they had effects (open-call).
 type Policy string
 
 // The policies. None runs a tool twice of which its maker has not said that it

@@ -248,7 +248,7 @@ func TestContract(t *testing.T) {
 
 // TestInterruptKeepsTheText: of a reply that the user interrupts the text stays
 // as far as it came, and what is complete, in the order in which it started
-// (H15); the events tell what was kept.
+// (interrupted-reply); the events tell what was kept.
 func TestInterruptKeepsTheText(t *testing.T) {
 	blocks := []transcript.Block{transcript.Text("said before"), transcript.ToolUse("a", "run", []byte(`{"x":1}`)), transcript.Text("never ended")}
 	for name, c := range map[string]struct {

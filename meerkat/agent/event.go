@@ -17,7 +17,7 @@ type EventType string
 // run; run_completed, run_failed or run_interrupted is the last.
 const (
 	RunStarted             EventType = "run_started"
-	Degraded               EventType = "degraded" // the provider does not get something (H20)
+	Degraded               EventType = "degraded" // the provider does not get something
 	BudgetWarning          EventType = "budget_warning"
 	CompactionStarted      EventType = "compaction_started"
 	CompactionCompleted    EventType = "compaction_completed" // or failed: see Error

@@ -82,7 +82,7 @@ func (p *plan) again(at time.Time) {
 }
 
 // interrupted ends the run in the middle of a reply. Its complete blocks and its
-// text are kept (H15) and its calls closed: none of them has run.
+// text are kept (interrupted-reply) and its calls closed: none of them has run.
 func (p *plan) interrupted(in failed, stop transcript.StopReason, err error) {
 	s := &p.state
 	if s.compacting != "" {

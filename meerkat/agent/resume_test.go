@@ -65,7 +65,7 @@ func (*four) Defs() []transcript.ToolDef {
 func (*four) Traits(name string) tool.Traits { return tool.Traits{Idempotent: name == "safe"} }
 
 // TestPolicies after a kill: what had ended keeps its result, what ran is not
-// run again unless both policy and tool say so (H13).
+// run again unless both policy and tool say so (open-call).
 func TestPolicies(t *testing.T) {
 	const unknown, not = "interrupted: the tool may have run; check its effects before calling it again", "not executed: " + notStarted
 	for policy, want := range map[Policy]struct {
@@ -262,7 +262,7 @@ func TestToolsChangeInTheMiddle(t *testing.T) {
 }
 
 // TestOtherModel takes over: the store keeps everything, the new one is not
-// given what it cannot take, and that is told once (H20).
+// given what it cannot take, and that is told once.
 func TestOtherModel(t *testing.T) {
 	store := memory.New()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
@@ -285,7 +285,7 @@ func TestOtherModel(t *testing.T) {
 			degraded[e.Rule]++
 		}
 	}
-	if degraded["H2"] < 2 {
+	if degraded["foreign-thinking"] < 2 {
 		t.Errorf("degraded by %v", degraded)
 	}
 	for _, r := range m.requests {

@@ -131,7 +131,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 // TestInterruptKeepsWhatIsComplete: the blocks that had ended stay, thoughts
 // without a word after them go, calls are closed, and all of it is marked as the
-// user's doing (H15, seed 002).
+// user's doing (interrupted-reply, seed 002).
 func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 	blocks := []transcript.Block{
 		transcript.Reasoning("hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: "EqQB"}),

@@ -121,7 +121,7 @@ func TestStops(t *testing.T) {
 
 // TestClosuresTellTheTruth: what was cut off was not executed, what had not
 // started was not, what was under way may have been, and what had ended is as
-// it was (H13).
+// it was (open-call).
 func TestClosuresTellTheTruth(t *testing.T) {
 	reply := calls("x", "y").Message
 	opened := []session.Record{

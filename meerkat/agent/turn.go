@@ -50,7 +50,7 @@ func (p *plan) ask(at time.Time) {
 	p.do(call{p.state.sent.request, p.state.left(at), p.stamp()})
 }
 
-// degrade tells what the provider does not get, each loss once (H20).
+// degrade tells what the provider does not get, each loss once.
 func (p *plan) degrade(all []handoff.Degradation) {
 	s := &p.state
 	for _, d := range all {

@@ -105,7 +105,7 @@ func (e Entry) Effort(effort string) string {
 
 // Reads reports whether continuity tokens made by model mean anything to e:
 // its own, those of another snapshot of it, and those of ReadsFrom (hand-off
-// rules H1 and H3). An empty model is unknown and taken as readable.
+// rules other-account and other-model). An empty model is unknown and taken as readable.
 func (e Entry) Reads(model string) bool {
 	base := withoutDate(model)
 	return model == "" || base == e.Base || slices.Contains(e.ReadsFrom, base)

@@ -22,19 +22,19 @@ var ErrNothing = errors.New("the conversation is empty; add a user message")
 // renderers to refuse. The only error is ErrNothing.
 func Build(h History, t Target) (Transcript, error) {
 	b := &builder{target: t, history: h}
-	messages := b.view()
-	messages = b.replies(messages)
-	messages = b.pairs(messages)
-	messages = b.roles(messages)
-	b.media(messages)
+	messages := b.viewCompacted()
+	messages = b.decideReplies(messages)
+	messages = b.completePairs(messages)
+	messages = b.orderSpeakers(messages)
+	b.replaceMedia(messages)
 	out := Transcript{Messages: make([]transcript.Message, len(messages))}
 	for i, m := range messages {
 		out.Messages[i] = m.Message
 	}
-	if !slices.ContainsFunc(out.Messages, speaks) {
+	if !slices.ContainsFunc(out.Messages, isConversation) {
 		return Transcript{}, ErrNothing
 	}
-	out.ThinkingOff = b.thinkingOff(messages)
+	out.ThinkingOff = b.turnThinkingOff(messages)
 	slices.SortStableFunc(b.degraded, func(x, y Degradation) int {
 		return cmp.Or(cmp.Compare(x.Message, y.Message), cmp.Compare(x.Block, y.Block))
 	})
@@ -42,9 +42,9 @@ func Build(h History, t Target) (Transcript, error) {
 	return out, nil
 }
 
-// speaks reports whether a message is part of the conversation rather than of
+// isConversation reports whether a message is part of the conversation rather than of
 // what stands ahead of it.
-func speaks(m transcript.Message) bool { return m.Role != transcript.RoleSystem }
+func isConversation(m transcript.Message) bool { return m.Role != transcript.RoleSystem }
 
 // placed is a message and its index in the history, -1 for one that was made
 // here.
@@ -55,15 +55,15 @@ type placed struct {
 
 // builder collects what is lost.
 type builder struct {
-	target   Target
-	history  History
-	unbound  int // thinking before this index is bound to a prefix that is gone
-	degraded []Degradation
-	fates    []fate          // of the reply under judgement
-	sent     map[string]bool // the marks of what goes back to its origin
+	target        Target
+	history       History
+	unboundBefore int // thinking before this index is bound to a prefix that is not sent
+	degraded      []Degradation
+	decisions     []decision      // of the reply that is being decided; reused
+	sent          map[string]bool // identities of what was sent back to its origin
 }
 
-// lose tells of one loss.
-func (b *builder) lose(rule string, message, block int, callID, reason string) {
+// degrade reports one loss.
+func (b *builder) degrade(rule string, message, block int, callID, reason string) {
 	b.degraded = append(b.degraded, Degradation{Rule: rule, Message: message, Block: block, CallID: callID, Reason: reason})
 }

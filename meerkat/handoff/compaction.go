@@ -6,18 +6,18 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// view is the history as the last compaction shows it: what stood ahead of the
+// viewCompacted returns the history as the last compaction shows it: what stood ahead of the
 // conversation, the summary as the user's, the kept messages, and all after
 // them. Pairs that it tears are mended like any other.
-func (b *builder) view() []placed {
+func (b *builder) viewCompacted() []placed {
 	all := b.history.Messages
 	n := len(b.history.Compactions)
 	if n == 0 {
-		return place(nil, all, 0)
+		return placeFrom(nil, all, 0)
 	}
 	c := b.history.Compactions[n-1]
 	through := min(max(c.Through, 0), len(all))
-	b.unbind(c)
+	b.unbindThinking(c)
 	var out []placed
 	head := 0
 	for head < through && all[head].Role == transcript.RoleSystem {
@@ -32,19 +32,19 @@ func (b *builder) view() []placed {
 			out = append(out, placed{all[k], k})
 		}
 	}
-	return place(out, all, through)
+	return placeFrom(out, all, through)
 }
 
-// unbind notes that what stood before a compaction is not what thinking made
+// unbindThinking notes that what stood before a compaction is not what thinking made
 // back then is bound to any more. A model that checks would refuse it.
-func (b *builder) unbind(c Compaction) {
+func (b *builder) unbindThinking(c Compaction) {
 	if b.target.Model.PrefixBinding {
-		b.unbound = max(c.Made, c.Through)
+		b.unboundBefore = max(c.Made, c.Through)
 	}
 }
 
-// place appends messages from an index on.
-func place(out []placed, all []transcript.Message, from int) []placed {
+// placeFrom appends messages from an index on.
+func placeFrom(out []placed, all []transcript.Message, from int) []placed {
 	for i := from; i < len(all); i++ {
 		out = append(out, placed{all[i], i})
 	}

@@ -33,14 +33,14 @@ type Transcript struct {
 	Degraded []Degradation
 	// ThinkingOff is true while a tool loop is open that the target's thinking
 	// did not begin: a model with a thinking budget would refuse it, so thinking
-	// stays off until the loop is closed (H4).
+	// stays off until the loop is closed.
 	ThinkingOff bool
 }
 
 // Degradation says what the target does not get of one thing in the history
-// and by which rule. Nothing lost, no Degradation (H20).
+// and by which rule. Every loss has one.
 type Degradation struct {
-	Rule string `json:"rule"` // "H2"
+	Rule string `json:"rule"` // the name of a [Rule]
 	// Message is the index in History.Messages, -1 if it concerns none.
 	Message int `json:"message"`
 	// Block is the index of the block, or of the result or part, in that

@@ -7,10 +7,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// thinkingOff reports whether the open tool loop, if there is one, begins
-// without thinking of the target although its model has a thinking budget
-// (A-38, D16): thinking stays off until the loop is closed (H4).
-func (b *builder) thinkingOff(messages []placed) bool {
+// turnThinkingOff reports whether thinking stays off until the open tool loop is
+// closed: the loop began without thinking of the target, whose model has a
+// thinking budget.
+func (b *builder) turnThinkingOff(messages []placed) bool {
 	m := b.target.Model
 	if m.Thinking != catalog.ThinkingBudget || !m.Thinks(b.target.Effort) {
 		return false
@@ -20,10 +20,10 @@ func (b *builder) thinkingOff(messages []placed) bool {
 		all[i] = messages[i].Message
 	}
 	first := openLoop(all)
-	if first < 0 || b.target.thinks(&all[first]) {
+	if first < 0 || b.target.beginsWithThinking(&all[first]) {
 		return false
 	}
-	b.lose("H4", messages[first].at, -1, "", "a tool loop is open that "+m.Model+" did not begin with thinking; it does not think until the loop is closed")
+	b.degrade(ruleOpenLoop, messages[first].at, -1, "", "a tool loop is open that "+m.Model+" did not begin with thinking; it does not think until the loop is closed")
 	return true
 }
 
@@ -31,7 +31,7 @@ func (b *builder) thinkingOff(messages []placed) bool {
 // one, begins with thinking of t.
 func (t Target) LoopThinks(messages []transcript.Message) bool {
 	first := openLoop(messages)
-	return first < 0 || t.thinks(&messages[first])
+	return first < 0 || t.beginsWithThinking(&messages[first])
 }
 
 // openLoop returns the index of the first reply of the tool loop that the
@@ -39,7 +39,7 @@ func (t Target) LoopThinks(messages []transcript.Message) bool {
 // results begins the loop anew.
 func openLoop(messages []transcript.Message) int {
 	at := len(messages) - 1
-	for at >= 0 && asks(messages[at].Role) {
+	for at >= 0 && isAsking(messages[at].Role) {
 		at--
 	}
 	if at < 0 || messages[at].Role != transcript.RoleToolResults {
@@ -50,25 +50,26 @@ func openLoop(messages []transcript.Message) int {
 		switch {
 		case messages[at].Role == transcript.RoleAssistant:
 			first = at
-		case asks(messages[at].Role):
+		case isAsking(messages[at].Role):
 			return first
 		}
 	}
 	return first
 }
 
-func asks(r transcript.Role) bool {
+// isAsking reports whether messages of the role ask the model for a reply.
+func isAsking(r transcript.Role) bool {
 	return r == transcript.RoleUser || r == transcript.RoleDeveloper || r == transcript.RoleSystem
 }
 
-// thinks reports whether a reply begins with thinking that goes back to t.
-func (t Target) thinks(m *transcript.Message) bool {
+// beginsWithThinking reports whether a reply begins with thinking that goes back to t.
+func (t Target) beginsWithThinking(m *transcript.Message) bool {
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		if b.Type == transcript.BlockText && strings.TrimSpace(b.Text) == "" {
 			continue
 		}
-		return b.Type == transcript.BlockReasoning && token(b) != "" && t.Made(b)
+		return b.Type == transcript.BlockReasoning && tokenOf(b) != "" && t.Made(b)
 	}
 	return false
 }

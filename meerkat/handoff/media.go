@@ -10,7 +10,7 @@ import (
 )
 
 // Takes reports whether t takes a part in a message of the user or in a result.
-// What it does not take goes out as Omitted (H16).
+// What it does not take is sent as Omitted.
 func (t Target) Takes(p *transcript.Part) bool {
 	if p.URL == "" && len(p.Data) == 0 {
 		return false
@@ -28,7 +28,7 @@ func (t Target) TakesIn(r *transcript.ToolResult, p *transcript.Part) bool {
 }
 
 // Omitted is the text that takes the place of a part that a target does not
-// take (H16).
+// take.
 func Omitted(p *transcript.Part) string {
 	kind, media := p.Type, p.MediaType
 	if kind == "" {
@@ -40,59 +40,59 @@ func Omitted(p *transcript.Part) string {
 	return fmt.Sprintf("(%s omitted: %s)", kind, media)
 }
 
-// media puts words in the place of parts where the renderers put none, and
-// tells of every part that the target does not get (H16).
-func (b *builder) media(messages []placed) {
+// replaceMedia puts words in the place of parts where the renderers put none, and
+// reports every part that the target does not get.
+func (b *builder) replaceMedia(messages []placed) {
 	for i := range messages {
 		m := &messages[i]
 		switch m.Role {
 		case transcript.RoleUser:
 			for k := range m.Parts {
 				if !b.target.Takes(&m.Parts[k]) {
-					b.omit(m.at, k, "", &m.Parts[k])
+					b.omitPart(m.at, k, "", &m.Parts[k])
 				}
 			}
 		case transcript.RoleSystem, transcript.RoleDeveloper:
-			b.wordsOnly(m)
-		case transcript.RoleAssistant, transcript.RoleToolResults: // see pictures and resultParts
+			b.describeAllParts(m)
+		case transcript.RoleAssistant, transcript.RoleToolResults: // see describeParts and checkResultParts
 		}
 	}
 }
 
-func (b *builder) omit(at, index int, callID string, p *transcript.Part) {
-	b.lose("H16", at, index, callID, b.target.Provider+" does not take it; in its place stands "+Omitted(p))
+func (b *builder) omitPart(at, index int, callID string, p *transcript.Part) {
+	b.degrade(ruleUnsupportedMedia, at, index, callID, b.target.Provider+" does not take it; in its place stands "+Omitted(p))
 }
 
-// resultParts is media for the result at an index of a message.
-func (b *builder) resultParts(at, index int, r *transcript.ToolResult) {
+// checkResultParts is replaceMedia for the result at an index of a message.
+func (b *builder) checkResultParts(at, index int, r *transcript.ToolResult) {
 	for n := range r.Parts {
 		if !b.target.TakesIn(r, &r.Parts[n]) {
-			b.omit(at, index, r.ToolUseID, &r.Parts[n])
+			b.omitPart(at, index, r.ToolUseID, &r.Parts[n])
 		}
 	}
 }
 
-// wordsOnly leaves the text of a message that is not the user's.
-func (b *builder) wordsOnly(m *placed) {
+// describeAllParts replaces the parts of a message that is not the user's by text.
+func (b *builder) describeAllParts(m *placed) {
 	for k := range m.Parts {
-		b.omit(m.at, k, "", &m.Parts[k])
+		b.omitPart(m.at, k, "", &m.Parts[k])
 		m.Content = strings.TrimPrefix(m.Content+"\n"+Omitted(&m.Parts[k]), "\n")
 	}
 	m.Parts = nil
 }
 
-// pictures are the texts that stand for the parts of a whole reply.
-func (r *reply) pictures(parts []transcript.Part) []transcript.Block {
+// describeParts returns the texts that stand for the parts of a whole reply.
+func (r *reply) describeParts(parts []transcript.Part) []transcript.Block {
 	var all []transcript.Block
 	for k := range parts {
-		r.omit(r.at, k, "", &parts[k])
+		r.omitPart(r.at, k, "", &parts[k])
 		all = append(all, transcript.Text(Omitted(&parts[k])))
 	}
 	return all
 }
 
-// picture is the text that stands for what the model itself drew.
-func (r *reply) picture(b *transcript.Block) transcript.Block {
+// describePicture returns the text that stands for what the model itself drew.
+func describePicture(b *transcript.Block) transcript.Block {
 	var words []string
 	for k := range b.Parts {
 		words = append(words, Omitted(&b.Parts[k]))
@@ -100,14 +100,14 @@ func (r *reply) picture(b *transcript.Block) transcript.Block {
 	return transcript.Text(strings.Join(slices.Compact(words), "\n"))
 }
 
-// void reports whether a block is nothing on the wire of the target: text
+// isVoid reports whether a block is nothing on the wire of the target: text
 // without a word in it, unless it carries a token (A-11, D-21).
-func (b *builder) void(block *transcript.Block) bool {
+func (b *builder) isVoid(block *transcript.Block) bool {
 	if block.Type != transcript.BlockText {
 		return false
 	}
 	if b.target.Model.Traits.RefusesBlankText {
 		return strings.TrimSpace(block.Text) == ""
 	}
-	return block.Text == "" && token(block) == "" && b.target.Raw(block) == nil
+	return block.Text == "" && tokenOf(block) == "" && b.target.Raw(block) == nil
 }

@@ -6,29 +6,28 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// pairs puts the results of each reply right behind it, in the order of its
-// calls, and closes the calls that have none (H13, X9). Whatever stood between
-// rides behind the results (X8); results that answer nothing are left out
-// (H14).
-func (b *builder) pairs(messages []placed) []placed {
+// completePairs puts the results of each reply right behind it, in the order of
+// its calls, and closes the calls that have none. Messages between them follow
+// the results; results that answer nothing are left out.
+func (b *builder) completePairs(messages []placed) []placed {
 	p := &pairing{builder: b, out: make([]placed, 0, len(messages))}
 	for _, m := range messages {
 		switch m.Role {
 		case transcript.RoleToolResults:
-			p.results(m)
+			p.fileResults(m)
 		case transcript.RoleAssistant:
-			p.flush()
-			p.begin(m)
+			p.endReply()
+			p.beginReply(m)
 		default:
 			p.held = append(p.held, m)
 		}
 	}
-	p.flush()
+	p.endReply()
 	return p.out
 }
 
-// open is a call and its answer, nil before it has one.
-type open struct {
+// openCall is a call and its answer, nil before it has one.
+type openCall struct {
 	id     string
 	answer *transcript.ToolResult
 }
@@ -38,39 +37,39 @@ type pairing struct {
 	out    []placed
 	held   []placed                         // what came since the last reply, without results
 	reply  placed                           // the last one, if it makes calls
-	calls  []open                           // of that reply, in order
+	calls  []openCall                       // of that reply, in order
 	closed map[string]transcript.ToolResult // by call id, from the ledger
 }
 
-func (p *pairing) begin(m placed) {
+func (p *pairing) beginReply(m placed) {
 	p.out = append(p.out, m)
 	p.reply = m
 	for c := range m.ToolCalls() {
-		p.calls = append(p.calls, open{id: c.ID})
+		p.calls = append(p.calls, openCall{id: c.ID})
 	}
 }
 
-// results files results under the open calls they answer.
-func (p *pairing) results(m placed) {
+// fileResults files results under the open calls they answer.
+func (p *pairing) fileResults(m placed) {
 	for i := range m.Results {
 		r := &m.Results[i]
-		c := p.calling(r.ToolUseID)
+		c := p.findCall(r.ToolUseID)
 		late, closed := p.closed[r.ToolUseID]
 		switch {
-		case c == nil && closed && equal(late, *r):
+		case c == nil && closed && sameContent(late, *r):
 		case c == nil:
-			p.lose("H14", m.at, i, r.ToolUseID, "it answers no call of the reply before it")
+			p.degrade(ruleOrphanResult, m.at, i, r.ToolUseID, "it answers no call of the reply before it")
 		case c.answer == nil:
 			c.answer = r
-			p.resultParts(m.at, i, r)
-		case !equal(*c.answer, *r):
-			p.lose("H14", m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts")
+			p.checkResultParts(m.at, i, r)
+		case !sameContent(*c.answer, *r):
+			p.degrade(ruleOrphanResult, m.at, i, r.ToolUseID, "the call was answered before, and the first answer counts")
 		}
 	}
 }
 
-// calling returns the call of the last reply with an id, nil if it has none.
-func (p *pairing) calling(id string) *open {
+// findCall returns the call of the last reply with an id, nil if it has none.
+func (p *pairing) findCall(id string) *openCall {
 	for i := range p.calls {
 		if p.calls[i].id == id {
 			return &p.calls[i]
@@ -79,22 +78,22 @@ func (p *pairing) calling(id string) *open {
 	return nil
 }
 
-// equal reports whether two results say the same.
-func equal(a, b transcript.ToolResult) bool {
+// sameContent reports whether two results say the same.
+func sameContent(a, b transcript.ToolResult) bool {
 	x, errA := a.AppendJSON(nil)
 	y, errB := b.AppendJSON(nil)
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// flush ends a reply: its results, then what was held back.
-func (p *pairing) flush() {
+// endReply ends a reply: its results, then what was held back.
+func (p *pairing) endReply() {
 	if len(p.calls) > 0 {
 		all := make([]transcript.ToolResult, len(p.calls))
 		for i, c := range p.calls {
 			if c.answer != nil {
 				all[i] = *c.answer
 			} else {
-				all[i] = p.close(c.id)
+				all[i] = p.closeCall(c.id)
 			}
 		}
 		p.out = append(p.out, placed{transcript.ToolResults(all...), p.reply.at})
@@ -103,9 +102,9 @@ func (p *pairing) flush() {
 	p.calls, p.held = p.calls[:0], p.held[:0]
 }
 
-// close answers a call whose result is not in the conversation: with the result
+// closeCall answers a call whose result is not in the conversation: with the result
 // that the ledger kept, or with what it knows of the call.
-func (p *pairing) close(id string) transcript.ToolResult {
+func (p *pairing) closeCall(id string) transcript.ToolResult {
 	e, known := p.history.Ledger.Lookup(p.reply.at, id)
 	if known && e.Result != nil {
 		r := *e.Result
@@ -118,16 +117,16 @@ func (p *pairing) close(id string) transcript.ToolResult {
 	}
 	status := e.Status
 	if !known {
-		status = transcript.CallRunning // for all anybody knows
+		status = transcript.CallRunning // the worst case
 	}
 	closure := Closure(id, status)
-	p.lose("H13", p.reply.at, p.index(id), id, "it has no result; the model reads \""+closure.Content+"\"")
+	p.degrade(ruleOpenCall, p.reply.at, p.blockIndex(id), id, "it has no result; the model reads \""+closure.Content+"\"")
 	return closure
 }
 
-// index returns the index of a call in the reply as the history holds it, -1 if
+// blockIndex returns the index of a call in the reply as the history holds it, -1 if
 // it holds no such call.
-func (p *pairing) index(id string) int {
+func (p *pairing) blockIndex(id string) int {
 	if p.reply.at < 0 {
 		return -1
 	}
@@ -141,7 +140,7 @@ func (p *pairing) index(id string) int {
 }
 
 // Closure is the result of a call that has none, by what is known of it. Its
-// text is the same each time (H13).
+// text is the same each time.
 func Closure(callID string, s transcript.CallStatus) transcript.ToolResult {
 	text := "interrupted: the tool may have run; check its effects before calling it again"
 	switch s {

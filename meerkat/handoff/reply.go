@@ -7,102 +7,102 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// replies decides what of each reply goes out.
-func (b *builder) replies(messages []placed) []placed {
+// decideReplies decides what of each reply is sent.
+func (b *builder) decideReplies(messages []placed) []placed {
 	out := make([]placed, len(messages))
 	for i, m := range messages {
 		if m.Role == transcript.RoleAssistant {
-			m.Message = b.reply(m, out[:i], messages[i+1:])
+			m.Message = b.decideReply(m, out[:i], messages[i+1:])
 		}
 		out[i] = m
 	}
 	return out
 }
 
-// reply returns a reply as it goes out. Each rule looks at all of it and says
-// what becomes of its blocks; of several rules the first is the one that is
-// told.
-func (b *builder) reply(m placed, before, after []placed) transcript.Message {
-	b.fates = append(b.fates[:0], make([]fate, len(m.Blocks))...)
-	r := &reply{builder: b, placed: m, before: before, after: after, fates: b.fates}
-	r.thoughts()
-	r.aborted()
-	r.twins()
-	r.foreign()
-	r.unsigned()
-	r.silenced()
-	r.unboundThinking()
-	r.repeated()
-	r.serverTools()
-	r.together()
-	r.ending()
-	r.remember()
-	return r.out()
+// decideReply returns a reply as it is sent.
+func (b *builder) decideReply(m placed, before, after []placed) transcript.Message {
+	b.decisions = append(b.decisions[:0], make([]decision, len(m.Blocks))...)
+	r := &reply{builder: b, placed: m, before: before, after: after, decisions: b.decisions}
+	for i := range m.Blocks {
+		r.decisions[i].isForeign = b.target.isForeign(&m.Blocks[i])
+	}
+	for _, rule := range replyRules {
+		rule.apply(r)
+	}
+	r.rememberTokens()
+	return r.applyDecisions()
 }
 
-// reply is one reply under judgement.
+// reply is a reply whose blocks are being decided.
 type reply struct {
 	*builder
 	placed
 	before, after []placed
-	fates         []fate // of each block
+	decisions     []decision // of each block
 }
 
-// fate is what becomes of one block and why.
-type fate struct {
-	kind         fateKind
-	rule, reason string
+// decision is the disposition of one block, with the rule that caused it.
+type decision struct {
+	disposition disposition
+	isForeign   bool // the target did not make the block
+	loss
 }
 
-type fateKind int
+// loss is what a degradation reports.
+type loss struct{ rule, reason string }
+
+// disposition says in which form a block is sent. A later one is stronger.
+type disposition int
 
 const (
-	goes    fateKind = iota // as it came
-	plain                   // without token, wire form and origin: as anybody's
-	unsent                  // not at all, and nobody misses it
-	dropped                 // not at all
+	keep  disposition = iota // as it is
+	strip                    // without token, wire form and origin
+	omit                     // not sent, and nothing is lost
+	drop                     // not sent
 )
 
-// set worsens the fate of a block. The first reason stays.
-func (r *reply) set(i int, kind fateKind, rule, reason string) {
-	f := &r.fates[i]
-	if kind <= f.kind || f.kind == unsent {
+// decide strengthens the disposition of a block. The first reason stays.
+func (r *reply) decide(i int, to disposition, rule, reason string) {
+	d := &r.decisions[i]
+	if to <= d.disposition || d.disposition == omit {
 		return
 	}
-	f.kind = kind
-	if f.rule == "" {
-		f.rule, f.reason = rule, reason
+	d.disposition = to
+	if d.rule == "" {
+		d.loss = loss{rule, reason}
 	}
 }
 
-// estrange makes the block one that anybody could have made: what is nothing
-// without its origin is left out.
-func (r *reply) estrange(i int, rule, reason string) {
+// isKept reports whether a block is sent as it is, as far as decided.
+func (r *reply) isKept(i int) bool { return r.decisions[i].disposition == keep }
+
+// makeForeign treats the block as one of unknown origin: what means nothing
+// without its origin is dropped, the rest is stripped.
+func (r *reply) makeForeign(i int, rule, reason string) {
 	switch r.Blocks[i].Type {
 	case transcript.BlockReasoning, transcript.BlockOpaque:
-		r.set(i, dropped, rule, reason)
+		r.decide(i, drop, rule, reason)
 	case transcript.BlockText, transcript.BlockToolUse:
-		r.set(i, plain, rule, reason)
+		r.decide(i, strip, rule, reason)
 	}
 }
 
-// each calls f with the index of each block of a type that still goes out as it
-// came.
-func (r *reply) each(kind transcript.BlockType, f func(i int, b *transcript.Block)) {
+// eachKept calls f with each block of a type that is sent as it is.
+func (r *reply) eachKept(kind transcript.BlockType, f func(i int, b *transcript.Block)) {
 	for i := range r.Blocks {
-		if r.Blocks[i].Type == kind && r.fates[i].kind == goes {
+		if r.Blocks[i].Type == kind && r.isKept(i) {
 			f(i, &r.Blocks[i])
 		}
 	}
 }
 
-// out applies the fates. A reply that keeps all its blocks is not copied.
-func (r *reply) out() transcript.Message {
+// applyDecisions returns the reply as it is sent. A reply that keeps all its blocks is not copied.
+func (r *reply) applyDecisions() transcript.Message {
 	kept, copied, called := r.Blocks, false, false
 	for i := range r.Blocks {
-		b, ok := r.settle(i, &called)
+		b, ok := r.applyDecision(i, &called)
 		old := &r.Blocks[i]
-		if !copied && (!ok || r.fates[i].kind != goes || b.Name != old.Name || !bytes.Equal(b.Args, old.Args)) {
+		if !copied && (!ok || !r.isKept(i) || b.Name != old.Name || !bytes.Equal(b.Args, old.Args)) {
 			kept, copied = append([]transcript.Block(nil), r.Blocks[:i]...), true
 		}
 		if copied && ok {
@@ -110,65 +110,65 @@ func (r *reply) out() transcript.Message {
 		}
 	}
 	if len(r.Parts) > 0 {
-		kept = append(slices.Clip(kept), r.pictures(r.Parts)...)
+		kept = append(slices.Clip(kept), r.describeParts(r.Parts)...)
 		r.Parts = nil
 	}
 	r.Blocks = kept
-	if r.StopReason == transcript.StopPauseTurn && !r.target.resumes(&r.Message) {
-		r.StopReason = transcript.StopEndTurn // to the target it is one like any other
+	if r.StopReason == transcript.StopPauseTurn && !r.target.continuesPause(&r.Message) {
+		r.StopReason = transcript.StopEndTurn // the target does not know about the pause
 	}
 	return r.Message
 }
 
-// settle returns a block as it goes out, false if it does not, and tells of
+// applyDecision returns a block as it is sent, false if it is not, and reports
 // what it lost, once.
-func (r *reply) settle(i int, called *bool) (b transcript.Block, ok bool) {
+func (r *reply) applyDecision(i int, called *bool) (b transcript.Block, ok bool) {
 	b = r.Blocks[i]
-	f := r.fates[i]
-	loss := fate{}
-	if f.kind == dropped && substantial(&b) || f.kind == plain && token(&b) != "" {
-		loss = f
+	d := r.decisions[i]
+	lost := loss{}
+	if d.disposition == drop && hasContent(&b) || d.disposition == strip && tokenOf(&b) != "" {
+		lost = d.loss
 	}
-	if f.kind == dropped && b.Type == transcript.BlockOpaque && len(b.Parts) > 0 {
-		b, f.kind = r.picture(&b), plain
-		loss = fate{rule: "H16", reason: "the target takes no images from a model"}
+	if d.disposition == drop && b.Type == transcript.BlockOpaque && len(b.Parts) > 0 {
+		b, d.disposition = describePicture(&b), strip
+		lost = loss{ruleUnsupportedMedia, "the target takes no images from a model"}
 	}
-	if f.kind == plain {
+	if d.disposition == strip {
 		b.Meta, b.Raw, b.Origin = nil, nil, nil
 	}
-	ok = f.kind < unsent && !r.void(&b)
+	ok = d.disposition < omit && !r.isVoid(&b)
 	if ok && b.Type == transcript.BlockToolUse {
-		if l := r.call(&b, !*called); loss.rule == "" {
-			loss = l
+		if l := r.fitCall(&b, !*called); lost.rule == "" {
+			lost = l
 		}
 		*called = true
 	}
-	if loss.rule != "" {
-		r.tell(i, loss)
+	if lost.rule != "" {
+		r.reportLoss(i, lost)
 	}
 	return b, ok
 }
 
-func (r *reply) tell(i int, f fate) {
+func (r *reply) reportLoss(i int, l loss) {
 	id := ""
 	if r.Blocks[i].Type == transcript.BlockToolUse {
 		id = r.Blocks[i].ID
 	}
-	r.lose(f.rule, r.at, i, id, f.reason)
+	r.degrade(l.rule, r.at, i, id, l.reason)
 }
 
-// substantial reports whether leaving b out loses anything.
-func substantial(b *transcript.Block) bool {
+// hasContent reports whether leaving b out loses anything.
+func hasContent(b *transcript.Block) bool {
 	switch b.Type {
 	case transcript.BlockText, transcript.BlockReasoning:
-		return b.Text != "" || token(b) != ""
+		return b.Text != "" || tokenOf(b) != ""
 	default:
 		return true
 	}
 }
 
-// token returns the continuity token of b, "" if it has none.
-func token(b *transcript.Block) string {
+// tokenOf returns the continuity token of b, "" if it has none.
+func tokenOf(b *transcript.Block) string {
 	m := b.Meta
 	switch {
 	case m == nil:

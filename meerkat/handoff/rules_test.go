@@ -127,7 +127,7 @@ func letter(b *transcript.Block) string {
 		transcript.BlockReasoning: {"r", "R"}, transcript.BlockText: {"t", "T"},
 		transcript.BlockToolUse: {"c", "C"}, transcript.BlockOpaque: {"o", "O"},
 	}[b.Type]
-	if token(b) != "" || len(b.Raw) > 0 {
+	if tokenOf(b) != "" || len(b.Raw) > 0 {
 		return letters[1]
 	}
 	return letters[0]
@@ -177,7 +177,7 @@ func run(t *testing.T, cases map[string]ruleCase) {
 	}
 }
 
-// TestThinking: H1 to H7, H9, H11 and what follows from a cut reply. Of each
+// TestThinking: Of each
 // rule the smallest case, and the nearest one that loses nothing.
 func TestThinking(t *testing.T) {
 	elsewhere := by(opus, signed("x"), transcript.Text("t"))
@@ -192,118 +192,118 @@ func TestThinking(t *testing.T) {
 	snapshot := by(opus, signed("x"), transcript.Text("t"))
 	snapshot[0].Origin.Model = opus + "-20260204"
 	run(t, map[string]ruleCase{
-		"H1 same origin":             {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"H1 another account":         {opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"H1"}, false},
-		"H1 another API":             {opus, conversation(says(surface...), user), "u a[t] u", []string{"H1"}, false},
-		"H2 of another provider":     {gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
-		"H2 the other way":           {opus, conversation(says(by(gpt, encrypted(), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
-		"H2 Gemini's thoughts":       {opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H2"}, false},
-		"H2 by the token alone":      {gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"H2"}, false},
-		"H3 of another model":        {opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H3"}, false},
-		"H3 of another snapshot":     {opus, conversation(says(snapshot...), user), "u a[Rt] u", nil, false},
-		"H5 redacted elsewhere":      {flash, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[t] u", []string{"H5"}, false},
-		"H5 redacted at home":        {opus, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"H6 empty but signed":        {opus, conversation(says(by(opus, signed(""), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"H7 unsigned":                {opus, conversation(says(by(opus, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H7"}, false},
-		"H7 made by hand":            {opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u", []string{"H7"}, false},
-		"H7 empty and unsigned":      {opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
-		"H7 takes its reply along":   {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H7"}, false},
-		"H9 OpenAI's items":          {gpt, conversation(says(by(gpt, encrypted(), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
-		"H9 without all reasoning":   {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"H7"}, false},
-		"H9 the same reply twice":    {opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"H9"}, false},
-		"H9 or one that looks so":    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[Rt] u", nil, false},
-		"H9 the same item twice":     {gpt, conversation(says(by(gpt, encrypted(), transcript.Text("t"), encrypted(), transcript.Text("t"))...), user), "u a[tt] u", []string{"H9", "H9"}, false},
-		"H11 a signature elsewhere":  {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"H11"}, false},
-		"H11 at home":                {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},
-		"H12 no base64":              {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u", []string{"H12"}, false},
-		"D-21 signed empty text":     {flash, conversation(says(by(flash, transcript.Text("x"), withSignature(transcript.Text(""), "c2ln"))...), user), "u a[tT] u", nil, false},
-		"D-23 thoughts stay":         {flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
-		"A-40 ends with thinking":    {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"A-40"}, false},
-		"A-40 blank text behind":     {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[t] u", []string{"A-40"}, false},
-		"A-40 with all thinking":     {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u", []string{"A-40", "A-40"}, false},
-		"D-16 lone reasoning":        {gpt, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"D-16"}, false},
-		"D17 nothing left":           {opus, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"H2"}, false},
-		"D17 nothing there":          {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
-		"nothing lost by plain text": {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
-		"and by that of others":      {flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"other-account: same origin":                    {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"other-account: another account":                {opus, conversation(says(elsewhere...), user), "u a[t] u", []string{"other-account"}, false},
+		"other-account: another API":                    {opus, conversation(says(surface...), user), "u a[t] u", []string{"other-account"}, false},
+		"foreign-thinking: of another provider":         {gpt, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
+		"foreign-thinking: the other way":               {opus, conversation(says(by(gpt, encrypted(), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
+		"foreign-thinking: Gemini's thoughts":           {opus, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-thinking"}, false},
+		"foreign-thinking: by the token alone":          {gpt, conversation(says(signed("x"), transcript.Text("t")), user), "u a[t] u", []string{"foreign-thinking"}, false},
+		"other-model: of another model":                 {opus, conversation(says(by(budget, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"other-model"}, false},
+		"other-model: of another snapshot":              {opus, conversation(says(snapshot...), user), "u a[Rt] u", nil, false},
+		"foreign-redacted-thinking: redacted elsewhere": {flash, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-redacted-thinking"}, false},
+		"foreign-redacted-thinking: redacted at home":   {opus, conversation(says(by(opus, redacted(), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"unsigned-thinking: empty but signed":           {opus, conversation(says(by(opus, signed(""), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"unsigned-thinking: unsigned":                   {opus, conversation(says(by(opus, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"unsigned-thinking"}, false},
+		"unsigned-thinking: made by hand":               {opus, conversation(says(transcript.Reasoning("x", nil), transcript.Text("t")), user), "u a[t] u", []string{"unsigned-thinking"}, false},
+		"unsigned-thinking: empty and unsigned":         {opus, conversation(says(by(opus, transcript.Reasoning("", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"unsigned-thinking: takes its reply along":      {opus, conversation(says(by(opus, signed("x"), transcript.Reasoning("y", nil), transcript.Text("t"))...), user), "u a[t] u", []string{"torn-reply", "unsigned-thinking"}, false},
+		"torn-reply: OpenAI's items":                    {gpt, conversation(says(by(gpt, encrypted(), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[RT] u", nil, false},
+		"torn-reply: without all reasoning":             {gpt, conversation(says(by(gpt, transcript.Reasoning("x", nil), raw(transcript.Text("t"), `{"id":"msg_1"}`))...), user), "u a[t] u", []string{"unsigned-thinking"}, false},
+		"repeated-token: the same reply twice":          {opus, conversation(once(), user, once(), user), "u a[Rt] u a[t] u", []string{"repeated-token"}, false},
+		"torn-reply: or one that looks so":              {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"))...), user, says(by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u a[Rt] u", nil, false},
+		"repeated-token: the same item twice":           {gpt, conversation(says(by(gpt, encrypted(), transcript.Text("t"), encrypted(), transcript.Text("t"))...), user), "u a[tt] u", []string{"torn-reply", "repeated-token"}, false},
+		"foreign-token: a signature elsewhere":          {gpt, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[t] u", []string{"foreign-token"}, false},
+		"foreign-token: at home":                        {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "c2ln"))...), user), "u a[T] u", nil, false},
+		"malformed-token: no base64":                    {flash, conversation(says(by(flash, withSignature(transcript.Text("t"), "s i g"))...), user), "u a[t] u", []string{"malformed-token"}, false},
+		"signed empty text":                             {flash, conversation(says(by(flash, transcript.Text("x"), withSignature(transcript.Text(""), "c2ln"))...), user), "u a[tT] u", nil, false},
+		"thoughts stay":                                 {flash, conversation(says(by(flash, transcript.Reasoning("x", nil), transcript.Text("t"))...), user), "u a[t] u", nil, false},
+		"trailing-thinking: ends with thinking":         {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"))...), user), "u a[t] u", []string{"trailing-thinking"}, false},
+		"trailing-thinking: blank text behind":          {opus, conversation(says(by(opus, transcript.Text("t"), signed("x"), transcript.Text(" "))...), user), "u a[t] u", []string{"trailing-thinking"}, false},
+		"trailing-thinking: with all thinking":          {opus, conversation(says(by(opus, signed("x"), transcript.Text("t"), signed("y"))...), user), "u a[t] u", []string{"trailing-thinking", "trailing-thinking"}, false},
+		"trailing-thinking: lone reasoning":             {gpt, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"trailing-thinking"}, false},
+		"nothing left":                                  {opus, conversation(says(by(gpt, encrypted())...), user), "u u", []string{"foreign-thinking"}, false},
+		"nothing there":                                 {opus, conversation(says(transcript.Text("")), user), "u u", nil, false},
+		"nothing lost by plain text":                    {flash, conversation(says(transcript.Text("t")), user), "u a[t] u", nil, false},
+		"and by that of others":                         {flash, conversation(says(by(opus, transcript.Text("t"))...), user), "u a[t] u", nil, false},
 	})
 }
 
-// TestOpenLoop: H4.
+// TestOpenLoop: open-tool-loop.
 func TestOpenLoop(t *testing.T) {
 	thought := says(by(budget, signed("x"), call("1"))...)
 	foreign := says(by(gpt, encrypted(), call("1"))...)
 	developer := transcript.Developer("d")
 	run(t, map[string]ruleCase{
-		"H4 loop begun elsewhere":         {budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"H4", "H2"}, true},
-		"H4 also behind a developer":      {budget, conversation(foreign, answer("1"), developer), "u a[c] r[1] d", []string{"H4", "H2"}, true},
-		"H4 loop begun here":              {budget, conversation(thought, answer("1")), "u a[Rc] r[1]", nil, false},
-		"H4 goes on elsewhere":            {budget, conversation(thought, answer("1"), says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] a[c] r[2]", nil, false},
-		"H4 loop closed":                  {budget, conversation(foreign, answer("1"), says(transcript.Text("t")), user), "u a[c] r[1] a[t] u", []string{"H2"}, false},
-		"H4 adaptive models do not care":  {opus, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"H2"}, false},
-		"H4 a user begins the loop anew":  {budget, conversation(thought, answer("1"), user, says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] u a[c] r[2]", []string{"H4"}, true},
-		"H4 nothing to do without a loop": {budget, conversation(), "u", nil, false},
+		"open-tool-loop: loop begun elsewhere":         {budget, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"open-tool-loop", "foreign-thinking"}, true},
+		"open-tool-loop: also behind a developer":      {budget, conversation(foreign, answer("1"), developer), "u a[c] r[1] d", []string{"open-tool-loop", "foreign-thinking"}, true},
+		"open-tool-loop: loop begun here":              {budget, conversation(thought, answer("1")), "u a[Rc] r[1]", nil, false},
+		"open-tool-loop: goes on elsewhere":            {budget, conversation(thought, answer("1"), says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] a[c] r[2]", nil, false},
+		"open-tool-loop: loop closed":                  {budget, conversation(foreign, answer("1"), says(transcript.Text("t")), user), "u a[c] r[1] a[t] u", []string{"foreign-thinking"}, false},
+		"open-tool-loop: adaptive models do not care":  {opus, conversation(foreign, answer("1")), "u a[c] r[1]", []string{"foreign-thinking"}, false},
+		"open-tool-loop: a user begins the loop anew":  {budget, conversation(thought, answer("1"), user, says(by(gpt, call("2"))...), answer("2")), "u a[Rc] r[1] u a[c] r[2]", []string{"open-tool-loop"}, true},
+		"open-tool-loop: nothing to do without a loop": {budget, conversation(), "u", nil, false},
 	})
 }
 
-// TestCalls: H8, H10, H13 to H15, H19.
+// TestCalls: tool-name, missing-signature, open-call to interrupted-reply, invalid-arguments.
 func TestCalls(t *testing.T) {
 	broken := transcript.ToolUse("1", "t", []byte(`{"a":`))
 	odd := transcript.ToolUse("1", "fs.read:x y", nil)
 	stopped := transcript.Assistant
 	ours := func() transcript.Block { return raw(withSignature(call("1"), "c2ln"), `{"functionCall":{"name":"t"}}`) }
 	run(t, map[string]ruleCase{
-		"H8 a foreign name":           {opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"H8"}, false},
-		"H8 a name of its own":        {flash, conversation(says(by(flash, withSignature(transcript.ToolUse("1", "fs.read", nil), "c2ln"))...), answer("1")), "u a[C] r[1]", nil, false},
-		"H8 twins":                    {opus, conversation(says(call("1"), call("1")), answer("1")), "u a[c] r[1]", []string{"H8"}, false},
-		"H8 ids repeat over turns":    {opus, conversation(says(call("1")), answer("1"), says(call("1")), answer("1")), "u a[c] r[1] a[c] r[1]", nil, false},
-		"H10 a foreign call":          {flash, conversation(says(by(opus, call("1"), call("2"))...), answer("1", "2")), "u a[cc] r[1,2]", []string{"H10"}, false},
-		"H10 an unsigned call":        {flash, conversation(says(by(flash, call("1"))...), answer("1")), "u a[c] r[1]", []string{"H10"}, false},
-		"H10 signed at home":          {flash, conversation(says(by(flash, ours(), call("2"))...), answer("1", "2")), "u a[Cc] r[1,2]", nil, false},
-		"H11 a call elsewhere":        {opus, conversation(says(by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"H11"}, false},
-		"H9 a torn reply of Gemini":   {flash, conversation(says(by(flash, ours(), call("1"))...), answer("1")), "u a[c] r[1]", []string{"H9", "H8"}, false},
-		"H13 open":                    {opus, conversation(says(call("1")), user), "u a[c] r[1] u", []string{"H13"}, false},
-		"H13 one of two open":         {opus, conversation(says(call("1"), call("2")), answer("2")), "u a[cc] r[1,2]", []string{"H13"}, false},
-		"H13 at the end":              {opus, conversation(says(call("1"))), "u a[c] r[1]", []string{"H13"}, false},
-		"answered in two messages":    {opus, conversation(says(call("1"), call("2")), answer("2"), answer("1")), "u a[cc] r[1,2]", nil, false},
-		"H14 without its call":        {opus, conversation(answer("9"), user), "u u", []string{"H14"}, false},
-		"H14 beside one with":         {opus, conversation(says(call("1")), answer("1", "9")), "u a[c] r[1]", []string{"H14"}, false},
-		"H14 a turn too late":         {opus, conversation(says(call("1")), says(transcript.Text("t")), answer("1")), "u a[c] r[1] a[t] u", []string{"H13", "H14"}, false},
-		"H14 the same twice":          {opus, conversation(says(call("1")), answer("1"), answer("1")), "u a[c] r[1]", nil, false},
-		"H14 another the second time": {opus, conversation(says(call("1")), answer("1"), transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "x"})), "u a[c] r[1]", []string{"H14"}, false},
-		"X8 a developer between":      {opus, conversation(says(call("1")), transcript.Developer("d"), user, answer("1")), "u a[c] r[1] d u", nil, false},
-		"H15 text stays":              {opus, conversation(stopped(transcript.StopAborted, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"H15"}, false},
-		"H15 a cut call":              {opus, conversation(stopped(transcript.StopCancelled, transcript.Text("t"), broken), user), "u a[t] u", []string{"H15"}, false},
-		"H15 a whole call is closed":  {opus, conversation(stopped(transcript.StopAborted, call("1")), user), "u a[c] r[1] u", []string{"H13"}, false},
-		"H15 an answered one stays":   {gpt, conversation(stopped(transcript.StopAborted, broken), answer("1")), "u a[c] r[1]", nil, false},
-		"H15 not every end is one":    {opus, conversation(stopped(transcript.StopMaxTokens, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
-		"H15 Gemini's own signature":  {flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"H15"}, false},
-		"H19 no object":               {opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"H19"}, false},
-		"H19 OpenAI takes a string":   {gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false},
-		"H19 no text":                 {gpt, conversation(says(transcript.ToolUse("1", "t", []byte("{\"a\":\"\xff\"}"))), answer("1")), "u a[c] r[1]", []string{"H19"}, false},
-		"H19 none are an object":      {opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false},
+		"tool-name: a foreign name":                 {opus, conversation(says(by(flash, odd)...), answer("1")), "u a[c] r[1]", []string{"tool-name"}, false},
+		"duplicate-call-id: a name of its own":      {flash, conversation(says(by(flash, withSignature(transcript.ToolUse("1", "fs.read", nil), "c2ln"))...), answer("1")), "u a[C] r[1]", nil, false},
+		"duplicate-call-id: twins":                  {opus, conversation(says(call("1"), call("1")), answer("1")), "u a[c] r[1]", []string{"duplicate-call-id"}, false},
+		"duplicate-call-id: ids repeat over turns":  {opus, conversation(says(call("1")), answer("1"), says(call("1")), answer("1")), "u a[c] r[1] a[c] r[1]", nil, false},
+		"missing-signature: a foreign call":         {flash, conversation(says(by(opus, call("1"), call("2"))...), answer("1", "2")), "u a[cc] r[1,2]", []string{"missing-signature"}, false},
+		"missing-signature: an unsigned call":       {flash, conversation(says(by(flash, call("1"))...), answer("1")), "u a[c] r[1]", []string{"missing-signature"}, false},
+		"missing-signature: signed at home":         {flash, conversation(says(by(flash, ours(), call("2"))...), answer("1", "2")), "u a[Cc] r[1,2]", nil, false},
+		"foreign-token: a call elsewhere":           {opus, conversation(says(by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"foreign-token"}, false},
+		"torn-reply: a torn reply of Gemini":        {flash, conversation(says(by(flash, ours(), call("1"))...), answer("1")), "u a[c] r[1]", []string{"torn-reply", "duplicate-call-id"}, false},
+		"open-call: open":                           {opus, conversation(says(call("1")), user), "u a[c] r[1] u", []string{"open-call"}, false},
+		"open-call: one of two open":                {opus, conversation(says(call("1"), call("2")), answer("2")), "u a[cc] r[1,2]", []string{"open-call"}, false},
+		"open-call: at the end":                     {opus, conversation(says(call("1"))), "u a[c] r[1]", []string{"open-call"}, false},
+		"answered in two messages":                  {opus, conversation(says(call("1"), call("2")), answer("2"), answer("1")), "u a[cc] r[1,2]", nil, false},
+		"orphan-result: without its call":           {opus, conversation(answer("9"), user), "u u", []string{"orphan-result"}, false},
+		"orphan-result: beside one with":            {opus, conversation(says(call("1")), answer("1", "9")), "u a[c] r[1]", []string{"orphan-result"}, false},
+		"orphan-result: a turn too late":            {opus, conversation(says(call("1")), says(transcript.Text("t")), answer("1")), "u a[c] r[1] a[t] u", []string{"open-call", "orphan-result"}, false},
+		"orphan-result: the same twice":             {opus, conversation(says(call("1")), answer("1"), answer("1")), "u a[c] r[1]", nil, false},
+		"orphan-result: another the second time":    {opus, conversation(says(call("1")), answer("1"), transcript.ToolResults(transcript.ToolResult{ToolUseID: "1", Content: "x"})), "u a[c] r[1]", []string{"orphan-result"}, false},
+		"X8 a developer between":                    {opus, conversation(says(call("1")), transcript.Developer("d"), user, answer("1")), "u a[c] r[1] d u", nil, false},
+		"interrupted-reply: text stays":             {opus, conversation(stopped(transcript.StopAborted, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[t] u", []string{"interrupted-reply"}, false},
+		"interrupted-reply: a cut call":             {opus, conversation(stopped(transcript.StopCancelled, transcript.Text("t"), broken), user), "u a[t] u", []string{"interrupted-reply"}, false},
+		"interrupted-reply: a whole call is closed": {opus, conversation(stopped(transcript.StopAborted, call("1")), user), "u a[c] r[1] u", []string{"open-call"}, false},
+		"interrupted-reply: an answered one stays":  {gpt, conversation(stopped(transcript.StopAborted, broken), answer("1")), "u a[c] r[1]", nil, false},
+		"interrupted-reply: not every end is one":   {opus, conversation(stopped(transcript.StopMaxTokens, by(opus, signed("x"), transcript.Text("t"))...), user), "u a[Rt] u", nil, false},
+		"interrupted-reply: Gemini's own signature": {flash, conversation(stopped(transcript.StopAborted, by(flash, ours())...), answer("1")), "u a[c] r[1]", []string{"interrupted-reply"}, false},
+		"invalid-arguments: no object":              {opus, conversation(says(broken), answer("1")), "u a[c] r[1]", []string{"invalid-arguments"}, false},
+		"invalid-arguments: OpenAI takes a string":  {gpt, conversation(says(broken), answer("1")), "u a[c] r[1]", nil, false},
+		"invalid-arguments: no text":                {gpt, conversation(says(transcript.ToolUse("1", "t", []byte("{\"a\":\"\xff\"}"))), answer("1")), "u a[c] r[1]", []string{"invalid-arguments"}, false},
+		"invalid-arguments: none are an object":     {opus, conversation(says(transcript.ToolUse("1", "t", nil)), answer("1")), "u a[c] r[1]", nil, false},
 	})
 }
 
-// TestServerTools: H18.
+// TestServerTools: foreign-block.
 func TestServerTools(t *testing.T) {
 	use := opaque("server_tool_use", `{"type":"server_tool_use","id":"s1"}`)
 	found := opaque("web_search_tool_result", `{"type":"web_search_tool_result","tool_use_id":"s1"}`)
 	paused := transcript.Assistant(transcript.StopPauseTurn, by(opus, use)...)
 	run(t, map[string]ruleCase{
-		"H18 a pair at home":          {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
-		"H18 a pair elsewhere":        {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18", "H18"}, false},
-		"H18 no result":               {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
-		"H18 no call":                 {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
-		"H18 paused":                  {opus, conversation(paused), "u a[O]", nil, false},
-		"H18 paused and went on":      {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
-		"H18 paused, went on without": {opus, conversation(paused, says(by(opus, transcript.Text("t"))...), user), "u a[t] u", []string{"H18"}, false},
-		"H18 paused and left":         {opus, conversation(paused, user), "u u", []string{"H18"}, false},
-		"H18 takes thinking away":     {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"H9", "H18", "H9"}, false},
+		"foreign-block: a pair at home":                 {opus, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[OOt] u", nil, false},
+		"foreign-block: a pair elsewhere":               {gpt, conversation(says(by(opus, use, found, transcript.Text("t"))...), user), "u a[t] u", []string{"foreign-block", "foreign-block"}, false},
+		"unpaired-server-tool: no result":               {opus, conversation(says(by(opus, use, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
+		"unpaired-server-tool: no call":                 {opus, conversation(says(by(opus, found, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
+		"foreign-block: paused":                         {opus, conversation(paused), "u a[O]", nil, false},
+		"foreign-block: paused and went on":             {opus, conversation(paused, says(by(opus, found, transcript.Text("t"))...), user), "u a[O] a[Ot] u", nil, false},
+		"unpaired-server-tool: paused, went on without": {opus, conversation(paused, says(by(opus, transcript.Text("t"))...), user), "u a[t] u", []string{"unpaired-server-tool"}, false},
+		"unpaired-server-tool: paused and left":         {opus, conversation(paused, user), "u u", []string{"unpaired-server-tool"}, false},
+		"unpaired-server-tool: takes thinking away":     {opus, conversation(says(by(opus, signed("x"), use, signed("y"), transcript.Text("t"))...), user), "u a[t] u", []string{"torn-reply", "unpaired-server-tool", "torn-reply"}, false},
 	})
 }
 
-// TestMedia: H16.
+// TestMedia: unsupported-media.
 func TestMedia(t *testing.T) {
 	with := func(m transcript.Message, parts ...transcript.Part) transcript.Message {
 		m.Parts = parts
@@ -318,35 +318,34 @@ func TestMedia(t *testing.T) {
 	drawn := opaque("inlineData", `{"inlineData":{}}`)
 	drawn.Parts = []transcript.Part{png}
 	run(t, map[string]ruleCase{
-		"H16 taken":               {opus, []transcript.Message{with(user, png)}, "u", nil, false},
-		"H16 not taken":           {opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"H16"}, false},
-		"H16 taken elsewhere":     {gpt, []transcript.Message{with(user, bmp)}, "u", nil, false},
-		"H16 too large":           {opus, []transcript.Message{with(user, huge)}, "u", []string{"H16"}, false},
-		"H16 nothing in it":       {flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u", []string{"H16"}, false},
-		"H16 in a result":         {opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false},
-		"H16 in an error":         {opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"H16"}, false},
-		"H16 in an error of GPT":  {gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false},
-		"H16 of a developer":      {gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"H16"}, false},
-		"H16 drawn by the model":  {opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"H16"}, false},
-		"H16 drawn at home":       {flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false},
-		"H16 of a whole reply":    {opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u", []string{"H16"}, false},
-		"H16 of an orphan result": {opus, conversation(result(true, png), user), "u u", []string{"H14"}, false},
+		"unsupported-media: taken":               {opus, []transcript.Message{with(user, png)}, "u", nil, false},
+		"unsupported-media: not taken":           {opus, []transcript.Message{with(user, bmp, png)}, "u", []string{"unsupported-media"}, false},
+		"unsupported-media: taken elsewhere":     {gpt, []transcript.Message{with(user, bmp)}, "u", nil, false},
+		"unsupported-media: too large":           {opus, []transcript.Message{with(user, huge)}, "u", []string{"unsupported-media"}, false},
+		"unsupported-media: nothing in it":       {flash, []transcript.Message{with(user, transcript.Part{Type: "image", MediaType: "image/png"})}, "u", []string{"unsupported-media"}, false},
+		"unsupported-media: in a result":         {opus, conversation(says(call("1")), result(false, png)), "u a[c] r[1]", nil, false},
+		"unsupported-media: in an error":         {opus, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", []string{"unsupported-media"}, false},
+		"unsupported-media: in an error of GPT":  {gpt, conversation(says(call("1")), result(true, png)), "u a[c] r[1]", nil, false},
+		"unsupported-media: of a developer":      {gpt, conversation(with(transcript.Developer("d"), png)), "u d", []string{"unsupported-media"}, false},
+		"unsupported-media: drawn by the model":  {opus, conversation(says(by(flash, drawn)...), user), "u a[t] u", []string{"unsupported-media"}, false},
+		"unsupported-media: drawn at home":       {flash, conversation(says(by(flash, drawn)...), user), "u a[O] u", nil, false},
+		"unsupported-media: of a whole reply":    {opus, conversation(with(says(transcript.Text("t")), png), user), "u a[tt] u", []string{"unsupported-media"}, false},
+		"unsupported-media: of an orphan result": {opus, conversation(result(true, png), user), "u u", []string{"orphan-result"}, false},
 	})
 }
 
-// TestRoles: D17, H17.
 func TestRoles(t *testing.T) {
 	reply := says(transcript.Text("t"))
 	run(t, map[string]ruleCase{
-		"D17 a reply first":            {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
-		"D17 a reply last":             {opus, conversation(reply), "u a[t] u", nil, false},
-		"D17 a prefilled one":          {gpt, conversation(reply), "u a[t]", nil, false},
-		"D17 two in a row":             {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
-		"D17 one that came to nothing": {flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false},
-		"D17 an empty user":            {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
-		"H17 system ahead":             {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
-		"H17 system later":             {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
-		"H17 developer after a user":   {opus, conversation(transcript.Developer("d")), "u d", nil, false},
+		"a reply first":            {opus, []transcript.Message{reply, user}, "u a[t] u", nil, false},
+		"a reply last":             {opus, conversation(reply), "u a[t] u", nil, false},
+		"a prefilled one":          {gpt, conversation(reply), "u a[t]", nil, false},
+		"two in a row":             {flash, conversation(reply, reply, user), "u a[t] u a[t] u", nil, false},
+		"one that came to nothing": {flash, conversation(reply, transcript.Assistant(transcript.StopAborted), user), "u a[t] u u", nil, false},
+		"an empty user":            {opus, conversation(transcript.User(" "), reply, user), "u a[t] u", nil, false},
+		"system ahead":             {opus, []transcript.Message{transcript.System("s"), user}, "s u", nil, false},
+		"system later":             {opus, conversation(reply, transcript.System("s")), "u a[t] s", nil, false},
+		"developer after a user":   {opus, conversation(transcript.Developer("d")), "u d", nil, false},
 	})
 	for name, messages := range map[string][]transcript.Message{"none": nil, "system only": {transcript.System("s")}, "blank": {transcript.User("\n")}} {
 		if _, err := Build(History{Messages: messages}, target(t, opus)); !errors.Is(err, ErrNothing) {
@@ -369,7 +368,7 @@ func TestSilenced(t *testing.T) {
 	}
 }
 
-// TestClosures: H13 by what the ledger knows.
+// TestClosures: open-call by what the ledger knows.
 func TestClosures(t *testing.T) {
 	kept := &transcript.ToolResult{ToolUseID: "1", Content: "kept"}
 	for status, want := range map[transcript.CallStatus]string{
@@ -394,13 +393,13 @@ func TestClosures(t *testing.T) {
 		}
 	}
 	late := conversation(says(call("1")), says(transcript.Text("t")), answer("1"))
-	if out, _ := Build(History{Messages: late, Ledger: l}, target(t, opus)); out.Messages[2].Results[0].Content != "kept" || cmp.Diff([]string{"H14"}, lost(out.Degraded)) != "" {
+	if out, _ := Build(History{Messages: late, Ledger: l}, target(t, opus)); out.Messages[2].Results[0].Content != "kept" || cmp.Diff([]string{"orphan-result"}, lost(out.Degraded)) != "" {
 		t.Errorf("too late, and not what the ledger has: %v", out.Degraded)
 	}
 	nameless := says(transcript.ToolUse("1", "", nil))
 	out, _ := Build(History{Messages: conversation(nameless, answer("1")), Ledger: l}, target(t, opus))
 	if name := out.Messages[1].Blocks[0].Name; name != "t" {
-		t.Errorf("the ledger knows the name (D20), not %q", name)
+		t.Errorf("the ledger knows the name, not %q", name)
 	}
 }
 
@@ -416,13 +415,13 @@ func TestCompaction(t *testing.T) {
 		want     string
 		lost     []string
 	}{
-		"summary and tail":          {opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"H3"}},
-		"bound thinking goes":       {fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"ANT-B7"}},
-		"thinking after it stays":   {fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u", []string{"ANT-B7"}},
-		"between call and result":   {opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u", []string{"H14", "H3"}},
-		"kept with its result":      {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"H2", "H2"}},
-		"kept without its result":   {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"H2", "H13", "H2"}},
-		"no summary":                {gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"H2"}},
+		"summary and tail":          {opus, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"other-model"}},
+		"bound thinking goes":       {fable, long, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u", []string{"compacted-thinking"}},
+		"thinking after it stays":   {fable, after, Compaction{Through: 4, Summary: "sum", Made: 6}, "s u a[t] u a[Rt] u", []string{"compacted-thinking"}},
+		"between call and result":   {opus, long, Compaction{Through: 3, Summary: "sum", Made: 6}, "s u a[t] u", []string{"orphan-result", "other-model"}},
+		"kept with its result":      {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2, 3}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"foreign-thinking", "foreign-thinking"}},
+		"kept without its result":   {gpt, long, Compaction{Through: 4, Summary: "sum", Kept: []int{2}, Made: 6}, "s u a[c] r[1] a[t] u", []string{"foreign-thinking", "open-call", "foreign-thinking"}},
+		"no summary":                {gpt, long, Compaction{Through: 4, Made: 6}, "s u a[t] u", []string{"foreign-thinking"}},
 		"all of it":                 {gpt, long, Compaction{Through: 6, Summary: "sum", Made: 6}, "s u", nil},
 		"what was ahead stays once": {gpt, long, Compaction{Through: 6, Summary: "sum", Kept: []int{0, 1}, Made: 6}, "s u u", nil},
 	} {

@@ -10,7 +10,7 @@ import (
 )
 
 // Target is where a request goes: continuity tokens and raw wire objects go
-// back only where they came from (DESIGN §3.4, H1).
+// back only where they came from.
 type Target struct {
 	Provider string
 	API      string
@@ -37,11 +37,11 @@ func (t Target) Made(b *transcript.Block) bool {
 		return b.Meta != nil
 	}
 	o := b.Origin
-	return o.Provider == t.Provider && same(o.API, t.API) && same(o.Account, t.Account) && t.Model.Reads(o.Model)
+	return o.Provider == t.Provider && mayBeSame(o.API, t.API) && mayBeSame(o.Account, t.Account) && t.Model.Reads(o.Model)
 }
 
-// same compares two names of which either may be unknown.
-func same(a, b string) bool { return a == "" || b == "" || a == b }
+// mayBeSame compares two names of which either may be unknown.
+func mayBeSame(a, b string) bool { return a == "" || b == "" || a == b }
 
 // Raw returns the wire object of a block that t made, or nil when there is
 // none to send untouched.
@@ -53,7 +53,7 @@ func (t Target) Raw(b *transcript.Block) []byte {
 }
 
 // IsBase64 reports whether s is base64 of either alphabet, padded or not: what
-// proto-JSON takes for bytes (G-19, H12).
+// proto-JSON takes for bytes (G-19).
 func IsBase64(s string) bool {
 	if s == "" || strings.ContainsAny(s, "\r\n") {
 		return false

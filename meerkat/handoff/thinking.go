@@ -5,128 +5,184 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// thoughts are thinking without a token of a provider that never wants it back:
-// leaving it out loses nothing (D-23).
-func (r *reply) thoughts() {
+// omitThinking leaves out thinking without a token where the provider never
+// wants it back.
+func (r *reply) omitThinking() {
 	if !r.target.Model.Traits.OmitsUnsignedThinking {
 		return
 	}
-	r.each(transcript.BlockReasoning, func(i int, b *transcript.Block) {
-		if token(b) == "" && r.target.Made(b) {
-			r.fates[i].kind = unsent
+	r.eachKept(transcript.BlockReasoning, func(i int, b *transcript.Block) {
+		if tokenOf(b) == "" && !r.decisions[i].isForeign {
+			r.decisions[i].disposition = omit
 		}
 	})
 }
 
-// foreign leaves the thinking of others out and takes their tokens off text and
-// calls (H1, H2, H3, H5, H11, H18). Nothing takes their place: words that imitate
-// thinking teach the model to imitate it (X7).
-func (r *reply) foreign() {
-	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		if b.Type == transcript.BlockReasoning && b.Meta == nil && b.Origin == nil {
-			r.estrange(i, "H7", "thinking of unknown origin without a token")
-			continue
-		}
-		if r.target.Made(b) || b.Meta == nil && b.Origin == nil && b.Type != transcript.BlockOpaque {
-			continue
-		}
-		rule, reason := r.target.estranged(b)
-		r.estrange(i, rule, reason)
+// isForeign reports whether a block needs an origin to be sent as it is and
+// has another one than t.
+func (t Target) isForeign(b *transcript.Block) bool {
+	if b.Meta == nil && b.Origin == nil && (b.Type == transcript.BlockText || b.Type == transcript.BlockToolUse) {
+		return false // without a token anybody can have said it
 	}
+	return !t.Made(b)
 }
 
-// estranged says by which rule a block that t did not make stays a stranger.
-func (t Target) estranged(b *transcript.Block) (rule, reason string) {
-	from := ""
+// makerOf returns the provider that made a block, "" if it is unknown.
+func makerOf(b *transcript.Block) string {
 	switch {
 	case b.Origin != nil:
-		from = b.Origin.Provider
+		return b.Origin.Provider
 	case b.Meta != nil:
-		from = catalog.ProviderOfToken(string(b.Meta.Provider))
+		return catalog.ProviderOfToken(string(b.Meta.Provider))
 	}
-	switch {
-	case b.Type == transcript.BlockOpaque && from != t.Provider:
-		return "H18", "only " + whose(from) + " understands its " + b.Kind + " blocks"
-	case from != t.Provider && b.Meta != nil && b.Meta.Provider == transcript.MetaAnthropicRedacted:
-		return "H5", "redacted thinking goes to its origin alone"
-	case from != t.Provider && b.Type == transcript.BlockReasoning:
-		return "H2", "thinking of " + whose(from) + " means nothing to " + t.Provider
-	case from != t.Provider:
-		return "H11", "a token of " + whose(from) + " goes to nobody else"
-	case !same(b.Origin.API, t.API) || !same(b.Origin.Account, t.Account):
-		return "H1", "it was issued to another account or by another API"
-	}
-	return "H3", t.Model.Model + " does not read tokens of " + b.Origin.Model
+	return ""
 }
 
-func whose(provider string) string {
+// nameOf names the provider that made a block in a sentence.
+func nameOf(provider string) string {
 	if provider == "" {
 		return "its origin"
 	}
 	return provider
 }
 
-// unsigned leaves out what came from the target without a token that could go
-// back (H7, H12). Empty thinking with a token is kept as it is (H6).
-func (r *reply) unsigned() {
+// eachForeign treats the blocks as foreign for which reason gives one.
+func (r *reply) eachForeign(rule string, reason func(b *transcript.Block, maker string) string) {
 	for i := range r.Blocks {
 		b := &r.Blocks[i]
-		if r.fates[i].kind != goes || !r.target.Made(b) {
+		if !r.decisions[i].isForeign {
 			continue
 		}
-		switch t := token(b); {
-		case r.target.Model.Traits.Base64Tokens && t != "" && !IsBase64(t):
-			r.estrange(i, "H12", "its signature is not base64")
-		case b.Type == transcript.BlockReasoning && t == "":
-			r.set(i, dropped, "H7", "thinking without a token cannot go back")
+		if why := reason(b, makerOf(b)); why != "" {
+			r.makeForeign(i, rule, why)
 		}
 	}
 }
 
-// silenced leaves thinking out while the request does not let the model think,
-// where the provider refuses it then.
-func (r *reply) silenced() {
+func (r *reply) dropAnonymousThinking() {
+	r.eachForeign(ruleUnsignedThinking, func(b *transcript.Block, _ string) string {
+		if b.Type != transcript.BlockReasoning || b.Meta != nil || b.Origin != nil {
+			return ""
+		}
+		return "thinking of unknown origin without a token"
+	})
+}
+
+func (r *reply) dropForeignBlocks() {
+	r.eachForeign(ruleForeignBlock, func(b *transcript.Block, maker string) string {
+		if b.Type != transcript.BlockOpaque || maker == r.target.Provider {
+			return ""
+		}
+		return "only " + nameOf(maker) + " understands its " + b.Kind + " blocks"
+	})
+}
+
+func (r *reply) dropForeignRedacted() {
+	r.eachForeign(ruleForeignRedacted, func(b *transcript.Block, maker string) string {
+		if maker == r.target.Provider || b.Meta == nil || b.Meta.Provider != transcript.MetaAnthropicRedacted {
+			return ""
+		}
+		return "redacted thinking goes to its origin alone"
+	})
+}
+
+func (r *reply) dropForeignThinking() {
+	r.eachForeign(ruleForeignThinking, func(b *transcript.Block, maker string) string {
+		if maker == r.target.Provider || b.Type != transcript.BlockReasoning {
+			return ""
+		}
+		return "thinking of " + nameOf(maker) + " means nothing to " + r.target.Provider
+	})
+}
+
+func (r *reply) stripForeignTokens() {
+	r.eachForeign(ruleForeignToken, func(_ *transcript.Block, maker string) string {
+		if maker == r.target.Provider {
+			return ""
+		}
+		return "a token of " + nameOf(maker) + " goes to nobody else"
+	})
+}
+
+func (r *reply) stripOtherAccounts() {
+	r.eachForeign(ruleOtherAccount, func(b *transcript.Block, maker string) string {
+		if maker != r.target.Provider || b.Origin == nil || mayBeSame(b.Origin.API, r.target.API) && mayBeSame(b.Origin.Account, r.target.Account) {
+			return ""
+		}
+		return "it was issued to another account or by another API"
+	})
+}
+
+// stripOtherModels comes last of the rules about foreign blocks: provider, API
+// and account of what is left are the target's, so its model is not.
+func (r *reply) stripOtherModels() {
+	r.eachForeign(ruleOtherModel, func(b *transcript.Block, maker string) string {
+		if maker != r.target.Provider || b.Origin == nil {
+			return ""
+		}
+		return r.target.Model.Model + " does not read tokens of " + b.Origin.Model
+	})
+}
+
+func (r *reply) stripMalformedTokens() {
+	if !r.target.Model.Traits.Base64Tokens {
+		return
+	}
+	for i := range r.Blocks {
+		b := &r.Blocks[i]
+		if t := tokenOf(b); r.isKept(i) && t != "" && r.target.Made(b) && !IsBase64(t) {
+			r.makeForeign(i, ruleMalformedToken, "its signature is not base64")
+		}
+	}
+}
+
+// dropUnsignedThinking leaves out thinking of the target without a token. Empty
+// thinking with a token is kept as it is.
+func (r *reply) dropUnsignedThinking() {
+	r.eachKept(transcript.BlockReasoning, func(i int, b *transcript.Block) {
+		if tokenOf(b) == "" && r.target.Made(b) {
+			r.decide(i, drop, ruleUnsignedThinking, "thinking without a token cannot go back")
+		}
+	})
+}
+
+func (r *reply) dropWhileThinkingOff() {
 	if !r.target.Model.Traits.RefusesThinkingWhenOff || r.target.Model.Thinks(r.target.Effort) {
 		return
 	}
-	r.each(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
-		r.set(i, dropped, "A-39", "thinking does not go out while it is turned off")
+	r.eachKept(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
+		r.decide(i, drop, ruleThinkingOff, "thinking does not go out while it is turned off")
 	})
 }
 
-// unboundThinking leaves out thinking that is bound to the conversation as it
-// was before a compaction (A-41, ANT-B7).
-func (r *reply) unboundThinking() {
-	r.each(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
-		if r.at < r.unbound {
-			r.set(i, dropped, "ANT-B7", "it is bound to the conversation before the compaction")
+func (r *reply) dropCompactedThinking() {
+	r.eachKept(transcript.BlockReasoning, func(i int, _ *transcript.Block) {
+		if r.at < r.unboundBefore {
+			r.decide(i, drop, ruleCompactedThinking, "it is bound to the conversation before the compaction")
 		}
 	})
 }
 
-// repeated makes what stands in the history a second time anybody's: an origin
-// takes each of its items and tokens once (H9, O-9, A-37).
-func (r *reply) repeated() {
+func (r *reply) stripRepeatedTokens() {
 	for i := range r.Blocks {
-		m := mark(&r.Blocks[i])
-		if m == "" || r.fates[i].kind != goes {
+		m := identityOf(&r.Blocks[i])
+		if m == "" || !r.isKept(i) {
 			continue
 		}
 		again := r.sent[m]
 		for j := range r.Blocks[:i] {
-			again = again || r.fates[j].kind == goes && mark(&r.Blocks[j]) == m
+			again = again || r.isKept(j) && identityOf(&r.Blocks[j]) == m
 		}
 		if again {
-			r.estrange(i, "H9", "it went back before")
+			r.makeForeign(i, ruleRepeatedToken, "it went back before")
 		}
 	}
 }
 
-// remember notes what goes back.
-func (r *reply) remember() {
+// rememberTokens notes what is sent back to its origin.
+func (r *reply) rememberTokens() {
 	for i := range r.Blocks {
-		if m := mark(&r.Blocks[i]); m != "" && r.fates[i].kind == goes {
+		if m := identityOf(&r.Blocks[i]); m != "" && r.isKept(i) {
 			if r.sent == nil {
 				r.sent = map[string]bool{}
 			}
@@ -135,9 +191,9 @@ func (r *reply) remember() {
 	}
 }
 
-// mark is what an origin knows a block by, "" if by nothing: the id of an item,
-// or a token of a certain response.
-func mark(b *transcript.Block) string {
+// identityOf returns what the origin recognises a block by, "" if by nothing:
+// the id of an item, or a token of a certain response.
+func identityOf(b *transcript.Block) string {
 	switch {
 	case b.Meta != nil && b.Meta.ID != "":
 		return b.Meta.ID
@@ -146,28 +202,28 @@ func mark(b *transcript.Block) string {
 	case b.Type == transcript.BlockOpaque:
 		return string(b.Raw)
 	}
-	return token(b)
+	return tokenOf(b)
 }
 
-// together holds that the tokens of a reply go back together or not at all:
-// when thinking or a call had to be left out, what is left is not what was
-// signed (H9, A-37).
-func (r *reply) together() {
+// stripTornReply holds that the tokens of a reply go back together or not at
+// all: without its thinking or a call, the rest is not what was signed.
+func (r *reply) stripTornReply() {
 	for i := range r.Blocks {
-		if !r.tears(i) {
+		if !r.tearsReply(i) {
 			continue
 		}
 		for j := range r.Blocks {
-			r.estrange(j, "H9", "another part of its reply cannot go back")
+			r.makeForeign(j, ruleTornReply, "another part of its reply cannot go back")
 		}
 		return
 	}
 }
 
-// tears reports whether a reply is another without this block.
-func (r *reply) tears(i int) bool {
-	if rule := r.fates[i].rule; r.fates[i].kind != dropped || rule == "ANT-B7" || rule == "A-39" {
-		return false // no thinking of the reply goes out at all
+// tearsReply reports whether leaving this block out makes another reply of the
+// rest.
+func (r *reply) tearsReply(i int) bool {
+	if d := r.decisions[i]; d.disposition != drop || d.rule == ruleCompactedThinking || d.rule == ruleThinkingOff {
+		return false // no thinking of the reply is sent at all
 	}
 	switch r.Blocks[i].Type {
 	case transcript.BlockToolUse:
@@ -179,20 +235,16 @@ func (r *reply) tears(i int) bool {
 	}
 }
 
-// ending holds that thinking is followed by something: a reply that ends with
-// it was cut off and is refused (A-40, D-16).
-func (r *reply) ending() {
+// dropTrailingThinking holds that something follows thinking (for OpenAI's
+// items, D-16).
+func (r *reply) dropTrailingThinking() {
 	traits := &r.target.Model.Traits
 	if !traits.RefusesTrailingThinking {
 		return
 	}
-	rule := "A-40"
-	if traits.ItemsNeedThinking {
-		rule = "D-16"
-	}
 	for i := len(r.Blocks) - 1; i >= 0; i-- {
 		b := &r.Blocks[i]
-		if r.fates[i].kind >= unsent || b.Type != transcript.BlockReasoning && r.void(b) {
+		if r.decisions[i].disposition >= omit || b.Type != transcript.BlockReasoning && r.isVoid(b) {
 			continue
 		}
 		if b.Type != transcript.BlockReasoning {
@@ -200,7 +252,7 @@ func (r *reply) ending() {
 		}
 		for j := range r.Blocks {
 			if r.Blocks[j].Type == transcript.BlockReasoning || traits.ItemsNeedThinking {
-				r.estrange(j, rule, "nothing follows the thinking: the reply was cut off")
+				r.makeForeign(j, ruleTrailingThinking, "nothing follows the thinking: the reply was cut off")
 			}
 		}
 		return

@@ -25,7 +25,7 @@ func course() []agent.Event {
 	cached := uint64(5)
 	events := []agent.Event{
 		{Type: agent.RunStarted, Prompt: canary},
-		{Type: agent.Degraded, Rule: "H2", Degradation: &handoff.Degradation{Rule: "H2", Reason: canary}},
+		{Type: agent.Degraded, Rule: "foreign-thinking", Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary}},
 		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.StreamReset, Turn: 1},
@@ -63,7 +63,7 @@ func TestLog(t *testing.T) {
 		"level=WARN msg=retrying session=sess run=run seq=5 turn=1 error_kind=overloaded delay_ms=20",
 		"level=INFO msg=turn_completed session=sess run=run seq=8 turn=1 stop_reason=tool_use input_tokens=10 output_tokens=4 requests_left=49",
 		"level=INFO msg=tool_execution_completed session=sess run=run seq=12 turn=1 tool=read call=c1 status=error duration_ms=1500",
-		"level=WARN msg=degraded session=sess run=run seq=1 rule=H2 message=0",
+		"level=WARN msg=degraded session=sess run=run seq=1 rule=foreign-thinking message=0",
 		"level=WARN msg=budget_warning session=sess run=run seq=14 turn=1 budget=tokens used=8 limit=10",
 		"level=ERROR msg=run_failed session=sess run=run seq=16 turn=2 error_kind=authentication",
 	} {

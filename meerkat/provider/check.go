@@ -110,7 +110,7 @@ func ResultText(r *transcript.ToolResult) string {
 
 // splitSystem splits the system text of a request from its conversation: the
 // request's own, then the system messages in front of all others. System
-// messages further on stay in rest; the prefix is never rewritten (H17).
+// messages further on stay in rest; the prefix is never rewritten.
 func splitSystem(req *Request, steps []Step) (texts []string, rest []Step) {
 	if !IsBlank(req.System) {
 		texts = append(texts, req.System)

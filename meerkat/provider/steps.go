@@ -189,7 +189,7 @@ const maxID = 64
 // wireID returns the id of the occurrence-th call with id. Ids that every
 // provider takes stay as they are; others, and ids used before in the
 // conversation, become a digest of both, so that the mapping is
-// deterministic and injective (H8).
+// deterministic and injective.
 func wireID(id string, occurrence int) string {
 	if occurrence == 0 && legalID(id) {
 		return id

@@ -100,7 +100,7 @@ func TestStepsRenameReusedIDs(t *testing.T) {
 
 var everywhere = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// Every wire id fits every provider, and two calls never share one (H8).
+// Every wire id fits every provider, and two calls never share one.
 func TestWireIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := rapid.SliceOfN(rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-z0-9_.|-]{60,70}`)), 2, 8).Draw(t, "ids")

@@ -234,7 +234,7 @@ func anyRecord() *rapid.Generator[session.Record] {
 		case 8:
 			reasoning := uint64(2)
 			return session.Call{At: at, RunID: "r", Turn: 1, Attempt: 2, Usage: &transcript.Usage{OutputTokens: 3, ReasoningTokens: &reasoning},
-				Degraded: []handoff.Degradation{{Rule: "H2", Message: 1, Block: -1, Reason: "r"}}}
+				Degraded: []handoff.Degradation{{Rule: "foreign-thinking", Message: 1, Block: -1, Reason: "r"}}}
 		default:
 			return session.Entry{At: at, Message: transcript.Developer("d")}
 		}

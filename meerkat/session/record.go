@@ -80,7 +80,7 @@ type Call struct {
 	Usage *transcript.Usage `json:"usage"`
 	// Discarded is true when the reply was paid for but not kept.
 	Discarded bool `json:"discarded,omitempty"`
-	// Degraded lists what of the conversation the request could not carry (H20).
+	// Degraded lists what of the conversation the request could not carry.
 	Degraded []handoff.Degradation `json:"degraded,omitempty"`
 }
 

@@ -89,7 +89,7 @@ type Meta struct {
 }
 
 // Origin says who made a block: continuity tokens go only back there
-// (DESIGN §3.4, hand-off rule H1).
+// (DESIGN §3.4, hand-off rule other-account).
 type Origin struct {
 	Provider   string `json:"provider"`
 	API        string `json:"api,omitempty"`

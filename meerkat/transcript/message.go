@@ -11,7 +11,7 @@ type Role string
 // The roles a stored conversation knows. A developer message is a word of the
 // harness amid the conversation, not of the user: it goes out behind the tool
 // results or the user message before it, never between a call and its result
-// (X8, H17).
+// (X8).
 const (
 	RoleSystem      Role = "system"
 	RoleUser        Role = "user"

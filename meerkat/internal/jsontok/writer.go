@@ -164,7 +164,7 @@ func (w *Writer) escape(s string) int {
 // Args writes tool arguments where the provider wants an object: the bytes as
 // they are when they hold one, {} when there are none, and otherwise
 // {"_raw":"…"} with the bytes as a string, so that a call with broken
-// arguments keeps its place and its result (H19).
+// arguments keeps its place and its result (invalid-arguments).
 func (w *Writer) Args(args []byte) {
 	switch {
 	case len(args) == 0:

@@ -35,7 +35,7 @@ func course() []agent.Event {
 	cached := uint64(5)
 	events := []agent.Event{
 		{Type: agent.RunStarted, Prompt: canary},
-		{Type: agent.Degraded, Rule: "H2", Degradation: &handoff.Degradation{Rule: "H2", Reason: canary}},
+		{Type: agent.Degraded, Rule: "foreign-thinking", Degradation: &handoff.Degradation{Rule: "foreign-thinking", Reason: canary}},
 		{Type: agent.TurnStarted, Turn: 1, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.TextDelta, Turn: 1, Delta: canary},
 		{Type: agent.StreamReset, Turn: 1},
@@ -81,7 +81,7 @@ func TestMetrics(t *testing.T) {
 	}
 	want := []string{
 		`rkat_budget_warnings_total{budget="tokens"} 1`,
-		`rkat_degradations_total{rule="H2"} 1`,
+		`rkat_degradations_total{rule="foreign-thinking"} 1`,
 		`rkat_first_token_seconds_sum{model="gemini-x",provider="gemini"} 1`,
 		`rkat_first_token_seconds_count{model="gemini-x",provider="gemini"} 1`,
 		`rkat_rate_limit_remaining{model="gemini-x",provider="gemini",window="requests"} 49`,

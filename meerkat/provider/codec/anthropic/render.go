@@ -37,7 +37,7 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 	}
 	w.choose()
 	// A budget model wants the open tool loop to start with thinking. When
-	// that was made elsewhere, thinking stays off until the loop is closed (H4).
+	// that was made elsewhere, thinking stays off until the loop is closed (open-tool-loop).
 	if w.thinking && m.Thinking == catalog.ThinkingBudget && !w.Target.LoopThinks(req.Messages) {
 		w.thinking = false
 		w.choose()
@@ -61,7 +61,7 @@ func (w *requestWriter) choose() {
 }
 
 // kept returns the blocks of an assistant message that go to the wire: no
-// blank text, no opaque block of another origin (H18), thinking only
+// blank text, no opaque block of another origin (foreign-block), thinking only
 // while thinking is on and never as the last block.
 func (w *requestWriter) kept(m *transcript.Message) []int {
 	var keep []int
@@ -98,7 +98,7 @@ func (w *requestWriter) kept(m *transcript.Message) []int {
 }
 
 // signed reports whether a thinking block can be replayed: made here and with
-// its signature or data (A-35, H1, H7). Empty text is no reason to drop it
+// its signature or data (A-35, other-account, unsigned-thinking). Empty text is no reason to drop it
 // (D-2).
 func (w *requestWriter) signed(b *transcript.Block) bool {
 	return b.Meta != nil && (b.Meta.Signature != "" || b.Meta.Data != "") && w.Target.Made(b)

@@ -142,7 +142,7 @@ func (w *requestWriter) message(t turn, last, marked bool) {
 					w.mark()
 				}
 			})
-		default: // system and developer messages amid the conversation go as the user's (H17)
+		default: // system and developer messages amid the conversation go as the user's
 			w.Key("role").Str("user")
 			w.Key("content")
 			w.user(t.Message, marked)
@@ -182,7 +182,7 @@ func (w *requestWriter) text(s string) {
 }
 
 // part writes an image or document, and says so in words when the API takes
-// neither (A-46, H16).
+// neither (A-46, unsupported-media).
 func (w *requestWriter) part(part transcript.Part) {
 	if !w.Target.Takes(&part) {
 		w.text(handoff.Omitted(&part))

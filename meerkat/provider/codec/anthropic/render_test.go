@@ -148,7 +148,7 @@ func thought(text string) transcript.Block {
 }
 
 // A budget model refuses an open tool loop that does not start with thinking
-// thinking is off until the loop is closed, and then on again (H4).
+// thinking is off until the loop is closed, and then on again (open-tool-loop).
 func TestRenderForeignLoop(t *testing.T) {
 	loop := []transcript.Message{
 		transcript.User("x"),

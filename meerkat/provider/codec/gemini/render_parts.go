@@ -11,7 +11,7 @@ import (
 )
 
 // skipValidator stands where a signature is demanded and none of ours exists:
-// on a call that another origin made (G-20, H10). It is documented for that
+// on a call that another origin made (G-20, missing-signature). It is documented for that
 // and is never another vendor's token.
 const skipValidator = "skip_thought_signature_validator"
 
@@ -78,7 +78,7 @@ func (w *requestWriter) inline(part transcript.Part) {
 }
 
 // signature returns the thoughtSignature of a block that this origin made, ""
-// when it has none that can go back: tokens of others (H11) and text that is
+// when it has none that can go back: tokens of others (foreign-token) and text that is
 // not base64 would fail the request (G-18, G-19).
 func (w *requestWriter) signature(b *transcript.Block) string {
 	if b.Meta == nil || !w.Target.Made(b) || !handoff.IsBase64(b.Meta.ThoughtSignature) {
@@ -229,7 +229,7 @@ func (w *requestWriter) media(parts []transcript.Part) {
 }
 
 // resultText is the text of a result, with a word for each part that cannot
-// be carried (H16).
+// be carried (unsupported-media).
 func (w *requestWriter) resultText(r *transcript.ToolResult) string {
 	text := provider.ResultText(r)
 	for _, part := range r.Parts {

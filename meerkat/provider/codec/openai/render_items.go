@@ -18,7 +18,7 @@ func (w *requestWriter) step(s provider.Step) {
 		for _, a := range s.Answers {
 			w.output(a)
 		}
-	case transcript.RoleSystem, transcript.RoleDeveloper: // amid the conversation (H17)
+	case transcript.RoleSystem, transcript.RoleDeveloper: // amid the conversation
 		w.say("developer", s.Message.Content)
 	default:
 		w.user(s.Message)
@@ -66,7 +66,7 @@ func (w *requestWriter) inputText(text string) {
 }
 
 // part writes an image or a file, and says so in words when the API takes
-// neither (O-30, H16).
+// neither (O-30, unsupported-media).
 func (w *requestWriter) part(part transcript.Part) {
 	switch {
 	case !w.Target.Takes(&part):
@@ -117,7 +117,7 @@ func (w *requestWriter) output(a provider.Answer) {
 
 // assistant writes the items of one reply. Items keep the form and ids they
 // came with only when all reasoning of the reply goes along: an id without its
-// reasoning is refused (O-13, H9).
+// reasoning is refused (O-13, repeated-token).
 func (w *requestWriter) assistant(s provider.Step) {
 	blocks := w.followed(s.Message.Blocks, true)
 	intact := true

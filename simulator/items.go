@@ -18,7 +18,7 @@ func parsed(text []byte) *jsontree.Node {
 func with(object *jsontree.Node, changes ...string) []byte {
 	out := script.Object{}
 	for i, name := range object.Names() {
-		out = append(out, name, script.Raw(object.Items()[i].Raw()))
+		out = append(out, name, &object.Items()[i])
 	}
 	for change := range slices.Chunk(changes, 2) {
 		name, value, found := change[0], script.Raw(change[len(change)-1]), false
@@ -42,7 +42,7 @@ func unfinished(response []byte, status string) []byte {
 // inputItems are the items of an input. A text is one message.
 func inputItems(input *jsontree.Node) []*jsontree.Node {
 	if input.Is(jsontree.String) {
-		part := script.Object{"type", "input_text", "text", script.Raw(input.Raw())}
+		part := script.Object{"type", "input_text", "text", input}
 		return []*jsontree.Node{parsed(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
 	}
 	list := input.List()
@@ -57,7 +57,7 @@ func inputItems(input *jsontree.Node) []*jsontree.Node {
 func withInput(request *jsontree.Node, items []*jsontree.Node) []byte {
 	input := script.Array{}
 	for _, i := range items {
-		input = append(input, script.Raw(i.Raw()))
+		input = append(input, i)
 	}
 	return with(request, "input", string(script.JSON(input)))
 }
@@ -101,11 +101,10 @@ func identified(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 }
 
 func textPart(role string, content *jsontree.Node) script.Object {
-	text := script.Raw(content.Raw())
 	if role == "assistant" {
-		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", text}
+		return script.Object{"type", "output_text", "annotations", script.Array{}, "logprobs", script.Array{}, "text", content}
 	}
-	return script.Object{"type", "input_text", "text", text}
+	return script.Object{"type", "input_text", "text", content}
 }
 
 // unknownPrefix begins the ids of items of which nothing is known.

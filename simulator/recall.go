@@ -102,7 +102,7 @@ func (h *handler) items(c *call, e entry) script.Plan {
 func page(list []*jsontree.Node, limit int) script.Object {
 	data, first, last := script.Array{}, any(nil), any(nil)
 	for i, item := range list[:min(limit, len(list))] {
-		data = append(data, script.Raw(item.Raw()))
+		data = append(data, item)
 		if last = idOf(item); i == 0 {
 			first = last
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // echo is a member as it was sent, or otherwise.
-func (q *request) echo(name string, otherwise script.Raw) script.Raw {
+func (q *request) echo(name string, otherwise script.Raw) any {
 	return sentOr(q.body, name, otherwise)
 }
 
@@ -78,7 +78,7 @@ func (q *request) text() script.Object {
 		format = script.Object{"type", "json_schema", "description", sentOr(f, "description", "null"), "name", sentOr(f, "name", "null"),
 			"schema", sentOr(f, "schema", "{}"), "strict", sentOr(f, "strict", "true")}
 	case f.Is(jsontree.Object):
-		format = sent(f)
+		format = f
 	}
 	return script.Object{"format", format, "verbosity", sentOr(asked, "verbosity", `"medium"`)}
 }
@@ -88,12 +88,12 @@ func (q *request) tools() script.Array {
 	for i := range q.body.Get("tools").List() {
 		t := &q.body.Get("tools").List()[i]
 		if t.Get("type").Text() != "function" {
-			list = append(list, sent(t))
+			list = append(list, t)
 			continue
 		}
 		o := script.Object{"type", "function"}
 		if t.Has("defer_loading") {
-			o = append(o, "defer_loading", sent(t.Get("defer_loading")))
+			o = append(o, "defer_loading", t.Get("defer_loading"))
 		}
 		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name", sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
 			"parameters", parameters(t), "strict", sentOr(t, "strict", "true")))
@@ -107,7 +107,7 @@ func parameters(tool *jsontree.Node) any {
 	schema := tool.Get("parameters")
 	switch {
 	case tool.Has("strict"):
-		return sent(schema)
+		return schema
 	case !schema.Is(jsontree.Object):
 		return script.Raw(`{"type":"object","properties":{},"additionalProperties":false,"required":[]}`)
 	}
@@ -120,7 +120,7 @@ func parameters(tool *jsontree.Node) any {
 	o := script.Object{}
 	for i, name := range schema.Names() {
 		if name != "required" && name != "additionalProperties" {
-			o = append(o, name, sent(&schema.Items()[i]))
+			o = append(o, name, &schema.Items()[i])
 		}
 	}
 	if properties == nil {
@@ -129,18 +129,10 @@ func parameters(tool *jsontree.Node) any {
 	return append(o, "required", required, "additionalProperties", false)
 }
 
-// sent is a value as it was sent, null when it is absent.
-func sent(v *jsontree.Node) script.Raw {
-	if v == nil {
-		return "null"
-	}
-	return script.Raw(v.Raw())
-}
-
 // sentOr is a member as it was sent, or otherwise when it is absent or null.
-func sentOr(v *jsontree.Node, name string, otherwise script.Raw) script.Raw {
-	if v.Has(name) {
-		return sent(v.Get(name))
+func sentOr(v *jsontree.Node, name string, otherwise script.Raw) any {
+	if member := v.Given(name); member != nil {
+		return member
 	}
 	return otherwise
 }

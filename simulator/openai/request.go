@@ -51,12 +51,9 @@ type item struct {
 
 func read(r *http.Request, body []byte) *request {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	v, err := parseObject(body)
-	if err != nil {
-		return &request{key: key, account: seal.Account(key), err: err}
-	}
-	q := interpret(v, seal.Account(key))
-	q.key, q.sent = key, body
+	root, err := parseObject(body)
+	q := interpret(root, seal.Account(key))
+	q.key, q.sent, q.err = key, body, err
 	return q
 }
 

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/meerkat-go/conformance/simulator/jsontree"
 )
 
 // Object is a JSON object in wire order: names and values alternate.
@@ -21,7 +23,7 @@ type Array []any
 type Raw string
 
 // JSON returns v without white space. Objects keep their order, strings their
-// characters (no HTML escapes), json.RawMessage its bytes.
+// characters (no HTML escapes), json.RawMessage and a node of a request their bytes.
 func JSON(v any) []byte {
 	return Compose(func(out []byte) []byte { return AppendJSON(out, v) })
 }
@@ -61,6 +63,11 @@ func AppendJSON(out []byte, v any) []byte {
 			out = AppendJSON(out, item)
 		}
 		return append(out, ']')
+	case *jsontree.Node:
+		if v == nil {
+			return append(out, "null"...)
+		}
+		return append(out, v.Raw()...)
 	case json.RawMessage:
 		return append(out, v...)
 	case Raw:

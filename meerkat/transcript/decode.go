@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
 func decodeMessage(data []byte) (m Message, err error) {
@@ -92,11 +94,11 @@ func (o *object) strings(name string) []string {
 		if v[0] != '"' {
 			o.fail(name, "want strings")
 		}
-		out[i] = unquote(v)
+		out[i] = jsontok.String(v)
 		if len(exact) != len(values) {
 			continue
 		}
-		if b, err := base64.StdEncoding.DecodeString(unquote(exact[i])); err == nil && sameText(string(b), out[i]) {
+		if b, err := base64.StdEncoding.DecodeString(jsontok.String(exact[i])); err == nil && sameText(string(b), out[i]) {
 			out[i] = string(b)
 		}
 	}

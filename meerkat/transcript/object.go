@@ -1,0 +1,202 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
+)
+
+// object holds the members of one JSON object in their order while a decoder
+// takes what it knows; the rest belongs to a newer writer. The first error
+// sticks.
+type object struct {
+	members []member
+	err     error
+}
+
+type member struct {
+	name  []byte
+	value []byte // JSON without space around it, sharing the input
+	taken bool
+}
+
+// openObject splits data into its members.
+func openObject(data []byte) *object {
+	o := &object{members: make([]member, 0, 8)}
+	err := jsontok.Fields(data, func(name, value []byte) error {
+		o.members = append(o.members, member{name: name, value: value})
+		return nil
+	})
+	if err != nil {
+		o.err = fmt.Errorf("want an object, have %.40q: %w", data, err)
+	}
+	return o
+}
+
+func (o *object) fail(name, problem string) {
+	if o.err == nil {
+		o.err = fmt.Errorf("%s: %s", name, problem)
+	}
+}
+
+// hasName reports whether the member has the name that both parts make.
+func (m *member) hasName(name, suffix string) bool {
+	n := len(name)
+	return len(m.name) == n+len(suffix) && string(m.name[:n]) == name && string(m.name[n:]) == suffix
+}
+
+// last returns the last member of that name, nil if there is none.
+func (o *object) last(name string) []byte { return o.find(name, "") }
+
+func (o *object) find(name, suffix string) []byte {
+	var value []byte
+	for i := range o.members {
+		if m := &o.members[i]; m.hasName(name, suffix) {
+			m.taken, value = true, m.value
+		}
+	}
+	return value
+}
+
+// take is last with null for absent, as serde reads an Option.
+func (o *object) take(name string) []byte { return present(o.last(name)) }
+
+func present(value []byte) []byte {
+	if string(value) == "null" {
+		return nil
+	}
+	return value
+}
+
+// str returns a string that must be there.
+func (o *object) str(name string) string {
+	s, ok := o.optStr(name)
+	if !ok {
+		o.fail(name, "missing")
+	}
+	return s
+}
+
+// tag returns a string that must be there and say something.
+func (o *object) tag(name string) string {
+	s := o.str(name)
+	if s == "" {
+		o.fail(name, "empty")
+	}
+	return s
+}
+
+func (o *object) optStr(name string) (string, bool) {
+	value, exact := o.take(name), o.exact(name)
+	if value == nil {
+		return "", false
+	}
+	if value[0] != '"' {
+		o.fail(name, "want a string")
+		return "", false
+	}
+	s := jsontok.String(value)
+	if exact != nil && sameText(string(exact), s) {
+		return string(exact), true
+	}
+	return s, true
+}
+
+// bytes returns decoded base64, nil if the member is absent.
+func (o *object) bytes(name string) []byte { return o.base64(name, "") }
+
+// exact returns the bytes that a member's twin holds.
+func (o *object) exact(name string) []byte { return o.base64(name, exactSuffix) }
+
+func (o *object) base64(name, suffix string) []byte {
+	value := present(o.find(name, suffix))
+	if value == nil {
+		return nil
+	}
+	out, err := base64.StdEncoding.DecodeString(jsontok.String(value))
+	if err != nil || value[0] != '"' {
+		o.fail(name+suffix, "want base64")
+	}
+	return out
+}
+
+// json returns the bytes of a value as they were first written, nil if absent.
+func (o *object) json(name string) []byte {
+	value, exact := o.last(name), o.exact(name)
+	if value != nil && exact != nil && sameJSON(readableJSON(exact), readableJSON(value)) {
+		return exact
+	}
+	return bytes.Clone(value)
+}
+
+func (o *object) bool(name string) bool {
+	switch value := o.take(name); string(value) {
+	case "true":
+		return true
+	case "", "false":
+	default:
+		o.fail(name, "want true or false")
+	}
+	return false
+}
+
+func (o *object) int(name string) int {
+	value := o.take(name)
+	if value == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(value))
+	if err != nil {
+		o.fail(name, "want a whole number")
+	}
+	return n
+}
+
+// list returns the elements of an array, nil if absent.
+func (o *object) list(name string) [][]byte {
+	value := o.take(name)
+	if value == nil {
+		return nil
+	}
+	out := [][]byte{}
+	err := jsontok.Elements(value, func(element []byte) error {
+		out = append(out, element)
+		return nil
+	})
+	if err != nil {
+		o.fail(name, "want an array")
+		return nil
+	}
+	return out
+}
+
+// rest returns the members nobody took as one compact JSON object, "" if none.
+func (o *object) rest() string {
+	out := []byte{'{'}
+	for _, m := range o.members {
+		if m.taken {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(jsontok.AppendQuoted(out, m.name), ':')
+		out = append(out, compact(m.value)...)
+	}
+	if len(out) == 1 {
+		return ""
+	}
+	return string(append(out, '}'))
+}
+
+func compact(value []byte) []byte {
+	var flat bytes.Buffer
+	if json.Compact(&flat, value) != nil {
+		return value
+	}
+	return flat.Bytes()
+}

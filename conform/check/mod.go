@@ -6,7 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	"github.com/meerkat-go/conformance/specs/sets"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // modelRules judge which models are asked (seed 000 §1.3, DESIGN §3.10, R41).
@@ -17,7 +17,7 @@ var modelRules = map[string]rule{
 }
 
 func allows(model string) (bool, string) {
-	policy, err := sets.Default()
+	policy, err := specs.Models()
 	if err != nil {
 		return false, err.Error()
 	}

@@ -1,10 +1,8 @@
-// Package sets holds what a run is measured by besides the requirements: the
-// policy that says which models an agent may ask for.
-package sets
+package specs
 
 import (
 	"bytes"
-	_ "embed"
+	_ "embed" // for models.yaml
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,14 +16,14 @@ import (
 //go:embed models.yaml
 var modelFile []byte
 
-// Models is the allowlist the referee holds agents to. It is read-only and
-// stems from its own data and code, not from an agent's.
-type Models struct {
-	Rules []Rule `yaml:"models"`
+// ModelPolicy says which models an agent may ask for. It is read-only, and its data
+// are the referee's own, not an agent's.
+type ModelPolicy struct {
+	Rules []ModelRule `yaml:"models"`
 }
 
-// Rule admits the models of one family from a minimum version on.
-type Rule struct {
+// ModelRule admits the models of one family from a minimum version on.
+type ModelRule struct {
 	Name     string `yaml:"name"`
 	Provider string `yaml:"provider"`
 	// Pattern captures the major and the minor version; a missing one is 0.
@@ -39,14 +37,14 @@ type Rule struct {
 	major, minor int
 }
 
-// Default returns the embedded policy.
-func Default() (*Models, error) { return load() }
+// Models returns the embedded policy.
+func Models() (*ModelPolicy, error) { return embeddedPolicy() }
 
-var load = sync.OnceValues(func() (*Models, error) { return Parse("models.yaml", modelFile) })
+var embeddedPolicy = sync.OnceValues(func() (*ModelPolicy, error) { return parseModelPolicy("models.yaml", modelFile) })
 
-// Parse reads a policy; file is named in errors.
-func Parse(file string, data []byte) (*Models, error) {
-	var m Models
+// parseModelPolicy reads a policy. Errors begin with the name of the file.
+func parseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
+	var m ModelPolicy
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
 	if err := dec.Decode(&m); err != nil {
@@ -63,7 +61,7 @@ func Parse(file string, data []byte) (*Models, error) {
 	return &m, nil
 }
 
-func (r *Rule) compile() error {
+func (r *ModelRule) compile() error {
 	var err error
 	if r.pattern, err = regexp.Compile(r.Pattern); err != nil {
 		return err
@@ -78,7 +76,7 @@ func (r *Rule) compile() error {
 }
 
 // Allows reports whether the policy admits a model, and if not, why.
-func (m *Models) Allows(model string) (ok bool, reason string) {
+func (m *ModelPolicy) Allows(model string) (ok bool, reason string) {
 	reason = "no family of the allowlist has such a name"
 	for i := range m.Rules {
 		ok, why := m.Rules[i].allows(model)
@@ -92,13 +90,14 @@ func (m *Models) Allows(model string) (ok bool, reason string) {
 	return false, reason
 }
 
-// allows returns an empty reason when the rule does not speak of the model.
-func (r *Rule) allows(model string) (ok bool, reason string) {
+// allows reports whether the rule admits a model, and if not, why. The reason is
+// empty when the model is of another family.
+func (r *ModelRule) allows(model string) (ok bool, reason string) {
 	g := r.pattern.FindStringSubmatch(model)
 	if g == nil {
 		return false, ""
 	}
-	if major, minor := number(g[1]), number(g[2]); major < r.major || major == r.major && minor < r.minor {
+	if major, minor := versionPart(g[1]), versionPart(g[2]); major < r.major || major == r.major && minor < r.minor {
 		return false, fmt.Sprintf("version %d.%d is below the minimum %s of %s", major, minor, r.Minimum, r.Name)
 	}
 	for _, word := range strings.Split(model, "-") {
@@ -109,7 +108,8 @@ func (r *Rule) allows(model string) (ok bool, reason string) {
 	return true, ""
 }
 
-func number(s string) int {
+// versionPart is a part of a version, 0 when it is missing.
+func versionPart(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		return 0

@@ -1,12 +1,12 @@
-package sets
+package specs
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestAllows(t *testing.T) {
-	m, err := Default()
+func TestModelPolicy(t *testing.T) {
+	m, err := Models()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestModelPolicyRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"models: []": "no rule",
 		"models: [{name: a, pattern: '(', minimum: '1.0'}]":    "a: error parsing regexp",
@@ -39,7 +39,7 @@ func TestParseRefuses(t *testing.T) {
 		"models: [{name: a, patern: x}]":                       "patern",
 		"models: {":                                            "p.yaml",
 	} {
-		if _, err := Parse("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml") {
+		if _, err := parseModelPolicy("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -15,7 +15,7 @@ func TestLightCore(t *testing.T) {
 		found++
 		for _, d := range p.Deps {
 			if underAny(d, heavy) {
-				t.Errorf("%s links %s; give it to rkat.RunWith in cmd/rkat", p.name(), d)
+				t.Errorf("%s links %s; let cmd/rkat give it to rkat.Backends", p.name(), d)
 			}
 		}
 	}

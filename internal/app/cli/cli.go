@@ -82,6 +82,9 @@ type Program struct {
 	// Prepare runs before each command, after its flags are complete. It may be
 	// nil.
 	Prepare func(cmd *cobra.Command) error
+	// OnError sees the error of a command before it is printed, so that a program
+	// can report it on stdout as well. It may be nil.
+	OnError func(err error)
 	// Scrub changes a line before people see it, to take secrets out. It may be
 	// nil.
 	Scrub func(line string) string
@@ -128,6 +131,9 @@ func (f *Frame) Run(ctx context.Context, root *cobra.Command, args []string) int
 	root.SetOut(f.Stdout)
 	root.SetErr(f.Stderr)
 	err := root.ExecuteContext(ctx)
+	if err != nil && f.Program.OnError != nil {
+		f.Program.OnError(err)
+	}
 	if err != nil && !isReported(err) {
 		f.Say("%s", OneLine(err))
 	}

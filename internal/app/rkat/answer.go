@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/observe"
@@ -21,7 +22,7 @@ func createAnswer(path string) (answerFile, error) {
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return answerFile{}, usage("--output-last-message: %v", err)
+		return answerFile{}, cli.Usage("--output-last-message: %v", err)
 	}
 	return answerFile{f}, nil
 }
@@ -47,8 +48,8 @@ func (a *app) listen(w *work) func(meerkat.Event) {
 	if a.streaming = w.options.stream && a.format == formatText; a.streaming {
 		listeners = append(listeners, a.streamText)
 	}
-	if a.verbose {
-		listeners = append(listeners, observe.Log(a.log()))
+	if a.Verbose {
+		listeners = append(listeners, observe.Log(a.Log()))
 	}
 	for _, e := range w.exporters {
 		listeners = append(listeners, e.listen)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -48,11 +49,11 @@ func (a *app) openExporters(o *options) (all []exporter, err error) {
 			continue
 		}
 		if wanted.open == nil {
-			return all, usage("%s: this program is built without it; use the rkat command", wanted.flag)
+			return all, cli.Usage("%s: this program is built without it; use the rkat command", wanted.flag)
 		}
 		e := exporter{flag: wanted.flag}
 		if e.listen, e.finish, err = wanted.open(wanted.path); err != nil {
-			return all, usage("%s: %w", e.flag, err)
+			return all, cli.Usage("%s: %w", e.flag, err)
 		}
 		all = append(all, e)
 	}

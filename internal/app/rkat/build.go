@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/time/rate"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/config"
@@ -58,7 +58,7 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 		return nil, err
 	}
 	if isSetByFlag(cfg, "agent.max_turns") && cfg.Agent.MaxTurns < 1 {
-		return nil, usage("--max-turns %d: a run has at least one turn", cfg.Agent.MaxTurns)
+		return nil, cli.Usage("--max-turns %d: a run has at least one turn", cfg.Agent.MaxTurns)
 	}
 	w := &work{options: o, cfg: cfg}
 	if w.schema, err = readSchema(o.schemaFile); err != nil {
@@ -99,7 +99,7 @@ func classifyBuildError(err error) error {
 	if _, _, unavailable := ofTools(err); denied || unavailable {
 		return err
 	}
-	return usageError{err}
+	return &cli.UsageError{Err: err}
 }
 
 // builder puts together what flags and settings say of the agent.
@@ -183,7 +183,7 @@ func (a *app) offerTools(w *work, b *meerkat.AgentBuilder) error {
 		return err
 	}
 	b.WithTool(w.options.ownTools()...)
-	b.WithMCP(mcp.Options{Environ: a.variables, Log: a.log(), HTTPClient: w.client, Version: version.String()}, servers...)
+	b.WithMCP(mcp.Options{Environ: a.Env, Log: a.Log(), HTTPClient: w.client, Version: cli.Version()}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
 	return nil
 }
@@ -195,7 +195,7 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 		if p.Tool != "" {
 			name += ": tool " + p.Tool
 		}
-		a.note("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
+		a.noteLine("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
 	}
 }
 

@@ -31,7 +31,7 @@ func (a *app) startDemo() (*simulator.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("demonstration: its provider does not start: %w", err)
 	}
-	a.note("demonstration: a scripted provider on this machine answers; no model, no key, no network")
+	a.noteLine("demonstration: a scripted provider on this machine answers; no model, no key, no network")
 	return server, nil
 }
 

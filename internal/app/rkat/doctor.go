@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
@@ -22,8 +22,9 @@ func (a *app) doctorCommand() *cobra.Command {
 	var online, asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Show every setting and where it comes from, and check sessions and providers",
-		Long: "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
-		Args: arguments(0, 0, "no argument"),
+		Example: "  rkat doctor\n  rkat doctor --online --json | jq .providers",
+		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := a.load(cmd)
 			if err != nil {
@@ -37,7 +38,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the providers")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -70,7 +71,7 @@ type finding struct {
 
 func (a *app) diagnose(ctx context.Context, cfg *config.Loaded, online bool) (diagnosis, error) {
 	d := diagnosis{
-		Schema: "rkat.doctor.v1", Version: version.String(), Files: append([]string{}, cfg.Files...), Settings: cfg.Settings(),
+		Schema: "rkat.doctor.v1", Version: cli.Version(), Files: append([]string{}, cfg.Files...), Settings: cfg.Settings(),
 	}
 	var err error
 	if d.Store, err = a.examine(ctx, cfg); err != nil {
@@ -134,7 +135,7 @@ func (a *app) examine(ctx context.Context, cfg *config.Loaded) (storeReport, err
 func examineOne(ctx context.Context, store session.Store, i session.Info) []finding {
 	s, err := store.Load(ctx, i.ID)
 	if err != nil {
-		return []finding{{i.ID, unreadable, oneLine(err)}}
+		return []finding{{i.ID, unreadable, cli.OneLine(err)}}
 	}
 	var found []finding
 	if files, ok := store.(*jsonl.Store); ok {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
@@ -38,7 +39,7 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 				err = made.Health(ctx)
 			}
 			if err != nil {
-				r.Health, r.Problem = "failed", oneLine(err)
+				r.Health, r.Problem = "failed", cli.OneLine(err)
 			}
 		}
 		all = append(all, r)
@@ -70,8 +71,8 @@ func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {
 }
 
 func (a *app) printDiagnosis(d *diagnosis) error {
-	fmt.Fprintf(a.stdout, "rkat %s\n\n", d.Version)
-	err := table(a.stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
+	fmt.Fprintf(a.Stdout, "rkat %s\n\n", d.Version)
+	err := table(a.Stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
 		from := cmp.Or(s.Source.Where, string(s.Source.Layer), "not set")
 		if s.Source.Where != "" {
 			from = fmt.Sprintf("%s %s", s.Source.Layer, s.Source.Where)
@@ -81,12 +82,12 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, d.Store.Folder)
+	fmt.Fprintf(a.Stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, d.Store.Folder)
 	for _, f := range d.Store.Findings {
-		fmt.Fprintf(a.stdout, "  %s: %s: %s\n", f.Session, f.Kind, f.Detail)
+		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, f.Detail)
 	}
-	fmt.Fprintln(a.stdout)
-	return table(a.stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
+	fmt.Fprintln(a.Stdout)
+	return table(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
 		key := "no"
 		if p.HasKey {
 			key = "yes"

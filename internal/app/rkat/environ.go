@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 // environ holds the variables a process was given; the last value counts. What
@@ -67,10 +69,10 @@ func (e environ) proxy() (func(*http.Request) (*url.URL, error), error) {
 	}
 	// ProxyFunc would ignore what it cannot read, and let everything out.
 	if !isProxy(config.HTTPProxy) {
-		return nil, usage("HTTP_PROXY: it is not the address of a proxy; use http://HOST:PORT")
+		return nil, cli.Usage("HTTP_PROXY: it is not the address of a proxy; use http://HOST:PORT")
 	}
 	if !isProxy(config.HTTPSProxy) {
-		return nil, usage("HTTPS_PROXY: it is not the address of a proxy; use http://HOST:PORT")
+		return nil, cli.Usage("HTTPS_PROXY: it is not the address of a proxy; use http://HOST:PORT")
 	}
 	choose := config.ProxyFunc()
 	return func(r *http.Request) (*url.URL, error) { return choose(r.URL) }, nil
@@ -101,10 +103,10 @@ func (e environ) roots() (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, usage("SSL_CERT_FILE: %v; name a file of PEM certificates or unset it", err)
+		return nil, cli.Usage("SSL_CERT_FILE: %v; name a file of PEM certificates or unset it", err)
 	}
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, usage("SSL_CERT_FILE: %s holds no PEM certificate; name one that does or unset it", file)
+		return nil, cli.Usage("SSL_CERT_FILE: %s holds no PEM certificate; name one that does or unset it", file)
 	}
 	return pool, nil
 }

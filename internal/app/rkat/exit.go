@@ -3,9 +3,8 @@ package rkat
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/budget"
@@ -15,9 +14,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// Exit codes (DESIGN §6); the help text explains them.
+// Exit codes; cli.ExitCodes says what they mean.
 const (
-	exitOK          = 0
 	exitError       = 1
 	exitLimit       = 2
 	exitRefused     = 3
@@ -29,29 +27,13 @@ const (
 	exitInterrupted = 130
 )
 
-// usageError is a mistake in the command line or the environment.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// exit prints err and returns its code. Where stdout is for machines they read
-// it there as well.
-func (a *app) exit(err error) int {
-	if err == nil {
-		return exitOK
+// reportAsJSON puts an error on stdout where stdout is for machines, unless it is
+// there already. Stderr says it whatever becomes of stdout.
+func (a *app) reportAsJSON(err error) {
+	if !as[*toldError](err) && a.format != formatText {
+		_ = a.tell(outcome{}, agent.Result{}, err)
 	}
-	var told *toldError
-	if !errors.As(err, &told) && a.format != formatText {
-		_ = a.tell(outcome{}, agent.Result{}, err) // stderr says it whatever becomes of stdout
-	}
-	a.say("rkat: %s", oneLine(err))
-	code, _ := classify(err)
-	return code
 }
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
 
 // classify returns the exit code of an error and its kind in JSON.
 func classify(err error) (code int, kind string) {
@@ -74,7 +56,7 @@ func as[T error](err error) bool {
 
 func ofUsage(err error) (int, string, bool) {
 	switch {
-	case as[usageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*provider.RequestError](err):
+	case as[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*provider.RequestError](err):
 		return exitUsage, "usage", true
 	}
 	return 0, "", false

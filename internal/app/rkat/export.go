@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/replay"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -28,10 +29,11 @@ func (a *app) exportCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "export ID", Short: "Write what a session looked like: one HTML page, or a line of JSON an event",
-		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat sessions export 01a1feeb -o session.html\n  rkat sessions export 01a1feeb --format jsonl | jq .",
+		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(exportNames, name) {
-				return usage("--format %s: it must be one of %s", name, strings.Join(exportNames, ", "))
+				return cli.Usage("--format %s: it must be one of %s", name, strings.Join(exportNames, ", "))
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				s, err := store.Load(ctx, id)
@@ -52,7 +54,7 @@ func (a *app) exportCommand() *cobra.Command {
 
 func (a *app) export(s *session.Session, write func(io.Writer, *session.Session) error, path string, force bool) error {
 	if path == "" {
-		return write(a.stdout, s)
+		return write(a.Stdout, s)
 	}
 	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
 	if force {
@@ -60,10 +62,10 @@ func (a *app) export(s *session.Session, write func(io.Writer, *session.Session)
 	}
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return usage("--output %s: exists; use --force to replace it", path)
+		return cli.Usage("--output %s: exists; use --force to replace it", path)
 	}
 	if err != nil {
-		return usage("--output: %w", err)
+		return cli.Usage("--output: %w", err)
 	}
 	if err := errors.Join(write(f, s), f.Close()); err != nil {
 		return fmt.Errorf("--output %s: %w", path, err)

@@ -51,6 +51,7 @@ func (a *app) bindRunFlags(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
 	a.bindSettings(flags, config.RunCommands)
 	flags.VarP(&a.format, "output", "o", "text, json or json-stream")
+	flags.BoolFunc("json", "print the result as JSON, as --output json does", func(string) error { a.format = formatJSON; return nil })
 	flags.BoolVar(&o.stream, "stream", false, "show on stderr what happens while it happens")
 	flags.StringVar(&o.lastMessage, "output-last-message", "", "`file` for the answer alone; empty until there is one")
 	flags.StringVar(&o.metricsFile, "metrics-file", "", "`file` for metrics of the run in the text format of Prometheus")

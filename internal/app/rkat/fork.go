@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
@@ -14,11 +15,12 @@ func (a *app) forkCommand() *cobra.Command {
 	var at int
 	cmd := &cobra.Command{
 		Use: "fork ID", Short: "Begin a session with the messages of another one",
-		Long: "Begin a session with the messages of another one and print its id. With --at it\nbegins with the first N of them; calls of tools that this separates from their\nresults are answered so. What was thought and signed stays as it is.",
-		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat sessions fork 01a1feeb --at 4",
+		Long:    "Begin a session with the messages of another one and print its id. With --at it\nbegins with the first N of them; calls of tools that this separates from their\nresults are answered so. What was thought and signed stays as it is.",
+		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("at") && at < 1 {
-				return usage("--at %d: a fork begins with at least one message", at)
+				return cli.Usage("--at %d: a fork begins with at least one message", at)
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				return a.fork(ctx, store, id, at)
@@ -35,7 +37,7 @@ func (a *app) fork(ctx context.Context, store session.Store, from session.ID, n 
 		return err
 	}
 	if n > len(s.Messages) || len(s.Messages) == 0 {
-		return usage("session %s: it has %s; fork it at one of them", from, count(len(s.Messages), "message"))
+		return cli.Usage("session %s: it has %s; fork it at one of them", from, count(len(s.Messages), "message"))
 	}
 	id, err := session.NewID()
 	if err != nil {
@@ -44,7 +46,7 @@ func (a *app) fork(ctx context.Context, store session.Store, from session.ID, n 
 	if _, err := session.Branch(ctx, store, from, n, id, time.Now().UTC()); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(a.stdout, id); err != nil {
+	if _, err := fmt.Fprintln(a.Stdout, id); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	return nil

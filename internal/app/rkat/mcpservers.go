@@ -3,6 +3,7 @@ package rkat
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 )
@@ -32,7 +33,7 @@ func (a *app) readMCPFile(path string) ([]mcp.Server, error) {
 	}
 	servers, err := config.ReadMCPServers([]byte(text), a.env)
 	if err != nil {
-		return nil, usage("--mcp %s: %w", path, err)
+		return nil, cli.Usage("--mcp %s: %w", path, err)
 	}
 	return servers, nil
 }

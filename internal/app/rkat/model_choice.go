@@ -3,6 +3,7 @@ package rkat
 import (
 	"slices"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -35,7 +36,7 @@ func choose(cfg *config.Loaded, unlisted bool) (choice, error) {
 	switch asked, named := cfg.From(keyModel).Strength(), cfg.From(keyProvider).Strength(); {
 	case c.provider == "" || c.provider == entry.Provider || err != nil && asked >= named:
 	case asked == named:
-		return c, usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
+		return c, cli.Usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
 	case asked < named:
 		return choice{provider: c.provider, unlisted: unlisted}, nil
 	}

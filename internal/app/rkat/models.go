@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 )
 
@@ -13,11 +14,12 @@ func (a *app) modelsCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "models", Short: "List the models that are allowed",
-		Long: "List the models that are allowed. Dated snapshots of them, and later versions of\ntheir lines, are allowed too.",
-		Args: arguments(0, 0, "no argument"),
-		RunE: func(*cobra.Command, []string) error { return a.models(asJSON) },
+		Example: "  rkat models\n  rkat models --json | jq -r '.models[].name'",
+		Long:    "List the models that are allowed. Dated snapshots of them, and later versions of\ntheir lines, are allowed too.",
+		Args:    cli.NoArgs,
+		RunE:    func(*cobra.Command, []string) error { return a.models(asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -59,7 +61,7 @@ func (a *app) models(asJSON bool) error {
 	if asJSON {
 		return a.line(map[string]any{"models": all})
 	}
-	return table(a.stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
+	return table(a.Stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
 		var notes []string
 		if m.Default {
 			notes = append(notes, "default")

@@ -3,11 +3,9 @@ package rkat
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
-	"golang.org/x/term"
-
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -114,23 +112,23 @@ func (out *outcome) add(r meerkat.RunResult, err error) {
 	}
 	if err != nil {
 		_, kind := classify(err)
-		out.Error = &failure{kind, oneLine(err)}
+		out.Error = &failure{kind, cli.OneLine(err)}
 	}
 }
 
 func (a *app) tellPeople(r meerkat.RunResult, err error) error {
 	if a.shown {
-		fmt.Fprintln(a.stdout)
+		fmt.Fprintln(a.Stdout)
 	} else if r.Text != "" {
-		if _, werr := fmt.Fprintln(a.stdout, r.Text); werr != nil && err == nil {
+		if _, werr := fmt.Fprintln(a.Stdout, r.Text); werr != nil && err == nil {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
 	if a.lost > 0 {
-		a.note("%s of the conversation cannot be given to this model as it is; rkat render shows what", count(a.lost, "part"))
+		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", count(a.lost, "part"))
 	}
 	if err == nil { // an error names the session itself
-		a.note("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
+		a.noteLine("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
 	}
 	return err
 }
@@ -177,11 +175,11 @@ func (a *app) showEvent(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta:
 		a.shown = true
-		fmt.Fprint(a.stdout, e.Delta)
+		fmt.Fprint(a.Stdout, e.Delta)
 	case agent.StreamReset:
-		a.note("\n[that answer is void]")
+		a.noteLine("\n[that answer is void]")
 	case agent.ToolExecutionStarted:
-		a.note("\n[%s]", e.Name)
+		a.noteLine("\n[%s]", e.Name)
 	default: // people follow the text and the tools
 	}
 }
@@ -190,37 +188,31 @@ func (a *app) showEvent(e agent.Event) {
 func (a *app) streamText(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta, agent.ReasoningDelta:
-		fmt.Fprint(a.stderr, e.Delta)
+		fmt.Fprint(a.Stderr, e.Delta)
 	case agent.BlockCompleted:
 		if e.Block.Type == transcript.BlockText || e.Block.Type == transcript.BlockReasoning {
-			fmt.Fprintln(a.stderr)
+			fmt.Fprintln(a.Stderr)
 		}
 	case agent.StreamReset:
-		a.say("[that answer is void]")
+		a.printLine("[that answer is void]")
 	case agent.Retrying:
-		a.say("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
+		a.printLine("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
 	case agent.ToolCallRequested:
-		a.say("[%s %s]", e.Name, e.Args)
+		a.printLine("[%s %s]", e.Name, e.Args)
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
-		a.say("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)
+		a.printLine("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)
 	case agent.Degraded:
-		a.say("[%s: %s]", e.Rule, e.Degradation.Reason)
+		a.printLine("[%s: %s]", e.Rule, e.Degradation.Reason)
 	default: // the rest is for machines
 	}
 }
 
 // live reports whether the answer appears on stdout as it comes.
-func (a *app) live() bool { return isTerminal(a.stdout) && !a.streaming }
-
-// isTerminal reports whether a stream is one; a program reads or feeds all others.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func (a *app) live() bool { return a.StdoutIsTerminal() && !a.streaming }
 
 // line writes v as one line of JSON to stdout.
 func (a *app) line(v any) error {
-	enc := json.NewEncoder(a.stdout)
+	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("stdout: %w", err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
@@ -36,14 +37,14 @@ func readSchema(path string) (*outputSchema, error) {
 	}
 	var document any
 	if json.Unmarshal([]byte(text), &document) == nil && refersFar(document) {
-		return nil, usage("--output-schema %s: it refers to another file; put all of it into this one", path)
+		return nil, cli.Usage("--output-schema %s: it refers to another file; put all of it into this one", path)
 	}
 	check, err := tool.Compile([]byte(text))
 	if err != nil {
-		return nil, usage("--output-schema %s: the schema %w", path, err)
+		return nil, cli.Usage("--output-schema %s: the schema %w", path, err)
 	}
 	if !check.Checks() {
-		return nil, usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path)
+		return nil, cli.Usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path)
 	}
 	return &outputSchema{[]byte(strings.TrimSpace(text)), check}, nil
 }
@@ -70,7 +71,7 @@ func (s *outputSchema) judge(answer string) (json.RawMessage, error) {
 	}
 	text := []byte(strings.TrimSpace(answer))
 	if err := s.check.Check(text); err != nil {
-		return nil, &SchemaError{oneLine(err)}
+		return nil, &SchemaError{cli.OneLine(err)}
 	}
 	return text, nil
 }

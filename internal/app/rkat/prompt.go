@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -20,7 +21,7 @@ const maxPrompt = 32 << 20
 // a terminal.
 func (a *app) asked(o *options, args []string, must bool) (string, error) {
 	if len(args) > 0 && o.promptFile != "" {
-		return "", usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
+		return "", cli.Usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
 	}
 	var text string
 	var err error
@@ -29,26 +30,26 @@ func (a *app) asked(o *options, args []string, must bool) (string, error) {
 		text = args[0]
 	case o.promptFile != "":
 		text, err = readText("prompt", o.promptFile)
-	case len(args) > 0, must && !isTerminal(a.stdin):
+	case len(args) > 0, must && !cli.IsTerminal(a.Stdin):
 		text, err = a.fromStdin()
 	case must:
-		return "", usage("prompt: there is none; give it as an argument, on stdin or with --prompt-file")
+		return "", cli.Usage("prompt: there is none; give it as an argument, on stdin or with --prompt-file")
 	default:
 		return "", nil
 	}
 	if err == nil && strings.TrimSpace(text) == "" && must {
-		return "", usage("prompt: it is empty; say something")
+		return "", cli.Usage("prompt: it is empty; say something")
 	}
 	return text, err
 }
 
 func (a *app) fromStdin() (string, error) {
-	text, err := io.ReadAll(io.LimitReader(a.stdin, maxPrompt+1))
+	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
 	if err != nil {
 		return "", fmt.Errorf("prompt: stdin cannot be read: %w", err)
 	}
 	if len(text) > maxPrompt {
-		return "", usage("prompt: stdin holds more than %d MB; no model takes that", maxPrompt>>20)
+		return "", cli.Usage("prompt: stdin holds more than %d MB; no model takes that", maxPrompt>>20)
 	}
 	return string(text), nil
 }
@@ -57,14 +58,14 @@ func (a *app) fromStdin() (string, error) {
 func readText(what, path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", usage("%s: %v", what, err)
+		return "", cli.Usage("%s: %v", what, err)
 	}
 	if info.Size() > maxPrompt {
-		return "", usage("%s: %s holds more than %d MB; no model takes that", what, path, maxPrompt>>20)
+		return "", cli.Usage("%s: %s holds more than %d MB; no model takes that", what, path, maxPrompt>>20)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", usage("%s: %v", what, err)
+		return "", cli.Usage("%s: %v", what, err)
 	}
 	return string(text), nil
 }
@@ -81,7 +82,7 @@ func readImages(paths []string) (parts []transcript.Part, err error) {
 		}
 		kind := http.DetectContentType([]byte(data))
 		if !slices.Contains(imageTypes, kind) {
-			return nil, usage("--image %s: it is %s; use one of %s", path, kind, strings.Join(imageTypes, ", "))
+			return nil, cli.Usage("--image %s: it is %s; use one of %s", path, kind, strings.Join(imageTypes, ", "))
 		}
 		parts = append(parts, transcript.Part{Type: "image", MediaType: kind, Data: []byte(data)})
 	}

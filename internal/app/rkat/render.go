@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -17,10 +18,11 @@ func (a *app) renderCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "render [ID] [PROMPT]", Short: "Show the request that resume, or run, would send",
-		Long: "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. What of the conversation the provider would not get is on stderr. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
+		Example: "  rkat render --last --model gpt-5.2 \"Go on.\"\n  rkat render --new --json \"Name three rivers.\"",
+		Long:    "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. What of the conversation the provider would not get is on stderr. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.fresh {
-				return arguments(0, 1, "at most a prompt after --new")(cmd, args)
+				return cli.Args(0, 1, "at most a prompt after --new")(cmd, args)
 			}
 			return sessionArgs(&o, 1, "and perhaps a prompt")(cmd, args)
 		},
@@ -31,13 +33,13 @@ func (a *app) renderCommand() *cobra.Command {
 	o.bindPromptFlags(cmd)
 	o.bindLastFlag(cmd)
 	cmd.Flags().BoolVar(&o.fresh, "new", false, "of a new session, as rkat run would start it")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: the request and what it lacks")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
 func (a *app) render(cmd *cobra.Command, o *options, args []string, asJSON bool) error {
 	if o.fresh && o.last {
-		return usage("--new: there is no new session beside --last; drop one of the two")
+		return cli.Usage("--new: there is no new session beside --last; drop one of the two")
 	}
 	w, err := a.open(cmd, o)
 	if err != nil {
@@ -52,9 +54,9 @@ func (a *app) render(cmd *cobra.Command, o *options, args []string, asJSON bool)
 		return a.line(newRendered(&r))
 	}
 	for _, d := range r.Degraded {
-		a.note("%s", told(d))
+		a.noteLine("%s", told(d))
 	}
-	if _, err := fmt.Fprintf(a.stdout, "%s\n", r.Body); err != nil {
+	if _, err := fmt.Fprintf(a.Stdout, "%s\n", r.Body); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	return nil

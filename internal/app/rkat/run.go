@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -17,9 +18,10 @@ func (a *app) runCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use: "run [PROMPT]", Short: "Start a session",
-		Long: "Start a session. The prompt is the argument, or stdin (- or no argument), or\n--prompt-file. The answer is on stdout, one line about the session on stderr.",
-		Args: arguments(0, 1, "at most one prompt"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, &o, args) },
+		Example: "  rkat run \"Name three rivers.\"\n  git diff | rkat run --system \"Review this.\" -\n  rkat run --demo -q --json \"How long is a heron?\" | jq -r .text",
+		Long:    "Start a session. The prompt is the argument, or stdin (- or no argument), or\n--prompt-file. The answer is on stdout, one line about the session on stderr.",
+		Args:    cli.Args(0, 1, "at most one prompt"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)
@@ -31,8 +33,9 @@ func (a *app) resumeCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use: "resume [ID] [PROMPT]", Short: "Go on with a session, with or without a new prompt",
-		Long: "Go on with a session: ID is its id or the beginning of it. Model, effort and system\nprompt stay, unless a flag says otherwise; another model, also of another provider,\ntakes the conversation over. Without a prompt the model goes on where an answer is\nstill due; - reads the prompt from stdin.",
-		Args: sessionArgs(&o, 1, "and perhaps a prompt"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat resume --last \"And their lengths.\"\n  rkat resume 01a1feeb --model gpt-5.2 \"Go on.\"",
+		Long:    "Go on with a session: ID is its id or the beginning of it. Model, effort and system\nprompt stay, unless a flag says otherwise; another model, also of another provider,\ntakes the conversation over. Without a prompt the model goes on where an answer is\nstill due; - reads the prompt from stdin.",
+		Args:    sessionArgs(&o, 1, "and perhaps a prompt"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.resume(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
@@ -46,8 +49,9 @@ func (a *app) compactCommand() *cobra.Command {
 	var o options
 	cmd := &cobra.Command{
 		Use: "compact [ID]", Short: "Summarise a session now",
-		Long: "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session.",
-		Args: sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat compact --last",
+		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session.",
+		Args:    sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resume(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
@@ -61,9 +65,9 @@ func (a *app) compactCommand() *cobra.Command {
 func sessionArgs(o *options, more int, behind string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if o.last {
-			return arguments(0, more, "no session id beside --last "+behind)(cmd, args)
+			return cli.Args(0, more, "no session id beside --last "+behind)(cmd, args)
 		}
-		return arguments(1, 1+more, "a session id, or --last, "+behind)(cmd, args)
+		return cli.Args(1, 1+more, "a session id, or --last, "+behind)(cmd, args)
 	}
 }
 
@@ -116,7 +120,7 @@ func (a *app) stored(ctx context.Context, w *work, args []string) (session.ID, s
 		return id, "", err
 	}
 	if len(w.options.images) > 0 && strings.TrimSpace(text) == "" {
-		return id, "", usage("--image: there is no prompt for it to go with; give one")
+		return id, "", cli.Usage("--image: there is no prompt for it to go with; give one")
 	}
 	s, err := w.store.Load(ctx, id)
 	if err != nil {

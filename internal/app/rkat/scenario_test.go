@@ -68,7 +68,7 @@ type ran struct {
 
 func rkat(ctx context.Context, env []string, args ...string) ran {
 	var out, errs bytes.Buffer
-	code := RunWith(ctx, allBackends, args, strings.NewReader(""), &out, &errs, env)
+	code := allBackends.Run(ctx, args, strings.NewReader(""), &out, &errs, env)
 	return ran{code, out.String(), errs.String()}
 }
 

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"rkat": func() {
 			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			code := RunWith(ctx, allBackends, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+			code := allBackends.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
 			stop()
 			os.Exit(code)
 		},

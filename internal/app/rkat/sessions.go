@@ -11,13 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 func (a *app) sessionsCommand() *cobra.Command {
-	cmd := group("sessions", "List, show, fork, export and delete sessions", "")
+	cmd := cli.Group("sessions", "List, show, fork, export and delete sessions", "")
+	cmd.Example = "  rkat sessions list\n  rkat sessions show 01a1feeb"
 	cmd.AddCommand(a.listCommand(), a.showCommand(), a.forkCommand(), a.exportCommand(), a.deleteCommand())
 	return cmd
 }
@@ -27,7 +29,8 @@ func (a *app) listCommand() *cobra.Command {
 	var f listFilter
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, last updated first",
-		Args: arguments(0, 0, "no argument"),
+		Example: "  rkat sessions list --updated-after 36h\n  rkat sessions list --json | jq -r '.sessions[].id'",
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			filter, err := f.parse(time.Now())
 			if err != nil {
@@ -37,7 +40,7 @@ func (a *app) listCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	flags.IntVarP(&f.limit, "limit", "l", 0, "list so `many` (default all)")
 	flags.IntVar(&f.offset, "offset", 0, "leave out so `many` first")
 	flags.StringVar(&f.created, "created-after", "", "a `time`: 2026-01-02, 2026-01-02T15:04:05Z, or 36h for that long ago")
@@ -53,7 +56,7 @@ type listFilter struct {
 
 func (f *listFilter) parse(now time.Time) (out session.Filter, err error) {
 	if f.limit < 0 || f.offset < 0 {
-		return out, usage("--limit, --offset: they cannot be negative")
+		return out, cli.Usage("--limit, --offset: they cannot be negative")
 	}
 	out = session.Filter{Limit: f.limit, Offset: f.offset}
 	if out.CreatedAfter, err = parseTime("--created-after", f.created, now); err != nil {
@@ -76,7 +79,7 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usage("%s %s: not a time; write 2026-01-02, 2026-01-02T15:04:05Z or 36h", flag, s)
+	return time.Time{}, cli.Usage("%s %s: not a time; write 2026-01-02, 2026-01-02T15:04:05Z or 36h", flag, s)
 }
 
 // listed is a session in the JSON of sessions list.
@@ -101,7 +104,7 @@ func (a *app) list(ctx context.Context, store session.Store, filter session.Filt
 	if asJSON {
 		return a.line(map[string]any{"sessions": all})
 	}
-	return table(a.stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
+	return table(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
 		if s.Problem != "" {
 			return fmt.Sprintf("%s\t%s\tunreadable: %s", s.ID, s.Updated.Format(time.DateTime), s.Problem)
 		}
@@ -122,14 +125,15 @@ func (a *app) showCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a session",
-		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat sessions show 01a1feeb\n  rkat sessions show 01a1feeb --json | jq .usage",
+		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				return a.show(ctx, store, id, asJSON)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, messages as they are stored")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -161,7 +165,7 @@ func (a *app) show(ctx context.Context, store session.Store, id session.ID, asJS
 		return err
 	}
 	if !asJSON {
-		return showPeople(a.stdout, &s)
+		return showPeople(a.Stdout, &s)
 	}
 	out, err := newShown(&s)
 	if err != nil {
@@ -258,7 +262,8 @@ func describe(b *transcript.Block) string {
 func (a *app) deleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete a session for good",
-		Args: arguments(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
+		Example: "  rkat sessions delete 01a1feeb",
+		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
 				return store.Delete(ctx, id)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
@@ -40,7 +41,7 @@ func (a *app) load(cmd *cobra.Command) (*config.Loaded, error) {
 	})
 	cfg, err := config.Load(o)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, &cli.UsageError{Err: err}
 	}
 	return cfg, nil
 }
@@ -73,7 +74,7 @@ func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
 	case path == "" || cfg.Agent.System != "" && own > file:
 		return cfg.Agent.System, isSetByFlag(cfg, keySystem), nil
 	case cfg.Agent.System != "" && own == file:
-		return "", false, usage("%s: both %s and %s are set; keep one of them", cfg.From(keySystem).Where, keySystem, keySystemFile)
+		return "", false, cli.Usage("%s: both %s and %s are set; keep one of them", cfg.From(keySystem).Where, keySystem, keySystemFile)
 	}
 	text, err = readText("system prompt", path)
 	return text, isSetByFlag(cfg, keySystemFile), err
@@ -95,7 +96,7 @@ func dataFolder(env environ) (string, error) {
 	}
 	home := env.first("HOME", "USERPROFILE")
 	if home == "" {
-		return "", usageError{errors.New("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")}
+		return "", &cli.UsageError{Err: errors.New("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")}
 	}
 	return filepath.Join(home, ".local", "share", "rkat"), nil
 }

@@ -56,12 +56,10 @@ func TestOneRowIsEnough(t *testing.T) {
 	}
 	execute := func(env []string, args ...string) string {
 		var out, errs bytes.Buffer
-		a := &app{settings: table, stdin: strings.NewReader(""), stdout: &out, stderr: &shared{w: &errs}, env: readEnv(append(env, "HOME="+home))}
-		root := a.command()
-		root.SetArgs(args)
-		root.SetOut(&out)
-		if err := root.ExecuteContext(t.Context()); err != nil {
-			t.Fatalf("%v: %v", args, err)
+		a := newApp(Backends{}, strings.NewReader(""), &out, &errs, append(env, "HOME="+home))
+		a.settings = table
+		if code := a.Frame.Run(t.Context(), a.rootCommand(), args); code != 0 {
+			t.Fatalf("%v: %d %s", args, code, errs.String())
 		}
 		return out.String()
 	}
@@ -80,7 +78,8 @@ func TestOneRowIsEnough(t *testing.T) {
 	wantLine("help", execute(nil, "run", "--help"), "--mood mood mood that nobody has")
 	wantLine("documentation", config.Markdown(table), "| `agent.mood` | `--mood` | `RKAT_AGENT_MOOD` | `calm` | mood that nobody has |")
 
-	a := &app{settings: table, env: environ{"HOME": home}}
+	a := newApp(Backends{}, nil, nil, nil, []string{"HOME=" + home})
+	a.settings = table
 	cmd := a.runCommand()
 	if err := cmd.ParseFlags([]string{"--mood", "of-flag"}); err != nil {
 		t.Fatal(err)

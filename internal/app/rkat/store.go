@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
@@ -21,7 +22,7 @@ func (a *app) openStore(cfg *config.Loaded) (session.Store, error) {
 	}
 	open := a.backends.Stores[backend]
 	if backend != "jsonl" && open == nil {
-		return nil, usage("%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command", cfg.From("storage.backend").Where, backend)
+		return nil, cli.Usage("%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command", cfg.From("storage.backend").Where, backend)
 	}
 	dir, err := sessionFolder(cfg, a.env)
 	if err != nil {

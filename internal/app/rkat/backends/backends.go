@@ -3,11 +3,11 @@
 // cmd/rkat gives them to package rkat; a program that embeds rkat, such as
 // conform, leaves them out and links none of these libraries:
 //
-//	rkat.RunWith(ctx, rkat.Backends{
+//	rkat.Backends{
 //		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 //		Metrics: backends.Metrics,
 //		Spans:   backends.Spans,
-//	}, args, stdin, stdout, stderr, env)
+//	}.Run(ctx, args, stdin, stdout, stderr, env)
 package backends
 
 import (

@@ -10,7 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/sdk/trace"
 
-	"github.com/meerkat-go/conformance/internal/app/version"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/observe"
 	"github.com/meerkat-go/conformance/meerkat/observe/telemetry"
 )
@@ -27,7 +27,7 @@ func Spans(path string) (listen observe.Listener, finish func(context.Context) e
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	about := resource.NewSchemaless(attribute.String("service.name", "rkat"), attribute.String("service.version", version.String()))
+	about := resource.NewSchemaless(attribute.String("service.name", "rkat"), attribute.String("service.version", cli.Version()))
 	provider := trace.NewTracerProvider(trace.WithSyncer(exporter), trace.WithResource(about))
 	finish = func(ctx context.Context) error {
 		// The spans are written even if the run was cancelled.

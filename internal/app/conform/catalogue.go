@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -135,22 +136,28 @@ func (a *app) listCommand() *cobra.Command {
 	var filter string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "the requirements",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Short: "List the requirements",
+		Long:  "List the requirements, or those that a filter selects. --json prints " + report.ListSchema + ".",
+		Example: `  conform list
+  conform list --filter 'SIG && MUST && !gemini'`,
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("list: takes no argument; to see one requirement run: conform explain %s", args[0])
+				return cli.Usage("list: takes no argument; to see one requirement run: conform explain %s", args[0])
 			}
-			chosen, err := choose(filter)
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			selected, err := selectRequirements(filter)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return report.WriteJSON(a.stdout, listing{report.ListSchema, chosen})
+				return report.WriteJSON(a.Stdout, listing{report.ListSchema, selected})
 			}
-			return writeTable(a.stdout, chosen)
+			return writeTable(a.Stdout, selected)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write "+report.ListSchema+" to stdout")
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
 	return cmd
 }

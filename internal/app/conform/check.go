@@ -9,82 +9,74 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
-	"github.com/meerkat-go/conformance/internal/app/version"
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 func (a *app) checkCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
-		Short: "judge traffic that any tool recorded",
+		Short: "Judge traffic that any tool recorded",
 		Long: `Judge traffic that any tool recorded: our cassettes, go-vcr v2 to v4, vcrpy, HAR,
 or the corpus layout. Directories are searched. What is not a call of a known
 provider is listed as skipped.
 
 Exits 1 when a MUST is broken, 3 when something could not be read or showed
-nothing, 2 when there was nothing to judge.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+nothing, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
+		Example: `  conform check recording.har
+  conform check cassettes > report.txt
+  conform check --json cassettes | jq .summary`,
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("check: no recording named; give files or directories")
+				return cli.Usage("check: no recording named; give files or directories")
 			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.check(cmd.Context(), args, asJSON)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write "+report.CheckedSchema+" to stdout")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
 func (a *app) check(ctx context.Context, paths []string, asJSON bool) error {
-	rules, err := allRules()
+	rules, err := harness.Rules()
 	if err != nil {
 		return err
 	}
-	found, err := findAll(paths)
+	found, err := findRecordings(paths)
 	if err != nil {
 		return err
 	}
-	recordings, passed, err := a.judgeAll(ctx, rules, found)
+	recordings, passedOver, err := a.judgeAll(ctx, rules, found)
 	if err != nil {
 		return err
 	}
 	if len(recordings) == 0 {
-		return usage("%s: holds no recording; give cassettes, go-vcr, vcrpy or HAR files", paths[0])
+		return cli.Usage("%s: holds no recording; give cassettes, go-vcr, vcrpy or HAR files", paths[0])
 	}
 	checked := report.NewChecked(tool(), recordings)
-	checked.PassedOver = passed
-	if asJSON {
-		if err := report.WriteJSON(a.stdout, checked); err != nil {
-			return err
-		}
-	} else {
-		a.terminal().Checked(checked)
+	checked.PassedOver = passedOver
+	if err := a.printReport(asJSON, checked, func(t *report.Terminal) { t.Checked(checked) }); err != nil {
+		return err
 	}
-	return code(checked.Summary.Exit)
+	return cli.Exit(checked.Summary.Exit)
 }
 
-func tool() report.Tool { return report.Tool{Name: "conform", Version: version.String()} }
+func tool() report.Tool { return report.Tool{Name: program.Name, Version: cli.Version()} }
 
-// allRules is the catalogue with its checks.
-func allRules() ([]report.Rule, error) {
-	catalogue, err := specs.Requirements()
-	if err != nil {
-		return nil, err
-	}
-	return report.Rules(catalogue, check.All())
-}
-
-// findAll lists the recordings below paths, each once.
-func findAll(paths []string) ([]evidence.Found, error) {
+// findRecordings lists the recordings below paths, each once.
+func findRecordings(paths []string) ([]evidence.Found, error) {
 	var all []evidence.Found
 	seen := map[string]bool{}
 	for _, p := range paths {
 		found, err := evidence.Find(p)
 		if err != nil {
-			return nil, usage("%w", err)
+			return nil, cli.Usage("%w", err)
 		}
 		for _, f := range found {
 			if !seen[f.Path] {
@@ -98,8 +90,8 @@ func findAll(paths []string) ([]evidence.Found, error) {
 
 // judgeAll reads and judges on every processor. Files below a directory that
 // are no recordings come back as passed over.
-func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found) (list []report.Recording, passed []string, err error) {
-	bar := a.progress("checked")
+func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found) (list []report.Recording, passedOver []string, err error) {
+	bar := a.StartProgress("checked")
 	defer bar.Done()
 	out := make([]*report.Recording, len(found))
 	group, ctx := errgroup.WithContext(ctx)
@@ -107,10 +99,10 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 	for i, f := range found {
 		group.Go(func() error {
 			if ctx.Err() != nil {
-				return errors.New("interrupted; no verdict was reached")
+				return cli.Fail(report.ExitHarness, "interrupted; no verdict was reached")
 			}
 			defer bar.Step(len(found))
-			out[i] = judgeOne(rules, f)
+			out[i] = judgeRecording(rules, f)
 			return nil
 		})
 	}
@@ -119,16 +111,17 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 	}
 	for i, r := range out {
 		if r == nil {
-			passed = append(passed, found[i].Path)
+			passedOver = append(passedOver, found[i].Path)
 		} else {
 			list = append(list, *r)
 		}
 	}
-	return list, slices.Clip(passed), nil
+	return list, slices.Clip(passedOver), nil
 }
 
-// judgeOne returns nil for a file that is no recording and was not asked for.
-func judgeOne(rules []report.Rule, f evidence.Found) *report.Recording {
+// judgeRecording returns nil for a file that is no recording and was not named by
+// the caller.
+func judgeRecording(rules []report.Rule, f evidence.Found) *report.Recording {
 	rec, err := f.Read()
 	var judged report.Recording
 	switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -26,11 +27,13 @@ func (a *app) explainCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain ID",
-		Short: "one id: a requirement, a provider's rule, a verdict, an exit code",
-		Long:  explainHelp,
+		Short: "Explain one id: a requirement, a provider's rule, a verdict, an exit code",
+		Long:  explainHelp + "\n--json prints requirement.v1 for a requirement, else " + report.ExplainSchema + ".",
+		Example: `  conform explain SIG-001
+  conform explain A-34`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("explain: takes one id; run: conform list")
+				return cli.Usage("explain: takes one id; run: conform list")
 			}
 			index, err := newGlossary()
 			if err != nil {
@@ -41,15 +44,15 @@ func (a *app) explainCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case asJSON && e.requirement != nil:
-				return report.WriteJSON(a.stdout, e.requirement)
+				return report.WriteJSON(a.Stdout, e.requirement)
 			case asJSON:
-				return report.WriteJSON(a.stdout, e)
+				return report.WriteJSON(a.Stdout, e)
 			}
-			writeEntry(a.stdout, e)
+			writeEntry(a.Stdout, e)
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON to stdout: requirement.v1 for a requirement, else "+report.ExplainSchema)
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
@@ -194,5 +197,5 @@ func (g *glossary) find(name string) (*entry, error) {
 		names = append(append(names, e.ID), e.Aliases...)
 	}
 	near := specs.Nearest(wanted, 3, names)
-	return nil, usage("%s: no such id; did you mean %s or %s?", name, strings.Join(near[:2], ", "), near[2])
+	return nil, cli.Usage("%s: no such id; did you mean %s or %s?", name, strings.Join(near[:2], ", "), near[2])
 }

@@ -8,53 +8,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-func TestProgressIsQuietAtFirst(t *testing.T) {
-	var w bytes.Buffer
-	now := time.Unix(0, 0)
-	p := &progress{w: &w, what: "checked", now: func() time.Time { return now }}
-	p.shown = now.Add(quiet - interval)
-	for range 3 {
-		p.Step(9)
-		now = now.Add(quiet / 3)
-	}
-	if w.Len() != 0 {
-		t.Errorf("%q within the first second", w.String())
-	}
-	now = now.Add(time.Millisecond)
-	p.Step(9)
-	p.Step(9) // too soon for another line
-	now = now.Add(interval)
-	p.Step(9)
-	p.Done()
-	if got := strings.ReplaceAll(w.String(), "\x1b[K", ""); got != "\rchecked 4 of 9\rchecked 6 of 9\r" {
-		t.Errorf("%q", got)
-	}
-}
-
-func TestProgressOnlyOnATerminal(t *testing.T) {
-	var w bytes.Buffer
-	p := (&app{stderr: &w}).progress("checked")
-	p.Step(9)
-	p.Done()
-	if p.w != nil || w.Len() != 0 {
-		t.Errorf("%q", w.String())
-	}
-}
-
-func TestColours(t *testing.T) {
-	for env, want := range map[string]bool{"": true, "NO_COLOR=": true, "NO_COLOR=1": false, "TERM=dumb": false, "TERM=xterm": true} {
-		if got := (&app{env: []string{"A=b", env}}).colours(); got != want {
-			t.Errorf("%q: %t", env, got)
-		}
-	}
-}
-
-func TestInterrupted(t *testing.T) {
+func TestInterruptedCheck(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	dir := t.TempDir()
@@ -83,12 +41,25 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
-func TestErrorsAreOneLine(t *testing.T) {
-	if got := oneLine(errors.Join(errors.New("a"), errors.New("b"), errors.New("c"))); got != "a (and 2 more)" {
-		t.Error(got)
+// closedPipe is a stdout whose reader has gone, as of `| head`.
+type closedPipe struct{ bytes.Buffer }
+
+func (p *closedPipe) Write(data []byte) (int, error) {
+	if p.Len() > 0 {
+		return 0, io.ErrClosedPipe
 	}
-	if got := oneLine(errors.New("a")); got != "a" {
-		t.Error(got)
+	return p.Buffer.Write(data)
+}
+
+// TestReaderThatStopsEarly holds that the exit code is that of the verdict, and
+// that nothing is said, when the reader of a report closes its end.
+func TestReaderThatStopsEarly(t *testing.T) {
+	for _, args := range [][]string{{"list"}, {"selftest"}, {"check", "../../../cassettes/anthropic"}, {"check", "--json", "../../../cassettes/anthropic"}} {
+		var out closedPipe
+		var errs bytes.Buffer
+		if got := Run(t.Context(), args, nil, &out, &errs, nil); got != report.ExitOK || errs.Len() > 0 || out.Len() == 0 {
+			t.Errorf("%q: exit %d, %d bytes, stderr %q", args, got, out.Len(), errs.String())
+		}
 	}
 }
 
@@ -97,7 +68,7 @@ func TestReportIsWrittenWholeOrNotAtAll(t *testing.T) {
 	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files, err := reportFiles([]string{"json=" + path})
+	files, err := parseReportFlags([]string{"json=" + path})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/mutant"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 const selftestSchema = "conform.selftest.v1"
@@ -18,23 +20,26 @@ func (a *app) selftestCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "break evidence on purpose and see every check notice",
+		Short: "Break evidence on purpose and see every check notice",
 		Long: `Break evidence on purpose and see every check notice. Good evidence must pass,
 each mutant of each requirement must be caught, an agent that does nothing must
-not pass and one that does everything wrong must fail. Exits 1 otherwise.`,
-		RunE: func(_ *cobra.Command, args []string) error {
+not pass and one that does everything wrong must fail. Exits 1 otherwise.
+--json prints ` + selftestSchema + `.`,
+		Example: "  conform selftest\n  conform selftest --json | jq .faults",
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("selftest: takes no argument, got %q", args[0])
+				return cli.Usage("selftest: takes no argument, got %q", args[0])
 			}
-			return a.selftest(asJSON)
+			return nil
 		},
+		RunE: func(*cobra.Command, []string) error { return a.selftest(asJSON) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "write "+selftestSchema+" to stdout")
+	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
 func (a *app) selftest(asJSON bool) error {
-	rules, err := allRules()
+	rules, err := harness.Rules()
 	if err != nil {
 		return err
 	}
@@ -44,12 +49,12 @@ func (a *app) selftest(asJSON bool) error {
 	}
 	found := mutant.Selftest(good, rules)
 	if asJSON {
-		err = report.WriteJSON(a.stdout, selftestReport(found))
+		err = report.WriteJSON(a.Stdout, selftestReport(found))
 	} else {
-		err = selftestTable(a.human(), found)
+		err = selftestTable(a.Stdout, found)
 	}
 	if err == nil && !found.OK() {
-		err = code(report.ExitFailure)
+		err = cli.Exit(report.ExitFailure)
 	}
 	return err
 }

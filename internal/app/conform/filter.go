@@ -1,0 +1,53 @@
+package conform
+
+import (
+	"errors"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+const filterHelp = "select by labels: ids, areas, levels, providers and scenarios with && || ! ( )"
+
+// filterError marks what is wrong with the filter as wrong usage.
+func filterError(err error) error {
+	if bad := (*harness.FilterError)(nil); errors.As(err, &bad) || errors.Is(err, harness.ErrNothingSelected) {
+		return cli.Usage("%w", err)
+	}
+	return err
+}
+
+// selectRequirements returns the requirements that a filter selects. A filter
+// that selects none is wrong usage.
+func selectRequirements(expression string) ([]specs.Requirement, error) {
+	filter, err := harness.ParseFilter(expression)
+	if err != nil {
+		return nil, filterError(err)
+	}
+	all, err := specs.Requirements()
+	if err != nil {
+		return nil, err
+	}
+	var selected []specs.Requirement
+	for _, r := range all {
+		if filter(requirementLabels(r)) {
+			selected = append(selected, r)
+		}
+	}
+	if len(selected) == 0 {
+		return nil, cli.Usage("filter %q selects nothing; use ids, areas, levels and providers that exist", expression)
+	}
+	return selected, nil
+}
+
+// requirementLabels are those of [harness.Labels], as far as a requirement
+// without a case has them.
+func requirementLabels(r specs.Requirement) []string {
+	providers := r.Applies.Provider
+	if len(providers) == 0 {
+		providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
+	}
+	return append([]string{r.ID, r.Area(), string(r.Level)}, providers...)
+}

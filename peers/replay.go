@@ -69,8 +69,8 @@ func replayOurs(path string) (http.Handler, error) {
 		return nil, err
 	}
 	var mu sync.Mutex
-	generations := map[string]*replay.Player{}
-	player := func(generation string) (*replay.Player, error) {
+	generations := map[string]*replay.Replayer{}
+	player := func(generation string) (*replay.Replayer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if p := generations[generation]; p != nil {

@@ -22,17 +22,17 @@ var origins = map[string]string{
 // are passed on as if they had come through a tunnel, so that one cassette
 // serves both doors.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
-	if !slices.Contains(p.cfg.Doors, BaseURL) {
-		p.answer(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
+	if !slices.Contains(p.cfg.Ingress, BaseURL) {
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
 		return
 	}
-	if why := p.foreign(r); why != "" {
-		p.answer(w, r, Refused, http.StatusForbidden, why)
+	if why := p.foreignReason(r); why != "" {
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, why)
 		return
 	}
 	origin, path := originOf(r.URL.Path)
 	if !p.allowed.allows(origin) {
-		p.answer(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai, /gemini or /vertex")
+		p.refuseRequest(w, r, Refused, http.StatusNotFound, r.URL.Path+": no provider's path; begin it with /anthropic, /openai, /gemini or /vertex")
 		return
 	}
 	if r.URL.RawPath != "" {
@@ -42,26 +42,26 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	p.cfg.Handler.ServeHTTP(w, r)
 }
 
-// foreign says what betrays a request of a web page that somebody has open
+// foreignReason says what betrays a request of a web page that somebody has open
 // beside the proxy: it may send such requests to any port of this machine, and
 // read the replies under a host name it has rebound. A credential keeps them
 // out as well, and then clients elsewhere have their own name for this machine.
-func (p *Proxy) foreign(r *http.Request) string {
+func (p *Proxy) foreignReason(r *http.Request) string {
 	if p.cfg.Credential != "" {
 		return ""
 	}
-	if host, _ := splitHost(r.Host); !here(host) && !p.allowed.allows(r.Host) {
+	if host, _ := splitHost(r.Host); !isLoopbackHost(host) && !p.allowed.allows(r.Host) {
 		return r.Host + ": not an address of this proxy; use 127.0.0.1, or name it with --allow-host"
 	}
 	page := r.Header.Get("Origin")
-	if u, err := url.Parse(page); page != "" && (err != nil || !here(u.Hostname())) {
+	if u, err := url.Parse(page); page != "" && (err != nil || !isLoopbackHost(u.Hostname())) {
 		return page + ": a web page of another site may not use this proxy"
 	}
 	return ""
 }
 
-// here reports whether a host is this machine's own and nobody else's.
-func here(host string) bool {
+// isLoopbackHost reports whether a host is this machine's own and nobody else's.
+func isLoopbackHost(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }

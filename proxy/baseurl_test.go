@@ -9,7 +9,7 @@ import (
 )
 
 func TestBaseURLDoor(t *testing.T) {
-	p := start(t, proxy.Config{Doors: []string{proxy.BaseURL}}, func(w http.ResponseWriter, r *http.Request) {
+	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}}, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.String())
 	})
 	for path, want := range map[string]string{
@@ -44,8 +44,8 @@ func TestBaseURLDoor(t *testing.T) {
 }
 
 func TestDoorsOpenOnlyWhenAsked(t *testing.T) {
-	a := authority(t)
-	plain := start(t, proxy.Config{CA: a, Doors: []string{proxy.BaseURL}}, nil404)
+	a := urlHost(t)
+	plain := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL}}, nil404)
 	c, _ := client(t, plain, a)
 	if _, err := c.Get("https://" + host + "/"); err == nil {
 		t.Error("a tunnel opened through the plain door")
@@ -76,7 +76,7 @@ func TestWebPagesAreRefused(t *testing.T) {
 		{"127.0.0.1:1", "null", "", 403},
 		{"recorder.example", "", "a-credential-of-24-chars", 200},
 	} {
-		p := start(t, proxy.Config{Doors: []string{proxy.BaseURL}, AllowHosts: []string{"gateway.example"}, Credential: tt.credential},
+		p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}, AllowHosts: []string{"gateway.example"}, Credential: tt.credential},
 			func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 		path := "/anthropic/v1/messages"
 		if tt.credential != "" {

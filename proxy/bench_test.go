@@ -100,7 +100,7 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := authority(b)
+	a := urlHost(b)
 	p := start(b, proxy.Config{CA: a}, rec.ServeHTTP)
 	client := benchClient(b, p.URL(), a.Pool())
 	b.Cleanup(func() {

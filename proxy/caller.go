@@ -20,16 +20,16 @@ import (
 // The name is a session, the password the credential; both are taken off before
 // the request goes on (pitfall G19).
 
-// nobody is the user name of a caller that has a credential and no session:
+// anonymousUser is the user name of a caller that has a credential and no session:
 // many clients drop an empty name, and the password with it.
-const nobody = "-"
+const anonymousUser = "-"
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // CheckSession reports what is wrong with a session's name: it must be 1 to 64
 // letters, digits, dots, underscores and dashes, and neither "-", ".", nor "..".
 func CheckSession(name string) error {
-	if !sessionName.MatchString(name) || name == nobody || name == "." || name == ".." {
+	if !sessionName.MatchString(name) || name == anonymousUser || name == "." || name == ".." {
 		return errors.New("session name: use 1 to 64 letters, digits, dots, underscores or dashes")
 	}
 	return nil
@@ -65,35 +65,35 @@ func withSession(ctx context.Context, name string) context.Context {
 // denial is why a caller is not let in.
 type denial struct {
 	status int
-	why    string
+	reason string
 }
 
-// introduced lets in only callers with a good name and, where one is asked for,
+// requireCaller lets in only callers with a good name and, where one is asked for,
 // the credential. What they said about themselves goes no further.
-func (p *Proxy) introduced(next http.Handler) http.Handler {
+func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, credential, no := introduction(r)
+		name, credential, no := parseCaller(r)
 		if no == nil {
-			no = p.admits(r, name, credential)
+			no = p.checkCaller(r, name, credential)
 		}
 		if no != nil {
 			if no.status == http.StatusProxyAuthRequired {
 				w.Header().Set("Proxy-Authenticate", `Basic realm="recorder"`)
 			}
-			p.answer(w, r, Denied, no.status, no.why)
+			p.refuseRequest(w, r, Denied, no.status, no.reason)
 			return
 		}
-		if name != "" && name != nobody {
+		if name != "" && name != anonymousUser {
 			r = r.WithContext(withSession(r.Context(), name))
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// introduction reads what a request says about its caller, and takes the path's
+// parseCaller reads what a request says about its caller, and takes the path's
 // part off; the header's goes in serve.
-func introduction(r *http.Request) (name, credential string, no *denial) {
-	name, credential, ok := basic(r.Header.Get("Proxy-Authorization"))
+func parseCaller(r *http.Request) (name, credential string, no *denial) {
+	name, credential, ok := parseBasicAuth(r.Header.Get("Proxy-Authorization"))
 	if !ok {
 		return "", "", &denial{http.StatusProxyAuthRequired, "Proxy-Authorization: not understood; use Basic with NAME:CREDENTIAL"}
 	}
@@ -113,8 +113,8 @@ func introduction(r *http.Request) (name, credential string, no *denial) {
 	return name, credential, nil
 }
 
-// basic reads the header's user and password; none is no error.
-func basic(header string) (user, password string, ok bool) {
+// parseBasicAuth reads the header's user and password; none is no error.
+func parseBasicAuth(header string) (user, password string, ok bool) {
 	if header == "" {
 		return "", "", true
 	}
@@ -127,9 +127,9 @@ func basic(header string) (user, password string, ok bool) {
 	return user, password, true
 }
 
-// admits says no to a wrong credential and to a name that is none. The name
+// checkCaller says no to a wrong credential and to a name that is none. The name
 // itself is not repeated: it may be anything.
-func (p *Proxy) admits(r *http.Request, name, credential string) *denial {
+func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 	want, got := sha256.Sum256([]byte(p.cfg.Credential)), sha256.Sum256([]byte(credential))
 	if p.cfg.Credential != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 		if r.Method == http.MethodConnect || r.URL.IsAbs() {
@@ -137,7 +137,7 @@ func (p *Proxy) admits(r *http.Request, name, credential string) *denial {
 		}
 		return &denial{http.StatusForbidden, "this proxy asks for a credential; write it into the base URL: http://host:port/~NAME:CREDENTIAL/anthropic"}
 	}
-	if name == "" || name == nobody {
+	if name == "" || name == anonymousUser {
 		return nil
 	}
 	if err := CheckSession(name); err != nil {
@@ -157,12 +157,12 @@ func (p *Proxy) URLFor(door, session string) string {
 	}
 	user := session
 	if session == "" && p.cfg.Credential != "" {
-		user = nobody
+		user = anonymousUser
 	}
 	if p.cfg.Credential != "" {
 		user += ":" + p.cfg.Credential
 	}
-	switch host := reachable(address); {
+	switch host := clientAddress(address); {
 	case user == "":
 		return "http://" + host
 	case door == BaseURL:
@@ -172,8 +172,8 @@ func (p *Proxy) URLFor(door, session string) string {
 	}
 }
 
-// reachable is a listener's address as clients on this machine can use it.
-func reachable(address net.Addr) string {
+// clientAddress is a listener's address as clients on this machine can use it.
+func clientAddress(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {
 		return fmt.Sprintf("127.0.0.1:%d", tcp.Port)

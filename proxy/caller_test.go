@@ -24,8 +24,8 @@ func session(w http.ResponseWriter, r *http.Request) {
 // that reaches the handler (pitfall G19).
 func TestSessions(t *testing.T) {
 	for _, secret := range []string{"", credential} {
-		a := authority(t)
-		p := start(t, proxy.Config{CA: a, Doors: []string{proxy.MITM, proxy.BaseURL}, Credential: secret,
+		a := urlHost(t)
+		p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.MITM, proxy.BaseURL}, Credential: secret,
 			Sessions: map[string]string{"by-port": "127.0.0.1:0"}}, session)
 		for _, name := range []string{"", "by-user", "by-port", "A.b_c-9"} {
 			for _, h2 := range []bool{false, true} {
@@ -49,7 +49,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestSessionsStayApart(t *testing.T) {
-	a := authority(t)
+	a := urlHost(t)
 	p := start(t, proxy.Config{CA: a}, session)
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -76,7 +76,7 @@ func TestSessionsStayApart(t *testing.T) {
 }
 
 func TestBadSessionNames(t *testing.T) {
-	p := start(t, proxy.Config{Doors: []string{proxy.MITM, proxy.BaseURL}}, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
+	p := start(t, proxy.Config{Ingress: []string{proxy.MITM, proxy.BaseURL}}, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
 	for _, name := range []string{"..", "a b", "a%2Fb", "n%C3%A4me", strings.Repeat("x", 65), "%ff"} {
 		resp, err := http.Get(p.URL() + "/~" + name + "/anthropic/v1/messages")
 		if text := body(t, resp, err); resp.StatusCode != http.StatusBadRequest || !strings.Contains(text, "1 to 64 letters") {
@@ -112,8 +112,8 @@ func raw(tb testing.TB, p *proxy.Proxy, request string) string {
 // Whoever lacks the credential gets nowhere by any door, and it is not shown.
 func TestCredential(t *testing.T) {
 	var log strings.Builder
-	a := authority(t)
-	p := start(t, proxy.Config{CA: a, Listen: "0.0.0.0:0", Credential: credential, Doors: []string{proxy.MITM, proxy.BaseURL},
+	a := urlHost(t)
+	p := start(t, proxy.Config{CA: a, Listen: "0.0.0.0:0", Credential: credential, Ingress: []string{proxy.MITM, proxy.BaseURL},
 		Log: func(line string) { log.WriteString(line) }}, session)
 	for _, wrong := range []string{"", "/~x", "/~x:" + credential + "x", "/~x:" + strings.ToUpper(credential)} {
 		resp, err := http.Get(p.URL() + wrong + "/anthropic/v1/messages")
@@ -147,7 +147,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 		"nobody's name":   {Sessions: map[string]string{"-": "127.0.0.1:0"}},
 		"session address": {Sessions: map[string]string{"a": "8080"}},
 	} {
-		cfg.CA, cfg.Handler = authority(t), http.NotFoundHandler()
+		cfg.CA, cfg.Handler = urlHost(t), http.NotFoundHandler()
 		_, err := proxy.New(cfg)
 		if err == nil || cfg.Credential != "" && strings.Contains(err.Error(), cfg.Credential) {
 			t.Errorf("%s: %v", name, err)

@@ -13,14 +13,14 @@ import (
 func TestCloseWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, ended, closed := make(chan struct{}), false, false
-		p, err := New(Config{Doors: []string{BaseURL}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		p, err := New(Config{Ingress: []string{BaseURL}, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			<-release
 			ended = true
 		})})
 		if err != nil {
 			t.Fatal(err)
 		}
-		handler := p.serve(p.cfg.Handler)
+		handler := p.wrapHandler(p.cfg.Handler)
 		go handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 		synctest.Wait()
 		go func() {

@@ -30,8 +30,8 @@ func (s hostSet) allows(address string) bool {
 	return s[net.JoinHostPort(splitHost(address))]
 }
 
-// names are the hosts without their ports, as certificates bear them.
-func (s hostSet) names() []string {
+// hostNames are the hosts without their ports, as certificates bear them.
+func (s hostSet) hostNames() []string {
 	var names []string
 	for address := range s {
 		host, _ := splitHost(address)
@@ -45,7 +45,7 @@ func (s hostSet) names() []string {
 // providers' included: what its authority must be issued for.
 func Hosts(extra []string) ([]string, error) {
 	set, err := newHostSet(extra)
-	return set.names(), err
+	return set.hostNames(), err
 }
 
 // splitHost separates a host, in lower case, from its port; 443 when it has none.
@@ -57,8 +57,8 @@ func splitHost(address string) (host, port string) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), port
 }
 
-// authority is address as a URL bears it: without the port when it is https's.
-func authority(address string) string {
+// urlHost is address as a URL bears it: without the port when it is https's.
+func urlHost(address string) string {
 	host, port := splitHost(address)
 	if port != "443" {
 		return net.JoinHostPort(host, port)

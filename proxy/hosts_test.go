@@ -14,7 +14,7 @@ func TestHostNames(t *testing.T) {
 		"[::1]:443":              "[::1]",
 		"[::1]:8443":             "[::1]:8443",
 	} {
-		if got := authority(address); got != want {
+		if got := urlHost(address); got != want {
 			t.Errorf("%s is written %s, want %s", address, got, want)
 		}
 	}
@@ -33,11 +33,11 @@ func FuzzHosts(f *testing.F) {
 		if !set.allows(address) {
 			return
 		}
-		if host, _ := splitHost(address); !slices.Contains(set.names(), host) {
+		if host, _ := splitHost(address); !slices.Contains(set.hostNames(), host) {
 			t.Fatalf("%q admitted as %q", address, host)
 		}
-		if again := authority(authority(address)); again != authority(address) {
-			t.Fatalf("%q is written %q, then %q", address, authority(address), again)
+		if again := urlHost(urlHost(address)); again != urlHost(address) {
+			t.Fatalf("%q is written %q, then %q", address, urlHost(address), again)
 		}
 	})
 }

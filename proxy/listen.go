@@ -13,18 +13,18 @@ import (
 // ErrInUse is returned by Start when another program has the address.
 var ErrInUse = errors.New("already in use; choose another address with --listen")
 
-// door is a listener and the session that its callers belong to, "" for none.
-type door struct {
+// ingressListener is a listener and the session that its callers belong to, "" for none.
+type ingressListener struct {
 	net.Listener
 	session string
 }
 
-// openDoors binds every address of cfg, the main one first, or none.
-func (cfg Config) openDoors() ([]door, error) {
-	open, err := bind(nil, "", cfg.Listen)
+// listenAll binds every address of cfg, the main one first, or none.
+func (cfg Config) listenAll() ([]ingressListener, error) {
+	open, err := bindAddress(nil, "", cfg.Listen)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
 		if err == nil {
-			open, err = bind(open, name, cfg.Sessions[name])
+			open, err = bindAddress(open, name, cfg.Sessions[name])
 		}
 	}
 	if err != nil {
@@ -36,7 +36,7 @@ func (cfg Config) openDoors() ([]door, error) {
 	return open, nil
 }
 
-func bind(open []door, session, address string) ([]door, error) {
+func bindAddress(open []ingressListener, session, address string) ([]ingressListener, error) {
 	l, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -44,12 +44,12 @@ func bind(open []door, session, address string) ([]door, error) {
 	case err != nil:
 		return open, fmt.Errorf("%s: cannot listen there: %w", address, err)
 	}
-	return append(open, door{l, session}), nil
+	return append(open, ingressListener{l, session}), nil
 }
 
 // sessionOf is the context of every connection that came in by l.
 func sessionOf(l net.Listener) context.Context {
-	if d, ok := l.(door); ok && d.session != "" {
+	if d, ok := l.(ingressListener); ok && d.session != "" {
 		return withSession(context.Background(), d.session)
 	}
 	return context.Background()
@@ -64,12 +64,12 @@ func (p *Proxy) listenerOf(session string) net.Listener {
 	return nil
 }
 
-// isDoor reports whether conn leads to one of p's own listeners: what listens
+// isOwnListener reports whether conn leads to one of p's own listeners: what listens
 // on every address is reached by any of this machine's.
-func (p *Proxy) isDoor(conn net.Conn) bool {
+func (p *Proxy) isOwnListener(conn net.Conn) bool {
 	to, ok := conn.RemoteAddr().(*net.TCPAddr)
 	from, ok2 := conn.LocalAddr().(*net.TCPAddr)
-	return ok && ok2 && slices.ContainsFunc(p.listeners, func(d door) bool {
+	return ok && ok2 && slices.ContainsFunc(p.listeners, func(d ingressListener) bool {
 		at, ok := d.Addr().(*net.TCPAddr)
 		return ok && at.Port == to.Port && (at.IP.Equal(to.IP) || at.IP.IsUnspecified() && (to.IP.IsLoopback() || to.IP.Equal(from.IP)))
 	})

@@ -32,8 +32,8 @@ const (
 	Unused    Kind = "unused"    // the client left its tunnel without a request; not logged
 )
 
-// note counts, logs and reports what kept a client out.
-func (p *Proxy) note(n Notice) {
+// reportNotice counts, logs and reports what kept a client out.
+func (p *Proxy) reportNotice(n Notice) {
 	switch n.Kind {
 	case Refused, Denied:
 		p.refused.Add(1)
@@ -47,9 +47,9 @@ func (p *Proxy) note(n Notice) {
 	p.cfg.Notice(n)
 }
 
-// answer turns a request away.
-func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
-	p.note(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
+// refuseRequest turns a request away.
+func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
+	p.reportNotice(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
 	maps.Copy(w.Header(), refusalHeader())
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, refusalBody(why)) //nolint:gosec // JSON for an API client

@@ -46,8 +46,8 @@ type Config struct {
 	// Credential is what every caller must show; "" asks for none. It is never
 	// logged, passed on or recorded.
 	Credential string
-	// Doors are MITM, BaseURL or both; none means MITM.
-	Doors []string
+	// Ingress are MITM, BaseURL or both; none means MITM.
+	Ingress []string
 	// AllowHosts are hosts to intercept beside the providers': "name" for port
 	// 443, or "name:port".
 	AllowHosts []string
@@ -66,18 +66,18 @@ type Config struct {
 
 // Proxy listens between Start and Close.
 type Proxy struct {
-	cfg       Config
-	allowed   hostSet
-	outside   *http.Server // CONNECT and the base URL
-	inside    *http.Server // what comes out of tunnels
-	tunnels   *tunnelListener
-	listeners []door      // Config.Listen's first
-	tls       *tls.Config // shared by all tunnels, so that sessions resume
-	requests  inflight
-	refused   atomic.Int64
-	upgrades  atomic.Int64
-	life      context.Context // until Close
-	end       context.CancelFunc
+	cfg         Config
+	allowed     hostSet
+	outerServer *http.Server // CONNECT and the base URL
+	innerServer *http.Server // what comes out of tunnels
+	tunnels     *tunnelListener
+	listeners   []ingressListener // Config.Listen's first
+	tls         *tls.Config       // shared by all tunnels, so that sessions resume
+	requests    inflight
+	refused     atomic.Int64
+	upgrades    atomic.Int64
+	lifetime    context.Context // until Close
+	endLifetime context.CancelFunc
 }
 
 // New checks cfg and returns a proxy that does not listen yet.
@@ -88,36 +88,36 @@ func New(cfg Config) (*Proxy, error) {
 	if cfg.Notice == nil {
 		cfg.Notice = func(Notice) {}
 	}
-	if len(cfg.Doors) == 0 {
-		cfg.Doors = []string{MITM}
+	if len(cfg.Ingress) == 0 {
+		cfg.Ingress = []string{MITM}
 	}
 	if cfg.Listen == "" {
 		cfg.Listen = "127.0.0.1:0"
 	}
 	allowed, err := newHostSet(cfg.AllowHosts)
 	if err == nil {
-		err = cfg.check(allowed)
+		err = cfg.checkConfig(allowed)
 	}
 	if err != nil {
 		return nil, err
 	}
 	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: newTunnelListener()}
-	p.outside = p.server(p.introduced(p.connectHandler()))
-	p.outside.BaseContext = sessionOf
-	p.inside = p.server(p.serve(http.HandlerFunc(p.insideTunnel)))
-	p.inside.ConnContext, p.inside.ConnState = withTunnel, p.left
-	p.life, p.end = context.WithCancel(context.Background())
+	p.outerServer = p.newServer(p.requireCaller(p.connectHandler()))
+	p.outerServer.BaseContext = sessionOf
+	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))
+	p.innerServer.ConnContext, p.innerServer.ConnState = withTunnel, p.noticeUnusedTunnel
+	p.lifetime, p.endLifetime = context.WithCancel(context.Background())
 	if cfg.CA != nil {
 		p.tls = cfg.CA.TLSConfig()
 	}
 	return p, nil
 }
 
-func (cfg Config) check(allowed hostSet) error {
+func (cfg Config) checkConfig(allowed hostSet) error {
 	if cfg.Handler == nil {
 		return errors.New("proxy: no handler")
 	}
-	for _, door := range cfg.Doors {
+	for _, door := range cfg.Ingress {
 		if door != MITM && door != BaseURL {
 			return fmt.Errorf("ingress %q: unknown; use %s or %s", door, MITM, BaseURL)
 		}
@@ -125,7 +125,7 @@ func (cfg Config) check(allowed hostSet) error {
 	if err := cfg.checkCallers(); err != nil {
 		return err
 	}
-	if !slices.Contains(cfg.Doors, MITM) {
+	if !slices.Contains(cfg.Ingress, MITM) {
 		return nil
 	}
 	return checkAuthority(cfg.CA, allowed)
@@ -136,7 +136,7 @@ func checkAuthority(a *ca.Authority, allowed hostSet) error {
 	if a == nil {
 		return errors.New("proxy: no authority to intercept with")
 	}
-	for _, host := range allowed.names() {
+	for _, host := range allowed.hostNames() {
 		if !a.Permits(host) {
 			return fmt.Errorf("%s: the authority was not issued for it; open it with every allowed host", host)
 		}
@@ -144,7 +144,7 @@ func checkAuthority(a *ca.Authority, allowed hostSet) error {
 	return nil
 }
 
-func (p *Proxy) server(h http.Handler) *http.Server {
+func (p *Proxy) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: cmp.Or(p.cfg.HeaderTimeout, 30*time.Second),
@@ -165,21 +165,21 @@ func (log firstLine) Write(entry []byte) (int, error) {
 
 // Start binds the addresses and serves until Close. A Proxy starts once.
 func (p *Proxy) Start() error {
-	open, err := p.cfg.openDoors()
+	open, err := p.cfg.listenAll()
 	if err != nil {
 		return err
 	}
 	p.listeners = open
 	for _, d := range open {
-		go func() { _ = p.outside.Serve(d) }() // ends when Close says so
+		go func() { _ = p.outerServer.Serve(d) }() // ends when Close says so
 	}
-	go func() { _ = p.inside.Serve(p.tunnels) }()
+	go func() { _ = p.innerServer.Serve(p.tunnels) }()
 	return nil
 }
 
 // URL is the proxy's address, without a credential or a trailing slash: fit to
 // be shown. URLFor is what clients need. It is valid after Start.
-func (p *Proxy) URL() string { return "http://" + reachable(p.listeners[0].Addr()) }
+func (p *Proxy) URL() string { return "http://" + clientAddress(p.listeners[0].Addr()) }
 
 // Refused counts what was turned away: hosts and paths that are not served, and
 // callers that are not let in.
@@ -191,9 +191,9 @@ func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 // Close stops accepting, lets open requests end until ctx is done, then cuts
 // them. When it returns no handler is running.
 func (p *Proxy) Close(ctx context.Context) error {
-	p.end()
-	err := cmp.Or(p.outside.Shutdown(ctx), p.inside.Shutdown(ctx))
-	_, _ = p.outside.Close(), p.inside.Close()
-	p.requests.drain()
+	p.endLifetime()
+	err := cmp.Or(p.outerServer.Shutdown(ctx), p.innerServer.Shutdown(ctx))
+	_, _ = p.outerServer.Close(), p.innerServer.Close()
+	p.requests.closeAndWait()
 	return err
 }

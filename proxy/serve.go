@@ -7,17 +7,17 @@ import (
 	"sync"
 )
 
-// serve wraps what happens to every request, whichever door it came through.
-func (p *Proxy) serve(next http.Handler) http.Handler {
+// wrapHandler wraps what happens to every request, whichever door it came through.
+func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !p.requests.enter() {
+		if !p.requests.beginRequest() {
 			panic(http.ErrAbortHandler)
 		}
-		defer p.requests.leave()
+		defer p.requests.endRequest()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
-		if upgrades(r) {
-			p.answer(out, r, Upgrade, http.StatusNotImplemented, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
+		if wantsUpgrade(r) {
+			p.refuseRequest(out, r, Upgrade, http.StatusNotImplemented, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
 			return
 		}
 		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), selfKey{}, p)))
@@ -27,9 +27,9 @@ func (p *Proxy) serve(next http.Handler) http.Handler {
 	})
 }
 
-// upgrades reports whether a request wants to leave HTTP, as WebSocket
+// wantsUpgrade reports whether a request wants to leave HTTP, as WebSocket
 // clients do (pitfall G16).
-func upgrades(r *http.Request) bool {
+func wantsUpgrade(r *http.Request) bool {
 	return r.Header.Get("Upgrade") != "" && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c") || r.Method == http.MethodConnect
 }
 
@@ -76,7 +76,7 @@ type inflight struct {
 	closed bool
 }
 
-func (f *inflight) enter() bool {
+func (f *inflight) beginRequest() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
@@ -85,10 +85,10 @@ func (f *inflight) enter() bool {
 	return !f.closed
 }
 
-func (f *inflight) leave() { f.wg.Done() }
+func (f *inflight) endRequest() { f.wg.Done() }
 
-// drain admits nobody any more and returns when the last request has left.
-func (f *inflight) drain() {
+// closeAndWait admits nobody any more and returns when the last request has left.
+func (f *inflight) closeAndWait() {
 	f.mu.Lock()
 	f.closed = true
 	f.mu.Unlock()

@@ -60,7 +60,7 @@ func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, 
 		if err != nil {
 			return nil, err
 		}
-		if p, ok := ctx.Value(selfKey{}).(*Proxy); ok && p.isDoor(conn) {
+		if p, ok := ctx.Value(selfKey{}).(*Proxy); ok && p.isOwnListener(conn) {
 			_ = conn.Close()
 			return nil, fmt.Errorf("%s: %w", address, ErrLoop)
 		}

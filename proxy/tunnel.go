@@ -36,10 +36,10 @@ func (t *tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// alert is the fatal alert in clear that the client said last, or nil. OpenSSL
+// fatalAlert is the fatal alert in clear that the client said last, or nil. OpenSSL
 // refuses a certificate so, where crypto/tls expects cipher text and sees no
 // more than a bad record.
-func (t *tunnel) alert() error {
+func (t *tunnel) fatalAlert() error {
 	if t.tail[0] != 21 || t.tail[1] != 3 || t.tail[3] != 0 || t.tail[4] != 2 || t.tail[5] != 2 {
 		return nil
 	}
@@ -87,20 +87,20 @@ func (l *tunnelListener) Close() error {
 // Addr satisfies net.Listener; nobody dials a tunnel listener.
 func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// open tells the client its tunnel stands, agrees on TLS with it and hands the
+// openTunnel tells the client its tunnel stands, agrees on TLS with it and hands the
 // connection to the inner server. What goes wrong is named: to the client most
 // of it looks like a reset.
-func (p *Proxy) open(t *tunnel) {
+func (p *Proxy) openTunnel(t *tunnel) {
 	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		_ = t.Close()
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.life, p.inside.ReadHeaderTimeout)
+	ctx, cancel := context.WithTimeout(p.lifetime, p.innerServer.ReadHeaderTimeout)
 	defer cancel()
 	conn := tls.Server(t, p.tls)
 	if err := conn.HandshakeContext(ctx); err != nil {
-		if p.life.Err() == nil {
-			p.note(t.failure(err))
+		if p.lifetime.Err() == nil {
+			p.reportNotice(t.handshakeNotice(err))
 		}
 		_ = t.Close()
 		return
@@ -113,10 +113,10 @@ func (p *Proxy) open(t *tunnel) {
 	}
 }
 
-// failure says why there was no TLS, and tells a client that speaks HTTP.
-func (t *tunnel) failure(err error) Notice {
+// handshakeNotice says why there was no TLS, and tells a client that speaks HTTP.
+func (t *tunnel) handshakeNotice(err error) Notice {
 	n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
-	if alert := t.alert(); alert != nil {
+	if alert := t.fatalAlert(); alert != nil {
 		err = &net.OpError{Op: "remote error", Err: alert}
 	}
 	remote, plain := (*net.OpError)(nil), tls.RecordHeaderError{}
@@ -137,12 +137,12 @@ func (t *tunnel) failure(err error) Notice {
 	return n
 }
 
-// left notes a client that closed its tunnel without asking for anything, as
+// noticeUnusedTunnel notes a client that closed its tunnel without asking for anything, as
 // Node does when it does not trust a certificate.
-func (p *Proxy) left(conn net.Conn, state http.ConnState) {
+func (p *Proxy) noticeUnusedTunnel(conn net.Conn, state http.ConnState) {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
-	if state == http.StateClosed && !t.used.Load() && p.life.Err() == nil {
-		p.note(Notice{Unused, t.address, t.session, t.address + ": the client closed its tunnel without a request"})
+	if state == http.StateClosed && !t.used.Load() && p.lifetime.Err() == nil {
+		p.reportNotice(Notice{Unused, t.address, t.session, t.address + ": the client closed its tunnel without a request"})
 	}
 }
 

@@ -24,8 +24,8 @@ type capture struct {
 	testCase     Case
 	name         string
 	source       evidence.Source
-	replayer     *replay.Player // nil where no cassette answers
-	simulated    *stepRecorder  // nil where a cassette answers
+	replayer     *replay.Replayer // nil where no cassette answers
+	simulated    *stepRecorder    // nil where a cassette answers
 	cassettePath string
 
 	mu             sync.Mutex

@@ -33,16 +33,16 @@ const clockSkew = time.Hour
 // Authority signs leaves for its hosts and for nothing else. It is safe for
 // concurrent use.
 type Authority struct {
-	cert   *x509.Certificate
-	key    *ecdsa.PrivateKey
-	leaves sync.Map // host → func() (*tls.Certificate, error)
-	why    string   // Open replaced the one before
+	cert           *x509.Certificate
+	key            *ecdsa.PrivateKey
+	leaves         sync.Map // host → func() (*tls.Certificate, error)
+	replacedReason string   // Open replaced the one before
 }
 
 // Replaced says why Open issued this authority in another's place, as one
 // clause for people; "" when it did not. Clients that were told to trust the
 // other one must be given this one.
-func (a *Authority) Replaced() string { return a.why }
+func (a *Authority) Replaced() string { return a.replacedReason }
 
 // New issues an authority for hosts (names or IP addresses, without ports) and
 // loopback. It exists in memory only; Open keeps one on disk.
@@ -55,7 +55,7 @@ func New(hosts []string, now time.Time) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, ranges := constraints(hosts)
+	names, ranges := nameConstraints(hosts)
 	template := &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "meerkat recorder " + now.UTC().Format(time.DateOnly)},
@@ -115,15 +115,15 @@ func (a *Authority) Permits(host string) bool {
 
 // issuedFor reports whether the authority is constrained to exactly hosts.
 func (a *Authority) issuedFor(hosts []string) bool {
-	names, ranges := constraints(hosts)
+	names, ranges := nameConstraints(hosts)
 	return a.cert.PermittedDNSDomainsCritical &&
 		slices.Equal(a.cert.PermittedDNSDomains, names) &&
 		slices.EqualFunc(a.cert.PermittedIPRanges, ranges, func(x, y *net.IPNet) bool { return x.String() == y.String() })
 }
 
-// constraints splits hosts into the names and address ranges of a certificate,
+// nameConstraints splits hosts into the names and address ranges of a certificate,
 // each sorted and without repeats, loopback added.
-func constraints(hosts []string) (names []string, ranges []*net.IPNet) {
+func nameConstraints(hosts []string) (names []string, ranges []*net.IPNet) {
 	addresses := []string{"127.0.0.0/8", "::1/128"}
 	names = []string{"localhost"}
 	for _, host := range hosts {

@@ -48,15 +48,15 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	}
 	mint, ok := a.leaves.Load(host)
 	if !ok {
-		mint, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.mint(host) }))
+		mint, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
 	}
 	return mint.(func() (*tls.Certificate, error))()
 }
 
-// mint signs a leaf for host. The name stands in SAN only: OpenSSL clients
+// signLeaf signs a leaf for host. The name stands in SAN only: OpenSSL clients
 // check a common name against the DNS constraints even when it is an address,
 // and refuse it.
-func (a *Authority) mint(host string) (*tls.Certificate, error) {
+func (a *Authority) signLeaf(host string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("%s: certificate: %w", host, err)

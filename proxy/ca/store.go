@@ -39,23 +39,23 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	a, err := Load(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return issue(dir, hosts, now, fileutil.CreateFile)
+		return issueAuthority(dir, hosts, now, fileutil.CreateFile)
 	case err != nil:
 		return nil, err
 	}
-	why := a.unfit(hosts, now)
+	why := a.replaceReason(hosts, now)
 	if why == "" {
-		return a, publish(dir, a)
+		return a, publishCertificate(dir, a)
 	}
 	if a, err = Rotate(dir, hosts, now); err != nil {
 		return nil, err
 	}
-	a.why = why
+	a.replacedReason = why
 	return a, nil
 }
 
-// unfit says why an authority will not do for hosts from now on.
-func (a *Authority) unfit(hosts []string, now time.Time) string {
+// replaceReason says why an authority will not do for hosts from now on.
+func (a *Authority) replaceReason(hosts []string, now time.Time) string {
 	switch {
 	case now.After(a.cert.NotAfter):
 		return "the old one expired on " + a.cert.NotAfter.Format(time.DateOnly)
@@ -71,17 +71,17 @@ func (a *Authority) unfit(hosts []string, now time.Time) string {
 
 // Load returns the authority kept in dir as it is. Without one the error is
 // fs.ErrNotExist.
-func Load(dir string) (*Authority, error) { return load(filepath.Join(dir, secretFile)) }
+func Load(dir string) (*Authority, error) { return loadAuthority(filepath.Join(dir, secretFile)) }
 
 // Rotate issues a new authority for hosts and keeps it in dir, whatever is
 // there. Clients that trusted the old one must be given the new one.
 func Rotate(dir string, hosts []string, now time.Time) (*Authority, error) {
-	return issue(dir, hosts, now, fileutil.WriteFile)
+	return issueAuthority(dir, hosts, now, fileutil.WriteFile)
 }
 
-// issue makes an authority and writes its file. With fileutil.CreateFile an
+// issueAuthority makes an authority and writes its file. With fileutil.CreateFile an
 // authority that another process wrote first wins, and is returned.
-func issue(dir string, hosts []string, now time.Time, write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
+func issueAuthority(dir string, hosts []string, now time.Time, write func(path string, data []byte, perm fs.FileMode) error) (*Authority, error) {
 	a, err := New(hosts, now)
 	if err != nil {
 		return nil, err
@@ -101,11 +101,11 @@ func issue(dir string, hosts []string, now time.Time, write func(path string, da
 	if err != nil {
 		return nil, cannotWrite(path, err)
 	}
-	return a, publish(dir, a)
+	return a, publishCertificate(dir, a)
 }
 
-// publish keeps the certificate beside the key, for people to point clients at.
-func publish(dir string, a *Authority) error {
+// publishCertificate keeps the certificate beside the key, for people to point clients at.
+func publishCertificate(dir string, a *Authority) error {
 	path := filepath.Join(dir, CertFile)
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, a.PEM()) {
 		return nil
@@ -128,9 +128,9 @@ func (a *Authority) secretPEM() ([]byte, error) {
 	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...), nil
 }
 
-// load reads an authority back and trusts nothing about it: key type, key
+// loadAuthority reads an authority back and trusts nothing about it: key type, key
 // match, constraints and file mode are all checked.
-func load(path string) (*Authority, error) {
+func loadAuthority(path string) (*Authority, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func load(path string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := parse(data)
+	a, err := parseAuthority(data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", path, err, ErrNotOurs)
 	}
 	return a, nil
 }
 
-func parse(data []byte) (*Authority, error) {
+func parseAuthority(data []byte) (*Authority, error) {
 	certBlock, rest := pem.Decode(data)
 	if certBlock == nil {
 		return nil, errors.New("no certificate")

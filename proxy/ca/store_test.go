@@ -238,7 +238,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(a.PEM())
 	f.Add([]byte("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if a, err := parse(data); err == nil && (a.key == nil || !a.cert.PermittedDNSDomainsCritical) {
+		if a, err := parseAuthority(data); err == nil && (a.key == nil || !a.cert.PermittedDNSDomainsCritical) {
 			t.Fatal("accepted an unconstrained authority")
 		}
 	})

@@ -47,7 +47,7 @@ func large(b *testing.B, n int) string {
 	last := sum(data)
 	for i := range n {
 		item := appendItem(nil, typical(i))
-		last = last.next(item)
+		last = last.nextSeal(item)
 		data = append(append(data, item...), sealLine(i, len(item), last)...)
 	}
 	path := filepath.Join(b.TempDir(), "x.yaml")
@@ -135,7 +135,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if err := w.write(data); err != nil {
+			if err := w.appendPieces(data); err != nil {
 				b.Fatal(err)
 			}
 			in := typical(n)

@@ -30,13 +30,13 @@ type Cassette struct {
 // interactions are verified and decoded when they are asked for. One whose first
 // recording goes on is ErrBusy, one that was interrupted ErrTorn.
 func Open(path string) (*Cassette, error) {
-	if err := regular(path); err != nil {
+	if err := checkRegularFile(path); err != nil {
 		return nil, err
 	}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, perr := os.Lstat(partial(path)); perr == nil {
-			return nil, cmp.Or(unlessBusy(path), fail(path, ErrTorn, "was never finished; run: recorder recover %s", path))
+		if _, perr := os.Lstat(partialPath(path)); perr == nil {
+			return nil, cmp.Or(unlessBusy(path), newError(path, ErrTorn, "was never finished; run: recorder recover %s", path))
 		}
 	}
 	return parseRead(path, data, err)
@@ -51,9 +51,9 @@ func OpenFS(fsys fs.FS, name string) (*Cassette, error) {
 func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fail(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", name)
+		return nil, newError(name, fs.ErrNotExist, "does not exist; record it first with: recorder record --cassette %s", name)
 	case err != nil:
-		return nil, fail(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
+		return nil, newError(name, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return Parse(name, data)
 }
@@ -62,11 +62,11 @@ func parseRead(name string, data []byte, err error) (*Cassette, error) {
 // name is for errors.
 func Parse(name string, data []byte) (*Cassette, error) {
 	if len(data) == 0 {
-		return nil, fail(name, ErrEmpty, "is empty; record it again")
+		return nil, newError(name, ErrEmpty, "is empty; record it again")
 	}
 	c := &Cassette{name: name}
 	var err error
-	if ours(data) {
+	if isOurs(data) {
 		err = c.parseOurs(data)
 	} else {
 		c.meta = Meta{Provenance: ProvenanceImport}
@@ -74,7 +74,7 @@ func Parse(name string, data []byte) (*Cassette, error) {
 		c.sum = sha256.Sum256(data)
 	}
 	if err == nil && c.Len() == 0 {
-		err = fail(name, ErrEmpty, "holds no interactions; record it again")
+		err = newError(name, ErrEmpty, "holds no interactions; record it again")
 	}
 	if err != nil {
 		return nil, err
@@ -84,13 +84,13 @@ func Parse(name string, data []byte) (*Cassette, error) {
 
 func (c *Cassette) parseOurs(data []byte) (err error) {
 	if len(data) < len(headStart) {
-		return torn(c.name)
+		return tornError(c.name)
 	}
 	if c.meta, c.head, err = parseHead(c.name, data); err != nil {
 		return err
 	}
 	c.data = data
-	c.spans, c.end, err = index(c.name, data, c.head)
+	c.spans, c.end, err = indexItems(c.name, data, c.head)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (c *Cassette) At(i int) (Interaction, error) {
 	if !checkSeal(c.data, c.head, c.spans, i) {
 		return Interaction{}, c.damagedAt(i)
 	}
-	in, err := decode(c.item(i))
+	in, err := decodeAnyItem(c.itemBytes(i))
 	if err != nil {
 		return Interaction{}, c.damagedAt(i)
 	}
@@ -140,7 +140,7 @@ func (c *Cassette) All() iter.Seq2[Interaction, error] {
 	}
 }
 
-func (c *Cassette) item(i int) []byte { return c.data[c.spans[i].start:c.spans[i].seal] }
+func (c *Cassette) itemBytes(i int) []byte { return c.data[c.spans[i].start:c.spans[i].seal] }
 
 func (in Interaction) clone() Interaction {
 	in.Request.Header = in.Request.Header.Clone()
@@ -153,7 +153,7 @@ func (in Interaction) clone() Interaction {
 }
 
 func (c *Cassette) damagedAt(i int) error {
-	return damaged(c.name, fmt.Sprintf("interaction %d", i))
+	return damagedError(c.name, fmt.Sprintf("interaction %d", i))
 }
 
 // Request returns the request of interaction i without reading its response
@@ -163,7 +163,7 @@ func (c *Cassette) Request(i int) (Request, error) {
 	if !c.Sealed() {
 		return c.parsed[i].clone().Request, nil
 	}
-	if r, ok := decodeRequest(c.item(i)); ok {
+	if r, ok := decodeRequest(c.itemBytes(i)); ok {
 		return r, nil
 	}
 	in, err := c.At(i)
@@ -175,7 +175,7 @@ func (c *Cassette) Request(i int) (Request, error) {
 // all of a large cassette can be read in little memory.
 func (c *Cassette) Asked(i int, room []byte) (Request, error) {
 	if c.Sealed() {
-		if r, ok := decodeAsked(c.item(i), room); ok {
+		if r, ok := decodeAsked(c.itemBytes(i), room); ok {
 			return r, nil
 		}
 	}
@@ -196,7 +196,7 @@ func Verify(path string) error {
 // Verify is the function Verify on an opened cassette.
 func (c *Cassette) Verify() error {
 	if !c.Sealed() {
-		return fail(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; record it again with recorder to have them")
+		return newError(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; record it again with recorder to have them")
 	}
 	for _, err := range c.All() {
 		if err != nil {

@@ -100,7 +100,7 @@ func wantSame(t rapid.TB, got, want []Interaction) {
 		t.Fatalf("%d interactions, want %d", len(got), len(want))
 	}
 	for i := range want {
-		if part := differs(want[i], got[i]); part != "" {
+		if part := firstDifference(want[i], got[i]); part != "" {
 			t.Errorf("interaction %d: %s differs:\n got %+v\nwant %+v", i, part, got[i], want[i])
 		}
 	}
@@ -149,7 +149,7 @@ func TestFastDecoderReadsOurOwn(t *testing.T) {
 		}
 	}
 	long := Interaction{Response: Response{Header: http.Header{strings.Repeat("k", 5000): {"v"}}}}
-	item, err := encode(long)
+	item, err := encodeItem(long)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestOpenNamesTheFile(t *testing.T) {
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "record it first") {
 		t.Errorf("missing: %v", err)
 	}
-	if err := os.WriteFile(partial(missing), []byte(headStart), 0o600); err != nil {
+	if err := os.WriteFile(partialPath(missing), []byte(headStart), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err = Open(missing); !errors.Is(err, ErrTorn) || !strings.Contains(err.Error(), "recorder recover") {

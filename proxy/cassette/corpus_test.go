@@ -86,14 +86,14 @@ func TestRecordedTrafficRoundTrips(t *testing.T) {
 	data := encodeHead(m)
 	last, slow := sum(data), 0
 	for i, in := range want {
-		item, err := encode(in)
+		item, err := encodeItem(in)
 		if err != nil {
 			t.Fatalf("%s: %v", in.Request.URL, err)
 		}
 		if _, ok := decodeItem(item); !ok {
 			slow++
 		}
-		last = last.next(item)
+		last = last.nextSeal(item)
 		data = append(append(data, item...), sealLine(i, len(item), last)...)
 	}
 	c, err := Parse("x.yaml", append(data, closeLine(len(want), last)...))

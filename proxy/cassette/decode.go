@@ -16,40 +16,40 @@ import (
 type cursor struct {
 	b  []byte
 	ok bool
-	// like holds the bodies that are expected, request and response, or nothing.
+	// expected holds the bodies that are expected, request and response, or nothing.
 	// A body that reads the same is that one instead of a copy.
-	like [][]byte
-	// room is what a body may be written over.
-	room []byte
-	// bare leaves headers out.
-	bare bool
+	expected [][]byte
+	// scratch is what a body may be written over.
+	scratch []byte
+	// skipHeaders leaves headers out.
+	skipHeaders bool
 }
 
 // decodeItem is appendItem backwards.
 func decodeItem(item []byte) (in Interaction, ok bool) {
-	return (&cursor{b: item, ok: true}).interaction()
+	return (&cursor{b: item, ok: true}).readInteraction()
 }
 
 // decodeLike is decode for an item that is expected to say like, whose bodies it
 // may return: a large one is compared and not copied.
 func decodeLike(item []byte, like Interaction) (Interaction, error) {
-	c := &cursor{b: item, ok: true, like: [][]byte{like.Request.Body, like.Response.Body}}
-	if in, ok := c.interaction(); ok {
+	c := &cursor{b: item, ok: true, expected: [][]byte{like.Request.Body, like.Response.Body}}
+	if in, ok := c.readInteraction(); ok {
 		return in, takeReserved(&in)
 	}
-	return decode(item)
+	return decodeAnyItem(item)
 }
 
-func (c *cursor) interaction() (in Interaction, ok bool) {
-	c.request(&in)
-	c.response(&in)
+func (c *cursor) readInteraction() (in Interaction, ok bool) {
+	c.readRequest(&in)
+	c.readResponse(&in)
 	return in, c.ok && len(c.b) == 0
 }
 
 // decodeRequest is decodeItem for the request alone.
 func decodeRequest(item []byte) (Request, bool) {
 	c, in := &cursor{b: item, ok: true}, Interaction{}
-	c.request(&in)
+	c.readRequest(&in)
 	if c.ok {
 		in.Request.Proto = in.Request.Header.Get(hdrReqProto)
 		maps.DeleteFunc(in.Request.Header, func(name string, _ []string) bool { return Reserved(name) })
@@ -60,128 +60,128 @@ func decodeRequest(item []byte) (Request, bool) {
 // decodeAsked is decodeRequest without the header; the body is written over
 // room.
 func decodeAsked(item, room []byte) (Request, bool) {
-	c, in := &cursor{b: item, ok: true, room: room, bare: true}, Interaction{}
-	c.request(&in)
+	c, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
+	c.readRequest(&in)
 	return in.Request, c.ok
 }
 
-func (c *cursor) request(in *Interaction) {
-	c.lit(itemStart)
-	in.Request.Body = c.body()
-	c.lit("        form: {}\n")
-	in.Request.Header = c.header()
-	in.Request.URL = c.field("url")
-	in.Request.Method = c.field("method")
+func (c *cursor) readRequest(in *Interaction) {
+	c.expectText(itemStart)
+	in.Request.Body = c.readBody()
+	c.expectText("        form: {}\n")
+	in.Request.Header = c.readHeader()
+	in.Request.URL = c.readField("url")
+	in.Request.Method = c.readField("method")
 }
 
-func (c *cursor) response(in *Interaction) {
-	c.lit(responseStart)
-	in.Response.Body = c.body()
-	in.Response.Header = c.header()
-	c.field("status")
-	c.lit("        code: ")
+func (c *cursor) readResponse(in *Interaction) {
+	c.expectText(responseStart)
+	in.Response.Body = c.readBody()
+	in.Response.Header = c.readHeader()
+	c.readField("status")
+	c.expectText("        code: ")
 	var err error
-	in.Response.Status, err = strconv.Atoi(c.rest())
+	in.Response.Status, err = strconv.Atoi(c.restOfLine())
 	c.ok = c.ok && err == nil
-	c.lit("        duration: ")
-	in.Duration, err = time.ParseDuration(c.rest())
+	c.expectText("        duration: ")
+	in.Duration, err = time.ParseDuration(c.restOfLine())
 	c.ok = c.ok && err == nil
 }
 
-func (c *cursor) lit(s string) {
-	if !c.has(s) {
+func (c *cursor) expectText(s string) {
+	if !c.hasPrefix(s) {
 		c.ok = false
 		return
 	}
 	c.b = c.b[len(s):]
 }
 
-func (c *cursor) has(s string) bool { return len(c.b) >= len(s) && string(c.b[:len(s)]) == s }
+func (c *cursor) hasPrefix(s string) bool { return len(c.b) >= len(s) && string(c.b[:len(s)]) == s }
 
-// rest reads to the end of the line.
-func (c *cursor) rest() string {
+// restOfLine reads to the end of the line.
+func (c *cursor) restOfLine() string {
 	line, rest, found := bytes.Cut(c.b, []byte("\n"))
 	c.b, c.ok = rest, c.ok && found
 	return string(line)
 }
 
-func (c *cursor) field(name string) string {
-	c.lit("        ")
-	c.lit(name)
-	c.lit(": ")
-	v := string(c.quoted())
-	c.lit("\n")
+func (c *cursor) readField(name string) string {
+	c.expectText("        ")
+	c.expectText(name)
+	c.expectText(": ")
+	v := string(c.readQuoted())
+	c.expectText("\n")
 	return v
 }
 
-func (c *cursor) header() http.Header {
+func (c *cursor) readHeader() http.Header {
 	h := http.Header{}
-	c.lit("        headers:")
-	if c.has(" {}\n") {
-		c.lit(" {}\n")
+	c.expectText("        headers:")
+	if c.hasPrefix(" {}\n") {
+		c.expectText(" {}\n")
 		return h
 	}
-	c.lit("\n")
-	if c.bare {
+	c.expectText("\n")
+	if c.skipHeaders {
 		_, end := blockSize(c.b)
 		c.b = c.b[end:]
 		return nil
 	}
-	for c.ok && c.has(bodyIndent) {
-		c.lit(bodyIndent)
-		name := string(c.quoted())
-		c.lit(":")
-		h[name] = c.values()
+	for c.ok && c.hasPrefix(bodyIndent) {
+		c.expectText(bodyIndent)
+		name := string(c.readQuoted())
+		c.expectText(":")
+		h[name] = c.readValues()
 	}
 	return h
 }
 
-func (c *cursor) values() []string {
-	if c.has(" []\n") {
-		c.lit(" []\n")
+func (c *cursor) readValues() []string {
+	if c.hasPrefix(" []\n") {
+		c.expectText(" []\n")
 		return []string{}
 	}
-	c.lit("\n")
+	c.expectText("\n")
 	var values []string
-	for c.ok && c.has("                - ") {
-		c.lit("                - ")
-		values = append(values, string(c.quoted()))
-		c.lit("\n")
+	for c.ok && c.hasPrefix("                - ") {
+		c.expectText("                - ")
+		values = append(values, string(c.readQuoted()))
+		c.expectText("\n")
 	}
 	return values
 }
 
-// body reads a literal block or a quoted scalar, and copies it.
-func (c *cursor) body() []byte {
-	c.lit("        body: ")
+// readBody reads a literal block or a quoted scalar, and copies it.
+func (c *cursor) readBody() []byte {
+	c.expectText("        body: ")
 	var like []byte
-	if len(c.like) > 0 {
-		like, c.like = c.like[0], c.like[1:]
+	if len(c.expected) > 0 {
+		like, c.expected = c.expected[0], c.expected[1:]
 	}
 	for keep, style := range [...]string{"|-\n", "|\n", "|+\n"} {
-		if c.has(style) {
-			c.lit(style)
-			return c.literal(keep, like)
+		if c.hasPrefix(style) {
+			c.expectText(style)
+			return c.readLiteral(keep, like)
 		}
 	}
-	b := c.quoted()
-	c.lit("\n")
+	b := c.readQuoted()
+	c.expectText("\n")
 	if like != nil && bytes.Equal(b, like) {
 		return like
 	}
 	return bytes.Clone(b)
 }
 
-// literal reads the lines of a block; keep is 0, 1 or 2 for none, one or all of
+// readLiteral reads the lines of a block; keep is 0, 1 or 2 for none, one or all of
 // its final line feeds.
-func (c *cursor) literal(keep int, like []byte) []byte {
+func (c *cursor) readLiteral(keep int, like []byte) []byte {
 	size, end := blockSize(c.b)
 	block := c.b[:end]
 	c.b = c.b[end:]
 	if like != nil && sameBlock(block, keep, like) {
 		return like
 	}
-	out := slices.Grow(c.room[:0], size)
+	out := slices.Grow(c.scratch[:0], size)
 	for len(block) > 0 {
 		n := bytes.IndexByte(block, '\n') + 1
 		if n > 1 {
@@ -240,27 +240,27 @@ func blockSize(b []byte) (size, end int) {
 
 const binaryTag = `!!binary "`
 
-// quoted reads a double-quoted or !!binary scalar. The result may share memory
+// readQuoted reads a double-quoted or !!binary scalar. The result may share memory
 // with the item.
-func (c *cursor) quoted() []byte {
-	if c.has(binaryTag) {
-		c.lit(binaryTag)
+func (c *cursor) readQuoted() []byte {
+	if c.hasPrefix(binaryTag) {
+		c.expectText(binaryTag)
 		text, rest, found := bytes.Cut(c.b, []byte(`"`))
 		raw, err := base64.StdEncoding.DecodeString(string(text))
 		c.b, c.ok = rest, c.ok && found && err == nil
 		return raw
 	}
-	c.lit(`"`)
+	c.expectText(`"`)
 	if n := bytes.IndexAny(c.b, "\"\\\n"); n >= 0 && c.b[n] == '"' {
 		s := c.b[:n]
 		c.b = c.b[n+1:]
 		return s
 	}
-	return c.escaped()
+	return c.readEscaped()
 }
 
-// escaped reads the rest of a quoted scalar that holds escapes.
-func (c *cursor) escaped() []byte {
+// readEscaped reads the rest of a quoted scalar that holds escapes.
+func (c *cursor) readEscaped() []byte {
 	line := c.b[:max(bytes.IndexByte(c.b, '\n'), 0)]
 	out := make([]byte, 0, len(line))
 	for i := 0; i < len(line); {

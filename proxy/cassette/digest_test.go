@@ -87,7 +87,7 @@ func TestMatchingRulesAreKept(t *testing.T) {
 	if bytes.Contains(encodeHead(Meta{Version: 1}), []byte("matching")) {
 		t.Error("a list that is absent was written")
 	}
-	if why := (Meta{Version: 1, Provenance: ProvenanceLive, Matching: []string{"two words"}}).problem(); why == "" {
+	if why := (Meta{Version: 1, Provenance: ProvenanceLive, Matching: []string{"two words"}}).invalidReason(); why == "" {
 		t.Error("a rule of two words was accepted")
 	}
 }

@@ -41,7 +41,7 @@ func (e *Error) Error() string { return e.Name + ": " + e.Problem }
 // Unwrap returns the sentinel.
 func (e *Error) Unwrap() error { return e.Err }
 
-func fail(name string, err error, format string, args ...any) error {
+func newError(name string, err error, format string, args ...any) error {
 	return &Error{Name: name, Problem: fmt.Sprintf(format, args...), Err: err}
 }
 

@@ -28,7 +28,7 @@ func Extend(path string, meta Meta) (*Writer, error) {
 		err = old.Verify()
 	}
 	if err == nil {
-		err = old.meta.takes(path, meta)
+		err = old.meta.checkMixable(path, meta)
 	}
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func Extend(path string, meta Meta) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = old.unchanged(path); err == nil {
-		err = w.adopt(old)
+	if err = old.checkUnchanged(path); err == nil {
+		err = w.adoptItems(old)
 	}
 	if err != nil {
 		return nil, errors.Join(err, w.Discard())
@@ -46,61 +46,61 @@ func Extend(path string, meta Meta) (*Writer, error) {
 	return w, nil
 }
 
-// unchanged reports as an error that path is not c any more: another recorder
+// checkUnchanged reports as an error that path is not c any more: another recorder
 // may have finished it since c was opened.
-func (c *Cassette) unchanged(path string) error {
+func (c *Cassette) checkUnchanged(path string) error {
 	now, err := os.ReadFile(path)
 	switch {
 	case err != nil:
-		return fail(path, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
+		return newError(path, err, "cannot be read (%s)", firstLine(fileutil.Reason(err)))
 	case !bytes.Equal(now, c.data):
-		return fail(path, ErrBusy, "was recorded by another process just now; run this again")
+		return newError(path, ErrBusy, "was recorded by another process just now; run this again")
 	}
 	return nil
 }
 
-// takes reports as an error that what more describes cannot stand below m.
-func (m Meta) takes(path string, more Meta) error {
+// checkMixable reports as an error that what more describes cannot stand below m.
+func (m Meta) checkMixable(path string, more Meta) error {
 	switch {
 	case more.Version != 0 && more.Version != m.Version:
-		return fail(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
+		return newError(path, ErrMixed, "has format %d, what is recorded now has %d; record all of it again with: recorder refresh --cassette %s", m.Version, more.Version, path)
 	case more.Provenance != m.Provenance:
-		return fail(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
+		return newError(path, ErrMixed, "is %s and what is recorded now is %s, the two are not mixed; record to another file", m.Provenance, more.Provenance)
 	case more.Nominal() != m.Nominal():
-		return fail(path, ErrMixed, "has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.times(), more.times())
+		return newError(path, ErrMixed, "has %s times and what is recorded now has %s ones, the two are not mixed; record to another file", m.timeKind(), more.timeKind())
 	case len(more.Declared) > 0 && !slices.Equal(more.Declared, m.Declared):
-		return fail(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
+		return newError(path, ErrMixed, "does not declare that its replies may be %s, and its head cannot change; record to another file", more.Declared[0])
 	case !slices.Equal(more.Redaction, m.Redaction):
-		return fail(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
+		return newError(path, ErrMixed, "was redacted by other rules than this build's; record all of it again with: recorder refresh --cassette %s", path)
 	}
 	return nil
 }
 
-// times is what kind of times a cassette has.
-func (m Meta) times() string {
+// timeKind is what kind of times a cassette has.
+func (m Meta) timeKind() string {
 	if m.Nominal() {
 		return "nominal"
 	}
 	return "measured"
 }
 
-// adopt writes old's head and sealed items in the place of the head.
-func (w *Writer) adopt(old *Cassette) error {
+// adoptItems writes old's head and sealed items in the place of the head.
+func (w *Writer) adoptItems(old *Cassette) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	end := old.spans[len(old.spans)-1]
 	w.size = 0
-	if err := w.write(old.data[:end.end]); err != nil {
+	if err := w.appendPieces(old.data[:end.end]); err != nil {
 		return err
 	}
 	_, _, w.last, _ = readSeal(old.data[end.seal:end.end])
-	w.n, w.loss = len(old.spans), old.end.Loss
+	w.count, w.loss = len(old.spans), old.end.Loss
 	return nil
 }
 
-// continues reports whether the unfinished recording of path begins with all
+// extendsFinished reports whether the unfinished recording of path begins with all
 // the interactions of the finished one, so that finishing it loses nothing.
-func continues(path string) bool {
+func extendsFinished(path string) bool {
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return false
@@ -109,19 +109,19 @@ func continues(path string) bool {
 	if !ok {
 		return false
 	}
-	more, err := os.ReadFile(partial(path))
+	more, err := os.ReadFile(partialPath(path))
 	return err == nil && bytes.HasPrefix(more, old[:end])
 }
 
 // Replaceable reports as an error that Rename would not put a cassette in the
 // place of path: a folder or a link.
-func Replaceable(path string) error { return vacant(path, true) }
+func Replaceable(path string) error { return checkVacant(path, true) }
 
 // Rename gives the finished cassette from the name to, in the place of what has
 // it, durably; from is verified first. On any error what was there stays; a link
 // is fs.ErrExist.
 func Rename(from, to string) error {
-	if err := vacant(to, true); err != nil {
+	if err := checkVacant(to, true); err != nil {
 		return err
 	}
 	if err := Verify(from); err != nil {

@@ -63,7 +63,7 @@ func TestExtendIsWholeAfterACrash(t *testing.T) {
 	path := write(t, samples()[0], samples()[1])
 	before, _ := os.ReadFile(path)
 	w := extend(t, path, samples()[2])
-	torn, err := os.ReadFile(partial(path))
+	torn, err := os.ReadFile(partialPath(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestExtendIsWholeAfterACrash(t *testing.T) {
 		cut, kept int
 		err       error
 	}{{len(torn), 3, nil}, {len(torn) - 1, 2, nil}, {len(before) / 2, 0, fs.ErrExist}, {3, 0, fs.ErrExist}} {
-		for name, data := range map[string][]byte{path: before, partial(path): torn[:c.cut]} {
+		for name, data := range map[string][]byte{path: before, partialPath(path): torn[:c.cut]} {
 			if err := os.WriteFile(name, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func TestExtendRefuses(t *testing.T) {
 		t.Errorf("absent: %v", err)
 	}
 	for _, p := range []string{path, longer, changed} {
-		if _, err := os.Lstat(partial(p)); err == nil {
+		if _, err := os.Lstat(partialPath(p)); err == nil {
 			t.Errorf("%s: a refusal left a trace", p)
 		}
 	}

@@ -44,8 +44,8 @@ const vcrVersion = 1
 // parseForeign reads a file that go-vcr v2 wrote, and one of ours that it saved.
 // Keys it does not write are an error (pitfall V6): what they mean would be lost.
 func parseForeign(name string, data []byte) ([]Interaction, error) {
-	if how := altered(data); how != "" {
-		return nil, fail(name, ErrDamaged, "%s", how)
+	if how := alterationReason(data); how != "" {
+		return nil, newError(name, ErrDamaged, "%s", how)
 	}
 	var f vcrFile
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -56,32 +56,32 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	_, _, closed := readClose(data)
 	switch {
 	case !f.Meta.IsZero():
-		return nil, damaged(name, "its formatting")
+		return nil, damagedError(name, "its formatting")
 	case closed:
-		return nil, damaged(name, "the head")
+		return nil, damagedError(name, "the head")
 	case f.Version == nil:
 		return nil, notCassette(name, "no version")
 	case *f.Version != vcrVersion:
-		return nil, fail(name, ErrVersion, "go-vcr format %d: this build reads %d, the one of go-vcr v2; convert it with: recorder import %s --cassette NEW", *f.Version, vcrVersion, name)
+		return nil, newError(name, ErrVersion, "go-vcr format %d: this build reads %d, the one of go-vcr v2; convert it with: recorder import %s --cassette NEW", *f.Version, vcrVersion, name)
 	}
 	out := make([]Interaction, len(f.Interactions))
 	for i, item := range f.Interactions {
 		var err error
-		if out[i], err = item.interaction(); err != nil {
+		if out[i], err = item.toInteraction(); err != nil {
 			return nil, notCassette(name, fmt.Sprintf("interaction %d: %v", i, err))
 		}
 	}
 	return out, nil
 }
 
-// altered says what a well-meaning program did to a file of ours, or nothing.
-func altered(data []byte) string {
+// alterationReason says what a well-meaning program did to a file of ours, or nothing.
+func alterationReason(data []byte) string {
 	const crlf = "---\r\nmeta:\r\n"
 	text, marked := bytes.CutPrefix(data, []byte("\xef\xbb\xbf"))
 	switch {
 	case bytes.HasPrefix(text, []byte(crlf)):
 		return "its line ends were changed to CRLF, as git does for text; add \"*.yaml -text\" to .gitattributes and check it out again"
-	case marked && ours(text):
+	case marked && isOurs(text):
 		return "a byte order mark was put before it, as editors do; restore the file from a copy"
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return "its text was changed to UTF-16, as PowerShell does; restore the file from a copy"
@@ -90,24 +90,24 @@ func altered(data []byte) string {
 }
 
 func notCassette(name, why string) error {
-	return fail(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
+	return newError(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
 }
 
-// regular reports as an error that path is there and no file one can read whole.
-func regular(path string) error {
+// checkRegularFile reports as an error that path is there and no file one can read whole.
+func checkRegularFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
-		return fail(path, ErrFormat, "cannot be read (is a directory); name a file in it")
+		return newError(path, ErrFormat, "cannot be read (is a directory); name a file in it")
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return fail(path, ErrFormat, "cannot be read (is no regular file); name a file")
+		return newError(path, ErrFormat, "cannot be read (is no regular file); name a file")
 	}
 	return nil // of an error the reader says what is wrong
 }
 
-// interaction converts what YAML held. Reserved headers survive a stock Save,
+// toInteraction converts what YAML held. Reserved headers survive a stock Save,
 // so the timeline does too.
-func (v *vcrItem) interaction() (in Interaction, err error) {
+func (v *vcrItem) toInteraction() (in Interaction, err error) {
 	if v == nil || v.Request == nil || v.Response == nil {
 		return in, fmt.Errorf("needs a request and a response")
 	}
@@ -131,8 +131,8 @@ func orEmpty(h http.Header) http.Header {
 	return h
 }
 
-// decode reads one item of a sealed file.
-func decode(item []byte) (Interaction, error) {
+// decodeAnyItem reads one item of a sealed file.
+func decodeAnyItem(item []byte) (Interaction, error) {
 	if in, ok := decodeItem(item); ok {
 		return in, takeReserved(&in)
 	}
@@ -143,5 +143,5 @@ func decode(item []byte) (Interaction, error) {
 	if len(items) != 1 {
 		return Interaction{}, fmt.Errorf("%d items where one should be", len(items))
 	}
-	return items[0].interaction()
+	return items[0].toInteraction()
 }

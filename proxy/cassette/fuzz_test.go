@@ -28,7 +28,7 @@ func file(item []byte) []byte {
 	m := testMeta
 	m.Version = FormatVersion
 	head := encodeHead(m)
-	s := sum(head).next(item)
+	s := sum(head).nextSeal(item)
 	data := append(append(head, item...), sealLine(0, len(item), s)...)
 	return append(data, closeLine(1, s)...)
 }
@@ -38,15 +38,15 @@ func file(item []byte) []byte {
 // structure.
 func checkItem(t rapid.TB, in Interaction) {
 	t.Helper()
-	item, err := encode(in)
+	item, err := encodeItem(in)
 	if err != nil {
 		t.Fatalf("encode: %v", err)
 	}
 	for _, like := range []func([]byte) []byte{longer, shorter, other} {
 		expected := in
 		expected.Request.Body, expected.Response.Body = like(in.Request.Body), like(in.Response.Body)
-		if back, err := decodeLike(item, expected); err != nil || differs(in, back) != "" {
-			t.Fatalf("the check on saving reads what it expects: another %s, error %v", differs(in, back), err)
+		if back, err := decodeLike(item, expected); err != nil || firstDifference(in, back) != "" {
+			t.Fatalf("the check on saving reads what it expects: another %s, error %v", firstDifference(in, back), err)
 		}
 	}
 	data := file(item)
@@ -62,7 +62,7 @@ func checkItem(t rapid.TB, in Interaction) {
 		}
 	}
 	slow := slowDecode(t, item)
-	if part := differs(in, slow); part != "" {
+	if part := firstDifference(in, slow); part != "" {
 		t.Fatalf("yaml.v3 reads another %s", part)
 	}
 	if bytes.Count(data, []byte("\n"+itemStart)) != 1 || !indented(item) {
@@ -96,7 +96,7 @@ func slowDecode(t rapid.TB, item []byte) Interaction {
 	if err := yaml.Unmarshal(item, &items); err != nil || len(items) != 1 {
 		t.Fatalf("yaml.v3: %v", err)
 	}
-	in, err := items[0].interaction()
+	in, err := items[0].toInteraction()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func itemOf(c *Cassette, i int) []byte {
 	if !c.Sealed() {
 		return nil
 	}
-	return c.item(i)
+	return c.itemBytes(i)
 }
 
 // FuzzDecode starts from items instead of interactions. What the fast decoder
@@ -247,7 +247,7 @@ func FuzzDecode(f *testing.F) {
 		if !ok || takeReserved(&in) != nil || !bytes.Equal(appendItem(nil, in), item) {
 			return
 		}
-		if part := differs(slowDecode(t, item), in); part != "" {
+		if part := firstDifference(slowDecode(t, item), in); part != "" {
 			t.Fatalf("decoders disagree on the %s of\n%s", part, item)
 		}
 	})

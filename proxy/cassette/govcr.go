@@ -24,7 +24,7 @@ func WriteGoVCR(w io.Writer, list iter.Seq2[Interaction, error]) error {
 		if err != nil {
 			return err
 		}
-		item, err := encode(Bare(in))
+		item, err := encodeItem(Bare(in))
 		if err != nil {
 			return fmt.Errorf("interaction %d cannot be written: %w", i, err)
 		}
@@ -71,4 +71,4 @@ func SetExtras(in *Interaction, extras map[string]string) error {
 // Difference names the first part in which the copy of an interaction is not
 // the original, or nothing. Times of chunks are compared in microseconds; a
 // header without values is none, and reserved request headers do not count.
-func Difference(original, copied Interaction) string { return differs(original, copied) }
+func Difference(original, copied Interaction) string { return firstDifference(original, copied) }

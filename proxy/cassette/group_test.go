@@ -47,16 +47,16 @@ func TestAppendsShareASync(t *testing.T) {
 			if err := w.Append(in); err != nil {
 				t.Error(err)
 			}
-			data, err := os.ReadFile(partial(w.path))
+			data, err := os.ReadFile(partialPath(w.path))
 			if err != nil || !strings.Contains(string(data), in.Request.URL) {
 				t.Errorf("append %d returned before it was written: %v", i, err)
 			}
 		})
 	}
 	for queued := 0; queued < 8; {
-		w.waiting.Lock()
+		w.queueMu.Lock()
 		queued = len(w.queue)
-		w.waiting.Unlock()
+		w.queueMu.Unlock()
 	}
 	w.mu.Unlock()
 	wg.Wait()

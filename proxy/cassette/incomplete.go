@@ -30,12 +30,12 @@ func Judge(in Interaction) string {
 			return IncompleteNoReply
 		case in.Request.Method == http.MethodHead || resp.Status == http.StatusNoContent:
 			return "" // has no body to end in (RFC 9110 §9.3.2, §15.3.5)
-		case resp.Status < 300 && provider != "" && !llm.Terminal(provider, kind, resp.Body):
+		case resp.Status < 300 && provider != "" && !llm.IsComplete(provider, kind, resp.Body):
 			return IncompleteOpen
 		}
 		return ""
 	case EndClientAbort:
-		if resp.Status != 0 && endVisible(kind, resp.Body) && llm.Terminal(provider, kind, resp.Body) {
+		if resp.Status != 0 && endVisible(kind, resp.Body) && llm.IsComplete(provider, kind, resp.Body) {
 			return ""
 		}
 	case EndReset: // cut, as are errors of HTTP/2

@@ -34,8 +34,8 @@ func (l Loss) String() string {
 // Unfinished reports as an error that a recording of the cassette path goes on,
 // ErrBusy, or was interrupted, ErrTorn, whether or not there is a finished one.
 func Unfinished(path string) error {
-	if _, err := os.Lstat(partial(path)); err == nil {
-		return cmp.Or(unlessBusy(path), fail(partial(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path))
+	if _, err := os.Lstat(partialPath(path)); err == nil {
+		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path))
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func TestRecoveredIsMarked(t *testing.T) {
 	if _, err := Recover(path); err != nil || readText(t, path) != before {
 		t.Errorf("recovered again: %v", err)
 	}
-	if _, err := os.Lstat(partial(path)); err == nil {
+	if _, err := os.Lstat(partialPath(path)); err == nil {
 		t.Error("the unfinished file is still there")
 	}
 }

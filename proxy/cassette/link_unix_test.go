@@ -38,7 +38,7 @@ func TestLinksAreNotReplaced(t *testing.T) {
 		if info, err := os.Lstat(p); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			t.Errorf("%s is no link any more", p)
 		}
-		if _, err := os.Lstat(partial(p)); err == nil {
+		if _, err := os.Lstat(partialPath(p)); err == nil {
 			t.Errorf("%s was begun", p)
 		}
 	}

@@ -83,9 +83,9 @@ func encodeHead(m Meta) []byte {
 	return append(append(dst, "version: 1"...), headEnd...)
 }
 
-// ours reports whether data starts like a file of this package, or is so short
+// isOurs reports whether data starts like a file of this package, or is so short
 // that it may have been going to.
-func ours(data []byte) bool {
+func isOurs(data []byte) bool {
 	n := min(len(data), len(headStart))
 	return n > 0 && string(data[:n]) == headStart[:n]
 }
@@ -94,7 +94,7 @@ func ours(data []byte) bool {
 func parseHead(name string, data []byte) (Meta, int, error) {
 	n := bytes.Index(data, []byte(headEnd))
 	if n < 0 {
-		return Meta{}, 0, torn(name)
+		return Meta{}, 0, tornError(name)
 	}
 	n += len(headEnd)
 	var head struct {
@@ -104,14 +104,14 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 		}
 	}
 	if err := yaml.Unmarshal(data[:n], &head); err != nil {
-		return Meta{}, 0, fail(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", Plain(err))
+		return Meta{}, 0, newError(name, ErrDamaged, "the head is damaged (%s); restore the file from a copy", Plain(err))
 	}
 	version, err := strconv.Atoi(head.Meta.Format)
 	if err != nil || version < 1 {
-		return Meta{}, 0, fail(name, ErrFormat, "names no format in its meta; restore the file from a copy")
+		return Meta{}, 0, newError(name, ErrFormat, "names no format in its meta; restore the file from a copy")
 	}
 	if version > FormatVersion {
-		return Meta{}, 0, fail(name, ErrVersion, "format %d: this build reads up to %d; use a newer build", version, FormatVersion)
+		return Meta{}, 0, newError(name, ErrVersion, "format %d: this build reads up to %d; use a newer build", version, FormatVersion)
 	}
 	return Meta{
 		Version: version, Provenance: head.Meta.Provenance, Tool: head.Meta.Tool,
@@ -129,8 +129,8 @@ func optionalFields(list *string) []string {
 	return append([]string{}, strings.Fields(*list)...)
 }
 
-// problem says what keeps m from being written, or nothing.
-func (m Meta) problem() string {
+// invalidReason says what keeps m from being written, or nothing.
+func (m Meta) invalidReason() string {
 	if m.Version != FormatVersion {
 		return "format " + strconv.Itoa(m.Version) + ": this build writes " + strconv.Itoa(FormatVersion)
 	}

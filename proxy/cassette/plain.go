@@ -14,7 +14,7 @@ import (
 // quoted.
 func Plain(err error) string {
 	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
-		return misplaced(e.Errors[0])
+		return typeErrorText(e.Errors[0])
 	}
 	if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
 		return strings.TrimPrefix(e.Field+": another kind of value belongs here", ": ")
@@ -26,9 +26,9 @@ func Plain(err error) string {
 // wordsQuoted finds quotations longer than the punctuation that a parser misses.
 var wordsQuoted = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
 
-// misplaced is an error about what stands where, as yaml.v3 writes it: the line,
+// typeErrorText is an error about what stands where, as yaml.v3 writes it: the line,
 // and what is wrong there.
-func misplaced(text string) string {
+func typeErrorText(text string) string {
 	line, what, _ := strings.Cut(text, ": ")
 	switch {
 	case !strings.HasPrefix(line, "line ") || line == "line 0": // JSON has no lines

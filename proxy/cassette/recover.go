@@ -22,7 +22,7 @@ import (
 // changed and the error is ErrDamaged.
 func Recover(path string) (kept int, err error) {
 	path = strings.TrimSuffix(path, ".partial")
-	source := partial(path)
+	source := partialPath(path)
 	if _, err := os.Lstat(source); errors.Is(err, fs.ErrNotExist) {
 		source = path // a finished file that lost its end
 	} else if err := vacantForRecover(path); err != nil {
@@ -48,8 +48,8 @@ func Recover(path string) (kept int, err error) {
 }
 
 func vacantForRecover(path string) error {
-	if err := vacant(path, false); err != nil && !continues(path) {
-		return fail(path, fs.ErrExist, "exists; move it away, then recover %s again", partial(path))
+	if err := checkVacant(path, false); err != nil && !extendsFinished(path) {
+		return newError(path, fs.ErrExist, "exists; move it away, then recover %s again", partialPath(path))
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err 
 	if len(data) == 0 {
 		return nil, 0, nothingWhole(name)
 	}
-	if !ours(data) {
+	if !isOurs(data) {
 		return nil, 0, notCassette(name, "its head is not ours")
 	}
 	_, head, err := parseHead(name, data)
@@ -84,14 +84,14 @@ func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err 
 	if err != nil {
 		return nil, 0, err
 	}
-	end, kept, last := scan(data, head)
+	end, kept, last := scanItems(data, head)
 	if sealAhead(data[end:]) {
-		return nil, kept, damaged(name, "an interaction before the end")
+		return nil, kept, damagedError(name, "an interaction before the end")
 	}
 	if kept == 0 {
 		return nil, 0, nothingWhole(name)
 	}
-	return append(bytes.Clone(data[:end]), closing{kept, Loss{lost, true}}.line(last)...), kept, nil
+	return append(bytes.Clone(data[:end]), closing{kept, Loss{lost, true}}.lineAfter(last)...), kept, nil
 }
 
 // sealAhead reports whether a whole seal line follows: then what precedes it is
@@ -102,7 +102,7 @@ func sealAhead(rest []byte) bool {
 }
 
 func nothingWhole(name string) error {
-	return fail(name, ErrEmpty, "holds no whole interaction; delete it and record again")
+	return newError(name, ErrEmpty, "holds no whole interaction; delete it and record again")
 }
 
 // unlessUnsealed lets a file of another tool be: there is nothing to recover.
@@ -113,15 +113,15 @@ func unlessUnsealed(err error) error {
 	return err
 }
 
-// scan walks forward over whole items and returns where they end.
-func scan(data []byte, head int) (end, count int, last seal) {
+// scanItems walks forward over whole items and returns where they end.
+func scanItems(data []byte, head int) (end, count int, last seal) {
 	end, last = head, sha256.Sum256(data[:head])
 	for {
 		at := bytes.Index(data[end:], []byte("\n"+sealPrefix)) + 1
 		if at == 0 || !bytes.HasPrefix(data[end:], []byte(itemStart)) {
 			return end, count, last
 		}
-		s := last.next(data[end : end+at])
+		s := last.nextSeal(data[end : end+at])
 		line := sealLine(count, at, s)
 		if !bytes.HasPrefix(data[end+at:], []byte(line)) {
 			return end, count, last
@@ -134,20 +134,20 @@ func scan(data []byte, head int) (end, count int, last seal) {
 func replace(path, source string, whole []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".recovered-*")
 	if err != nil {
-		return fail(path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
+		return newError(path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
 	_, err = f.Write(whole)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = Verify(f.Name())
 	}
 	if err != nil {
-		return errors.Join(fail(path, err, "cannot be written (%s)", firstLine(err)), os.Remove(f.Name()))
+		return errors.Join(newError(path, err, "cannot be written (%s)", firstLine(err)), os.Remove(f.Name()))
 	}
 	if err := rename(f.Name(), path); err != nil || source == path {
 		return err
 	}
 	if err := os.Remove(source); err != nil {
-		return fail(source, err, "is recovered and can be deleted (%s)", firstLine(fileutil.Reason(err)))
+		return newError(source, err, "is recovered and can be deleted (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
 }

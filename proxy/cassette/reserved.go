@@ -137,10 +137,10 @@ func decodeTimeline(s string) ([]Chunk, error) {
 	chunks := make([]Chunk, 0, len(raw)/3)
 	var at, step, length uint64
 	for len(raw) > 0 {
-		if step, raw, ok = uvarint(raw); !ok {
+		if step, raw, ok = takeUvarint(raw); !ok {
 			return nil, errTimeline
 		}
-		if length, raw, ok = uvarint(raw); !ok {
+		if length, raw, ok = takeUvarint(raw); !ok {
 			return nil, errTimeline
 		}
 		if at += step; at > maxMicros || length > maxMicros {
@@ -154,7 +154,7 @@ func decodeTimeline(s string) ([]Chunk, error) {
 // maxMicros is far beyond any recording and safely inside time.Duration.
 const maxMicros = 1 << 50
 
-func uvarint(b []byte) (uint64, []byte, bool) {
+func takeUvarint(b []byte) (uint64, []byte, bool) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 || v > maxMicros {
 		return 0, nil, false

@@ -18,55 +18,55 @@ import (
 func (w *Writer) Revise(again func() func(Interaction) (Interaction, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.again = again
+	w.newReviser = again
 }
 
-// revise does what Revise asked for. left is why interactions were left out;
+// reviseItems does what Revise asked for. left is why interactions were left out;
 // err means that the file is as it was.
-func (w *Writer) revise() (left, err error) {
-	if w.again == nil || w.file == nil || w.n == 0 {
+func (w *Writer) reviseItems() (left, err error) {
+	if w.newReviser == nil || w.file == nil || w.count == 0 {
 		return nil, nil
 	}
-	revise := w.again()
+	revise := w.newReviser()
 	if revise == nil {
 		return nil, nil
 	}
 	data := make([]byte, w.size)
 	if _, err := w.file.ReadAt(data, 0); err != nil {
-		return nil, fail(w.path, err, "cannot be read back (%s)", firstLine(fileutil.Reason(err)))
+		return nil, newError(w.path, err, "cannot be read back (%s)", firstLine(fileutil.Reason(err)))
 	}
-	was, err := Parse(partial(w.path), append(data, closeLine(w.n, w.last)...))
+	was, err := Parse(partialPath(w.path), append(data, closeLine(w.count, w.last)...))
 	if err != nil {
 		return nil, err
 	}
-	items, left, changed, err := w.revised(was, revise)
+	items, left, changed, err := w.revisedItems(was, revise)
 	if err != nil || !changed {
 		return nil, err
 	}
 	w.loss.Lost += was.Len() - len(items)
-	return left, w.rewrite(was.data[:was.head], items)
+	return left, w.rewriteFile(was.data[:was.head], items)
 }
 
-// revised returns the items that the recording is to have.
-func (w *Writer) revised(was *Cassette, revise func(Interaction) (Interaction, error)) (items [][]byte, left error, changed bool, err error) {
+// revisedItems returns the items that the recording is to have.
+func (w *Writer) revisedItems(was *Cassette, revise func(Interaction) (Interaction, error)) (items [][]byte, left error, changed bool, err error) {
 	missing := 0
 	for i := range was.Len() {
 		in, err := was.At(i)
 		if err != nil {
 			return nil, nil, false, err
 		}
-		item := was.item(i)
+		item := was.itemBytes(i)
 		out, why := revise(in)
 		switch {
 		case why != nil:
 			if missing++; left == nil {
-				left = fail(w.path, why, "interaction %d is left out: %v", i, why)
+				left = newError(w.path, why, "interaction %d is left out: %v", i, why)
 			}
 			continue
-		case differs(in, out) != "":
+		case firstDifference(in, out) != "":
 			changed = true
-			if item, err = encode(out); err != nil {
-				return nil, nil, false, fail(w.path, ErrInteraction, "interaction %d cannot be stored: %v", i, err)
+			if item, err = encodeItem(out); err != nil {
+				return nil, nil, false, newError(w.path, ErrInteraction, "interaction %d cannot be stored: %v", i, err)
 			}
 		}
 		items = append(items, item)
@@ -74,11 +74,11 @@ func (w *Writer) revised(was *Cassette, revise func(Interaction) (Interaction, e
 	return items, left, changed || missing > 0, nil
 }
 
-// rewrite puts a file with these items in the place of the unfinished one.
-func (w *Writer) rewrite(head []byte, items [][]byte) error {
+// rewriteFile puts a file with these items in the place of the unfinished one.
+func (w *Writer) rewriteFile(head []byte, items [][]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*.partial")
 	if err != nil {
-		return fail(w.path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
+		return newError(w.path, err, "cannot be written again (%s)", firstLine(fileutil.Reason(err)))
 	}
 	_ = fileutil.Lock(f) // a file system without locks records all the same
 	next := &Writer{path: w.path, file: f, last: sha256.Sum256(head)}
@@ -86,16 +86,16 @@ func (w *Writer) rewrite(head []byte, items [][]byte) error {
 	for i, item := range items {
 		batch[i] = &entry{item: item}
 	}
-	if err = next.write(head); err == nil {
-		err = next.seal(batch)
+	if err = next.appendPieces(head); err == nil {
+		err = next.sealEntries(batch)
 	}
 	if err == nil {
-		err = rename(f.Name(), partial(w.path))
+		err = rename(f.Name(), partialPath(w.path))
 	}
 	if err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	_ = w.file.Close()
-	w.file, w.size, w.last, w.n = f, next.size, next.last, next.n
+	w.file, w.size, w.last, w.count = f, next.size, next.last, next.count
 	return nil
 }

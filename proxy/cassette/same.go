@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// differs names the first part in which the file's reading of an interaction
+// firstDifference names the first part in which the file's reading of an interaction
 // is not what was given, or nothing. It holds the whole of what the format
 // promises: everything but what Append says it leaves out.
-func differs(given, read Interaction) string {
+func firstDifference(given, read Interaction) string {
 	a, b := given, read
 	for _, part := range []struct {
 		name string
@@ -43,10 +43,10 @@ func differs(given, read Interaction) string {
 // sameHeader compares headers without those for which skip holds. A name with
 // no values is no header.
 func sameHeader(a, b http.Header, skip func(string) bool) bool {
-	return covers(a, b, skip) && covers(b, a, skip)
+	return containsHeader(a, b, skip) && containsHeader(b, a, skip)
 }
 
-func covers(a, b http.Header, skip func(string) bool) bool {
+func containsHeader(a, b http.Header, skip func(string) bool) bool {
 	for name, values := range a {
 		if (skip == nil || !skip(name)) && !slices.Equal(values, b[name]) {
 			return false

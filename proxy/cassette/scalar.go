@@ -58,7 +58,7 @@ func literalSafe(s []byte) bool {
 			continue
 		}
 		r, n := utf8.DecodeRune(s[i:])
-		if r == utf8.RuneError && n == 1 || !printable(r) {
+		if r == utf8.RuneError && n == 1 || !isPrintable(r) {
 			return false
 		}
 		i += n
@@ -77,9 +77,9 @@ var plainByte = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-// printable reports whether a non-ASCII rune may stand in YAML as itself: no C1
+// isPrintable reports whether a non-ASCII rune may stand in YAML as itself: no C1
 // controls, no line or paragraph separators, no byte order mark.
-func printable(r rune) bool {
+func isPrintable(r rune) bool {
 	switch {
 	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
 		return false
@@ -120,7 +120,7 @@ func appendRune(dst []byte, r rune) []byte {
 		return append(dst, `\r`...)
 	case r == '\t':
 		return append(dst, `\t`...)
-	case r < utf8.RuneSelf && plainByte[r], r >= utf8.RuneSelf && printable(r):
+	case r < utf8.RuneSelf && plainByte[r], r >= utf8.RuneSelf && isPrintable(r):
 		return utf8.AppendRune(dst, r)
 	case r < 0x100:
 		return fmt.Appendf(dst, `\x%02x`, r)

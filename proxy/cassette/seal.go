@@ -19,7 +19,7 @@ const (
 	closePrefix = "# closed "
 )
 
-func (s seal) next(item []byte) seal {
+func (s seal) nextSeal(item []byte) seal {
 	h := sha256.New()
 	h.Write(s[:])
 	h.Write(item)
@@ -38,11 +38,11 @@ type closing struct {
 }
 
 // closeLine is the last line of a complete file that lacks nothing.
-func closeLine(count int, last seal) string { return closing{count: count}.line(last) }
+func closeLine(count int, last seal) string { return closing{count: count}.lineAfter(last) }
 
-// line is the last line of the file; last is the last item's seal, or the
+// lineAfter is the last line of the file; last is the last item's seal, or the
 // head's when there is none.
-func (c closing) line(last seal) string {
+func (c closing) lineAfter(last seal) string {
 	text := closePrefix + strconv.Itoa(c.count) + " "
 	if c.Lost > 0 {
 		text += "lost " + strconv.Itoa(c.Lost) + " "
@@ -50,7 +50,7 @@ func (c closing) line(last seal) string {
 	if c.Recovered {
 		text += "recovered "
 	}
-	s := last.next([]byte(text))
+	s := last.nextSeal([]byte(text))
 	return text + hex.EncodeToString(s[:]) + "\n"
 }
 
@@ -104,15 +104,15 @@ func lineStart(data []byte, end int) int {
 // span is one item in a sealed file: its bytes, and the seal line up to end.
 type span struct{ start, seal, end int }
 
-// index finds the items of a complete file by walking back from the closing
+// indexItems finds the items of a complete file by walking back from the closing
 // line: each seal tells its item's length, so only the seals are read.
-func index(name string, data []byte, head int) ([]span, closing, error) {
+func indexItems(name string, data []byte, head int) ([]span, closing, error) {
 	c, end, ok := readClose(data)
 	if !ok || end < head {
-		return nil, c, torn(name)
+		return nil, c, tornError(name)
 	}
 	if c.count > (len(data)-head)/len(itemStart) {
-		return nil, c, damaged(name, "the closing line")
+		return nil, c, damagedError(name, "the closing line")
 	}
 	spans := make([]span, c.count)
 	for i := c.count - 1; i >= 0; i-- {
@@ -120,13 +120,13 @@ func index(name string, data []byte, head int) ([]span, closing, error) {
 		n, length, _, ok := readSeal(data[at:end])
 		start := at - length
 		if !ok || n != i || start < head || !bytes.HasPrefix(data[start:], []byte(itemStart)) {
-			return nil, c, damaged(name, fmt.Sprintf("the seal of interaction %d", i))
+			return nil, c, damagedError(name, fmt.Sprintf("the seal of interaction %d", i))
 		}
 		spans[i] = span{start, at, end}
 		end = start
 	}
 	if end != head {
-		return nil, c, damaged(name, "the head")
+		return nil, c, damagedError(name, "the head")
 	}
 	return spans, c, checkClose(name, data, head, spans, c)
 }
@@ -138,8 +138,8 @@ func checkClose(name string, data []byte, head int, spans []span, c closing) err
 		end = spans[n-1].end
 		_, _, last, _ = readSeal(data[spans[n-1].seal:end])
 	}
-	if string(data[end:]) != c.line(last) {
-		return damaged(name, "the closing line")
+	if string(data[end:]) != c.lineAfter(last) {
+		return damagedError(name, "the closing line")
 	}
 	return nil
 }
@@ -152,13 +152,13 @@ func checkSeal(data []byte, head int, spans []span, i int) bool {
 	}
 	s := spans[i]
 	item := data[s.start:s.seal]
-	return string(data[s.seal:s.end]) == sealLine(i, len(item), prev.next(item))
+	return string(data[s.seal:s.end]) == sealLine(i, len(item), prev.nextSeal(item))
 }
 
-func torn(name string) error {
-	return fail(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", name)
+func tornError(name string) error {
+	return newError(name, ErrTorn, "its closing line is missing, so the end of the recording is lost; run: recorder recover %s", name)
 }
 
-func damaged(name, what string) error {
-	return fail(name, ErrDamaged, "%s is damaged; restore the file from a copy or record it again", what)
+func damagedError(name, what string) error {
+	return newError(name, ErrDamaged, "%s is damaged; restore the file from a copy or record it again", what)
 }

@@ -13,14 +13,14 @@ func (c *Cassette) StrictHead() error {
 	if !c.Sealed() {
 		return nil
 	}
-	if p := c.meta.problem(); p != "" {
-		return fail(c.name, ErrFormat, "%s; record it again", p)
+	if p := c.meta.invalidReason(); p != "" {
+		return newError(c.name, ErrFormat, "%s; record it again", p)
 	}
 	if _, err := time.Parse(time.RFC3339, c.meta.Created); c.meta.Created != "" && err != nil {
-		return fail(c.name, ErrFormat, "created %q is no time in RFC 3339; record it again", c.meta.Created)
+		return newError(c.name, ErrFormat, "created %q is no time in RFC 3339; record it again", c.meta.Created)
 	}
 	if !bytes.Equal(encodeHead(c.meta), c.data[:c.head]) {
-		return fail(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)
+		return newError(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)
 	}
 	return nil
 }
@@ -32,8 +32,8 @@ func (c *Cassette) Strict(i int) (Interaction, error) {
 	if err != nil || !c.Sealed() {
 		return in, err
 	}
-	if !bytes.Equal(appendItem(make([]byte, 0, len(c.item(i))), in), c.item(i)) {
-		return in, fail(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i, c.meta.Version)
+	if !bytes.Equal(appendItem(make([]byte, 0, len(c.itemBytes(i))), in), c.itemBytes(i)) {
+		return in, newError(c.name, ErrFormat, "interaction %d holds what format %d does not have; record it again", i, c.meta.Version)
 	}
 	return in, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // sealed is a file of one item below a head, whatever they hold.
 func sealed(head, item string) []byte {
-	s := sum([]byte(head)).next([]byte(item))
+	s := sum([]byte(head)).nextSeal([]byte(item))
 	return []byte(head + item + sealLine(0, len(item), s) + closeLine(1, s))
 }
 
@@ -68,7 +68,7 @@ func TestStrictRefusesWhatTheFormatDoesNotHave(t *testing.T) {
 // What the writer writes is what a strict reading takes.
 func TestStrictTakesWhatIsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		item, err := encode(interaction().Draw(t, "interaction"))
+		item, err := encodeItem(interaction().Draw(t, "interaction"))
 		if err != nil {
 			t.Fatal(err)
 		}

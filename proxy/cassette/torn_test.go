@@ -166,7 +166,7 @@ func TestRecoverRefuses(t *testing.T) {
 	good := threeOnTape(t)
 	t.Run("finished cassette in the way", func(t *testing.T) {
 		p := put(t, "x.yaml", []byte("precious"))
-		if err := os.WriteFile(partial(p), good, 0o600); err != nil {
+		if err := os.WriteFile(partialPath(p), good, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Recover(p)

@@ -28,17 +28,17 @@ type Writer struct {
 	path  string
 	force bool
 
-	waiting sync.Mutex
+	queueMu sync.Mutex
 	queue   []*entry // to be written by whoever has mu next
 
-	mu    sync.Mutex
-	file  journal
-	size  int64 // bytes of whole, sealed items and the head
-	last  seal
-	n     int
-	joint []byte // scratch of put
-	again func() func(Interaction) (Interaction, error)
-	loss  Loss
+	mu         sync.Mutex
+	file       journal
+	size       int64 // bytes of whole, sealed items and the head
+	last       seal
+	count      int
+	joinBuffer []byte // scratch of put
+	newReviser func() func(Interaction) (Interaction, error)
+	loss       Loss
 }
 
 // journal is an *os.File, as far as it is needed.
@@ -50,8 +50,8 @@ type journal interface {
 	Sync() error
 }
 
-// partial is the name of a cassette that is still being written.
-func partial(path string) string { return path + ".partial" }
+// partialPath is the name of a cassette that is still being written.
+func partialPath(path string) string { return path + ".partial" }
 
 // Create starts the cassette path as path.partial, and makes its directory if
 // need be. meta.Version 0 means FormatVersion. A finished cassette of that name
@@ -61,27 +61,27 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	if meta.Version == 0 {
 		meta.Version = FormatVersion
 	}
-	if p := meta.problem(); p != "" {
-		return nil, fail(path, ErrFormat, "%s", p)
+	if p := meta.invalidReason(); p != "" {
+		return nil, newError(path, ErrFormat, "%s", p)
 	}
-	if err := vacant(path, opts.Force); err != nil {
+	if err := checkVacant(path, opts.Force); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // its files are 0600
-		return nil, fail(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
+		return nil, newError(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
 	}
-	f, err := os.OpenFile(partial(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(partialPath(path), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, cmp.Or(unlessBusy(path), fail(partial(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path))
+		return nil, cmp.Or(unlessBusy(path), newError(partialPath(path), fs.ErrExist, "an unfinished recording is in the way; run: recorder recover %s, or delete it", path))
 	case err != nil:
-		return nil, fail(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
+		return nil, newError(path, err, "cannot be created (%s)", firstLine(fileutil.Reason(err)))
 	}
 	_ = fileutil.Lock(f) // a file system without locks records all the same
 	w := &Writer{path: path, force: opts.Force, file: f}
 	head := encodeHead(meta)
 	w.last = sha256.Sum256(head)
-	if err := w.write(head); err != nil {
+	if err := w.appendPieces(head); err != nil {
 		return nil, errors.Join(err, w.Discard())
 	}
 	return w, nil
@@ -89,38 +89,38 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 
 // unlessBusy reports as an error that the cassette path is being recorded now.
 func unlessBusy(path string) error {
-	f, err := os.Open(partial(path))
+	f, err := os.Open(partialPath(path))
 	if err != nil {
 		return nil // whoever opens it next says why
 	}
 	defer func() { _ = f.Close() }()
 	if fileutil.IsLocked(f) {
-		return fail(partial(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
+		return newError(partialPath(path), ErrBusy, "is being recorded by another process; wait until it ends or name another file")
 	}
 	return nil
 }
 
-// vacant reports as an error that path is taken and must not be replaced.
-func vacant(path string, force bool) error {
+// checkVacant reports as an error that path is taken and must not be replaced.
+func checkVacant(path string, force bool) error {
 	info, err := os.Lstat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return fail(path, fs.ErrExist, "is a folder; name a file in it") // at once, not when all is recorded
+		return newError(path, fs.ErrExist, "is a folder; name a file in it") // at once, not when all is recorded
 	case err == nil && force && info.Mode()&fs.ModeSymlink != 0:
-		return linked(path)
+		return linkError(path)
 	case err == nil && !force:
-		return fail(path, fs.ErrExist, "exists; use --force to replace it")
+		return newError(path, fs.ErrExist, "exists; use --force to replace it")
 	}
 	return nil
 }
 
-// linked refuses to put a file in the place of a link to one: what it leads to
+// linkError refuses to put a file in the place of a link to one: what it leads to
 // would stay as it was, and nobody would know.
-func linked(path string) error {
+func linkError(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return fail(path, fs.ErrExist, "is a link to %s; name that file", target)
+		return newError(path, fs.ErrExist, "is a link to %s; name that file", target)
 	}
-	return fail(path, fs.ErrExist, "is a link that leads nowhere; delete it")
+	return newError(path, fs.ErrExist, "is a link that leads nowhere; delete it")
 }
 
 // Append writes in, sealed and synced to disk, in time that does not depend on
@@ -138,14 +138,14 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 	var fit []*entry
 	for i, in := range ins {
 		e := &entry{}
-		if e.item, e.err = encode(in); e.err != nil {
-			e.err = fail(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len()+len(fit), e.err)
+		if e.item, e.err = encodeItem(in); e.err != nil {
+			e.err = newError(w.path, ErrInteraction, "interaction %d cannot be stored: %v", w.Len()+len(fit), e.err)
 		} else {
 			fit = append(fit, e)
 		}
 		batch[i] = e
 	}
-	w.commit(fit)
+	w.commitEntries(fit)
 	errs := make([]error, len(ins))
 	for i, e := range batch {
 		errs[i] = e.err
@@ -158,8 +158,8 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 // for a moment only.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// buffer returns one with room for so many bytes.
-func buffer(size int) []byte {
+// takeBuffer returns one with room for so many bytes.
+func takeBuffer(size int) []byte {
 	b := *buffers.Get().(*[]byte)
 	return slices.Grow(b[:0], size)
 }
@@ -178,73 +178,73 @@ type entry struct {
 	err  error
 }
 
-// commit returns when every entry has been tried. Whoever comes first writes for
+// commitEntries returns when every entry has been tried. Whoever comes first writes for
 // all that wait (group commit).
-func (w *Writer) commit(mine []*entry) {
-	w.waiting.Lock()
+func (w *Writer) commitEntries(mine []*entry) {
+	w.queueMu.Lock()
 	w.queue = append(w.queue, mine...)
-	w.waiting.Unlock()
+	w.queueMu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(mine) == 0 || mine[len(mine)-1].done {
 		return // another call wrote these
 	}
-	w.waiting.Lock()
+	w.queueMu.Lock()
 	all := w.queue
 	w.queue = nil
-	w.waiting.Unlock()
+	w.queueMu.Unlock()
 	w.writeEntries(all)
 }
 
 // writeEntries writes a batch. Where the disk does not take all of it, each
 // entry is tried by itself: what fits is kept.
 func (w *Writer) writeEntries(batch []*entry) {
-	err := w.seal(batch)
+	err := w.sealEntries(batch)
 	for _, e := range batch {
 		if e.done, e.err = true, err; err != nil && len(batch) > 1 {
-			e.err = w.seal([]*entry{e})
+			e.err = w.sealEntries([]*entry{e})
 		}
 	}
 }
 
-// seal writes the entries with their seals and syncs once.
-func (w *Writer) seal(batch []*entry) error {
-	pieces, last, n := make([][]byte, 0, 2*len(batch)), w.last, w.n
+// sealEntries writes the entries with their seals and syncs once.
+func (w *Writer) sealEntries(batch []*entry) error {
+	pieces, last, n := make([][]byte, 0, 2*len(batch)), w.last, w.count
 	for _, e := range batch {
-		last = last.next(e.item)
+		last = last.nextSeal(e.item)
 		pieces = append(pieces, e.item, []byte(sealLine(n, len(e.item), last)))
 		n++
 	}
-	if err := w.write(pieces...); err != nil {
+	if err := w.appendPieces(pieces...); err != nil {
 		return err
 	}
-	w.last, w.n = last, n
+	w.last, w.count = last, n
 	return nil
 }
 
-// encode returns the item for in, having read it back.
-func encode(in Interaction) ([]byte, error) {
+// encodeItem returns the item for in, having read it back.
+func encodeItem(in Interaction) ([]byte, error) {
 	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
 		return nil, err
 	}
-	item := appendItem(buffer(bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
+	item := appendItem(takeBuffer(bodySize(in.Request.Body)+bodySize(in.Response.Body)+4096+len(in.Timeline)*8), in)
 	back, err := decodeLike(item, in)
 	if err != nil {
 		return nil, err
 	}
-	if part := differs(in, back); part != "" {
+	if part := firstDifference(in, back); part != "" {
 		return nil, fmt.Errorf("its %s would change", part)
 	}
 	return item, nil
 }
 
-// write appends pieces and syncs. When it fails the file is cut back to what was
+// appendPieces appends pieces and syncs. When it fails the file is cut back to what was
 // whole before; when that fails, too, nothing more is written behind the piece.
-func (w *Writer) write(pieces ...[]byte) error {
+func (w *Writer) appendPieces(pieces ...[]byte) error {
 	if w.file == nil {
-		return w.closed()
+		return w.closedError()
 	}
-	end, err := w.put(pieces)
+	end, err := w.writePieces(pieces)
 	if err == nil {
 		err = w.file.Sync()
 	}
@@ -255,14 +255,14 @@ func (w *Writer) write(pieces ...[]byte) error {
 	if w.file.Truncate(w.size) != nil {
 		_ = w.file.Close()
 		w.file = nil
-		return fail(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
+		return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
 	}
-	return fail(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
+	return newError(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 }
 
-// put writes pieces behind what is whole and returns where they end. Small ones
+// writePieces writes pieces behind what is whole and returns where they end. Small ones
 // are joined, large ones are not copied.
-func (w *Writer) put(pieces [][]byte) (end int64, err error) {
+func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
 	end = w.size
 	flush := func(b []byte) {
 		if len(b) > 0 && err == nil {
@@ -272,31 +272,33 @@ func (w *Writer) put(pieces [][]byte) (end int64, err error) {
 	}
 	for _, b := range pieces {
 		if len(b) < joined {
-			w.joint = append(w.joint, b...)
+			w.joinBuffer = append(w.joinBuffer, b...)
 		}
-		if len(b) >= joined || len(w.joint) >= joined {
-			flush(w.joint)
-			w.joint = w.joint[:0]
+		if len(b) >= joined || len(w.joinBuffer) >= joined {
+			flush(w.joinBuffer)
+			w.joinBuffer = w.joinBuffer[:0]
 		}
 		if len(b) >= joined {
 			flush(b)
 		}
 	}
-	flush(w.joint)
-	w.joint = w.joint[:0]
+	flush(w.joinBuffer)
+	w.joinBuffer = w.joinBuffer[:0]
 	return end, err
 }
 
 // joined is the size from which a piece is written by itself.
 const joined = 256 << 10
 
-func (w *Writer) closed() error { return fail(w.path, fs.ErrClosed, "is closed for recording") }
+func (w *Writer) closedError() error {
+	return newError(w.path, fs.ErrClosed, "is closed for recording")
+}
 
 // Len returns the number of interactions written.
 func (w *Writer) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.n
+	return w.count
 }
 
 // Close writes the closing line, reads the file back, verifies every seal and
@@ -305,46 +307,46 @@ func (w *Writer) Len() int {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	left, err := w.revise()
+	left, err := w.reviseItems()
 	if err != nil {
 		return err
 	}
-	if w.file != nil && w.n == 0 {
-		err := fail(w.path, ErrEmpty, "no interactions were recorded, nothing is saved")
+	if w.file != nil && w.count == 0 {
+		err := newError(w.path, ErrEmpty, "no interactions were recorded, nothing is saved")
 		return errors.Join(cmp.Or(left, err), w.discard())
 	}
-	if err := w.finish(); err != nil {
+	if err := w.finishFile(); err != nil {
 		return err
 	}
 	return left
 }
 
-// finish closes the file, verifies it and gives it its name.
-func (w *Writer) finish() error {
-	if err := w.write([]byte(closing{w.n, w.loss}.line(w.last))); err != nil {
+// finishFile closes the file, verifies it and gives it its name.
+func (w *Writer) finishFile() error {
+	if err := w.appendPieces([]byte(closing{w.count, w.loss}.lineAfter(w.last))); err != nil {
 		return err
 	}
 	err := w.file.Close()
 	w.file = nil
 	if err != nil {
-		return fail(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
+		return newError(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
-	if err := Verify(partial(w.path)); err != nil {
+	if err := Verify(partialPath(w.path)); err != nil {
 		return err
 	}
-	if err := vacant(w.path, w.force); err != nil {
+	if err := checkVacant(w.path, w.force); err != nil {
 		return err
 	}
-	return rename(partial(w.path), w.path)
+	return rename(partialPath(w.path), w.path)
 }
 
 // rename gives a finished file its name, durably.
 func rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
-		return fail(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(err))
+		return newError(to, err, "cannot be given its name, the recording is in %s (%s)", from, firstLine(err))
 	}
 	if err := fileutil.SyncDir(filepath.Dir(to)); err != nil {
-		return fail(to, err, "is saved, but its directory cannot be synced (%s)", firstLine(fileutil.Reason(err)))
+		return newError(to, err, "is saved, but its directory cannot be synced (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
 }
@@ -359,12 +361,12 @@ func (w *Writer) Discard() error {
 
 func (w *Writer) discard() error {
 	if w.file == nil {
-		return w.closed()
+		return w.closedError()
 	}
-	err := errors.Join(w.file.Close(), os.Remove(partial(w.path)))
+	err := errors.Join(w.file.Close(), os.Remove(partialPath(w.path)))
 	w.file = nil
 	if err != nil {
-		return fail(w.path, err, "the unfinished recording cannot be deleted (%s)", firstLine(err))
+		return newError(w.path, err, "the unfinished recording cannot be deleted (%s)", firstLine(err))
 	}
 	return nil
 }

@@ -58,7 +58,7 @@ func TestRecordingGoesOn(t *testing.T) {
 	if err := w.Append(samples()[0]); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{path, partial(path)} {
+	for _, name := range []string{path, partialPath(path)} {
 		if _, err := Recover(name); !errors.Is(err, ErrBusy) {
 			t.Errorf("Recover(%s) = %v, want ErrBusy", name, err)
 		}
@@ -76,7 +76,7 @@ func TestRecordingGoesOn(t *testing.T) {
 func TestCreateKeepsWhatWasLeft(t *testing.T) {
 	path := filepath.Join(filepath.Dir(put(t, "x.yaml.partial", []byte("left"))), "x.yaml")
 	_, err := Create(path, testMeta, CreateOptions{Force: true})
-	got, _ := os.ReadFile(partial(path))
+	got, _ := os.ReadFile(partialPath(path))
 	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "recorder recover "+path) || string(got) != "left" {
 		t.Errorf("%v, file %q", err, got)
 	}
@@ -118,7 +118,7 @@ func TestJournalIsLoadableAfterEveryAppend(t *testing.T) {
 		if err := w.Append(in); err != nil {
 			t.Fatal(err)
 		}
-		data, err := os.ReadFile(partial(path))
+		data, err := os.ReadFile(partialPath(path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +196,7 @@ func TestFailedWriteKeepsWhatWasWhole(t *testing.T) {
 	if err := w.Append(samples()[0]); err != nil {
 		t.Fatal(err)
 	}
-	readOnly, err := os.Open(partial(path))
+	readOnly, err := os.Open(partialPath(path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestHeadersWithoutValuesAreNoHeaders(t *testing.T) {
 	in := samples()[0]
 	in.Response.Header = http.Header{"Empty": nil, "None": {}}
 	in.Response.Trailer = http.Header{}
-	if _, err := encode(in); err != nil {
+	if _, err := encodeItem(in); err != nil {
 		t.Error(err)
 	}
 }

@@ -4,11 +4,11 @@ package drift
 // than this are as different as can be.
 const maxTable = 4 << 20
 
-// align pairs the elements of two lists that have the same key, in order and
+// alignByKey pairs the elements of two lists that have the same key, in order and
 // as many as possible (the longest common subsequence), and lists the others
 // between them: {i, j} for a pair, {i, -1} and {-1, j} for those alone.
-func align[T any](a, b []T, key func(T) string) (pairs [][2]int) {
-	ka, kb := keys(a, key), keys(b, key)
+func alignByKey[T any](a, b []T, key func(T) string) (pairs [][2]int) {
+	ka, kb := elementKeys(a, key), elementKeys(b, key)
 	head := 0
 	for head < len(ka) && head < len(kb) && ka[head] == kb[head] {
 		pairs = append(pairs, [2]int{head, head})
@@ -18,7 +18,7 @@ func align[T any](a, b []T, key func(T) string) (pairs [][2]int) {
 	for tail < len(ka)-head && tail < len(kb)-head && ka[len(ka)-1-tail] == kb[len(kb)-1-tail] {
 		tail++
 	}
-	for _, m := range middle(ka[head:len(ka)-tail], kb[head:len(kb)-tail]) {
+	for _, m := range alignMiddle(ka[head:len(ka)-tail], kb[head:len(kb)-tail]) {
 		for side := range m {
 			if m[side] >= 0 {
 				m[side] += head
@@ -32,7 +32,7 @@ func align[T any](a, b []T, key func(T) string) (pairs [][2]int) {
 	return pairs
 }
 
-func keys[T any](list []T, key func(T) string) []string {
+func elementKeys[T any](list []T, key func(T) string) []string {
 	out := make([]string, len(list))
 	for i, x := range list {
 		out[i] = key(x)
@@ -40,10 +40,10 @@ func keys[T any](list []T, key func(T) string) []string {
 	return out
 }
 
-func middle(a, b []string) (pairs [][2]int) {
+func alignMiddle(a, b []string) (pairs [][2]int) {
 	i, j := 0, 0
 	if len(a)*len(b) <= maxTable {
-		table := common(a, b)
+		table := commonLengths(a, b)
 		for i < len(a) && j < len(b) {
 			switch {
 			case a[i] == b[j]:
@@ -67,8 +67,8 @@ func middle(a, b []string) (pairs [][2]int) {
 	return pairs
 }
 
-// common is the table of the lengths of what a[i:] and b[j:] have in common.
-func common(a, b []string) [][]int32 {
+// commonLengths is the table of the lengths of what a[i:] and b[j:] have in common.
+func commonLengths(a, b []string) [][]int32 {
 	table := make([][]int32, len(a)+1)
 	for i := range table {
 		table[i] = make([]int32, len(b)+1)
@@ -88,5 +88,5 @@ func common(a, b []string) [][]int32 {
 // Match is align for lists of keys: it pairs the equal ones of two recordings
 // in order, and lists the others between them.
 func Match(a, b []string) [][2]int {
-	return align(a, b, func(s string) string { return s })
+	return alignByKey(a, b, func(s string) string { return s })
 }

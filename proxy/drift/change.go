@@ -45,8 +45,8 @@ func NewRenaming() *Renaming {
 	return &Renaming{map[string]string{}, map[string]string{}}
 }
 
-// same reports whether two values are equal but for the names of ids.
-func (r *Renaming) same(class event.Class, a, b string) bool {
+// sameValue reports whether two values are equal but for the names of ids.
+func (r *Renaming) sameValue(class event.Class, a, b string) bool {
 	if class != event.ID && class != event.Opaque || !strings.Contains(a, "#") || !strings.Contains(b, "#") {
 		return a == b
 	}
@@ -64,14 +64,14 @@ func (r *Renaming) same(class event.Class, a, b string) bool {
 // what is another id or signature only is no difference.
 func Changes(a, b []event.Item, r *Renaming) []Change {
 	c := changes{renaming: r}
-	for _, m := range align(a, b, event.Item.Token) {
+	for _, m := range alignByKey(a, b, event.Item.Token) {
 		switch {
 		case m[0] < 0:
-			c.add(Change{Added, label(b[m[1]]), "", "", saying(b[m[1]])})
+			c.addChange(Change{Added, itemLabel(b[m[1]]), "", "", itemText(b[m[1]])})
 		case m[1] < 0:
-			c.add(Change{Removed, label(a[m[0]]), "", saying(a[m[0]]), ""})
+			c.addChange(Change{Removed, itemLabel(a[m[0]]), "", itemText(a[m[0]]), ""})
 		default:
-			c.items(a[m[0]], b[m[1]])
+			c.compareItems(a[m[0]], b[m[1]])
 		}
 	}
 	return c.list
@@ -80,7 +80,7 @@ func Changes(a, b []event.Item, r *Renaming) []Change {
 // Fields lists where two requests, by event.Fields, differ.
 func Fields(a, b []event.Field, r *Renaming) []Change {
 	c := changes{renaming: r}
-	c.fields("", a, b)
+	c.compareFields("", a, b)
 	return c.list
 }
 
@@ -90,9 +90,9 @@ type changes struct {
 	renaming *Renaming
 }
 
-// add leaves out what was said of an event before: a provider may say a thing
+// addChange leaves out what was said of an event before: a provider may say a thing
 // in several places.
-func (c *changes) add(x Change) {
+func (c *changes) addChange(x Change) {
 	same := x
 	if same.Item != "" && x.Kind != Added && x.Kind != Removed {
 		same.Item = "."
@@ -106,29 +106,29 @@ func (c *changes) add(x Change) {
 	}
 }
 
-func (c *changes) items(a, b event.Item) {
-	if !c.renaming.same(a.Class, a.Text, b.Text) {
-		c.add(Change{Text, label(a), "", a.Text, b.Text})
+func (c *changes) compareItems(a, b event.Item) {
+	if !c.renaming.sameValue(a.Class, a.Text, b.Text) {
+		c.addChange(Change{Text, itemLabel(a), "", a.Text, b.Text})
 	}
-	c.fields(label(a), a.Fields, b.Fields)
+	c.compareFields(itemLabel(a), a.Fields, b.Fields)
 }
 
-func (c *changes) fields(item string, a, b []event.Field) {
-	for _, m := range align(a, b, func(f event.Field) string { return f.Path }) {
+func (c *changes) compareFields(item string, a, b []event.Field) {
+	for _, m := range alignByKey(a, b, func(f event.Field) string { return f.Path }) {
 		switch {
 		case m[0] < 0:
-			c.add(Change{kindOf(b[m[1]]), item, b[m[1]].Path, "", b[m[1]].Value})
+			c.addChange(Change{kindOf(b[m[1]]), item, b[m[1]].Path, "", b[m[1]].Value})
 		case m[1] < 0:
-			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, ""})
-		case !c.renaming.same(a[m[0]].Class, a[m[0]].Value, b[m[1]].Value):
-			c.add(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, another(a[m[0]].Value, b[m[1]].Value)})
+			c.addChange(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, ""})
+		case !c.renaming.sameValue(a[m[0]].Class, a[m[0]].Value, b[m[1]].Value):
+			c.addChange(Change{kindOf(a[m[0]]), item, a[m[0]].Path, a[m[0]].Value, distinctName(a[m[0]].Value, b[m[1]].Value)})
 		}
 	}
 }
 
-// another is the new name of an id that is not the old one's like, though the
+// distinctName is the new name of an id that is not the old one's like, though the
 // two recordings happen to number them alike.
-func another(old, fresh string) string {
+func distinctName(old, fresh string) string {
 	if old == fresh {
 		return fresh + " (another)"
 	}
@@ -145,15 +145,15 @@ func kindOf(f event.Field) Kind {
 	return Value
 }
 
-func label(i event.Item) string {
+func itemLabel(i event.Item) string {
 	if i.Place == "" {
 		return i.Token()
 	}
 	return i.Token() + " " + i.Place
 }
 
-// saying is what an item says, for one that the other reply lacks.
-func saying(i event.Item) string {
+// itemText is what an item says, for one that the other reply lacks.
+func itemText(i event.Item) string {
 	if i.Pieces {
 		return i.Text
 	}

@@ -1,42 +1,43 @@
 package drift
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// grammar finds how the events of a group differ. Without replies of both
+// compareGrammars finds how the events of a group differ. Without replies of both
 // kinds there is nothing to say.
-func (f *findings) grammar(group string, was, is *grammar) {
+func (f *findings) compareGrammars(group string, was, is *grammar) {
 	if was == nil || is == nil || was.replies == 0 || is.replies == 0 {
 		return
 	}
 	for name, old := range was.tokens {
 		fresh := is.tokens[name]
 		if fresh != nil {
-			f.fields(group, name, old, fresh)
+			f.compareFields(group, name, old, fresh)
 		} else {
 			fresh = &token{}
 		}
 		if name == done || fresh.replies == is.replies || fresh.replies > 0 && old.replies < was.replies {
 			continue
 		}
-		f.add(Finding{Severity: old.absence(was.replies), Rule: "event-gone", Group: group, Event: name,
-			Old: "in " + itoa(old.replies) + " of " + itoa(was.replies), New: "in " + itoa(fresh.replies) + " of " + itoa(is.replies)})
+		f.addFinding(Finding{Severity: old.absenceSeverity(was.replies), Rule: "event-gone", Group: group, Event: name,
+			Old: "in " + strconv.Itoa(old.replies) + " of " + strconv.Itoa(was.replies), New: "in " + strconv.Itoa(fresh.replies) + " of " + strconv.Itoa(is.replies)})
 	}
 	for name := range is.tokens {
 		if was.tokens[name] == nil && name != done {
-			f.add(Finding{Severity: Notable, Rule: "event-new", Group: group, Event: name})
+			f.addFinding(Finding{Severity: Notable, Rule: "event-new", Group: group, Event: name})
 		}
 	}
-	f.order(group, was, is)
+	f.compareOrder(group, was, is)
 }
 
-// absence is how bad it is that a reply lacks what was in some of replies. What
+// absenceSeverity is how bad it is that a reply lacks what was in some of replies. What
 // a reply says is the model's affair, and a stream without its terminal event
 // is reported as one.
-func (t *token) absence(replies int) Severity {
+func (t *token) absenceSeverity(replies int) Severity {
 	switch {
 	case t.replies < replies:
 		return Cosmetic
@@ -50,15 +51,15 @@ func (t *token) absence(replies int) Severity {
 // the provider's own terminal event.
 const done = "[DONE]"
 
-func (f *findings) fields(group, name string, was, is *token) {
+func (f *findings) compareFields(group, name string, was, is *token) {
 	for path, old := range was.fields {
 		fresh := is.fields[path]
 		if fresh != nil {
-			f.kinds(Finding{Group: group, Event: name, Path: path}, old, fresh)
+			f.compareKinds(Finding{Group: group, Event: name, Path: path}, old, fresh)
 		}
-		if x, gone := missing(was, is, path); gone {
+		if x, gone := missingField(was, is, path); gone {
 			x.Group, x.Event, x.Path = group, name, path
-			f.add(x)
+			f.addFinding(x)
 		}
 	}
 	for path, fresh := range is.fields {
@@ -71,13 +72,13 @@ func (f *findings) fields(group, name string, was, is *token) {
 		} else if strings.HasSuffix(path, "]") {
 			continue // a list that happened to be empty
 		}
-		f.add(x)
+		f.addFinding(x)
 	}
 }
 
-// missing tells whether a field that the old ones had is not there where it
+// missingField tells whether a field that the old ones had is not there where it
 // could be. What holds it is reported in its place when that is gone, too.
-func missing(was, is *token, path string) (Finding, bool) {
+func missingField(was, is *token, path string) (Finding, bool) {
 	old, fresh := was.fields[path], is.fields[path]
 	above := is.fields[old.parent]
 	if strings.HasSuffix(path, "]") || strings.HasSuffix(path, ")") || above == nil || above.objects == 0 {
@@ -87,21 +88,21 @@ func missing(was, is *token, path string) (Finding, bool) {
 	if fresh != nil {
 		there = fresh.count
 	}
-	then := "in " + itoa(old.count) + " of " + itoa(was.fields[old.parent].objects)
-	now := "in " + itoa(there) + " of " + itoa(above.objects)
+	then := "in " + strconv.Itoa(old.count) + " of " + strconv.Itoa(was.fields[old.parent].objects)
+	now := "in " + strconv.Itoa(there) + " of " + strconv.Itoa(above.objects)
 	switch {
-	case was.always(path) && there < above.objects:
-		return Finding{Severity: old.loss(), Rule: "field-gone", Old: then, New: now}, true
-	case !was.always(path) && there == 0:
+	case was.isAlwaysPresent(path) && there < above.objects:
+		return Finding{Severity: old.lossSeverity(), Rule: "field-gone", Old: then, New: now}, true
+	case !was.isAlwaysPresent(path) && there == 0:
 		return Finding{Severity: Cosmetic, Rule: "field-rare", Old: then, New: now}, true
 	}
 	return Finding{}, false
 }
 
-// loss is how bad it is that a field is gone that was always there. Once is
+// lossSeverity is how bad it is that a field is gone that was always there. Once is
 // not always; counts of tokens come and go with what is counted, and padding
 // is for nobody.
-func (f *field) loss() Severity {
+func (f *field) lossSeverity() Severity {
 	switch {
 	case f.class == event.Noise:
 		return Cosmetic
@@ -111,19 +112,19 @@ func (f *field) loss() Severity {
 	return Breaking
 }
 
-// kinds compares the JSON types of one field.
-func (f *findings) kinds(x Finding, was, is *field) {
+// compareKinds compares the JSON types of one field.
+func (f *findings) compareKinds(x Finding, was, is *field) {
 	x.Old, x.New = kindNames(was.kinds), kindNames(is.kinds)
 	onlyNull := len(was.kinds) == 1 && was.kinds['n']
 	for kind := range is.kinds {
 		if kind != 'n' && !was.kinds[kind] && !onlyNull {
 			x.Severity, x.Rule = Breaking, "type"
-			f.add(x)
+			f.addFinding(x)
 			return
 		}
 	}
 	if is.kinds['n'] && !was.kinds['n'] {
 		x.Severity, x.Rule = Notable, "null"
-		f.add(x)
+		f.addFinding(x)
 	}
 }

@@ -21,7 +21,7 @@ func recorded(t *testing.T) map[string][]Reply {
 	for _, path := range corpus.Files(t, "*/*/*.request.json") {
 		base := strings.TrimSuffix(path, ".request.json")
 		source, _, _ := strings.Cut(filepath.Base(filepath.Dir(path)), "__")
-		if r := Of(read(base)); r.ok() {
+		if r := Of(read(base)); r.isSuccess() {
 			groups[r.Group+", "+source] = append(groups[r.Group+", "+source], r)
 		}
 	}
@@ -65,13 +65,13 @@ func TestFalseAlarmsOnRecordedTraffic(t *testing.T) {
 		}
 		was := newGrammar()
 		for i := 0; i < len(replies); i += 2 {
-			was.learn(replies[i].Events)
+			was.learnEvents(replies[i].Events)
 		}
 		for i := 1; i < len(replies); i += 2 {
 			is := newGrammar()
-			is.learn(replies[i].Events)
+			is.learnEvents(replies[i].Events)
 			var found findings
-			found.grammar(group, was, is)
+			found.compareGrammars(group, was, is)
 			judged++
 			broken := func(f Finding) bool { return f.Severity == Breaking }
 			if n := slices.IndexFunc(found, broken); n >= 0 {

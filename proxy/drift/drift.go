@@ -24,6 +24,7 @@ import (
 	"mime"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -99,11 +100,11 @@ func Of(in cassette.Interaction) Reply {
 	return Reply{
 		Group:  strings.TrimSpace(provider + " " + string(event.Operation(in.Request))),
 		Status: in.Response.Status, Media: media, Header: in.Response.Header, Events: event.Of(in), End: in.End,
-		Complete: in.Response.Status != 0 && llm.Terminal(provider, kind, in.Response.Body),
+		Complete: in.Response.Status != 0 && llm.IsComplete(provider, kind, in.Response.Body),
 	}
 }
 
-func (r Reply) ok() bool { return r.Status/100 == 2 }
+func (r Reply) isSuccess() bool { return r.Status/100 == 2 }
 
 // Pair is a recorded reply and one to the same request, later.
 type Pair struct{ Old, New Reply }
@@ -122,18 +123,18 @@ func Compare(pairs []Pair) []Finding {
 	var found findings
 	old, fresh := map[string]*grammar{}, map[string]*grammar{}
 	for i, p := range pairs {
-		found.pair(i, p)
-		if p.Old.ok() == p.New.ok() {
+		found.comparePair(i, p)
+		if p.Old.isSuccess() == p.New.isSuccess() {
 			group := p.Old.Group
-			if !p.Old.ok() {
+			if !p.Old.isSuccess() {
 				group += " error"
 			}
-			learn(old, group, p.Old)
-			learn(fresh, group, p.New)
+			learnReply(old, group, p.Old)
+			learnReply(fresh, group, p.New)
 		}
 	}
 	for group, was := range old {
-		found.grammar(group, was, fresh[group])
+		found.compareGrammars(group, was, fresh[group])
 	}
 	slices.SortStableFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Group, b.Group), cmp.Compare(a.Rule, b.Rule),
@@ -142,11 +143,11 @@ func Compare(pairs []Pair) []Finding {
 	return found
 }
 
-func learn(groups map[string]*grammar, group string, r Reply) {
+func learnReply(groups map[string]*grammar, group string, r Reply) {
 	if groups[group] == nil {
 		groups[group] = newGrammar()
 	}
-	groups[group].learn(r.Events)
+	groups[group].learnEvents(r.Events)
 }
 
 // Worst is the highest severity found, and whether anything was.
@@ -159,10 +160,10 @@ func Worst(found []Finding) (worst Severity, some bool) {
 
 type findings []Finding
 
-func (f *findings) add(x Finding) { *f = append(*f, x) }
+func (f *findings) addFinding(x Finding) { *f = append(*f, x) }
 
-// once adds a finding about a pair, or the pair to the same finding of another.
-func (f *findings) once(pair int, x Finding) {
+// addForPair adds a finding about a pair, or the pair to the same finding of another.
+func (f *findings) addForPair(pair int, x Finding) {
 	for i, old := range *f {
 		if x.Pairs = old.Pairs; slices.Equal([]any{old.Rule, old.Group, old.Path, old.Old, old.New},
 			[]any{x.Rule, x.Group, x.Path, x.Old, x.New}) {
@@ -171,35 +172,35 @@ func (f *findings) once(pair int, x Finding) {
 		}
 	}
 	x.Pairs = []int{pair}
-	f.add(x)
+	f.addFinding(x)
 }
 
-// pair finds what two replies to one request have to be compared for.
-func (f *findings) pair(i int, p Pair) {
+// comparePair finds what two replies to one request have to be compared for.
+func (f *findings) comparePair(i int, p Pair) {
 	group := p.Old.Group
 	if p.Old.Status != p.New.Status {
 		severity := Notable
-		if p.Old.ok() && !p.New.ok() {
+		if p.Old.isSuccess() && !p.New.isSuccess() {
 			severity = Breaking
 		}
-		f.once(i, Finding{Severity: severity, Rule: "status", Group: group, Old: itoa(p.Old.Status), New: itoa(p.New.Status)})
+		f.addForPair(i, Finding{Severity: severity, Rule: "status", Group: group, Old: strconv.Itoa(p.Old.Status), New: strconv.Itoa(p.New.Status)})
 	}
-	if p.Old.ok() != p.New.ok() {
+	if p.Old.isSuccess() != p.New.isSuccess() {
 		return // an error has its own shape
 	}
 	if p.Old.Media != p.New.Media {
-		f.once(i, Finding{Severity: Breaking, Rule: "media-type", Group: group, Old: p.Old.Media, New: p.New.Media})
+		f.addForPair(i, Finding{Severity: Breaking, Rule: "media-type", Group: group, Old: p.Old.Media, New: p.New.Media})
 	}
 	if p.Old.Complete && !p.New.Complete {
-		f.once(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete", New: "without the provider's terminal event"})
+		f.addForPair(i, Finding{Severity: Breaking, Rule: "ending", Group: group, Old: "complete", New: "without the provider's terminal event"})
 	}
 	if a, b := p.Old.End, p.New.End; a != b && a != "" && b != "" && p.Old.Complete == p.New.Complete {
-		f.once(i, Finding{Severity: Notable, Rule: "ending", Group: group, Old: string(a), New: string(b)})
+		f.addForPair(i, Finding{Severity: Notable, Rule: "ending", Group: group, Old: string(a), New: string(b)})
 	}
-	if a, b := stops(p.Old.Events), stops(p.New.Events); a != b {
-		f.once(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})
+	if a, b := stopReasons(p.Old.Events), stopReasons(p.New.Events); a != b {
+		f.addForPair(i, Finding{Severity: Notable, Rule: "stop-reason", Group: group, Old: a, New: b})
 	}
-	f.headers(i, group, p)
+	f.compareHeaders(i, group, p)
 }
 
 // StopKeys are the fields that say why a reply ended (reference §3.1).
@@ -210,8 +211,8 @@ func IsStop(path string) bool {
 	return slices.ContainsFunc(StopKeys, func(k string) bool { return path == k || strings.HasSuffix(path, "."+k) })
 }
 
-// stops are the reasons that a reply gives for its end.
-func stops(events []event.Event) string {
+// stopReasons are the reasons that a reply gives for its end.
+func stopReasons(events []event.Event) string {
 	var list []string
 	for _, e := range events {
 		for _, n := range event.Nodes(e.Data) {
@@ -222,5 +223,3 @@ func stops(events []event.Event) string {
 	}
 	return strings.Join(slices.Compact(list), ", ")
 }
-
-func itoa(n int) string { return fmt.Sprint(n) }

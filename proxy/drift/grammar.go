@@ -2,6 +2,7 @@ package drift
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,8 +40,8 @@ func newGrammar() *grammar {
 	return &grammar{tokens: map[string]*token{}, order: map[[2]string]relation{}, closed: map[[2]string]bool{}}
 }
 
-// learn adds a reply.
-func (g *grammar) learn(events []event.Event) {
+// learnEvents adds a reply.
+func (g *grammar) learnEvents(events []event.Event) {
 	g.replies++
 	seen := map[*token]bool{}
 	var trace []step
@@ -50,24 +51,24 @@ func (g *grammar) learn(events []event.Event) {
 			if p.Name == "ping" {
 				continue // may stand anywhere, or nowhere (reference §3.1)
 			}
-			t := g.token(p)
+			t := g.tokenOf(p)
 			t.last = t.last || e.Last
-			if t.shape(p.Nodes); !seen[t] {
+			if t.addShape(p.Nodes); !seen[t] {
 				seen[t] = true
 				t.replies++
 			}
 			place, _, _ := strings.Cut(p.Place, ".")
 			if p.Name == "part" {
 				ordinal++
-				place = itoa(ordinal) // a Gemini part is a scope of its own
+				place = strconv.Itoa(ordinal) // a Gemini part is a scope of its own
 			}
 			trace = append(trace, step{p.Name, place, e.Index})
 		}
 	}
-	g.sequence(trace)
+	g.learnOrder(trace)
 }
 
-func (g *grammar) token(p event.Part) *token {
+func (g *grammar) tokenOf(p event.Part) *token {
 	t := g.tokens[p.Token()]
 	if t == nil {
 		t = &token{name: p.Name, kind: p.Type, whole: p.Place == "", fields: map[string]*field{}}
@@ -77,8 +78,8 @@ func (g *grammar) token(p event.Part) *token {
 	return t
 }
 
-// shape adds a part's values.
-func (t *token) shape(nodes []event.Node) {
+// addShape adds a part's values.
+func (t *token) addShape(nodes []event.Node) {
 	general := generalPaths(nodes)
 	for _, n := range nodes {
 		path := general[n.Path]
@@ -135,9 +136,9 @@ func parentOf(path string) string {
 	return ""
 }
 
-// always reports whether a field was in every object that could have it. An
+// isAlwaysPresent reports whether a field was in every object that could have it. An
 // array never has to have elements.
-func (t *token) always(path string) bool {
+func (t *token) isAlwaysPresent(path string) bool {
 	f := t.fields[path]
 	return !strings.HasSuffix(path, "]") && !strings.HasSuffix(path, ")") && f.count >= t.fields[f.parent].objects
 }

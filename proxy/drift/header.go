@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// underway are the headers that whatever stands between writes, or that hold
+// transitHeaders are the headers that whatever stands between writes, or that hold
 // for one message only: they come and go without meaning.
-var underway = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel", "report-to",
+var transitHeaders = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel", "report-to",
 	"server", "set-cookie", "strict-transport-security", "transfer-encoding", "vary", "via", "x-cloud-trace", "x-envoy"}
 
 // Family is what a response header's name has in common with those of its
@@ -17,7 +17,7 @@ var underway = []string{"alt-svc", "cf-", "connection", "content-length", "date"
 // of the way and not of the provider.
 func Family(name string) string {
 	name = strings.ToLower(name)
-	if slices.ContainsFunc(underway, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+	if slices.ContainsFunc(transitHeaders, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 		return ""
 	}
 	if before, _, found := strings.Cut(name, "ratelimit"); found {
@@ -26,7 +26,7 @@ func Family(name string) string {
 	return name
 }
 
-func families(h http.Header) map[string]bool {
+func headerFamilies(h http.Header) map[string]bool {
 	set := map[string]bool{}
 	for name := range h {
 		if family := Family(name); family != "" {
@@ -36,16 +36,16 @@ func families(h http.Header) map[string]bool {
 	return set
 }
 
-func (f *findings) headers(i int, group string, p Pair) {
-	old, fresh := families(p.Old.Header), families(p.New.Header)
+func (f *findings) compareHeaders(i int, group string, p Pair) {
+	old, fresh := headerFamilies(p.Old.Header), headerFamilies(p.New.Header)
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		if !fresh[name] {
-			f.once(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
+			f.addForPair(i, Finding{Severity: Notable, Rule: "header-gone", Group: group, Path: name})
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
 		if !old[name] {
-			f.once(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
+			f.addForPair(i, Finding{Severity: Cosmetic, Rule: "header-new", Group: group, Path: name})
 		}
 	}
 }

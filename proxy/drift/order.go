@@ -11,19 +11,19 @@ type step struct {
 // relation is what holds between the events of two names in every scope.
 type relation struct{ firsts, lasts bool }
 
-// sequence adds the order of a reply's events. A scope is one block of it with
+// learnOrder adds the order of a reply's events. A scope is one block of it with
 // the events about the whole: within it the order is the provider's grammar,
 // across blocks it is what the model chose to say.
-func (g *grammar) sequence(trace []step) {
-	for _, scope := range scopes(trace) {
-		first, last := bounds(scope)
+func (g *grammar) learnOrder(trace []step) {
+	for _, scope := range splitScopes(trace) {
+		first, last := firstAndLast(scope)
 		for a := range first {
 			for b := range first {
 				if a != b {
-					g.relate([2]string{a, b}, relation{first[a] < first[b], last[a] < last[b]})
+					g.narrowRelation([2]string{a, b}, relation{first[a] < first[b], last[a] < last[b]})
 				}
 			}
-			if b := closing(a); b != "" {
+			if b := closingEvent(a); b != "" {
 				_, there := first[b]
 				was, known := g.closed[[2]string{a, b}]
 				g.closed[[2]string{a, b}] = there && (was || !known)
@@ -32,14 +32,14 @@ func (g *grammar) sequence(trace []step) {
 	}
 }
 
-func (g *grammar) relate(pair [2]string, now relation) {
+func (g *grammar) narrowRelation(pair [2]string, now relation) {
 	if was, known := g.order[pair]; known {
 		now = relation{was.firsts && now.firsts, was.lasts && now.lasts}
 	}
 	g.order[pair] = now
 }
 
-func scopes(trace []step) [][]step {
+func splitScopes(trace []step) [][]step {
 	places := map[string]bool{}
 	for _, s := range trace {
 		if s.place != "" {
@@ -62,7 +62,7 @@ func scopes(trace []step) [][]step {
 	return list
 }
 
-func bounds(scope []step) (first, last map[string]int) {
+func firstAndLast(scope []step) (first, last map[string]int) {
 	first, last = map[string]int{}, map[string]int{}
 	for _, s := range scope {
 		if _, seen := first[s.name]; !seen {
@@ -73,9 +73,9 @@ func bounds(scope []step) (first, last map[string]int) {
 	return first, last
 }
 
-// closing names the event that ends what an event of this name begins, or "":
+// closingEvent names the event that ends what an event of this name begins, or "":
 // the providers say so by the ends of the names (reference §3).
-func closing(name string) string {
+func closingEvent(name string) string {
 	for _, ends := range [][2]string{{"_start", "_stop"}, {".added", ".done"}, {".delta", ".done"}} {
 		if stem, found := strings.CutSuffix(name, ends[0]); found {
 			return stem + ends[1]
@@ -84,19 +84,19 @@ func closing(name string) string {
 	return ""
 }
 
-// order finds events in an order that never occurred, and what is not closed
+// compareOrder finds events in an order that never occurred, and what is not closed
 // any more.
-func (f *findings) order(group string, was, is *grammar) {
+func (f *findings) compareOrder(group string, was, is *grammar) {
 	for pair, then := range was.order {
 		now, both := is.order[pair]
 		if both && (then.firsts && !now.firsts || then.lasts && !now.lasts) {
-			f.add(Finding{Severity: Breaking, Rule: "order", Group: group, Event: pair[0],
+			f.addFinding(Finding{Severity: Breaking, Rule: "order", Group: group, Event: pair[0],
 				Old: "before " + pair[1], New: "not before " + pair[1]})
 		}
 	}
 	for pair, then := range was.closed {
 		if now, known := is.closed[pair]; then && known && !now {
-			f.add(Finding{Severity: Breaking, Rule: "event-gone", Group: group, Event: pair[1], Old: "closes " + pair[0], New: "does not"})
+			f.addFinding(Finding{Severity: Breaking, Rule: "event-gone", Group: group, Event: pair[1], Old: "closes " + pair[0], New: "does not"})
 		}
 	}
 }

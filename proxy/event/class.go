@@ -2,6 +2,7 @@ package event
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/redact"
@@ -45,14 +46,14 @@ func ClassOf(n Node) Class {
 		return Time
 	case text && slices.Contains(opaques, key):
 		return Opaque
-	case below(n.Path, usages):
+	case hasAncestor(n.Path, usages):
 		return Usage
 	}
 	return Plain
 }
 
-// below reports whether a path leads through one of names.
-func below(path string, names []string) bool {
+// hasAncestor reports whether a path leads through one of names.
+func hasAncestor(path string, names []string) bool {
 	for step := range strings.SplitSeq(path, ".") {
 		key, _, _ := strings.Cut(step, "[")
 		if slices.Contains(names, key) {
@@ -90,14 +91,14 @@ func (n *Names) Of(node Node) string {
 	case prefix == "" || node.Text() == "":
 		return string(redact.MaskPseudonyms(node.Raw))
 	}
-	return n.name(class, prefix, node.Text())
+	return n.nameFor(class, prefix, node.Text())
 }
 
-func (n *Names) name(class Class, prefix, value string) string {
+func (n *Names) nameFor(class Class, prefix, value string) string {
 	key := prefix + value
 	if n.seen[key] == "" {
 		n.count[class]++
-		n.seen[key] = prefix + itoa(n.count[class])
+		n.seen[key] = prefix + strconv.Itoa(n.count[class])
 	}
 	return n.seen[key]
 }

@@ -46,7 +46,7 @@ type Event struct {
 // belong to none. It never fails: what it cannot read is an event without a
 // name.
 func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
-	arrived := clock(timeline)
+	arrived := arrivalTimes(timeline)
 	var list []Event
 	for f := range llm.Frames(contentType, body) {
 		if f.Data == nil {
@@ -54,7 +54,7 @@ func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) 
 		}
 		list = append(list, Event{
 			Index: len(list), At: arrived(f.End), Start: f.Start, End: f.End, Name: nameOf(f),
-			Data: f.Data, Whole: f.Whole, Last: f.Whole && llm.Ends(provider, f.Data),
+			Data: f.Data, Whole: f.Whole, Last: f.Whole && llm.IsTerminalEvent(provider, f.Data),
 		})
 	}
 	return list
@@ -65,8 +65,8 @@ func Of(in cassette.Interaction) []Event {
 	return Read(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
 }
 
-// clock returns when the body's first n bytes had arrived.
-func clock(timeline []cassette.Chunk) func(n int) time.Duration {
+// arrivalTimes returns when the body's first n bytes had arrived.
+func arrivalTimes(timeline []cassette.Chunk) func(n int) time.Duration {
 	ends := make([]int, len(timeline))
 	sum := 0
 	for i, c := range timeline {

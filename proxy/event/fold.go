@@ -42,7 +42,7 @@ func Fold(events []Event, names *Names) []Item {
 	for _, e := range events {
 		for _, p := range e.Parts() {
 			if p.Name != "ping" {
-				f.part(e, p)
+				f.addPart(e, p)
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func Fold(events []Event, names *Names) []Item {
 			item.Text = string(more)
 		}
 		if item.Class == Opaque && item.Text != "" {
-			item.Text = names.name(Opaque, "opaque#", item.Text)
+			item.Text = names.nameFor(Opaque, "opaque#", item.Text)
 		}
 	}
 	return f.items
@@ -66,25 +66,25 @@ type folder struct {
 	chunk int               // the item that has the chunks' last counts, or -1
 }
 
-func (f *folder) part(e Event, p Part) {
+func (f *folder) addPart(e Event, p Part) {
 	item := Item{Part: p, First: e.Index, Last: e.Index, Events: 1, Bytes: e.End - e.Start, At: e.At, Until: e.At}
 	for _, n := range p.Nodes {
 		if n.Leaf() {
-			f.leaf(&item, n)
+			f.addLeaf(&item, n)
 		}
 	}
 	if len(p.Nodes) == 0 && len(e.Data) > 0 {
 		item.Text, item.Pieces = string(e.Data), true // no JSON: the text is all there is
 	}
-	if p.Name == chunkName && !item.Pieces && f.settle(&item) {
+	if p.Name == chunkName && !item.Pieces && f.settleUsage(&item) {
 		return
 	}
-	if item.Nodes = nil; !f.join(item) {
+	if item.Nodes = nil; !f.joinPiece(item) {
 		f.items = append(f.items, item)
 	}
 }
 
-func (f *folder) leaf(item *Item, n Node) {
+func (f *folder) addLeaf(item *Item, n Node) {
 	class := ClassOf(n)
 	if isPiece(item.Part, n) {
 		item.Text, item.Class, item.Pieces = n.Text(), class, true
@@ -147,23 +147,23 @@ func lastingPath(p Part, path string) (string, bool) {
 	return path, false
 }
 
-// settle takes the counts of tokens that come with every chunk to where the
+// settleUsage takes the counts of tokens that come with every chunk to where the
 // last of them belong, and reports whether that was all.
-func (f *folder) settle(item *Item) bool {
+func (f *folder) settleUsage(item *Item) bool {
 	counts := usageOf(item)
 	if len(item.Fields)+len(counts) == 0 {
 		return len(item.Nodes) > 1 // a chunk whose parts have said it all
 	}
 	if len(item.Fields) > 0 || f.chunk < 0 {
 		if f.chunk >= 0 {
-			counts = merge(usageOf(&f.items[f.chunk]), counts)
+			counts = mergeFields(usageOf(&f.items[f.chunk]), counts)
 		}
 		item.Fields = append(item.Fields, counts...)
 		f.chunk = len(f.items)
 		return false
 	}
 	last := &f.items[f.chunk]
-	last.Fields = append(last.Fields, merge(usageOf(last), counts)...)
+	last.Fields = append(last.Fields, mergeFields(usageOf(last), counts)...)
 	return true
 }
 
@@ -178,8 +178,8 @@ func usageOf(item *Item) (counts []Field) {
 	return counts
 }
 
-// merge puts new values in the place of old ones.
-func merge(old, fresh []Field) []Field {
+// mergeFields puts new values in the place of old ones.
+func mergeFields(old, fresh []Field) []Field {
 	for _, x := range fresh {
 		if i := slices.IndexFunc(old, func(o Field) bool { return o.Path == x.Path }); i >= 0 {
 			old[i] = x
@@ -190,15 +190,15 @@ func merge(old, fresh []Field) []Field {
 	return old
 }
 
-// join adds a piece to the text it continues, and reports whether there was
+// joinPiece adds a piece to the text it continues, and reports whether there was
 // one. Pieces of several blocks may come in turns.
-func (f *folder) join(item Item) bool {
+func (f *folder) joinPiece(item Item) bool {
 	if !item.Pieces {
 		return false
 	}
 	for i := len(f.items) - 1; i >= 0; i-- {
 		old := &f.items[i]
-		if continues(*old, item) {
+		if isContinuation(*old, item) {
 			if f.more[i] == nil {
 				f.more[i] = []byte(old.Text)
 			}
@@ -217,9 +217,9 @@ func (f *folder) join(item Item) bool {
 	return false
 }
 
-// continues reports whether b is more of a's text. Parts of one event are what
+// isContinuation reports whether b is more of a's text. Parts of one event are what
 // the provider keeps apart.
-func continues(a, b Item) bool {
+func isContinuation(a, b Item) bool {
 	return a.Pieces && a.Token() == b.Token() && a.Place == b.Place && a.Class == b.Class &&
 		a.Last < b.First && slices.Equal(a.Fields, b.Fields)
 }

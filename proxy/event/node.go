@@ -57,7 +57,7 @@ func isFree(path string) bool {
 func Nodes(data []byte) []Node {
 	w := walker{d: jsontext.NewDecoder(bytes.NewReader(data),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	w.value("", 0)
+	w.walkValue("", 0)
 	return w.nodes
 }
 
@@ -69,11 +69,11 @@ type walker struct {
 // maxDepth is deeper than any provider nests; what is below is one leaf.
 const maxDepth = 64
 
-// value reads one value and reports whether there was one.
-func (w *walker) value(path string, depth int) bool {
+// walkValue reads one value and reports whether there was one.
+func (w *walker) walkValue(path string, depth int) bool {
 	kind := w.d.PeekKind()
 	if nested := kind == '{' || kind == '['; !nested || depth == maxDepth || isFree(path) {
-		return w.leaf(path)
+		return w.walkLeaf(path)
 	}
 	if _, err := w.d.ReadToken(); err != nil {
 		return false
@@ -81,7 +81,7 @@ func (w *walker) value(path string, depth int) bool {
 	at := len(w.nodes)
 	w.nodes = append(w.nodes, Node{Path: path, Kind: kind})
 	for n := 0; w.d.PeekKind() != '}' && w.d.PeekKind() != ']'; n++ {
-		if !w.member(path, kind, n, depth) {
+		if !w.walkMember(path, kind, n, depth) {
 			return false
 		}
 	}
@@ -92,7 +92,7 @@ func (w *walker) value(path string, depth int) bool {
 	return err == nil
 }
 
-func (w *walker) leaf(path string) bool {
+func (w *walker) walkLeaf(path string) bool {
 	raw, err := w.d.ReadValue()
 	if err != nil {
 		return false
@@ -106,9 +106,9 @@ func (w *walker) leaf(path string) bool {
 	return true
 }
 
-func (w *walker) member(path string, kind jsontext.Kind, n, depth int) bool {
+func (w *walker) walkMember(path string, kind jsontext.Kind, n, depth int) bool {
 	if kind == '[' {
-		return w.value(path+"["+strconv.Itoa(n)+"]", depth+1)
+		return w.walkValue(path+"["+strconv.Itoa(n)+"]", depth+1)
 	}
 	name, err := w.d.ReadToken()
 	if err != nil {
@@ -117,7 +117,7 @@ func (w *walker) member(path string, kind jsontext.Kind, n, depth int) bool {
 	if path != "" {
 		path += "."
 	}
-	return w.value(path+name.String(), depth+1)
+	return w.walkValue(path+name.String(), depth+1)
 }
 
 var ordinal = regexp.MustCompile(`\[\d+\]`)

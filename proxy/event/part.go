@@ -3,7 +3,6 @@ package event
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -62,7 +61,7 @@ func (e Event) Parts() []Part {
 	for i := range blocks {
 		blocks[i].Type = blocks[i].blockType()
 	}
-	own.describe()
+	own.takeTypeAndPlace()
 	return append(blocks, own)
 }
 
@@ -99,8 +98,8 @@ func (p Part) blockType() string {
 // about.
 var described = []string{"content_block.type", "delta.type", "item.type", "part.type", "annotation.type", "error.type"}
 
-// describe takes type and place out of the nodes.
-func (p *Part) describe() {
+// takeTypeAndPlace takes type and place out of the nodes.
+func (p *Part) takeTypeAndPlace() {
 	var types []string
 	place := make([]string, len(places))
 	rest := p.Nodes[:0]
@@ -117,5 +116,3 @@ func (p *Part) describe() {
 	place = slices.DeleteFunc(place, func(s string) bool { return s == "" })
 	p.Nodes, p.Type, p.Place = rest, strings.Join(types, "+"), strings.Join(place, ".")
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }

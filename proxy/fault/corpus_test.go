@@ -34,12 +34,12 @@ func TestOnRecordedTraffic(t *testing.T) {
 		}
 		// Enums sent as numbers: those streams say no word that ends them.
 		numbers := bytes.Contains(body, []byte(`"finishReason": 1`))
-		if llm.FramingOf(kind, body) == llm.Document || !llm.Terminal(provider, kind, body) || numbers {
+		if llm.FramingOf(kind, body) == llm.Document || !llm.IsComplete(provider, kind, body) || numbers {
 			continue
 		}
 		streams++
 		for _, plan := range faults {
-			if _, out := injector(t, plan).Strike(s, Reply{Provider: provider}); len(out.Fired) != 1 {
+			if _, out := injector(t, plan).Apply(s, Reply{Provider: provider}); len(out.Fired) != 1 {
 				t.Errorf("%s: no place for %s", path, plan)
 			}
 		}

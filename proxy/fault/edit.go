@@ -18,25 +18,25 @@ type edit struct {
 	head   func(Script) Script
 }
 
-// apply makes the edits, in the order of their offsets; of two at one offset
+// applyEdits makes the edits, in the order of their offsets; of two at one offset
 // the earlier in the list comes first. What lies behind an ending is not made:
 // made counts those that were, by their index.
-func apply(s Script, edits []edit) (out Script, made []int) {
+func applyEdits(s Script, edits []edit) (out Script, made []int) {
 	order := make([]int, len(edits))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return edits[a].at - edits[b].at })
-	rest := rest{steps: s.Steps}
+	rest := remaining{steps: s.Steps}
 	out = s
 	out.Steps = nil
 	var ended bool
 	for _, i := range order {
 		e := edits[i]
 		made = append(made, i)
-		out.Steps = append(out.Steps, rest.until(e.at)...)
-		rest.skip(e.at + e.drop - rest.pos) // what an edit before left out is gone already
-		out.Steps = append(out.Steps, rest.inserted(e)...)
+		out.Steps = append(out.Steps, rest.takeUntil(e.at)...)
+		rest.skipBytes(e.at + e.drop - rest.pos) // what an edit before left out is gone already
+		out.Steps = append(out.Steps, rest.insertionSteps(e)...)
 		rest.hold += e.hold
 		if ended = e.end != ""; ended {
 			out.End, out.Trailer = e.end, nil
@@ -44,12 +44,12 @@ func apply(s Script, edits []edit) (out Script, made []int) {
 		}
 	}
 	if !ended {
-		out.Steps = append(out.Steps, rest.until(math.MaxInt)...)
+		out.Steps = append(out.Steps, rest.takeUntil(math.MaxInt)...)
 	}
 	if rest.hold > 0 {
 		out.Steps = append(out.Steps, Step{At: rest.now, Hold: rest.hold})
 	}
-	out = out.honest()
+	out = out.dropWrongLength()
 	for _, i := range made {
 		if edits[i].head != nil {
 			out = edits[i].head(out)
@@ -58,16 +58,16 @@ func apply(s Script, edits []edit) (out Script, made []int) {
 	return out, made
 }
 
-// rest is what of a script is still to be taken over.
-type rest struct {
+// remaining is what of a script is still to be taken over.
+type remaining struct {
 	steps []Step
 	pos   int           // in the recorded body
 	now   time.Duration // when what was taken last was recorded
 	hold  time.Duration // to be waited before the next step
 }
 
-// until takes the steps up to an offset; the one that it lies in is divided.
-func (r *rest) until(at int) (taken []Step) {
+// takeUntil takes the steps up to an offset; the one that it lies in is divided.
+func (r *remaining) takeUntil(at int) (taken []Step) {
 	for len(r.steps) > 0 && r.pos < at {
 		step := r.steps[0]
 		n := min(len(step.Data), at-r.pos)
@@ -78,7 +78,7 @@ func (r *rest) until(at int) (taken []Step) {
 	return taken
 }
 
-func (r *rest) skip(n int) {
+func (r *remaining) skipBytes(n int) {
 	for len(r.steps) > 0 && n > 0 {
 		size := min(len(r.steps[0].Data), n)
 		r.now = r.steps[0].At
@@ -87,7 +87,7 @@ func (r *rest) skip(n int) {
 	}
 }
 
-func (r *rest) advance(n int) {
+func (r *remaining) advance(n int) {
 	r.pos += n
 	step := &r.steps[0]
 	if n == len(step.Data) {
@@ -98,8 +98,8 @@ func (r *rest) advance(n int) {
 	r.steps[0].Data, r.steps[0].Hold = step.Data[n:], 0
 }
 
-// inserted are the steps of what an edit puts in.
-func (r *rest) inserted(e edit) (steps []Step) {
+// insertionSteps are the steps of what an edit puts in.
+func (r *remaining) insertionSteps(e edit) (steps []Step) {
 	for i, data := range e.writes {
 		step := Step{At: r.now, Hold: r.hold, Data: data}
 		if i > 0 {

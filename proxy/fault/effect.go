@@ -10,27 +10,27 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// replace returns what stands in the place of the whole reply, if the fault is
+// replaceReply returns what stands in the place of the whole reply, if the fault is
 // of those that leave nothing of it.
-func (f Fault) replace(t target) (Script, bool) {
+func (f Fault) replaceReply(t target) (Script, bool) {
 	switch {
 	case f.Kind == KindStatus:
-		return f.refusal(t.provider), true
+		return f.errorReply(t.provider), true
 	case f.Place.At != BeforeHeader:
 		return Script{}, false
 	case f.Kind == KindReset:
 		return Script{Wait: t.script.Wait, End: Reset}, true
 	case f.Kind == KindClose:
 		return Script{Wait: t.script.Wait, End: Close}, true
-	case f.Kind == KindStall && f.Then.end() != "":
-		return Script{Wait: t.script.Wait, Hold: f.For, End: f.Then.end()}, true
+	case f.Kind == KindStall && f.Then.ending() != "":
+		return Script{Wait: t.script.Wait, Hold: f.For, End: f.Then.ending()}, true
 	}
 	return Script{}, false
 }
 
-// refusal is an error reply as the provider would have sent it.
-func (f Fault) refusal(provider string) Script {
-	kind, body := llm.ErrorBody(provider, f.Status, f.says(f.Status))
+// errorReply is an error reply as the provider would have sent it.
+func (f Fault) errorReply(provider string) Script {
+	kind, body := llm.ErrorBody(provider, f.Status, f.errorMessage(f.Status))
 	h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
 	if f.RetryAfter != "" {
 		h.Set("Retry-After", f.RetryAfter)
@@ -38,11 +38,11 @@ func (f Fault) refusal(provider string) Script {
 	for name, values := range f.Header {
 		h[name] = values
 	}
-	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.honest()
+	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.dropWrongLength()
 }
 
-// says is the message of an error, the plan's or one that providers use.
-func (f Fault) says(status int) string {
+// errorMessage is the message of an error, the plan's or one that providers use.
+func (f Fault) errorMessage(status int) string {
 	if f.Message != "" {
 		return f.Message
 	}
@@ -57,14 +57,14 @@ func (f Fault) says(status int) string {
 	return "Internal server error"
 }
 
-// edit returns what the fault does to t; ok is false where t has no place for
+// editFor returns what the fault does to t; ok is false where t has no place for
 // it.
-func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
-	at, before, ok := t.find(f.Place)
+func (f Fault) editFor(t target, dice *rand.Rand) (e edit, ok bool) {
+	at, before, ok := t.findPlace(f.Place)
 	if !ok {
 		return e, false
 	}
-	if e.at = at; f.Place.At == AtStart && f.inserts() && t.framing == llm.Array {
+	if e.at = at; f.Place.At == AtStart && f.insertsEvent() && t.framing == llm.Array {
 		if len(t.events) == 0 {
 			return e, false
 		}
@@ -82,23 +82,23 @@ func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
 			e.head = func(s Script) Script { s.Hold += f.For; return s }
 			return e, true
 		}
-		e.hold, e.end = f.For, f.Then.end()
+		e.hold, e.end = f.For, f.Then.ending()
 	case KindErrorEvent:
 		return f.errorEvent(t, e, before)
 	case KindGarbage:
-		e.writes = [][]byte{f.garbage(t, before, dice)}
+		e.writes = [][]byte{f.garbageEvent(t, before, dice)}
 	case KindDuplicate:
-		return duplicate(t, e, before)
+		return duplicateEvent(t, e, before)
 	case KindReorder:
-		return reorder(t, e, before)
+		return reorderEvents(t, e, before)
 	case KindPingFlood:
-		return f.pings(t, e)
+		return f.floodPings(t, e)
 	case KindBadUTF8:
 		return f.badUTF8(t, e, dice)
 	case KindContentType:
 		e.head = func(s Script) Script { return s.setHeader("Content-Type", f.Value) }
 	case KindContentLength:
-		e.head = func(s Script) Script { return s.declare(f.By) }
+		e.head = func(s Script) Script { return s.declareLength(f.By) }
 		return e, len(t.body)+f.By >= 0
 	default: // KindStatus leaves no reply to edit: see replace
 		return e, false
@@ -106,8 +106,8 @@ func (f Fault) edit(t target, dice *rand.Rand) (e edit, ok bool) {
 	return e, true
 }
 
-// inserts reports whether the fault puts an event into the body.
-func (f Fault) inserts() bool {
+// insertsEvent reports whether the fault puts an event into the body.
+func (f Fault) insertsEvent() bool {
 	return f.Kind == KindErrorEvent || f.Kind == KindGarbage || f.Kind == KindPingFlood
 }
 
@@ -121,24 +121,24 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 			status = http.StatusInternalServerError
 		}
 	}
-	name, data := llm.ErrorEvent(t.provider, status, f.says(status))
-	event := t.insertion(t.frame(name, data), before)
-	if e.end = f.Then.end(); e.end != "" && t.framing == llm.Array {
-		event = closed(event)
+	name, data := llm.ErrorEvent(t.provider, status, f.errorMessage(status))
+	event := t.separateEvent(t.frameEvent(name, data), before)
+	if e.end = f.Then.ending(); e.end != "" && t.framing == llm.Array {
+		event = closeArray(event)
 	}
 	e.writes = [][]byte{event}
 	return e, t.framing != llm.Document
 }
 
-// closed is the last element of an array, with its bracket.
-func closed(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
+// closeArray is the last element of an array, with its bracket.
+func closeArray(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
 
 // printable are characters that no reader trips over by themselves.
 const printable = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+-./:<=>?@^_|~"
 
-// garbage is an event that is no JSON: the plan's text as it is, or one that
+// garbageEvent is an event that is no JSON: the plan's text as it is, or one that
 // looks like an event until it is read.
-func (f Fault) garbage(t target, before int, dice *rand.Rand) []byte {
+func (f Fault) garbageEvent(t target, before int, dice *rand.Rand) []byte {
 	if f.Text != "" {
 		return []byte(f.Text)
 	}
@@ -146,21 +146,21 @@ func (f Fault) garbage(t target, before int, dice *rand.Rand) []byte {
 	for i := range noise {
 		noise[i] = printable[dice.IntN(len(printable))]
 	}
-	return t.insertion(t.frame("", append([]byte(`{"type":`), noise...)), before)
+	return t.separateEvent(t.frameEvent("", append([]byte(`{"type":`), noise...)), before)
 }
 
-func duplicate(t target, e edit, before int) (edit, bool) {
+func duplicateEvent(t target, e edit, before int) (edit, bool) {
 	if before == 0 {
 		return e, false
 	}
 	event := t.events[before-1]
-	e.writes = [][]byte{t.insertion(t.body[event.Start:event.End], before)}
+	e.writes = [][]byte{t.separateEvent(t.body[event.Start:event.End], before)}
 	return e, true
 }
 
-// reorder swaps the events before and after the place; what is between them
+// reorderEvents swaps the events before and after the place; what is between them
 // stays there.
-func reorder(t target, e edit, before int) (edit, bool) {
+func reorderEvents(t target, e edit, before int) (edit, bool) {
 	if before == 0 || before == len(t.events) {
 		return e, false
 	}
@@ -174,7 +174,7 @@ func reorder(t target, e edit, before int) (edit, bool) {
 	return e, true
 }
 
-func (f Fault) pings(t target, e edit) (edit, bool) {
+func (f Fault) floodPings(t target, e edit) (edit, bool) {
 	var ping []byte
 	switch t.framing {
 	case llm.EventStream:
@@ -218,13 +218,13 @@ func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
 	return e, false
 }
 
-// declare announces a length that is by too many; where it is too few, the
+// declareLength announces a length that is by too many; where it is too few, the
 // reply ends there, as HTTP/1.1 has it.
-func (s Script) declare(by int) Script {
+func (s Script) declareLength(by int) Script {
 	size := len(s.Body()) + by
 	if by < 0 {
-		cut := rest{steps: s.Steps}
-		s.Steps = cut.until(size)
+		cut := remaining{steps: s.Steps}
+		s.Steps = cut.takeUntil(size)
 	}
 	s = s.setHeader("Content-Length", strconv.Itoa(max(size, 0)))
 	s.Trailer = nil

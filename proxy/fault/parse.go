@@ -33,7 +33,7 @@ func Parse(name string, data []byte) (plan Plan, err error) {
 			plan, err = Plan{}, errors.New(string(fault))
 		}
 	}()
-	return p.plan(p.document(data)), nil
+	return p.readPlan(p.readDocument(data)), nil
 }
 
 type parser struct{ name string }
@@ -41,65 +41,65 @@ type parser struct{ name string }
 // syntaxError carries a sentence up to Parse.
 type syntaxError string
 
-func (p parser) fail(line int, format string, args ...any) {
+func (p parser) failAt(line int, format string, args ...any) {
 	panic(syntaxError(fmt.Sprintf("%s:%d: %s", p.name, line, fmt.Sprintf(format, args...))))
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// document returns the root of the one document in data.
-func (p parser) document(data []byte) *yaml.Node {
+// readDocument returns the root of the one document in data.
+func (p parser) readDocument(data []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		p.fail(1, "is empty; write a list under the key faults")
+		p.failAt(1, "is empty; write a list under the key faults")
 	case err != nil:
 		text, line := err.Error(), 1
 		if m := yamlLine.FindStringSubmatch(text); m != nil {
 			text = text[len(m[0]):]
-			line = max(line, number(m[1]))
+			line = max(line, lineNumber(m[1]))
 		}
-		p.fail(line, "no YAML: %s", strings.ReplaceAll(text, "\n", " "))
+		p.failAt(line, "no YAML: %s", strings.ReplaceAll(text, "\n", " "))
 	}
 	if !errors.Is(dec.Decode(&more), io.EOF) {
-		p.fail(max(more.Line, 1), "a second document; a plan is one")
+		p.failAt(max(more.Line, 1), "a second document; a plan is one")
 	}
 	return doc.Content[0]
 }
 
-func number(digits string) int {
+func lineNumber(digits string) int {
 	n, _ := strconv.Atoi(digits) // "" is no line
 	return n
 }
 
-func (p parser) plan(root *yaml.Node) Plan {
+func (p parser) readPlan(root *yaml.Node) Plan {
 	plan := Plan{Name: p.name}
-	p.fields(root, map[string]func(*yaml.Node){
+	p.readFields(root, map[string]func(*yaml.Node){
 		"seed": func(n *yaml.Node) {
-			seed, err := strconv.ParseUint(p.text(n), 10, 64)
+			seed, err := strconv.ParseUint(p.readText(n), 10, 64)
 			if err != nil {
-				p.fail(n.Line, "seed: %q is no whole number from 0 to 18446744073709551615", n.Value)
+				p.failAt(n.Line, "seed: %q is no whole number from 0 to 18446744073709551615", n.Value)
 			}
 			plan.Seed = &seed
 		},
 		"faults": func(n *yaml.Node) {
 			if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-				p.fail(n.Line, "faults: expected a list with at least one entry")
+				p.failAt(n.Line, "faults: expected a list with at least one entry")
 			}
 			for _, entry := range n.Content {
-				plan.Faults = append(plan.Faults, p.fault(entry))
+				plan.Faults = append(plan.Faults, p.readFault(entry))
 			}
 		},
 	}, "faults")
 	return plan
 }
 
-// fields reads a mapping by its keys. Aliases are refused: they hide where a
+// readFields reads a mapping by its keys. Aliases are refused: they hide where a
 // value stands.
-func (p parser) fields(n *yaml.Node, known map[string]func(*yaml.Node), required ...string) {
+func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), required ...string) {
 	if n.Kind != yaml.MappingNode {
-		p.fail(n.Line, "expected a mapping with %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		p.failAt(n.Line, "expected a mapping with %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 	}
 	seen := map[string]bool{}
 	for i := 0; i < len(n.Content); i += 2 {
@@ -107,178 +107,178 @@ func (p parser) fields(n *yaml.Node, known map[string]func(*yaml.Node), required
 		read, ok := known[key.Value]
 		switch {
 		case !ok:
-			p.fail(key.Line, "unknown key %q; known here: %s", key.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			p.failAt(key.Line, "unknown key %q; known here: %s", key.Value, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case seen[key.Value]:
-			p.fail(key.Line, "key %q stands twice", key.Value)
+			p.failAt(key.Line, "key %q stands twice", key.Value)
 		case value.Kind == yaml.AliasNode:
-			p.fail(value.Line, "%s: aliases are not read; write the value out", key.Value)
+			p.failAt(value.Line, "%s: aliases are not read; write the value out", key.Value)
 		}
 		seen[key.Value] = true
 		read(value)
 	}
 	for _, name := range required {
 		if !seen[name] {
-			p.fail(n.Line, "key %q is missing", name)
+			p.failAt(n.Line, "key %q is missing", name)
 		}
 	}
 }
 
-// fault reads one entry. Its kind is read first: it decides what else may stand
+// readFault reads one entry. Its kind is read first: it decides what else may stand
 // there.
-func (p parser) fault(n *yaml.Node) Fault {
+func (p parser) readFault(n *yaml.Node) Fault {
 	f := Fault{Line: n.Line, Interaction: -1, Chance: 1, Times: defaultTimes, Count: defaultPings, Value: defaultValue}
-	f.Kind = p.kind(n)
+	f.Kind = p.readKind(n)
 	if f.Kind == KindErrorEvent {
 		f.Then = ThenTruncate
 	}
 	form := forms[f.Kind]
-	all := p.readers(&f)
+	all := p.keyReaders(&f)
 	known := map[string]func(*yaml.Node){}
 	for _, key := range slices.Concat(commonKeys, form.keys) {
 		known[key] = all[key]
 	}
 	for _, spot := range form.spots {
-		known[string(spot)] = func(n *yaml.Node) { p.place(&f, spot, n) }
+		known[string(spot)] = func(n *yaml.Node) { p.readPlace(&f, spot, n) }
 	}
-	p.fields(n, known, form.required...)
+	p.readFields(n, known, form.required...)
 	if f.Place.At == Nowhere && len(form.spots) > 0 {
-		p.fail(n.Line, "%s: says not where; add one of %s", f.Kind, join(form.spots))
+		p.failAt(n.Line, "%s: says not where; add one of %s", f.Kind, joinNames(form.spots))
 	}
 	if f.Kind == KindStall && f.Place.At == BeforeHeader && f.Then == ThenTruncate {
-		p.fail(n.Line, "stall: before_header nothing can be truncated; use then: close or reset")
+		p.failAt(n.Line, "stall: before_header nothing can be truncated; use then: close or reset")
 	}
 	return f
 }
 
-func (p parser) kind(n *yaml.Node) Kind {
+func (p parser) readKind(n *yaml.Node) Kind {
 	if n.Kind != yaml.MappingNode {
-		p.fail(n.Line, "expected a mapping with fault, a place, and what else it needs")
+		p.failAt(n.Line, "expected a mapping with fault, a place, and what else it needs")
 	}
 	kinds := slices.Sorted(maps.Keys(forms))
 	for i := 0; i < len(n.Content); i += 2 {
 		if value := n.Content[i+1]; n.Content[i].Value == "fault" {
 			if _, ok := forms[Kind(value.Value)]; !ok || value.Kind != yaml.ScalarNode {
-				p.fail(value.Line, "fault: %q is none of %s", value.Value, join(kinds))
+				p.failAt(value.Line, "fault: %q is none of %s", value.Value, joinNames(kinds))
 			}
 			return Kind(value.Value)
 		}
 	}
-	p.fail(n.Line, "key \"fault\" is missing; it is one of %s", join(kinds))
+	p.failAt(n.Line, "key \"fault\" is missing; it is one of %s", joinNames(kinds))
 	return ""
 }
 
-func (p parser) place(f *Fault, spot Spot, n *yaml.Node) {
+func (p parser) readPlace(f *Fault, spot Spot, n *yaml.Node) {
 	if f.Place.At != Nowhere {
-		p.fail(n.Line, "%s: a fault has one place, this has %s already", spot, f.Place.At)
+		p.failAt(n.Line, "%s: a fault has one place, this has %s already", spot, f.Place.At)
 	}
 	f.Place.At = spot
 	switch spot {
 	case AfterEvent:
-		f.Place.N = p.whole(n, 1, math.MaxInt32)
+		f.Place.N = p.readInt(n, 1, math.MaxInt32)
 	case AtByte:
-		f.Place.N = p.whole(n, 0, math.MaxInt32)
+		f.Place.N = p.readInt(n, 0, math.MaxInt32)
 	default:
-		if !p.truth(n) {
-			p.fail(n.Line, "%s: can only be true; leave it out otherwise", spot)
+		if !p.readBool(n) {
+			p.failAt(n.Line, "%s: can only be true; leave it out otherwise", spot)
 		}
 	}
 }
 
-// readers are what reads each key of a fault but its places.
-func (p parser) readers(f *Fault) map[string]func(*yaml.Node) {
+// keyReaders are what reads each key of a fault but its places.
+func (p parser) keyReaders(f *Fault) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"fault":       func(*yaml.Node) {},
-		"interaction": func(n *yaml.Node) { f.Interaction = p.whole(n, 0, math.MaxInt32) },
+		"interaction": func(n *yaml.Node) { f.Interaction = p.readInt(n, 0, math.MaxInt32) },
 		"provider":    func(n *yaml.Node) { f.Provider = p.oneOf(n, llm.Anthropic, llm.OpenAI, llm.Gemini) },
 		"operation": func(n *yaml.Node) {
 			f.Operation = llm.Operation(p.oneOf(n, string(llm.Stream), string(llm.Unary),
 				string(llm.Count), string(llm.Models), string(llm.Other)))
 		},
-		"nth":     func(n *yaml.Node) { f.Nth = p.whole(n, 1, math.MaxInt32) },
-		"chance":  func(n *yaml.Node) { f.Chance = p.chance(n) },
-		"times":   func(n *yaml.Node) { f.Times = p.whole(n, 1, math.MaxInt32) },
-		"consume": func(n *yaml.Node) { yes := p.truth(n); f.Consume = &yes },
-		"for":     func(n *yaml.Node) { f.For = p.duration(n) },
-		"every":   func(n *yaml.Node) { f.For = p.duration(n) },
+		"nth":     func(n *yaml.Node) { f.Nth = p.readInt(n, 1, math.MaxInt32) },
+		"chance":  func(n *yaml.Node) { f.Chance = p.readChance(n) },
+		"times":   func(n *yaml.Node) { f.Times = p.readInt(n, 1, math.MaxInt32) },
+		"consume": func(n *yaml.Node) { yes := p.readBool(n); f.Consume = &yes },
+		"for":     func(n *yaml.Node) { f.For = p.readDuration(n) },
+		"every":   func(n *yaml.Node) { f.For = p.readDuration(n) },
 		"then": func(n *yaml.Node) {
 			f.Then = Then(p.oneOf(n, string(ThenContinue), string(ThenReset), string(ThenClose), string(ThenTruncate)))
 		},
-		"status":      func(n *yaml.Node) { f.Status = p.whole(n, 400, 599) },
+		"status":      func(n *yaml.Node) { f.Status = p.readInt(n, 400, 599) },
 		"retry_after": func(n *yaml.Node) { f.RetryAfter = p.headerValue(n) },
-		"headers":     func(n *yaml.Node) { f.Header = p.headers(n) },
-		"message":     func(n *yaml.Node) { f.Message = p.text(n) },
-		"text":        func(n *yaml.Node) { f.Text = p.text(n) },
+		"headers":     func(n *yaml.Node) { f.Header = p.readHeaders(n) },
+		"message":     func(n *yaml.Node) { f.Message = p.readText(n) },
+		"text":        func(n *yaml.Node) { f.Text = p.readText(n) },
 		"value":       func(n *yaml.Node) { f.Value = p.headerValue(n) },
-		"count":       func(n *yaml.Node) { f.Count = p.whole(n, 1, 100_000) },
+		"count":       func(n *yaml.Node) { f.Count = p.readInt(n, 1, 100_000) },
 		"by": func(n *yaml.Node) {
-			if f.By = p.whole(n, -math.MaxInt32, math.MaxInt32); f.By == 0 {
-				p.fail(n.Line, "by: 0 would be the right length")
+			if f.By = p.readInt(n, -math.MaxInt32, math.MaxInt32); f.By == 0 {
+				p.failAt(n.Line, "by: 0 would be the right length")
 			}
 		},
 	}
 }
 
-func (p parser) text(n *yaml.Node) string {
+func (p parser) readText(n *yaml.Node) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		p.fail(n.Line, "expected a text; write \"\" for an empty one")
+		p.failAt(n.Line, "expected a text; write \"\" for an empty one")
 	}
 	return n.Value
 }
 
 func (p parser) oneOf(n *yaml.Node, allowed ...string) string {
-	text := p.text(n)
+	text := p.readText(n)
 	if !slices.Contains(allowed, text) {
-		p.fail(n.Line, "%q is none of %s", text, strings.Join(allowed, ", "))
+		p.failAt(n.Line, "%q is none of %s", text, strings.Join(allowed, ", "))
 	}
 	return text
 }
 
-func (p parser) whole(n *yaml.Node, least, most int) int {
-	v, err := strconv.Atoi(p.text(n))
+func (p parser) readInt(n *yaml.Node, least, most int) int {
+	v, err := strconv.Atoi(p.readText(n))
 	if err != nil || v < least || v > most {
-		p.fail(n.Line, "%q is no whole number from %d to %d", n.Value, least, most)
+		p.failAt(n.Line, "%q is no whole number from %d to %d", n.Value, least, most)
 	}
 	return v
 }
 
-func (p parser) chance(n *yaml.Node) float64 {
-	v, err := strconv.ParseFloat(p.text(n), 64)
+func (p parser) readChance(n *yaml.Node) float64 {
+	v, err := strconv.ParseFloat(p.readText(n), 64)
 	if err != nil || !(v > 0 && v <= 1) {
-		p.fail(n.Line, "chance: %q is no number above 0 and up to 1", n.Value)
+		p.failAt(n.Line, "chance: %q is no number above 0 and up to 1", n.Value)
 	}
 	return v
 }
 
-func (p parser) truth(n *yaml.Node) bool { return p.oneOf(n, "true", "false") == "true" }
+func (p parser) readBool(n *yaml.Node) bool { return p.oneOf(n, "true", "false") == "true" }
 
 // longest is beyond what any client waits for.
 const longest = 24 * time.Hour
 
-func (p parser) duration(n *yaml.Node) time.Duration {
-	v, err := time.ParseDuration(p.text(n))
+func (p parser) readDuration(n *yaml.Node) time.Duration {
+	v, err := time.ParseDuration(p.readText(n))
 	if err != nil || v < 0 || v > longest {
-		p.fail(n.Line, "%q is no time from 0s to 24h; write 30s or 250ms", n.Value)
+		p.failAt(n.Line, "%q is no time from 0s to 24h; write 30s or 250ms", n.Value)
 	}
 	return v
 }
 
 func (p parser) headerValue(n *yaml.Node) string {
-	text := p.text(n)
+	text := p.readText(n)
 	if !httpguts.ValidHeaderFieldValue(text) {
-		p.fail(n.Line, "%q cannot be a header's value", text)
+		p.failAt(n.Line, "%q cannot be a header's value", text)
 	}
 	return text
 }
 
-func (p parser) headers(n *yaml.Node) http.Header {
+func (p parser) readHeaders(n *yaml.Node) http.Header {
 	if n.Kind != yaml.MappingNode {
-		p.fail(n.Line, "headers: expected a mapping of names and values")
+		p.failAt(n.Line, "headers: expected a mapping of names and values")
 	}
 	h := http.Header{}
 	for i := 0; i < len(n.Content); i += 2 {
 		name := n.Content[i]
 		if !httpguts.ValidHeaderFieldName(name.Value) {
-			p.fail(name.Line, "%q cannot be a header's name", name.Value)
+			p.failAt(name.Line, "%q cannot be a header's name", name.Value)
 		}
 		h.Add(name.Value, p.headerValue(n.Content[i+1]))
 	}

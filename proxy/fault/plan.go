@@ -83,8 +83,8 @@ const (
 	ThenTruncate Then = "truncate"
 )
 
-// end is the ending a Then asks for, "" for none.
-func (t Then) end() End {
+// ending is the ending a Then asks for, "" for none.
+func (t Then) ending() End {
 	switch t {
 	case ThenReset:
 		return Reset

@@ -32,7 +32,7 @@ var modes = []Mode{OneByte, MidRune, MidCRLF, MidField, Coalesced, Blocks, Rando
 func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	name, number, seeded := strings.Cut(text, ":")
 	if !slices.Contains(modes, Mode(name)) {
-		return "", nil, fmt.Errorf("%q: unknown; use one of %s", name, join(modes))
+		return "", nil, fmt.Errorf("%q: unknown; use one of %s", name, joinNames(modes))
 	}
 	if seeded {
 		n, err := strconv.ParseUint(number, 10, 64)
@@ -44,7 +44,7 @@ func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	return Mode(name), seed, nil
 }
 
-func join[T ~string](names []T) string {
+func joinNames[T ~string](names []T) string {
 	var text []string
 	for _, name := range names {
 		text = append(text, string(name))
@@ -64,11 +64,11 @@ func Rechunk(s Script, mode Mode, dice *rand.Rand) Script {
 			cuts = append(cuts, i)
 		}
 	case MidRune:
-		cuts = append(ends(s.Steps), insideRunes(body, dice)...)
+		cuts = append(stepEnds(s.Steps), insideRunes(body, dice)...)
 	case MidCRLF:
-		cuts = append(ends(s.Steps), insideLineEnds(body)...)
+		cuts = append(stepEnds(s.Steps), insideLineEnds(body)...)
 	case MidField:
-		cuts = append(ends(s.Steps), insideFields(body, dice)...)
+		cuts = append(stepEnds(s.Steps), insideFields(body, dice)...)
 	case Blocks:
 		const block = 64 << 10
 		for at := block; at < len(body); at += block {
@@ -82,12 +82,12 @@ func Rechunk(s Script, mode Mode, dice *rand.Rand) Script {
 	default:
 		return s
 	}
-	s.Steps = recut(s.Steps, cuts)
+	s.Steps = cutSteps(s.Steps, cuts)
 	return s
 }
 
-// ends are where the steps' bytes end.
-func ends(steps []Step) (offsets []int) {
+// stepEnds are where the steps' bytes end.
+func stepEnds(steps []Step) (offsets []int) {
 	at := 0
 	for _, step := range steps {
 		at += len(step.Data)

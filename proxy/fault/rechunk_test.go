@@ -108,7 +108,7 @@ func TestRechunkPromise(t *testing.T) {
 		body := s.Body()
 		cut := func(mode Mode) map[int]bool {
 			cuts := map[int]bool{}
-			for _, at := range ends(Rechunk(s, mode, Dice(rapid.Uint64().Draw(r, "seed"))).Steps) {
+			for _, at := range stepEnds(Rechunk(s, mode, Dice(rapid.Uint64().Draw(r, "seed"))).Steps) {
 				cuts[at] = true
 			}
 			return cuts

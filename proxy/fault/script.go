@@ -69,9 +69,9 @@ func (s Script) setHeader(name, value string) Script {
 	return s
 }
 
-// honest drops a Content-Length that the changed body no longer has: a body
+// dropWrongLength drops a Content-Length that the changed body no longer has: a body
 // that was cut by force keeps it, that is how its reader knows.
-func (s Script) honest() Script {
+func (s Script) dropWrongLength() Script {
 	declared := s.Header.Get("Content-Length")
 	n, err := strconv.Atoi(declared)
 	size := len(s.Body())
@@ -94,10 +94,10 @@ func Dice(seed uint64, salts ...int) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, stream)) //nolint:gosec // it must repeat
 }
 
-// recut returns the steps with the same bytes divided at the offsets, in any
+// cutSteps returns the steps with the same bytes divided at the offsets, in any
 // order. A piece comes when its last byte was recorded; what is held back stays
 // so, between the bytes where it was.
-func recut(steps []Step, offsets []int) []Step {
+func cutSteps(steps []Step, offsets []int) []Step {
 	body := Script{Steps: steps}.Body()
 	holds := map[int]time.Duration{}
 	cuts, at := append(slices.Clone(offsets), len(body)), 0

@@ -31,7 +31,7 @@ func newTarget(s Script, provider string) target {
 	}
 	for i, e := range t.events {
 		// Gemini may go on after a finish; the others say it once.
-		if (t.terminal < 0 || provider == llm.Gemini) && llm.Ends(provider, e.Data) {
+		if (t.terminal < 0 || provider == llm.Gemini) && llm.IsTerminalEvent(provider, e.Data) {
 			t.terminal = i
 		}
 	}
@@ -41,9 +41,9 @@ func newTarget(s Script, provider string) target {
 	return t
 }
 
-// find returns where in the body a place is, and how many events come before
+// findPlace returns where in the body a place is, and how many events come before
 // it; ok is false when this reply has no such place.
-func (t target) find(p Place) (at, before int, ok bool) {
+func (t target) findPlace(p Place) (at, before int, ok bool) {
 	switch p.At {
 	case Nowhere, BeforeHeader, AtStart:
 		return 0, 0, true
@@ -68,8 +68,8 @@ func (t target) find(p Place) (at, before int, ok bool) {
 	return t.events[before-1].End, before, true
 }
 
-// frame puts data into an event as the body frames its own.
-func (t target) frame(name string, data []byte) []byte {
+// frameEvent puts data into an event as the body frames its own.
+func (t target) frameEvent(name string, data []byte) []byte {
 	switch t.framing {
 	case llm.EventStream:
 		var b bytes.Buffer
@@ -87,9 +87,9 @@ func (t target) frame(name string, data []byte) []byte {
 	}
 }
 
-// insertion is an event as it must stand between its neighbours: the elements
+// separateEvent is an event as it must stand between its neighbours: the elements
 // of an array have commas between them.
-func (t target) insertion(event []byte, before int) []byte {
+func (t target) separateEvent(event []byte, before int) []byte {
 	switch {
 	case t.framing != llm.Array:
 		return event

@@ -3,7 +3,7 @@
 // complete, and the shape of their errors.
 //
 // Start with [Provider] and [OperationOf], which classify a request, [Frames],
-// which splits a reply body into events, and [Terminal], which reports whether
+// which splits a reply body into events, and [IsComplete], which reports whether
 // a reply reached its end:
 //
 //	provider := llm.Provider(host, path)

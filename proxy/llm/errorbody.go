@@ -12,24 +12,24 @@ import (
 func ErrorBody(provider string, status int, message string) (contentType string, body []byte) {
 	switch provider {
 	case Anthropic:
-		return envelope(map[string]any{
+		return encodeError(map[string]any{
 			"type":  "error",
 			"error": map[string]any{"type": anthropicType(status), "message": message},
 		})
 	case OpenAI:
 		kind, code := openAIType(status)
-		return envelope(map[string]any{
+		return encodeError(map[string]any{
 			"error": map[string]any{"message": message, "type": kind, "param": nil, "code": code},
 		})
 	case Gemini:
-		return envelope(map[string]any{
+		return encodeError(map[string]any{
 			"error": map[string]any{"code": status, "message": message, "status": geminiStatus(status)},
 		})
 	}
-	return envelope(map[string]any{"error": map[string]any{"message": message}})
+	return encodeError(map[string]any{"error": map[string]any{"message": message}})
 }
 
-func envelope(v any) (string, []byte) {
+func encodeError(v any) (string, []byte) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -43,7 +43,7 @@ func anthropicType(status int) string {
 		404: "not_found_error", 409: "conflict_error", 413: "request_too_large",
 		429: "rate_limit_error", 504: "timeout_error", 529: "overloaded_error",
 	}
-	return or(named[status], status, "invalid_request_error", "api_error")
+	return typeOrDefault(named[status], status, "invalid_request_error", "api_error")
 }
 
 // openAIType returns the error's type and code; the code is nil where OpenAI
@@ -55,7 +55,7 @@ func openAIType(status int) (string, any) {
 	case 429:
 		return "requests", "rate_limit_exceeded"
 	}
-	return or("", status, "invalid_request_error", "server_error"), nil
+	return typeOrDefault("", status, "invalid_request_error", "server_error"), nil
 }
 
 func geminiStatus(status int) string {
@@ -64,11 +64,11 @@ func geminiStatus(status int) string {
 		429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 501: "UNIMPLEMENTED",
 		503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 	}
-	return or(named[status], status, "INVALID_ARGUMENT", "INTERNAL")
+	return typeOrDefault(named[status], status, "INVALID_ARGUMENT", "INTERNAL")
 }
 
-// or returns name, or what stands for the client's faults or the server's.
-func or(name string, status int, client, server string) string {
+// typeOrDefault returns name, or what stands for the client's faults or the server's.
+func typeOrDefault(name string, status int, client, server string) string {
 	switch {
 	case name != "":
 		return name

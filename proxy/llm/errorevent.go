@@ -14,7 +14,7 @@ func ErrorEvent(provider string, status int, message string) (name string, data 
 	case OpenAI:
 		name = "error"
 		kind, code := openAIType(status)
-		_, data = envelope(map[string]any{"type": "error",
+		_, data = encodeError(map[string]any{"type": "error",
 			"error": map[string]any{"type": kind, "code": code, "message": message, "param": nil}})
 	default:
 		_, data = ErrorBody(provider, status, message)

@@ -22,7 +22,7 @@ func TestErrorEvent(t *testing.T) {
 		if name != tt.name || string(data) != tt.want {
 			t.Errorf("%s: %q %s, want %q %s", tt.provider, name, data, tt.name, tt.want)
 		}
-		if tt.provider != "" && !Terminal(tt.provider, sse, []byte("data: "+string(data)+"\n\n")) {
+		if tt.provider != "" && !IsComplete(tt.provider, sse, []byte("data: "+string(data)+"\n\n")) {
 			t.Errorf("%s: %s ends no stream", tt.provider, data)
 		}
 	}
@@ -34,7 +34,7 @@ func TestPing(t *testing.T) {
 		for _, newline := range []string{"\n", "\r\n"} {
 			ping := Ping(provider, newline)
 			for f := range Frames(sse, ping) {
-				if !f.Whole || f.End != len(ping) || Ends(provider, f.Data) {
+				if !f.Whole || f.End != len(ping) || IsTerminalEvent(provider, f.Data) {
 					t.Errorf("%s: %q is frame %+v", provider, ping, f)
 				}
 				if f.Data != nil && (provider != Anthropic || f.Name != "ping" || typeOf(f.Data) != "ping") {

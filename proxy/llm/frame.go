@@ -39,7 +39,7 @@ func Frames(contentType string, body []byte) iter.Seq[Frame] {
 		return lineFrames(body)
 	case Document:
 	}
-	return single(body)
+	return singleFrame(body)
 }
 
 // Framing is how a body separates its frames.
@@ -87,8 +87,8 @@ func looksLikeSSE(text []byte) bool {
 	return false
 }
 
-// single is a body in one piece. Only of JSON can be said that it is cut.
-func single(body []byte) iter.Seq[Frame] {
+// singleFrame is a body in one piece. Only of JSON can be said that it is cut.
+func singleFrame(body []byte) iter.Seq[Frame] {
 	text := bytes.Trim(body, space)
 	if len(text) == 0 {
 		return func(func(Frame) bool) {}
@@ -96,7 +96,7 @@ func single(body []byte) iter.Seq[Frame] {
 	f := Frame{Start: bytes.Index(body, text), Data: text, Whole: true}
 	f.End = f.Start + len(text)
 	if text[0] == '{' {
-		f.Whole = whole(text)
+		f.Whole = isWholeJSON(text)
 	}
 	return func(yield func(Frame) bool) { yield(f) }
 }
@@ -110,7 +110,7 @@ func lineFrames(body []byte) iter.Seq[Frame] {
 				f.End, f.Whole = at+n+1, true
 			}
 			if text := bytes.Trim(body[at:f.End], space); len(text) > 0 {
-				f.Data, f.Whole = text, f.Whole || whole(text)
+				f.Data, f.Whole = text, f.Whole || isWholeJSON(text)
 			}
 			if !yield(f) {
 				return
@@ -132,4 +132,4 @@ func arrayFrames(body []byte) iter.Seq[Frame] {
 	}
 }
 
-func whole(text []byte) bool { return json.Valid(text) }
+func isWholeJSON(text []byte) bool { return json.Valid(text) }

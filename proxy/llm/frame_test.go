@@ -112,7 +112,7 @@ func TestEnds(t *testing.T) {
 		{"", `{"type":"response.completed"}`, true},
 		{"", `[DONE]`, false},
 	} {
-		if got := Ends(tt.provider, []byte(tt.data)); got != tt.want {
+		if got := IsTerminalEvent(tt.provider, []byte(tt.data)); got != tt.want {
 			t.Errorf("Ends(%s, %s) = %v", tt.provider, tt.data, got)
 		}
 	}
@@ -134,7 +134,7 @@ func TestFramesOfRecordedTraffic(t *testing.T) {
 			if frames++; stream && f.Start != at {
 				t.Errorf("%s: bytes %d to %d are in no frame", path, at, f.Start)
 			}
-			if at = f.End; stream && f.Whole && f.Data != nil && !whole(f.Data) && string(f.Data) != "[DONE]" {
+			if at = f.End; stream && f.Whole && f.Data != nil && !isWholeJSON(f.Data) && string(f.Data) != "[DONE]" {
 				t.Logf("%s: byte %d: no JSON: %.60s", path, f.Start, f.Data)
 			}
 		}
@@ -168,7 +168,7 @@ func FuzzFrames(f *testing.F) {
 		}
 		if strings.HasPrefix(kind, eventStream) && strings.TrimLeft(body, "\ufeff \t\r\n") == body && !strings.ContainsAny(body, "{[") {
 			i := 0
-			for event := range events(data) {
+			for event := range completeEvents(data) {
 				if i >= len(carried) || !bytes.Equal(event, carried[i]) {
 					t.Fatalf("event %d of %q", i, body)
 				}

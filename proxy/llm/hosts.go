@@ -57,7 +57,7 @@ func Hosts() []string {
 // or without a port, decides; on a host that is no provider's (a base URL on
 // loopback, a gateway) the path does.
 func Provider(host, path string) string {
-	switch name := hostname(host); {
+	switch name := bareHostname(host); {
 	case name == anthropicHost:
 		return Anthropic
 	case name == openAIHost:
@@ -65,20 +65,20 @@ func Provider(host, path string) string {
 	case name == geminiHost:
 		return Gemini
 	case slices.Contains(vertexHosts, name):
-		return publisher(path)
+		return vertexPublisher(path)
 	}
 	return byPath(path)
 }
 
-func hostname(host string) string {
+func bareHostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// publisher tells whose model a Vertex path names; each speaks its own API.
-func publisher(path string) string {
+// vertexPublisher tells whose model a Vertex path names; each speaks its own API.
+func vertexPublisher(path string) string {
 	switch {
 	case strings.Contains(path, "/publishers/anthropic/"):
 		return Anthropic
@@ -89,7 +89,7 @@ func publisher(path string) string {
 }
 
 func byPath(path string) string {
-	if p := publisher(path); p != "" {
+	if p := vertexPublisher(path); p != "" {
 		return p
 	}
 	switch {

@@ -113,7 +113,7 @@ func TestErrorBody(t *testing.T) {
 		if !strings.Contains(string(body), tt.want) || !strings.Contains(string(body), "<POST>") {
 			t.Errorf("%s %d: %s lacks %s", tt.provider, tt.status, body, tt.want)
 		}
-		if tt.provider != "" && !Terminal(tt.provider, kind, body) {
+		if tt.provider != "" && !IsComplete(tt.provider, kind, body) {
 			t.Errorf("%s %d: %s does not count as a whole reply", tt.provider, tt.status, body)
 		}
 	}

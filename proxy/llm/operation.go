@@ -24,24 +24,24 @@ const (
 func OperationOf(method string, u *url.URL, body []byte) Operation {
 	path := strings.TrimSuffix(u.Path, "/")
 	if method == http.MethodGet {
-		return get(path, u.Query())
+		return getOperation(path, u.Query())
 	}
 	if method != http.MethodPost {
 		return Other
 	}
 	switch Provider(u.Host, path) {
 	case Anthropic:
-		return anthropic(path, body)
+		return anthropicOperation(path, body)
 	case OpenAI:
-		return openAI(path, body)
+		return openAIOperation(path, body)
 	case Gemini:
-		return gemini(path)
+		return geminiOperation(path)
 	}
 	return Other
 }
 
-// get: lists of models, and a stored OpenAI response taken up again as a stream.
-func get(path string, query url.Values) Operation {
+// getOperation: lists of models, and a stored OpenAI response taken up again as a stream.
+func getOperation(path string, query url.Values) Operation {
 	switch {
 	case hasSegments(path, "/models"):
 		return Models
@@ -51,29 +51,29 @@ func get(path string, query url.Values) Operation {
 	return Other
 }
 
-func anthropic(path string, body []byte) Operation {
+func anthropicOperation(path string, body []byte) Operation {
 	switch {
 	case strings.HasSuffix(path, "/count_tokens"), strings.HasSuffix(path, "/count-tokens:rawPredict"):
 		return Count
 	case strings.HasSuffix(path, ":streamRawPredict"):
 		return Stream
 	case strings.HasSuffix(path, "/messages"), strings.HasSuffix(path, ":rawPredict"):
-		return generate(body)
+		return generateOperation(body)
 	}
 	return Other
 }
 
-func openAI(path string, body []byte) Operation {
+func openAIOperation(path string, body []byte) Operation {
 	switch {
 	case strings.HasSuffix(path, "/responses/input_tokens"):
 		return Count
 	case strings.HasSuffix(path, "/responses"):
-		return generate(body)
+		return generateOperation(body)
 	}
 	return Other
 }
 
-func gemini(path string) Operation {
+func geminiOperation(path string) Operation {
 	switch geminiVerb(path) {
 	case "streamGenerateContent":
 		return Stream
@@ -95,7 +95,7 @@ func geminiVerb(path string) string {
 	return ""
 }
 
-func generate(body []byte) Operation {
+func generateOperation(body []byte) Operation {
 	var request struct {
 		Stream bool `json:"stream"`
 	}

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// events yields the data of every event that its blank line completes, as the
+// completeEvents yields the data of every event that its blank line completes, as the
 // standard frames them: an event that the end of the body cuts off is none.
-func events(body []byte) iter.Seq[[]byte] {
+func completeEvents(body []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for f := range sseFrames(body) {
 			if f.Whole && f.Data != nil && !yield(f.Data) {
@@ -23,9 +23,9 @@ func sseFrames(body []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		at := len(body) - len(bytes.TrimPrefix(body, []byte("\ufeff")))
 		f := Frame{Start: at}
-		for line, end := range lines(body, at) {
+		for line, end := range endedLines(body, at) {
 			if len(line) > 0 {
-				f.take(line)
+				f.addLine(line)
 				continue
 			}
 			f.End, f.Whole = end, true
@@ -35,13 +35,13 @@ func sseFrames(body []byte) iter.Seq[Frame] {
 			f = Frame{Start: end}
 		}
 		if f.Start < len(body) {
-			yield(f.cut(body))
+			yield(f.unfinished(body))
 		}
 	}
 }
 
-// take adds a line of an event to it.
-func (f *Frame) take(line []byte) {
+// addLine adds a line of an event to it.
+func (f *Frame) addLine(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if value = bytes.TrimPrefix(value, []byte(" ")); value == nil {
 		value = []byte{} // a data line without a colon is one with no text
@@ -58,23 +58,23 @@ func (f *Frame) take(line []byte) {
 	}
 }
 
-// cut is the frame of what no blank line completes. It may be whole
+// unfinished is the frame of what no blank line completes. It may be whole
 // nevertheless: Gemini writes an error into a stream as bare JSON.
-func (f Frame) cut(body []byte) Frame {
+func (f Frame) unfinished(body []byte) Frame {
 	f.End = len(body)
 	rest := body[f.Start:]
 	if last := bytes.LastIndexAny(rest, "\r\n") + 1; last < len(rest) {
-		f.take(rest[last:])
+		f.addLine(rest[last:])
 	}
 	if text := bytes.Trim(rest, space); f.Data == nil && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-		f.Data, f.Whole = text, whole(text)
+		f.Data, f.Whole = text, isWholeJSON(text)
 	}
 	return f
 }
 
-// lines yields the lines of body from an offset that have an end, and where
+// endedLines yields the lines of body from an offset that have an end, and where
 // the next one begins.
-func lines(body []byte, at int) iter.Seq2[[]byte, int] {
+func endedLines(body []byte, at int) iter.Seq2[[]byte, int] {
 	return func(yield func([]byte, int) bool) {
 		for {
 			n := bytes.IndexAny(body[at:], "\r\n")

@@ -9,23 +9,23 @@ import (
 	"slices"
 )
 
-// Terminal reports whether a reply's body is all that the provider meant to
+// IsComplete reports whether a reply's body is all that the provider meant to
 // send: a stream that reached the provider's terminal event, or one whole JSON
 // document. Only then was an end of file an end and not a cut (reference §3).
 // A body of a type no provider replies with is taken as complete: nothing in
 // it could tell. An unknown provider's stream may end in any of their ways.
-func Terminal(provider, contentType string, body []byte) bool {
+func IsComplete(provider, contentType string, body []byte) bool {
 	media, _, _ := mime.ParseMediaType(contentType)
 	text := bytes.TrimLeft(body, " \t\r\n")
 	switch {
 	case slices.Contains(jsonLines, media):
-		return documents(body)
+		return areWholeDocuments(body)
 	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
 		// Errors come as plain JSON even under text/event-stream, and Gemini
 		// streams a JSON array when nobody asks for SSE.
-		return document(provider, body)
+		return isWholeDocument(provider, body)
 	case media == eventStream:
-		return stream(provider, body)
+		return streamReachedEnd(provider, body)
 	}
 	return media != "application/json"
 }
@@ -34,7 +34,7 @@ func Terminal(provider, contentType string, body []byte) bool {
 // results of a batch do: they have no terminal event, and end after any line.
 var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl", "application/x-jsonlines"}
 
-func documents(body []byte) bool {
+func areWholeDocuments(body []byte) bool {
 	for decoder := json.NewDecoder(bytes.NewReader(body)); ; {
 		var one json.RawMessage
 		if err := decoder.Decode(&one); err != nil {
@@ -43,24 +43,24 @@ func documents(body []byte) bool {
 	}
 }
 
-func document(provider string, body []byte) bool {
+func isWholeDocument(provider string, body []byte) bool {
 	var chunks []chunk
 	if provider != Gemini || json.Unmarshal(body, &chunks) != nil {
 		return json.Valid(body)
 	}
-	return lastFinish(chunks)
+	return isLastFinish(chunks)
 }
 
-func stream(provider string, body []byte) bool {
+func streamReachedEnd(provider string, body []byte) bool {
 	switch provider {
 	case OpenAI:
-		return typed(body, lastTypes[OpenAI]...) || chatStream(body)
+		return hasEventOfType(body, lastTypes[OpenAI]...) || isFinishedChatStream(body)
 	case Anthropic:
-		return typed(body, lastTypes[Anthropic]...)
+		return hasEventOfType(body, lastTypes[Anthropic]...)
 	case Gemini:
-		return geminiStream(body)
+		return isFinishedGeminiStream(body)
 	}
-	return stream(Anthropic, body) || stream(OpenAI, body) || stream(Gemini, body)
+	return streamReachedEnd(Anthropic, body) || streamReachedEnd(OpenAI, body) || streamReachedEnd(Gemini, body)
 }
 
 // lastTypes are the types of the events that end a stream.
@@ -69,28 +69,28 @@ var lastTypes = map[string][]string{
 	OpenAI:    {"response.completed", "response.failed", "response.incomplete", "error"},
 }
 
-// Ends reports whether a stream is over, as its provider means it, with an
+// IsTerminalEvent reports whether a stream is over, as its provider means it, with an
 // event of this data. Gemini may go on after such an event (see Terminal). An
 // unknown provider's stream may end in any of their ways.
-func Ends(provider string, data []byte) bool {
+func IsTerminalEvent(provider string, data []byte) bool {
 	switch provider {
 	case Anthropic, OpenAI:
 		return slices.ContainsFunc(lastTypes[provider], func(t string) bool { return isType(data, t) })
 	case Gemini:
 		var c chunk
-		return json.Unmarshal(data, &c) == nil && c.ends()
+		return json.Unmarshal(data, &c) == nil && c.saysEnd()
 	}
-	return Ends(Anthropic, data) || Ends(OpenAI, data) || Ends(Gemini, data)
+	return IsTerminalEvent(Anthropic, data) || IsTerminalEvent(OpenAI, data) || IsTerminalEvent(Gemini, data)
 }
 
 func isType(data []byte, t string) bool {
 	return bytes.Contains(data, []byte(t)) && typeOf(data) == t
 }
 
-// typed reports whether an event of one of the types occurs. It need not be
+// hasEventOfType reports whether an event of one of the types occurs. It need not be
 // the last: gateways add a [DONE], and OpenAI sends response.failed after error.
-func typed(body []byte, types ...string) bool {
-	for data := range events(body) {
+func hasEventOfType(body []byte, types ...string) bool {
+	for data := range completeEvents(body) {
 		for _, t := range types {
 			if isType(data, t) {
 				return true
@@ -100,12 +100,12 @@ func typed(body []byte, types ...string) bool {
 	return false
 }
 
-// chatStream reports whether a stream of chat completions, whose chunks have no
+// isFinishedChatStream reports whether a stream of chat completions, whose chunks have no
 // type, came to its [DONE]. Beside typed events a [DONE] is a gateway's and
 // proves nothing: gateways send it after a cut, too.
-func chatStream(body []byte) bool {
+func isFinishedChatStream(body []byte) bool {
 	chunks, done := 0, false
-	for data := range events(body) {
+	for data := range completeEvents(body) {
 		switch {
 		case done || typeOf(data) != "":
 			return false
@@ -140,27 +140,27 @@ type chunk struct {
 	Error json.RawMessage `json:"error"`
 }
 
-func geminiStream(body []byte) bool {
+func isFinishedGeminiStream(body []byte) bool {
 	var chunks []chunk
-	for data := range events(body) {
+	for data := range completeEvents(body) {
 		var c chunk
 		if json.Unmarshal(data, &c) == nil {
 			chunks = append(chunks, c)
 		}
 	}
-	return lastFinish(chunks) || bareError(body)
+	return isLastFinish(chunks) || hasBareError(body)
 }
 
-// lastFinish reports whether the stream was finished and stayed so: with code
+// isLastFinish reports whether the stream was finished and stayed so: with code
 // execution, content and another finishReason follow the first one.
-func lastFinish(chunks []chunk) (done bool) {
+func isLastFinish(chunks []chunk) (done bool) {
 	for _, c := range chunks {
-		done = done && !c.speaks() || c.ends()
+		done = done && !c.hasContent() || c.saysEnd()
 	}
 	return done
 }
 
-func (c chunk) ends() bool {
+func (c chunk) saysEnd() bool {
 	for _, candidate := range c.Candidates {
 		if candidate.FinishReason != "" {
 			return true
@@ -169,7 +169,7 @@ func (c chunk) ends() bool {
 	return c.PromptFeedback.BlockReason != "" || len(c.Error) > 0
 }
 
-func (c chunk) speaks() bool {
+func (c chunk) hasContent() bool {
 	for _, candidate := range c.Candidates {
 		if len(candidate.Content.Parts) > 0 {
 			return true
@@ -178,9 +178,9 @@ func (c chunk) speaks() bool {
 	return false
 }
 
-// bareError finds the error that Gemini may write into a stream as JSON without
+// hasBareError finds the error that Gemini may write into a stream as JSON without
 // a field name: the rest of the body from there.
-func bareError(body []byte) bool {
+func hasBareError(body []byte) bool {
 	for _, start := range []string{"\n{", "\n["} {
 		if at := bytes.LastIndex(body, []byte(start)); at >= 0 {
 			text := bytes.Trim(bytes.TrimSpace(body[at:]), "[]")

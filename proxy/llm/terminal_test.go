@@ -67,7 +67,7 @@ func TestTerminal(t *testing.T) {
 		{"unknown provider's cut stream", "", sse, "data: {\"type\":\"response.created\"}\n\n", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Terminal(tt.provider, tt.kind, []byte(tt.body)); got != tt.want {
+			if got := IsComplete(tt.provider, tt.kind, []byte(tt.body)); got != tt.want {
 				t.Errorf("Terminal = %v, want %v for %q", got, tt.want, tt.body)
 			}
 		})
@@ -103,13 +103,13 @@ func TestTerminalOnRecordedTraffic(t *testing.T) {
 		streams++
 		dir := filepath.Dir(path)
 		provider := filepath.Base(filepath.Dir(dir))
-		if !Terminal(provider, sse, body) {
+		if !IsComplete(provider, sse, body) {
 			open[filepath.Base(dir)] = true
 		}
 		for _, cut := range []int{len(body) / 4, len(body) / 2} {
 			// Servers of 2023 wrote finishReason into every chunk.
 			early := provider == Gemini && bytes.Contains(body[:cut], []byte("finishReason"))
-			if Terminal(provider, sse, body[:cut]) && !early {
+			if IsComplete(provider, sse, body[:cut]) && !early {
 				t.Errorf("%s counts as complete at byte %d of %d", path, cut, len(body))
 			}
 		}
@@ -134,7 +134,7 @@ func FuzzTerminal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, provider, kind, body string) {
 		before := strings.Clone(body)
 		data := []byte(body)
-		whole := Terminal(provider, kind, data)
+		whole := IsComplete(provider, kind, data)
 		if string(data) != before {
 			t.Fatal("the body changed")
 		}

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// early passes on what a server says before its reply (RFC 9110 §15.2), such as
+// forwardEarlyHints passes on what a server says before its reply (RFC 9110 §15.2), such as
 // 103 Early Hints, until done is called. A 100 was about the body, which has been
 // sent; a client of HTTP/1.0 knows none. Early replies are not kept: they change
 // nothing of the one that follows.
-func early(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
+func forwardEarlyHints(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
 	if !r.ProtoAtLeast(1, 1) {
 		return ctx, func() {}
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// readable undoes a body's compression and takes the header that tells of it
+// decompressBody undoes a body's compression and takes the header that tells of it
 // away, so that the body can be redacted, matched and judged (pitfall G12). It
 // returns what it undid, and at most so many bytes. A compression we cannot undo
 // is an error: such a body could hide a secret.
-func readable(h http.Header, body []byte, limit int64) (undone string, plain []byte, err error) {
+func decompressBody(h http.Header, body []byte, limit int64) (undone string, plain []byte, err error) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
 	if encoding == "" || encoding == "identity" || len(body) == 0 {
 		return "", body, nil
@@ -46,10 +46,10 @@ func decompressCoding(coding string, body []byte, limit int64) ([]byte, error) {
 	return plain, nil
 }
 
-// Readable is what the recorder does to a compressed request body, for the
+// DecompressRequest is what the recorder does to a compressed request body, for the
 // player. A body it cannot read is returned as it is.
-func Readable(h http.Header, body []byte) []byte {
-	_, plain, err := readable(h, body, maxBody)
+func DecompressRequest(h http.Header, body []byte) []byte {
+	_, plain, err := decompressBody(h, body, maxBody)
 	if err != nil {
 		return body
 	}

@@ -34,26 +34,26 @@ type exchange struct {
 	failure  error // why there is no reply
 }
 
-func (rec *Recorder) begin(r *http.Request, body *spool) *exchange {
-	clock := rec.clock()
+func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
+	clock := rec.exchangeClock()
 	x := &exchange{
-		in:       cassette.Interaction{Request: Incoming(r, nil)},
+		in:       cassette.Interaction{Request: RequestOf(r, nil)},
 		provider: llm.Provider(r.URL.Host, r.URL.Path),
 		request:  body,
 		clock:    clock,
 		sent:     clock(),
 	}
-	if rec.keeps() {
-		x.response, x.chunks = rec.spools.new(), rec.spools.new()
+	if rec.isKeeping() {
+		x.response, x.chunks = rec.spools.newSpool(), rec.spools.newSpool()
 		x.limit, x.drain = rec.cfg.MaxBody, rec.cfg.OnAbort.Bytes
 	}
 	return x
 }
 
-// fail answers a request that got no reply, unless nobody waits any more.
-func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
+// answerFailure answers a request that got no reply, unless nobody waits any more.
+func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
 	x.ended = x.clock()
-	x.in.End, x.failure = ending(err, r.Context().Err() != nil), err
+	x.in.End, x.failure = endOf(err, r.Context().Err() != nil), err
 	if x.in.End == cassette.EndClientAbort {
 		panic(http.ErrAbortHandler)
 	}
@@ -64,9 +64,9 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, err error) {
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// head passes the reply's header on. A reply of unknown length is a stream:
+// forwardHeader passes the reply's header on. A reply of unknown length is a stream:
 // its header does not wait for the first chunk.
-func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
+func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
 	maps.Copy(w.Header(), resp.Header)
@@ -80,11 +80,11 @@ func (x *exchange) head(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// stream passes the body on, one Write for each Read, and says how it ended. A
+// forwardBody passes the body on, one Write for each Read, and says how it ended. A
 // chunk that the client did not take was still sent by the server, so it is
 // kept; with a drain, so is what comes after it. ctx is that of the request to
 // the server.
-func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response) cassette.End {
+func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
 	left, given := false, int64(0)
@@ -100,7 +100,7 @@ func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, res
 			} else {
 				given += int64(n)
 			}
-			x.keep(buf[:n])
+			x.keepChunk(buf[:n])
 		}
 		switch {
 		case err != nil && given == resp.ContentLength:
@@ -108,14 +108,14 @@ func (x *exchange) stream(ctx context.Context, w io.Writer, r *http.Request, res
 		case left && (err != nil || int64(x.in.Drained) >= x.drain):
 			return cassette.EndClientAbort
 		case err != nil:
-			return ending(err, over)
+			return endOf(err, over)
 		}
 	}
 }
 
-// keep stores a chunk, unless the body has become longer than what is kept: then
+// keepChunk stores a chunk, unless the body has become longer than what is kept: then
 // it gives back the room, too.
-func (x *exchange) keep(chunk []byte) {
+func (x *exchange) keepChunk(chunk []byte) {
 	if x.response == nil {
 		return
 	}
@@ -131,9 +131,9 @@ func (x *exchange) keep(chunk []byte) {
 	_, _ = x.chunks.Write(pair[:n])
 }
 
-// timeline returns the chunks that keep has stored.
-func (x *exchange) timeline() (out []cassette.Chunk, err error) {
-	packed, err := x.chunks.bytes()
+// readTimeline returns the chunks that keep has stored.
+func (x *exchange) readTimeline() (out []cassette.Chunk, err error) {
+	packed, err := x.chunks.readAll()
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +146,8 @@ func (x *exchange) timeline() (out []cassette.Chunk, err error) {
 	return out, nil
 }
 
-// size is how long the bodies are that will be saved.
-func (x *exchange) size() int64 {
+// bodySize is how long the bodies are that will be saved.
+func (x *exchange) bodySize() int64 {
 	n := x.request.size
 	if x.response != nil {
 		n += x.response.size
@@ -155,8 +155,8 @@ func (x *exchange) size() int64 {
 	return n
 }
 
-// held is how much memory x needs until it is saved.
-func (x *exchange) held() int {
+// memoryHeld is how much memory x needs until it is saved.
+func (x *exchange) memoryHeld() int {
 	n := 4096 + len(x.request.mem)
 	if x.response != nil {
 		n += len(x.response.mem) + len(x.chunks.mem)
@@ -164,28 +164,28 @@ func (x *exchange) held() int {
 	return n
 }
 
-// interaction puts the bodies where they belong, readable. No body may be longer
+// buildInteraction puts the bodies where they belong, readable. No body may be longer
 // than most.
-func (x *exchange) interaction(most int64) (in cassette.Interaction, err error) {
+func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err error) {
 	in = x.in
 	in.Duration = x.ended.Sub(x.sent)
 	if longest := max(x.request.size, x.length); longest > most {
 		return in, tooLong(longest, most)
 	}
-	if in.Request.Body, err = x.request.bytes(); err != nil {
+	if in.Request.Body, err = x.request.readAll(); err != nil {
 		return in, err
 	}
-	if in.Response.Body, err = x.response.bytes(); err != nil {
+	if in.Response.Body, err = x.response.readAll(); err != nil {
 		return in, err
 	}
-	if in.Timeline, err = x.timeline(); err != nil {
+	if in.Timeline, err = x.readTimeline(); err != nil {
 		return in, err
 	}
 	req, resp := &in.Request, &in.Response
-	if req.Encoding, req.Body, err = readable(req.Header, req.Body, most); err != nil {
+	if req.Encoding, req.Body, err = decompressBody(req.Header, req.Body, most); err != nil {
 		return in, fmt.Errorf("request: %w", err)
 	}
-	if resp.Encoding, resp.Body, err = readable(resp.Header, resp.Body, most); err != nil {
+	if resp.Encoding, resp.Body, err = decompressBody(resp.Header, resp.Body, most); err != nil {
 		return in, err
 	}
 	if resp.Encoding != "" {
@@ -206,9 +206,9 @@ func (x *exchange) close() {
 	}
 }
 
-// trailer passes on what followed the body. Those not announced need a prefix
+// forwardTrailer passes on what followed the body. Those not announced need a prefix
 // that net/http takes off again.
-func (x *exchange) trailer(w http.ResponseWriter, resp *http.Response) {
+func (x *exchange) forwardTrailer(w http.ResponseWriter, resp *http.Response) {
 	x.in.Response.Trailer = resp.Trailer.Clone()
 	announced := map[string]bool{}
 	for _, name := range w.Header()["Trailer"] {
@@ -222,9 +222,9 @@ func (x *exchange) trailer(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// ending names how a reply ended, by the error that ended it and whether the
+// endOf names how a reply ended, by the error that ended it and whether the
 // client's leaving had ended the request before.
-func ending(err error, abandoned bool) cassette.End {
+func endOf(err error, abandoned bool) cassette.End {
 	var stream http2.StreamError
 	switch {
 	case abandoned:

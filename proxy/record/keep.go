@@ -37,8 +37,8 @@ type Report struct {
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
 	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
-		if rec.keeps() {
-			rec.keep(batch)
+		if rec.isKeeping() {
+			rec.keepBatch(batch)
 		}
 		for _, x := range batch {
 			x.close()
@@ -46,39 +46,39 @@ func (rec *Recorder) keepAll() {
 	}
 }
 
-func (rec *Recorder) keeps() bool { return rec.cfg.Writer != nil || rec.cfg.Observe != nil }
+func (rec *Recorder) isKeeping() bool { return rec.cfg.Writer != nil || rec.cfg.Observe != nil }
 
-// kept is an exchange on its way into the cassette.
-type kept struct {
+// pendingSave is an exchange on its way into the cassette.
+type pendingSave struct {
 	x    *exchange
 	in   cassette.Interaction
 	gate error // why the gate refused it
 	lost error // what else went wrong
 }
 
-func (k *kept) fit() bool { return k.gate == nil && k.lost == nil }
+func (k *pendingSave) isSavable() bool { return k.gate == nil && k.lost == nil }
 
-// withholds reports whether k is fit to be saved, and too incomplete.
-func (rec *Recorder) withholds(k *kept) bool {
+// isWithheld reports whether k is fit to be saved, and too incomplete.
+func (rec *Recorder) isWithheld(k *pendingSave) bool {
 	return rec.cfg.WholeOnly && !rec.cfg.AllowIncomplete && k.in.Incomplete != ""
 }
 
-// keep redacts and screens a batch side by side, then tells and saves it in
+// keepBatch redacts and screens a batch side by side, then tells and saves it in
 // order. Whatever goes wrong with one, the others are not affected.
-func (rec *Recorder) keep(batch []*exchange) {
-	all := make([]kept, len(batch))
+func (rec *Recorder) keepBatch(batch []*exchange) {
+	all := make([]pendingSave, len(batch))
 	sideBySide(len(batch), func(i int) {
 		all[i].x = batch[i]
-		all[i].lost = guarded(func() error { return rec.prepare(&all[i]) })
+		all[i].lost = callGuarded(func() error { return rec.prepareSave(&all[i]) })
 	})
 	for i := range all {
-		if k := &all[i]; k.fit() && rec.cfg.Observe != nil {
-			k.lost = guarded(func() error { rec.cfg.Observe(k.in); return nil })
+		if k := &all[i]; k.isSavable() && rec.cfg.Observe != nil {
+			k.lost = callGuarded(func() error { rec.cfg.Observe(k.in); return nil })
 		}
 	}
-	rec.save(all)
-	rec.tell(all)
-	if batch[0].size() > huge {
+	rec.appendBatch(all)
+	rec.addToReport(all)
+	if batch[0].bodySize() > huge {
 		clear(all)
 		debug.FreeOSMemory() // one such body is several times what all else needs
 	}
@@ -107,9 +107,9 @@ func sideBySide(n int, f func(i int)) {
 
 var errInternal = errors.New("internal error while saving")
 
-// guarded is f's error, or that f panicked. What it panicked with may quote the
+// callGuarded is f's error, or that f panicked. What it panicked with may quote the
 // interaction and is not told, unless the runtime said it.
-func guarded(f func() error) (err error) {
+func callGuarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = errInternal
@@ -121,9 +121,9 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// prepare makes k.in what may be saved.
-func (rec *Recorder) prepare(k *kept) (err error) {
-	in, err := k.x.interaction(rec.cfg.MaxBody)
+// prepareSave makes k.in what may be saved.
+func (rec *Recorder) prepareSave(k *pendingSave) (err error) {
+	in, err := k.x.buildInteraction(rec.cfg.MaxBody)
 	if err != nil {
 		return err
 	}
@@ -141,19 +141,19 @@ func (rec *Recorder) prepare(k *kept) (err error) {
 	return nil
 }
 
-// save appends what is fit for it, all with one sync.
-func (rec *Recorder) save(all []kept) {
+// appendBatch appends what is fit for it, all with one sync.
+func (rec *Recorder) appendBatch(all []pendingSave) {
 	if rec.cfg.Writer == nil {
 		return
 	}
-	var fit []*kept
+	var fit []*pendingSave
 	var ins []cassette.Interaction
 	for i := range all {
-		if k := &all[i]; k.fit() && !rec.withholds(k) {
+		if k := &all[i]; k.isSavable() && !rec.isWithheld(k) {
 			fit, ins = append(fit, k), append(ins, k.in)
 		}
 	}
-	err := guarded(func() error {
+	err := callGuarded(func() error {
 		for i, err := range rec.cfg.Writer.AppendAll(ins) {
 			fit[i].lost = err
 		}
@@ -166,17 +166,17 @@ func (rec *Recorder) save(all []kept) {
 	}
 }
 
-// tell puts a batch into the report.
-func (rec *Recorder) tell(all []kept) {
+// addToReport puts a batch into the report.
+func (rec *Recorder) addToReport(all []pendingSave) {
 	r := &rec.report
 	for _, k := range all {
 		switch {
 		case k.gate != nil:
-			r.Refused = append(r.Refused, k.x.sentence(k.gate.Error()))
+			r.Refused = append(r.Refused, k.x.outcomeSentence(k.gate.Error()))
 		case k.lost != nil:
-			r.Lost = append(r.Lost, k.x.sentence(k.lost.Error()))
+			r.Lost = append(r.Lost, k.x.outcomeSentence(k.lost.Error()))
 		case rec.cfg.Writer != nil:
-			if rec.withholds(&k) {
+			if rec.isWithheld(&k) {
 				r.Withheld++
 			} else {
 				r.Saved++
@@ -188,7 +188,7 @@ func (rec *Recorder) tell(all []kept) {
 			case why != "" && rec.cfg.AllowIncomplete:
 				r.Declared++
 			case why != "":
-				r.Cut = append(r.Cut, k.x.sentence(cutSentence(why, k.in.End, k.x.failure)))
+				r.Cut = append(r.Cut, k.x.outcomeSentence(cutSentence(why, k.in.End, k.x.failure)))
 			}
 		}
 	}
@@ -207,8 +207,8 @@ func cutSentence(why string, end cassette.End, failure error) string {
 	return "the reply was cut (" + string(end) + ")"
 }
 
-// sentence says of x what befell it.
-func (x *exchange) sentence(what string) string {
+// outcomeSentence says of x what befell it.
+func (x *exchange) outcomeSentence(what string) string {
 	where := x.in.Request.URL
 	if u, err := url.Parse(where); err == nil {
 		where = u.Scheme + "://" + u.Host + u.Path

@@ -164,7 +164,7 @@ func TestCompressedRequests(t *testing.T) {
 		check(t, err)
 		read(t, resp)
 		h := http.Header{"Content-Encoding": {encoding}}
-		if got := record.Readable(h, body); len(got) < 100 && string(got) != `{"k":1}` {
+		if got := record.DecompressRequest(h, body); len(got) < 100 && string(got) != `{"k":1}` {
 			t.Errorf("%s: the player reads %q", encoding, got)
 		}
 	}

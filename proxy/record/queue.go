@@ -35,7 +35,7 @@ func newQueue() *queue {
 }
 
 func (q *queue) put(x *exchange) {
-	size := x.held()
+	size := x.memoryHeld()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.held > 0 && q.held+size > waiting {
@@ -61,11 +61,11 @@ func (q *queue) take() (batch []*exchange) {
 	}
 	var total int64
 	for _, x := range q.items {
-		if total += x.size(); len(batch) > 0 && (total > batchBytes || len(batch) == batchCount) {
+		if total += x.bodySize(); len(batch) > 0 && (total > batchBytes || len(batch) == batchCount) {
 			break
 		}
 		batch = append(batch, x)
-		q.held -= x.held()
+		q.held -= x.memoryHeld()
 	}
 	q.items = q.items[len(batch):]
 	q.change.Broadcast()

@@ -12,7 +12,7 @@ func TestQueueKeepsOrder(t *testing.T) {
 	q, spools := newQueue(), newSpool(t).from
 	var put, taken []*exchange
 	for range n {
-		x := &exchange{request: spools.new()}
+		x := &exchange{request: spools.newSpool()}
 		put = append(put, x)
 		q.put(x)
 	}
@@ -46,7 +46,7 @@ func TestSpoolsShareNoKeyStream(t *testing.T) {
 	body := bytes.Repeat([]byte("the same bytes. "), 2*inMemory/16)
 	var disk [3][]byte
 	for i := range disk {
-		s := f.new() // the third writes the first one's file anew
+		s := f.newSpool() // the third writes the first one's file anew
 		if i == 1 {
 			defer s.close()
 		}

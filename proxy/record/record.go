@@ -70,7 +70,7 @@ type Drain struct {
 	Time  time.Duration
 }
 
-func (d Drain) on() bool { return d.Bytes > 0 && d.Time > 0 }
+func (d Drain) isEnabled() bool { return d.Bytes > 0 && d.Time > 0 }
 
 // Recorder is the handler of a recording proxy. Requests must come with an
 // absolute URL. It is safe for concurrent use until Close.
@@ -105,8 +105,8 @@ func New(cfg Config) (*Recorder, error) {
 	return rec, nil
 }
 
-// clock is that of one exchange.
-func (rec *Recorder) clock() func() time.Time {
+// exchangeClock is that of one exchange.
+func (rec *Recorder) exchangeClock() func() time.Time {
 	if rec.cfg.Nominal == 0 {
 		return rec.cfg.Clock
 	}
@@ -128,36 +128,36 @@ func (rec *Recorder) Close() Report {
 
 // ServeHTTP forwards one request and streams the reply back as it arrives.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := rec.spools.new()
-	body.must = true // or the provider would not be asked what the client asked
-	body.expect(r.ContentLength)
+	body := rec.spools.newSpool()
+	body.required = true // or the provider would not be asked what the client asked
+	body.reserveMemory(r.ContentLength)
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		body.close()
 		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}
-	x := rec.begin(r, body)
+	x := rec.beginExchange(r, body)
 	defer func() { rec.ended.put(x) }()
-	ctx, cancel := rec.outlive(r.Context())
+	ctx, cancel := rec.upstreamContext(r.Context())
 	defer cancel()
-	traced, answered := early(ctx, w, r)
-	resp, err := rec.cfg.Transport.RoundTrip(outgoing(traced, r, body))
+	traced, answered := forwardEarlyHints(ctx, w, r)
+	resp, err := rec.cfg.Transport.RoundTrip(outgoingRequest(traced, r, body))
 	answered()
 	if err != nil {
-		x.fail(w, r, err)
+		x.answerFailure(w, r, err)
 		return
 	}
 	defer func() { _ = resp.Body.Close() }()
-	x.head(w, resp)
-	if x.in.End = x.stream(ctx, w, r, resp); x.in.End != cassette.EndEOF {
+	x.forwardHeader(w, resp)
+	if x.in.End = x.forwardBody(ctx, w, r, resp); x.in.End != cassette.EndEOF {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
-	x.trailer(w, resp)
+	x.forwardTrailer(w, resp)
 }
 
-// outlive is the context of the request to the provider: the client's, or one
+// upstreamContext is the context of the request to the provider: the client's, or one
 // that goes on for a while when the client has left.
-func (rec *Recorder) outlive(client context.Context) (context.Context, func()) {
-	if !rec.keeps() || !rec.cfg.OnAbort.on() {
+func (rec *Recorder) upstreamContext(client context.Context) (context.Context, func()) {
+	if !rec.isKeeping() || !rec.cfg.OnAbort.isEnabled() {
 		return client, func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(client))

@@ -16,9 +16,9 @@ var hopByHop = []string{
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// Incoming is r as a cassette keeps it, before redaction. The player uses it,
+// RequestOf is r as a cassette keeps it, before redaction. The player uses it,
 // too, to see a request exactly as the recorder saw its like.
-func Incoming(r *http.Request, body []byte) cassette.Request {
+func RequestOf(r *http.Request, body []byte) cassette.Request {
 	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header), Body: body}
 }
 
@@ -36,10 +36,10 @@ func endToEnd(h http.Header) http.Header {
 	return out
 }
 
-// outgoing is r as it is sent on. Compression is declined, because what cannot
+// outgoingRequest is r as it is sent on. Compression is declined, because what cannot
 // be read cannot be redacted (pitfall G12); the client's wish stays in the
 // recording.
-func outgoing(ctx context.Context, r *http.Request, body *spool) *http.Request {
+func outgoingRequest(ctx context.Context, r *http.Request, body *spool) *http.Request {
 	out := r.WithContext(ctx)
 	out.RequestURI = ""
 	out.Header = endToEnd(r.Header)
@@ -51,8 +51,8 @@ func outgoing(ctx context.Context, r *http.Request, body *spool) *http.Request {
 	}
 	out.Body, out.ContentLength, out.TransferEncoding = http.NoBody, body.size, nil
 	if body.size > 0 {
-		out.Body = body.reader()
-		out.GetBody = body.again
+		out.Body = body.newReader()
+		out.GetBody = body.getBody
 	}
 	return out
 }

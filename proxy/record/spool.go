@@ -29,14 +29,14 @@ const (
 type spooler struct {
 	cipher cipher.Block
 
-	crowd atomic.Int64 // bytes in memory that belong on the disk, of all spools
+	quotaUsed atomic.Int64 // bytes in memory that belong on the disk, of all spools
 
 	mu   sync.Mutex
 	idle []*os.File
 }
 
-// crowded is how many bytes may be in memory for want of a disk.
-const crowded = 32 << 20
+// spillQuota is how many bytes may be in memory for want of a disk.
+const spillQuota = 32 << 20
 
 // idleFiles is how many files wait to be written anew, each of a length of up to
 // idleLength. What they hold can no longer be read: every body has a nonce of
@@ -58,10 +58,10 @@ func newSpooler() (*spooler, error) {
 	return &spooler{cipher: block}, nil
 }
 
-func (f *spooler) new() *spool { return &spool{from: f, limit: inMemory} }
+func (f *spooler) newSpool() *spool { return &spool{from: f, limit: inMemory} }
 
-// take returns a file that has no name.
-func (f *spooler) take() (*os.File, error) {
+// acquire returns a file that has no name.
+func (f *spooler) acquire() (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := len(f.idle); n > 0 {
@@ -69,7 +69,7 @@ func (f *spooler) take() (*os.File, error) {
 		f.idle = f.idle[:n-1]
 		return file, nil
 	}
-	file, err := unnamed(os.TempDir())
+	file, err := openUnnamed(os.TempDir())
 	if err == nil {
 		return file, nil
 	}
@@ -79,27 +79,27 @@ func (f *spooler) take() (*os.File, error) {
 	return file, err
 }
 
-// give takes a file of that length back.
-func (f *spooler) give(file *os.File, length int64) {
+// release takes a file of that length back.
+func (f *spooler) release(file *os.File, length int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.idle) < idleFiles && length <= idleLength {
 		f.idle = append(f.idle, file)
 		return
 	}
-	discard(file)
+	discardFile(file)
 }
 
 func (f *spooler) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, file := range f.idle {
-		discard(file)
+		discardFile(file)
 	}
 	f.idle = nil
 }
 
-func discard(file *os.File) {
+func discardFile(file *os.File) {
 	_ = file.Close()
 	if name := file.Name(); name != "" {
 		_ = os.Remove(name)
@@ -112,21 +112,21 @@ func discard(file *os.File) {
 // fails: without a disk it stays in memory, and when that is crowded it is given
 // up, unless it must be kept. Methods are not safe for concurrent use.
 type spool struct {
-	from   *spooler
-	nonce  [8]byte
-	limit  int // of mem, before some of it is written to file
-	mem    []byte
-	file   *os.File
-	stored int64 // bytes in file, whole blocks
-	size   int64
-	must   bool  // whatever the room
-	stuck  error // why the disk takes no more
-	crowd  int64 // what of mem is counted in from.crowd
-	lost   bool  // the body is given up
+	from      *spooler
+	nonce     [8]byte
+	limit     int // of mem, before some of it is written to file
+	mem       []byte
+	file      *os.File
+	stored    int64 // bytes in file, whole blocks
+	size      int64
+	required  bool  // whatever the room
+	spillErr  error // why the disk takes no more
+	quotaHeld int64 // what of mem is counted in from.crowd
+	lost      bool  // the body is given up
 }
 
-// expect makes room for a body of which a length is told, true or not.
-func (s *spool) expect(length int64) {
+// reserveMemory makes room for a body of which a length is told, true or not.
+func (s *spool) reserveMemory(length int64) {
 	if length > 0 {
 		s.mem = make([]byte, 0, min(length, inMemory))
 	}
@@ -139,23 +139,23 @@ func (s *spool) Write(p []byte) (int, error) {
 	}
 	s.mem = append(s.mem, p...)
 	if len(s.mem) >= s.limit {
-		s.stuck = s.spill()
+		s.spillErr = s.spillBlocks()
 	}
-	if s.stuck != nil {
+	if s.spillErr != nil {
 		s.limit = math.MaxInt
-		s.squeeze()
+		s.enforceQuota()
 	}
 	return len(p), nil
 }
 
-// squeeze counts what is in memory for want of a disk, and gives the body up
+// enforceQuota counts what is in memory for want of a disk, and gives the body up
 // when that is too much.
-func (s *spool) squeeze() {
-	more := int64(len(s.mem)) - s.crowd
-	s.crowd += more
-	if s.from.crowd.Add(more) > crowded && !s.must {
-		s.from.crowd.Add(-s.crowd)
-		s.mem, s.crowd, s.lost = nil, 0, true
+func (s *spool) enforceQuota() {
+	more := int64(len(s.mem)) - s.quotaHeld
+	s.quotaHeld += more
+	if s.from.quotaUsed.Add(more) > spillQuota && !s.required {
+		s.from.quotaUsed.Add(-s.quotaHeld)
+		s.mem, s.quotaHeld, s.lost = nil, 0, true
 	}
 }
 
@@ -181,10 +181,10 @@ func (s *spool) ReadFrom(r io.Reader) (n int64, err error) {
 
 var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
 
-// spill moves whole blocks to the file. What cannot be moved stays.
-func (s *spool) spill() (err error) {
+// spillBlocks moves whole blocks to the file. What cannot be moved stays.
+func (s *spool) spillBlocks() (err error) {
 	if s.file == nil {
-		if s.file, err = s.from.take(); err != nil {
+		if s.file, err = s.from.acquire(); err != nil {
 			return err
 		}
 		_, _ = rand.Read(s.nonce[:]) // never fails, by its own contract
@@ -194,7 +194,7 @@ func (s *spool) spill() (err error) {
 	defer scratch.Put(sealed)
 	rest := s.mem
 	for len(rest) >= spoolBlock {
-		s.stream(s.stored).XORKeyStream(sealed[:], rest[:spoolBlock])
+		s.keyStream(s.stored).XORKeyStream(sealed[:], rest[:spoolBlock])
 		if _, err = s.file.WriteAt(sealed[:], s.stored); err != nil {
 			break
 		}
@@ -207,35 +207,35 @@ func (s *spool) spill() (err error) {
 	return err
 }
 
-// stream is the key stream from offset on, which is a multiple of spoolBlock.
-func (s *spool) stream(offset int64) cipher.Stream {
+// keyStream is the key stream from offset on, which is a multiple of spoolBlock.
+func (s *spool) keyStream(offset int64) cipher.Stream {
 	iv := append(s.nonce[:], 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.BigEndian.PutUint64(iv[8:], uint64(offset/aes.BlockSize)) //nolint:gosec // never negative
 	return cipher.NewCTR(s.from.cipher, iv)
 }
 
-// reader reads the body from its beginning; the spool must not grow meanwhile.
-func (s *spool) reader() io.ReadCloser {
+// newReader reads the body from its beginning; the spool must not grow meanwhile.
+func (s *spool) newReader() io.ReadCloser {
 	if s.stored == 0 {
 		return io.NopCloser(bytes.NewReader(s.mem))
 	}
-	file := cipher.StreamReader{S: s.stream(0), R: io.NewSectionReader(s.file, 0, s.stored)}
+	file := cipher.StreamReader{S: s.keyStream(0), R: io.NewSectionReader(s.file, 0, s.stored)}
 	return io.NopCloser(io.MultiReader(file, bytes.NewReader(s.mem)))
 }
 
-// again is http.Request.GetBody.
-func (s *spool) again() (io.ReadCloser, error) { return s.reader(), nil }
+// getBody is http.Request.GetBody.
+func (s *spool) getBody() (io.ReadCloser, error) { return s.newReader(), nil }
 
-// bytes returns the whole body.
-func (s *spool) bytes() ([]byte, error) {
+// readAll returns the whole body.
+func (s *spool) readAll() ([]byte, error) {
 	if s.lost {
-		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), fileutil.Reason(s.stuck))
+		return nil, fmt.Errorf("the temporary folder %s takes no more of the body (%w)", os.TempDir(), fileutil.Reason(s.spillErr))
 	}
 	if s.stored == 0 {
 		return s.mem, nil
 	}
 	body := make([]byte, s.size)
-	if _, err := io.ReadFull(s.reader(), body); err != nil {
+	if _, err := io.ReadFull(s.newReader(), body); err != nil {
 		return nil, fmt.Errorf("the spooled body cannot be read back: %w", err)
 	}
 	return body, nil
@@ -244,8 +244,8 @@ func (s *spool) bytes() ([]byte, error) {
 // close gives back what s holds; it is empty then.
 func (s *spool) close() {
 	if s.file != nil {
-		s.from.give(s.file, s.stored)
+		s.from.release(s.file, s.stored)
 	}
-	s.from.crowd.Add(-s.crowd)
+	s.from.quotaUsed.Add(-s.quotaHeld)
 	*s = spool{from: s.from, limit: inMemory}
 }

@@ -15,7 +15,7 @@ func newSpool(t interface{ Fatal(...any) }) *spool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return f.new()
+	return f.newSpool()
 }
 
 // Whatever is written in whatever pieces is read back.
@@ -31,12 +31,12 @@ func TestSpoolKeepsBytes(t *testing.T) {
 				t.Fatal(m, err)
 			}
 		}
-		got, err := s.bytes()
+		got, err := s.readAll()
 		if err != nil || !bytes.Equal(got, want.Bytes()) || s.size != int64(want.Len()) {
 			t.Fatalf("read back %d of %d bytes, error %v", len(got), want.Len(), err)
 		}
 		for range 2 { // a request is sent again on another connection
-			r, _ := s.again()
+			r, _ := s.getBody()
 			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want.Bytes()) {
 				t.Fatalf("streamed %d of %d bytes, error %v", len(got), want.Len(), err)
 			}
@@ -82,7 +82,7 @@ func TestSpoolWithoutDisk(t *testing.T) {
 	want := bytes.Repeat([]byte("x"), 1<<20)
 	_, _ = s.Write(want)
 	_, _ = s.Write(want)
-	if got, err := s.bytes(); err != nil || len(got) != 2<<20 {
+	if got, err := s.readAll(); err != nil || len(got) != 2<<20 {
 		t.Errorf("%d bytes, error %v", len(got), err)
 	}
 }
@@ -96,26 +96,26 @@ func TestSpoolWithoutDiskIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, reply, late := f.new(), f.new(), f.new()
-	request.must = true
+	request, reply, late := f.newSpool(), f.newSpool(), f.newSpool()
+	request.required = true
 	block := make([]byte, 1<<20)
-	for range crowded >> 20 {
+	for range spillQuota >> 20 {
 		_, _ = request.Write(block)
 		_, _ = reply.Write(block)
 	}
-	if got, err := request.bytes(); err != nil || len(got) != crowded {
+	if got, err := request.readAll(); err != nil || len(got) != spillQuota {
 		t.Errorf("request: %d bytes, %v", len(got), err)
 	}
-	if _, err := reply.bytes(); !reply.lost || len(reply.mem) > 0 || err == nil || err.Error() != "the temporary folder "+dir+" takes no more of the body (no such file or directory)" {
+	if _, err := reply.readAll(); !reply.lost || len(reply.mem) > 0 || err == nil || err.Error() != "the temporary folder "+dir+" takes no more of the body (no such file or directory)" {
 		t.Errorf("reply: lost %t, %d bytes in memory, %v", reply.lost, len(reply.mem), err)
 	}
 	reply.close()
 	request.close()
-	if n := f.crowd.Load(); n != 0 {
+	if n := f.quotaUsed.Load(); n != 0 {
 		t.Errorf("%d bytes are still counted", n)
 	}
 	_, _ = late.Write(block)
-	if got, err := late.bytes(); err != nil || len(got) != len(block) {
+	if got, err := late.readAll(); err != nil || len(got) != len(block) {
 		t.Errorf("afterwards: %d bytes, %v", len(got), err)
 	}
 }
@@ -129,10 +129,10 @@ func TestSpoolFilesAreUsedAgain(t *testing.T) {
 	defer f.close()
 	var used []*os.File
 	for i, n := range []int{2 << 20, 1 << 20, 300 << 10} {
-		s := f.new()
+		s := f.newSpool()
 		want := bytes.Repeat([]byte{byte('a' + i)}, n)
 		_, _ = s.Write(want)
-		if got, err := s.bytes(); err != nil || !bytes.Equal(got, want) {
+		if got, err := s.readAll(); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("body %d: %d bytes, %v", i, len(got), err)
 		}
 		used = append(used, s.file)
@@ -162,7 +162,7 @@ func TestSpoolWhenWritingFails(t *testing.T) {
 	defer func() { _ = readOnly.Close() }()
 	defer s.close()
 	want := append(bytes.Repeat([]byte("a"), inMemory), bytes.Repeat([]byte("b"), inMemory)...)
-	if got, err := s.bytes(); err != nil || !bytes.Equal(got, want) {
+	if got, err := s.readAll(); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%d bytes, error %v", len(got), err)
 	}
 }
@@ -174,14 +174,14 @@ func TestTooLongABodyGivesItsRoomBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.close()
-	x := &exchange{request: f.new(), response: f.new(), chunks: f.new(), limit: 1 << 20}
+	x := &exchange{request: f.newSpool(), response: f.newSpool(), chunks: f.newSpool(), limit: 1 << 20}
 	for range 64 {
-		x.keep(make([]byte, 64<<10))
+		x.keepChunk(make([]byte, 64<<10))
 	}
-	if x.size() != 0 || x.response.file != nil || len(f.idle) != 1 {
-		t.Errorf("%d bytes are kept, %d files wait", x.size(), len(f.idle))
+	if x.bodySize() != 0 || x.response.file != nil || len(f.idle) != 1 {
+		t.Errorf("%d bytes are kept, %d files wait", x.bodySize(), len(f.idle))
 	}
-	if _, err := x.interaction(1 << 20); err == nil || err.Error() != "a body of more than 1 MiB, the most that is kept (4 MiB passed); --max-body keeps longer ones" {
+	if _, err := x.buildInteraction(1 << 20); err == nil || err.Error() != "a body of more than 1 MiB, the most that is kept (4 MiB passed); --max-body keeps longer ones" {
 		t.Errorf("error %v", err)
 	}
 }

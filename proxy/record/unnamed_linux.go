@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unnamed makes a file in dir that never has a name: nothing is left of it,
+// openUnnamed makes a file in dir that never has a name: nothing is left of it,
 // whenever we are killed. Some file systems cannot.
-func unnamed(dir string) (*os.File, error) {
+func openUnnamed(dir string) (*os.File, error) {
 	for {
 		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
 		if err == nil {

@@ -14,10 +14,10 @@ func TestSpoolFileNeverHasAName(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if probe, err := unnamed(dir); err != nil {
+	if probe, err := openUnnamed(dir); err != nil {
 		t.Skip("this file system has no files without names:", err)
 	} else {
-		discard(probe)
+		discardFile(probe)
 	}
 	long := time.Unix(1e9, 0)
 	if err := os.Chtimes(dir, long, long); err != nil {
@@ -29,7 +29,7 @@ func TestSpoolFileNeverHasAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer spools.close()
-	file, err := spools.take()
+	file, err := spools.acquire()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestSpoolFileNeverHasAName(t *testing.T) {
 	if err != nil || !info.ModTime().Equal(long) {
 		t.Errorf("a name was in the folder: %v, %v", info.ModTime(), err)
 	}
-	discard(file)
+	discardFile(file)
 	if _, err := os.Stat(dir); err != nil {
 		t.Error(err)
 	}

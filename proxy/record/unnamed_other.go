@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// unnamed would make a file that never has a name.
-func unnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+// openUnnamed would make a file that never has a name.
+func openUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }

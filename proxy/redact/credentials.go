@@ -13,10 +13,10 @@ import (
 // requestParents are the top-level request fields that configure tools, MCP
 // servers and gateways. What a conversation holds under names of credentials is
 // data: a tool's arguments must come back as they were streamed.
-var requestParents = set("tools", "mcp_servers", "mcpservers", "metadata", "extra_headers", "headers")
+var requestParents = nameSet("tools", "mcp_servers", "mcpservers", "metadata", "extra_headers", "headers")
 
 // requestNames are the names of credentials in a request body.
-var requestNames = set(
+var requestNames = nameSet(
 	"authorization", "authorization_token", "api_key", "api-key", "apikey", "apikeystring", "api_key_string",
 	"x-api-key", "x-goog-api-key", "access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token",
 	"auth_token", "bearer_token", "session_token", "client_secret", "clientsecret", "client_assertion", "assertion",
@@ -44,27 +44,27 @@ func requestCredentials(in cassette.Request) []span {
 func jsonCredentials(b []byte) (out []span) {
 	var flag []byte // the element of an args array before this one
 	for s := range jsonStrings(b) {
-		top := requestParents[lower(s.top.in(b))]
+		top := requestParents[lowerName(s.top.bytesIn(b))]
 		option := flag // --token=x has had its own
 		if bytes.ContainsRune(option, '=') {
 			option = nil
 		}
-		if flag = nil; lower(s.key.in(b)) == "args" {
-			flag = s.value.in(b)
+		if flag = nil; lowerName(s.key.bytesIn(b)) == "args" {
+			flag = s.value.bytesIn(b)
 		}
 		switch {
 		case s.value.end == s.value.start:
-		case top && flag != nil && secretFlag(option):
+		case top && flag != nil && isSecretFlag(option):
 			out = append(out, s.value)
-		case top && flag != nil && secretFlag(flag):
+		case top && flag != nil && isSecretFlag(flag):
 			if n := bytes.IndexByte(flag, '='); n > 0 {
 				out = append(out, span{s.value.start + n + 1, s.value.end})
 			}
-		case (top || s.depth == 1) && requestNames[lower(s.key.in(b))],
-			top && requestHeaders[lower(s.parent.in(b))] && !isClear(lower(s.key.in(b))):
+		case (top || s.depth == 1) && requestNames[lowerName(s.key.bytesIn(b))],
+			top && requestHeaders[lowerName(s.parent.bytesIn(b))] && !isClear(lowerName(s.key.bytesIn(b))):
 			out = append(out, s.value)
-		case top && bytes.Contains(s.value.in(b), []byte("://")):
-			for _, u := range urlSecrets(string(s.value.in(b))) {
+		case top && bytes.Contains(s.value.bytesIn(b), []byte("://")):
+			for _, u := range urlSecrets(string(s.value.bytesIn(b))) {
 				out = append(out, span{s.value.start + u.start, s.value.start + u.end})
 			}
 		}
@@ -74,18 +74,18 @@ func jsonCredentials(b []byte) (out []span) {
 
 // requestHeaders are the objects that hold headers for a tool's server, or its
 // environment.
-var requestHeaders = set("headers", "extra_headers", "http_headers", "env")
+var requestHeaders = nameSet("headers", "extra_headers", "http_headers", "env")
 
-// secretFlag reports whether an argument of a tool's command is a flag that is
+// isSecretFlag reports whether an argument of a tool's command is a flag that is
 // named like one for credentials. Its value is behind a "=", or the next one.
-func secretFlag(arg []byte) bool {
+func isSecretFlag(arg []byte) bool {
 	name, _, _ := bytes.Cut(arg, []byte("="))
-	return bytes.HasPrefix(name, []byte("-")) && soundsSecret(lower(bytes.ReplaceAll(name, []byte("_"), []byte("-"))))
+	return bytes.HasPrefix(name, []byte("-")) && isSecretName(lowerName(bytes.ReplaceAll(name, []byte("_"), []byte("-"))))
 }
 
-// lower is the lower case of a name; of none that anybody looks for when it is
+// lowerName is the lower case of a name; of none that anybody looks for when it is
 // long.
-func lower(name []byte) string {
+func lowerName(name []byte) string {
 	if len(name) > 40 {
 		return ""
 	}
@@ -110,7 +110,7 @@ func multipartCredentials(b []byte, boundary string) (out []span) {
 			end = len(b)
 		}
 		if name := partName.FindSubmatch(header); name != nil && end > start {
-			if l := lower(name[1]); credentialParams[l] || requestNames[l] {
+			if l := lowerName(name[1]); credentialParams[l] || requestNames[l] {
 				out = append(out, span{start, end})
 			}
 		}
@@ -119,7 +119,7 @@ func multipartCredentials(b []byte, boundary string) (out []span) {
 }
 
 // responseNames are the names under which an authority hands out credentials.
-var responseNames = set(
+var responseNames = nameSet(
 	"access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "idtoken", "session_token", "sessiontoken",
 	"auth_token", "client_secret", "clientsecret", "device_code", "registration_access_token",
 	"secret_access_key", "secretaccesskey", "api_key", "apikey", "private_key",
@@ -127,7 +127,7 @@ var responseNames = set(
 
 // responseParents are the top-level fields below which they may stand, too. A
 // field that is a credential itself may be an object with a value.
-var responseParents = set("credentials", "token", "tokens", "session", "client_secret", "data", "result")
+var responseParents = nameSet("credentials", "token", "tokens", "session", "client_secret", "data", "result")
 
 // responseCredentials finds the credentials that a reply hands out. Nobody has
 // used them yet, so that they are known by their names alone. The replies of
@@ -138,10 +138,10 @@ func responseCredentials(in cassette.Response) (out []span) {
 		return nil
 	}
 	for s := range jsonStrings(b) {
-		if s.depth > 2 || s.value.end == s.value.start || s.depth == 2 && !responseParents[lower(s.top.in(b))] {
+		if s.depth > 2 || s.value.end == s.value.start || s.depth == 2 && !responseParents[lowerName(s.top.bytesIn(b))] {
 			continue
 		}
-		if key := lower(s.key.in(b)); responseNames[key] || key == "value" && lower(s.top.in(b)) == "client_secret" {
+		if key := lowerName(s.key.bytesIn(b)); responseNames[key] || key == "value" && lowerName(s.top.bytesIn(b)) == "client_secret" {
 			out = append(out, s.value)
 		}
 	}
@@ -161,10 +161,10 @@ func mayHandOut(b []byte) bool {
 // secretsIn returns the secrets at spans of a body, encodings undone.
 func secretsIn(b []byte, spans []span) (out []string) {
 	for _, s := range spans {
-		text := unquoted(s.in(b))
-		out = append(out, token(text))
+		text := unquoteJSON(s.bytesIn(b))
+		out = append(out, withoutScheme(text))
 		if plain, err := url.QueryUnescape(text); err == nil {
-			out = append(out, token(plain))
+			out = append(out, withoutScheme(plain))
 		}
 		if _, password, ok := strings.Cut(text, ":"); ok && bytes.HasPrefix(b[s.end:], []byte("@")) {
 			out = append(out, password)

@@ -273,7 +273,7 @@ func TestDeepBodies(t *testing.T) {
 	check(t, "behind depth", in, "plainWordsOnlyAndMore")
 	s := scanner{}
 	for range 1 << 20 {
-		s.open()
+		s.openObject()
 	}
 	if cap(s.outer) > 2*deepest {
 		t.Errorf("%d names kept", cap(s.outer))

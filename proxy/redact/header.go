@@ -9,7 +9,7 @@ import (
 
 // inClear are the headers whose values are kept, in lower case. Everything else
 // is replaced: a header nobody thought of is more likely a leak than a loss.
-var inClear = set(
+var inClear = nameSet(
 	"accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "alt-svc",
 	"anthropic-beta", "anthropic-dangerous-direct-browser-access", "anthropic-version",
 	"cache-control", "cf-cache-status", "cf-ray", "connection",
@@ -28,22 +28,22 @@ var inClear = set(
 var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimit-", "access-control-"}
 
 // dropped headers are not kept at all: their names and number say nothing.
-var dropped = set("cookie", "set-cookie", "set-cookie2", "proxy-authorization")
+var dropped = nameSet("cookie", "set-cookie", "set-cookie2", "proxy-authorization")
 
 // credentialHeaders hold secrets that may come back elsewhere.
-var credentialHeaders = set(
+var credentialHeaders = nameSet(
 	"authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "x-goog-api-key", "x-auth-token",
 	"x-goog-iam-authorization-token", "x-amz-security-token", "x-access-token", "x-functions-key",
 	"ocp-apim-subscription-key", "x-portkey-api-key", "helicone-auth", "cf-aig-authorization",
 )
 
 // accountHeaders name who pays. Their values come back in error messages.
-var accountHeaders = set(
+var accountHeaders = nameSet(
 	"openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id",
 	"anthropic-user-profile-id", "x-goog-user-project", "chatgpt-account-id",
 )
 
-func set(names ...string) map[string]bool {
+func nameSet(names ...string) map[string]bool {
 	m := make(map[string]bool, len(names))
 	for _, n := range names {
 		m[n] = true
@@ -60,8 +60,8 @@ func isClear(name string) bool {
 	return inClear[name]
 }
 
-// header returns a redacted copy of h; nil stays nil.
-func (r *Redactor) header(h http.Header, m *matcher) http.Header {
+// redactHeader returns a redacted copy of h; nil stays nil.
+func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 	if h == nil {
 		return nil
 	}
@@ -75,11 +75,11 @@ func (r *Redactor) header(h http.Header, m *matcher) http.Header {
 		for i, v := range values {
 			switch {
 			case isClear(lower):
-				kept[i] = r.text(v, m)
+				kept[i] = r.redactText(v, m)
 			case lower == "location" || lower == "content-location":
-				kept[i] = r.url(v, m) // who follows it must get there on replay, too
+				kept[i] = r.redactURL(v, m) // who follows it must get there on replay, too
 			default:
-				kept[i] = r.replace(v)
+				kept[i] = r.replaceSecret(v)
 			}
 		}
 		out[name] = kept
@@ -94,9 +94,9 @@ func headerSecrets(h http.Header) (out []string) {
 		lower := strings.ToLower(name)
 		for _, v := range values {
 			switch {
-			case credentialHeaders[lower] || !isClear(lower) && soundsSecret(lower):
-				out = append(append(out, token(v)), password(v)...)
-			case accountHeaders[lower] && identifies(v):
+			case credentialHeaders[lower] || !isClear(lower) && isSecretName(lower):
+				out = append(append(out, withoutScheme(v)), basicPassword(v)...)
+			case accountHeaders[lower] && isAccountID(v):
 				out = append(out, v)
 			}
 		}
@@ -104,9 +104,9 @@ func headerSecrets(h http.Header) (out []string) {
 	return out
 }
 
-// guesses returns the values in a request's header that may be keys under a
+// likelyKeys returns the values in a request's header that may be keys under a
 // name nobody listed, by that name.
-func guesses(h http.Header) map[string]string {
+func likelyKeys(h http.Header) map[string]string {
 	var out map[string]string
 	for name, values := range h {
 		lower := strings.ToLower(name)
@@ -130,17 +130,17 @@ func answerSecrets(h http.Header) (out []string) {
 			switch {
 			case lower == "location":
 				out = append(out, querySecrets(v)...)
-			case credentialHeaders[lower] || !isClear(lower) && soundsSecret(lower):
-				out = append(out, token(v))
+			case credentialHeaders[lower] || !isClear(lower) && isSecretName(lower):
+				out = append(out, withoutScheme(v))
 			}
 		}
 	}
 	return out
 }
 
-// soundsSecret reports whether a header that nobody listed is named like one
+// isSecretName reports whether a header that nobody listed is named like one
 // that holds a credential.
-func soundsSecret(lower string) bool {
+func isSecretName(lower string) bool {
 	for _, part := range []string{"auth", "token", "secret", "passw", "credential", "api-key", "apikey", "-key", "jwt"} {
 		if strings.Contains(lower, part) {
 			return true
@@ -149,30 +149,30 @@ func soundsSecret(lower string) bool {
 	return false
 }
 
-// identifies reports whether an account's name is an id. A company's name is
+// isAccountID reports whether an account's name is an id. A company's name is
 // not: replacing it in bodies would change ordinary words.
-func identifies(v string) bool { return len(v) >= minSecret && strings.ContainsAny(v, digits) }
+func isAccountID(v string) bool { return len(v) >= minSecret && strings.ContainsAny(v, digits) }
 
 // looksLikeKey reports whether a value under a name that says nothing is made
 // like a key: one long word of letters and digits, and no UUID, which names
 // sessions and requests.
 func looksLikeKey(v string) bool {
-	return len(v) >= 20 && mixed(v) && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v)
+	return len(v) >= 20 && hasLettersAndDigits(v) && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v)
 }
 
 var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 const digits = "0123456789"
 
-// mixed reports whether v has letters and digits, as keys have and words have
+// hasLettersAndDigits reports whether v has letters and digits, as keys have and words have
 // not.
-func mixed(v string) bool {
+func hasLettersAndDigits(v string) bool {
 	return strings.ContainsAny(v, digits) && strings.Trim(v, digits+"-_.:+TZ") != ""
 }
 
-// password returns the decoded password of basic authentication, and the user
+// basicPassword returns the decoded password of basic authentication, and the user
 // when it is a key.
-func password(credential string) []string {
+func basicPassword(credential string) []string {
 	if len(credential) < 6 || !strings.EqualFold(credential[:6], "Basic ") || isPseudonym(credential[6:]) {
 		return nil
 	}
@@ -207,4 +207,4 @@ func cookieValues(h http.Header) (out []string) {
 }
 
 // cookieAttributes stand beside a cookie and are no secret.
-var cookieAttributes = set("expires", "max-age", "domain", "path", "samesite", "priority", "version")
+var cookieAttributes = nameSet("expires", "max-age", "domain", "path", "samesite", "priority", "version")

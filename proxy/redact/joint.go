@@ -1,7 +1,7 @@
 package redact
 
-// joint is text that was pieces of a body, and where each of them was.
-type joint struct {
+// joinedText is text that was pieces of a body, and where each of them was.
+type joinedText struct {
 	text   []byte
 	pieces []piece
 }
@@ -14,40 +14,40 @@ type piece struct{ at, from int }
 // that a name costs, however long the body.
 const window = 64 << 10
 
-// add appends body[s.start:s.end], or only its ends when the rest was searched
+// addPiece appends body[s.start:s.end], or only its ends when the rest was searched
 // where it stands, and has the text searched when there is enough of it.
-func (j *joint) add(body []byte, s span, longest int, search func(*joint)) {
+func (j *joinedText) addPiece(body []byte, s span, longest int, search func(*joinedText)) {
 	if s.end-s.start > 2*longest {
-		j.append(body, span{s.start, s.start + longest})
+		j.appendPiece(body, span{s.start, s.start + longest})
 		search(j)
 		j.text, j.pieces = j.text[:0], j.pieces[:0]
 		s.start = s.end - longest
 	}
-	if j.append(body, s); len(j.text) >= window+longest {
+	if j.appendPiece(body, s); len(j.text) >= window+longest {
 		search(j)
 	}
 }
 
-func (j *joint) append(body []byte, s span) {
+func (j *joinedText) appendPiece(body []byte, s span) {
 	j.pieces = append(j.pieces, piece{len(j.text), s.start})
-	j.text = append(j.text, s.in(body)...)
+	j.text = append(j.text, s.bytesIn(body)...)
 }
 
 // putBack writes text, which stands at in the joint, to where its pieces were.
-func (j *joint) putBack(d *draft, at int, text string) {
+func (j *joinedText) putBack(d *draft, at int, text string) {
 	for i := len(j.pieces) - 1; i >= 0 && text != ""; i-- {
 		p := j.pieces[i]
 		if p.at >= at+len(text) {
 			continue
 		}
 		cut := max(p.at-at, 0)
-		d.put(p.from+max(at-p.at, 0), text[cut:])
+		d.overwriteAt(p.from+max(at-p.at, 0), text[cut:])
 		text = text[:cut]
 	}
 }
 
-// keep drops all but the last n bytes: what may be the beginning of a secret.
-func (j *joint) keep(n int) {
+// keepTail drops all but the last n bytes: what may be the beginning of a secret.
+func (j *joinedText) keepTail(n int) {
 	drop := len(j.text) - n
 	if drop <= 0 {
 		return
@@ -66,34 +66,34 @@ func (j *joint) keep(n int) {
 	j.text = append(j.text[:0], j.text[drop:]...)
 }
 
-// strands are the texts under one name: all of them in the order they came,
+// namedText are the texts under one name: all of them in the order they came,
 // and, once streams take turns, each stream's on its own.
-type strands struct {
-	all  joint
+type namedText struct {
+	all  joinedText
 	last int // the stream that the last piece was of
-	each map[int]*joint
+	each map[int]*joinedText
 }
 
-func (n *strands) add(body []byte, s jsonString, longest int, search func(*joint)) {
+func (n *namedText) addString(body []byte, s jsonString, longest int, search func(*joinedText)) {
 	if n.each == nil && s.index != n.last {
-		n.each = map[int]*joint{n.last: n.all.clone()}
+		n.each = map[int]*joinedText{n.last: n.all.clone()}
 	}
 	n.last = s.index
-	n.all.add(body, s.value, longest, search)
+	n.all.addPiece(body, s.value, longest, search)
 	if n.each == nil {
 		return
 	}
 	if n.each[s.index] == nil {
-		n.each[s.index] = &joint{}
+		n.each[s.index] = &joinedText{}
 	}
-	n.each[s.index].add(body, s.value, longest, search)
+	n.each[s.index].addPiece(body, s.value, longest, search)
 }
 
-func (j *joint) clone() *joint {
-	return &joint{append([]byte(nil), j.text...), append([]piece(nil), j.pieces...)}
+func (j *joinedText) clone() *joinedText {
+	return &joinedText{append([]byte(nil), j.text...), append([]piece(nil), j.pieces...)}
 }
 
-func (n *strands) end(search func(*joint)) {
+func (n *namedText) searchRest(search func(*joinedText)) {
 	search(&n.all)
 	for _, j := range n.each {
 		search(j)

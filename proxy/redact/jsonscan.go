@@ -9,7 +9,7 @@ import (
 // span is a piece of a text.
 type span struct{ start, end int }
 
-func (s span) in(b []byte) []byte { return b[s.start:s.end] }
+func (s span) bytesIn(b []byte) []byte { return b[s.start:s.end] }
 
 // jsonString is a string value in a text that holds JSON: the name it stands
 // under, the name its object stands under, the outermost name, how many objects
@@ -30,16 +30,16 @@ func jsonStrings(b []byte) iter.Seq[jsonString] {
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
 			case '{':
-				s.open()
+				s.openObject()
 			case '}':
-				s.close()
+				s.closeObject()
 			case '\n':
 				if bytes.HasPrefix(b[i+1:], []byte("data:")) {
 					s.reset() // an event before it may have been cut
 				}
 			case '"':
 				text := span{i + 1, stringEnd(b, i+1)}
-				if !s.isKey(text) && !yield(s.value(text)) {
+				if !s.isKey(text) && !yield(s.stringValue(text)) {
 					return
 				}
 				if i = text.end; i < len(b) && b[i] == '\n' {
@@ -66,7 +66,7 @@ type scanner struct {
 	index int
 }
 
-func (s *scanner) open() {
+func (s *scanner) openObject() {
 	if len(s.outer) == 0 {
 		s.index = 0
 	}
@@ -78,7 +78,7 @@ func (s *scanner) open() {
 	s.key = span{}
 }
 
-func (s *scanner) close() {
+func (s *scanner) closeObject() {
 	if s.below > 0 {
 		s.below--
 		return
@@ -90,7 +90,7 @@ func (s *scanner) close() {
 
 func (s *scanner) reset() { s.key, s.outer, s.below, s.index = span{}, s.outer[:0], 0, 0 }
 
-func (s *scanner) value(text span) jsonString {
+func (s *scanner) stringValue(text span) jsonString {
 	out := jsonString{key: s.key, top: s.key, depth: len(s.outer), index: s.index, value: text}
 	if out.depth > 0 {
 		out.parent = s.outer[out.depth-1]
@@ -109,9 +109,9 @@ func (s *scanner) isKey(text span) bool {
 		return false
 	}
 	s.key = text
-	if bytes.HasSuffix(text.in(s.b), []byte("index")) {
+	if bytes.HasSuffix(text.bytesIn(s.b), []byte("index")) {
 		if i = pastSpace(s.b, i+1); i < len(s.b) && '0' <= s.b[i] && s.b[i] <= '9' {
-			s.index = (s.index*31 + number(s.b[i:])) % streams
+			s.index = (s.index*31 + leadingNumber(s.b[i:])) % streams
 		}
 	}
 	return true
@@ -124,8 +124,8 @@ func pastSpace(b []byte, i int) int {
 	return i
 }
 
-// number reads the digits that b starts with, as far as they matter.
-func number(b []byte) (n int) {
+// leadingNumber reads the digits that b starts with, as far as they matter.
+func leadingNumber(b []byte) (n int) {
 	for i := 0; i < len(b) && i < 9 && '0' <= b[i] && b[i] <= '9'; i++ {
 		n = n*10 + int(b[i]-'0')
 	}
@@ -146,9 +146,9 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// unquoted is the value of a JSON string's raw text, or the text itself when it
+// unquoteJSON is the value of a JSON string's raw text, or the text itself when it
 // is none.
-func unquoted(raw []byte) string {
+func unquoteJSON(raw []byte) string {
 	var s string
 	if json.Unmarshal([]byte(`"`+string(raw)+`"`), &s) != nil {
 		return string(raw)

@@ -31,7 +31,7 @@ const head = 8
 // processor's first cache.
 type pairs [1 << 10]uint64
 
-func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
+func pairOf(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
 func (p *pairs) add(n uint16)      { p[n>>6] |= 1 << (n & 63) }
 func (p *pairs) has(n uint16) bool { return p[n>>6]>>(n&63)&1 != 0 }
@@ -40,36 +40,36 @@ func newMatcher() *matcher {
 	return &matcher{secrets: map[string]bool{}, forms: map[[head]byte][]form{}, pairs: new(pairs)}
 }
 
-func (m *matcher) empty() bool            { return len(m.secrets) == 0 }
-func (m *matcher) has(secret string) bool { return m.secrets[secret] }
+func (m *matcher) isEmpty() bool            { return len(m.secrets) == 0 }
+func (m *matcher) knows(secret string) bool { return m.secrets[secret] }
 
-// with returns a matcher that knows these secrets, too.
-func (m *matcher) with(secrets ...string) *matcher {
+// withSecrets returns a matcher that knows these secrets, too.
+func (m *matcher) withSecrets(secrets ...string) *matcher {
 	table := *m.pairs
 	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: &table, longest: m.longest}
 	for _, secret := range secrets {
 		out.secrets[secret] = true
-		for _, f := range forms(secret) {
-			out.add(f)
+		for _, f := range secretForms(secret) {
+			out.addForm(f)
 		}
 	}
 	return out
 }
 
-// add is for with: its lists are shared with other matchers, so they are copied.
-func (m *matcher) add(f form) {
+// addForm is for with: its lists are shared with other matchers, so they are copied.
+func (m *matcher) addForm(f form) {
 	k := [head]byte([]byte(f.text[:head]))
 	list := append(slices.Clone(m.forms[k]), f)
 	slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
 	m.forms[k] = list
-	m.pairs.add(pair(k[0], k[1]))
+	m.pairs.add(pairOf(k[0], k[1]))
 	m.longest = max(m.longest, len(f.text))
 }
 
-// next finds the first form of a secret in b from at on, or "".
-func (m *matcher) next(b []byte, at int) (int, string) {
+// nextMatch finds the first form of a secret in b from at on, or "".
+func (m *matcher) nextMatch(b []byte, at int) (int, string) {
 	for i := at; i+head <= len(b); i++ {
-		if !m.pairs.has(pair(b[i], b[i+1])) {
+		if !m.pairs.has(pairOf(b[i], b[i+1])) {
 			continue
 		}
 		for _, f := range m.forms[[head]byte(b[i:i+head])] {
@@ -88,9 +88,9 @@ func isWord(b []byte, start, end int) bool {
 		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
 }
 
-// forms returns the ways in which a secret may be written.
-func forms(secret string) (out []form) {
-	for _, text := range written(secret) {
+// secretForms returns the ways in which a secret may be written.
+func secretForms(secret string) (out []form) {
+	for _, text := range writtenForms(secret) {
 		out = append(out, form{text, len(secret) < minSecret})
 	}
 	for _, text := range base64Forms(secret) {
@@ -99,9 +99,9 @@ func forms(secret string) (out []form) {
 	return out
 }
 
-// written returns the ways in which a secret may be written readably: as it is,
+// writtenForms returns the ways in which a secret may be written readably: as it is,
 // in JSON, in JSON in a JSON string, in a URL.
-func written(secret string) []string {
+func writtenForms(secret string) []string {
 	out := jsonForms(secret)
 	for _, inner := range out {
 		out = append(out, jsonForms(inner)...)

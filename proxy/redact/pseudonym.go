@@ -21,10 +21,10 @@ const longMark = mark + mark
 // alphabet needs no escape in JSON, URLs, base64 or headers.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// pseudonym returns a stand-in of the same length for secret: the same one
+// pseudonymFor returns a stand-in of the same length for secret: the same one
 // each time under one key, and of no use to guess the secret without it. Below
 // minSecret bytes it is longMark.
-func (r *Redactor) pseudonym(secret string) string {
+func (r *Redactor) pseudonymFor(secret string) string {
 	if len(secret) < minSecret {
 		return longMark[:len(secret)]
 	}
@@ -65,18 +65,18 @@ func MaskPseudonyms(text []byte) []byte {
 	return pseudonyms.ReplaceAll(text, []byte(mark))
 }
 
-// replace returns the pseudonym of what is secret in a credential: all but the
+// replaceSecret returns the pseudonym of what is secret in a credential: all but the
 // scheme before it. What is redacted already stays.
-func (r *Redactor) replace(credential string) string {
-	secret := token(credential)
+func (r *Redactor) replaceSecret(credential string) string {
+	secret := withoutScheme(credential)
 	if isPseudonym(secret) {
 		return credential
 	}
-	return credential[:len(credential)-len(secret)] + r.pseudonym(secret)
+	return credential[:len(credential)-len(secret)] + r.pseudonymFor(secret)
 }
 
-// token is a credential without its scheme: "Bearer x" is x.
-func token(credential string) string {
+// withoutScheme is a credential without its scheme: "Bearer x" is x.
+func withoutScheme(credential string) string {
 	for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "AWS4-HMAC-SHA256 "} {
 		if len(credential) > len(scheme) && strings.EqualFold(credential[:len(scheme)], scheme) {
 			return credential[len(scheme):]

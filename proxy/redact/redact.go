@@ -73,34 +73,34 @@ const (
 // replaced only where a credential stands, in headers, parameters and fields.
 func (r *Redactor) Learn(secrets ...string) {
 	r.mu.RLock()
-	fresh := r.fresh(secrets)
+	fresh := r.newSecrets(secrets)
 	r.mu.RUnlock()
 	if len(fresh) == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if fresh = r.fresh(fresh); len(fresh) > 0 {
-		r.known = r.known.with(fresh...)
+	if fresh = r.newSecrets(fresh); len(fresh) > 0 {
+		r.known = r.known.withSecrets(fresh...)
 		r.late = r.late || r.used
 	}
 }
 
-// fresh returns the secrets that are worth learning and not known; mu is held.
-func (r *Redactor) fresh(secrets []string) (out []string) {
+// newSecrets returns the secrets that are worth learning and not known; mu is held.
+func (r *Redactor) newSecrets(secrets []string) (out []string) {
 	for _, s := range secrets {
-		if learnable(s) && !r.known.has(s) && !slices.Contains(out, s) {
+		if isLearnable(s) && !r.known.knows(s) && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-func learnable(secret string) bool {
+func isLearnable(secret string) bool {
 	if isPseudonym(secret) || strings.TrimSpace(secret) != secret {
 		return false
 	}
-	return len(secret) >= minSecret || len(secret) >= minWord && mixed(secret)
+	return len(secret) >= minSecret || len(secret) >= minWord && hasLettersAndDigits(secret)
 }
 
 // Late reports whether a secret was learnt after an interaction was redacted,
@@ -117,7 +117,7 @@ func (r *Redactor) Text(s string) string {
 	r.mu.RLock()
 	m := r.known
 	r.mu.RUnlock()
-	return r.text(s, m)
+	return r.redactText(s, m)
 }
 
 // Interaction returns a copy of in without secrets. Its bodies are as long; one
@@ -125,11 +125,11 @@ func (r *Redactor) Text(s string) string {
 // no memory with in.
 func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
 	asked, answered := requestCredentials(in.Request), responseCredentials(in.Response)
-	m := r.learn(in, asked, answered)
-	in.Request = r.request(in.Request, asked, m)
-	in.Response.Body = r.body(in.Response.Body, answered, m)
-	in.Response.Header = r.header(in.Response.Header, m)
-	in.Response.Trailer = r.header(in.Response.Trailer, m)
+	m := r.learnInteraction(in, asked, answered)
+	in.Request = r.redactRequest(in.Request, asked, m)
+	in.Response.Body = r.redactBody(in.Response.Body, answered, m)
+	in.Response.Header = r.redactHeader(in.Response.Header, m)
+	in.Response.Trailer = r.redactHeader(in.Response.Trailer, m)
 	in.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
 	return in
 }
@@ -138,21 +138,21 @@ func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
 // as the recorder would have stored it, before it looks for its like.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	asked := requestCredentials(in)
-	return r.request(in, asked, r.learnRequest(in, asked))
+	return r.redactRequest(in, asked, r.learnRequest(in, asked))
 }
 
-func (r *Redactor) request(in cassette.Request, credentials []span, m *matcher) cassette.Request {
-	in.URL = r.url(in.URL, m)
-	in.Body = r.body(in.Body, credentials, m)
-	in.Header = r.header(in.Header, m)
+func (r *Redactor) redactRequest(in cassette.Request, credentials []span, m *matcher) cassette.Request {
+	in.URL = r.redactURL(in.URL, m)
+	in.Body = r.redactBody(in.Body, credentials, m)
+	in.Header = r.redactHeader(in.Header, m)
 	return in
 }
 
-// learn finds the secrets of an interaction and returns the matcher for them
+// learnInteraction finds the secrets of an interaction and returns the matcher for them
 // and all the ones before. What a server sets as cookies changes with every
 // reply and comes back only as cookies: it is looked for in its own interaction
 // and forgotten, until a client sends it. The spans are of the bodies.
-func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *matcher {
+func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered []span) *matcher {
 	r.learnRequest(in.Request, asked)
 	r.Learn(responseSecrets(in.Response, answered)...)
 	r.mu.Lock()
@@ -160,8 +160,8 @@ func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *match
 	r.used = true
 	r.mu.Unlock()
 	for _, secret := range cookieValues(in.Response.Header) {
-		if len(secret) >= minSecret && learnable(secret) && !m.has(secret) {
-			m = m.with(secret)
+		if len(secret) >= minSecret && isLearnable(secret) && !m.knows(secret) {
+			m = m.withSecrets(secret)
 		}
 	}
 	return m
@@ -171,8 +171,8 @@ func (r *Redactor) learn(in cassette.Interaction, asked, answered []span) *match
 // and all the ones before.
 func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matcher {
 	r.Learn(requestSecrets(in, credentials)...)
-	for name, value := range guesses(in.Header) {
-		r.guess(name, value)
+	for name, value := range likelyKeys(in.Header) {
+		r.learnGuess(name, value)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -183,9 +183,9 @@ func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matche
 // header with more holds ids.
 const maxGuesses = 8
 
-func (r *Redactor) guess(name, value string) {
+func (r *Redactor) learnGuess(name, value string) {
 	r.mu.Lock()
-	known := r.known.has(value) || r.guessed[name] >= maxGuesses
+	known := r.known.knows(value) || r.guessed[name] >= maxGuesses
 	if !known {
 		r.guessed[name]++
 	}

@@ -6,20 +6,20 @@ import (
 )
 
 // credentialParams are the parameters of a query or a form that hold secrets.
-var credentialParams = set(
+var credentialParams = nameSet(
 	"key", "api_key", "api-key", "apikey", "x-api-key", "subscription-key", "access_token", "id_token", "refresh_token",
 	"session_token", "token", "jwt", "auth", "auth_token", "authorization", "client_secret", "client_assertion", "assertion",
 	"code", "code_verifier", "device_code", "password", "passwd", "pwd", "secret", "private_key", "sig", "signature",
 	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
 )
 
-// url redacts user info and credential parameters, and secrets anywhere else.
+// redactURL redacts user info and credential parameters, and secrets anywhere else.
 // It works on the text, because parsing and printing a URL may change it.
-func (r *Redactor) url(raw string, m *matcher) string {
+func (r *Redactor) redactURL(raw string, m *matcher) string {
 	for _, s := range urlSecrets(raw) {
-		raw = raw[:s.start] + r.replace(raw[s.start:s.end]) + raw[s.end:]
+		raw = raw[:s.start] + r.replaceSecret(raw[s.start:s.end]) + raw[s.end:]
 	}
-	return r.text(raw, m)
+	return r.redactText(raw, m)
 }
 
 // querySecrets returns the secrets of a URL, unescaped.

@@ -8,9 +8,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// anchored takes the prompt and the tools out of a decoded request body and
+// anchorBody takes the prompt and the tools out of a decoded request body and
 // numbers the ids of its conversation. The body is changed in place.
-func anchored(body any) any {
+func anchorBody(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
 		return body
@@ -20,9 +20,9 @@ func anchored(body any) any {
 		case llm.Prompt, llm.Tools:
 			delete(object, name)
 		case llm.Envelope:
-			object[name] = anchored(v)
+			object[name] = anchorBody(v)
 		case llm.Conversation:
-			object[name] = numbered{}.blocks(unprompted(v))
+			object[name] = idNumbers{}.numberBlocks(withoutPrompt(v))
 		case llm.Setting:
 			if llm.IsCacheMark(name) {
 				delete(object, name)
@@ -32,8 +32,8 @@ func anchored(body any) any {
 	return object
 }
 
-// unprompted is a conversation without the prompt it begins with.
-func unprompted(conversation any) any {
+// withoutPrompt is a conversation without the prompt it begins with.
+func withoutPrompt(conversation any) any {
 	turns, ok := conversation.([]any)
 	for ok && len(turns) > 0 {
 		turn, _ := turns[0].(map[string]any)
@@ -45,26 +45,26 @@ func unprompted(conversation any) any {
 	return conversation
 }
 
-// numbered knows the number of each id, in the order of their appearance.
-type numbered map[string]string
+// idNumbers knows the number of each id, in the order of their appearance.
+type idNumbers map[string]string
 
-func (ids numbered) blocks(v any) any {
+func (ids idNumbers) numberBlocks(v any) any {
 	switch x := v.(type) {
 	case []any:
 		for i := range x {
-			x[i] = ids.blocks(x[i])
+			x[i] = ids.numberBlocks(x[i])
 		}
 	case map[string]any:
 		// In a fixed order: an id stands beside others only in blocks that
 		// have one of their own and one of their call.
 		for _, name := range slices.Sorted(maps.Keys(x)) {
-			ids.member(x, name)
+			ids.numberMember(x, name)
 		}
 	}
 	return v
 }
 
-func (ids numbered) member(block map[string]any, name string) {
+func (ids idNumbers) numberMember(block map[string]any, name string) {
 	id, isText := block[name].(string)
 	switch {
 	case llm.IsCacheMark(name):
@@ -75,42 +75,42 @@ func (ids numbered) member(block map[string]any, name string) {
 		}
 		block[name] = ids[id]
 	case llm.IsBlocks(name):
-		block[name] = ids.blocks(block[name])
+		block[name] = ids.numberBlocks(block[name])
 	}
 }
 
-// shaped is an anchored body without what was said. A body that holds no
+// shapeOf is an anchored body without what was said. A body that holds no
 // conversation keeps its own outline.
-func shaped(body any) any {
+func shapeOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
-		return outline(body)
+		return valueOutline(body)
 	}
 	out, talks := map[string]any{}, false
 	for name, v := range object {
 		switch part := llm.PartOf(name); {
 		case part == llm.Conversation:
-			out[name], talks = turns(v), true
+			out[name], talks = conversationOutline(v), true
 		case part == llm.Envelope:
-			out[name], talks = shaped(v), true
+			out[name], talks = shapeOf(v), true
 		case name == "model" || name == "stream":
 			out[name] = v
 		}
 	}
 	if !talks {
-		return outline(body)
+		return valueOutline(body)
 	}
 	return out
 }
 
-// turns is the outline of a conversation: what speaks and is called keeps its
+// conversationOutline is the outline of a conversation: what speaks and is called keeps its
 // name, everything else only its place.
-func turns(v any) any {
+func conversationOutline(v any) any {
 	switch x := v.(type) {
 	case []any:
 		out := make([]any, len(x))
 		for i := range x {
-			out[i] = turns(x[i])
+			out[i] = conversationOutline(x[i])
 		}
 		return out
 	case map[string]any:
@@ -120,38 +120,38 @@ func turns(v any) any {
 			case name == "role" || name == "type" || name == "name" || llm.IsID(name):
 				out[name] = v
 			case llm.IsBlocks(name):
-				out[name] = turns(v)
+				out[name] = conversationOutline(v)
 			default:
-				out[name] = kind(v)
+				out[name] = emptyOfKind(v)
 			}
 		}
 		return out
 	}
-	return kind(v)
+	return emptyOfKind(v)
 }
 
-// outline is a JSON value without its texts and numbers.
-func outline(v any) any {
+// valueOutline is a JSON value without its texts and numbers.
+func valueOutline(v any) any {
 	switch x := v.(type) {
 	case []any:
 		for i := range x {
-			x[i] = outline(x[i])
+			x[i] = valueOutline(x[i])
 		}
 		return x
 	case map[string]any:
 		for name := range x {
 			if name != "model" && name != "stream" {
-				x[name] = outline(x[name])
+				x[name] = valueOutline(x[name])
 			}
 		}
 		return x
 	}
-	return kind(v)
+	return emptyOfKind(v)
 }
 
-// kind is an empty value of the same kind. Truth values say what a block is, as
+// emptyOfKind is an empty value of the same kind. Truth values say what a block is, as
 // is_error does, and are kept.
-func kind(v any) any {
+func emptyOfKind(v any) any {
 	switch v.(type) {
 	case bool, nil:
 		return v

@@ -206,22 +206,22 @@ func lookUp(b *testing.B, tape *cassette.Cassette, order string, l Level) {
 		}
 		bodies[i] = differing(request(at), l)
 	}
-	var p *Player
+	var p *Replayer
 	done := 0
 	b.ResetTimer()
 	for b.Loop() {
 		if done%n == 0 {
 			b.StopTimer()
-			p = fresh(b, tape).(*Player)
+			p = fresh(b, tape).(*Replayer)
 			p.cfg.Match = l
 			for l := identical; l <= p.cfg.Match; l++ {
-				p.index.take(l, digest{}) // reads all
+				p.index.acquire(l, digest{}) // reads all
 			}
 			b.StartTimer()
 		}
 		r, _ := http.NewRequest(http.MethodPost, endpoint, strings.NewReader(bodies[done%n]))
-		q := p.question(r, []byte(bodies[done%n]))
-		if found := p.find(q); found.reason != "" {
+		q := p.newLookup(r, []byte(bodies[done%n]))
+		if found := p.findAnswer(q); found.reason != "" {
 			b.Fatalf("%s: %.40s", found.reason, bodies[done%n])
 		}
 		done++

@@ -57,7 +57,7 @@ func (plain) Request(in cassette.Request) cassette.Request { return in }
 
 // house is a proxy that plays a cassette, with both of its doors open.
 type house struct {
-	player *replay.Player
+	player *replay.Replayer
 	proxy  *proxy.Proxy
 	ca     *ca.Authority
 }
@@ -87,7 +87,7 @@ func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
 	if h.ca, err = ca.New(hosts, time.Now()); err != nil {
 		tb.Fatal(err)
 	}
-	h.proxy, err = proxy.New(proxy.Config{CA: h.ca, Doors: []string{proxy.MITM, proxy.BaseURL}, Handler: h.player})
+	h.proxy, err = proxy.New(proxy.Config{CA: h.ca, Ingress: []string{proxy.MITM, proxy.BaseURL}, Handler: h.player})
 	if err == nil {
 		err = h.proxy.Start()
 	}

@@ -23,8 +23,8 @@ const maxChanges = 64
 // a fixed order and at most 64 places. Bodies that are not JSON differ as a
 // whole.
 func Diff(old, new []byte) []Change {
-	a, errA := decode(old)
-	b, errB := decode(new)
+	a, errA := decodeJSON(old)
+	b, errB := decodeJSON(new)
 	if errA != nil || errB != nil {
 		if bytes.Equal(old, new) {
 			return nil
@@ -32,7 +32,7 @@ func Diff(old, new []byte) []Change {
 		return []Change{{"", string(old), string(new)}}
 	}
 	var d differ
-	d.value("", a, b)
+	d.compareValues("", a, b)
 	return d
 }
 
@@ -41,7 +41,7 @@ type absent struct{}
 
 var errMore = errors.New("more than one JSON value")
 
-func decode(data []byte) (any, error) {
+func decodeJSON(data []byte) (any, error) {
 	if len(data) == 0 {
 		return absent{}, nil
 	}
@@ -59,19 +59,19 @@ func decode(data []byte) (any, error) {
 
 type differ []Change
 
-func (d *differ) value(path string, a, b any) {
+func (d *differ) compareValues(path string, a, b any) {
 	if len(*d) >= maxChanges {
 		return
 	}
 	switch x := a.(type) {
 	case map[string]any:
 		if y, ok := b.(map[string]any); ok {
-			d.object(path, x, y)
+			d.compareObjects(path, x, y)
 			return
 		}
 	case []any:
 		if y, ok := b.([]any); ok {
-			d.array(path, x, y)
+			d.compareArrays(path, x, y)
 			return
 		}
 	default:
@@ -85,48 +85,48 @@ func (d *differ) value(path string, a, b any) {
 			return
 		}
 	}
-	*d = append(*d, Change{path, encode(a), encode(b)})
+	*d = append(*d, Change{path, encodeJSON(a), encodeJSON(b)})
 }
 
-func (d *differ) object(path string, a, b map[string]any) {
+func (d *differ) compareObjects(path string, a, b map[string]any) {
 	names := maps.Clone(a)
 	maps.Copy(names, b)
 	if path != "" {
 		path += "."
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		d.value(path+name, member(a, name), member(b, name))
+		d.compareValues(path+name, memberOf(a, name), memberOf(b, name))
 	}
 }
 
-func member(object map[string]any, name string) any {
+func memberOf(object map[string]any, name string) any {
 	if v, ok := object[name]; ok {
 		return v
 	}
 	return absent{}
 }
 
-// array compares by index. Where elements were added or removed, the ones that
+// compareArrays compares by index. Where elements were added or removed, the ones that
 // follow are compared with themselves.
-func (d *differ) array(path string, a, b []any) {
+func (d *differ) compareArrays(path string, a, b []any) {
 	if len(a) != len(b) {
 		for len(a) > 0 && len(b) > 0 && reflect.DeepEqual(a[len(a)-1], b[len(b)-1]) {
 			a, b = a[:len(a)-1], b[:len(b)-1]
 		}
 	}
 	for i := range max(len(a), len(b)) {
-		d.value(fmt.Sprintf("%s[%d]", path, i), element(a, i), element(b, i))
+		d.compareValues(fmt.Sprintf("%s[%d]", path, i), elementOf(a, i), elementOf(b, i))
 	}
 }
 
-func element(array []any, i int) any {
+func elementOf(array []any, i int) any {
 	if i < len(array) {
 		return array[i]
 	}
 	return absent{}
 }
 
-func encode(v any) string {
+func encodeJSON(v any) string {
 	if v == (absent{}) {
 		return ""
 	}

@@ -33,7 +33,7 @@ type form struct {
 func formOf(r cassette.Request) form {
 	f := form{method: r.Method, url: r.URL, body: r.Body}
 	if u, err := url.Parse(r.URL); err == nil {
-		f.url, f.provider = canonical(u), llm.Provider(u.Host, u.Path)
+		f.url, f.provider = canonicalURL(u), llm.Provider(u.Host, u.Path)
 	}
 	f.body = redact.MaskPseudonyms(f.body)
 	if boundary := boundaryOf(r); boundary != "" {
@@ -48,16 +48,16 @@ func formOf(r cassette.Request) form {
 	return f
 }
 
-// without is f less what the rules allow to differ.
-func (f form) without(rules []rule) form {
+// withoutVolatile is f less what the rules allow to differ.
+func (f form) withoutVolatile(rules []rule) form {
 	if f.json {
-		f.body = without(f.body, f.provider, rules)
+		f.body = withoutVolatileFields(f.body, f.provider, rules)
 	}
 	return f
 }
 
-// digest is over all of a form.
-func (f form) digest() digest {
+// computeDigest is over all of a form.
+func (f form) computeDigest() digest {
 	h := sha256.New()
 	h.Write([]byte(f.method + " " + f.url + "\n"))
 	h.Write(f.body)
@@ -80,9 +80,9 @@ func boundaryOf(r cassette.Request) string {
 // keyParameters are the query parameters that carry credentials.
 var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig", "signature"}
 
-// canonical is the URL without credentials and their pseudonyms, its query in a
+// canonicalURL is the URL without credentials and their pseudonyms, its query in a
 // fixed order.
-func canonical(u *url.URL) string {
+func canonicalURL(u *url.URL) string {
 	out := *u
 	out.Fragment = ""
 	if out.RawQuery != "" {
@@ -113,5 +113,5 @@ func rulesUsed(recorded, asked form, rules []rule) []string {
 
 // rawDigest identifies a request's bytes.
 func rawDigest(method, url string, body []byte) digest {
-	return form{method: method, url: url, body: body}.digest()
+	return form{method: method, url: url, body: body}.computeDigest()
 }

@@ -14,17 +14,17 @@ import (
 // interaction was read, whatever the cassette's size. A search takes the same
 // time in cassettes of any size, once they are read (pitfall V9).
 type index struct {
-	tape  *cassette.Cassette
-	rules []rule
+	cassette *cassette.Cassette
+	rules    []rule
 
 	mu      sync.Mutex
 	state   []state
 	front   int              // all before it are taken
 	next    cassette.Request // at front, if nextSet
 	nextSet bool
-	room    []byte // for what is read to be hashed
+	scratch []byte // for what is read to be hashed
 	tables  [1 + levels]table
-	places  []place        // as far as the exact table is read
+	places  []location     // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
 	damaged error          // of the first interaction that cannot be read
 }
@@ -39,29 +39,29 @@ const (
 	returned   // asked for, but not played: it answers the next such request
 )
 
-// free reports whether an interaction can be taken.
-func (s state) free() bool { return s == waiting || s == returned }
+// isFree reports whether an interaction can be taken.
+func (s state) isFree() bool { return s == waiting || s == returned }
 
 // table finds the interactions of one level by key, in recorded order.
 type table struct {
 	read  int // interactions in the table
-	lists map[digest]*list
+	lists map[digest]*keyedList
 }
 
-// list holds interactions with one key; those before from are taken.
-type list struct {
+// keyedList holds interactions with one key; those before from are taken.
+type keyedList struct {
 	items []int32
 	from  int
 }
 
-// place says where a request went, how long it was, and its form's digest.
-type place struct {
+// location says where a request went, how long it was, and its form's digest.
+type location struct {
 	url, size int
 	form      digest
 }
 
-// item is an interaction found, or the reason why not.
-type item struct {
+// match is an interaction found, or the reason why not.
+type match struct {
 	at          int
 	level       Level
 	form        digest // of the recorded request
@@ -78,25 +78,25 @@ const (
 )
 
 func newIndex(tape *cassette.Cassette, rules []rule) *index {
-	return &index{tape: tape, rules: rules, state: make([]state, tape.Len()),
+	return &index{cassette: tape, rules: rules, state: make([]state, tape.Len()),
 		urls: map[string]int{}}
 }
 
-// takeNext takes the first interaction that is not taken, if its request has
+// acquireNext takes the first interaction that is not taken, if its request has
 // these bytes: then no other one with an equal request comes first, and nothing
 // needs to be redacted, spelled or hashed. This is how nearly every request is
 // answered.
-func (x *index) takeNext(method, url string, body []byte) (at int, ok bool) {
+func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for x.front < len(x.state) && !x.state[x.front].free() {
+	for x.front < len(x.state) && !x.state[x.front].isFree() {
 		x.front, x.nextSet = x.front+1, false
 	}
 	if x.front == len(x.state) {
 		return 0, false
 	}
 	if !x.nextSet {
-		r, err := x.tape.Asked(x.front, x.next.Body)
+		r, err := x.cassette.Asked(x.front, x.next.Body)
 		if err != nil {
 			return 0, false
 		}
@@ -109,42 +109,42 @@ func (x *index) takeNext(method, url string, body []byte) (at int, ok bool) {
 	return x.front, true
 }
 
-// take takes the next interaction with this key at a level, each one once.
-func (x *index) take(l Level, key digest) item {
+// acquire takes the next interaction with this key at a level, each one once.
+func (x *index) acquire(l Level, key digest) match {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	t := x.table(l)
+	t := x.levelTable(l)
 	if t.lists == nil {
-		t.lists = map[digest]*list{}
+		t.lists = map[digest]*keyedList{}
 	}
 	for {
 		found := t.lists[key]
-		if at, ok := x.first(found); ok {
+		if at, ok := x.firstFree(found); ok {
 			x.state[at] = taken
-			return x.item(at, l)
+			return x.foundMatch(at, l)
 		}
 		switch {
 		case t.read < len(x.state):
 			x.readOne(l)
 		case x.damaged != nil:
-			return item{reason: missDamaged, err: x.damaged}
+			return match{reason: missDamaged, err: x.damaged}
 		case found != nil:
-			return item{reason: missExhausted}
+			return match{reason: missExhausted}
 		default:
-			return item{reason: missUnknown}
+			return match{reason: missUnknown}
 		}
 	}
 }
 
-func (x *index) table(l Level) *table { return &x.tables[l-identical] }
+func (x *index) levelTable(l Level) *table { return &x.tables[l-identical] }
 
-// first returns the first of a list that waits; mu is held.
-func (x *index) first(l *list) (int, bool) {
+// firstFree returns the first of a list that waits; mu is held.
+func (x *index) firstFree(l *keyedList) (int, bool) {
 	if l == nil {
 		return 0, false
 	}
 	for ; l.from < len(l.items); l.from++ {
-		if at := int(l.items[l.from]); x.state[at].free() {
+		if at := int(l.items[l.from]); x.state[at].isFree() {
 			return at, true
 		}
 	}
@@ -153,12 +153,12 @@ func (x *index) first(l *list) (int, bool) {
 
 // readOne puts the next interaction into a level's table; mu is held.
 func (x *index) readOne(l Level) {
-	t := x.table(l)
+	t := x.levelTable(l)
 	at := t.read
 	t.read++
-	r, err := x.request(l, at)
+	r, err := x.readRequest(l, at)
 	if l == Exact {
-		x.places = append(x.places, place{url: -1})
+		x.places = append(x.places, location{url: -1})
 	}
 	if err != nil {
 		if x.damaged == nil {
@@ -166,51 +166,51 @@ func (x *index) readOne(l Level) {
 		}
 		return
 	}
-	key := x.key(l, at, r)
+	key := x.requestKey(l, at, r)
 	if t.lists[key] == nil {
-		t.lists[key] = &list{}
+		t.lists[key] = &keyedList{}
 	}
 	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
 }
 
-// request reads what a level's key is made of; mu is held.
-func (x *index) request(l Level, at int) (cassette.Request, error) {
+// readRequest reads what a level's key is made of; mu is held.
+func (x *index) readRequest(l Level, at int) (cassette.Request, error) {
 	if l != identical {
-		return x.tape.Request(at)
+		return x.cassette.Request(at)
 	}
-	r, err := x.tape.Asked(at, x.room)
-	x.room = r.Body
+	r, err := x.cassette.Asked(at, x.scratch)
+	x.scratch = r.Body
 	return r, err
 }
 
-// key is what a recorded request is found by at a level; mu is held.
-func (x *index) key(l Level, at int, r cassette.Request) digest {
+// requestKey is what a recorded request is found by at a level; mu is held.
+func (x *index) requestKey(l Level, at int, r cassette.Request) digest {
 	if l == identical {
 		return rawDigest(r.Method, r.URL, r.Body)
 	}
 	f := formOf(r)
-	stable := f.without(x.rules)
+	stable := f.withoutVolatile(x.rules)
 	if l != Exact {
-		return stable.at(l).digest()
+		return stable.reduceTo(l).computeDigest()
 	}
-	whole := f.digest()
-	x.places[at] = place{x.url(f), len(f.body), whole}
+	whole := f.computeDigest()
+	x.places[at] = location{x.urlNumber(f), len(f.body), whole}
 	if len(stable.body) == len(f.body) {
 		return whole // nothing was left out
 	}
-	return stable.digest()
+	return stable.computeDigest()
 }
 
-func (x *index) item(at int, l Level) item {
-	found := item{at: at, level: l}
+func (x *index) foundMatch(at int, l Level) match {
+	found := match{at: at, level: l}
 	if l != identical {
 		found.form = x.places[at].form
 	}
 	return found
 }
 
-// url numbers the place a request goes to.
-func (x *index) url(f form) int {
+// urlNumber numbers the place a request goes to.
+func (x *index) urlNumber(f form) int {
 	where := f.method + " " + f.url
 	n, ok := x.urls[where]
 	if !ok {
@@ -220,9 +220,9 @@ func (x *index) url(f form) int {
 	return n
 }
 
-// fetch reads an interaction that was taken.
-func (x *index) fetch(found item) item {
-	found.interaction, found.err = x.tape.At(found.at)
+// fetchInteraction reads an interaction that was taken.
+func (x *index) fetchInteraction(found match) match {
+	found.interaction, found.err = x.cassette.At(found.at)
 	if found.err == nil {
 		return found
 	}
@@ -233,8 +233,8 @@ func (x *index) fetch(found item) item {
 	return found
 }
 
-// giveBack makes an interaction that was taken the next answer to its request.
-func (x *index) giveBack(at int) {
+// release makes an interaction that was taken the next answer to its request.
+func (x *index) release(at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.state[at] = returned
@@ -250,8 +250,8 @@ func (x *index) giveBack(at int) {
 	}
 }
 
-// unused lists the interactions that nobody was given.
-func (x *index) unused() []int {
+// unusedInteractions lists the interactions that nobody was given.
+func (x *index) unusedInteractions() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []int
@@ -267,11 +267,11 @@ func (x *index) unused() []int {
 // changes.
 type survey struct {
 	state  []state
-	places []place
+	places []location
 	urls   map[int]string
 }
 
-func (x *index) survey() survey {
+func (x *index) takeSurvey() survey {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := survey{slices.Clone(x.state), slices.Clone(x.places), make(map[int]string, len(x.urls))}

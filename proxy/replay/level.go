@@ -64,32 +64,32 @@ func ParseLevel(name string) (Level, error) {
 	return 0, fmt.Errorf("%q is no level of matching; use %s", name, strings.Join(levelNames[:], ", "))
 }
 
-// at reduces a form, already without volatile fields, to what counts at a
+// reduceTo reduces a form, already without volatile fields, to what counts at a
 // level. Each level is made from the one before, which is why they are ordered.
-func (f form) at(l Level) form {
+func (f form) reduceTo(l Level) form {
 	if l == Exact || !f.json {
 		if l == Nth {
 			f.body = nil
 		}
 		return f
 	}
-	body, err := decode(f.body)
+	body, err := decodeJSON(f.body)
 	if err != nil {
 		return f // canonical JSON always decodes
 	}
-	body = anchored(body)
+	body = anchorBody(body)
 	if l >= Shape {
-		body = shaped(body)
+		body = shapeOf(body)
 	}
 	if l == Nth {
-		body = addressed(body)
+		body = addressOf(body)
 	}
 	f.body, _ = json.Marshal(body) // made of what was decoded
 	return f
 }
 
-// addressed keeps of a shape what tells one kind of request from another.
-func addressed(body any) any {
+// addressOf keeps of a shape what tells one kind of request from another.
+func addressOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
 		return nil
@@ -100,7 +100,7 @@ func addressed(body any) any {
 		case name == "model" || name == "stream":
 			out[name] = v
 		case llm.PartOf(name) == llm.Envelope:
-			out[name] = addressed(v)
+			out[name] = addressOf(v)
 		}
 	}
 	return out

@@ -14,46 +14,46 @@ import (
 // missStatus is the status of a miss: one that no client repeats.
 const missStatus = http.StatusBadRequest
 
-// miss refuses a request in the shape of its provider's errors and explains.
+// answerMiss refuses a request in the shape of its provider's errors and explains.
 // asked is redacted.
-func (p *Player) miss(w http.ResponseWriter, asked cassette.Request, found item) {
+func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, found match) {
 	f := formOf(asked)
 	p.mu.Lock()
-	p.account.missed++
-	search := p.account.missed <= maxMissesSearched
+	p.tally.missed++
+	search := p.tally.missed <= maxMissesSearched
 	p.mu.Unlock()
-	sentence, details := p.explain(f, found, search)
+	sentence, details := p.explainMiss(f, found, search)
 	contentType, body := llm.ErrorBody(f.provider, missStatus, sentence)
 	in := cassette.Interaction{Request: asked, End: cassette.EndEOF, Response: cassette.Response{
 		Status: missStatus, Proto: asked.Proto, Body: body,
 		Header: http.Header{"Content-Type": {contentType}, "X-Cassette-Miss": {found.reason}, "X-Should-Retry": {"false"}},
 	}}
-	p.tell(sentence, details)
+	p.logExplanation(sentence, details)
 	if p.cfg.Observe != nil {
-		p.observe(in, true)
+		p.notifyObserver(in, true)
 	}
 	maps.Copy(w.Header(), in.Response.Header)
 	w.WriteHeader(missStatus)
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// tell logs an explanation: its lines stay together.
-func (p *Player) tell(sentence string, details []string) {
-	p.telling.Lock()
-	defer p.telling.Unlock()
+// logExplanation logs an explanation: its lines stay together.
+func (p *Replayer) logExplanation(sentence string, details []string) {
+	p.logMu.Lock()
+	defer p.logMu.Unlock()
 	p.cfg.Log(sentence)
 	for _, line := range details {
 		p.cfg.Log("  " + line)
 	}
 }
 
-// explain says why a request has no answer: a sentence, the differences from
+// explainMiss says why a request has no answer: a sentence, the differences from
 // the nearest recorded request, and what to do. A program that misses on and on
 // is told the sentence only.
-func (p *Player) explain(asked form, found item, search bool) (sentence string, details []string) {
+func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence string, details []string) {
 	where := asked.method + " " + asked.url
 	none := fmt.Sprintf("%s: no answer to %s", p.cfg.Cassette.Name(), where)
-	advice := p.advice()
+	advice := p.recordAdvice()
 	switch {
 	case found.reason == missDamaged:
 		return fmt.Sprintf("%s that can be read: %v", none, found.err), nil
@@ -63,19 +63,19 @@ func (p *Player) explain(asked form, found item, search bool) (sentence string, 
 	case !search:
 		return none + fmt.Sprintf("; that is explained for the first %d misses", maxMissesSearched), nil
 	}
-	asked, s := asked.without(p.rules), p.index.survey()
-	near, ok := p.nearest(asked, s)
+	asked, s := asked.withoutVolatile(p.rules), p.index.takeSurvey()
+	near, ok := p.nearestCandidate(asked, s)
 	if !ok {
-		return none + "; all that was recorded went elsewhere: " + s.elsewhere(), advice
+		return none + "; all that was recorded went elsewhere: " + s.otherURLs(), advice
 	}
 	if l, ok := p.wouldTake(near, asked); ok {
 		advice = append([]string{fmt.Sprintf("--match %s would accept interaction %d for it", l, near.at)}, advice...)
 	}
-	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.percent(), paths(near.changes)),
-		append(lines(near.changes), advice...)
+	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.similarityText(), changedPaths(near.changes)),
+		append(changeLines(near.changes), advice...)
 }
 
-func (p *Player) advice() []string {
+func (p *Replayer) recordAdvice() []string {
 	if p.cfg.Record == "" {
 		return nil
 	}
@@ -84,17 +84,17 @@ func (p *Player) advice() []string {
 
 // wouldTake returns the level at which a candidate not yet played would answer,
 // if the run's own does not.
-func (p *Player) wouldTake(near candidate, asked form) (Level, bool) {
+func (p *Replayer) wouldTake(near candidate, asked form) (Level, bool) {
 	for l := p.cfg.Match + 1; l < levels && !near.played; l++ {
-		if near.form.at(l).digest() == asked.at(l).digest() {
+		if near.form.reduceTo(l).computeDigest() == asked.reduceTo(l).computeDigest() {
 			return l, true
 		}
 	}
 	return 0, false
 }
 
-// percent is how much is the same, rounded so that what differs is never 100.
-func (c candidate) percent() string {
+// similarityText is how much is the same, rounded so that what differs is never 100.
+func (c candidate) similarityText() string {
 	if len(c.changes) == 0 {
 		return ""
 	}
@@ -105,8 +105,8 @@ func (c candidate) percent() string {
 	return fmt.Sprintf(" (%d %% the same%s)", int(c.same*100), played)
 }
 
-// lines are the changes for people, a few of them.
-func lines(changes []Change) (out []string) {
+// changeLines are the changes for people, a few of them.
+func changeLines(changes []Change) (out []string) {
 	const most = 12
 	for _, c := range changes[:min(most, len(changes))] {
 		out = append(out, c.String())
@@ -128,29 +128,29 @@ func (c Change) String() string {
 	}
 	switch {
 	case c.Old == "":
-		return where + ": now " + short(c.New) + ", not recorded"
+		return where + ": now " + truncateText(c.New) + ", not recorded"
 	case c.New == "":
-		return where + ": recorded " + short(c.Old) + ", now absent"
+		return where + ": recorded " + truncateText(c.Old) + ", now absent"
 	}
 	from := 0
 	if len(c.Old) > mostShown || len(c.New) > mostShown {
-		from = prefix(c.Old, c.New) - mostShown/4
+		from = commonPrefix(c.Old, c.New) - mostShown/4
 	}
-	return where + ": recorded " + short(after(c.Old, from)) + ", now " + short(after(c.New, from))
+	return where + ": recorded " + truncateText(textFrom(c.Old, from)) + ", now " + truncateText(textFrom(c.New, from))
 }
 
 // mostShown is how much of a value is shown, in characters.
 const mostShown = 80
 
-func short(s string) string {
+func truncateText(s string) string {
 	if r := []rune(s[:min(len(s), 4*mostShown+4)]); len(r) > mostShown {
 		return string(r[:mostShown]) + "…"
 	}
 	return s
 }
 
-// after is s from a byte on, or the next one that begins a character.
-func after(s string, from int) string {
+// textFrom is s from a byte on, or the next one that begins a character.
+func textFrom(s string, from int) string {
 	if from <= 0 {
 		return s
 	}
@@ -160,8 +160,8 @@ func after(s string, from int) string {
 	return "…" + s[from:]
 }
 
-// paths names the first few changed places.
-func paths(changes []Change) string {
+// changedPaths names the first few changed places.
+func changedPaths(changes []Change) string {
 	const most = 4
 	var names []string
 	for _, c := range changes[:min(most, len(changes))] {

@@ -26,11 +26,11 @@ const (
 	maxMissesSearched = 50
 )
 
-// nearest finds the recorded request that is most like the one asked, among
+// nearestCandidate finds the recorded request that is most like the one asked, among
 // those to the same method and URL. It holds no lock (pitfall V9).
-func (p *Player) nearest(asked form, s survey) (best candidate, ok bool) {
+func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bool) {
 	compared := 0
-	for _, at := range s.candidates(asked.method+" "+asked.url, len(asked.body)) {
+	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body)) {
 		if compared += s.places[at].size + len(asked.body); compared > maxCompared && ok {
 			break
 		}
@@ -38,9 +38,9 @@ func (p *Player) nearest(asked form, s survey) (best candidate, ok bool) {
 		if err != nil {
 			continue
 		}
-		c := candidate{at: at, form: formOf(r).without(p.rules), played: !s.state[at].free()}
-		c.same = alike(c.form, asked)
-		if !ok || c.nearer(best) {
+		c := candidate{at: at, form: formOf(r).withoutVolatile(p.rules), played: !s.state[at].isFree()}
+		c.same = similarity(c.form, asked)
+		if !ok || c.isNearer(best) {
 			best, ok = c, true
 		}
 	}
@@ -50,13 +50,13 @@ func (p *Player) nearest(asked form, s survey) (best candidate, ok bool) {
 	return best, ok
 }
 
-// nearer ranks candidates: the more alike, then the one not yet played, then
+// isNearer ranks candidates: the more alike, then the one not yet played, then
 // the earlier.
-func (c candidate) nearer(than candidate) bool {
-	return cmp.Or(cmp.Compare(c.same, than.same), before(c.played, than.played), cmp.Compare(than.at, c.at)) > 0
+func (c candidate) isNearer(than candidate) bool {
+	return cmp.Or(cmp.Compare(c.same, than.same), compareUnplayed(c.played, than.played), cmp.Compare(than.at, c.at)) > 0
 }
 
-func before(a, b bool) int {
+func compareUnplayed(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -66,16 +66,16 @@ func before(a, b bool) int {
 	return 1
 }
 
-// candidates returns the interactions with a request to where that a request
+// candidateIndexes returns the interactions with a request to where that a request
 // of this size is worth comparing with.
-func (s survey) candidates(where string, size int) []int {
+func (s survey) candidateIndexes(where string, size int) []int {
 	var next, all []int
 	for at, place := range s.places {
 		if place.url < 0 || s.urls[place.url] != where {
 			continue
 		}
 		all = append(all, at)
-		if s.state[at].free() && len(next) < maxCandidates/2 {
+		if s.state[at].isFree() && len(next) < maxCandidates/2 {
 			next = append(next, at)
 		}
 	}
@@ -92,9 +92,9 @@ func (s survey) candidates(where string, size int) []int {
 	return next
 }
 
-// elsewhere names where the recorded requests went, when none went where the
+// otherURLs names where the recorded requests went, when none went where the
 // one asked does.
-func (s survey) elsewhere() string {
+func (s survey) otherURLs() string {
 	count := map[int]int{}
 	for _, place := range s.places {
 		if place.url >= 0 {
@@ -116,23 +116,23 @@ func (s survey) elsewhere() string {
 	return strings.Join(names, ", ")
 }
 
-// alike is how much of two bodies is the same, from 0 to 1.
-func alike(a, b form) float64 {
-	x, errX := decode(a.body)
-	y, errY := decode(b.body)
+// similarity is how much of two bodies is the same, from 0 to 1.
+func similarity(a, b form) float64 {
+	x, errX := decodeJSON(a.body)
+	y, errY := decodeJSON(b.body)
 	if errX != nil || errY != nil {
 		x, y = string(a.body), string(b.body)
 	}
-	same, all := shared(x, y)
+	same, all := sharedWeight(x, y)
 	return float64(same) / float64(max(all, 1))
 }
 
-// shared weighs what two values have in common and all that they have, in bytes
+// sharedWeight weighs what two values have in common and all that they have, in bytes
 // of text. Of two texts the beginning and the end count that they share.
-func shared(a, b any) (same, all int) {
+func sharedWeight(a, b any) (same, all int) {
 	same, all = 1, 1 // that both are objects, or arrays
 	add := func(a, b any) {
-		s, n := shared(a, b)
+		s, n := sharedWeight(a, b)
 		same, all = same+s, all+n
 	}
 	switch x := a.(type) {
@@ -143,12 +143,12 @@ func shared(a, b any) (same, all int) {
 					add(name, name)
 					add(v, w)
 				} else {
-					all += len(name) + weight(v)
+					all += len(name) + textWeight(v)
 				}
 			}
 			for name, v := range y {
 				if _, both := x[name]; !both {
-					all += len(name) + weight(v)
+					all += len(name) + textWeight(v)
 				}
 			}
 			return same, all
@@ -156,22 +156,22 @@ func shared(a, b any) (same, all int) {
 	case []any:
 		if y, ok := b.([]any); ok {
 			for i := range max(len(x), len(y)) {
-				add(element(x, i), element(y, i))
+				add(elementOf(x, i), elementOf(y, i))
 			}
 			return same, all
 		}
 	case string:
 		if y, ok := b.(string); ok {
-			return common(x, y) + 1, max(len(x), len(y)) + 1
+			return commonLength(x, y) + 1, max(len(x), len(y)) + 1
 		}
 	}
-	if n := weight(a); scalar(a) && a == b {
+	if n := textWeight(a); isScalar(a) && a == b {
 		return n, n
 	}
-	return 0, weight(a) + weight(b)
+	return 0, textWeight(a) + textWeight(b)
 }
 
-func scalar(v any) bool {
+func isScalar(v any) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		return false
@@ -179,8 +179,8 @@ func scalar(v any) bool {
 	return true
 }
 
-// weight is how many bytes of text a value has, and one for each value.
-func weight(v any) int {
+// textWeight is how many bytes of text a value has, and one for each value.
+func textWeight(v any) int {
 	n := 1
 	switch x := v.(type) {
 	case absent:
@@ -189,19 +189,19 @@ func weight(v any) int {
 		n += len(x)
 	case []any:
 		for _, e := range x {
-			n += weight(e)
+			n += textWeight(e)
 		}
 	case map[string]any:
 		for name, e := range x {
-			n += len(name) + weight(e)
+			n += len(name) + textWeight(e)
 		}
 	}
 	return n
 }
 
-// common is the length of the beginning and the end that two texts share.
-func common(a, b string) int {
-	n := prefix(a, b)
+// commonLength is the length of the beginning and the end that two texts share.
+func commonLength(a, b string) int {
+	n := commonPrefix(a, b)
 	a, b = a[n:], b[n:]
 	most := min(len(a), len(b))
 	for i := 1; i <= most; i++ {
@@ -212,7 +212,7 @@ func common(a, b string) int {
 	return n + most
 }
 
-func prefix(a, b string) int {
+func commonPrefix(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
 			return i

@@ -101,7 +101,7 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 
 // Pitfall V9: a miss is explained while others are served.
 func TestV9ExplanationHoldsNoLock(t *testing.T) {
-	var p *Player
+	var p *Replayer
 	served := make(chan int, 1)
 	p = player(t, Config{Log: func(string) {
 		if len(served) == 0 {

@@ -94,18 +94,18 @@ type Unused struct {
 // maxUnused bounds Receipt.UnusedInteractions.
 const maxUnused = 100
 
-// account is what a player counts.
-type account struct {
+// tally is what a player counts.
+type tally struct {
 	started time.Time
 	missed  int
 	levels  [levels]int
 	rules   map[string]int
 	relaxed int
 	faults  []fault.Fired
-	struck  int
+	faulted int
 }
 
-func (a *account) serve(l Level, rules []string) {
+func (a *tally) countServed(l Level, rules []string) {
 	a.levels[max(l, Exact)]++
 	for _, rule := range rules {
 		a.rules[rule]++
@@ -116,11 +116,11 @@ func (a *account) serve(l Level, rules []string) {
 }
 
 // Receipt returns the account so far.
-func (p *Player) Receipt() Receipt {
-	unused := p.index.unused()
+func (p *Replayer) Receipt() Receipt {
+	unused := p.index.unusedInteractions()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tape, a := p.cfg.Cassette, &p.account
+	tape, a := p.cfg.Cassette, &p.tally
 	meta := tape.Meta()
 	r := Receipt{
 		Schema:   ReceiptSchema,
@@ -135,7 +135,7 @@ func (p *Player) Receipt() Receipt {
 		r.Levels[Level(l).String()] = n
 		r.Served += n
 	}
-	p.disturbed(&r)
+	p.addFaults(&r)
 	r.Strict = r.Served > 0 && r.Missed == 0 && r.RelaxedRequests == 0
 	for _, at := range unused[:min(len(unused), maxUnused)] {
 		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(tape, at))
@@ -143,9 +143,9 @@ func (p *Player) Receipt() Receipt {
 	return r
 }
 
-// disturbed adds what was done to the replies; mu is held.
-func (p *Player) disturbed(r *Receipt) {
-	r.Rechunk, r.Faults, r.Struck = p.cfg.Rechunk, slices.Clone(p.account.faults), p.account.struck
+// addFaults adds what was done to the replies; mu is held.
+func (p *Replayer) addFaults(r *Receipt) {
+	r.Rechunk, r.Faults, r.Struck = p.cfg.Rechunk, slices.Clone(p.tally.faults), p.tally.faulted
 	if p.faults != nil {
 		r.FaultsIdle = p.faults.Idle()
 	}

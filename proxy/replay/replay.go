@@ -68,24 +68,24 @@ type Config struct {
 	Clock func() time.Time
 }
 
-// Player is the handler of a replaying proxy. Each interaction is played once,
+// Replayer is the handler of a replaying proxy. Each interaction is played once,
 // equal requests in the order recorded. It is safe for concurrent use.
-type Player struct {
+type Replayer struct {
 	cfg   Config
 	rules []rule
 	index *index
 	// faults is nil without a plan
 	faults *fault.Injector
 
-	mu       sync.Mutex // guards account
-	account  account
-	watching sync.Mutex // one Observe at a time
-	telling  sync.Mutex // one explanation at a time
+	mu        sync.Mutex // guards account
+	tally     tally
+	observeMu sync.Mutex // one Observe at a time
+	logMu     sync.Mutex // one explanation at a time
 }
 
 // New returns a player at the beginning of its cassette. A cassette that was
 // recorded under matching rules this build does not know is refused.
-func New(cfg Config) (*Player, error) {
+func New(cfg Config) (*Replayer, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
 	}
@@ -105,8 +105,8 @@ func New(cfg Config) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
-		account: account{started: cfg.Clock(), rules: map[string]int{}}}
+	p := &Replayer{cfg: cfg, rules: rules, index: newIndex(cfg.Cassette, rules),
+		tally: tally{started: cfg.Clock(), rules: map[string]int{}}}
 	if cfg.Faults != nil {
 		p.faults = cfg.Faults.Injector(cfg.Seed)
 	}
@@ -114,51 +114,51 @@ func New(cfg Config) (*Player, error) {
 }
 
 // ServeHTTP answers one request.
-func (p *Player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		panic(http.ErrAbortHandler) // the client left before it had asked anything
 	}
-	q := p.question(r, body.Bytes())
-	found := p.find(q)
+	q := p.newLookup(r, body.Bytes())
+	found := p.findAnswer(q)
 	switch {
 	case found.reason != "" && found.reason != missDamaged && p.cfg.Fallback != nil:
 		r.Body = io.NopCloser(&body)
 		p.cfg.Fallback.ServeHTTP(w, r)
 		return
 	case found.reason != "":
-		p.miss(w, q.redacted(), found)
+		p.answerMiss(w, q.redactedRequest(), found)
 		return
 	}
 	in := found.interaction
 	script, consumed := scriptOf(in), true
 	if p.faults != nil || p.cfg.Rechunk != "" {
-		script, consumed = p.disturb(script, q, found.at)
-		in = performed(in, script)
+		script, consumed = p.applyFaults(script, q, found.at)
+		in = sentInteraction(in, script)
 	}
 	if consumed {
-		p.served(q, found)
+		p.recordServed(q, found)
 	} else {
-		p.struck(found.at)
+		p.releaseFaulted(found.at)
 	}
 	if p.cfg.Observe != nil {
-		in.Request = q.redacted()
-		p.observe(in, false)
+		in.Request = q.redactedRequest()
+		p.notifyObserver(in, false)
 	}
-	p.play(w, r, script)
+	p.sendScript(w, r, script)
 }
 
-// find looks for a request's answer, level by level. A damaged cassette ends
+// findAnswer looks for a request's answer, level by level. A damaged cassette ends
 // the search: the strictest answer may be in the part that cannot be read.
-func (p *Player) find(q *question) (found item) {
-	if at, ok := p.index.takeNext(q.r.Method, q.url, q.body); ok {
-		return p.index.fetch(item{at: at, level: identical})
+func (p *Replayer) findAnswer(q *lookup) (found match) {
+	if at, ok := p.index.acquireNext(q.r.Method, q.url, q.body); ok {
+		return p.index.fetchInteraction(match{at: at, level: identical})
 	}
 	for l := identical; l <= p.cfg.Match; l++ {
-		next := p.index.take(l, q.key(l))
+		next := p.index.acquire(l, q.levelKey(l))
 		if next.reason == "" {
-			return p.index.fetch(next)
+			return p.index.fetchInteraction(next)
 		}
 		if l <= Exact || next.reason == missDamaged {
 			found = next
@@ -170,19 +170,19 @@ func (p *Player) find(q *question) (found item) {
 	return found
 }
 
-// served counts an answer by what it took to find it.
-func (p *Player) served(q *question, found item) {
+// recordServed counts an answer by what it took to find it.
+func (p *Replayer) recordServed(q *lookup, found match) {
 	var used []string
-	if found.level != identical && found.level <= Anchored && q.form().digest() != found.form {
-		used = rulesUsed(formOf(found.interaction.Request), q.form(), p.rules)
+	if found.level != identical && found.level <= Anchored && q.requestForm().computeDigest() != found.form {
+		used = rulesUsed(formOf(found.interaction.Request), q.requestForm(), p.rules)
 	}
 	p.mu.Lock()
-	p.account.serve(found.level, used)
+	p.tally.countServed(found.level, used)
 	p.mu.Unlock()
 }
 
-func (p *Player) observe(in cassette.Interaction, missed bool) {
-	p.watching.Lock()
-	defer p.watching.Unlock()
+func (p *Replayer) notifyObserver(in cassette.Interaction, missed bool) {
+	p.observeMu.Lock()
+	defer p.observeMu.Unlock()
 	p.cfg.Observe(in, missed)
 }

@@ -64,7 +64,7 @@ func tape(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
 	return c
 }
 
-func player(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Player {
+func player(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Replayer {
 	tb.Helper()
 	cfg.Cassette = tape(tb, ins...)
 	if cfg.Redactor == nil {
@@ -271,11 +271,11 @@ func TestConcurrentRequestsShareNothing(t *testing.T) {
 func TestCassetteIsReadAsFarAsNeeded(t *testing.T) {
 	p := player(t, Config{}, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2"), pair(`{"a":3}`, "3"))
 	ask(p, endpoint, `{"a":1}`)
-	if n := p.index.table(identical).read; n != 0 || p.index.front != 0 {
+	if n := p.index.levelTable(identical).read; n != 0 || p.index.front != 0 {
 		t.Errorf("%d interactions read beside the first, and up to %d", n, p.index.front)
 	}
 	ask(p, endpoint, `{"a":3}`)
-	if n := p.index.table(identical).read; n != 3 {
+	if n := p.index.levelTable(identical).read; n != 3 {
 		t.Errorf("%d interactions read for the last answer", n)
 	}
 }

@@ -20,7 +20,7 @@ type rule struct {
 	text     string   // what the "text" member at path begins with, "" for any value
 }
 
-func field(provider string, path ...string) rule {
+func fieldRule(provider string, path ...string) rule {
 	return rule{name: provider + "." + strings.Join(path, "."), provider: provider, path: path}
 }
 
@@ -28,16 +28,16 @@ var rules = []rule{
 	// Claude Code tells of itself in the first block of its system prompt, with
 	// a checksum that is another for each request.
 	{"anthropic.system.billing-header", llm.Anthropic, []string{"system", "[]"}, "x-anthropic-billing-header:"},
-	field(llm.Anthropic, "metadata"),
-	field(llm.Gemini, "labels"),
+	fieldRule(llm.Anthropic, "metadata"),
+	fieldRule(llm.Gemini, "labels"),
 	// gemini-cli with a Google account: Code Assist's envelope.
-	field(llm.Gemini, "request", "session_id"),
-	field(llm.Gemini, "user_prompt_id"),
-	field(llm.OpenAI, "client_metadata"),
-	field(llm.OpenAI, "metadata"),
-	field(llm.OpenAI, "prompt_cache_key"),
-	field(llm.OpenAI, "safety_identifier"),
-	field(llm.OpenAI, "user"),
+	fieldRule(llm.Gemini, "request", "session_id"),
+	fieldRule(llm.Gemini, "user_prompt_id"),
+	fieldRule(llm.OpenAI, "client_metadata"),
+	fieldRule(llm.OpenAI, "metadata"),
+	fieldRule(llm.OpenAI, "prompt_cache_key"),
+	fieldRule(llm.OpenAI, "safety_identifier"),
+	fieldRule(llm.OpenAI, "user"),
 }
 
 // Rules names the volatility rules of format 1: what a recorder writes into
@@ -67,9 +67,9 @@ func rulesOf(tape *cassette.Cassette) ([]rule, error) {
 	return out, nil
 }
 
-// without leaves out of a canonical JSON body what the provider's rules allow
+// withoutVolatileFields leaves out of a canonical JSON body what the provider's rules allow
 // to differ.
-func without(body []byte, provider string, rules []rule) []byte {
+func withoutVolatileFields(body []byte, provider string, rules []rule) []byte {
 	for _, r := range rules {
 		if r.provider == provider && r.mayApply(body) {
 			body, _ = r.cutPath(body, r.path)

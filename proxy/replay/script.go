@@ -26,15 +26,15 @@ func scriptOf(in cassette.Interaction) fault.Script {
 	s.Status, s.Header, s.Trailer = in.Response.Status, headerOf(in), in.Response.Trailer
 	rest := in.Response.Body
 	s.Steps = make([]fault.Step, 0, max(len(in.Timeline), 1))
-	for _, chunk := range timeline(in) {
+	for _, chunk := range chunksOf(in) {
 		s.Steps = append(s.Steps, fault.Step{At: chunk.At, Data: rest[:chunk.Length]})
 		rest = rest[chunk.Length:]
 	}
 	return s
 }
 
-// timeline returns the reply's chunks, one where the source kept none.
-func timeline(in cassette.Interaction) []cassette.Chunk {
+// chunksOf returns the reply's chunks, one where the source kept none.
+func chunksOf(in cassette.Interaction) []cassette.Chunk {
 	if len(in.Timeline) > 0 || len(in.Response.Body) == 0 {
 		return in.Timeline
 	}
@@ -73,16 +73,16 @@ func headerOf(in cassette.Interaction) http.Header {
 	return h
 }
 
-// disturb changes a script as Config.Faults and Config.Rechunk say, and reports
+// applyFaults changes a script as Config.Faults and Config.Rechunk say, and reports
 // whether the interaction counts as played.
-func (p *Player) disturb(s fault.Script, q *question, at int) (fault.Script, bool) {
+func (p *Replayer) applyFaults(s fault.Script, q *lookup, at int) (fault.Script, bool) {
 	consumed := true
 	if p.faults != nil {
 		var out fault.Outcome
-		s, out = p.faults.Strike(s, fault.Reply{Interaction: at, Provider: llm.Provider(q.r.URL.Host, q.r.URL.Path),
+		s, out = p.faults.Apply(s, fault.Reply{Interaction: at, Provider: llm.Provider(q.r.URL.Host, q.r.URL.Path),
 			Operation: llm.OperationOf(q.r.Method, q.r.URL, q.body)})
 		consumed = out.Consumed
-		p.book(out.Fired)
+		p.recordFaults(out.Fired)
 	}
 	if p.cfg.Rechunk != "" {
 		s = fault.Rechunk(s, p.cfg.Rechunk, fault.Dice(p.cfg.Seed, at))
@@ -90,31 +90,31 @@ func (p *Player) disturb(s fault.Script, q *question, at int) (fault.Script, boo
 	return s, consumed
 }
 
-func (p *Player) book(fired []fault.Fired) {
+func (p *Replayer) recordFaults(fired []fault.Fired) {
 	if len(fired) == 0 {
 		return
 	}
 	p.mu.Lock()
-	p.account.faults = append(p.account.faults, fired...)
+	p.tally.faults = append(p.tally.faults, fired...)
 	p.mu.Unlock()
-	p.telling.Lock()
-	defer p.telling.Unlock()
+	p.logMu.Lock()
+	defer p.logMu.Unlock()
 	for _, f := range fired {
 		p.cfg.Log(p.cfg.Cassette.Name() + ": fault: " + f.String())
 	}
 }
 
-// struck books a request whose answer a fault kept from it.
-func (p *Player) struck(at int) {
-	p.index.giveBack(at)
+// releaseFaulted books a request whose answer a fault kept from it.
+func (p *Replayer) releaseFaulted(at int) {
+	p.index.release(at)
 	p.mu.Lock()
-	p.account.struck++
+	p.tally.faulted++
 	p.mu.Unlock()
 }
 
-// performed is a recorded interaction with the reply that was sent in its
+// sentInteraction is a recorded interaction with the reply that was sent in its
 // place.
-func performed(in cassette.Interaction, s fault.Script) cassette.Interaction {
+func sentInteraction(in cassette.Interaction, s fault.Script) cassette.Interaction {
 	in.Response.Status, in.Response.Header, in.Response.Trailer = s.Status, s.Header, s.Trailer
 	in.Response.Body, in.Timeline, in.End = s.Body(), nil, cassette.EndEOF
 	if s.End != fault.EOF {

@@ -47,9 +47,9 @@ func slow() cassette.Interaction {
 // fakeTime makes replay wait by the clock of a synctest bubble.
 func fakeTime(t *testing.T) {
 	t.Helper()
-	real := ring
-	ring = func(context.Context) *alarm { return nil }
-	t.Cleanup(func() { ring = real })
+	real := startAlarm
+	startAlarm = func(context.Context) *alarm { return nil }
+	t.Cleanup(func() { startAlarm = real })
 }
 
 func TestTiming(t *testing.T) {

@@ -79,7 +79,7 @@ func (a *app) readCredential(c *callers) (string, error) {
 
 // door is what f says about the proxy's doors.
 func (a *app) door(f *flags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Doors: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	cfg = proxy.Config{Listen: f.listen, Ingress: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
 	if cfg.Sessions, err = f.callers.sessions(); err != nil {
 		return cfg, err
 	}

@@ -14,7 +14,7 @@ import (
 // completing is a session's work in record-missing mode: what the cassette
 // knows is played, the rest is recorded behind it.
 type completing struct {
-	*replay.Player
+	*replay.Replayer
 	report func() record.Report // of the recorder of what is missing, which it closes
 	path   string
 	writer *cassette.Writer

@@ -111,7 +111,7 @@ func (k *kit) recorder(w *cassette.Writer) (*record.Recorder, error) {
 
 // player answers from tape; what it does not know goes to fallback, or is
 // refused where that is nil.
-func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Player, error) {
+func (k *kit) player(tape *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
 	player, err := replay.New(replay.Config{Cassette: tape, Redactor: k.redactor, Timing: replay.Timing(k.flags.speed),
 		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + tape.Name() + " -- CMD…",
 		Rechunk: k.disturb.rechunk, Faults: k.disturb.faults, Seed: k.disturb.seed,

@@ -110,7 +110,7 @@ func (a *app) scene(f *flags, reply http.HandlerFunc) (*scene, error) {
 		return nil, err
 	}
 	s := &scene{session: &session{app: a, trust: trust}, reply: reply}
-	s.proxy, err = proxy.New(proxy.Config{CA: authority, Doors: f.doors, AllowHosts: f.allow, Handler: s, Notice: s.notice})
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: f.doors, AllowHosts: f.allow, Handler: s, Notice: s.notice})
 	if err == nil {
 		err = s.proxy.Start()
 	}

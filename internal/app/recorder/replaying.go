@@ -15,7 +15,7 @@ import (
 
 // replaying is a session's work in replay mode.
 type replaying struct {
-	*replay.Player
+	*replay.Replayer
 	path        string
 	receipt     string
 	allowUnused bool

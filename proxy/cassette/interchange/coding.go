@@ -17,9 +17,9 @@ const maxBody = 256 << 20
 
 // What can be wrong with a compressed body.
 var (
-	ErrTooLarge   = errors.New("unpacks to more than 256 MiB")
-	ErrCompressed = errors.New("is compressed in a way this build does not read; record it decoded")
-	ErrDamaged    = errors.New("is damaged where it is compressed")
+	errTooLarge   = errors.New("unpacks to more than 256 MiB")
+	errCompressed = errors.New("is compressed in a way this build does not read; record it decoded")
+	errDamaged    = errors.New("is damaged where it is compressed")
 )
 
 // Plain undoes a body's compression. The bytes decide before Content-Encoding
@@ -33,11 +33,11 @@ func Plain(h http.Header, body []byte) ([]byte, error) {
 	plain, err := cassette.Decompress(coding, body, maxBody)
 	switch {
 	case errors.Is(err, cassette.ErrUnknownCoding):
-		return body, ErrCompressed
+		return body, errCompressed
 	case errors.Is(err, cassette.ErrBodyTooLarge):
-		return nil, ErrTooLarge
+		return nil, errTooLarge
 	case err != nil:
-		return nil, ErrDamaged
+		return nil, errDamaged
 	}
 	return plain, nil
 }
@@ -74,14 +74,14 @@ func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
 	if len(response) != len(in.Response.Body) {
 		in.Timeline, in.Drained = nil, 0
 	}
-	in.Request.Encoding, in.Response.Encoding = coding(in.Request.Header), coding(in.Response.Header)
-	in.Request.Header, in.Request.Body = uncoded(in.Request.Header, request), request
-	in.Response.Header, in.Response.Body = uncoded(in.Response.Header, response), response
+	in.Request.Encoding, in.Response.Encoding = wireCoding(in.Request.Header), wireCoding(in.Response.Header)
+	in.Request.Header, in.Request.Body = decodedHeader(in.Request.Header, request), request
+	in.Response.Header, in.Response.Body = decodedHeader(in.Response.Header, response), response
 	return in, nil
 }
 
-// coding is what the wire had, be it undone here or by the tool.
-func coding(h http.Header) string {
+// wireCoding is what the wire had, be it undone here or by the tool.
+func wireCoding(h http.Header) string {
 	v := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
 	if v == "identity" {
 		return ""
@@ -89,9 +89,9 @@ func coding(h http.Header) string {
 	return v
 }
 
-// uncoded leaves out the headers that are not true of a decoded body: a client
+// decodedHeader leaves out the headers that are not true of a decoded body: a client
 // would believe them.
-func uncoded(h http.Header, body []byte) http.Header {
+func decodedHeader(h http.Header, body []byte) http.Header {
 	h = h.Clone()
 	h.Del("Content-Encoding")
 	if v := h.Get("Content-Length"); body != nil && v != "" && v != strconv.Itoa(len(body)) {

@@ -38,7 +38,7 @@ func IsCaseFile(name string) bool { return caseFile.MatchString(name) }
 func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
 	names, err := fs.Glob(fsys, path.Join(dir, "*.request.json"))
 	if err != nil {
-		return Recording{}, unreadable(shown, err)
+		return Recording{}, unreadableError(shown, err)
 	}
 	var list []cassette.Interaction
 	for _, name := range names {
@@ -51,7 +51,7 @@ func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
 		}
 		list = append(list, in)
 	}
-	return recording(shown, Corpus, list)
+	return newRecording(shown, Corpus, list)
 }
 
 // readCaseExchange reads the three files that begin with stem.
@@ -66,20 +66,20 @@ func readCaseExchange(fsys fs.FS, stem, shown string) (in cassette.Interaction, 
 	}
 	body, err := fs.ReadFile(fsys, stem+".response.body")
 	if err != nil {
-		return in, unreadable(path.Join(shown, path.Base(stem)+".response.body"), err)
+		return in, unreadableError(path.Join(shown, path.Base(stem)+".response.body"), err)
 	}
 	in.Request = cassette.Request{Method: req.Method, URL: req.URL, Header: Canonical(req.Headers)}
 	if req.Body != nil {
 		in.Request.Body = []byte(*req.Body)
 	}
 	in.Response = cassette.Response{Status: resp.Status, Header: Canonical(resp.Headers), Body: body}
-	in.Timeline = chunks(resp.ChunkSizes, len(body))
+	in.Timeline = chunksOf(resp.ChunkSizes, len(body))
 	return in, nil
 }
 
-// chunks returns the pieces of a body, without times, or none when the sizes
+// chunksOf returns the pieces of a body, without times, or none when the sizes
 // speak of other bytes than those stored.
-func chunks(sizes []int, total int) []cassette.Chunk {
+func chunksOf(sizes []int, total int) []cassette.Chunk {
 	var list []cassette.Chunk
 	for _, n := range sizes {
 		list = append(list, cassette.Chunk{Length: n})
@@ -95,7 +95,7 @@ func readCaseJSON(fsys fs.FS, name, shown string, v any) error {
 	shown = path.Join(shown, path.Base(name))
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return unreadable(shown, err)
+		return unreadableError(shown, err)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return fmt.Errorf("%s: unreadable JSON (%w); fetch the case again", shown, err)

@@ -94,19 +94,19 @@ func readJSON(name string, data []byte) (Recording, error) {
 	if err := json.Unmarshal(data, &keys); err != nil {
 		problem := fmt.Sprintf("is unreadable JSON (%v)", err)
 		if bytes.Contains(data, []byte(`"entries"`)) || bytes.Contains(data, []byte(`"interactions"`)) {
-			return Recording{}, broken(name, problem)
+			return Recording{}, brokenError(name, problem)
 		}
-		return Recording{}, notRecording(name, problem)
+		return Recording{}, notRecordingError(name, problem)
 	}
 	switch {
 	case keys.Log == nil && keys.Interactions != nil:
 		root, err := fromJSON(data)
 		if err != nil {
-			return Recording{}, broken(name, fmt.Sprintf("is unreadable JSON (%v)", err))
+			return Recording{}, brokenError(name, fmt.Sprintf("is unreadable JSON (%v)", err))
 		}
 		return readVCR(name, data, root)
 	case keys.Log == nil:
-		return Recording{}, notRecording(name, `is JSON without "log"`)
+		return Recording{}, notRecordingError(name, `is JSON without "log"`)
 	}
 	return readHAR(name, data)
 }
@@ -114,10 +114,10 @@ func readJSON(name string, data []byte) (Recording, error) {
 func readHAR(name string, data []byte) (Recording, error) {
 	var file harFile
 	if err := json.Unmarshal(data, &file); err != nil {
-		return Recording{}, broken(name, fmt.Sprintf("is no HAR (%s)", oneLine(err)))
+		return Recording{}, brokenError(name, fmt.Sprintf("is no HAR (%s)", oneLine(err)))
 	}
 	if file.Log == nil {
-		return Recording{}, notRecording(name, `is JSON without "log"`)
+		return Recording{}, notRecordingError(name, `is JSON without "log"`)
 	}
 	switch file.Log.Version {
 	case "1.1", "1.2", "1.3":
@@ -126,45 +126,45 @@ func readHAR(name string, data []byte) (Recording, error) {
 	}
 	var list []cassette.Interaction
 	for i, e := range file.Log.Entries {
-		in, err := e.interaction()
+		in, err := e.toInteraction()
 		if err != nil {
 			return Recording{}, fmt.Errorf("%s: entry %d: %w; export it again", name, i, err)
 		}
 		list = append(list, in)
 	}
-	rec, err := recording(name, HAR, list)
+	rec, err := newRecording(name, HAR, list)
 	rec.Loss = file.Log.Loss
 	return rec, err
 }
 
-func (e harEntry) interaction() (in cassette.Interaction, err error) {
-	in.Request = cassette.Request{Method: e.Request.Method, URL: e.Request.URL, Proto: proto(e.Request.HTTPVersion), Header: headerOf(e.Request.Headers)}
-	in.Response = cassette.Response{Status: e.Response.Status, Proto: proto(e.Response.HTTPVersion), Header: headerOf(e.Response.Headers)}
+func (e harEntry) toInteraction() (in cassette.Interaction, err error) {
+	in.Request = cassette.Request{Method: e.Request.Method, URL: e.Request.URL, Proto: protocolName(e.Request.HTTPVersion), Header: headerOf(e.Request.Headers)}
+	in.Response = cassette.Response{Status: e.Response.Status, Proto: protocolName(e.Response.HTTPVersion), Header: headerOf(e.Response.Headers)}
 	in.Duration = time.Duration(max(e.Time, 0) * float64(time.Millisecond)).Round(time.Microsecond)
-	if in.Request.Body, err = e.Request.body(); err != nil {
+	if in.Request.Body, err = e.Request.bodyBytes(); err != nil {
 		return in, fmt.Errorf("request body: %w", err)
 	}
-	if in.Response.Body, err = e.Response.Content.bytes(); err != nil {
+	if in.Response.Body, err = e.Response.Content.bodyBytes(); err != nil {
 		return in, fmt.Errorf("response body: %w", err)
 	}
 	if e.Cassette == nil {
 		in.Request.Header, in.Response.Header = Canonical(in.Request.Header), Canonical(in.Response.Header)
 		return in, nil
 	}
-	return in, restore(&in, e.Cassette)
+	return in, restoreExtras(&in, e.Cassette)
 }
 
-// body returns nil for a body that was sent and not kept, which an archive
+// bodyBytes returns nil for a body that was sent and not kept, which an archive
 // tells by its size.
-func (r harRequest) body() ([]byte, error) {
+func (r harRequest) bodyBytes() ([]byte, error) {
 	if r.PostData == nil && r.BodySize <= 0 {
 		return []byte{}, nil
 	}
-	return r.PostData.bytes()
+	return r.PostData.bodyBytes()
 }
 
-// bytes returns the body, nil when the tool kept none.
-func (c *harContent) bytes() ([]byte, error) {
+// bodyBytes returns the body, nil when the tool kept none.
+func (c *harContent) bodyBytes() ([]byte, error) {
 	switch {
 	case c != nil && c.Text == nil && c.Size != nil && *c.Size == 0:
 		return []byte{}, nil
@@ -184,8 +184,8 @@ func headerOf(list []harPair) http.Header {
 	return h
 }
 
-// proto is the protocol as net/http writes it; tools write HTTP/2 in many ways.
-func proto(version string) string {
+// protocolName is the protocol as net/http writes it; tools write HTTP/2 in many ways.
+func protocolName(version string) string {
 	switch strings.ToLower(version) {
 	case "http/1.0":
 		return "HTTP/1.0"
@@ -202,8 +202,8 @@ func proto(version string) string {
 // durationExtra is beside the extras of a cassette: HAR has milliseconds.
 const durationExtra = "duration"
 
-// restore puts back what WriteHAR could only say in our own field.
-func restore(in *cassette.Interaction, extras map[string]string) (err error) {
+// restoreExtras puts back what WriteHAR could only say in our own field.
+func restoreExtras(in *cassette.Interaction, extras map[string]string) (err error) {
 	if in.Duration, err = time.ParseDuration(extras[durationExtra]); err != nil {
 		return fmt.Errorf("_cassette: duration %q is none", extras[durationExtra])
 	}

@@ -72,20 +72,20 @@ func entryOf(in cassette.Interaction, created string) harEntry {
 	extras := cassette.Extras(in)
 	extras[durationExtra] = in.Duration.String()
 	return harEntry{
-		Started: cmp.Or(created, unknownStart), Time: millis(in.Duration),
+		Started: cmp.Or(created, unknownStart), Time: toMilliseconds(in.Duration),
 		Request: requestOf(in.Request), Response: responseOf(in.Response),
-		Timings:  harTimings{Wait: millis(wait), Receive: millis(receive)},
+		Timings:  harTimings{Wait: toMilliseconds(wait), Receive: toMilliseconds(receive)},
 		Cassette: extras,
 	}
 }
 
-// millis is a time as HAR has it, never below 0, which would mean "unknown".
-func millis(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0) }
+// toMilliseconds is a time as HAR has it, never below 0, which would mean "unknown".
+func toMilliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0) }
 
 func requestOf(r cassette.Request) harRequest {
 	out := harRequest{
 		Method: r.Method, URL: r.URL, HTTPVersion: r.Proto, Cookies: []struct{}{},
-		Headers: pairs(r.Header), QueryString: query(r.URL), HeadersSize: -1, BodySize: len(r.Body),
+		Headers: headerPairs(r.Header), QueryString: queryPairs(r.URL), HeadersSize: -1, BodySize: len(r.Body),
 	}
 	if len(r.Body) > 0 {
 		out.PostData = contentOf(r.Header, r.Body)
@@ -100,7 +100,7 @@ func responseOf(r cassette.Response) harResponse {
 	content.Size = &size
 	return harResponse{
 		Status: r.Status, StatusText: http.StatusText(r.Status), HTTPVersion: r.Proto, Cookies: []struct{}{},
-		Headers: pairs(r.Header), Content: content, RedirectURL: r.Header.Get("Location"), HeadersSize: -1, BodySize: size,
+		Headers: headerPairs(r.Header), Content: content, RedirectURL: r.Header.Get("Location"), HeadersSize: -1, BodySize: size,
 	}
 }
 
@@ -112,7 +112,7 @@ func contentOf(h http.Header, body []byte) *harContent {
 	return &harContent{MimeType: h.Get("Content-Type"), Text: &text, Encoding: encoding}
 }
 
-func pairs(h http.Header) []harPair {
+func headerPairs(h http.Header) []harPair {
 	list := []harPair{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, v := range h[name] {
@@ -122,8 +122,8 @@ func pairs(h http.Header) []harPair {
 	return list
 }
 
-// query lists the parameters in their order, which url.Values forgets.
-func query(raw string) []harPair {
+// queryPairs lists the parameters in their order, which url.Values forgets.
+func queryPairs(raw string) []harPair {
 	list := []harPair{}
 	u, err := url.Parse(raw)
 	if err != nil || u.RawQuery == "" {
@@ -131,12 +131,12 @@ func query(raw string) []harPair {
 	}
 	for field := range strings.SplitSeq(u.RawQuery, "&") {
 		name, value, _ := strings.Cut(field, "=")
-		list = append(list, harPair{unescaped(name), unescaped(value)})
+		list = append(list, harPair{unescapeQuery(name), unescapeQuery(value)})
 	}
 	return list
 }
 
-func unescaped(s string) string {
+func unescapeQuery(s string) string {
 	if plain, err := url.QueryUnescape(s); err == nil {
 		return plain
 	}

@@ -58,13 +58,13 @@ func Read(name string, data []byte) (Recording, error) {
 	text := bytes.TrimLeft(bytes.TrimPrefix(data, utf8BOM), " \t\r\n")
 	switch {
 	case len(text) == 0:
-		return Recording{}, broken(name, "is empty")
+		return Recording{}, brokenError(name, "is empty")
 	case path.Ext(name) == ".partial" || isCassette(text):
 		return readCassette(name, Cassette, data)
 	case text[0] == '{':
 		return readJSON(name, text)
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		return Recording{}, notRecording(name, "is not text")
+		return Recording{}, notRecordingError(name, "is not text")
 	}
 	return readYAML(name, data)
 }
@@ -89,10 +89,10 @@ func readCassette(name string, format Format, data []byte) (Recording, error) {
 		}
 		list = append(list, in)
 	}
-	return recording(name, format, list)
+	return newRecording(name, format, list)
 }
 
-func recording(name string, format Format, list []cassette.Interaction) (Recording, error) {
+func newRecording(name string, format Format, list []cassette.Interaction) (Recording, error) {
 	if len(list) == 0 {
 		return Recording{}, fmt.Errorf("%s: holds no exchange; record it again", name)
 	}
@@ -114,14 +114,14 @@ func Canonical(h map[string][]string) http.Header {
 	return out
 }
 
-// notRecording says what a file should have been.
-func notRecording(name, problem string) error {
+// notRecordingError says what a file should have been.
+func notRecordingError(name, problem string) error {
 	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, HAR or the corpus layout)", name, problem, ErrNotRecording)
 }
 
-// broken is for a file that was a recording once: found below a directory it is
+// brokenError is for a file that was a recording once: found below a directory it is
 // reported, where any other text is passed over.
-func broken(name, problem string) error {
+func brokenError(name, problem string) error {
 	return fmt.Errorf("%s: %s; restore it or record it again", name, problem)
 }
 
@@ -130,8 +130,8 @@ func unknownVersion(name string, format Format, version, reads string) error {
 	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it or record it again", name, format, version, reads)
 }
 
-// unreadable names the path and the bare reason of an I/O error.
-func unreadable(name string, err error) error {
+// unreadableError names the path and the bare reason of an I/O error.
+func unreadableError(name string, err error) error {
 	return fmt.Errorf("%s: %w; check the path and its permissions", name, fileutil.Reason(err))
 }
 

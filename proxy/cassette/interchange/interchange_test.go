@@ -143,14 +143,14 @@ func TestPlain(t *testing.T) {
 		{"gzip", "gzip", gz, streamBody, nil},
 		{"gzip, header lost", "", gz, streamBody, nil},
 		{"gzip, cut in mid-stream", "gzip", gz[:len(gz)-8], streamBody, nil},
-		{"gzip, damaged", "gzip", "\x1f\x8bxxxxxxxxxxxxxxxxx", "", ErrDamaged},
+		{"gzip, damaged", "gzip", "\x1f\x8bxxxxxxxxxxxxxxxxx", "", errDamaged},
 		{"brotli", "BR", br, streamBody, nil},
-		{"brotli, damaged", "br", "\xff\xff\xff\xff", "", ErrDamaged},
+		{"brotli, damaged", "br", "\xff\xff\xff\xff", "", errDamaged},
 		{"deflate", "deflate", deflate, streamBody, nil},
 		{"zstd", "zstd", zst, streamBody, nil},
 		{"zstd, header lost", "", zst, streamBody, nil},
-		{"zstd, nothing left", "zstd", zst[:5], "", ErrDamaged},
-		{"unknown", "compress", "\x1f\x9d\xff", "", ErrCompressed},
+		{"zstd, nothing left", "zstd", zst[:5], "", errDamaged},
+		{"unknown", "compress", "\x1f\x9d\xff", "", errCompressed},
 		{"binary, not packed", "identity", "\xff\xfe", "\xff\xfe", nil},
 		{"empty", "br", "", "", nil},
 	} {
@@ -176,7 +176,7 @@ func TestDecodedLeavesWhatItWasGiven(t *testing.T) {
 		t.Error("the original was changed")
 	}
 	in.Response.Body, in.Response.Header = []byte("\xff\xfe"), http.Header{"Content-Encoding": {"compress"}}
-	if _, err := Decoded(in); !errors.Is(err, ErrCompressed) || !strings.HasPrefix(err.Error(), "the response body is compressed") {
+	if _, err := Decoded(in); !errors.Is(err, errCompressed) || !strings.HasPrefix(err.Error(), "the response body is compressed") {
 		t.Error(err)
 	}
 }

@@ -63,12 +63,12 @@ func readYAML(name string, data []byte) (Recording, error) {
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		problem := fmt.Sprintf("is unreadable YAML (%s)", oneLine(err))
 		if bytes.Contains(data, []byte("interactions:")) {
-			return Recording{}, broken(name, problem)
+			return Recording{}, brokenError(name, problem)
 		}
-		return Recording{}, notRecording(name, problem)
+		return Recording{}, notRecordingError(name, problem)
 	}
 	if len(doc.Content) == 0 || !hasInteractions(doc.Content[0]) {
-		return Recording{}, notRecording(name, "is YAML without interactions")
+		return Recording{}, notRecordingError(name, "is YAML without interactions")
 	}
 	return readVCR(name, data, doc.Content[0])
 }
@@ -77,10 +77,10 @@ func readYAML(name string, data []byte) (Recording, error) {
 func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 	var file vcrFile
 	if err := root.Decode(&file); err != nil {
-		return Recording{}, broken(name, fmt.Sprintf("is no cassette (%s)", oneLine(err)))
+		return Recording{}, brokenError(name, fmt.Sprintf("is no cassette (%s)", oneLine(err)))
 	}
-	format := file.format()
-	if known := versions(format); !slices.Contains(known, file.Version) {
+	format := file.fileFormat()
+	if known := knownVersions(format); !slices.Contains(known, file.Version) {
 		return Recording{}, unknownVersion(name, format, file.Version, strings.Join(known, " and "))
 	}
 	if format == GoVCR && file.Version == "1" {
@@ -88,13 +88,13 @@ func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 	}
 	var list []cassette.Interaction
 	for i, item := range file.Interactions {
-		in, err := item.interaction()
+		in, err := item.toInteraction()
 		if err != nil {
 			return Recording{}, fmt.Errorf("%s: interaction %d: %w; record it again", name, i, err)
 		}
 		list = append(list, in)
 	}
-	return recording(name, format, list)
+	return newRecording(name, format, list)
 }
 
 func hasInteractions(root *yaml.Node) bool {
@@ -109,22 +109,22 @@ func hasInteractions(root *yaml.Node) bool {
 	return false
 }
 
-func (f vcrFile) format() Format {
+func (f vcrFile) fileFormat() Format {
 	if len(f.Interactions) > 0 && f.Interactions[0].Request.URI != "" {
 		return VCRPy
 	}
 	return GoVCR
 }
 
-// versions lists what Read accepts: go-vcr v2 writes 1, v3 and v4 write 2.
-func versions(f Format) []string {
+// knownVersions lists what Read accepts: go-vcr v2 writes 1, v3 and v4 write 2.
+func knownVersions(f Format) []string {
 	if f == VCRPy {
 		return []string{"1"}
 	}
 	return []string{"1", "2"}
 }
 
-func (it vcrItem) interaction() (in cassette.Interaction, err error) {
+func (it vcrItem) toInteraction() (in cassette.Interaction, err error) {
 	in.Request = cassette.Request{Method: it.Request.Method, URL: it.Request.URL + it.Request.URI,
 		Proto: it.Request.Proto, Header: vcrHeader(it.Request.Headers)}
 	in.Response = cassette.Response{Status: it.Response.Code, Proto: it.Response.Proto, Header: vcrHeader(it.Response.Headers)}
@@ -132,10 +132,10 @@ func (it vcrItem) interaction() (in cassette.Interaction, err error) {
 	if len(it.Response.Trailer) > 0 {
 		in.Response.Trailer = vcrHeader(it.Response.Trailer)
 	}
-	if in.Request.Body, err = it.Request.bytes(); err != nil {
+	if in.Request.Body, err = it.Request.bodyBytes(); err != nil {
 		return in, fmt.Errorf("request body: %w", err)
 	}
-	if in.Response.Body, err = it.Response.bytes(); err != nil {
+	if in.Response.Body, err = it.Response.bodyBytes(); err != nil {
 		return in, fmt.Errorf("response body: %w", err)
 	}
 	if it.Response.Status.Kind == yaml.MappingNode {
@@ -156,8 +156,8 @@ func vcrHeader(h map[string]vcrValues) http.Header {
 	return Canonical(plain)
 }
 
-// bytes returns the body, nil when the recorder kept none.
-func (b vcrBodies) bytes() ([]byte, error) {
+// bodyBytes returns the body, nil when the recorder kept none.
+func (b vcrBodies) bodyBytes() ([]byte, error) {
 	if !b.Parsed.IsZero() {
 		return appendJSON(nil, &b.Parsed, 0)
 	}

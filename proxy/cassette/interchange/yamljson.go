@@ -125,17 +125,17 @@ func nextNode(dec *json.Decoder) (*yaml.Node, error) {
 		return n, err
 	case json.Number:
 		if strings.ContainsAny(v.String(), ".eE") {
-			return scalar("!!float", v.String()), nil
+			return scalarNode("!!float", v.String()), nil
 		}
-		return scalar("!!int", v.String()), nil
+		return scalarNode("!!int", v.String()), nil
 	case bool:
-		return scalar("!!bool", fmt.Sprint(v)), nil
+		return scalarNode("!!bool", fmt.Sprint(v)), nil
 	case string:
-		return scalar("!!str", v), nil
+		return scalarNode("!!str", v), nil
 	}
-	return scalar("!!null", "null"), nil
+	return scalarNode("!!null", "null"), nil
 }
 
-func scalar(tag, value string) *yaml.Node {
+func scalarNode(tag, value string) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: value}
 }

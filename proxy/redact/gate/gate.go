@@ -31,7 +31,7 @@ type Gate struct {
 	exempt map[string]bool
 
 	mu      sync.RWMutex
-	seen    *seen
+	secrets *secretSet
 	late    bool        // a secret was learnt after …
 	checked atomic.Bool // … an interaction was looked through
 }
@@ -39,7 +39,7 @@ type Gate struct {
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
 // that only looks like a key; no exemption covers an exact secret.
 func New(exempt ...string) *Gate {
-	g := &Gate{exempt: map[string]bool{}, seen: newSeen(nil)}
+	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet(nil)}
 	for _, d := range exempt {
 		g.exempt[d] = true
 	}
@@ -75,7 +75,7 @@ type watched struct {
 }
 
 func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
-	w.gate.saw(in)
+	w.gate.learnFrom(in)
 	return w.next.Interaction(in)
 }
 
@@ -84,14 +84,14 @@ func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
 // digit; below 8 bytes it is ignored.
 func (g *Gate) Learn(secrets ...string) {
 	g.mu.RLock()
-	fresh := g.seen.lacks(secrets)
+	fresh := g.secrets.unknownOf(secrets)
 	g.mu.RUnlock()
 	if len(fresh) == 0 {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.seen = g.seen.with(fresh)
+	g.secrets = g.secrets.withSecrets(fresh)
 	g.late = g.late || g.checked.Load()
 }
 
@@ -107,7 +107,7 @@ func (g *Gate) Late() bool {
 // Check returns nil or a *Hit. It is what a recorder asks before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
-	s := &search{seen: g.seen, exempt: g.exempt}
+	s := &search{secrets: g.secrets, exempt: g.exempt}
 	g.checked.Store(true) // while Learn waits
 	g.mu.RUnlock()
 	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
@@ -119,13 +119,13 @@ func (g *Gate) Check(in cassette.Interaction) error {
 	}
 	for _, h := range []http.Header{in.Request.Header, in.Response.Header, in.Response.Trailer} {
 		for name := range h {
-			if s.seen.inName(name) {
+			if s.secrets.inName(name) {
 				return &Hit{Where: "name of a header", What: "a credential this process has used"}
 			}
 		}
 	}
-	for part := range parts(in) {
-		if hit := s.everywhere(part.text); hit != nil {
+	for part := range interactionParts(in) {
+		if hit := s.searchEverywhere(part.text); hit != nil {
 			hit.Where = part.where + part.name
 			return hit
 		}
@@ -133,8 +133,8 @@ func (g *Gate) Check(in cassette.Interaction) error {
 	return nil
 }
 
-// digest names a text without giving it away.
-func digest(text []byte) string {
+// textDigest names a text without giving it away.
+func textDigest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
@@ -146,8 +146,8 @@ type part struct {
 	text        []byte
 }
 
-// parts yields the texts of an interaction. A text is good until the next one.
-func parts(in cassette.Interaction) iter.Seq[part] {
+// interactionParts yields the texts of an interaction. A text is good until the next one.
+func interactionParts(in cassette.Interaction) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		var buf []byte
 		say := func(where, name, text string) bool {

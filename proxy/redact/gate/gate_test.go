@@ -326,7 +326,7 @@ func TestFormsAreKnownByTheirText(t *testing.T) {
 		"application/x-www-form-urlencoded": true, "": true, "application/octet-stream": true, "text/plain": false,
 	} {
 		g := New()
-		g.saw(cassette.Interaction{Request: cassette.Request{
+		g.learnFrom(cassette.Interaction{Request: cassette.Request{
 			Header: http.Header{"Content-Type": {kind}}, Body: []byte("grant=x&client_secret=twentyFourLettersOfWords"),
 		}})
 		err := g.Check(cassette.Interaction{Response: cassette.Response{Body: []byte("it was twentyFourLettersOfWords")}})
@@ -340,7 +340,7 @@ func TestAuthorsAreNoSecret(t *testing.T) {
 	for name, want := range map[string]bool{
 		"author": false, "co_authors": false, ":authority": false, "Authorization": true, "x-auth": true, "authorization_token": true, "Author-Api-Key": true,
 	} {
-		if secretName(name) != want {
+		if isSecretName(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}

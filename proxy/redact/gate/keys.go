@@ -76,19 +76,19 @@ func isJWT(key []byte) bool {
 var familiesBy = func() map[uint16][]family {
 	by := map[uint16][]family{}
 	for _, f := range families {
-		by[two(f.prefix)] = append(by[two(f.prefix)], f)
+		by[firstTwo(f.prefix)] = append(by[firstTwo(f.prefix)], f)
 	}
 	return by
 }()
 
 // knownKey returns the kind and the text of a key that starts at text[i].
 func knownKey(text []byte, i int) (kind string, key []byte) {
-	if i+2 > len(text) || i > 0 && (alphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
+	if i+2 > len(text) || i > 0 && (isAlphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
 		return "", nil
 	}
-	for _, f := range familiesBy[two(text[i:])] {
+	for _, f := range familiesBy[firstTwo(text[i:])] {
 		if bytes.HasPrefix(text[i:], []byte(f.prefix)) {
-			if key := f.at(text, i); key != nil {
+			if key := f.keyAt(text, i); key != nil {
 				return f.kind, key
 			}
 		}
@@ -112,10 +112,10 @@ func Mask(text string) string {
 	return string(out)
 }
 
-// at returns the key of the family whose prefix is at text[i], or nothing.
-func (f family) at(text []byte, i int) []byte {
+// keyAt returns the key of the family whose prefix is at text[i], or nothing.
+func (f family) keyAt(text []byte, i int) []byte {
 	end := i + len(f.prefix)
-	for end < len(text) && (alphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
+	for end < len(text) && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
 		end++
 	}
 	key := text[i:end]
@@ -125,7 +125,7 @@ func (f family) at(text []byte, i int) []byte {
 	return key
 }
 
-func alphanumeric(c byte) bool {
+func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
@@ -136,10 +136,10 @@ var continuity = map[string]bool{
 	"encrypted_content": true, "encrypted_index": true, "encrypted_stdout": true,
 }
 
-// opaque reports whether text[i] lies in a base64 value of such a name, or in
+// isOpaque reports whether text[i] lies in a base64 value of such a name, or in
 // the data of redacted thinking; torn says that text begins inside a longer
 // one, so that the name may lie before it.
-func opaque(text []byte, i int, torn bool) bool {
+func isOpaque(text []byte, i int, torn bool) bool {
 	start := i
 	for start > 0 && sextet[text[start-1]] >= 0 {
 		start--

@@ -7,35 +7,35 @@ import (
 
 // search looks for what must not be saved, for the length of one Check.
 type search struct {
-	seen   *seen
-	exempt map[string]bool
-	spare  [][]byte // buffers for texts with an encoding undone
-	gzip   gzip.Reader
+	secrets *secretSet
+	exempt  map[string]bool
+	spare   [][]byte // buffers for texts with an encoding undone
+	gzip    gzip.Reader
 }
 
-// everywhere looks through text as it is and as it reads, encodings undone. It
+// searchEverywhere looks through text as it is and as it reads, encodings undone. It
 // needs no memory that grows with the text.
-func (s *search) everywhere(text []byte) *Hit {
+func (s *search) searchEverywhere(text []byte) *Hit {
 	if len(text) < word {
 		return nil
 	}
-	if hit := s.decoded(text); hit != nil {
+	if hit := s.searchDecoded(text); hit != nil {
 		return hit
 	}
-	if hit := s.compressed(text); hit != nil {
+	if hit := s.searchCompressed(text); hit != nil {
 		return hit
 	}
-	return s.pieces(text)
+	return s.searchPieces(text)
 }
 
-// decoded looks through text as it is, unescaped and out of base64.
-func (s *search) decoded(text []byte) *Hit {
-	if hit := s.plain(text, true, false); hit != nil {
+// searchDecoded looks through text as it is, unescaped and out of base64.
+func (s *search) searchDecoded(text []byte) *Hit {
+	if hit := s.searchPlain(text, true, false); hit != nil {
 		return hit
 	}
 	for start := 0; ; start += window - overlap {
 		end := min(start+window, len(text))
-		if hit := s.undone(text[start:end], true, start > 0); hit != nil || end == len(text) {
+		if hit := s.searchUnescaped(text[start:end], true, start > 0); hit != nil || end == len(text) {
 			return hit
 		}
 	}
@@ -48,48 +48,48 @@ const (
 	overlap = 16 * longest
 )
 
-// plain looks through text as it is. keys says whether to look for well-known
+// searchPlain looks through text as it is. keys says whether to look for well-known
 // keys, too, and torn that text begins inside a longer one.
-func (s *search) plain(text []byte, keys, torn bool) *Hit {
+func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
 	if len(text) < word {
 		return nil
 	}
 	k := uint16(text[0])
 	for i := 0; i+word <= len(text); i++ {
 		k = k<<8 | uint16(text[i+1])
-		if !s.seen.first.has(k) {
+		if !s.secrets.first.has(k) {
 			continue
 		}
-		if s.seen.own.has(k) && s.seen.at(text, i) {
+		if s.secrets.own.has(k) && s.secrets.matchesAt(text, i) {
 			return &Hit{What: "a credential this process has used"}
 		}
 		if !keys {
 			continue
 		}
-		if kind, key := knownKey(text, i); kind != "" && !s.exempt[digest(key)] && !opaque(text, i, torn) {
-			return &Hit{What: kind, Digest: digest(key)}
+		if kind, key := knownKey(text, i); kind != "" && !s.exempt[textDigest(key)] && !isOpaque(text, i, torn) {
+			return &Hit{What: kind, Digest: textDigest(key)}
 		}
 	}
 	return nil
 }
 
-// undone looks through a window with its escapes undone, as often as there are
+// searchUnescaped looks through a window with its escapes undone, as often as there are
 // some, and out of base64.
-func (s *search) undone(w []byte, keys, torn bool) *Hit {
-	if hit := s.outOfBase64(w, keys, torn); hit != nil {
+func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
+	if hit := s.searchBase64(w, keys, torn); hit != nil {
 		return hit
 	}
 	for range 3 {
 		if bytes.IndexByte(w, '%') < 0 && bytes.IndexByte(w, '\\') < 0 {
 			return nil
 		}
-		buf := s.buffer()
+		buf := s.takeBuffer()
 		out, changed := unescape(buf, w)
-		defer s.done(out)
+		defer s.returnBuffer(out)
 		if !changed {
 			return nil
 		}
-		if hit := s.plain(out, keys, torn); hit != nil {
+		if hit := s.searchPlain(out, keys, torn); hit != nil {
 			return hit
 		}
 		w = out
@@ -97,12 +97,12 @@ func (s *search) undone(w []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// outOfBase64 undoes base64, of either alphabet, in every run of its letters
+// searchBase64 undoes base64, of either alphabet, in every run of its letters
 // that could hold a secret, from each of the four places where a group may
 // begin.
-func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
+func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
 	var buf []byte
-	defer func() { s.done(buf) }()
+	defer func() { s.returnBuffer(buf) }()
 	for at := 0; at < len(text); at++ {
 		start := at
 		for at < len(text) && sextet[text[at]] >= 0 {
@@ -112,14 +112,14 @@ func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
 			continue
 		}
 		if buf == nil {
-			buf = s.buffer()
+			buf = s.takeBuffer()
 		}
-		keys := keys && !opaque(text, start, torn)
+		keys := keys && !isOpaque(text, start, torn)
 		for shift := range 4 {
-			if buf = decode(buf[:0], text[start+shift:at]); len(buf) < word {
+			if buf = decodeBase64(buf[:0], text[start+shift:at]); len(buf) < word {
 				continue
 			}
-			if hit := s.plain(buf, keys, false); hit != nil {
+			if hit := s.searchPlain(buf, keys, false); hit != nil {
 				return hit
 			}
 		}
@@ -127,8 +127,8 @@ func (s *search) outOfBase64(text []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// buffer lends an empty buffer; done takes it back.
-func (s *search) buffer() []byte {
+// takeBuffer lends an empty buffer; done takes it back.
+func (s *search) takeBuffer() []byte {
 	n := len(s.spare) - 1
 	if n < 0 {
 		return make([]byte, 0, 4<<10)
@@ -138,7 +138,7 @@ func (s *search) buffer() []byte {
 	return b[:0]
 }
 
-func (s *search) done(b []byte) {
+func (s *search) returnBuffer(b []byte) {
 	if b != nil {
 		s.spare = append(s.spare, b)
 	}

@@ -22,7 +22,7 @@ const (
 	longest  = 256
 )
 
-func worth(secret string) bool {
+func isWorthSearching(secret string) bool {
 	return len(secret) >= shortest || len(secret) >= word && strings.ContainsAny(secret, "0123456789")
 }
 
@@ -36,7 +36,7 @@ var (
 // written takes authors out of names, who are no authorization.
 var written = strings.NewReplacer("authoriz", "auth", "author", "")
 
-func secretName(name string) bool {
+func isSecretName(name string) bool {
 	name = strings.ToLower(name)
 	name = written.Replace(name)
 	if slices.Contains(innocent, name) {
@@ -46,8 +46,8 @@ func secretName(name string) bool {
 		slices.ContainsFunc(suspicious, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// saw remembers the credentials of an interaction before it is redacted.
-func (g *Gate) saw(in cassette.Interaction) {
+// learnFrom remembers the credentials of an interaction before it is redacted.
+func (g *Gate) learnFrom(in cassette.Interaction) {
 	g.Learn(secretsOf(in.Request)...)
 	g.Learn(topLevel(in.Response.Body)...)
 }
@@ -61,14 +61,14 @@ func secretsOf(r cassette.Request) (out []string) {
 	}
 	for name, values := range r.Header {
 		for _, v := range values {
-			if secretName(name) {
+			if isSecretName(name) {
 				take(v)
 			}
 		}
 	}
 	takeAll := func(values url.Values) {
 		for name, v := range values {
-			if secretName(name) {
+			if isSecretName(name) {
 				take(v[0])
 			}
 		}
@@ -114,7 +114,7 @@ func topLevel(body []byte) (out []string) {
 		if err != nil {
 			return out
 		}
-		if v.Kind() == '"' && secretName(name) {
+		if v.Kind() == '"' && isSecretName(name) {
 			text, _ := jsontext.AppendUnquote(nil, v)
 			out = append(out, string(text))
 		}
@@ -122,27 +122,27 @@ func topLevel(body []byte) (out []string) {
 	return out
 }
 
-// seen is an immutable set of secrets, found by their first two bytes. The
+// secretSet is an immutable set of secrets, found by their first two bytes. The
 // first bytes of well-known keys are in the same table, so that one pass over a
 // text looks for both.
-type seen struct {
+type secretSet struct {
 	values map[string]bool
 	first  pairs
 	own    pairs               // the secrets' part of first
 	by     map[uint16][]string // cut to longest
 }
 
-// newSeen returns the set of values.
-func newSeen(values map[string]bool) *seen {
-	s := &seen{values: values, by: map[uint16][]string{}}
+// newSecretSet returns the set of values.
+func newSecretSet(values map[string]bool) *secretSet {
+	s := &secretSet{values: values, by: map[uint16][]string{}}
 	for v := range values {
-		k := two(v)
+		k := firstTwo(v)
 		s.by[k] = append(s.by[k], v[:min(len(v), longest)])
 		s.own.add(k)
 	}
 	s.first = s.own
 	for _, f := range families {
-		s.first.add(two(f.prefix))
+		s.first.add(firstTwo(f.prefix))
 	}
 	return s
 }
@@ -153,19 +153,19 @@ type pairs [1 << 10]uint64
 func (p *pairs) add(k uint16)      { p[k>>6] |= 1 << (k & 63) }
 func (p *pairs) has(k uint16) bool { return p[k>>6]>>(k&63)&1 != 0 }
 
-func two[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
+func firstTwo[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 
-// lacks returns those secrets that are worth looking for and not known.
-func (s *seen) lacks(secrets []string) (out []string) {
+// unknownOf returns those secrets that are worth looking for and not known.
+func (s *secretSet) unknownOf(secrets []string) (out []string) {
 	for _, v := range secrets {
-		if worth(v) && !s.values[v] {
+		if isWorthSearching(v) && !s.values[v] {
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-func (s *seen) with(secrets []string) *seen {
+func (s *secretSet) withSecrets(secrets []string) *secretSet {
 	values := maps.Clone(s.values)
 	if values == nil {
 		values = map[string]bool{}
@@ -173,17 +173,17 @@ func (s *seen) with(secrets []string) *seen {
 	for _, v := range secrets {
 		values[v] = true
 	}
-	return newSeen(values)
+	return newSecretSet(values)
 }
 
-// at reports whether a secret stands at text[i:].
-func (s *seen) at(text []byte, i int) bool {
-	for _, v := range s.by[two(text[i:])] {
+// matchesAt reports whether a secret stands at text[i:].
+func (s *secretSet) matchesAt(text []byte, i int) bool {
+	for _, v := range s.by[firstTwo(text[i:])] {
 		end := i + len(v)
 		if end > len(text) || string(text[i:end]) != v {
 			continue
 		}
-		if len(v) >= shortest || (i == 0 || !alphanumeric(text[i-1])) && (end == len(text) || !alphanumeric(text[end])) {
+		if len(v) >= shortest || (i == 0 || !isAlphanumeric(text[i-1])) && (end == len(text) || !isAlphanumeric(text[end])) {
 			return true
 		}
 	}
@@ -192,7 +192,7 @@ func (s *seen) at(text []byte, i int) bool {
 
 // inName reports whether a secret is in the name of a header, where it has lost
 // the case of its letters.
-func (s *seen) inName(name string) bool {
+func (s *secretSet) inName(name string) bool {
 	if len(name) < shortest {
 		return false
 	}

@@ -21,7 +21,7 @@ func unescape(dst, text []byte) (out []byte, changed bool) {
 		}
 		dst = append(dst, text[from:i]...)
 		var n int
-		if dst, n = escape(dst, text[i:]); n == 0 {
+		if dst, n = unescapeOne(dst, text[i:]); n == 0 {
 			from, i = i, i+1
 			continue
 		}
@@ -30,9 +30,9 @@ func unescape(dst, text []byte) (out []byte, changed bool) {
 	}
 }
 
-// escape appends what the escape at the start of text stands for and says how
+// unescapeOne appends what the escape at the start of text stands for and says how
 // long it was.
-func escape(dst, text []byte) ([]byte, int) {
+func unescapeOne(dst, text []byte) ([]byte, int) {
 	switch {
 	case text[0] == '%' && len(text) >= 3:
 		var b [1]byte
@@ -58,11 +58,11 @@ func escape(dst, text []byte) ([]byte, int) {
 // what it holds.
 const maxUnpacked = 256 << 20
 
-// compressed looks through what gzip has packed: the whole text, or a run of
+// searchCompressed looks through what gzip has packed: the whole text, or a run of
 // base64 in it.
-func (s *search) compressed(text []byte) *Hit {
+func (s *search) searchCompressed(text []byte) *Hit {
 	if bytes.HasPrefix(text, []byte("\x1f\x8b\x08")) {
-		return s.unpacked(bytes.NewReader(text))
+		return s.searchUnpacked(bytes.NewReader(text))
 	}
 	for at, end := 0, 0; ; at++ {
 		n := bytes.Index(text[at:], []byte("H4sI")) // 1f 8b 08 in base64
@@ -73,24 +73,24 @@ func (s *search) compressed(text []byte) *Hit {
 		for end = max(end, at); end < len(text) && sextet[text[end]] >= 0; {
 			end++
 		}
-		if hit := s.unpacked(&base64Reader{text[at:end]}); hit != nil {
+		if hit := s.searchUnpacked(&base64Reader{text[at:end]}); hit != nil {
 			return hit
 		}
 	}
 }
 
-// unpacked looks through packed data, window by window; data that is not packed
+// searchUnpacked looks through packed data, window by window; data that is not packed
 // holds nothing.
-func (s *search) unpacked(packed io.Reader) *Hit {
+func (s *search) searchUnpacked(packed io.Reader) *Hit {
 	if s.gzip.Reset(packed) != nil {
 		return nil // not packed, so there is nothing in it
 	}
-	buf, total := slices.Grow(s.buffer(), window), 0
-	defer func() { s.done(buf) }()
+	buf, total := slices.Grow(s.takeBuffer(), window), 0
+	defer func() { s.returnBuffer(buf) }()
 	for {
 		n, err := io.ReadFull(&s.gzip, buf[len(buf):cap(buf)])
 		buf, total = buf[:len(buf)+n], total+n
-		if hit := s.decoded(buf); hit != nil {
+		if hit := s.searchDecoded(buf); hit != nil {
 			return hit
 		}
 		switch {
@@ -113,13 +113,13 @@ func (r *base64Reader) Read(p []byte) (int, error) {
 	if n == 0 {
 		return 0, io.EOF
 	}
-	out := decode(p[:0], r.run[:n])
+	out := decodeBase64(p[:0], r.run[:n])
 	r.run = r.run[n:]
 	return len(out), nil
 }
 
-// decode appends the bytes that a run of base64 letters stands for.
-func decode(dst, run []byte) []byte {
+// decodeBase64 appends the bytes that a run of base64 letters stands for.
+func decodeBase64(dst, run []byte) []byte {
 	for ; len(run) >= 4; run = run[4:] {
 		n := int(sextet[run[0]])<<18 | int(sextet[run[1]])<<12 | int(sextet[run[2]])<<6 | int(sextet[run[3]])
 		dst = append(dst, byte(n>>16), byte(n>>8), byte(n)) //nolint:gosec // the byte is what is wanted

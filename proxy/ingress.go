@@ -22,10 +22,10 @@ func (p *Proxy) connectHandler() http.Handler {
 		return nil, errors.New("the proxy makes no connections of its own")
 	}}
 	gp.Logger = discard{}
-	gp.NonproxyHandler = p.serve(http.HandlerFunc(p.baseURL))
-	gp.OnRequest().HandleConnectFunc(p.connect)
+	gp.NonproxyHandler = p.wrapHandler(http.HandlerFunc(p.baseURL))
+	gp.OnRequest().HandleConnectFunc(p.handleConnect)
 	gp.OnRequest().DoFunc(func(r *http.Request, _ *goproxy.ProxyCtx) (*http.Request, *http.Response) {
-		return r, p.refuse(r, r.URL.Host+": plain HTTP is not intercepted; use https")
+		return r, p.refusalResponse(r, r.URL.Host+": plain HTTP is not intercepted; use https")
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodConnect {
@@ -39,27 +39,27 @@ type discard struct{}
 
 func (discard) Printf(string, ...any) {}
 
-// connect admits tunnels to allowed hosts and refuses all others.
-func (p *Proxy) connect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
+// handleConnect admits tunnels to allowed hosts and refuses all others.
+func (p *Proxy) handleConnect(address string, ctx *goproxy.ProxyCtx) (*goproxy.ConnectAction, string) {
 	switch {
-	case !slices.Contains(p.cfg.Doors, MITM):
-		ctx.Resp = p.refuse(ctx.Req, address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
+	case !slices.Contains(p.cfg.Ingress, MITM):
+		ctx.Resp = p.refusalResponse(ctx.Req, address+": tunnels are closed; open them with --ingress mitm") //nolint:bodyclose // goproxy closes it
 	case !p.allowed.allows(address):
-		ctx.Resp = p.refuse(ctx.Req, notAllowed(address)) //nolint:bodyclose // goproxy closes it
+		ctx.Resp = p.refusalResponse(ctx.Req, notAllowed(address)) //nolint:bodyclose // goproxy closes it
 	default:
 		return &goproxy.ConnectAction{Action: goproxy.ConnectHijack,
 			Hijack: func(r *http.Request, conn net.Conn, _ *goproxy.ProxyCtx) {
-				p.open(&tunnel{Conn: conn, address: address, session: Session(r.Context())}) //nolint:contextcheck // the tunnel outlives its CONNECT
+				p.openTunnel(&tunnel{Conn: conn, address: address, session: Session(r.Context())}) //nolint:contextcheck // the tunnel outlives its CONNECT
 			}}, address
 	}
 	return goproxy.RejectConnect, address
 }
 
 func notAllowed(address string) string {
-	if host := authority(address); host == "" || strings.HasPrefix(host, ":") {
+	if host := urlHost(address); host == "" || strings.HasPrefix(host, ":") {
 		return fmt.Sprintf("%q: names no host, so nothing is sent; a tunnel is to HOST:PORT", address)
 	}
-	return fmt.Sprintf("%s: not a provider host, so nothing is sent there; --allow-host %s intercepts it", address, authority(address))
+	return fmt.Sprintf("%s: not a provider host, so nothing is sent there; --allow-host %s intercepts it", address, urlHost(address))
 }
 
 // insideTunnel checks the inner request against the tunnel it came through and
@@ -69,18 +69,18 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	t.used.Store(true)
 	switch {
 	case !p.allowed.allows(r.Host):
-		p.answer(w, r, Refused, http.StatusForbidden, notAllowed(r.Host))
-	case authority(r.Host) != authority(t.address):
-		p.answer(w, r, Refused, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
+		p.refuseRequest(w, r, Refused, http.StatusForbidden, notAllowed(r.Host))
+	case urlHost(r.Host) != urlHost(t.address):
+		p.refuseRequest(w, r, Refused, http.StatusMisdirectedRequest, fmt.Sprintf("%s: asked for inside a tunnel to %s; open a tunnel to it", r.Host, t.address))
 	default:
-		r.URL.Scheme, r.URL.Host = "https", authority(r.Host)
+		r.URL.Scheme, r.URL.Host = "https", urlHost(r.Host)
 		p.cfg.Handler.ServeHTTP(w, r)
 	}
 }
 
-// refuse makes a refusal for goproxy to write and close.
-func (p *Proxy) refuse(r *http.Request, why string) *http.Response {
-	p.note(Notice{Refused, r.Host, Session(r.Context()), "refused " + why})
+// refusalResponse makes a refusal for goproxy to write and close.
+func (p *Proxy) refusalResponse(r *http.Request, why string) *http.Response {
+	p.reportNotice(Notice{Refused, r.Host, Session(r.Context()), "refused " + why})
 	body := refusalBody(why)
 	return &http.Response{
 		Status: "403 Forbidden", StatusCode: http.StatusForbidden,

@@ -16,8 +16,8 @@ func TestGiveBack(t *testing.T) {
 				t.Fatalf("%s: got %s, want %s", name, w.Body, want)
 			}
 		}
-		p.index.giveBack(0)
-		if n := len(p.index.unused()); n != 1 {
+		p.index.release(0)
+		if n := len(p.index.unusedInteractions()); n != 1 {
 			t.Errorf("%s: %d unused, want 1: the one that was given back was asked for", name, n)
 		}
 		for _, want := range []string{"0", "2"} {

@@ -96,7 +96,7 @@ func (r reply) fetch(ctx context.Context, t *testing.T, c *http.Client, url stri
 // Every protocol towards either side, every form of reply, either door: what
 // arrives is what was sent, at once, and replays by the other door (G1, G6, G14).
 func TestDoorsAndProtocols(t *testing.T) {
-	a := authority(t)
+	a := urlHost(t)
 	for name, r := range replies {
 		for _, upstreamH2 := range []bool{false, true} {
 			for _, way := range []string{"mitm h1", "mitm h2", "base-url h1"} {
@@ -175,7 +175,7 @@ func fetchBy(t *testing.T, a *ca.Authority, h http.Handler, r reply, way string,
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), deadline)
 	defer cancel()
-	p := start(t, proxy.Config{CA: a, Doors: []string{proxy.MITM, proxy.BaseURL}}, h.ServeHTTP)
+	p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.MITM, proxy.BaseURL}}, h.ServeHTTP)
 	c, tr := client(t, p, a)
 	door, protocol, _ := strings.Cut(way, " ")
 	if tr.ForceAttemptHTTP2 = protocol == "h2"; door == proxy.BaseURL {
@@ -250,7 +250,7 @@ func TestLeavingAfterTheLastByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reply{kind: "application/json", path: "openai /v1/responses", request: "{}", chunks: []string{text}, whole: true}
-	fetchBy(t, authority(t), rec, r, "mitm h1", nil)
+	fetchBy(t, urlHost(t), rec, r, "mitm h1", nil)
 	report := rec.Close()
 	if in := <-kept; in.End != cassette.EndEOF || len(report.Cut) > 0 {
 		t.Errorf("ended by %s, cut %v", in.End, report.Cut)

@@ -95,7 +95,7 @@ func TestFaults(t *testing.T) {
 		"fault: ping_flood, count: 2, every: 5ms, after_event: 2": start + text + "|" + ping + "|(5ms)" + ping + "|" + text + stop + "|eof",
 		"fault: status, status: 529":                              "529 {\"error\":{\"message\":\"Overloaded\",\"type\":\"overloaded_error\"},\"type\":\"error\"}\n|eof",
 	} {
-		got, out := injector(t, plan).Strike(reply, anthropic)
+		got, out := injector(t, plan).Apply(reply, anthropic)
 		if show(got) != want {
 			t.Errorf("%s\n got %q\nwant %q", plan, show(got), want)
 		}
@@ -126,7 +126,7 @@ func TestFaultsInOtherFramings(t *testing.T) {
 		{"fault: reorder, after_event: 1", list, "[|" + element2 + "|,\r\n|" + element1 + "|\r\n]|eof"},
 		{"fault: close, at_byte: 9", jsonReply(`{"id":"a","type":"message"}`), `{"id":"a"|close`},
 	} {
-		if got, _ := injector(t, c.plan).Strike(c.reply, gemini); show(got) != c.want {
+		if got, _ := injector(t, c.plan).Apply(c.reply, gemini); show(got) != c.want {
 			t.Errorf("%s\n got %q\nwant %q", c.plan, show(got), c.want)
 		}
 	}
@@ -134,8 +134,8 @@ func TestFaultsInOtherFramings(t *testing.T) {
 
 func TestGarbageIsNoJSON(t *testing.T) {
 	for name, reply := range map[string]Script{"sse": chunked(chunk1, chunk2), "array": jsonReply("[" + element1 + "," + element2 + "]")} {
-		got, _ := injector(t, "fault: garbage, after_event: 1").Strike(reply, gemini)
-		again, _ := injector(t, "fault: garbage, after_event: 1").Strike(reply, gemini)
+		got, _ := injector(t, "fault: garbage, after_event: 1").Apply(reply, gemini)
+		again, _ := injector(t, "fault: garbage, after_event: 1").Apply(reply, gemini)
 		if show(got) != show(again) {
 			t.Errorf("%s: one seed, two kinds of garbage", name)
 		}
@@ -153,14 +153,14 @@ func TestGarbageIsNoJSON(t *testing.T) {
 
 // Bad UTF-8 lands inside a text, so that the event around it is whole.
 func TestBadUTF8(t *testing.T) {
-	got, _ := injector(t, "fault: bad_utf8, after_event: 1").Strike(chunked(start, text, stop), anthropic)
+	got, _ := injector(t, "fault: bad_utf8, after_event: 1").Apply(chunked(start, text, stop), anthropic)
 	before, after, _ := strings.Cut(text, "hi")
 	body := bytes.TrimPrefix(got.Body(), []byte(start+before))
 	bad := bytes.TrimSuffix(body, []byte("hi"+after+stop))
 	if !slices.Contains(broken, string(bad)) {
 		t.Errorf("%q has %q in its text", got.Body(), bad)
 	}
-	got, _ = injector(t, "fault: bad_utf8, at_byte: 2").Strike(chunked("abcd"), anthropic)
+	got, _ = injector(t, "fault: bad_utf8, at_byte: 2").Apply(chunked("abcd"), anthropic)
 	if w := writes(got); len(w) != 3 || w[0] != "ab" || w[2] != "cd" {
 		t.Errorf("at_byte 2: %q", w)
 	}
@@ -177,7 +177,7 @@ func TestHeaderFaults(t *testing.T) {
 		"fault: truncate, at_byte: 5":            "application/json  0123|4|eof",    // its reader does not
 		"fault: bad_utf8, at_byte: 8":            "application/json  0123|4567|\xff|eof",
 	} {
-		got, _ := injector(t, strings.Replace(plan, "bad_utf8", `garbage, text: "\xff"`, 1)).Strike(reply, anthropic)
+		got, _ := injector(t, strings.Replace(plan, "bad_utf8", `garbage, text: "\xff"`, 1)).Apply(reply, anthropic)
 		line := fmt.Sprint(got.Header.Get("Content-Type"), " ", got.Header.Get("Content-Length"), " ", show(got))
 		if line != strings.Replace(want, "\xff", "ÿ", 1) {
 			t.Errorf("%s\n got %q\nwant %q", plan, line, want)
@@ -190,7 +190,7 @@ func TestHeaderFaults(t *testing.T) {
 
 // The error reply is the provider's own, with what the plan adds.
 func TestStatusReply(t *testing.T) {
-	got, out := injector(t, `fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Strike(chunked(start), anthropic)
+	got, out := injector(t, `fault: status, status: 429, retry_after: 2, message: slow down, headers: {X-Should-Retry: "true"}`).Apply(chunked(start), anthropic)
 	kind, body := llm.ErrorBody(llm.Anthropic, 429, "slow down")
 	want := http.Header{"Content-Type": {kind}, "Content-Length": {fmt.Sprint(len(body))}, "Retry-After": {"2"}, "X-Should-Retry": {"true"}}
 	if fmt.Sprint(got.Header) != fmt.Sprint(want) || string(got.Body()) != string(body) || got.Status != 429 {
@@ -212,7 +212,7 @@ func TestTrailers(t *testing.T) {
 	} {
 		reply := chunked(start, text, stop)
 		reply.Trailer = http.Header{"X-Sum": {"1"}}
-		if got, _ := injector(t, plan).Strike(reply, anthropic); (got.Trailer != nil) != want {
+		if got, _ := injector(t, plan).Apply(reply, anthropic); (got.Trailer != nil) != want {
 			t.Errorf("%s: trailer %v", plan, got.Trailer)
 		}
 	}
@@ -220,7 +220,7 @@ func TestTrailers(t *testing.T) {
 
 // Gemini may go on after a finish: its last one is the terminal event.
 func TestTerminalOfGemini(t *testing.T) {
-	got, _ := injector(t, "fault: truncate, before_terminal: true").Strike(chunked(chunk2, chunk1, chunk2), gemini)
+	got, _ := injector(t, "fault: truncate, before_terminal: true").Apply(chunked(chunk2, chunk1, chunk2), gemini)
 	if want := chunk2 + "|" + chunk1 + "|eof"; show(got) != want {
 		t.Errorf("got %q, want %q", show(got), want)
 	}
@@ -231,7 +231,7 @@ func TestTerminalOfGemini(t *testing.T) {
 func TestPlanOrder(t *testing.T) {
 	j := injector(t, "fault: close, after_event: 1", "fault: status, status: 503")
 	for _, want := range []string{start + "|close", "503 "} {
-		if got, _ := j.Strike(chunked(start, text, stop), anthropic); !strings.HasPrefix(show(got), want) {
+		if got, _ := j.Apply(chunked(start, text, stop), anthropic); !strings.HasPrefix(show(got), want) {
 			t.Errorf("got %q, want %q", show(got), want)
 		}
 	}
@@ -242,7 +242,7 @@ func TestPlanOrder(t *testing.T) {
 func TestFaultsTogether(t *testing.T) {
 	j := injector(t, "fault: reset, after_event: 3", "fault: garbage, text: B, after_event: 2",
 		"fault: garbage, text: A, after_event: 1", "fault: garbage, text: C, after_event: 2", "fault: duplicate, after_terminal: true")
-	got, out := j.Strike(chunked(start+text+text+stop), anthropic)
+	got, out := j.Apply(chunked(start+text+text+stop), anthropic)
 	if want := start + "|A|" + text + "|B|C|" + text + "|reset"; show(got) != want {
 		t.Errorf("got %q, want %q", show(got), want)
 	}
@@ -263,7 +263,7 @@ func TestFaultsTogether(t *testing.T) {
 // Two changes of the same bytes leave the rest alone.
 func TestOverlappingFaults(t *testing.T) {
 	j := injector(t, "fault: reorder, after_event: 1", "fault: reorder, after_event: 2")
-	s, out := j.Strike(chunked(start, text, stop, text), anthropic)
+	s, out := j.Apply(chunked(start, text, stop, text), anthropic)
 	if got, want := show(s), text+"|"+start+"|"+stop+"|"+text+"|"+text+"|eof"; got != want || len(out.Fired) != 2 {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -288,13 +288,13 @@ func TestConsumedAndTimes(t *testing.T) {
 	} {
 		j, got := injector(t, plan), ""
 		for range len(want) {
-			_, out := j.Strike(chunked(start, text, stop), anthropic)
+			_, out := j.Apply(chunked(start, text, stop), anthropic)
 			got += map[bool]string{true: "+", false: "-"}[out.Consumed]
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", plan, got, want)
 		}
-		if _, out := j.Strike(chunked(start), anthropic); len(out.Fired) > 0 {
+		if _, out := j.Apply(chunked(start), anthropic); len(out.Fired) > 0 {
 			t.Errorf("%s: fired once more: %v", plan, out.Fired)
 		}
 	}
@@ -318,7 +318,7 @@ func TestSelection(t *testing.T) {
 		j := injector(t, "fault: status, status: 500, "+choice)
 		var got []int
 		for _, r := range replies {
-			if _, out := j.Strike(chunked(start), r); len(out.Fired) > 0 {
+			if _, out := j.Apply(chunked(start), r); len(out.Fired) > 0 {
 				got = append(got, r.Interaction)
 			}
 		}
@@ -340,7 +340,7 @@ func TestChance(t *testing.T) {
 			if backwards {
 				i = 999 - i
 			}
-			if _, out := j.Strike(chunked(start), Reply{Interaction: i}); len(out.Fired) > 0 {
+			if _, out := j.Apply(chunked(start), Reply{Interaction: i}); len(out.Fired) > 0 {
 				hit = append(hit, i)
 			}
 		}
@@ -373,7 +373,7 @@ func TestNoPlace(t *testing.T) {
 		{"fault: content_length, by: -9", chunked("12345678")},
 	} {
 		j := injector(t, c.plan)
-		got, out := j.Strike(c.reply, anthropic)
+		got, out := j.Apply(c.reply, anthropic)
 		if show(got) != show(c.reply) || len(out.Fired) > 0 || !out.Consumed {
 			t.Errorf("%s: %q, %v", c.plan, show(got), out)
 		}
@@ -395,7 +395,7 @@ func TestPrefixIsTheRecording(t *testing.T) {
 		body := s.Body()
 		at := rapid.IntRange(0, len(body)).Draw(r, "at")
 		kind := rapid.SampledFrom(kinds).Draw(r, "kind")
-		got, out := injector(t, fmt.Sprintf("fault: %s, at_byte: %d", kind, at)).Strike(s, anthropic)
+		got, out := injector(t, fmt.Sprintf("fault: %s, at_byte: %d", kind, at)).Apply(s, anthropic)
 		if len(out.Fired) == 0 {
 			return // a body of nothing has no framing to write an event in
 		}

@@ -49,11 +49,11 @@ type Injector struct {
 	seed uint64
 
 	mu    sync.Mutex
-	state []account // one a fault
+	state []faultState // one a fault
 }
 
-// account is what a fault did so far.
-type account struct {
+// faultState is what a fault did so far.
+type faultState struct {
 	order   map[int]int // by interaction, when it was first chosen, from 1
 	strikes map[int]int // by interaction
 	fired   bool
@@ -62,19 +62,19 @@ type account struct {
 
 // Injector returns the plan at its beginning.
 func (p Plan) Injector(seed uint64) *Injector {
-	j := &Injector{plan: p, seed: seed, state: make([]account, len(p.Faults))}
+	j := &Injector{plan: p, seed: seed, state: make([]faultState, len(p.Faults))}
 	for i := range j.state {
-		j.state[i] = account{order: map[int]int{}, strikes: map[int]int{}}
+		j.state[i] = faultState{order: map[int]int{}, strikes: map[int]int{}}
 	}
 	return j
 }
 
-// Strike returns the script as the plan has it played.
-func (j *Injector) Strike(s Script, r Reply) (Script, Outcome) {
+// Apply returns the script as the plan has it played.
+func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := Outcome{Consumed: true}
-	due := j.due(r)
+	due := j.dueFaults(r)
 	if len(due) == 0 {
 		return s, out
 	}
@@ -83,33 +83,33 @@ func (j *Injector) Strike(s Script, r Reply) (Script, Outcome) {
 	var of []int // the fault of each edit
 	for _, i := range due {
 		f := j.plan.Faults[i]
-		if replaced, ok := f.replace(t); ok {
+		if replaced, ok := f.replaceReply(t); ok {
 			if len(edits) > 0 {
 				j.state[i].why = "it waited for a second request, after the faults above it"
 				continue
 			}
-			j.fire(&out, i, r, 0, false)
+			j.recordFired(&out, i, r, 0, false)
 			return replaced, out
 		}
-		e, ok := f.edit(t, Dice(j.seed, i, r.Interaction, j.state[i].strikes[r.Interaction]))
+		e, ok := f.editFor(t, Dice(j.seed, i, r.Interaction, j.state[i].strikes[r.Interaction]))
 		if !ok {
 			j.state[i].why = fmt.Sprintf("interaction %d has %d events and %d bytes, and no such place", r.Interaction, len(t.events), len(t.body))
 			continue
 		}
 		edits, of = append(edits, e), append(of, i)
 	}
-	s, made := apply(s, edits)
+	s, made := applyEdits(s, edits)
 	for _, k := range made {
 		f := j.plan.Faults[of[k]]
-		j.fire(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != KindContentLength)
+		j.recordFired(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != KindContentLength)
 	}
 	return s, out
 }
 
-// due returns the faults that are to strike, by their index.
-func (j *Injector) due(r Reply) (due []int) {
+// dueFaults returns the faults that are to strike, by their index.
+func (j *Injector) dueFaults(r Reply) (due []int) {
 	for i, f := range j.plan.Faults {
-		if !f.chooses(r) {
+		if !f.matchesReply(r) {
 			continue
 		}
 		state := &j.state[i]
@@ -128,14 +128,14 @@ func (j *Injector) due(r Reply) (due []int) {
 	return due
 }
 
-func (f Fault) chooses(r Reply) bool {
+func (f Fault) matchesReply(r Reply) bool {
 	return (f.Interaction < 0 || f.Interaction == r.Interaction) &&
 		(f.Provider == "" || f.Provider == r.Provider) &&
 		(f.Operation == "" || f.Operation == r.Operation)
 }
 
-// fire books a fault that struck. whole says that it let all of the reply pass.
-func (j *Injector) fire(out *Outcome, i int, r Reply, at int, whole bool) {
+// recordFired books a fault that struck. whole says that it let all of the reply pass.
+func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool) {
 	f, state := j.plan.Faults[i], &j.state[i]
 	state.fired = true
 	state.strikes[r.Interaction]++

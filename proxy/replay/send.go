@@ -10,22 +10,22 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// play sends a script: each step is one Write, which the door sends at once, so
+// sendScript sends a script: each step is one Write, which the door sends at once, so
 // that in HTTP/1.1 it is one chunk (pitfall V7).
-func (p *Player) play(w http.ResponseWriter, r *http.Request, s fault.Script) {
+func (p *Replayer) sendScript(w http.ResponseWriter, r *http.Request, s fault.Script) {
 	pace := pace{ctx: r.Context(), begin: time.Now(), speed: p.cfg.Timing}
 	defer pace.close()
-	pace.wait(s.Wait, s.Hold)
+	pace.waitUntil(s.Wait, s.Hold)
 	if s.Status == 0 {
-		abort(w, s.End) // nothing ever came
+		abortReply(w, s.End) // nothing ever came
 	}
 	pace.header = s.Wait
-	announce(w, s)
-	if early(s, p.cfg.Timing) {
+	sendHeader(w, s)
+	if sendsHeaderFirst(s, p.cfg.Timing) {
 		_ = http.NewResponseController(w).Flush()
 	}
 	for _, step := range s.Steps {
-		pace.wait(step.At, step.Hold)
+		pace.waitUntil(step.At, step.Hold)
 		if len(step.Data) == 0 {
 			continue
 		}
@@ -34,14 +34,14 @@ func (p *Player) play(w http.ResponseWriter, r *http.Request, s fault.Script) {
 		}
 	}
 	if s.End != fault.EOF {
-		abort(w, s.End)
+		abortReply(w, s.End)
 	}
 	maps.Copy(w.Header(), s.Trailer)
 }
 
-// announce sends the header. A recorded reply without a content type gets none:
+// sendHeader sends the header. A recorded reply without a content type gets none:
 // net/http would guess one.
-func announce(w http.ResponseWriter, s fault.Script) {
+func sendHeader(w http.ResponseWriter, s fault.Script) {
 	h := w.Header()
 	maps.Copy(h, s.Header)
 	if _, ok := h["Content-Type"]; !ok {
@@ -53,10 +53,10 @@ func announce(w http.ResponseWriter, s fault.Script) {
 	w.WriteHeader(s.Status)
 }
 
-// early reports whether the header goes out before the first step: when there
+// sendsHeaderFirst reports whether the header goes out before the first step: when there
 // is a time between them, and that of an empty stream. Otherwise both go out at
 // once, as they do from a server that has both: a packet less for each stream.
-func early(s fault.Script, timing Timing) bool {
+func sendsHeaderFirst(s fault.Script, timing Timing) bool {
 	if len(s.Steps) == 0 {
 		return s.Header.Get("Content-Length") == "" || s.End != fault.EOF
 	}
@@ -73,25 +73,25 @@ type pace struct {
 	alarm  *alarm
 }
 
-// wait returns when a time that was recorded has come and, whatever the speed,
+// waitUntil returns when a time that was recorded has come and, whatever the speed,
 // hold has passed besides. When the client leaves, the reply ends (pitfall V11).
-func (p *pace) wait(recorded, hold time.Duration) {
+func (p *pace) waitUntil(recorded, hold time.Duration) {
 	if hold > 0 {
-		p.sleep(hold)
+		p.sleepFor(hold)
 		p.begin = p.begin.Add(hold)
 	}
 	if p.speed != None {
 		due := time.Duration(float64(p.header+recorded) / float64(p.speed))
-		p.sleep(time.Until(p.begin.Add(due)))
+		p.sleepFor(time.Until(p.begin.Add(due)))
 	}
 }
 
-func (p *pace) sleep(d time.Duration) {
+func (p *pace) sleepFor(d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	if p.alarm == nil {
-		p.alarm = ring(p.ctx)
+		p.alarm = startAlarm(p.ctx)
 	}
 	if p.alarm != nil {
 		p.alarm.sleep(d)
@@ -106,8 +106,8 @@ func (p *pace) sleep(d time.Duration) {
 	}
 }
 
-// ring makes alarms; tests with a clock of their own go without.
-var ring = newAlarm
+// startAlarm makes alarms; tests with a clock of their own go without.
+var startAlarm = newAlarm
 
 func (p *pace) close() {
 	if p.alarm != nil {
@@ -115,21 +115,21 @@ func (p *pace) close() {
 	}
 }
 
-// abort ends a reply before it is whole. HTTP/2 has one way for it, RST_STREAM;
+// abortReply ends a reply before it is whole. HTTP/2 has one way for it, RST_STREAM;
 // in HTTP/1 the connection is closed, on Reset by TCP RST.
-func abort(w http.ResponseWriter, end fault.End) {
+func abortReply(w http.ResponseWriter, end fault.End) {
 	if end == fault.Reset {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
-			reset(conn)
+			resetConnection(conn)
 		}
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// reset closes a connection so that the other side is told by a TCP RST: its
+// resetConnection closes a connection so that the other side is told by a TCP RST: its
 // reads fail with ECONNRESET, where a close would be an end of file. TLS is not
 // told, its own good-bye would be data.
-func reset(conn net.Conn) {
+func resetConnection(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	for {
 		switch c := conn.(type) {

@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"net/http"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+)
+
+// lookup is a request and what it is compared by. Most are answered by their
+// bytes alone, so the rest is worked out when it is asked for. One goroutine
+// owns it.
+type lookup struct {
+	replayer *Replayer
+	r        *http.Request
+	url      string
+	body     []byte // decompressed
+	header   http.Header
+
+	hidden *cassette.Request
+	whole  *form
+	stable *form
+}
+
+func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
+	q := &lookup{replayer: p, r: r, url: r.URL.String(), body: body}
+	if r.Header.Get("Content-Encoding") != "" {
+		q.header = record.RequestOf(r, nil).Header
+		q.body = record.DecompressRequest(q.header, body)
+	}
+	return q
+}
+
+// redactedRequest is the request as the recorder would have stored it.
+func (q *lookup) redactedRequest() cassette.Request {
+	if q.hidden == nil {
+		asked := record.RequestOf(q.r, q.body)
+		if q.header != nil {
+			asked.Header = q.header
+		}
+		asked = q.replayer.cfg.Redactor.Request(asked)
+		q.hidden = &asked
+	}
+	return *q.hidden
+}
+
+func (q *lookup) requestForm() form {
+	if q.whole == nil {
+		f := formOf(q.redactedRequest())
+		q.whole = &f
+	}
+	return *q.whole
+}
+
+func (q *lookup) stableForm() form {
+	if q.stable == nil {
+		f := q.requestForm().withoutVolatile(q.replayer.rules)
+		q.stable = &f
+	}
+	return *q.stable
+}
+
+// levelKey is what the request is looked up by at a level.
+func (q *lookup) levelKey(l Level) digest {
+	if l == identical {
+		return rawDigest(q.r.Method, q.url, q.body)
+	}
+	return q.stableForm().reduceTo(l).computeDigest()
+}

@@ -1,8 +1,19 @@
 package providertest
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // RenderBody returns the body that codec renders for req.
@@ -12,4 +23,138 @@ func RenderBody(codec provider.Codec, req *provider.Request, m catalog.Entry) ([
 		return nil, err
 	}
 	return rendered.Body, nil
+}
+
+// testGoldenBodies compares whole bodies with the files in testdata.
+func (s CodecSuite) testGoldenBodies(t *testing.T) {
+	for _, c := range Conversations() {
+		t.Run(c.Name, func(t *testing.T) {
+			body := s.Render(t, provider.Request{System: c.System, Messages: c.Messages, Tools: Tools()})
+			if !json.Valid([]byte(body)) {
+				t.Fatalf("not JSON: %s", body)
+			}
+			Golden(t, c.Name+".json", []byte(body))
+		})
+	}
+}
+
+func (s CodecSuite) testParameters(t *testing.T) {
+	for name, c := range s.Parameters {
+		body := s.Render(t, c.Request)
+		if !json.Valid([]byte(body)) || !strings.Contains(body, c.Want) || c.Not != "" && strings.Contains(body, c.Not) {
+			t.Errorf("%s: %s", name, body)
+		}
+	}
+}
+
+// sharedRefusals are requests that no codec renders.
+func sharedRefusals() map[string]RefusalCase {
+	user, notANumber := transcript.User("x"), math.NaN()
+	messages := func(all ...transcript.Message) provider.Request { return provider.Request{Messages: all} }
+	return map[string]RefusalCase{
+		"effort":                {provider.Request{Effort: "enormous"}, `effort: "enormous" is not offered by`},
+		"negative output":       {provider.Request{MaxOutputTokens: -1}, "max output tokens: -1 is outside"},
+		"temperature":           {provider.Request{Temperature: &notANumber}, "temperature: it is not a number"},
+		"output schema":         {provider.Request{OutputSchema: []byte(`[1]`)}, "output schema: it is not a JSON object"},
+		"cache TTL":             {provider.Request{CacheTTL: "1d"}, `cache TTL: "1d" is not offered`},
+		"tool twice":            {provider.Request{Tools: []transcript.ToolDef{{Name: "a"}, {Name: "a"}}}, "tool a: it is defined twice"},
+		"tool schema":           {provider.Request{Tools: []transcript.ToolDef{{Name: "a", InputSchema: []byte(`{`)}}}, "tool a: its input schema"},
+		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: Tools()}, `tool choice: "x" is no tool`},
+		"any without tools":     {provider.Request{ToolChoice: "any"}, "tool choice: any needs tools"},
+		"nothing to send":       {messages(transcript.System("x")), "messages: there is nothing to send"},
+		"call without result":   {messages(user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))), `messages[1]: tool call "a" has no result`},
+		"result without a call": {messages(user, transcript.ToolResults(transcript.ToolResult{ToolUseID: "a"})), `messages[1]: tool call "a" is answered here`},
+		"empty prompt":          {messages(user, transcript.User("")), "messages[1]: it has no text"},
+	}
+}
+
+func (s CodecSuite) testRefusals(t *testing.T) {
+	for _, cases := range []map[string]RefusalCase{sharedRefusals(), s.Refusals} {
+		for name, c := range cases {
+			if _, err := s.tryRender(t, c.Request); err == nil || !strings.HasPrefix(err.Error(), c.Want) {
+				t.Errorf("%s: got %v, want %s", name, err, c.Want)
+			}
+		}
+	}
+}
+
+// testRenderedBytes: the same request gives the same bytes, arguments keep
+// theirs, and a shorter conversation is the beginning of the longer one.
+func (s CodecSuite) testRenderedBytes(t *testing.T) {
+	m := s.Entry(t, s.StableModel)
+	rapid.Check(t, func(t *rapid.T) {
+		req := &provider.Request{Model: m.Model, Messages: Messages(t), Tools: Tools()}
+		body, err := RenderBody(s.Codec, req, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := RenderBody(s.Codec, req, m); !bytes.Equal(body, again) {
+			t.Fatal("two renderings differ")
+		}
+		if !json.Valid(body) {
+			t.Fatalf("not JSON: %s", body)
+		}
+		s.checkArguments(t, req, body)
+		if s.CheckBody != nil {
+			s.CheckBody(t, body)
+		}
+		s.checkPrefixes(t, req, m, body)
+	})
+}
+
+func (s CodecSuite) checkArguments(t *rapid.T, req *provider.Request, body []byte) {
+	for _, msg := range req.Messages {
+		for c := range msg.ToolCalls() {
+			var w jsontok.Writer
+			switch {
+			case len(c.Args) == 0:
+				continue
+			case s.Codec.Provider().Traits.StringArguments:
+				w.Str(string(c.Args))
+			case jsontok.IsObject(c.Args):
+				w.Raw(c.Args)
+			default:
+				continue
+			}
+			if !bytes.Contains(body, append([]byte(`"`+s.Arguments+`":`), w.Bytes()...)) {
+				t.Fatalf("arguments %q are not in %s", c.Args, body)
+			}
+		}
+	}
+}
+
+func (s CodecSuite) checkPrefixes(t *rapid.T, req *provider.Request, m catalog.Entry, body []byte) {
+	for n := len(req.Messages) - 1; n > 0; n-- {
+		if last := req.Messages[n-1]; last.HasToolCalls() || last.Role == transcript.RoleAssistant && !m.Prefill {
+			continue
+		}
+		part := *req
+		part.Messages = req.Messages[:n]
+		prefix, err := RenderBody(s.Codec, &part, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.HasPrefix(body, bytes.TrimSuffix(prefix, []byte("]}"))) {
+			t.Fatalf("the first %d messages changed:\n%s\n%s", n, prefix, body)
+		}
+	}
+}
+
+// testAnyMessages: whatever the messages, the result is JSON or a known error.
+func (s CodecSuite) testAnyMessages(t *testing.T) {
+	m := s.Entry(t, s.Model)
+	rapid.Check(t, func(t *rapid.T) {
+		body, err := RenderBody(s.Codec, &provider.Request{Model: m.Model, Messages: Anything(t)}, m)
+		var (
+			pair    *provider.PairError
+			message *provider.MessageError
+			request *provider.RequestError
+		)
+		if err != nil && !errors.As(err, &pair) && !errors.As(err, &message) && !errors.As(err, &request) {
+			t.Fatalf("%T: %v", err, err)
+		}
+		if err == nil && !json.Valid(body) {
+			t.Fatalf("not JSON: %s", body)
+		}
+	})
 }

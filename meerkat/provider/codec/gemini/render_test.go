@@ -1,110 +1,21 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 const flash = "gemini-3-flash-preview"
 
-func entry(tb testing.TB, model string) catalog.Entry {
-	tb.Helper()
-	m, err := catalog.Unlisted(model)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return m
-}
-
-func render(tb testing.TB, req *provider.Request) string {
-	tb.Helper()
-	body, err := providertest.RenderBody(Codec{}, req, entry(tb, req.Model))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return string(body)
-}
-
-func TestRenderGolden(t *testing.T) {
-	for _, c := range providertest.Conversations() {
-		t.Run(c.Name, func(t *testing.T) {
-			body := render(t, &provider.Request{Model: flash, System: c.System, Messages: c.Messages, Tools: providertest.Tools()})
-			if !json.Valid([]byte(body)) {
-				t.Fatalf("not JSON: %s", body)
-			}
-			providertest.Golden(t, c.Name+".json", []byte(body))
-		})
-	}
-}
-
-func TestRenderParameters(t *testing.T) {
-	half := 0.5
-	for _, c := range []struct {
-		name string
-		req  provider.Request
-		want string
-		not  string
-	}{
-		{"provider's level", provider.Request{Model: flash}, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true}},"contents"`, "thinkingLevel"},
-		{"level (G-23)", provider.Request{Model: flash, Effort: "low"}, `"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"LOW"}`, "thinkingBudget"},
-		{"none is the lowest", provider.Request{Model: flash, Effort: "none"}, `"thinkingConfig":{"thinkingLevel":"MINIMAL"}`, ""},
-		{"all", provider.Request{Model: flash, MaxOutputTokens: 9, Temperature: &half, StopSequences: []string{"x"}}, `"generationConfig":{"maxOutputTokens":9,"temperature":0.5,"stopSequences":["x"],"thinkingConfig"`, ""},
-		{"no control", provider.Request{Model: "gemini-2.5-flash"}, `{"contents":[`, "generationConfig"},
-		{"any", provider.Request{Model: flash, ToolChoice: "any", Tools: providertest.Tools()}, `"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`, ""},
-		{"by name", provider.Request{Model: flash, ToolChoice: "list_dir", Tools: providertest.Tools()}, `"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["list_dir"]}}`, ""},
-		{"choice without tools (G-27)", provider.Request{Model: flash, ToolChoice: "none"}, `"contents"`, "toolConfig"},
-	} {
-		c.req.Messages = []transcript.Message{transcript.User("x")}
-		body := render(t, &c.req)
-		if !strings.Contains(body, c.want) || c.not != "" && strings.Contains(body, c.not) {
-			t.Errorf("%s: %s", c.name, body)
-		}
-	}
-}
-
-func TestRenderRefuses(t *testing.T) {
-	user := transcript.User("x")
-	for name, c := range map[string]struct {
-		req  provider.Request
-		want string
-	}{
-		"level (G-24)":            {provider.Request{Model: "gemini-3.1-pro-preview", Effort: "none"}, `effort: "none" is not offered by gemini-3.1-pro-preview`},
-		"stops":                   {provider.Request{StopSequences: make([]string, 6)}, "stop sequences: 6 are more"},
-		"tool name (G-11)":        {provider.Request{Tools: []transcript.ToolDef{{Name: "1bad"}}}, `tool "1bad": gemini`},
-		"nothing (G-4)":           {provider.Request{Messages: []transcript.Message{transcript.System("x")}}, "messages: there is nothing"},
-		"empty user (G-7)":        {provider.Request{Messages: []transcript.Message{transcript.User("")}}, "messages[0]: it has no text"},
-		"model first (G-13)":      {provider.Request{Messages: []transcript.Message{transcript.Assistant("", transcript.Text("a")), user}}, "messages[0]: the conversation must start"},
-		"model last (G-16)":       {provider.Request{Messages: []transcript.Message{user, transcript.Assistant("", transcript.Text("a"))}}, "messages[1]: the conversation must end"},
-		"count (G-15)":            {provider.Request{Messages: []transcript.Message{user, transcript.Assistant("", transcript.ToolUse("a", "t", nil)), user}}, `messages[1]: tool call "a" has no result`},
-		"response without (G-14)": {provider.Request{Messages: []transcript.Message{user, transcript.ToolResults(transcript.ToolResult{ToolUseID: "a"})}}, `messages[1]: tool call "a" is answered here`},
-	} {
-		if c.req.Model == "" {
-			c.req.Model = flash
-		}
-		if c.req.Messages == nil {
-			c.req.Messages = []transcript.Message{user}
-		}
-		_, err := providertest.RenderBody(Codec{}, &c.req, entry(t, c.req.Model))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
-		}
-	}
-}
-
 func TestToolNamesWithDots(t *testing.T) {
-	if body := render(t, &provider.Request{
+	if body := suite.Render(t, provider.Request{
 		Model: flash, Tools: []transcript.ToolDef{{Name: "ns.tool:x"}}, Messages: []transcript.Message{transcript.User("x")},
 	}); !strings.Contains(body, `"functionDeclarations":[{"name":"ns.tool:x"}]`) {
 		t.Error(body)
@@ -145,7 +56,7 @@ func parts(t *testing.T, model string, replies ...[]transcript.Block) (reply, re
 	if results != nil {
 		messages = append(messages, transcript.ToolResults(results...))
 	}
-	body := render(t, &provider.Request{Model: model, Messages: append(messages, transcript.User("end"))})
+	body := suite.Render(t, provider.Request{Model: model, Messages: append(messages, transcript.User("end"))})
 	_, rest, _ := strings.Cut(body, `{"role":"model","parts":[`)
 	reply, rest, _ = strings.Cut(rest, `]},{"role":"user","parts":[`)
 	responses, _, _ = strings.Cut(rest, `]}`)
@@ -224,45 +135,6 @@ func TestRenderJoinsReplies(t *testing.T) {
 	}
 }
 
-func TestRenderProperties(t *testing.T) {
-	m := entry(t, flash)
-	rapid.Check(t, func(t *rapid.T) {
-		req := &provider.Request{Model: m.Model, Messages: providertest.Messages(t), Tools: providertest.Tools()}
-		body, err := providertest.RenderBody(Codec{}, req, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, _ := providertest.RenderBody(Codec{}, req, m); !bytes.Equal(body, again) {
-			t.Fatal("two renderings differ")
-		}
-		if !json.Valid(body) {
-			t.Fatalf("not JSON: %s", body)
-		}
-		for _, msg := range req.Messages {
-			for c := range msg.ToolCalls() {
-				if jsontok.IsObject(c.Args) && !bytes.Contains(body, append([]byte(`"args":`), c.Args...)) {
-					t.Fatalf("arguments %s are not in %s", c.Args, body)
-				}
-			}
-		}
-		checkContents(t, body)
-		for n := len(req.Messages) - 1; n > 0; n-- {
-			if req.Messages[n-1].Role == transcript.RoleAssistant {
-				continue
-			}
-			part := *req
-			part.Messages = req.Messages[:n]
-			prefix, err := providertest.RenderBody(Codec{}, &part, m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.HasPrefix(body, bytes.TrimSuffix(prefix, []byte("]}"))) {
-				t.Fatalf("the first %d messages changed:\n%s\n%s", n, prefix, body)
-			}
-		}
-	})
-}
-
 // checkContents reads a body back and holds it against the turn rules.
 func checkContents(t *rapid.T, body []byte) {
 	var req struct {
@@ -302,22 +174,4 @@ func checkContents(t *rapid.T, body []byte) {
 			t.Fatalf("contents[%d]: empty or a second model turn (G-6, G-13): %s", i, body)
 		}
 	}
-}
-
-func TestRenderAnything(t *testing.T) {
-	m := entry(t, flash)
-	rapid.Check(t, func(t *rapid.T) {
-		body, err := providertest.RenderBody(Codec{}, &provider.Request{Model: m.Model, Messages: providertest.Anything(t)}, m)
-		var (
-			pair    *provider.PairError
-			message *provider.MessageError
-			request *provider.RequestError
-		)
-		if err != nil && !errors.As(err, &pair) && !errors.As(err, &message) && !errors.As(err, &request) {
-			t.Fatalf("%T: %v", err, err)
-		}
-		if err == nil && !json.Valid(body) {
-			t.Fatalf("not JSON: %s", body)
-		}
-	})
 }

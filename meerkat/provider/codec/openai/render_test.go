@@ -1,104 +1,13 @@
 package openai
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
-	"github.com/meerkat-go/conformance/meerkat/catalog"
-	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
-
-func entry(tb testing.TB, model string) catalog.Entry {
-	tb.Helper()
-	m, err := catalog.Unlisted(model)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return m
-}
-
-func render(tb testing.TB, req *provider.Request) string {
-	tb.Helper()
-	body, err := providertest.RenderBody(Codec{}, req, entry(tb, req.Model))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return string(body)
-}
-
-func TestRenderGolden(t *testing.T) {
-	for _, c := range providertest.Conversations() {
-		t.Run(c.Name, func(t *testing.T) {
-			body := render(t, &provider.Request{
-				Model: "gpt-5.2", System: c.System, Messages: c.Messages, Tools: providertest.Tools(),
-			})
-			if !json.Valid([]byte(body)) {
-				t.Fatalf("not JSON: %s", body)
-			}
-			providertest.Golden(t, c.Name+".json", []byte(body))
-		})
-	}
-}
-
-func TestRenderParameters(t *testing.T) {
-	half := 0.5
-	const stateless = `"store":false,"include":["reasoning.encrypted_content"]`
-	for _, c := range []struct {
-		name string
-		req  provider.Request
-		want string
-		not  string
-	}{
-		{"default effort (D-19)", provider.Request{Model: "gpt-5.2", Temperature: &half}, stateless + `,"reasoning":{"effort":"medium","summary":"auto"},"input"`, "temperature"},
-		{"no reasoning (O-24)", provider.Request{Model: "gpt-5.2", Effort: "none", Temperature: &half}, stateless + `,"reasoning":{"effort":"none"},"temperature":0.5`, ""},
-		{"no reasoning model (O-21, O-22)", provider.Request{Model: "gpt-4.1", Temperature: &half}, `"store":false,"temperature":0.5,"input"`, "include"},
-		{"output", provider.Request{Model: "gpt-5.2", MaxOutputTokens: 16, Unary: true}, `"stream":false,` + stateless + `,"reasoning":{"effort":"medium","summary":"auto"},"max_output_tokens":16`, ""},
-		{"any", provider.Request{Model: "gpt-5.2", ToolChoice: "any", Tools: providertest.Tools()}, `"tool_choice":"required"`, ""},
-		{"by name", provider.Request{Model: "gpt-5.2", ToolChoice: "list_dir", Tools: providertest.Tools()}, `"tool_choice":{"type":"function","name":"list_dir"}`, ""},
-	} {
-		c.req.Messages = []transcript.Message{transcript.User("x")}
-		body := render(t, &c.req)
-		if !strings.Contains(body, c.want) || c.not != "" && strings.Contains(body, c.not) {
-			t.Errorf("%s: %s", c.name, body)
-		}
-	}
-}
-
-func TestRenderRefuses(t *testing.T) {
-	user := transcript.User("x")
-	for name, c := range map[string]struct {
-		req  provider.Request
-		want string
-	}{
-		"effort (O-23)":        {provider.Request{Effort: "max"}, `effort: "max" is not offered by gpt-5.2`},
-		"small output (O-6)":   {provider.Request{MaxOutputTokens: 15}, "max output tokens: 15 is below"},
-		"stops":                {provider.Request{StopSequences: []string{"x"}}, "stop sequences: the Responses API has none"},
-		"tool name (O-18)":     {provider.Request{Tools: []transcript.ToolDef{{Name: "a.b"}}}, `tool "a.b": openai`},
-		"choice (O-29)":        {provider.Request{ToolChoice: "x"}, `tool choice: "x" is no tool`},
-		"nothing":              {provider.Request{Messages: []transcript.Message{transcript.System("x")}}, "messages: there is nothing"},
-		"empty user":           {provider.Request{Messages: []transcript.Message{transcript.User("")}}, "messages[0]: it has no text"},
-		"orphan call (O-10)":   {provider.Request{Messages: []transcript.Message{user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))}}, `messages[1]: tool call "a" has no result`},
-		"orphan output (O-11)": {provider.Request{Messages: []transcript.Message{user, transcript.ToolResults(transcript.ToolResult{ToolUseID: "a"})}}, `messages[1]: tool call "a" is answered here`},
-	} {
-		c.req.Model = "gpt-5.2"
-		if c.req.Messages == nil {
-			c.req.Messages = []transcript.Message{user}
-		}
-		_, err := providertest.RenderBody(Codec{}, &c.req, entry(t, "gpt-5.2"))
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", name, err, c.want)
-		}
-	}
-}
 
 func sealed(id, content string) transcript.Block {
 	meta := &transcript.Meta{Provider: transcript.MetaOpenAI, ID: id}
@@ -133,7 +42,7 @@ func input(t *testing.T, model string, blocks []transcript.Block) string {
 	if results != nil {
 		messages = append(messages, transcript.ToolResults(results...))
 	}
-	body := render(t, &provider.Request{Model: model, Messages: append(messages, transcript.User("end"))})
+	body := suite.Render(t, provider.Request{Model: model, Messages: append(messages, transcript.User("end"))})
 	_, items, _ := strings.Cut(body, `"content":"x"},`)
 	items, _, _ = strings.Cut(items, `,{"type":"message","role":"user","content":"end"}`)
 	items, _, _ = strings.Cut(items, `{"type":"function_call_output"`)
@@ -199,62 +108,4 @@ func TestRenderSummary(t *testing.T) {
 			t.Errorf("%q %q: %s", c.text, c.summary, got)
 		}
 	}
-}
-
-func TestRenderProperties(t *testing.T) {
-	m := entry(t, "gpt-5.2")
-	rapid.Check(t, func(t *rapid.T) {
-		req := &provider.Request{Model: m.Model, Messages: providertest.Messages(t), Tools: providertest.Tools()}
-		body, err := providertest.RenderBody(Codec{}, req, m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, _ := providertest.RenderBody(Codec{}, req, m); !bytes.Equal(body, again) {
-			t.Fatal("two renderings differ")
-		}
-		if !json.Valid(body) {
-			t.Fatalf("not JSON: %s", body)
-		}
-		for _, msg := range req.Messages {
-			for c := range msg.ToolCalls() {
-				var w jsontok.Writer
-				w.Str(string(c.Args))
-				if len(c.Args) > 0 && !bytes.Contains(body, append([]byte(`"arguments":`), w.Bytes()...)) {
-					t.Fatalf("arguments %q are not in %s", c.Args, body)
-				}
-			}
-		}
-		for n := len(req.Messages) - 1; n > 0; n-- {
-			if req.Messages[n-1].HasToolCalls() {
-				continue
-			}
-			part := *req
-			part.Messages = req.Messages[:n]
-			prefix, err := providertest.RenderBody(Codec{}, &part, m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.HasPrefix(body, bytes.TrimSuffix(prefix, []byte("]}"))) {
-				t.Fatalf("the first %d messages changed:\n%s\n%s", n, prefix, body)
-			}
-		}
-	})
-}
-
-func TestRenderAnything(t *testing.T) {
-	m := entry(t, "gpt-5.2")
-	rapid.Check(t, func(t *rapid.T) {
-		body, err := providertest.RenderBody(Codec{}, &provider.Request{Model: m.Model, Messages: providertest.Anything(t)}, m)
-		var (
-			pair    *provider.PairError
-			message *provider.MessageError
-			request *provider.RequestError
-		)
-		if err != nil && !errors.As(err, &pair) && !errors.As(err, &message) && !errors.As(err, &request) {
-			t.Fatalf("%T: %v", err, err)
-		}
-		if err == nil && !json.Valid(body) {
-			t.Fatalf("not JSON: %s", body)
-		}
-	})
 }

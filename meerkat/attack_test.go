@@ -14,7 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -52,7 +52,7 @@ func TestNonsense(t *testing.T) {
 						_, _ = io.WriteString(w, body)
 					}))
 					defer server.Close()
-					store := memory.New()
+					store := session.NewMemoryStore()
 					b := meerkat.NewAgent().WithKey(p, key).WithBaseURL(server.URL).WithHTTPClient(server.Client()).
 						WithStore(store).WithRetry(provider.RetryPolicy{})
 					if kind == "application/json" {

@@ -21,7 +21,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/provider/codec/openai"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
@@ -200,7 +199,7 @@ func (b *AgentBuilder) WithStore(s session.Store) *AgentBuilder {
 
 // WithMemoryStore keeps sessions in memory for as long as the process lives. It
 // is what an agent does when nothing else is said.
-func (b *AgentBuilder) WithMemoryStore() *AgentBuilder { return b.WithStore(memory.New()) }
+func (b *AgentBuilder) WithMemoryStore() *AgentBuilder { return b.WithStore(session.NewMemoryStore()) }
 
 // WithJSONLStore keeps each session in a file below dir.
 func (b *AgentBuilder) WithJSONLStore(dir string) *AgentBuilder {
@@ -274,7 +273,7 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		}
 	}
 	if config.Store == nil {
-		config.Store = memory.New()
+		config.Store = session.NewMemoryStore()
 	}
 	tools, err := b.openToolset(ctx)
 	if err != nil {

@@ -2,8 +2,8 @@ package meerkat
 
 import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -15,7 +15,7 @@ func (b *AgentBuilder) WithRetry(policy provider.RetryPolicy) *AgentBuilder {
 }
 
 // WithLimits bounds each session over all its runs (seed 001 §10).
-func (b *AgentBuilder) WithLimits(limits budget.Limits) *AgentBuilder {
+func (b *AgentBuilder) WithLimits(limits session.Limits) *AgentBuilder {
 	b.config.Limits = limits
 	return b
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -38,7 +37,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 // is a session or a connection (seed 000 §1.3, R41).
 func TestUnsupportedModels(t *testing.T) {
 	for _, model := range []string{"claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "gpt-4o", "gpt-5.1", "o3", "gemini-2.5-pro", "nonsense"} {
-		store := memory.New()
+		store := session.NewMemoryStore()
 		_, err := meerkat.NewAgent().WithAnthropic("k").WithOpenAI("k").WithGemini("k").WithHTTPClient(noTraffic(t)).WithStore(store).WithModel(model).Build()
 		var unsupported *catalog.UnsupportedModel
 		if !errors.As(err, &unsupported) || unsupported.Model != model || unsupported.Reason == "" || len(unsupported.Known) == 0 {

@@ -10,11 +10,9 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -27,7 +25,7 @@ func Example_quickStart() {
 	a, err := meerkat.NewAgent().
 		WithEnv(os.Environ()). // ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY
 		WithMCPServer("filesystem", "npx", "-y", "@modelcontextprotocol/server-filesystem", ".").
-		WithLimits(budget.Limits{MaxTokens: 50_000, MaxDuration: 10 * time.Minute}).
+		WithLimits(session.Limits{MaxTokens: 50_000, MaxDuration: 10 * time.Minute}).
 		WithJSONLStore("sessions").
 		Build()
 	if err != nil {
@@ -172,7 +170,7 @@ func (w *countingWriter) Append(ctx context.Context, records ...session.Record) 
 
 // A store of one's own.
 func ExampleAgentBuilder_WithStore() {
-	store := &counting{Store: memory.New()}
+	store := &counting{Store: session.NewMemoryStore()}
 	a, err := meerkat.NewAgent().WithClient(shouter{}).WithTool(shoutTool()).WithStore(store).Build()
 	if err != nil {
 		fmt.Println(err)

@@ -14,7 +14,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	sessions "github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -99,7 +98,7 @@ func TestInterruptedAnywhere(t *testing.T) {
 // interrupted reports whether the run was still going on at event n.
 func (w *world) interrupted(t *testing.T, who, next someone, n int) bool {
 	t.Helper()
-	store := sessions.New()
+	store := session.NewMemoryStore()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cfg := w.loop(t, who, store)
@@ -132,7 +131,7 @@ func TestCompactedLoops(t *testing.T) {
 	for i, who := range looping {
 		for _, keep := range []int{1, 30, 10_000} {
 			t.Run(fmt.Sprint(who.model, " ", keep), func(t *testing.T) {
-				w, store := newWorld(t), sessions.New()
+				w, store := newWorld(t), session.NewMemoryStore()
 				cfg := w.loop(t, who, store)
 				cfg.Compaction = agent.Compaction{Threshold: 0.01, Window: 100, Keep: keep}
 				result, err := agent.Run(t.Context(), cfg, "Begin.")
@@ -167,7 +166,7 @@ func TestCompactedLoops(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	for i, who := range looping {
 		t.Run(who.model, func(t *testing.T) {
-			w, store := newWorld(t), sessions.New()
+			w, store := newWorld(t), session.NewMemoryStore()
 			short := func(who someone) agent.Config {
 				cfg := w.loop(t, who, store)
 				cfg.Client.(*loops).room = 8

@@ -12,10 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -31,7 +29,7 @@ func TestTornClosure(t *testing.T) {
 		transcript.CallInterrupted: "interrupted: the tool may have run; check its effects before calling it again",
 	} {
 		for _, policy := range []Policy{AskModel, RetryIdempotent} {
-			store, tools := memory.New(), fourTools()
+			store, tools := session.NewMemoryStore(), fourTools()
 			w, err := store.Create(ctx, session.Header{Version: 1, ID: sessionID, Created: epoch, Provider: "anthropic", Model: "claude-opus-4-5"})
 			if err != nil {
 				t.Fatal(err)
@@ -74,7 +72,7 @@ func TestNegative(t *testing.T) {
 		"Limits.MaxToolCalls is -1": func(c *Config) { c.Limits.MaxToolCalls = -1 },
 		"Limits.MaxDuration is -1":  func(c *Config) { c.Limits.MaxDuration = -1 },
 	} {
-		store := memory.New()
+		store := session.NewMemoryStore()
 		cfg := config(&model{}, store, nil)
 		spoil(&cfg)
 		if _, err := Run(ctx, cfg, "go"); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -93,7 +91,7 @@ func TestManyCalls(t *testing.T) {
 	for i := range 100 {
 		ids = append(ids, fmt.Sprintf("%03d", i))
 	}
-	store, wild := memory.New(), &wild{}
+	store, wild := session.NewMemoryStore(), &wild{}
 	m := &model{replies: []any{calls(ids...), text("done")}}
 	cfg := config(m, store, wild)
 	cfg.MaxParallel = 7
@@ -138,11 +136,11 @@ func (w *wild) Dispatch(_ context.Context, call transcript.ToolCall) transcript.
 func TestClockStandsStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &endless{}
-		cfg := config(nil, memory.New(), nil)
-		cfg.Client, cfg.Limits = m, budget.Limits{MaxDuration: time.Second}
+		cfg := config(nil, session.NewMemoryStore(), nil)
+		cfg.Client, cfg.Limits = m, session.Limits{MaxDuration: time.Second}
 		_, err := Run(ctx, cfg, "go")
-		var spent *budget.ExceededError
-		if !errors.As(err, &spent) || spent.Kind != budget.Time || spent.Used != 1000 {
+		var spent *session.BudgetExceededError
+		if !errors.As(err, &spent) || spent.Kind != session.BudgetTime || spent.Used != 1000 {
 			t.Errorf("%v", err)
 		}
 	})
@@ -165,14 +163,14 @@ func (*endless) Complete(ctx context.Context, _ *provider.Request, _ func(stream
 func TestPausesBetweenTools(t *testing.T) {
 	pauses := slices.Repeat([]any{says("pause_turn", transcript.Text("p"))}, maxPauses)
 	replies := slices.Concat(pauses, []any{calls("a")}, pauses, []any{text("done")})
-	if got, err := Run(ctx, config(&model{replies: replies}, memory.New(), &counter{}), "go"); err != nil || !strings.HasSuffix(got.Text, "done") {
+	if got, err := Run(ctx, config(&model{replies: replies}, session.NewMemoryStore(), &counter{}), "go"); err != nil || !strings.HasSuffix(got.Text, "done") {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 // TestForkHasItsOwnTurns: what the parent has called, the parent has paid for.
 func TestForkHasItsOwnTurns(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("done")}}, store, &counter{}), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +179,7 @@ func TestForkHasItsOwnTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := config(&model{replies: []any{text("done")}}, store, &counter{})
-	cfg.Limits = budget.Limits{MaxTurns: 2}
+	cfg.Limits = session.Limits{MaxTurns: 2}
 	if _, err := Resume(ctx, cfg, fork.ID, "more"); err != nil {
 		t.Error(err)
 	}
@@ -190,7 +188,7 @@ func TestForkHasItsOwnTurns(t *testing.T) {
 // TestNothingToTell: a list of tools that says the same in other words is no
 // change in words either.
 func TestNothingToTell(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{text("a")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r")}}), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +203,7 @@ func TestNothingToTell(t *testing.T) {
 
 // TestRoleForgotten by a client of one's own: a reply is the model's.
 func TestRoleForgotten(t *testing.T) {
-	reply, store := text("hi"), memory.New()
+	reply, store := text("hi"), session.NewMemoryStore()
 	reply.Message.Role = ""
 	if _, err := Run(ctx, config(&model{replies: []any{reply}}, store, nil), "go"); err != nil {
 		t.Fatal(err)

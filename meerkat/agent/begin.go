@@ -123,7 +123,7 @@ func (p *plan) limits(at time.Time) {
 		s.limits = b.Limits
 	}
 	was := s.limits
-	if s.limits = was.Over(s.settings.limits); s.limits != was {
+	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
 		p.add(session.Budget{At: at, Limits: s.limits})
 	}
 }

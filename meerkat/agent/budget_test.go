@@ -8,15 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // spends runs with limits and returns how the budget stopped it.
-func spends(t *testing.T, cfg Config, prompt string) (*budget.ExceededError, Result) {
+func spends(t *testing.T, cfg Config, prompt string) (*session.BudgetExceededError, Result) {
 	t.Helper()
 	run := Run
 	if _, err := cfg.Store.Load(ctx, sessionID); err == nil {
@@ -25,7 +24,7 @@ func spends(t *testing.T, cfg Config, prompt string) (*budget.ExceededError, Res
 		}
 	}
 	result, err := run(ctx, cfg, prompt)
-	var spent *budget.ExceededError
+	var spent *session.BudgetExceededError
 	if err != nil && !errors.As(err, &spent) {
 		t.Fatal(err)
 	}
@@ -41,23 +40,23 @@ func TestBudgetOfTokens(t *testing.T) {
 	cached := uint64(4)
 	reply := calls("a")
 	reply.Usage.CacheReadTokens = &cached // 17 tokens
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{reply, reply, text("done")}}, store, &counter{})
-	cfg.Limits, cfg.WarnAt = budget.Limits{MaxTokens: 34}, 0.5
+	cfg.Limits, cfg.WarnAt = session.Limits{MaxTokens: 34}, 0.5
 	events := heard(&cfg)
 	spent, got := spends(t, cfg, "go")
-	if spent == nil || *spent != (budget.ExceededError{Kind: budget.Tokens, Used: 34, Limit: 34}) || got.Turns != 2 || got.ToolCalls != 2 {
+	if spent == nil || *spent != (session.BudgetExceededError{Kind: session.BudgetTokens, Used: 34, Limit: 34}) || got.Turns != 2 || got.ToolCalls != 2 {
 		t.Errorf("%v, %+v", spent, got)
 	}
 	if n := strings.Count(types(*events), string(BudgetWarning)); n != 1 {
 		t.Errorf("%d warnings", n)
 	}
 	// The session remembers both what was spent and the limit.
-	cfg.Limits = budget.Limits{}
+	cfg.Limits = session.Limits{}
 	if spent, got = spends(t, cfg, "more"); spent == nil || spent.Used != 34 || got.Turns != 0 {
 		t.Errorf("resumed: %v, %+v", spent, got)
 	}
-	cfg.Limits = budget.Limits{MaxTokens: 35}
+	cfg.Limits = session.Limits{MaxTokens: 35}
 	if spent, got = spends(t, cfg, ""); spent != nil || got.Text != "done" {
 		t.Errorf("resumed with more: %v, %+v", spent, got)
 	}
@@ -69,9 +68,9 @@ func TestBudgetOfTokens(t *testing.T) {
 
 // TestBudgetOfToolCalls: what it has no room for is answered, not run.
 func TestBudgetOfToolCalls(t *testing.T) {
-	tools, store := &counter{}, memory.New()
+	tools, store := &counter{}, session.NewMemoryStore()
 	cfg := config(&model{replies: []any{calls("a", "b"), calls("c", "d")}}, store, tools)
-	cfg.Limits = budget.Limits{MaxToolCalls: 3}
+	cfg.Limits = session.Limits{MaxToolCalls: 3}
 	spent, got := spends(t, cfg, "go")
 	if spent == nil || spent.Used != 4 || len(tools.runs) != 3 || tools.runs["d"] != 0 || got.ToolCalls != 4 {
 		t.Errorf("%v, %v, %+v", spent, tools.runs, got)
@@ -89,13 +88,13 @@ func TestBudgetOfToolCalls(t *testing.T) {
 
 // TestBudgetOfTurns is for the life of a session; MaxTurns is for one run.
 func TestBudgetOfTurns(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{calls("a"), text("one"), calls("b"), text("two")}}, store, &counter{})
-	cfg.Limits = budget.Limits{MaxTurns: 3}
+	cfg.Limits = session.Limits{MaxTurns: 3}
 	if spent, _ := spends(t, cfg, "go"); spent != nil {
 		t.Error(spent)
 	}
-	if spent, got := spends(t, cfg, "go"); spent == nil || spent.Kind != budget.Turns || got.Turns != 1 {
+	if spent, got := spends(t, cfg, "go"); spent == nil || spent.Kind != session.BudgetTurns || got.Turns != 1 {
 		t.Errorf("%v, %+v", spent, got)
 	}
 }
@@ -124,16 +123,16 @@ func TestBudgetOfTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := memory.New()
+				store := session.NewMemoryStore()
 				cfg := config(nil, store, nil)
 				cfg.Client, cfg.Now, cfg.Sleep = c.client, time.Now, nil
-				cfg.Limits = budget.Limits{MaxDuration: time.Minute}
+				cfg.Limits = session.Limits{MaxDuration: time.Minute}
 				if c.tools != nil {
 					cfg.Tools = c.tools
 				}
 				began := time.Now()
 				spent, got := spends(t, cfg, "go")
-				if spent == nil || spent.Kind != budget.Time || time.Since(began) != time.Minute || got.Text != c.text || got.StopReason != c.stop {
+				if spent == nil || spent.Kind != session.BudgetTime || time.Since(began) != time.Minute || got.Text != c.text || got.StopReason != c.stop {
 					t.Errorf("%v after %v, %+v", spent, time.Since(began), got)
 				}
 				s := load(t, store)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -84,7 +83,7 @@ func cancelledAt(t *testing.T, n int, waits bool) bool {
 	t.Helper()
 	cctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := memory.New()
+	store := session.NewMemoryStore()
 	tools := &shaky{release: make(chan struct{}), waits: waits}
 	defer close(tools.release)
 	cfg := config(nil, store, tools)
@@ -171,7 +170,7 @@ func TestPowerFails(t *testing.T) {
 	for n := 0; n < 60; n++ {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("append %d, written %v", n, after), func(t *testing.T) {
-				store, tools := memory.New(), &counter{}
+				store, tools := session.NewMemoryStore(), &counter{}
 				cfg := config(nil, &flaky{Store: store, n: n, after: after}, tools)
 				cfg.Client = &streaming{model{replies: script()}}
 				cfg.Retry = provider.RetryPolicy{MaxRetries: 1}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -27,7 +26,7 @@ func long(n uint64, r stream.Reply) stream.Reply {
 // the store keeps everything, and the summary is asked for behind the very
 // conversation that was sent before.
 func TestCompactsByItself(t *testing.T) {
-	store, tools := memory.New(), &counter{}
+	store, tools := session.NewMemoryStore(), &counter{}
 	m := &model{replies: []any{long(50, calls("a")), long(900, calls("b")), says("end_turn", transcript.Text("All about a and b.")), text("done")},
 		events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
 	cfg := config(m, store, tools)
@@ -74,7 +73,7 @@ func TestCompactsByItself(t *testing.T) {
 // TestCompactOnDemand of a session that is complete, and of one with a new
 // threshold that is not reached.
 func TestCompactOnDemand(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +110,7 @@ func TestCompactionFails(t *testing.T) {
 		"error": &provider.Error{Kind: provider.InvalidRequest}, "cut": says("max_tokens", transcript.Text("All ab")),
 		"calls": calls("z"), "silent": bare("end_turn"),
 	} {
-		store, tools := memory.New(), &counter{}
+		store, tools := session.NewMemoryStore(), &counter{}
 		cfg := config(&model{replies: []any{long(900, calls("a")), bad, long(950, calls("b")), text("done")}}, store, tools)
 		cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 		events := heard(&cfg)
@@ -131,7 +130,7 @@ func TestCompactionFails(t *testing.T) {
 			t.Errorf("%s: %+v", name, s.Compactions)
 		}
 	}
-	if _, err := Compact(ctx, config(&model{}, memory.New(), nil), sessionID); !errors.Is(err, session.ErrNotFound) {
+	if _, err := Compact(ctx, config(&model{}, session.NewMemoryStore(), nil), sessionID); !errors.Is(err, session.ErrNotFound) {
 		t.Error(err)
 	}
 }
@@ -146,7 +145,7 @@ func paid(reply any) uint64 {
 func TestCompactionSurvivesPowerFailure(t *testing.T) {
 	for n := range 6 {
 		for _, after := range []bool{false, true} {
-			store, tools := memory.New(), &counter{}
+			store, tools := session.NewMemoryStore(), &counter{}
 			cfg := config(&model{replies: []any{long(900, calls("a")), text("Summary."), text("done")}}, &flaky{Store: store, n: n, after: after}, tools)
 			cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 			if _, err := Run(ctx, cfg, "go"); !errors.Is(err, errPower) {
@@ -245,7 +244,7 @@ func TestTooLong(t *testing.T) {
 	big := strings.Repeat("x", 4000)
 	history := func(t *testing.T) session.Store {
 		t.Helper()
-		store := memory.New()
+		store := session.NewMemoryStore()
 		first := says("end_turn", transcript.Text(big))
 		if _, err := Run(ctx, config(&model{replies: []any{first}}, store, &counter{}), "old "+big); err != nil {
 			t.Fatal(err)

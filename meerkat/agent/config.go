@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -75,7 +74,7 @@ type Config struct {
 
 	// Limits bound the session over all its runs. They are stored with it and
 	// hold when it is resumed; a later run may change those it names.
-	Limits budget.Limits
+	Limits session.Limits
 	// WarnAt is the share of a limit at which a budget_warning is sent, once; 0:
 	// DefaultWarnAt, negative: never.
 	WarnAt float64

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -227,7 +227,7 @@ func TestContract(t *testing.T) {
 	} {
 		for _, buffer := range []int{0, 1, 64} {
 			cctx, cancel := context.WithCancel(ctx)
-			cfg := config(nil, memory.New(), &counter{})
+			cfg := config(nil, session.NewMemoryStore(), &counter{})
 			cfg.Client = &real{model: model{replies: c.replies}, cut: c.cut}
 			cfg.Retry = provider.RetryPolicy{MaxRetries: 4}
 			cfg.MaxTurns, cfg.EventBuffer = c.turns, buffer
@@ -265,7 +265,7 @@ func TestInterruptKeepsTheText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			store := memory.New()
+			store := session.NewMemoryStore()
 			cfg := config(nil, store, &counter{})
 			cfg.Client = &real{model: model{replies: []any{bare("end_turn", blocks...)}}}
 			var events []Event
@@ -315,7 +315,7 @@ func TestPanics(t *testing.T) {
 			c.Client.(*model).replies[1] = func(*provider.Request) (stream.Reply, error) { panic("client") }
 		},
 	} {
-		store, tools := memory.New(), &counter{}
+		store, tools := session.NewMemoryStore(), &counter{}
 		cfg := config(&model{replies: []any{calls("a"), text("done")}}, store, tools)
 		spoil(&cfg)
 		func() {
@@ -336,12 +336,12 @@ func TestPanics(t *testing.T) {
 
 // TestListenerRuns another session, and is told that this one is taken.
 func TestListenerRuns(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{text("outer")}}, store, nil)
 	var inner, same error
 	cfg.OnEvent = func(e Event) {
 		if e.Type == TurnStarted {
-			other := config(&model{replies: []any{text("inner")}}, memory.New(), nil)
+			other := config(&model{replies: []any{text("inner")}}, session.NewMemoryStore(), nil)
 			_, inner = Run(ctx, other, "go")
 			_, same = Resume(ctx, config(&model{}, store, nil), sessionID, "go")
 		}

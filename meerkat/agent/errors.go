@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -27,7 +26,7 @@ type RunError struct {
 func (e *RunError) Error() string { return fmt.Sprintf("session %s: %v", e.SessionID, e.Err) }
 
 // Unwrap returns what went wrong: *TruncatedError, *RefusedError, *StopError,
-// *TurnLimitError, *budget.ExceededError, *PrefixError, *MismatchError,
+// *TurnLimitError, *session.BudgetExceededError, *PrefixError, *MismatchError,
 // *InterruptedError, ErrNothingToContinue, *provider.Error, an error of the
 // store, or that of the context.
 func (e *RunError) Unwrap() error { return e.Err }
@@ -121,7 +120,7 @@ func errCancelled(c cause, during string) error {
 func kindOf(err error) string {
 	var (
 		call     *provider.Error
-		spent    *budget.ExceededError
+		spent    *session.BudgetExceededError
 		turns    *TurnLimitError
 		cut      *TruncatedError
 		refused  *RefusedError

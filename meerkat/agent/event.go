@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -110,7 +109,7 @@ type Event struct {
 	Rule        string               `json:"rule,omitempty"`   // of an anomaly
 	MaxAttempts int                  `json:"max_attempts,omitempty"`
 	DelayMS     *int64               `json:"delay_ms,omitempty"`
-	BudgetType  budget.Kind          `json:"budget_type,omitempty"`
+	BudgetType  session.BudgetKind   `json:"budget_type,omitempty"`
 	Used        uint64               `json:"used,omitempty"`
 	Limit       uint64               `json:"limit,omitempty"`
 	Percent     float64              `json:"percent,omitempty"` // of Limit, from 0 to 100

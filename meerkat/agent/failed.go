@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -60,7 +59,7 @@ func (p *plan) during() string {
 func (s *state) outOfTime(at time.Time) error {
 	spent := s.spent(at)
 	spent.Elapsed = max(spent.Elapsed, s.limits.MaxDuration)
-	only := budget.Limits{MaxDuration: s.limits.MaxDuration}
+	only := session.Limits{MaxDuration: s.limits.MaxDuration}
 	return only.Exceeded(spent)
 }
 

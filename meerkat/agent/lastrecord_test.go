@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -29,7 +28,7 @@ func (*twice) Traits(string) tool.Traits { return tool.Traits{Idempotent: true} 
 func eventful(t *testing.T, store *jsonl.Store) []byte {
 	t.Helper()
 	cfg := config(&model{replies: []any{calls("a", "b"), overloaded(), text("one")}}, store, &twice{})
-	cfg.Retry, cfg.Limits = provider.RetryPolicy{MaxRetries: 1}, budget.Limits{MaxTurns: 90}
+	cfg.Retry, cfg.Limits = provider.RetryPolicy{MaxRetries: 1}, session.Limits{MaxTurns: 90}
 	if _, err := Run(ctx, cfg, "go"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
@@ -105,7 +105,7 @@ func TestOutletLosesNothingElse(t *testing.T) {
 // TestBufferedRun delivers everything before Run returns.
 func TestBufferedRun(t *testing.T) {
 	m := &model{replies: []any{calls("a"), text("done")}, events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
-	cfg := config(m, memory.New(), &counter{})
+	cfg := config(m, session.NewMemoryStore(), &counter{})
 	events := heard(&cfg)
 	cfg.EventBuffer = 2
 	_, err := Run(ctx, cfg, "go")

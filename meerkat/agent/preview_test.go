@@ -9,7 +9,6 @@ import (
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -30,7 +29,7 @@ func (s *shown) Render(r *provider.Request) ([]byte, error) {
 
 // TestPreview shows what a run would send, and changes nothing.
 func TestPreview(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := Config{Client: &shown{}, Store: store, Model: "claude-opus-4-5", System: "s",
 		Attached: []transcript.Part{{Type: "image", MediaType: "image/png", Data: []byte{1}}}}
 	r, err := Preview(cfg, "hi")
@@ -48,7 +47,7 @@ func TestPreview(t *testing.T) {
 // TestPreviewResume says of a tool that was running when the process was killed
 // that nobody knows, without writing so; and refuses to run it again.
 func TestPreviewResume(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	c := &counter{}
 	cfg := Config{Client: &shown{}, Store: store, Model: "claude-opus-4-5", Tools: c}
 	id := session.ID("0199a2b4-0000-7000-8000-000000000001")

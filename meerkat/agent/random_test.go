@@ -9,11 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -49,7 +47,7 @@ func anyScript(t *rapid.T) []any {
 // and events are in order.
 func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		store, tools := memory.New(), &counter{}
+		store, tools := session.NewMemoryStore(), &counter{}
 		script := anyScript(t)
 		for round := range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			cfg, stop := anyConfig(t, store, tools)
@@ -85,7 +83,7 @@ func anyConfig(t *rapid.T, store session.Store, tools *counter) (cfg Config, sto
 	cfg.Retry = provider.RetryPolicy{MaxRetries: rapid.IntRange(0, 2).Draw(t, "retries"), InitialDelay: time.Second}
 	cfg.MaxParallel = rapid.IntRange(1, 3).Draw(t, "parallel")
 	cfg.OnInterrupted = rapid.SampledFrom([]Policy{AskModel, RetryIdempotent}).Draw(t, "policy")
-	cfg.Limits = budget.Limits{MaxToolCalls: rapid.IntRange(0, 6).Draw(t, "tool calls"), MaxTurns: rapid.IntRange(0, 6).Draw(t, "turns"), MaxTokens: uint64(rapid.IntRange(0, 60).Draw(t, "tokens"))}
+	cfg.Limits = session.Limits{MaxToolCalls: rapid.IntRange(0, 6).Draw(t, "tool calls"), MaxTurns: rapid.IntRange(0, 6).Draw(t, "turns"), MaxTokens: uint64(rapid.IntRange(0, 60).Draw(t, "tokens"))}
 	if rapid.Bool().Draw(t, "compacts") {
 		cfg.Compaction = Compaction{Threshold: 0.5, Window: 40, Keep: 20}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -20,7 +19,7 @@ import (
 // "safe" and "risky" were running, "new" had not started.
 func killed(t *testing.T) session.Store {
 	t.Helper()
-	store := memory.New()
+	store := session.NewMemoryStore()
 	w, err := store.Create(ctx, session.Header{Version: 1, ID: sessionID, Created: epoch})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +137,7 @@ type changing struct {
 
 func newChanging(t *testing.T) *changing {
 	t.Helper()
-	c := &changing{t: t, store: memory.New()}
+	c := &changing{t: t, store: session.NewMemoryStore()}
 	tools := &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o"), def("kept", "k")}}
 	c.cfg = config(&model{replies: []any{text("one")}}, c.store, tools)
 	if _, err := Run(ctx, c.cfg, "go"); err != nil {
@@ -235,7 +234,7 @@ func TestChangedBack(t *testing.T) {
 // TestToolsChangeInTheMiddle: a server's new list is told behind the results
 // that came with it, once, and the prefix stays (DESIGN §3.5).
 func TestToolsChangeInTheMiddle(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	m := &model{replies: []any{calls("a"), says("tool_use", transcript.ToolUse("b", "old", []byte("{}"))), calls("c"), text("done")}}
 	cfg := config(m, store, &offering{defs: []transcript.ToolDef{def("run", "r"), def("old", "o")}})
 	cfg.ToolsNow = func(context.Context) []transcript.ToolDef { return []transcript.ToolDef{def("run", "r")} }
@@ -264,7 +263,7 @@ func TestToolsChangeInTheMiddle(t *testing.T) {
 // TestOtherModel takes over: the store keeps everything, the new one is not
 // given what it cannot take, and that is told once.
 func TestOtherModel(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {
 		t.Fatal(err)
 	}

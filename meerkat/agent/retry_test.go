@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/provider"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -38,7 +38,7 @@ func TestRetry(t *testing.T) {
 	var waits []time.Duration
 	m := &model{replies: []any{overloaded(), calls("a"), overloaded(), overloaded(), text("done")}, events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
 	tools := &counter{}
-	cfg := config(m, memory.New(), tools)
+	cfg := config(m, session.NewMemoryStore(), tools)
 	cfg.Retry = provider.RetryPolicy{MaxRetries: 2, InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 3}
 	cfg.Sleep = func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }
 	events := heard(&cfg)
@@ -95,7 +95,7 @@ func TestRetryEnds(t *testing.T) {
 		"no time":       {overloaded(), 500 * time.Millisecond, 1},
 	} {
 		m := &model{replies: []any{c.err, c.err, c.err, c.err}}
-		cfg := config(m, memory.New(), nil)
+		cfg := config(m, session.NewMemoryStore(), nil)
 		cfg.Retry = provider.RetryPolicy{MaxRetries: 2, InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 1}
 		cfg.Limits.MaxDuration = c.limit
 		_, err := Run(ctx, cfg, "go")
@@ -113,7 +113,7 @@ func TestRetryEnds(t *testing.T) {
 func TestCancelWhileWaiting(t *testing.T) {
 	cctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{overloaded()}}, store, nil)
 	cfg.Retry = provider.RetryPolicy{MaxRetries: 2}
 	cfg.Sleep = func(ctx context.Context, _ time.Duration) error { cancel(); return ctx.Err() }
@@ -142,7 +142,7 @@ func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 		want int // messages
 	}{"nothing": {0, 1}, "a thought": {1, 1}, "text": {2, 2}, "a call": {3, 3}, "a thought behind": {4, 3}} {
 		cctx, cancel := context.WithCancel(ctx)
-		store, tools := memory.New(), &counter{}
+		store, tools := session.NewMemoryStore(), &counter{}
 		m := &interrupting{blocks: blocks[:c.n], cancel: cancel}
 		got, err := Run(cctx, Config{Client: m, Store: store, Tools: tools, Model: "claude-opus-4-5", NewID: config(nil, nil, nil).NewID}, "go")
 		if !errors.Is(err, context.Canceled) {

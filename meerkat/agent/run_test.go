@@ -18,7 +18,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -104,7 +103,7 @@ func TestCrashAnywhere(t *testing.T) {
 	for n := range 5 {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprintf("append %d, written %v", n, after), func(t *testing.T) {
-				store, tools := memory.New(), &counter{}
+				store, tools := session.NewMemoryStore(), &counter{}
 				m := &model{replies: []any{calls("a", "b"), calls("c"), text("done")}}
 				crashing := &flaky{Store: store, n: n, after: after}
 				if _, err := Run(ctx, config(m, crashing, tools), "go"); !errors.Is(err, errPower) {
@@ -169,7 +168,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 // TestBrokenTurnLeavesNothing: a stream that broke off is no reply; the prompt
 // is kept and can be asked again.
 func TestBrokenTurnLeavesNothing(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	broken := &provider.Error{Kind: provider.Incomplete, Provider: "anthropic", Err: &stream.IncompleteError{Reason: "EOF", Pending: 1}}
 	first := calls("a")
 	first.Message.Blocks = append(first.Message.Blocks, transcript.Text("I call a."))
@@ -194,7 +193,7 @@ func TestBrokenTurnLeavesNothing(t *testing.T) {
 
 // TestMalformedArguments are answered, never executed, never lost.
 func TestMalformedArguments(t *testing.T) {
-	store, ran := memory.New(), 0
+	store, ran := session.NewMemoryStore(), 0
 	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(context.Context, []byte) (transcript.ToolResult, error) {
 		ran++
 		return transcript.ToolResult{Content: "x"}, nil
@@ -218,7 +217,7 @@ func TestMalformedArguments(t *testing.T) {
 
 // TestCancelInTools stores what is known and ends; a resume finds it legal.
 func TestCancelInTools(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tools, _ := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Func: func(ctx context.Context, _ []byte) (transcript.ToolResult, error) {
@@ -239,7 +238,7 @@ func TestCancelInTools(t *testing.T) {
 
 // TestResumeRefuses writes nothing when it cannot go on.
 func TestResumeRefuses(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{text("a")}}, store, nil), "go"); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +264,7 @@ func TestResumeRefuses(t *testing.T) {
 
 // TestResumeErrors come as the store gives them.
 func TestResumeErrors(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := Resume(ctx, config(&model{}, store, nil), sessionID, "x"); !errors.Is(err, session.ErrNotFound) {
 		t.Error(err)
 	}
@@ -285,7 +284,7 @@ func TestResumeErrors(t *testing.T) {
 
 // TestIntake mends what people and tools give, never what a model said (R33).
 func TestIntake(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{says("end_turn", transcript.Text("raw \xff"))}}, store, nil)
 	cfg.System = "s\xff"
 	if _, err := Run(ctx, cfg, "p\xff"); err != nil {
@@ -306,7 +305,7 @@ func TestEvents(t *testing.T) {
 		{Kind: stream.EventAnomaly, Anomaly: stream.Anomaly{Rule: "orphaned_delta", Detail: "d"}},
 		{Kind: stream.EventBlockComplete, Block: &transcript.Block{Type: transcript.BlockText, Text: "x"}}, {Kind: stream.EventDone},
 	}}
-	cfg := config(m, memory.New(), &counter{})
+	cfg := config(m, session.NewMemoryStore(), &counter{})
 	tick := epoch
 	cfg.Now = func() time.Time { tick = tick.Add(time.Second); return tick }
 	cfg.OnEvent = func(e Event) {
@@ -345,7 +344,7 @@ func TestEvents(t *testing.T) {
 // TestFailedRunEndsWithItsError is the last event, and names the session.
 func TestFailedRunEndsWithItsError(t *testing.T) {
 	var last Event
-	cfg := config(&model{replies: []any{errors.New("no route")}}, memory.New(), nil)
+	cfg := config(&model{replies: []any{errors.New("no route")}}, session.NewMemoryStore(), nil)
 	cfg.OnEvent = func(e Event) { last = e }
 	_, err := Run(ctx, cfg, "go")
 	if last.Type != RunFailed || !strings.Contains(last.Error, "no route") || err.Error() != "session "+string(sessionID)+": no route" {
@@ -355,7 +354,7 @@ func TestFailedRunEndsWithItsError(t *testing.T) {
 
 // TestMarks are written once, for each model that was let in.
 func TestMarks(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{text("a"), text("b")}}, store, nil)
 	cfg.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: "x"}}
 	if _, err := Run(ctx, cfg, "go"); err != nil {

@@ -3,14 +3,13 @@ package agent
 import (
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // spent is what the session has used up at a time (E18).
-func (s *state) spent(at time.Time) budget.Spent {
+func (s *state) spent(at time.Time) session.Spent {
 	b := s.before
 	b.Tokens += s.tokens
 	b.ToolCalls += s.ran + s.over
@@ -45,8 +44,8 @@ func tokensOf(name string, u transcript.Usage) uint64 {
 
 // spentBefore adds up what earlier runs of a session used. What a fork has from
 // its parent, the parent has paid for.
-func spentBefore(s *session.Session) budget.Spent {
-	var b budget.Spent
+func spentBefore(s *session.Session) session.Spent {
+	var b session.Spent
 	runs := map[string]bool{"": true}
 	for _, r := range s.Runs {
 		runs[r.ID] = true

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -28,12 +27,12 @@ type state struct {
 	stop   transcript.StopReason
 	text   string // visible text of the last answer
 
-	limits budget.Limits // of the session, in force
-	before budget.Spent  // by earlier runs; Elapsed unused
-	tokens uint64        // of all kinds, by this run
-	ran    int           // tool calls that were started by this run
-	over   int           // tool calls that the budget had no room for
-	warned []budget.Kind
+	limits session.Limits // of the session, in force
+	before session.Spent  // by earlier runs; Elapsed unused
+	tokens uint64         // of all kinds, by this run
+	ran    int            // tool calls that were started by this run
+	over   int            // tool calls that the budget had no room for
+	warned []session.BudgetKind
 
 	chain  chain
 	target handoff.Target
@@ -76,7 +75,7 @@ type settings struct {
 	account         string
 	api             string
 	marks           []session.Mark
-	limits          budget.Limits
+	limits          session.Limits
 	warnAt          float64
 	retry           provider.RetryPolicy
 	interrupted     Policy

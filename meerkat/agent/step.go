@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -130,7 +129,7 @@ func (p *plan) within(at time.Time) bool {
 	return true
 }
 
-func (p *plan) warn(spent budget.Spent) {
+func (p *plan) warn(spent session.Spent) {
 	s := &p.state
 	for _, w := range s.limits.Warnings(spent, s.settings.warnAt, s.warned) {
 		s.warned = append(s.warned[:len(s.warned):len(s.warned)], w.Kind)

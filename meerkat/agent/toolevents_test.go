@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -26,7 +26,7 @@ func TestProgressAndTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		reply := says("tool_use", transcript.ToolUse("a", "run", []byte("{}")), transcript.ToolUse("b", "gone", []byte("{}")))
-		cfg := config(&model{replies: []any{reply, text("done")}}, memory.New(), tools)
+		cfg := config(&model{replies: []any{reply, text("done")}}, session.NewMemoryStore(), tools)
 		cfg.Now = time.Now
 		events := heard(&cfg)
 		if _, err := Run(ctx, cfg, "go"); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
@@ -192,7 +192,7 @@ func TestEveryKey(t *testing.T) {
 		Agent: agent.Config{
 			Model: "m", System: "s", Effort: "low", MaxOutputTokens: 1, Temperature: &half, WarnAt: 0.7, MaxTurns: 3,
 			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4,
-			Limits:     budget.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
+			Limits:     session.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
 			Retry:      provider.RetryPolicy{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3, Jitter: provider.DefaultRetry.Jitter},
 			Compaction: agent.Compaction{Threshold: 0.5},
 		},

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -38,7 +38,7 @@ func course() []agent.Event {
 		{Type: agent.ToolProgress, Turn: 1, ID: "c1", Message: canary},
 		{Type: agent.ToolExecutionCompleted, Turn: 1, ID: "c1", Name: "read", Status: "error", IsError: &yes, DurationMS: &ms, Result: canary},
 		{Type: agent.ToolExecutionTimedOut, Turn: 1, ID: "c2", Name: "read", Status: "interrupted", DurationMS: &ms},
-		{Type: agent.BudgetWarning, Turn: 1, BudgetType: budget.Tokens, Used: 8, Limit: 10},
+		{Type: agent.BudgetWarning, Turn: 1, BudgetType: session.BudgetTokens, Used: 8, Limit: 10},
 		{Type: agent.TurnStarted, Turn: 2, Provider: "gemini", Model: "gemini-x"},
 		{Type: agent.RunFailed, Turn: 2, Error: canary, ErrorKind: "authentication", Usage: &transcript.Usage{InputTokens: 10, OutputTokens: 4}},
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -143,7 +142,7 @@ func TestRecordsThatContradict(t *testing.T) {
 func TestHistory(t *testing.T) {
 	s := load(t, session.Entry{Message: transcript.User("u")}, calling("a"),
 		session.Compaction{Through: 1, Summary: "bad \xff", Usage: &transcript.Usage{InputTokens: 2}},
-		session.Budget{Limits: budget.Limits{MaxTurns: 3}})
+		session.Budget{Limits: session.Limits{MaxTurns: 3}})
 	h := s.History()
 	want := []handoff.Compaction{{Through: 1, Summary: "bad \uFFFD", Made: 2}}
 	if diff := cmp.Diff(want, h.Compactions); diff != "" || len(h.Messages) != 2 || len(h.Ledger.Open()) != 1 {
@@ -230,7 +229,7 @@ func anyRecord() *rapid.Generator[session.Record] {
 		case 6:
 			return session.Compaction{At: at, Through: rapid.IntRange(0, 3).Draw(t, "through"), Summary: text.Draw(t, "summary"), Reason: "r"}
 		case 7:
-			return session.Budget{At: at, Limits: budget.Limits{MaxTokens: 1, MaxDuration: time.Second}}
+			return session.Budget{At: at, Limits: session.Limits{MaxTokens: 1, MaxDuration: time.Second}}
 		case 8:
 			reasoning := uint64(2)
 			return session.Call{At: at, RunID: "r", Turn: 1, Attempt: 2, Usage: &transcript.Usage{OutputTokens: 3, ReasoningTokens: &reasoning},

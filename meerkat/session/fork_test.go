@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -66,7 +65,7 @@ func mustDigest(t *testing.T) string {
 // TestFork cuts at every message: the fork begins with the same messages, every
 // call in it has its one answer, and what it cost begins at nothing.
 func TestFork(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	id := parent(t, store)
 	whole, err := store.Load(t.Context(), id)
 	if err != nil {
@@ -177,14 +176,14 @@ func TestForkKeepsTheTruth(t *testing.T) {
 }
 
 // fullDisk is a store that keeps a part of what is appended.
-type fullDisk struct{ *memory.Store }
+type fullDisk struct{ *session.MemoryStore }
 
 type fullWriter struct{ session.Writer }
 
 var errFull = errors.New("no space left on device")
 
 func (f fullDisk) Create(ctx context.Context, h session.Header) (session.Writer, error) {
-	w, err := f.Store.Create(ctx, h)
+	w, err := f.MemoryStore.Create(ctx, h)
 	return fullWriter{w}, err
 }
 
@@ -195,7 +194,7 @@ func (w fullWriter) Append(ctx context.Context, records ...session.Record) error
 // TestBranchWholeOrNot: a fork that could not be written leaves nothing that
 // looks like a session.
 func TestBranchWholeOrNot(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	id := parent(t, store)
 	if _, err := session.Branch(t.Context(), fullDisk{store}, id, 0, "0199a2b4-0000-7000-8000-000000000002", time.Unix(9, 0)); !errors.Is(err, errFull) {
 		t.Fatal(err)
@@ -210,7 +209,7 @@ func startsWith(s, prefix string) bool { return len(s) >= len(prefix) && s[:len(
 // TestTornFork: a fork that was cut off anywhere while it was written is known
 // as such.
 func TestTornFork(t *testing.T) {
-	store := memory.New()
+	store := session.NewMemoryStore()
 	whole, err := store.Load(t.Context(), parent(t, store))
 	if err != nil {
 		t.Fatal(err)

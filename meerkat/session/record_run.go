@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -64,8 +63,8 @@ type Compaction struct {
 
 // Budget sets the limits that are in force from here on.
 type Budget struct {
-	At     time.Time     `json:"at"`
-	Limits budget.Limits `json:"limits"`
+	At     time.Time `json:"at"`
+	Limits Limits    `json:"limits"`
 }
 
 // mended returns f as it can be stored: bytes that are not UTF-8 are U+FFFD.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -84,7 +83,7 @@ func TestDigest(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	ctx := context.Background()
-	store := memory.New()
+	store := session.NewMemoryStore()
 	if _, err := session.Newest(ctx, store); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("Newest of nothing: %v", err)
 	}

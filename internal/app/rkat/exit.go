@@ -7,7 +7,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
@@ -86,7 +85,7 @@ func ofRun(err error) (int, string, bool) {
 	switch {
 	case as[*agent.TurnLimitError](err):
 		return exitLimit, "turn_limit", true
-	case as[*budget.ExceededError](err):
+	case as[*session.BudgetExceededError](err):
 		return exitLimit, "budget_exceeded", true
 	case as[*agent.InterruptedError](err):
 		return exitError, "tools_interrupted", true

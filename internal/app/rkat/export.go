@@ -13,13 +13,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/meerkat/replay"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
 // exports write a session in a format.
 var exports = map[string]func(io.Writer, *session.Session) error{
-	"html": replay.WriteHTML, "jsonl": replay.WriteJSONL,
+	"html": session.WriteHTML, "jsonl": session.WriteJSONL,
 }
 
 var exportNames = []string{"html", "jsonl"}

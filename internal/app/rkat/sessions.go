@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -146,7 +145,7 @@ type shown struct {
 	Tools      []json.RawMessage `json:"tools"`
 	PrefixHash string            `json:"prefix_hash,omitempty"`
 	Usage      transcript.Usage  `json:"usage"`
-	Budget     *budget.Limits    `json:"budget,omitempty"`
+	Budget     *session.Limits   `json:"budget,omitempty"`
 	Calls      []session.Call    `json:"calls"`
 	Marks      []session.Mark    `json:"marks"`
 	Checkpoint session.Reason    `json:"checkpoint"`

@@ -10,7 +10,6 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 )
 
 // openStore opens the sessions as the configuration says. The caller closes them
@@ -18,7 +17,7 @@ import (
 func (a *app) openStore(cfg *config.Loaded) (session.Store, error) {
 	backend := cfg.Storage.Backend
 	if backend == "memory" {
-		return memory.New(), nil
+		return session.NewMemoryStore(), nil
 	}
 	open := a.backends.Stores[backend]
 	if backend != "jsonl" && open == nil {

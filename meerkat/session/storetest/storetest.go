@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/meerkat-go/conformance/meerkat/budget"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -91,7 +90,7 @@ func history() []session.Record {
 		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Effort: "low", System: "be <brief>", Tools: tools, Hash: hash},
 		session.Mark{At: epoch, Name: session.MarkAllowUnlisted, Value: "m"},
 		session.Run{At: epoch, ID: "run 1"},
-		session.Budget{At: epoch, Limits: budget.Limits{MaxTokens: 9, MaxDuration: time.Minute}},
+		session.Budget{At: epoch, Limits: session.Limits{MaxTokens: 9, MaxDuration: time.Minute}},
 		user("hi \xed\xa0\x80 \x00"),
 		session.Checkpoint{At: epoch, Reason: session.ReasonPrompt},
 		session.Entry{At: epoch, Message: calls},

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 )
 
 // broken is a memory store with one fault. What is nil works.
@@ -133,7 +132,7 @@ func sortKeys(s session.Session, err error) (session.Session, error) {
 func noUsage(s session.Session, err error) (session.Session, error) { s.Calls = nil; return s, err }
 
 // late is a store that creates a session with its first record.
-func late(m *memory.Store) broken {
+func late(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(_ context.Context, h session.Header) (session.Writer, error) {
 		var w session.Writer
 		return writerFunc{blackHole{}, func(ctx context.Context, r ...session.Record) (err error) {
@@ -149,7 +148,7 @@ func late(m *memory.Store) broken {
 }
 
 // shared hands out what it keeps.
-func shared(m *memory.Store) broken {
+func shared(m *session.MemoryStore) broken {
 	var mu sync.Mutex
 	kept := map[session.ID]session.Session{}
 	return broken{Store: m, load: func(s session.Session, err error) (session.Session, error) {
@@ -164,7 +163,7 @@ func shared(m *memory.Store) broken {
 }
 
 // anyID makes an id of whatever it is given.
-func anyID(m *memory.Store) broken {
+func anyID(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
 		if _, err := session.ParseID(string(h.ID)); err != nil {
 			return blackHole{}, nil //nolint:nilerr // its fault
@@ -174,7 +173,7 @@ func anyID(m *memory.Store) broken {
 }
 
 // mixed lets two sessions into one.
-func mixed(m *memory.Store) broken {
+func mixed(m *session.MemoryStore) broken {
 	var one session.Writer
 	var mu sync.Mutex
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
@@ -194,7 +193,7 @@ func mixed(m *memory.Store) broken {
 }
 
 // overwrite starts a session again.
-func overwrite(m *memory.Store) broken {
+func overwrite(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
 		if err := m.Delete(ctx, h.ID); err != nil && !errors.Is(err, session.ErrNotFound) {
 			return nil, err
@@ -224,30 +223,30 @@ func unstable(all []session.Info, f session.Filter) []session.Info {
 }
 
 // canaries each break one point of the contract, by the name of its check.
-func canaries() map[string]func(*memory.Store) broken {
-	return map[string]func(*memory.Store) broken{
-		"what is appended is what is loaded, byte for byte":          func(m *memory.Store) broken { return broken{Store: m, load: sortKeys} },
+func canaries() map[string]func(*session.MemoryStore) broken {
+	return map[string]func(*session.MemoryStore) broken{
+		"what is appended is what is loaded, byte for byte":          func(m *session.MemoryStore) broken { return broken{Store: m, load: sortKeys} },
 		"a session is there as soon as Create returns":               late,
-		"a record is there as soon as Append returns":                func(m *memory.Store) broken { return broken{Store: m, write: forgetLast} },
-		"records add up over several writers":                        func(m *memory.Store) broken { return broken{Store: m, load: noUsage} },
+		"a record is there as soon as Append returns":                func(m *session.MemoryStore) broken { return broken{Store: m, write: forgetLast} },
+		"records add up over several writers":                        func(m *session.MemoryStore) broken { return broken{Store: m, load: noUsage} },
 		"an id is taken once":                                        overwrite,
 		"a session has one writer":                                   noLock,
-		"what does not exist is not found":                           func(m *memory.Store) broken { return broken{Store: m, load: silent} },
-		"a closed writer appends nothing":                            func(m *memory.Store) broken { return broken{Store: m, write: neverClosed} },
-		"an ended context appends nothing":                           func(m *memory.Store) broken { return broken{Store: m, write: deafToContext} },
-		"a writer that failed stays failed":                          func(m *memory.Store) broken { return broken{Store: m, write: carefree} },
+		"what does not exist is not found":                           func(m *session.MemoryStore) broken { return broken{Store: m, load: silent} },
+		"a closed writer appends nothing":                            func(m *session.MemoryStore) broken { return broken{Store: m, write: neverClosed} },
+		"an ended context appends nothing":                           func(m *session.MemoryStore) broken { return broken{Store: m, write: deafToContext} },
+		"a writer that failed stays failed":                          func(m *session.MemoryStore) broken { return broken{Store: m, write: carefree} },
 		"a loaded session is the caller's own":                       shared,
-		"deleted is gone":                                            func(m *memory.Store) broken { return broken{Store: m, delete: keep} },
-		"listing sorts, filters and pages":                           func(m *memory.Store) broken { return broken{Store: m, list: everything} },
-		"sessions of one time are listed in one order, page by page": func(m *memory.Store) broken { return broken{Store: m, list: unstable} },
-		"a clock that goes back does not take a session back":        func(m *memory.Store) broken { return broken{Store: m, list: lastRecord} },
+		"deleted is gone":                                            func(m *session.MemoryStore) broken { return broken{Store: m, delete: keep} },
+		"listing sorts, filters and pages":                           func(m *session.MemoryStore) broken { return broken{Store: m, list: everything} },
+		"sessions of one time are listed in one order, page by page": func(m *session.MemoryStore) broken { return broken{Store: m, list: unstable} },
+		"a clock that goes back does not take a session back":        func(m *session.MemoryStore) broken { return broken{Store: m, list: lastRecord} },
 		"sessions are independent under concurrency":                 mixed,
 		"an id that is no id is refused":                             anyID,
 	}
 }
 
 // noLock lets everybody in.
-func noLock(m *memory.Store) broken {
+func noLock(m *session.MemoryStore) broken {
 	return broken{Store: m, open: func(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
 		s, err := m.Load(ctx, id)
 		return s, blackHole{}, err
@@ -268,10 +267,10 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("%s: no canary", c.Name)
 			continue
 		}
-		if err := c.Try(memory.New()); err != nil {
+		if err := c.Try(session.NewMemoryStore()); err != nil {
 			t.Errorf("%s: a store without fault: %v", c.Name, err)
 		}
-		err := c.Try(fault(memory.New()))
+		err := c.Try(fault(session.NewMemoryStore()))
 		if err == nil {
 			t.Errorf("%s: the canary passed", c.Name)
 		}

@@ -1,4 +1,4 @@
-package canary_test
+package e2e_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package replay_test
+package session
 
 import (
 	"bytes"
@@ -11,9 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/meerkat-go/conformance/meerkat/replay"
-	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/memory"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -25,7 +22,7 @@ func at(s int) time.Time { return time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC) }
 
 // stored is a session with everything that a user may have seen, read back
 // from a store: only what is persisted counts.
-func stored(t *testing.T) *session.Session {
+func stored(t *testing.T) *Session {
 	t.Helper()
 	calls := transcript.Assistant(transcript.StopToolUse,
 		transcript.Reasoning("I look it up.", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: "sig"}),
@@ -33,31 +30,31 @@ func stored(t *testing.T) *session.Session {
 		transcript.Text("then."), transcript.ToolUse("c2", "draw", []byte(`{}`)))
 	calls.Blocks[1].Parts = []transcript.Part{png}
 	hidden := transcript.Assistant(transcript.StopAborted, transcript.Reasoning("", nil), transcript.Text("I was abo"))
-	h := session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic", Model: "m"}
-	hash, err := session.Digest("Be <b>brief</b>.", nil, nil)
-	store := memory.New()
+	h := Header{Version: Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at(0), Provider: "anthropic", Model: "m"}
+	hash, err := Digest("Be <b>brief</b>.", nil, nil)
+	store := NewMemoryStore()
 	w, cerr := store.Create(t.Context(), h)
 	if err != nil || cerr != nil {
 		t.Fatal(err, cerr)
 	}
 	err = w.Append(t.Context(),
-		session.Run{At: at(1), ID: "run-1"},
-		session.Prefix{At: at(1), Provider: "anthropic", Model: "m", System: "Be <b>brief</b>.", Hash: hash},
-		session.Entry{At: at(1), Message: transcript.System("not shown")},
-		session.Entry{At: at(1), Message: transcript.Message{Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>", Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}}}},
-		session.Entry{At: at(2), Message: calls},
-		session.Call{At: at(2), Turn: 1, Sent: 1, StopReason: transcript.StopToolUse, Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4}},
-		session.Checkpoint{At: at(2), Reason: session.ReasonAssistant},
-		session.Entry{At: at(3), Message: transcript.ToolResults(
+		Run{At: at(1), ID: "run-1"},
+		Prefix{At: at(1), Provider: "anthropic", Model: "m", System: "Be <b>brief</b>.", Hash: hash},
+		Entry{At: at(1), Message: transcript.System("not shown")},
+		Entry{At: at(1), Message: transcript.Message{Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>", Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}}}},
+		Entry{At: at(2), Message: calls},
+		Call{At: at(2), Turn: 1, Sent: 1, StopReason: transcript.StopToolUse, Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4}},
+		Checkpoint{At: at(2), Reason: ReasonAssistant},
+		Entry{At: at(3), Message: transcript.ToolResults(
 			transcript.ToolResult{ToolUseID: "c1", Content: "text of the file", Parts: []transcript.Part{png}},
 			transcript.ToolResult{ToolUseID: "c2", Content: "not executed", IsError: true, Status: transcript.ResultAborted})},
-		session.Entry{At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"}},
-		session.Failure{At: at(4), RunID: "run-1", Kind: "overloaded", Message: "the provider is overloaded"},
-		session.Task{At: at(4), RunID: "run-1", Turns: 1, ToolCalls: 2, DurationMS: 3000},
-		session.Run{At: at(5), ID: "run-2"},
-		session.Compaction{At: at(5), Through: 1, Summary: "what was said"},
-		session.Entry{At: at(6), Message: hidden},
-		session.Call{At: at(6), Turn: 2, Sent: 5, StopReason: transcript.StopAborted},
+		Entry{At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"}},
+		Failure{At: at(4), RunID: "run-1", Kind: "overloaded", Message: "the provider is overloaded"},
+		Task{At: at(4), RunID: "run-1", Turns: 1, ToolCalls: 2, DurationMS: 3000},
+		Run{At: at(5), ID: "run-2"},
+		Compaction{At: at(5), Through: 1, Summary: "what was said"},
+		Entry{At: at(6), Message: hidden},
+		Call{At: at(6), Turn: 2, Sent: 5, StopReason: transcript.StopAborted},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +69,7 @@ func stored(t *testing.T) *session.Session {
 // TestEvents is the derivation of seed 002, event for event.
 func TestEvents(t *testing.T) {
 	var got []string
-	for _, e := range replay.Events(stored(t)) {
+	for _, e := range displayEvents(stored(t)) {
 		line := []string{string(e.Type)}
 		for _, s := range []string{e.ID, e.Name, string(e.Status), e.Text} {
 			if s != "" {
@@ -111,15 +108,15 @@ func TestEvents(t *testing.T) {
 
 func TestSameEveryTime(t *testing.T) {
 	s := stored(t)
-	if diff := cmp.Diff(replay.Events(s), replay.Events(s)); diff != "" {
+	if diff := cmp.Diff(displayEvents(s), displayEvents(s)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestExports(t *testing.T) {
-	for name, write := range map[string]func(*bytes.Buffer, *session.Session) error{
-		"session.jsonl": func(b *bytes.Buffer, s *session.Session) error { return replay.WriteJSONL(b, s) },
-		"session.html":  func(b *bytes.Buffer, s *session.Session) error { return replay.WriteHTML(b, s) },
+	for name, write := range map[string]func(*bytes.Buffer, *Session) error{
+		"session.jsonl": func(b *bytes.Buffer, s *Session) error { return WriteJSONL(b, s) },
+		"session.html":  func(b *bytes.Buffer, s *Session) error { return WriteHTML(b, s) },
 	} {
 		var got bytes.Buffer
 		if err := write(&got, stored(t)); err != nil {
@@ -144,7 +141,7 @@ func TestExports(t *testing.T) {
 // TestPageIsInert: what others wrote is text, and nothing is fetched.
 func TestPageIsInert(t *testing.T) {
 	var page bytes.Buffer
-	if err := replay.WriteHTML(&page, stored(t)); err != nil {
+	if err := WriteHTML(&page, stored(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"<script", "<img src=x", "<b>brief", "image/svg+xml;base64", "http://", "https://"} {

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"time"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// displayType names a displayEvent.
+type displayType string
+
+// The events of a display.
+const (
+	displayRunStart         displayType = "run_start"         // RunID
+	displayTurnStart        displayType = "turn_start"        // Turn
+	displayUserMessage      displayType = "user_message"      // Text, Images
+	displayDeveloperMessage displayType = "developer_message" // Text, Images
+	displayReasoning        displayType = "reasoning"         // Text; only what the provider showed
+	displayAssistantMessage displayType = "assistant_message" // Text: all text of the message, in order
+	displayAssistantImage   displayType = "assistant_image"   // Images, one
+	displayToolCall         displayType = "tool_call"         // ID, Name, Args
+	displayToolResult       displayType = "tool_result"       // ID, Name, Text, Images, Status
+	displayInterrupt        displayType = "interrupt"
+	displayUsage            displayType = "usage"         // Usage, StopReason
+	displayError            displayType = "error"         // Name (the kind), Text
+	displayTaskMetadata     displayType = "task_metadata" // Task
+	displayCompaction       displayType = "compaction"    // Text: the summary
+)
+
+// displayStatus is how a tool ended. For a user, an aborted call is an error
+// that an interrupt follows.
+type displayStatus string
+
+// The two statuses.
+const (
+	displaySuccess displayStatus = "success"
+	displayFailure displayStatus = "error"
+)
+
+// displayEvent is one thing that a user saw. Type says which fields are set.
+type displayEvent struct {
+	Type       displayType           `json:"type"`
+	At         time.Time             `json:"at"`
+	RunID      string                `json:"run_id,omitempty"`
+	Turn       int                   `json:"turn,omitempty"`    // from 1, counted over the session
+	Message    *int                  `json:"message,omitempty"` // index in the session
+	Text       string                `json:"text,omitempty"`
+	Images     []displayImage        `json:"images,omitempty"`
+	ID         string                `json:"id,omitempty"`
+	Name       string                `json:"name,omitempty"`
+	Args       transcript.RawJSON    `json:"args,omitempty"`
+	Status     displayStatus         `json:"status,omitempty"`
+	StopReason transcript.StopReason `json:"stop_reason,omitempty"`
+	Usage      *transcript.Usage     `json:"usage,omitempty"`
+	Task       *Task                 `json:"task,omitempty"`
+}
+
+// displayImage is an image or a file beside a text: its bytes, or its address.
+type displayImage struct {
+	MediaType string `json:"media_type,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	URL       string `json:"url,omitempty"`
+}
+
+func displayImages(parts []transcript.Part) (images []displayImage) {
+	for _, p := range parts {
+		images = append(images, displayImage{p.MediaType, p.Data, p.URL})
+	}
+	return images
+}
+
+// displayEvents derives from the stored records what the user saw, in order.
+// The result is the same every time. Deltas were never stored, so they are not
+// shown again; an interrupt is derived from the reply or result it left. System
+// messages are stored but not shown. The result shares memory with s; treat
+// both as read-only.
+func displayEvents(s *Session) []displayEvent {
+	b := displayBuilder{session: s, toolNames: map[string]string{}}
+	for _, item := range s.Timeline {
+		b.at = item.At
+		b.addItem(item)
+	}
+	return b.events
+}
+
+// displayBuilder collects the events while it walks over the timeline.
+type displayBuilder struct {
+	session   *Session
+	events    []displayEvent
+	at        time.Time
+	runID     string
+	turn      int
+	toolNames map[string]string // by call id
+}
+
+func (b *displayBuilder) addEvent(e displayEvent) {
+	e.At, e.RunID, e.Turn = b.at, b.runID, b.turn
+	b.events = append(b.events, e)
+}
+
+func (b *displayBuilder) addItem(item Moment) {
+	s := b.session
+	switch item.Kind {
+	case "run":
+		b.runID = s.Runs[item.Index].ID
+		b.addEvent(displayEvent{Type: displayRunStart})
+	case "message":
+		b.addMessage(item.Index)
+	case "usage":
+		c := &s.Calls[item.Index]
+		b.addEvent(displayEvent{Type: displayUsage, Usage: c.Usage, StopReason: c.StopReason})
+	case "error":
+		f := &s.Failures[item.Index]
+		b.addEvent(displayEvent{Type: displayError, Name: f.Kind, Text: f.Message})
+	case "task":
+		b.addEvent(displayEvent{Type: displayTaskMetadata, Task: &s.Tasks[item.Index]})
+	case "compaction":
+		c := &s.Compactions[item.Index]
+		b.addEvent(displayEvent{Type: displayCompaction, Text: c.Summary, Usage: c.Usage})
+	}
+}
+
+func (b *displayBuilder) addMessage(i int) {
+	m := &b.session.Messages[i]
+	switch m.Role {
+	case transcript.RoleUser:
+		b.addEvent(displayEvent{Type: displayUserMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
+	case transcript.RoleDeveloper:
+		b.addEvent(displayEvent{Type: displayDeveloperMessage, Message: &i, Text: m.Content, Images: displayImages(m.Parts)})
+	case transcript.RoleAssistant:
+		b.addReply(i, m)
+	case transcript.RoleToolResults:
+		for r := range m.Results {
+			b.addResult(i, &m.Results[r])
+		}
+	case transcript.RoleSystem: // not shown
+	}
+}
+
+// addReply shows one reply: the thoughts that the provider showed, its text as
+// one, its images, its calls, and the interrupt that ended it.
+func (b *displayBuilder) addReply(i int, m *transcript.Message) {
+	b.turn++
+	b.addEvent(displayEvent{Type: displayTurnStart, Message: &i})
+	for n := range m.Blocks {
+		if m.Blocks[n].Type == transcript.BlockReasoning && m.Blocks[n].Text != "" {
+			b.addEvent(displayEvent{Type: displayReasoning, Message: &i, Text: m.Blocks[n].Text})
+		}
+	}
+	if text := m.String(); text != "" {
+		b.addEvent(displayEvent{Type: displayAssistantMessage, Message: &i, Text: text, StopReason: m.StopReason})
+	}
+	for _, image := range displayImages(modelImages(m)) {
+		b.addEvent(displayEvent{Type: displayAssistantImage, Message: &i, Images: []displayImage{image}})
+	}
+	for c := range m.ToolCalls() {
+		b.toolNames[c.ID] = c.Name
+		b.addEvent(displayEvent{Type: displayToolCall, Message: &i, ID: c.ID, Name: c.Name, Args: c.JSON()})
+	}
+	if m.StopReason == transcript.StopAborted {
+		b.addEvent(displayEvent{Type: displayInterrupt, Message: &i})
+	}
+}
+
+// modelImages returns the images that the model made, those of its blocks first.
+func modelImages(m *transcript.Message) (parts []transcript.Part) {
+	for i := range m.Blocks {
+		parts = append(parts, m.Blocks[i].Parts...)
+	}
+	return append(parts, m.Parts...)
+}
+
+func (b *displayBuilder) addResult(i int, r *transcript.ToolResult) {
+	status := displaySuccess
+	if r.IsError || r.Status == transcript.ResultAborted {
+		status = displayFailure
+	}
+	b.addEvent(displayEvent{Type: displayToolResult, Message: &i, ID: r.ToolUseID, Name: b.toolNames[r.ToolUseID], Text: r.Content, Images: displayImages(r.Parts), Status: status})
+	if r.Status == transcript.ResultAborted {
+		b.addEvent(displayEvent{Type: displayInterrupt, Message: &i})
+	}
+}

@@ -99,8 +99,8 @@ type Frame struct {
 	// the pipe is dropped.
 	Stdout io.Writer
 	// Stderr is for people: errors, notes, progress.
-	Stderr io.Writer
-	Env    []string // K=V
+	Stderr  io.Writer
+	Environ []string // K=V
 
 	Quiet   bool // -q: errors only
 	Verbose bool // -v: log what happens
@@ -112,7 +112,7 @@ type Frame struct {
 // New returns the frame of one run. env is a list of K=V; nothing is read from the
 // environment of the process.
 func New(p Program, stdin io.Reader, stdout, stderr io.Writer, env []string) *Frame {
-	f := &Frame{Program: p, Stdin: stdin, Stdout: &pipeWriter{w: stdout}, Stderr: &lockedWriter{w: stderr}, Env: env, raw: stdout}
+	f := &Frame{Program: p, Stdin: stdin, Stdout: &pipeWriter{w: stdout}, Stderr: &lockedWriter{w: stderr}, Environ: env, raw: stdout}
 	f.terminal, _ = stdout.(*os.File)
 	return f
 }
@@ -143,7 +143,7 @@ func (f *Frame) Run(ctx context.Context, root *cobra.Command, args []string) int
 // Getenv returns the value of a variable, the last one when it is set twice, ""
 // when it is not set.
 func (f *Frame) Getenv(name string) (value string) {
-	for _, kv := range f.Env {
+	for _, kv := range f.Environ {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
 			value = v
 		}

@@ -119,7 +119,7 @@ func (f *Frame) checkVariables(flags []string) error {
 	for i, name := range known {
 		bare[i] = strings.TrimPrefix(name, prefix)
 	}
-	for _, kv := range f.Env {
+	for _, kv := range f.Environ {
 		name, value, _ := strings.Cut(kv, "=")
 		rest, ours := strings.CutPrefix(name, prefix)
 		if value == "" || !ours || slices.Contains(bare, rest) {

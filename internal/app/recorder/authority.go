@@ -26,7 +26,7 @@ func (a *app) caCommand() *cobra.Command {
 
 // kept loads the authority that is there, without renewing it.
 func (a *app) kept() (dir string, authority *ca.Authority, err error) {
-	if dir, err = a.configDir(); err != nil {
+	if dir, err = a.ConfigDir(); err != nil {
 		return "", nil, err
 	}
 	authority, err = ca.Load(dir)
@@ -111,7 +111,7 @@ func (a *app) caRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			authority, err := a.authorityBy(ca.Rotate, allowed)
+			authority, err := a.AuthorityBy(ca.Rotate, allowed)
 			if err != nil {
 				return err
 			}

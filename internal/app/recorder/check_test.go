@@ -11,95 +11,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/schemas"
 )
-
-func TestPlanOf(t *testing.T) {
-	ask := func(url, body string, status int) cassette.Interaction {
-		return cassette.Interaction{Request: cassette.Request{Method: "POST", URL: url, Body: []byte(body)},
-			Response: cassette.Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}},
-				Body: []byte(`{"usage":{"input_tokens":30,"output_tokens":10}}`)}}
-	}
-	const messages = "https://api.anthropic.com/v1/messages"
-	list := []cassette.Interaction{
-		ask(messages, `{"max_tokens":99,"n":1}`, 200),
-		ask(messages, `{"max_tokens":99,"n":1}`, 200),
-		ask(messages+"/batches", `{}`, 200),
-		ask(messages, `{"mcp":"REDACTEDabcdefgh12"}`, 200),
-		ask(messages, `{"n":2}`, 0),
-		ask(messages, `{"n":3}`, 529),
-		ask("https://api.openai.com/v1/responses", `{"previous_response_id":"resp_1"}`, 200),
-		ask(messages+"/count_tokens", `{}`, 200),
-		ask("https://evil.example/v1/messages", `{}`, 200),
-		ask(messages, `{"n":4}`, 400),
-		ask(messages, `{"n":5}`, 200),
-		ask(messages, `{"n":6}`, 200),
-	}
-	p := planOf(list, budget{requests: 4, tokens: 100}, func(r cassette.Request) string {
-		return withheld(r, map[string]string{llm.Anthropic: "k", llm.OpenAI: "k"}, nil)
-	})
-	var sent []int
-	for _, task := range p.send {
-		sent = append(sent, task.Interaction)
-	}
-	got, _ := json.Marshal(map[string]any{"sent": sent, "tokens": p.tokens(), "skipped": p.skip})
-	want := `{"sent":[0,7,9],"skipped":[` +
-		`{"interaction":1,"reason":"the same request as #0"},` +
-		`{"interaction":2,"reason":"asks for no reply of a model"},` +
-		`{"interaction":3,"reason":"its body holds a redacted secret"},` +
-		`{"interaction":4,"reason":"has no reply to compare with"},` +
-		`{"interaction":5,"reason":"was answered with 529"},` +
-		`{"interaction":6,"reason":"refers to a reply that the provider stored"},` +
-		`{"interaction":8,"reason":"evil.example takes none of the keys; name a server with --upstream anthropic=URL"},` +
-		`{"interaction":10,"reason":"about 40 tokens, beyond --max-tokens 100"},` +
-		`{"interaction":11,"reason":"about 40 tokens, beyond --max-tokens 100"}],"tokens":80}`
-	if string(got) != want {
-		t.Errorf("\n got %s\nwant %s", got, want)
-	}
-	if p := planOf(list, budget{requests: 1, tokens: 100}, func(cassette.Request) string { return "" }); len(p.send) != 1 {
-		t.Errorf("%d sent with --max-requests 1", len(p.send))
-	}
-}
-
-// A cassette is a file that anybody may have written: its URLs do not decide
-// where a key goes.
-func TestKeysGoToTheirProvidersOnly(t *testing.T) {
-	keys := map[string]string{llm.Anthropic: "k", llm.Gemini: "k"}
-	for url, want := range map[string]bool{
-		"https://api.anthropic.com/v1/messages":                                                 true,
-		"http://api.anthropic.com/v1/messages":                                                  false,
-		"https://api.anthropic.com:8443/v1/messages":                                            false,
-		"https://api.anthropic.com.evil.example/v1/messages":                                    false,
-		"https://user@evil.example/v1/messages":                                                 false,
-		"https://evil.example/api.anthropic.com/v1/messages":                                    false,
-		"https://us-east5-aiplatform.googleapis.com/publishers/google/models/m:generateContent": false,
-		"https://generativelanguage.googleapis.com/v1beta/models/m:generateContent":             true,
-		"https://api.openai.com/v1/responses":                                                   false, // no key
-		"https://example.com/":                                                                  false,
-		"::":                                                                                    false,
-	} {
-		r := cassette.Request{Method: "POST", URL: url}
-		if got := withheld(r, keys, nil) == ""; got != want {
-			t.Errorf("%s: sent is %v", url, got)
-		}
-	}
-	if why := withheld(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{llm.Anthropic: "http://x"}); why != "" {
-		t.Error(why)
-	}
-	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
-		err := clearUpstreams(map[string]string{llm.Anthropic: base}, keys)
-		if (err == nil) != want {
-			t.Errorf("%s: %v", base, err)
-		}
-	}
-	if err := clearUpstreams(map[string]string{llm.OpenAI: "http://gateway.example"}, keys); err != nil {
-		t.Errorf("without a key: %v", err)
-	}
-}
 
 const liveKey = "sk-ant-live0live0live0live0live0live"
 
@@ -147,38 +63,38 @@ func TestCheck(t *testing.T) {
 		exit   int
 		want   string // a part of what is said
 	}{
-		{"no drift", replies(list, same), "", exitOK, "2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
-		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "", exitOK, "0 breaking, 0 notable, 0 cosmetic"},
-		{"breaking", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", exitGate,
+		{"no drift", replies(list, same), "", recorderenv.ExitOK, "2 replies checked, about 46 tokens: 0 breaking, 0 notable, 0 cosmetic"},
+		{"other words", replies(list, func(b string) string { return strings.ReplaceAll(b, "heron", "stork") }), "", recorderenv.ExitOK, "0 breaking, 0 notable, 0 cosmetic"},
+		{"breaking", replies(list, remove("data: {\"type\":\"message_stop\"}\n\n")), "", recorderenv.ExitGate,
 			"breaking    anthropic stream: ending: complete → without the provider's terminal event (#0 #1)"},
-		{"type", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":1}`, `"output_tokens":"1"}`) }), "", exitGate,
+		{"type", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":1}`, `"output_tokens":"1"}`) }), "", recorderenv.ExitGate,
 			"breaking    anthropic stream: message_start message.usage.output_tokens: number → string"},
-		{"new field", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }), "", exitOK,
+		{"new field", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }), "", recorderenv.ExitOK,
 			"cosmetic    anthropic stream: + message_start message.mood (string)"},
 		{"new field, strictly", replies(list, func(b string) string { return strings.ReplaceAll(b, `"message":{`, `"message":{"mood":"good",`) }),
-			"--fail-on cosmetic", exitGate, "2 replies checked"},
-		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", exitOK,
+			"--fail-on cosmetic", recorderenv.ExitGate, "2 replies checked"},
+		{"the key, reflected", replies(list, func(b string) string { return strings.ReplaceAll(b, "end_turn", liveKey) }), "", recorderenv.ExitOK,
 			"notable     anthropic stream: stop reason: end_turn → REDACTED"},
-		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", exitIncomplete,
+		{"nothing can be judged", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }, "", recorderenv.ExitIncomplete,
 			"unclear     #0  was answered with 429"},
 		{"wrong key", func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "no such key: "+liveKey, http.StatusUnauthorized)
-		}, "", exitIncomplete, "401"},
+		}, "", recorderenv.ExitIncomplete, "401"},
 		{"refused", func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"type":"error","error":{"message":"`+r.Header.Get("X-Api-Key")+`"}}`)
-		}, "", exitGate, "breaking    anthropic stream: status: 200 → 400 (#0 #1)"},
+		}, "", recorderenv.ExitGate, "breaking    anthropic stream: status: 200 → 400 (#0 #1)"},
 		{"broken off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "99")
 			_, _ = io.WriteString(w, "data: {}\n\n")
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, "", exitIncomplete, "the reply broke off"},
-		{"too long", replies(list, same), "--max-bytes 200", exitIncomplete, "the reply is longer than --max-bytes"},
-		{"budget of requests", replies(list, same), "--max-requests 1", exitOK, "left out    #1  beyond --max-requests 1"},
-		{"budget of tokens", replies(list, same), "--max-tokens 22", exitOK, "left out    #1  about 25 tokens, beyond --max-tokens 22"},
+		}, "", recorderenv.ExitIncomplete, "the reply broke off"},
+		{"too long", replies(list, same), "--max-bytes 200", recorderenv.ExitIncomplete, "the reply is longer than --max-bytes"},
+		{"budget of requests", replies(list, same), "--max-requests 1", recorderenv.ExitOK, "left out    #1  beyond --max-requests 1"},
+		{"budget of tokens", replies(list, same), "--max-tokens 22", recorderenv.ExitOK, "left out    #1  about 25 tokens, beyond --max-tokens 22"},
 		{"budget overrun", replies(list, func(b string) string { return strings.ReplaceAll(b, `"output_tokens":12`, `"output_tokens":90`) }),
-			"--max-tokens 46", exitOK, "left out    #1  the budget was spent"},
+			"--max-tokens 46", recorderenv.ExitOK, "left out    #1  the budget was spent"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := newDir(t)
@@ -207,7 +123,7 @@ func TestCheckDryRunSendsNothing(t *testing.T) {
 	d.write("c.yaml", conversation("7", "A heron.")...)
 	var sent atomic.Int32
 	exit, stdout, stderr := d.check(func(http.ResponseWriter, *http.Request) { sent.Add(1) }, "--dry-run")
-	if exit != exitOK || sent.Load() != 0 || !strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
+	if exit != recorderenv.ExitOK || sent.Load() != 0 || !strings.Contains(stdout, "would send  #1  anthropic claude-x, about 20 + 5 tokens") {
 		t.Errorf("exit %d, %d sent, %q %q", exit, sent.Load(), stdout, stderr)
 	}
 }
@@ -228,7 +144,7 @@ func TestCheckJSON(t *testing.T) {
 		}
 		Summary map[string]int
 	}
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || exit != exitOK {
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || exit != recorderenv.ExitOK {
 		t.Fatalf("exit %d, %v: %s", exit, err, stdout)
 	}
 	if r.Schema != "recorder.drift.v1" || len(r.Checked) != 2 || r.Checked[0].Tokens != 21 || r.Summary["cosmetic"] != 1 || r.Findings[0].Path != "content_block.key" {
@@ -254,34 +170,8 @@ func TestCheckRefuses(t *testing.T) {
 		"--check --cassette c.yaml --upstream bad":   "recorder: --upstream bad: use provider=URL, for example anthropic=http://127.0.0.1:9000\n",
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"refresh"}, strings.Fields(args)...)...)
-		if exit != exitUsage || stdout != "" || stderr != want {
+		if exit != recorderenv.ExitUsage || stdout != "" || stderr != want {
 			t.Errorf("%s: exit %d, %q %q", args, exit, stdout, stderr)
-		}
-	}
-}
-
-// What is sent is the recorded request: its body as it is, the headers and
-// parameters that choose a reply, and the key in its provider's place.
-func TestSenderSendsTheRequest(t *testing.T) {
-	for _, tt := range []struct{ url, header, want string }{
-		{"https://api.anthropic.com/v1/messages?beta=true&x=1", "X-Api-Key", "k"},
-		{"https://api.openai.com/v1/responses", "Authorization", "Bearer k"},
-		{"https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse&key=REDACTEDabcdefgh12", "X-Goog-Api-Key", "k"},
-	} {
-		s := &sender{keys: map[string]string{llm.Anthropic: "k", llm.OpenAI: "k", llm.Gemini: "k"}, now: time.Now}
-		recorded := cassette.Request{Method: "POST", URL: tt.url, Body: []byte(`{"a": 1}`), Header: http.Header{
-			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"}, "Host": {"h"}}}
-		r, err := s.request(context.Background(), recorded)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(r.Body)
-		if r.Header.Get(tt.header) != tt.want || string(body) != `{"a": 1}` || r.Header.Get("Cookie") != "" || r.Header.Get("Anthropic-Beta") != "b" ||
-			r.Header.Get("Accept-Encoding") != "identity" || strings.Contains(r.URL.RawQuery, "key") || strings.Contains(r.URL.RawQuery, "x=") {
-			t.Errorf("%s %v %s", r.URL, r.Header, body)
-		}
-		if strings.Contains(tt.url, "alt=sse") != (r.URL.RawQuery == "alt=sse") || strings.Contains(tt.url, "beta=") != (r.URL.RawQuery == "beta=true") {
-			t.Errorf("%s: %s", tt.url, r.URL)
 		}
 	}
 }

@@ -5,22 +5,15 @@ package recorder
 import (
 	"context"
 	"io"
-	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/redact/gate"
-)
-
-// Exit codes; cli.ExitCodes says what they mean.
-const (
-	exitOK         = 0
-	exitGate       = 1 // unused, missed, or a secret found
-	exitUsage      = 2 // the command line, or what it names
-	exitIncomplete = 3 // the recording lacks something
-	exitInternal   = 4
+	"github.com/meerkat-go/conformance/internal/app/recorder/convert"
+	"github.com/meerkat-go/conformance/internal/app/recorder/doctor"
+	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/app/recorder/serve"
 )
 
 // Run executes one command and returns the process's exit code. env is a list
@@ -34,14 +27,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
-	UsageCode: exitUsage, InternalCode: exitInternal,
-	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{credentialVariable}, Refuse: refuseSecret},
-}
-
-type app struct {
-	*cli.Frame
-	refused    int          // how often a session's proxy refused a host or a caller
-	turnedAway atomic.Int64 // how often it said why somebody did not get through
+	UsageCode: recorderenv.ExitUsage, InternalCode: recorderenv.ExitInternal,
+	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{serve.CredentialVariable}, Refuse: recorderenv.RefuseSecret},
 }
 
 const long = `Record and replay what an agent and its provider say to each other.
@@ -65,21 +52,14 @@ run passes CMD's exit code on when its own is 0.`
 
 // Command returns the tree of commands.
 func Command(f *cli.Frame) *cobra.Command {
-	a := &app{Frame: f}
+	env := &recorderenv.Env{Frame: f}
 	root := f.Root()
-	root.AddCommand(a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(),
-		a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(), a.recoverCommand(), a.importCommand(), a.exportCommand(), a.caCommand(), a.doctorCommand(), a.simulateCommand())
+	root.AddCommand(serve.Commands(env)...)
+	root.AddCommand(inspect.Commands(env)...)
+	root.AddCommand(convert.Commands(env)...)
+	root.AddCommand(doctor.Commands(env)...)
+	root.AddCommand((&app{env}).caCommand())
 	return root
 }
 
-// refuseSecret says why a value must not stand in a file or a variable of settings.
-func refuseSecret(f *cli.Frame, value string) string {
-	guard := gate.New()
-	for _, secret := range secrets(f.Env) {
-		guard.Learn(secret)
-	}
-	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {
-		return "holds a secret, which belongs in the environment of the program that needs it"
-	}
-	return ""
-}
+type app struct{ *recorderenv.Env }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -145,36 +144,14 @@ func TestInspect(t *testing.T) {
 		"inspect-first.json.txt": {"c.yaml#0", "--json"},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"inspect"}, args...)...)
-		if exit != exitOK || stdout == "" || stderr != "" {
+		if exit != recorderenv.ExitOK || stdout == "" || stderr != "" {
 			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, exit, stdout, stderr)
 		}
 		golden(t, name, stdout)
 	}
 	exit, stdout, stderr := d.recorder("inspect", "c.yaml#1", "--body", "response")
-	if exit != exitOK || stdout != string(list[1].Response.Body) || stderr != "" {
+	if exit != recorderenv.ExitOK || stdout != string(list[1].Response.Body) || stderr != "" {
 		t.Errorf("body: exit %d, %q, %q", exit, stdout, stderr)
-	}
-}
-
-// A pause is a stall when it is long for people and long for its reply.
-func TestStalls(t *testing.T) {
-	for _, tt := range []struct {
-		seconds []float64
-		want    string
-	}{
-		{[]float64{0, .1, .2, 3.2, 3.3}, "map[3:3s]"},
-		{[]float64{0, .01, .02, .52, .53}, "map[]"}, // short for people
-		{[]float64{0, 2, 4, 7, 9}, "map[]"},         // it is slow all the time
-		{[]float64{5}, "map[]"},
-		{nil, "map[]"},
-	} {
-		var events []event.Event
-		for _, s := range tt.seconds {
-			events = append(events, event.Event{At: time.Duration(s * float64(time.Second))})
-		}
-		if got := fmt.Sprint(stallsOf(events)); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.seconds, got, tt.want)
-		}
 	}
 }
 
@@ -189,24 +166,8 @@ func TestInspectRefuses(t *testing.T) {
 		{"c.yaml#0 --body both", "recorder: --body both: is request or response\n"},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"inspect"}, strings.Fields(tt.args)...)...)
-		if exit != exitUsage || stdout != "" || stderr != tt.want {
+		if exit != recorderenv.ExitUsage || stdout != "" || stderr != tt.want {
 			t.Errorf("%s: exit %d, %q, %q", tt.args, exit, stdout, stderr)
-		}
-	}
-}
-
-// A file may be called like an interaction.
-func TestPlaceTakesFilesAsTheyAre(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("odd#1", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for arg, want := range map[string]struct {
-		file string
-		n    int
-	}{"odd#1": {"odd#1", everything}, "c.yaml#12": {"c.yaml", 12}, "c.yaml": {"c.yaml", everything}} {
-		if file, n, err := place(arg); err != nil || file != want.file || n != want.n {
-			t.Errorf("%s: %s %d %v", arg, file, n, err)
 		}
 	}
 }
@@ -215,7 +176,7 @@ func TestTextconv(t *testing.T) {
 	d := newDir(t)
 	d.write("a.yaml", conversation("7", "A heron.")...)
 	exit, stdout, stderr := d.recorder("textconv", "a.yaml")
-	if exit != exitOK || stderr != "" {
+	if exit != recorderenv.ExitOK || stderr != "" {
 		t.Errorf("exit %d, %q", exit, stderr)
 	}
 	golden(t, "textconv.txt", stdout)
@@ -262,14 +223,14 @@ func TestTextconvOfDamage(t *testing.T) {
 		}
 	}
 	exit, stdout, _ := d.recorder("textconv", "damaged.yaml")
-	if exit != exitOK || !strings.Contains(stdout, "\n!! 0  interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
+	if exit != recorderenv.ExitOK || !strings.Contains(stdout, "\n!! 0  interaction 0 is damaged") || !strings.Contains(stdout, "\n-- 1  200  eof\n") || strings.Contains(stdout, "damaged.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
 	exit, stdout, _ = d.recorder("textconv", "none.yaml")
-	if exit != exitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
+	if exit != recorderenv.ExitOK || !strings.HasPrefix(stdout, "!! is not a cassette") || !strings.HasSuffix(stdout, "\n<<<<<<< HEAD\n\n") || strings.Contains(stdout, "none.yaml") {
 		t.Errorf("exit %d:\n%s", exit, stdout)
 	}
-	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != exitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
+	if exit, stdout, stderr := d.recorder("textconv", "missing.yaml"); exit != recorderenv.ExitUsage || stdout != "" || !strings.Contains(stderr, "missing.yaml: does not exist") {
 		t.Errorf("exit %d: %s%s", exit, stdout, stderr)
 	}
 }
@@ -289,16 +250,16 @@ func TestDiff(t *testing.T) {
 		args []string
 		exit int
 	}{
-		"diff-equal.txt":   {[]string{"a.yaml", "b.yaml"}, exitOK},
-		"diff.txt":         {[]string{"a.yaml", "c.yaml"}, exitGate},
-		"diff-gone.txt":    {[]string{"a.yaml", "d.yaml"}, exitGate},
-		"diff-one.txt":     {[]string{"a.yaml#0", "a.yaml#1"}, exitGate},
-		"diff.json.txt":    {[]string{"a.yaml", "c.yaml", "--json"}, exitGate},
-		"diff-missing.txt": {[]string{"a.yaml", "no.yaml"}, exitUsage},
-		"diff-usage.txt":   {[]string{"a.yaml"}, exitUsage},
+		"diff-equal.txt":   {[]string{"a.yaml", "b.yaml"}, recorderenv.ExitOK},
+		"diff.txt":         {[]string{"a.yaml", "c.yaml"}, recorderenv.ExitGate},
+		"diff-gone.txt":    {[]string{"a.yaml", "d.yaml"}, recorderenv.ExitGate},
+		"diff-one.txt":     {[]string{"a.yaml#0", "a.yaml#1"}, recorderenv.ExitGate},
+		"diff.json.txt":    {[]string{"a.yaml", "c.yaml", "--json"}, recorderenv.ExitGate},
+		"diff-missing.txt": {[]string{"a.yaml", "no.yaml"}, recorderenv.ExitUsage},
+		"diff-usage.txt":   {[]string{"a.yaml"}, recorderenv.ExitUsage},
 	} {
 		exit, stdout, stderr := d.recorder(append([]string{"diff"}, tt.args...)...)
-		if exit != tt.exit || (stdout == "") != (tt.exit == exitUsage) || (stderr == "") != (stdout != "") {
+		if exit != tt.exit || (stdout == "") != (tt.exit == recorderenv.ExitUsage) || (stderr == "") != (stdout != "") {
 			t.Errorf("%v: exit %d, want %d; stdout %q, stderr %q", tt.args, exit, tt.exit, stdout, stderr)
 		}
 		golden(t, name, stdout+stderr)
@@ -307,32 +268,6 @@ func TestDiff(t *testing.T) {
 				t.Error(err)
 			}
 		}
-	}
-}
-
-func TestWordDiff(t *testing.T) {
-	long := strings.Repeat("word ", 40)
-	for _, tt := range []struct{ a, b, want string }{
-		{"a heron", "a heron", "a heron"},
-		{"a heron flew", "a stork flew", "a [-heron-]{+stork+} flew"},
-		{"", "x", "{+x+}"},
-		{"one two", "one", "one[- two-]"},
-		{"the user wants a", "careful with the bytes b", "[-the user wants a-]{+careful with the bytes b+}"},
-		{long + "x " + long, long + "y " + long, "…" + strings.Repeat("word ", 6) + "[-x-]{+y+}" + strings.Repeat(" word", 6) + "…"},
-	} {
-		if got := wordDiff(tt.a, tt.b); got != tt.want {
-			t.Errorf("%.30q → %.30q:\n got %q\nwant %q", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
-// What comes from a cassette cannot steer a terminal.
-func TestPrintableIsPlain(t *testing.T) {
-	if got := printable("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\x2028d\x9b` {
-		t.Error(got)
-	}
-	if got := printable(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {
-		t.Error(got)
 	}
 }
 

@@ -183,7 +183,7 @@ func (a *app) offerTools(w *work, b *meerkat.AgentBuilder) error {
 		return err
 	}
 	b.WithTool(w.options.ownTools()...)
-	b.WithMCP(mcp.Options{Environ: a.Env, Log: a.Log(), HTTPClient: w.client, Version: cli.Version()}, servers...)
+	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version()}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
 	return nil
 }

@@ -1,0 +1,29 @@
+package convert
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+func (a *app) recoverCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "recover F", Short: "Finish a recording that was interrupted, with what is whole", Args: recorderenv.OneFile,
+		RunE: func(_ *cobra.Command, args []string) error {
+			kept, err := cassette.Recover(args[0])
+			if err != nil {
+				return cli.Usage("%w", err)
+			}
+			path := strings.TrimSuffix(args[0], ".partial")
+			a.Say("%s: %s kept", path, recorderenv.Interactions(kept))
+			if tape, err := cassette.Open(path); err == nil {
+				a.SayLoss(tape)
+			}
+			return nil
+		},
+	}
+}

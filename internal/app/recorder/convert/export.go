@@ -1,0 +1,178 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// target is a format that export writes.
+type target struct {
+	name string
+	// lacks is what the format has no place for, in a sentence for people.
+	lacks string
+	// keeps returns what of an interaction comes back when the file is read.
+	keeps func(cassette.Interaction) cassette.Interaction
+	write func(io.Writer, *cassette.Cassette) error
+}
+
+var targets = []target{
+	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
+		func(w io.Writer, tape *cassette.Cassette) error {
+			return interchange.WriteHAR(w, "recorder", cli.Version(), tape.Meta(), tape.Loss(), tape.All())
+		}},
+	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
+		func(w io.Writer, tape *cassette.Cassette) error {
+			return cassette.WriteGoVCR(w, tape.All())
+		}},
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var to, out string
+	force := false
+	cmd := &cobra.Command{
+		Use: "export F --to har|go-vcr-v2 [-o OUT]", Short: "Write a cassette as a HAR, or as a plain file of go-vcr v2",
+		Long: `Write a cassette as an HTTP Archive 1.2 or as a plain file of go-vcr v2, to OUT
+(0600) or to stdout.
+
+A HAR keeps everything: what the format has no place for is in a field called
+_cassette, and recorder import reads it back. go-vcr v2 has no place for chunks
+and their times, endings, trailers and protocols. The cassette is screened for
+keys again; with one in it nothing is written (exit 1).`,
+		Args: recorderenv.OneFile,
+		RunE: func(_ *cobra.Command, args []string) error { return a.export(args[0], to, out, force) },
+	}
+	set := cmd.Flags()
+	set.StringVar(&to, "to", "", "the `format` to write: har or go-vcr-v2")
+	set.StringVarP(&out, "output", "o", "", "the `file` to write; stdout without it")
+	set.BoolVar(&force, "force", false, "replace a file that exists")
+	return cmd
+}
+
+func (a *app) export(path, to, out string, force bool) error {
+	i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
+	switch {
+	case to == "":
+		return cli.Usage("--to: missing; use har or go-vcr-v2")
+	case i < 0:
+		return cli.Usage("--to %s: use har or go-vcr-v2", to)
+	}
+	if err := free(out, force); err != nil {
+		return err
+	}
+	tape, err := clean(path)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := targets[i].write(&text, tape); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	changed, err := targets[i].changed(tape, text.Bytes())
+	if err != nil {
+		return err
+	}
+	if err := a.deliver(out, text.Bytes()); err != nil {
+		return err
+	}
+	for _, line := range changed {
+		a.Say("%s: %s", path, line)
+	}
+	a.Say("%s: %s exported", path, recorderenv.Interactions(tape.Len()))
+	a.SayLoss(tape)
+	if targets[i].lacks != "" {
+		a.Say("%s has no place for %s", to, targets[i].lacks)
+	}
+	if len(changed) > 0 {
+		return cli.Exit(recorderenv.ExitIncomplete)
+	}
+	return nil
+}
+
+// clean opens a cassette in which there is no key. One without seals may never
+// have been redacted.
+func clean(path string) (*cassette.Cassette, error) {
+	tape, err := cassette.Open(path)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	if !tape.Sealed() {
+		return nil, cli.Usage("%s: has no seals, so nobody knows whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
+	}
+	guard := gate.New()
+	for i := range tape.Len() {
+		in, err := tape.At(i)
+		if err != nil {
+			return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
+		}
+		if err := guard.Check(in); err != nil {
+			return nil, cli.Fail(recorderenv.ExitGate, "%s: interaction %d: %w; nothing is written", path, i, err)
+		}
+	}
+	return tape, nil
+}
+
+// changed names what does not come back when the export is read again.
+func (t target) changed(tape *cassette.Cassette, text []byte) (lines []string, err error) {
+	back, err := interchange.Read("the export", text)
+	if err != nil {
+		return nil, err
+	}
+	if len(back.Interactions) != tape.Len() {
+		return nil, fmt.Errorf("%s: %d interactions were exported as %d", tape.Name(), tape.Len(), len(back.Interactions))
+	}
+	for i, got := range back.Interactions {
+		in, err := tape.At(i)
+		if err != nil {
+			return nil, err
+		}
+		if part := cassette.Difference(t.keeps(in), got); part != "" {
+			lines = append(lines, fmt.Sprintf("interaction %d: %s cannot hold its %s as it is", i, t.name, part))
+		}
+	}
+	return lines, nil
+}
+
+// free reports as an error that out is taken.
+func free(out string, force bool) error {
+	if out == "" {
+		return nil
+	}
+	info, err := os.Lstat(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return cli.Usage("%s: cannot be written: %w", out, fileutil.Reason(err))
+	case !info.Mode().IsRegular():
+		return cli.Usage("%s: is no regular file; name another", out)
+	case !force:
+		return cli.Usage("%s: exists; use --force to replace it", out)
+	}
+	return nil
+}
+
+// deliver writes to stdout, or to a file that is there whole or not at all.
+func (a *app) deliver(out string, text []byte) error {
+	if out == "" {
+		_, err := a.Stdout.Write(text)
+		return err
+	}
+	if err := fileutil.WriteFile(out, text, 0o600); err != nil {
+		return cli.Usage("%s: cannot be written: %w", out, fileutil.Reason(err))
+	}
+	return nil
+}

@@ -1,0 +1,196 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
+	"github.com/meerkat-go/conformance/proxy/record"
+)
+
+// anyFormat lets the bytes of a file tell its format.
+const anyFormat = "auto"
+
+type importFlags struct {
+	cassette, from    string
+	force, incomplete bool
+}
+
+func (a *app) importCommand() *cobra.Command {
+	f := &importFlags{}
+	cmd := &cobra.Command{
+		Use: "import F --cassette OUT", Short: "Make a cassette of another tool's recording, redacted",
+		Long: `Make a cassette of a recording of go-vcr v2, v3 or v4, vcrpy (YAML or JSON), an
+HTTP Archive, or a folder of NN.request.json, NN.response.json, NN.response.body.
+
+What is read is redacted and screened as a live recording is. What F does not
+say (times of chunks, how a reply ended) the cassette does not say either; an
+exchange without a body that was there is lost (exit 3), one with a key that
+redaction does not reach is not saved (exit 1). The provenance is "import".`,
+		Args: recorderenv.OneFile,
+		RunE: func(_ *cobra.Command, args []string) error { return a.importFile(args[0], f) },
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to write")
+	set.StringVar(&f.from, "from", anyFormat, "the `format` of F: "+strings.Join(formats(), ", "))
+	set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
+	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies without their end are meant so: the cassette declares it")
+	return cmd
+}
+
+func formats() []string {
+	names := []string{anyFormat}
+	for _, f := range interchange.Formats() {
+		names = append(names, string(f))
+	}
+	return names
+}
+
+func (a *app) importFile(path string, f *importFlags) error {
+	switch {
+	case f.cassette == "":
+		return cli.Usage("--cassette: missing; name the file to write")
+	case !slices.Contains(formats(), f.from):
+		return cli.Usage("--from %s: unknown; one of %s", f.from, strings.Join(formats(), ", "))
+	}
+	rec, err := readRecording(path)
+	switch {
+	case err != nil:
+		return cli.Usage("%w", err)
+	case rec.Format == interchange.Cassette:
+		return cli.Usage("%s: is a cassette already; copy it", path)
+	case f.from != anyFormat && f.from != string(rec.Format):
+		return cli.Usage("%s: is %s, not %s; leave --from out", path, rec.Format, f.from)
+	}
+	return a.importRecording(rec, f)
+}
+
+// readRecording reads a file, or a folder of the corpus layout.
+func readRecording(path string) (interchange.Recording, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
+	case info.IsDir():
+		return interchange.ReadCase(os.DirFS(path), ".", path)
+	case !info.Mode().IsRegular():
+		return interchange.Recording{}, fmt.Errorf("%s: is no regular file; name a file", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return interchange.Recording{}, fmt.Errorf("%s: cannot be read: %w", path, fileutil.Reason(err))
+	}
+	return interchange.Read(path, data)
+}
+
+func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
+	redacts, err := a.Redaction(nil)
+	if err != nil {
+		return err
+	}
+	writer, err := cassette.Create(f.cassette, redacts.Meta(cassette.ProvenanceImport, f.incomplete), cassette.CreateOptions{Force: f.force})
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	report := takeAll(redacts, writer, rec)
+	writer.Lose(recorderenv.LossOf(report))
+	writer.Lose(rec.Loss)
+	if f.incomplete {
+		report.Cut = nil
+	}
+	a.Tell(report)
+	err = writer.Close()
+	if err != nil {
+		a.Say("%v", err)
+	} else {
+		a.Say("%s: %s imported from %s", f.cassette, recorderenv.Interactions(report.Saved), rec.Format)
+	}
+	return cli.Exit(recorderenv.ExitOfRecording(report, err))
+}
+
+// takeAll redacts, screens and saves interactions, and says what became of
+// them. All are looked at before the first is saved: a key that one sends may
+// stand in the reply to an earlier one.
+func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording) (report record.Report) {
+	var list []cassette.Interaction
+	for _, in := range rec.Interactions {
+		ready, err := importable(rec.Format, in)
+		if err != nil {
+			report.Lost = append(report.Lost, named(in)+": "+err.Error())
+			continue
+		}
+		r.Redacted(ready)
+		list = append(list, ready)
+	}
+	var fit []cassette.Interaction
+	for _, in := range list {
+		what := named(in)
+		in = r.Redacted(in)
+		if err := r.Guard.Check(in); err != nil {
+			report.Refused = append(report.Refused, what+": "+err.Error())
+			continue
+		}
+		fit = append(fit, in)
+	}
+	for i, err := range w.AppendAll(fit) {
+		if err != nil {
+			report.Lost = append(report.Lost, named(fit[i])+": "+err.Error())
+			continue
+		}
+		report.Saved++
+		if why := fit[i].Incomplete; why != "" {
+			report.Cut = append(report.Cut, named(fit[i])+": "+why)
+		}
+	}
+	return report
+}
+
+// What a cassette cannot say of a body: that it was there.
+var (
+	errNoRequest = errors.New("its request body was not kept; record it again")
+	errNoReply   = errors.New("its response body was not kept, as browsers do with streams; record it again")
+)
+
+// importable returns in as the recorder would have stored it. Cassettes of
+// vcrpy and go-vcr have no body where there was none; an archive may have left
+// one out.
+func importable(format interchange.Format, in cassette.Interaction) (cassette.Interaction, error) {
+	whole := format == interchange.VCRPy || format == interchange.GoVCR
+	switch {
+	case in.Request.Body == nil && !whole && !bodiless(in.Request.Method):
+		return in, errNoRequest
+	case in.Response.Body == nil && !whole && in.Request.Method != http.MethodHead && in.Response.Status != http.StatusNoContent && in.Response.Status != 0:
+		return in, errNoReply
+	}
+	if format == interchange.Corpus {
+		in.Timeline = nil // sizes without times; they would all be said to be 0
+	}
+	in, err := interchange.Decoded(in)
+	if in.Incomplete == "" && err == nil {
+		in.Incomplete = cassette.Judge(in)
+	}
+	return in, err
+}
+
+func bodiless(method string) bool {
+	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}, method)
+}
+
+// named is a request without its query or user, which may hold secrets.
+func named(in cassette.Interaction) string {
+	host, path := recorderenv.HostAndPath(in.Request.URL)
+	if host == "" {
+		return in.Request.Method + " (unreadable URL)"
+	}
+	return in.Request.Method + " " + host + path
+}

@@ -1,0 +1,129 @@
+package doctor
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// The results of a check.
+const (
+	checkPass    = "pass"
+	checkFail    = "fail"
+	checkLimited = "limited" // the client cannot, and need not: there is the other door
+	checkAbsent  = "absent"  // the client is not installed
+)
+
+// check is whether one client came through one door.
+type check struct {
+	Client   string `json:"client"`
+	Version  string `json:"version,omitempty"`
+	Door     string `json:"door,omitempty"`
+	Result   string `json:"result"`
+	Protocol string `json:"protocol,omitempty"` // what it spoke to the proxy
+	Cause    string `json:"cause,omitempty"`    // of any result but a pass, with what to do
+}
+
+// arrival is a request that came through.
+type arrival struct {
+	Door     string `json:"door"`
+	Protocol string `json:"protocol"`
+	URL      string `json:"url"` // without its query
+}
+
+// trial is what happened when a program was run against a proxy.
+type trial struct {
+	arrivals []arrival
+	notices  []proxy.Notice
+	exit     string // how it failed, "" for exit code 0
+	said     string // the last line it wrote to stderr
+}
+
+// verdictOf says how a client did at a door.
+func verdictOf(client, version, door string, t trial) check {
+	c := check{Client: client, Version: version, Door: door, Result: checkFail}
+	for _, a := range t.arrivals {
+		if a.Door == door {
+			c.Result, c.Protocol = checkPass, a.Protocol
+		}
+	}
+	switch {
+	case c.Result == checkPass && t.exit == "":
+	case c.Result == checkPass:
+		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+last(t.said)
+	case client == "node" && door == proxy.MITM && !nodeHeedsProxies(version):
+		c.Result = checkLimited
+		c.Cause = "Node " + strings.TrimPrefix(version, "v") + " ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
+	default:
+		c.Cause = t.cause()
+	}
+	return c
+}
+
+func last(said string) string {
+	if said == "" {
+		return ""
+	}
+	return " (" + said + ")"
+}
+
+// nodeHeedsProxies reports whether a version of Node has NODE_USE_ENV_PROXY:
+// 22 has from 22.21 on, then 24.
+func nodeHeedsProxies(version string) bool {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	minor, _, _ := strings.Cut(rest, ".")
+	x, _ := strconv.Atoi(major)
+	y, _ := strconv.Atoi(minor)
+	return x >= 24 || x == 22 && y >= 21
+}
+
+// cause names why nothing came through: what the proxy saw goes before what can
+// only be guessed.
+func (t trial) cause() string {
+	for _, n := range t.notices {
+		if advice := advise(n); advice != "" {
+			return advice
+		}
+	}
+	why := "no request reached the proxy: the program made none, or goes around it. It may set NO_PROXY or other proxies itself, or not heed HTTPS_PROXY; try --ingress base-url"
+	if t.exit != "" {
+		why += " (" + t.exit + strings.TrimSuffix(": "+t.said, ": ") + ")"
+	}
+	return why
+}
+
+// advise says what a notice of the proxy means for the program.
+func advise(n proxy.Notice) string {
+	switch n.Kind {
+	case proxy.Untrusted:
+		return "it does not trust the proxy's authority: it brings roots of its own, or ignores SSL_CERT_FILE and the like; give it what `recorder ca export` prints, or use --ingress base-url"
+	case proxy.Unused, proxy.Handshake:
+		return "it opened a tunnel to " + n.Host + " and left: most likely it does not trust the proxy's authority; give it what `recorder ca export` prints, or use --ingress base-url"
+	case proxy.Upgrade:
+		return "it asked for a WebSocket, which cannot be recorded, and did not go on without; turn that off in the program"
+	case proxy.Refused, proxy.Denied, proxy.NoTLS:
+		return n.Text
+	}
+	return ""
+}
+
+// surroundings are the variables that lead a program around the proxy, or past
+// its certificate, when it is started elsewhere than by recorder run.
+func (a *app) surroundings() (facts []string) {
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		if v := a.Getenv(name); v != "" {
+			facts = append(facts, fmt.Sprintf("%s=%s is set: those hosts are reached without any proxy; recorder run takes it away", name, v))
+		}
+	}
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if a.Getenv(name) != "" {
+			facts = append(facts, name+" is set already: recorder run replaces it; whatever it names is not used on the way to the provider")
+		}
+	}
+	if a.Getenv("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {
+		facts = append(facts, "NODE_TLS_REJECT_UNAUTHORIZED=0 is set: Node accepts every certificate, so that it accepts ours proves nothing")
+	}
+	return facts
+}

@@ -1,0 +1,157 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/llm"
+)
+
+const doctorLong = `Prove that clients can be intercepted on this machine, and name the cause where
+they cannot.
+
+Without a program, each of curl, Go, Node and Python that is installed posts a
+request through either door. With one, the program is run as recorder run would
+run it, and doctor says whether any request of its came through. The proxy answers
+everything itself: nothing leaves the machine.
+
+Exit code 1: something that is installed, or the program, did not come through.`
+
+func (a *app) doctorCommand() *cobra.Command {
+	var doors, allow []string
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "doctor [-- CMD…]", Short: "Prove that clients, or your program, can be intercepted", Long: doctorLong,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.examineProgram(cmd.Context(), doors, allow, args, asJSON)
+			}
+			return a.examineClients(cmd.Context(), asJSON)
+		},
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	cmd.Flags().StringSliceVar(&doors, "ingress", []string{proxy.MITM}, "with a program: how it is to come in, mitm, base-url, or both")
+	cmd.Flags().StringSliceVar(&allow, "allow-host", nil, "with a program: a `host` to intercept beside the providers'; may be repeated")
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+// diagnosis is what doctor found, as --json prints it.
+type diagnosis struct {
+	Schema string `json:"schema"`
+	OK     bool   `json:"ok"`
+	// Checks are of the clients, or of the program alone.
+	Checks []check `json:"checks"`
+	// Arrivals are the program's requests that came through.
+	Arrivals []arrival `json:"arrivals,omitempty"`
+	// Environment are facts about it that matter to programs started elsewhere.
+	Environment []string `json:"environment"`
+}
+
+func (a *app) examineClients(ctx context.Context, asJSON bool) error {
+	d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.surroundings())}
+	for _, p := range probes {
+		d.Checks = append(d.Checks, a.examine(ctx, p)...)
+	}
+	tried := func(c check) bool { return c.Result != checkAbsent }
+	failed := func(c check) bool {
+		return c.Result == checkFail || c.Result == checkLimited && !passed(d.Checks, c.Client)
+	}
+	d.OK = slices.ContainsFunc(d.Checks, tried) && !slices.ContainsFunc(d.Checks, failed)
+	return a.pronounce(d, asJSON)
+}
+
+// passed reports whether a client came through one door at least.
+func passed(checks []check, client string) bool {
+	return slices.ContainsFunc(checks, func(c check) bool { return c.Client == client && c.Result == checkPass })
+}
+
+func (a *app) examineProgram(ctx context.Context, doors, allow, args []string, asJSON bool) error {
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
+	}
+	s, err := a.scene(doors, allow, turnDown)
+	if err != nil {
+		return err
+	}
+	child := a.Child(path, args, recorderenv.ClientVariables(s.proxy, s.trust, doors))
+	child.Stdout = child.Stderr // stdout is for what doctor finds
+	if err := recorderenv.Conduct(ctx, child, a.OnTerminal()); err != nil {
+		s.seen(ctx)
+		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
+	}
+	t := s.seen(ctx)
+	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.surroundings())}
+	c := check{Client: args[0], Result: checkPass}
+	if d.OK {
+		c.Door, c.Protocol = t.arrivals[0].Door, t.arrivals[0].Protocol
+	} else {
+		if exit := recorderenv.ExitOf(child); exit != 0 {
+			t.exit = fmt.Sprintf("its exit code is %d", exit)
+		}
+		c.Result, c.Cause = checkFail, t.cause()
+	}
+	d.Checks = []check{c}
+	return a.pronounce(d, asJSON)
+}
+
+// pronounce prints what was found and returns the exit code.
+func (a *app) pronounce(d diagnosis, asJSON bool) error {
+	if asJSON {
+		if err := a.WriteJSON(d); err != nil {
+			return err
+		}
+	} else if err := a.showDiagnosis(d); err != nil {
+		return err
+	}
+	if !d.OK {
+		return cli.Exit(recorderenv.ExitGate)
+	}
+	return nil
+}
+
+func (a *app) showDiagnosis(d diagnosis) error {
+	t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CLIENT\tVERSION\tDOOR\tRESULT\t")
+	for _, c := range d.Checks {
+		result := c.Result
+		switch {
+		case c.Cause != "":
+			result += ": " + c.Cause
+		case c.Protocol != "":
+			result += ", " + c.Protocol
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Client, c.Version, c.Door, result)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, r := range d.Arrivals {
+		fmt.Fprintf(a.Stdout, "came through %s: %s, %s\n", r.Door, r.URL, r.Protocol)
+	}
+	for _, fact := range d.Environment {
+		fmt.Fprintln(a.Stdout, "note: "+fact)
+	}
+	return nil
+}
+
+// turnDown is what doctor answers a program: an error in its provider's shape
+// that nobody retries.
+func turnDown(w http.ResponseWriter, r *http.Request) {
+	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), http.StatusBadRequest, "recorder doctor: your request came through; it is not passed on")
+	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("X-Should-Retry", "false")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
+}

@@ -1,0 +1,242 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// answer is what the doctor's proxy says to whoever comes through.
+const answer = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+
+// probe is a client to be tried: how to run it so that it posts to a URL with
+// what its environment says, prints the reply, and fails when there is none.
+type probe struct {
+	client  string
+	program string
+	version []string
+	// prepare makes what is to be run in dir; nil where the program will do.
+	prepare func(ctx context.Context, a *app, program, dir string) (string, error)
+	args    func(url string) []string
+}
+
+var probes = []probe{
+	{client: "curl", program: "curl", version: []string{"--version"}, args: func(url string) []string {
+		return []string{"-sSf", "--max-time", "20", "-d", "{}", url}
+	}},
+	{client: "go", program: "go", version: []string{"version"}, prepare: buildProbe, args: func(url string) []string { return []string{url} }},
+	{client: "node", program: "node", version: []string{"--version"}, args: func(url string) []string {
+		return []string{"-e", `fetch(process.argv[1], {method: "POST", body: "{}", signal: AbortSignal.timeout(20000)})
+  .then(r => r.ok ? r.text() : Promise.reject(new Error("status " + r.status))).then(t => process.stdout.write(t))
+  .catch(e => { console.error(String(e.cause ?? e).split("\n")[0]); process.exit(1) })`, url}
+	}},
+	{client: "python", program: "python3", version: []string{"--version"}, args: func(url string) []string {
+		return []string{"-c", `import sys, urllib.request
+try: sys.stdout.write(urllib.request.urlopen(sys.argv[1], b"{}", timeout=20).read().decode())
+except Exception as e: sys.exit(str(e))`, url}
+	}},
+}
+
+const goProbe = `package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+func main() {
+	client := http.Client{Timeout: 20 * time.Second}
+	resp, err := client.Post(os.Args[1], "application/json", strings.NewReader("{}"))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("status %d", resp.StatusCode)
+	}
+	if err == nil {
+		_, err = io.Copy(os.Stdout, resp.Body)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+`
+
+// buildProbe builds the Go client: its roots and proxies are what net/http
+// finds, as in any agent written in Go.
+func buildProbe(ctx context.Context, a *app, program, dir string) (string, error) {
+	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "probe.exe")
+	if err := os.WriteFile(source, []byte(goProbe), 0o600); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, program, "build", "-o", binary, source) //nolint:gosec // the user's own Go
+	cmd.Dir, cmd.Env = dir, recorderenv.Overlay(a.Environ, []string{"GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GO111MODULE=off"})
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build a program: %s", lastLine(out))
+	}
+	return binary, nil
+}
+
+// scene is a proxy that answers everything itself and notes what it saw.
+type scene struct {
+	proxy *proxy.Proxy
+	trust string
+	reply http.HandlerFunc
+	mu    sync.Mutex
+	trial trial
+}
+
+// scene starts a proxy with the given doors.
+func (a *app) scene(doors, allow []string, reply http.HandlerFunc) (*scene, error) {
+	authority, err := a.Authority(allow)
+	if err != nil {
+		return nil, err
+	}
+	trust, err := a.TrustFiles(authority, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{trust: trust, reply: reply}
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: doors, AllowHosts: allow, Handler: s, Notice: s.notice})
+	if err == nil {
+		err = s.proxy.Start()
+	}
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	return s, nil
+}
+
+// ServeHTTP notes that a request came through, and answers it.
+func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	door := proxy.BaseURL
+	if r.TLS != nil {
+		door = proxy.MITM
+	}
+	s.mu.Lock()
+	s.trial.arrivals = append(s.trial.arrivals, arrival{door, r.Proto, "https://" + r.URL.Host + r.URL.Path})
+	s.mu.Unlock()
+	s.reply(w, r)
+}
+
+func greet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, answer)
+}
+
+func (s *scene) notice(n proxy.Notice) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trial.notices = append(s.trial.notices, n)
+}
+
+// seen ends the scene and returns what was noted.
+func (s *scene) seen(ctx context.Context) trial {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = s.proxy.Close(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trial
+}
+
+// examine runs a client through every door.
+func (a *app) examine(ctx context.Context, p probe) []check {
+	program, err := exec.LookPath(p.program)
+	if err != nil {
+		return []check{{Client: p.client, Result: checkAbsent, Cause: p.program + " is not installed"}}
+	}
+	version := a.versionOf(ctx, program, p.version)
+	dir, err := os.MkdirTemp("", "recorder-doctor-*")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
+	if err == nil && p.prepare != nil {
+		program, err = p.prepare(ctx, a, program, dir)
+	}
+	if err != nil {
+		return []check{{Client: p.client, Version: version, Result: checkFail, Cause: err.Error()}}
+	}
+	var checks []check
+	for _, door := range []string{proxy.MITM, proxy.BaseURL} {
+		t, err := a.try(ctx, p, program, door)
+		if err != nil {
+			t.exit = err.Error()
+		}
+		checks = append(checks, verdictOf(p.client, version, door, t))
+	}
+	return checks
+}
+
+// try runs a client through one door.
+func (a *app) try(ctx context.Context, p probe, program, door string) (trial, error) {
+	s, err := a.scene([]string{door}, nil, greet)
+	if err != nil {
+		return trial{}, err
+	}
+	url := "https://api.anthropic.com/v1/messages"
+	if door == proxy.BaseURL {
+		url = s.proxy.URLFor(proxy.BaseURL, "") + "/anthropic/v1/messages"
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, p.args(url)...) //nolint:gosec // one of the clients above
+	cmd.Env = recorderenv.Overlay(a.Environ, recorderenv.ClientVariables(s.proxy, s.trust, []string{door}))
+	if door == proxy.BaseURL { // nothing may lead to the real host by accident
+		cmd.Env = recorderenv.Overlay(cmd.Env, []string{"NO_PROXY=*", "no_proxy=*"})
+	}
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errs, time.Second
+	err = cmd.Run()
+	t := s.seen(ctx)
+	t.said = lastLine(errs.Bytes())
+	switch exit := (*exec.ExitError)(nil); {
+	case errors.As(err, &exit):
+		t.exit = exit.String()
+	case err != nil:
+		t.exit = err.Error()
+	case out.String() != answer:
+		t.exit = "the reply arrived changed"
+	}
+	return t, nil
+}
+
+// versionOf is the number in the first line a program says its version in.
+func (a *app) versionOf(ctx context.Context, program string, args []string) string {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // one of the clients above
+	cmd.Env = a.Environ
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(string(out), "\n")
+	for word := range strings.FieldsSeq(line) {
+		if strings.ContainsAny(word, "0123456789") && strings.Contains(word, ".") {
+			return strings.TrimPrefix(word, "go")
+		}
+	}
+	return ""
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

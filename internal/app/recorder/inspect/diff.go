@@ -1,0 +1,89 @@
+package inspect
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/drift"
+)
+
+// difference is what two cassettes, or two interactions, do not have in common.
+type difference struct {
+	Schema string `json:"schema"`
+	Old    string `json:"old"`
+	New    string `json:"new"`
+	Equal  bool   `json:"equal"`
+	Pairs  []pair `json:"pairs"`
+}
+
+// pair is an interaction of the old cassette and its like in the new one. One
+// that is alone has nil on the other side.
+type pair struct {
+	Old     *int            `json:"old"`
+	New     *int            `json:"new"`
+	Request string          `json:"request"`
+	Asked   []drift.Change  `json:"asked,omitempty"`
+	Shape   []drift.Finding `json:"shape,omitempty"`
+	Said    []drift.Change  `json:"said,omitempty"`
+	Times   *Times          `json:"times,omitempty"`
+}
+
+// times are how long the replies took, in milliseconds. They never make two
+// recordings different.
+type Times struct {
+	OldFirst float64 `json:"old_first_event_ms"`
+	NewFirst float64 `json:"new_first_event_ms"`
+	OldTotal float64 `json:"old_total_ms"`
+	NewTotal float64 `json:"new_total_ms"`
+}
+
+func (p pair) equal() bool {
+	return p.Old != nil && p.New != nil && len(p.Asked)+len(p.Shape)+len(p.Said) == 0
+}
+
+func (a *app) diffCommand() *cobra.Command {
+	asJSON := false
+	cmd := &cobra.Command{
+		Use: "diff A B", Short: "Show what two cassettes, or two interactions F#N, say differently",
+		Long: `Show what two cassettes say differently: the shape first (events, fields,
+stop reasons, statuses, headers), then texts and arguments, each in one piece.
+Ids, signatures and times that only have other values are no difference.
+
+Exit codes: 0 equal, 1 different, 2 wrong usage.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usage("%s: name two cassettes, or two interactions as F#N", cmd.Name())
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) },
+	}
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (a *app) diff(old, fresh string, asJSON bool) error {
+	x, err := ReadSide(old)
+	if err != nil {
+		return err
+	}
+	y, err := ReadSide(fresh)
+	if err != nil {
+		return err
+	}
+	d := Differ(x, y)
+	d.Old, d.New = old, fresh
+	exit := recorderenv.ExitGate
+	if d.Equal {
+		exit = recorderenv.ExitOK
+	}
+	if asJSON {
+		if err := a.WriteJSON(d); err != nil {
+			return err
+		}
+		return cli.Exit(exit)
+	}
+	PrintDiff(a.Stdout, d)
+	return cli.Exit(exit)
+}

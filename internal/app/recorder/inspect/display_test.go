@@ -1,0 +1,75 @@
+package inspect
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/event"
+)
+
+// A pause is a stall when it is long for people and long for its reply.
+func TestStalls(t *testing.T) {
+	for _, tt := range []struct {
+		seconds []float64
+		want    string
+	}{
+		{[]float64{0, .1, .2, 3.2, 3.3}, "map[3:3s]"},
+		{[]float64{0, .01, .02, .52, .53}, "map[]"}, // short for people
+		{[]float64{0, 2, 4, 7, 9}, "map[]"},         // it is slow all the time
+		{[]float64{5}, "map[]"},
+		{nil, "map[]"},
+	} {
+		var events []event.Event
+		for _, s := range tt.seconds {
+			events = append(events, event.Event{At: time.Duration(s * float64(time.Second))})
+		}
+		if got := fmt.Sprint(stallsOf(events)); got != tt.want {
+			t.Errorf("%v: %s, want %s", tt.seconds, got, tt.want)
+		}
+	}
+}
+
+// A file may be called like an interaction.
+func TestPlaceTakesFilesAsTheyAre(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("odd#1", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for arg, want := range map[string]struct {
+		file string
+		n    int
+	}{"odd#1": {"odd#1", Everything}, "c.yaml#12": {"c.yaml", 12}, "c.yaml": {"c.yaml", Everything}} {
+		if file, n, err := place(arg); err != nil || file != want.file || n != want.n {
+			t.Errorf("%s: %s %d %v", arg, file, n, err)
+		}
+	}
+}
+
+func TestWordDiff(t *testing.T) {
+	long := strings.Repeat("word ", 40)
+	for _, tt := range []struct{ a, b, want string }{
+		{"a heron", "a heron", "a heron"},
+		{"a heron flew", "a stork flew", "a [-heron-]{+stork+} flew"},
+		{"", "x", "{+x+}"},
+		{"one two", "one", "one[- two-]"},
+		{"the user wants a", "careful with the bytes b", "[-the user wants a-]{+careful with the bytes b+}"},
+		{long + "x " + long, long + "y " + long, "…" + strings.Repeat("word ", 6) + "[-x-]{+y+}" + strings.Repeat(" word", 6) + "…"},
+	} {
+		if got := wordDiff(tt.a, tt.b); got != tt.want {
+			t.Errorf("%.30q → %.30q:\n got %q\nwant %q", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
+// What comes from a cassette cannot steer a terminal.
+func TestPrintableIsPlain(t *testing.T) {
+	if got := Printable("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\x2028d\x9b` {
+		t.Error(got)
+	}
+	if got := Printable(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,187 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/event"
+)
+
+// row is one interaction as inspect lists it.
+type row struct {
+	Index      int     `json:"index"`
+	Provider   string  `json:"provider"`
+	Method     string  `json:"method"`
+	URL        string  `json:"url"`
+	Request    int     `json:"request_bytes"`
+	Status     int     `json:"status"`
+	Response   int     `json:"response_bytes"`
+	Chunks     int     `json:"chunks"`
+	Events     int     `json:"events"`
+	End        string  `json:"end"`
+	Incomplete string  `json:"incomplete,omitempty"`
+	Seconds    float64 `json:"seconds"`
+}
+
+func rowOf(i int, in cassette.Interaction) row {
+	return row{
+		Index: i, Provider: event.Provider(in.Request), Method: in.Request.Method, URL: in.Request.URL,
+		Request: len(in.Request.Body), Status: in.Response.Status, Response: len(in.Response.Body),
+		Chunks: len(in.Timeline), Events: len(event.Of(in)), End: string(in.End),
+		Incomplete: cmp.Or(in.Incomplete, cassette.Judge(in)), Seconds: in.Duration.Seconds(),
+	}
+}
+
+// inspection is what inspect was asked for.
+type inspection struct {
+	json   bool
+	n      int
+	body   string
+	unfold bool
+}
+
+func (a *app) inspectCommand() *cobra.Command {
+	var x inspection
+	cmd := &cobra.Command{
+		Use: "inspect F [-i N]", Short: "List a cassette's interactions, or the events of one of them", Args: recorderenv.OneFile,
+		Long: `List a cassette's interactions, or with -i N (or F#N) show one of them:
+what was asked, what came back, and its events with the time and the byte
+where each begins. Pieces of one text are one line; --unfold shows each.`,
+		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], x) },
+	}
+	cli.AddJSONFlag(cmd, &x.json)
+	cmd.Flags().IntVarP(&x.n, "interaction", "i", Everything, "show interaction `N`, counted from 0")
+	cmd.Flags().StringVar(&x.body, "body", "", "with -i: print the bytes of its `request or response`, nothing else")
+	cmd.Flags().BoolVar(&x.unfold, "unfold", false, "with -i: a line for each event")
+	return cmd
+}
+
+func (a *app) inspect(arg string, x inspection) error {
+	file, n, err := place(arg)
+	if err != nil {
+		return err
+	}
+	if x.n < Everything {
+		return cli.Usage("-i %d: interactions are counted from 0", x.n)
+	}
+	if n = max(n, x.n); n == Everything && (x.body != "" || x.unfold) {
+		return cli.Usage("inspect: --body and --unfold are about one interaction; name it with -i N")
+	}
+	if n == Everything {
+		return a.inspectAll(file, x.json)
+	}
+	t, err := Read(file, n)
+	switch {
+	case err != nil:
+		return err
+	case x.body != "":
+		return a.body(t.List[0], x.body)
+	}
+	return a.inspectOne(t, x)
+}
+
+// body writes a body as it was recorded.
+func (a *app) body(in cassette.Interaction, side string) error {
+	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
+	if !known {
+		return cli.Usage("--body %s: is request or response", side)
+	}
+	_, err := a.Stdout.Write(body)
+	return err
+}
+
+func (a *app) inspectAll(file string, asJSON bool) error {
+	t, err := cassette.Open(file)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	rows := make([]row, 0, t.Len())
+	for in, err := range t.All() {
+		if err != nil {
+			return cli.Fail(recorderenv.ExitGate, "%w", err)
+		}
+		rows = append(rows, rowOf(len(rows), in))
+	}
+	meta := t.Meta()
+	if asJSON {
+		return a.WriteJSON(map[string]any{"schema": "recorder.inspect.v1", "path": file, "provenance": meta.Provenance,
+			"format": meta.Version, "tool": meta.Tool, "created": meta.Created, "redaction": meta.Redaction,
+			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
+	}
+	w := a.Stdout
+	fmt.Fprintf(w, "%s: %s\n", file, about(t))
+	if err := table(w, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, totals(rows))
+	if loss := t.Loss(); loss != (cassette.Loss{}) {
+		fmt.Fprintf(w, "incomplete: %v\n", loss)
+	}
+	return nil
+}
+
+// about says where a cassette comes from.
+func about(t *cassette.Cassette) string {
+	meta := t.Meta()
+	parts := []string{meta.Provenance, recorderenv.Interactions(t.Len())}
+	if meta.Nominal() {
+		parts = append(parts, "nominal times")
+	}
+	if meta.Created != "" {
+		parts = append(parts, "recorded "+meta.Created)
+	}
+	if meta.Tool != "" {
+		parts = append(parts, "by "+meta.Tool)
+	}
+	if digest := t.Digest(); len(digest) > 19 {
+		parts = append(parts, digest[:19]+"…")
+	}
+	return strings.Join(parts, ", ")
+}
+
+func totals(rows []row) string {
+	var asked, said, events, incomplete int
+	for _, r := range rows {
+		asked, said, events = asked+r.Request, said+r.Response, events+r.Events
+		if r.Incomplete != "" {
+			incomplete++
+		}
+	}
+	text := fmt.Sprintf("%s: %d bytes asked, %d replied, %s", recorderenv.Interactions(len(rows)), asked, said, cli.Count(events, "event", "events"))
+	if incomplete > 0 {
+		text += fmt.Sprintf("; %d incomplete", incomplete)
+	}
+	return text
+}
+
+func table(w io.Writer, rows []row) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEVENTS\tEND\tTIME")
+	for _, r := range rows {
+		_, path := recorderenv.HostAndPath(r.URL)
+		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, r.Method, path, r.Request,
+			r.Status, r.Response, r.Chunks, r.Events, ending(r.End, r.Incomplete), rounded(r.Seconds))
+	}
+	return t.Flush()
+}
+
+// ending is how a reply ended; one that lacks something says so.
+func ending(end, incomplete string) string {
+	if incomplete == "" {
+		return end
+	}
+	return strings.TrimSpace(end + " (" + incomplete + ")")
+}
+
+func rounded(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}

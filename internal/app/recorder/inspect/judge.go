@@ -1,0 +1,144 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// verdict is what verify says of one file.
+type verdict struct {
+	Path         string    `json:"path"`
+	OK           bool      `json:"ok"`
+	Sealed       bool      `json:"sealed"`
+	Provenance   string    `json:"provenance,omitempty"`
+	Created      string    `json:"created,omitempty"`
+	Digest       string    `json:"digest,omitempty"`
+	Interactions int       `json:"interactions"`
+	Bytes        int64     `json:"bytes"`
+	Problems     []problem `json:"problems"`
+	Warnings     []problem `json:"warnings"`
+}
+
+// problem is one thing that is wrong. Text names the file.
+type problem struct {
+	Kind        string `json:"kind"`
+	Interaction *int   `json:"interaction,omitempty"`
+	Text        string `json:"problem"`
+}
+
+// The kinds of problems, as schemas/recorder.verify.v1.json lists them.
+const (
+	kindUnreadable = "unreadable" // no cassette, or not to be had
+	kindUnfinished = "unfinished" // a recording that was interrupted
+	kindDamaged    = "damaged"    // bytes are not those that were written
+	kindLayout     = "layout"     // not what the format has
+	kindSecret     = "secret"
+	kindIncomplete = "incomplete" // a reply that is not all of it, undeclared
+	kindStale      = "stale"
+	kindUnsealed   = "unsealed" // another tool wrote it
+)
+
+// kindOf tells what an error of package cassette is about.
+func kindOf(err error) string {
+	for _, k := range []struct {
+		is   error
+		kind string
+	}{{cassette.ErrTorn, kindUnfinished}, {cassette.ErrBusy, kindUnfinished}, {cassette.ErrDamaged, kindDamaged}, {cassette.ErrFormat, kindLayout}} {
+		if errors.Is(err, k.is) {
+			return k.kind
+		}
+	}
+	return kindUnreadable
+}
+
+// judge is what verify holds against files.
+type judge struct {
+	maxAge   recorderenv.Age
+	unsealed bool // files of other tools pass with a warning
+	now      time.Time
+	secrets  []string // that must not be in them
+	exempt   []string // digests of what only looks like a key
+}
+
+// file checks one cassette in every way and lists all that is wrong.
+func (j judge) file(path string) verdict {
+	v := verdict{Path: path, Problems: []problem{}, Warnings: []problem{}}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		v.Bytes = info.Size()
+	}
+	tape, err := cassette.Open(path)
+	if err != nil {
+		v.add(kindOf(err), nil, err.Error())
+		return v
+	}
+	if err := cassette.Unfinished(path); err != nil {
+		v.add(kindUnfinished, nil, err.Error())
+	}
+	meta := tape.Meta()
+	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = tape.Sealed(), meta.Provenance, meta.Created, tape.Digest(), tape.Len()
+	if err := tape.StrictHead(); err != nil {
+		v.add(kindOf(err), nil, err.Error())
+	}
+	if why := recorderenv.Stale(meta, j.maxAge, j.now); why != "" {
+		v.add(kindStale, nil, path+": "+why)
+	}
+	j.seals(&v)
+	if loss := tape.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
+		v.add(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
+	}
+	j.interactions(&v, tape)
+	v.OK = len(v.Problems) == 0
+	return v
+}
+
+func (v *verdict) add(kind string, interaction *int, text string) {
+	v.Problems = append(v.Problems, problem{kind, interaction, text})
+}
+
+// seals is about a file of another tool: nobody can tell whether it was changed
+// since, or ever redacted.
+func (j judge) seals(v *verdict) {
+	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path + " --cassette NEW"
+	switch {
+	case v.Sealed:
+	case j.unsealed:
+		v.Warnings = append(v.Warnings, problem{kindUnsealed, nil, text})
+	default:
+		v.add(kindUnsealed, nil, text)
+	}
+}
+
+func declaresIncomplete(meta cassette.Meta) bool {
+	return slices.Contains(meta.Declared, cassette.DeclaredIncomplete)
+}
+
+func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
+	guard := gate.New(j.exempt...)
+	for _, secret := range j.secrets {
+		guard.Learn(secret)
+	}
+	declared := declaresIncomplete(tape.Meta())
+	for i := range tape.Len() {
+		in, err := tape.Strict(i)
+		if err != nil {
+			v.add(kindOf(err), &i, err.Error())
+		}
+		if errors.Is(err, cassette.ErrDamaged) {
+			continue // there is nothing to look at
+		}
+		if err := guard.Check(in); err != nil {
+			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %v", v.Path, i, err))
+		}
+		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
+			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package inspect
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// everything is the interaction number that means all of a cassette's.
+const Everything = -1
+
+// place reads FILE or FILE#N. A file whose own name ends in such a way is taken
+// as it is.
+func place(arg string) (file string, n int, err error) {
+	at := strings.LastIndexByte(arg, '#')
+	if _, err := os.Lstat(arg); at < 0 || !errors.Is(err, fs.ErrNotExist) {
+		return arg, Everything, nil
+	}
+	n, err = strconv.Atoi(arg[at+1:])
+	if err != nil || n < 0 {
+		return "", 0, cli.Usage("%s: behind # goes the number of an interaction, as recorder inspect %s lists them", arg, arg[:at])
+	}
+	return arg[:at], n, nil
+}
+
+// tape is a cassette that is read as a whole.
+type tape struct {
+	*cassette.Cassette
+	file  string
+	first int // the number of the first interaction in list
+	List  []cassette.Interaction
+}
+
+// read opens a cassette and reads interaction n, or everything.
+func Read(file string, n int) (*tape, error) {
+	opened, err := cassette.Open(file)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	t := &tape{Cassette: opened, file: file}
+	if n >= opened.Len() {
+		return nil, cli.Usage("%s#%d: has %s, counted from 0", file, n, recorderenv.Interactions(opened.Len()))
+	}
+	last := opened.Len() - 1
+	if n != Everything {
+		t.first, last = n, n
+	}
+	for i := t.first; i <= last; i++ {
+		in, err := opened.At(i)
+		if err != nil {
+			return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
+		}
+		t.List = append(t.List, in)
+	}
+	return t, nil
+}

@@ -1,0 +1,116 @@
+package inspect
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/meerkat-go/conformance/proxy/drift"
+)
+
+const (
+	// contextWords is how many words, spaces and signs of what did not change
+	// are shown on each side of what did.
+	contextWords = 12
+	// islandWords is how many have to stand between two changes to be shown as
+	// unchanged: fewer are there by chance.
+	islandWords = 4
+)
+
+// stretch is a run of words that both texts have, or what one has in the place
+// of the other's.
+type stretch struct{ kept, gone, added []string }
+
+// wordDiff is two texts as one: what is gone as [-…-], what is new as {+…+},
+// and of the rest the surroundings.
+func wordDiff(old, fresh string) string {
+	if old == fresh {
+		return old
+	}
+	var out strings.Builder
+	list := stretches(words(old), words(fresh))
+	for i, s := range list {
+		if s.kept != nil {
+			out.WriteString(abridged(s.kept, i > 0, i < len(list)-1))
+		}
+		if s.gone != nil {
+			out.WriteString("[-" + strings.Join(s.gone, "") + "-]")
+		}
+		if s.added != nil {
+			out.WriteString("{+" + strings.Join(s.added, "") + "+}")
+		}
+	}
+	return out.String()
+}
+
+// stretches alternates between what is kept and what is changed.
+func stretches(a, b []string) (list []stretch) {
+	for _, m := range drift.Match(a, b) {
+		both := m[0] >= 0 && m[1] >= 0
+		if n := len(list); n == 0 || (list[n-1].kept != nil) != both {
+			list = append(list, stretch{})
+		}
+		switch last := &list[len(list)-1]; {
+		case both:
+			last.kept = append(last.kept, a[m[0]])
+		case m[0] >= 0:
+			last.gone = append(last.gone, a[m[0]])
+		default:
+			last.added = append(last.added, b[m[1]])
+		}
+	}
+	return withoutIslands(list)
+}
+
+// withoutIslands makes changes of the short runs that are kept between two.
+func withoutIslands(list []stretch) (out []stretch) {
+	for i, s := range list {
+		inside := i > 0 && i < len(list)-1
+		if n := len(out); n > 0 && out[n-1].kept == nil && (s.kept == nil || inside && len(s.kept) < islandWords) {
+			out[n-1].gone = append(append(out[n-1].gone, s.kept...), s.gone...)
+			out[n-1].added = append(append(out[n-1].added, s.kept...), s.added...)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// abridged leaves out the middle of words that did not change, or their
+// beginning or end where no change is on that side.
+func abridged(kept []string, before, after bool) string {
+	head, tail := 0, 0
+	if before {
+		head = contextWords
+	}
+	if after {
+		tail = contextWords
+	}
+	if len(kept) <= head+tail {
+		return strings.Join(kept, "")
+	}
+	return strings.Join(kept[:head], "") + "…" + strings.Join(kept[len(kept)-tail:], "")
+}
+
+// words splits a text so that nothing is lost: letters and digits stay
+// together, and so does white space; every other sign is for itself.
+func words(text string) (list []string) {
+	start, last := 0, -1
+	for i, r := range text {
+		kind := i // every sign is a kind of its own
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_':
+			kind = -2
+		case unicode.IsSpace(r):
+			kind = -3
+		}
+		if i > start && kind != last {
+			list = append(list, text[start:i])
+			start = i
+		}
+		last = kind
+	}
+	if start < len(text) {
+		list = append(list, text[start:])
+	}
+	return list
+}

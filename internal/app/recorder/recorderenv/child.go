@@ -1,0 +1,144 @@
+package recorderenv
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// patience is how long a program may take to end after its run was called off,
+// and what it left behind may keep its output open.
+const patience = 10 * time.Second
+
+// conduct runs a program to its end. Signals that reach us are passed on to it
+// and to what it started; it decides when to end, unless there is a second one.
+// terminal says that the keyboard's interrupt reaches the program by itself: then
+// it stays in our group, for the shell's job control, and gets signals alone. When ctx ends without a
+// signal the program is asked to stop and, after patience, made to. The error
+// says why it could not be started; what else there is to know is in
+// child.ProcessState.
+func Conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
+	signals := make(chan os.Signal, 4)
+	notify(signals)
+	defer signal.Stop(signals)
+	child.WaitDelay = patience
+	if !terminal {
+		group(child)
+	}
+	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
+		return err
+	}
+	ended := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		attend(ctx, child, signals, ended, terminal)
+	}()
+	_ = child.Wait()
+	close(ended)
+	<-watched
+	return nil
+}
+
+// notify subscribes to the signals that end programs. A hang-up that was to be
+// ignored (nohup) stays so.
+func notify(signals chan os.Signal) {
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+}
+
+// attend passes signals on until the program has ended.
+func attend(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
+	calledOff := ctx.Done()
+	var overdue <-chan time.Time
+	for sent := 0; ; {
+		select {
+		case <-ended:
+			return
+		case got := <-signals:
+			if what := relay(got, sent, terminal); what != nil {
+				send(child, what)
+				sent++
+			}
+		case <-calledOff:
+			calledOff = nil
+			if !bySignal(ctx) { // a signal comes by the other channel, too
+				send(child, syscall.SIGTERM)
+				overdue = time.After(patience)
+			}
+		case <-overdue:
+			send(child, os.Kill)
+		}
+	}
+}
+
+// relay is what a program is sent for a signal, given how many it was sent
+// before; nil when it has it already.
+func relay(got os.Signal, sent int, terminal bool) os.Signal {
+	switch {
+	case terminal && got == os.Interrupt:
+		return nil
+	case sent > 0:
+		return os.Kill
+	}
+	return got
+}
+
+// bySignal reports whether ctx ended because of one (signal.NotifyContext):
+// only then is the cause another error than the plain cancellation.
+func bySignal(ctx context.Context) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, context.Canceled) && cause != context.Canceled //nolint:errorlint // the difference is the point
+}
+
+// send sends a signal to the program's group, or to it where it has none of its
+// own; where there are no signals it ends the program.
+func send(child *exec.Cmd, sig os.Signal) {
+	if signalGroup(child, sig) {
+		return
+	}
+	if child.Process.Signal(sig) != nil {
+		_ = child.Process.Kill()
+	}
+}
+
+// onTerminal reports whether the keyboard's signals go to us and to the program
+// alike.
+func (a *Env) OnTerminal() bool {
+	stdin, stdout, stderr := a.ChildStreams()
+	return cli.IsTerminal(stdin) || cli.IsTerminal(stdout) || cli.IsTerminal(stderr)
+}
+
+// exitOf is a finished program's exit code; as in shells, 128 and the signal's
+// number when one ended it.
+func ExitOf(cmd *exec.Cmd) int {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return cmd.ProcessState.ExitCode()
+}
+
+// child is a program with the proxy's variables in its environment. It writes to
+// our own stdout and stderr.
+func (a *Env) Child(path string, args, variables []string) *exec.Cmd {
+	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
+	cmd.Args[0] = args[0]
+	cmd.Env = Overlay(a.Environ, variables)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.ChildStreams()
+	return cmd
+}
+
+func LookReason(err error) error {
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

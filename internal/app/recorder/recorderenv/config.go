@@ -1,0 +1,132 @@
+package recorderenv
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// configDir is the user's folder for what outlives a recording: the authority
+// and the key of the pseudonyms.
+func (a *Env) ConfigDir() (string, error) {
+	if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "meerkat"), nil
+	}
+	if home := a.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config", "meerkat"), nil
+	}
+	return "", cli.Usage("HOME: not set, so there is no place for the proxy's authority; set it or XDG_CONFIG_HOME")
+}
+
+// authority opens the user's authority for the provider hosts and allowed.
+func (a *Env) Authority(allowed []string) (*ca.Authority, error) {
+	return a.AuthorityBy(ca.Open, allowed)
+}
+
+func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority, error), allowed []string) (*ca.Authority, error) {
+	dir, err := a.ConfigDir()
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := proxy.Hosts(allowed)
+	if err != nil {
+		return nil, cli.Usage("--allow-host: %w", err)
+	}
+	authority, err := open(dir, hosts, time.Now())
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	if why := authority.Replaced(); why != "" {
+		a.Say("the proxy has a new authority: %s; clients that were told to trust the old one need what `recorder ca export` prints", why)
+	}
+	return authority, nil
+}
+
+// pseudonymFile holds the key by which secrets become pseudonyms: the user's,
+// and in no cassette.
+const pseudonymFile = "pseudonym.key"
+
+// pseudonymKey reads the key, or makes it at its first use. When two programs
+// make it at once, the first one's stays.
+func (a *Env) pseudonymKey() ([]byte, error) {
+	dir, err := a.ConfigDir()
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, pseudonymFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := createKey(dir, path); err != nil {
+			return nil, cli.Usage("%s: cannot be written: %w", path, fileutil.Reason(err))
+		}
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) < 32 {
+		return nil, cli.Usage("%s: not a key of 64 hexadecimal digits; delete it to have a new one made", path)
+	}
+	return key, nil
+}
+
+func createKey(dir, path string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	key := make([]byte, 32)
+	if _, err := rand.Read(key); err != nil {
+		return err
+	}
+	if err := fileutil.CreateFile(path, []byte(hex.EncodeToString(key)+"\n"), 0o600); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// A variable holds a credential when its name has one of secretNames and none
+// of the harmless endings, which say that the value only leads to one.
+var (
+	secretNames = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}
+	harmless    = []string{"_FILE", "_PATH", "_DIR", "_URL"}
+)
+
+// secrets returns the credentials in the environment: an agent that is given
+// one may send it anywhere in a message.
+func Secrets(env []string) (values []string) {
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		has := func(part string) bool { return strings.Contains(strings.ToUpper(name), part) }
+		ends := func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), end) }
+		if value != "" && slices.ContainsFunc(secretNames, has) && !slices.ContainsFunc(harmless, ends) {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// refuseSecret says why a value must not stand in a file or a variable of settings.
+func RefuseSecret(f *cli.Frame, value string) string {
+	guard := gate.New()
+	for _, secret := range Secrets(f.Environ) {
+		guard.Learn(secret)
+	}
+	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {
+		return "holds a secret, which belongs in the environment of the program that needs it"
+	}
+	return ""
+}

@@ -1,0 +1,24 @@
+// Package recorderenv is what the commands of recorder share: the user's folder
+// with the authority and the key of the pseudonyms, redaction with the gate behind
+// it, programs that run with the proxy in their environment, and the words for how
+// a recording went. Start with [Env].
+package recorderenv
+
+import (
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// Exit codes; cli.ExitCodes says what they mean.
+const (
+	ExitOK         = 0
+	ExitGate       = 1 // unused, missed, or a secret found
+	ExitUsage      = 2 // the command line, or what it names
+	ExitIncomplete = 3 // the recording lacks something
+	ExitInternal   = 4
+)
+
+// recorderEnv is what all commands of one run share: the frame of the command
+// line, the user's folder and the credentials in the environment.
+type Env struct {
+	*cli.Frame
+}

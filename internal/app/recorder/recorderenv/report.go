@@ -1,0 +1,92 @@
+package recorderenv
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// lossOf is what the cassette will say was lost. What was withheld was not: the
+// next run asks for it.
+func LossOf(report record.Report) cassette.Loss {
+	return cassette.Loss{Lost: len(report.Lost) + len(report.Refused)}
+}
+
+// tell says what did not go well.
+func (a *Env) Tell(report record.Report) {
+	a.List("not saved", report.Refused)
+	a.List("lost", report.Lost)
+	a.List("cut short", report.Cut)
+	if n := report.Withheld; n > 0 {
+		a.Say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", cli.Count(n, "of them is", "of them are"))
+	}
+	if n := report.Declared; n > 0 {
+		a.Say("%d of them cut short, as --allow-incomplete declares", n)
+	}
+}
+
+// listed is how many lines of a kind are worth reading.
+const listed = 10
+
+// list says what befell interactions, the first of them one by one.
+func (a *Env) List(what string, lines []string) {
+	for _, line := range lines[:min(len(lines), listed)] {
+		a.Say("%s: %s", what, line)
+	}
+	if more := len(lines) - listed; more > 0 {
+		a.Say("%s: and %d more", what, more)
+	}
+}
+
+// exitOfRecording is the exit code for what became of the interactions and of
+// their file: what package cassette has words for, a full disk for one, leaves
+// the recording incomplete.
+func ExitOfRecording(report record.Report, err error) int {
+	switch {
+	case len(report.Refused) > 0 || IsSecret(err):
+		return ExitGate
+	case err != nil && !errors.As(err, new(*cassette.Error)):
+		return ExitInternal
+	case err != nil || len(report.Lost)+len(report.Cut) > 0:
+		return ExitIncomplete
+	}
+	return ExitOK
+}
+
+// isSecret reports whether err says that the gate found one.
+func IsSecret(err error) bool {
+	hit := (*gate.Hit)(nil)
+	return errors.As(err, &hit)
+}
+
+// sayLoss tells what a cassette that is played lacks: a miss may be due to it.
+func (a *Env) SayLoss(tape *cassette.Cassette) {
+	if loss := tape.Loss(); loss != (cassette.Loss{}) {
+		a.Say("%s: is incomplete: %v", tape.Name(), loss)
+	}
+}
+
+func Interactions(n int) string { return cli.Count(n, "interaction", "interactions") }
+
+// oneFile accepts the name of one cassette.
+func OneFile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return cli.Usage("%s: name one cassette", cmd.Name())
+	}
+	return nil
+}
+
+// hostAndPath takes a recorded URL apart; what is none is a path.
+func HostAndPath(raw string) (host, path string) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", raw
+	}
+	return u.Host, u.Path
+}

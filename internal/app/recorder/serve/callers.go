@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// credentialVariable holds the proxy's credential. There is no flag for it:
+// everybody on a machine can read command lines.
+const CredentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
+
+// callers are the flags about who may use the proxy, and as whom.
+type callers struct {
+	credentialFile string
+	ports          []string
+	credential     string // once read
+}
+
+func (c *callers) add(set *pflag.FlagSet) {
+	set.StringVar(&c.credentialFile, "credential-file", "", "`file` with the credential that every client must show (or set "+CredentialVariable+"); required to listen beyond loopback")
+	set.StringSliceVar(&c.ports, "session-listen", nil, "`NAME=ADDRESS` to listen on for a session's clients; may be repeated")
+}
+
+// sessions maps the names of --session-listen to their addresses.
+func (c *callers) sessions() (map[string]string, error) {
+	listen := map[string]string{}
+	for _, pair := range c.ports {
+		name, address, ok := strings.Cut(pair, "=")
+		if _, twice := listen[name]; !ok || twice {
+			return nil, cli.Usage("--session-listen %s: use NAME=ADDRESS, each name once, for example a=127.0.0.1:8081", pair)
+		}
+		listen[name] = address
+	}
+	return listen, nil
+}
+
+// secret is the credential as something that must not be recorded: a program
+// has it in its environment and may send it anywhere.
+func (c *callers) secret() []string {
+	if c.credential == "" {
+		return nil
+	}
+	return []string{c.credential}
+}
+
+// readCredential reads what clients must show, "" for nothing. Errors do not quote it.
+func (a *app) readCredential(c *callers) (string, error) {
+	value, from := a.Getenv(CredentialVariable), CredentialVariable
+	if c.credentialFile != "" {
+		from = "--credential-file " + c.credentialFile
+		info, err := os.Stat(c.credentialFile)
+		if err != nil {
+			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+		}
+		if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" { // whose modes say nothing
+			return "", cli.Usage("%s: mode %04o lets others read it; run: chmod 600 %s", from, info.Mode().Perm(), c.credentialFile)
+		}
+		data, err := os.ReadFile(c.credentialFile)
+		if err != nil {
+			return "", cli.Usage("%s: cannot be read: %w", from, fileutil.Reason(err))
+		}
+		value = strings.TrimSpace(string(data))
+	}
+	if value == "" && c.credentialFile == "" {
+		return "", nil
+	}
+	if err := proxy.CheckCredential(value); err != nil {
+		return "", cli.Usage("%s: %w", from, err)
+	}
+	return value, nil
+}
+
+// door is what f says about the proxy's doors.
+func (a *app) door(f *flags) (cfg proxy.Config, err error) {
+	cfg = proxy.Config{Listen: f.listen, Ingress: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	if cfg.Sessions, err = f.callers.sessions(); err != nil {
+		return cfg, err
+	}
+	cfg.Credential, err = a.readCredential(&f.callers)
+	f.callers.credential = cfg.Credential
+	return cfg, err
+}
+
+// sayUpgrades tells about WebSockets at a session's end: what went over them
+// instead is not in the cassette.
+func (a *app) sayUpgrades(n int) {
+	if n > 0 {
+		a.Say("%s refused: programs that do without went on over HTTP", cli.Count(n, "WebSocket upgrade", "WebSocket upgrades"))
+	}
+}

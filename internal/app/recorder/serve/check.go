@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/drift"
+	"github.com/meerkat-go/conformance/proxy/event"
+)
+
+// checking is what refresh --check was asked for.
+type checking struct {
+	on       bool
+	budget   budget
+	maxBytes int64
+	timeout  time.Duration
+	failOn   string
+	dryRun   bool
+	json     bool
+}
+
+// checkFlags are the ones that mean something with --check only.
+var checkFlags = []string{"max-requests", "max-tokens", "max-bytes", "timeout", "fail-on", "dry-run", "json"}
+
+// withCheck gives refresh the flag --check, with which it records nothing.
+func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
+	var x checking
+	set, record := cmd.Flags(), cmd.RunE
+	set.BoolVar(&x.on, "check", false, "record nothing: send the requests again and report how the replies drifted")
+	set.IntVar(&x.budget.requests, "max-requests", 20, "check: send at most `N` requests")
+	set.IntVar(&x.budget.tokens, "max-tokens", 50_000, "check: stop before about `N` tokens are spent, input and output")
+	set.Int64Var(&x.maxBytes, "max-bytes", 16<<20, "check: read at most `N` bytes of a reply")
+	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: how `long` a reply may take")
+	set.StringVar(&x.failOn, "fail-on", drift.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
+	set.BoolVar(&x.dryRun, "dry-run", false, "check: say what it would cost, and send nothing")
+	set.BoolVar(&x.json, "json", false, "check: print the report as JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if x.on {
+			return a.checkCommand(cmd, x)
+		}
+		for _, name := range checkFlags {
+			if set.Changed(name) {
+				return cli.Usage("--%s: goes with --check", name)
+			}
+		}
+		return record(cmd, args)
+	}
+	return cmd
+}
+
+// checkCommand takes from refresh's own flags what a check needs of them.
+func (a *app) checkCommand(cmd *cobra.Command, x checking) error {
+	f := &flags{mode: modeRefresh, listen: "127.0.0.1:0"}
+	var err error
+	for _, step := range []func() error{
+		func() error { f.cassette, err = cmd.Flags().GetString("cassette"); return err },
+		func() error { f.upstream, err = cmd.Flags().GetStringSlice("upstream"); return err },
+		func() error { f.upstreamCA, err = cmd.Flags().GetString("upstream-ca"); return err },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if f.cassette == "" {
+		return cli.Usage("--cassette: missing; name the file to check")
+	}
+	failOn, err := drift.ParseSeverity(x.failOn)
+	if err != nil {
+		return cli.Usage("--fail-on %w", err)
+	}
+	if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
+		return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
+	}
+	return a.check(cmd.Context(), f, x, failOn)
+}
+
+// report is what a check found.
+type report struct {
+	Schema       string          `json:"schema"`
+	Cassette     string          `json:"cassette"`
+	Provenance   string          `json:"provenance"`
+	DryRun       bool            `json:"dry_run,omitempty"`
+	FailOn       drift.Severity  `json:"fail_on"`
+	Planned      []task          `json:"planned"`
+	Checked      []checked       `json:"checked"`
+	Inconclusive []left          `json:"inconclusive"`
+	Skipped      []left          `json:"skipped"`
+	Findings     []drift.Finding `json:"findings"`
+	Summary      map[string]int  `json:"summary"` // findings by severity
+	spent        int
+	pairs        []drift.Pair
+	numbers      []int // of the pairs' interactions
+}
+
+// checked is a request that was sent again and answered conclusively.
+type checked struct {
+	Interaction int            `json:"interaction"`
+	Status      int            `json:"status"`
+	Tokens      int            `json:"tokens"`
+	Times       *inspect.Times `json:"times"`
+}
+
+// check holds the provider's replies of today against a cassette. It writes no
+// cassette.
+func (a *app) check(ctx context.Context, f *flags, x checking, failOn drift.Severity) error {
+	t, err := inspect.Read(f.cassette, inspect.Everything)
+	if err != nil {
+		return err
+	}
+	k, err := a.kit(f)
+	if err != nil {
+		return err
+	}
+	upstream, err := f.upstreams()
+	if err != nil {
+		return err
+	}
+	keys := a.keys()
+	if err := clearUpstreams(upstream, keys); err != nil {
+		return err
+	}
+	p := planOf(t.List, x.budget, func(r cassette.Request) string { return withheld(r, keys, upstream) })
+	r := &report{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance, DryRun: x.dryRun, FailOn: failOn,
+		Planned: some(p.send), Checked: []checked{}, Inconclusive: []left{}, Skipped: some(p.skip), Findings: []drift.Finding{}}
+	a.announce(r, p)
+	if !x.dryRun {
+		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
+		k.resend(ctx, s, t.List, p, x.budget, r)
+	}
+	r.judge()
+	return a.conclude(r, x)
+}
+
+// some is a list that JSON shows as one even when it is empty.
+func some[T any](list []T) []T { return append([]T{}, list...) }
+
+// announce says what a check will cost before it costs anything.
+func (a *app) announce(r *report, p plan) {
+	most := 0
+	for _, t := range p.send {
+		most += max(t.Most, t.Output)
+	}
+	a.Say("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
+		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.tokens(), most, len(p.skip))
+	if r.Provenance != cassette.ProvenanceLive {
+		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)
+	}
+}
+
+// resend sends what is planned, one request after the other, until the budget
+// is spent. All that is kept of a reply is redacted.
+func (k *kit) resend(ctx context.Context, s *sender, list []cassette.Interaction, p plan, b budget, r *report) {
+	for _, t := range p.send {
+		old := list[t.Interaction]
+		if r.spent > b.tokens || ctx.Err() != nil {
+			r.Skipped = append(r.Skipped, left{t.Interaction, "the budget was spent, or the check interrupted"})
+			continue
+		}
+		fresh, err := s.send(ctx, old.Request)
+		fresh = k.Redactor.Interaction(fresh)
+		input, output := event.Tokens(event.Of(fresh))
+		r.spent += cmp.Or(input+output, t.Input+len(fresh.Response.Body)/4)
+		switch {
+		case err != nil && fresh.Response.Status == 0:
+			r.inconclusive(t, "no reply: "+k.Redactor.Text(err.Error()))
+		case err != nil:
+			r.inconclusive(t, "the reply broke off: "+k.Redactor.Text(err.Error()))
+		case drift.Inconclusive(fresh.Response.Status):
+			r.inconclusive(t, "was answered with "+itoa(fresh.Response.Status))
+		default:
+			r.Checked = append(r.Checked, checked{t.Interaction, fresh.Response.Status, input + output, inspect.TimesOf(old, fresh)})
+			r.pairs = append(r.pairs, drift.Pair{Old: drift.Of(old), New: drift.Of(fresh)})
+			r.numbers = append(r.numbers, t.Interaction)
+		}
+	}
+}
+
+func (r *report) inconclusive(t task, reason string) {
+	r.Inconclusive = append(r.Inconclusive, left{t.Interaction, reason})
+}
+
+func (r *report) judge() {
+	r.Summary = map[string]int{}
+	for _, name := range drift.Severities() {
+		r.Summary[name] = 0
+	}
+	for _, f := range drift.Compare(r.pairs) {
+		for i, pair := range f.Pairs {
+			f.Pairs[i] = r.numbers[pair]
+		}
+		r.Findings = append(r.Findings, f)
+		r.Summary[f.Severity.String()]++
+	}
+}
+
+// conclude prints a report and ends with its exit code. A check that could not
+// judge a single reply is no success.
+func (a *app) conclude(r *report, x checking) error {
+	if x.json {
+		if err := a.WriteJSON(r); err != nil {
+			return err
+		}
+	} else {
+		a.printReport(r)
+	}
+	worst, found := drift.Worst(r.Findings)
+	switch {
+	case found && worst >= r.FailOn:
+		return cli.Exit(recorderenv.ExitGate)
+	case !r.DryRun && len(r.Checked) == 0:
+		a.Say("%s: no reply could be judged", r.Cassette)
+		return cli.Exit(recorderenv.ExitIncomplete)
+	}
+	return nil
+}
+
+func (a *app) printReport(r *report) {
+	w := a.Stdout
+	if r.DryRun {
+		for _, t := range r.Planned {
+			fmt.Fprintf(w, "would send  #%d  %s %s, about %d + %d tokens\n", t.Interaction, t.Provider, t.Model, t.Input, t.Output)
+		}
+	}
+	for _, group := range []struct {
+		title string
+		list  []left
+	}{{"left out", r.Skipped}, {"unclear", r.Inconclusive}} {
+		for _, l := range group.list {
+			fmt.Fprintf(w, "%-10s  #%d  %s\n", group.title, l.Interaction, inspect.Printable(l.Reason))
+		}
+	}
+	for _, f := range r.Findings {
+		line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, inspect.Sentence(f))
+		if len(f.Pairs) > 0 {
+			line += " (" + numbers(f.Pairs) + ")"
+		}
+		fmt.Fprintln(w, line)
+	}
+	if !r.DryRun {
+		fmt.Fprintf(w, "%s checked, about %d tokens: %d breaking, %d notable, %d cosmetic\n", cli.Count(len(r.Checked), "reply", "replies"),
+			r.spent, r.Summary["breaking"], r.Summary["notable"], r.Summary["cosmetic"])
+	}
+}
+
+// numbers names interactions.
+func numbers(list []int) string {
+	slices.Sort(list)
+	parts := make([]string, len(list))
+	for i, n := range list {
+		parts[i] = "#" + itoa(n)
+	}
+	return strings.Join(parts, " ")
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

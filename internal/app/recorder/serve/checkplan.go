@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/event"
+	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/redact"
+)
+
+// budget bounds what a check may cost.
+type budget struct {
+	requests int
+	tokens   int
+}
+
+// task is a recorded request that is to be sent again.
+type task struct {
+	Interaction int    `json:"interaction"`
+	Provider    string `json:"provider"`
+	Model       string `json:"model,omitempty"`
+	Input       int    `json:"input_tokens"`         // as the recording counted, or a quarter of the bytes
+	Output      int    `json:"output_tokens"`        // likewise
+	Most        int    `json:"max_tokens,omitempty"` // what the request allows; 0 when it does not say
+}
+
+func (t task) tokens() int { return t.Input + t.Output }
+
+// left is an interaction that is not checked, and why.
+type left struct {
+	Interaction int    `json:"interaction"`
+	Reason      string `json:"reason"`
+}
+
+// plan is what a check will do.
+type plan struct {
+	send []task
+	skip []left
+}
+
+func (p plan) tokens() (sum int) {
+	for _, t := range p.send {
+		sum += t.tokens()
+	}
+	return sum
+}
+
+// planOf decides which requests are sent again: in their order, each once, as
+// far as the budget goes. refused says why one may not be sent, or nothing.
+func planOf(list []cassette.Interaction, b budget, refused func(cassette.Request) string) (p plan) {
+	seen := map[string]int{}
+	for i, in := range list {
+		t := taskOf(i, in)
+		why := unsuitable(in)
+		if why == "" {
+			why = refused(in.Request)
+		}
+		id := in.Request.Method + " " + in.Request.URL + "\n" + string(in.Request.Body)
+		first, again := seen[id]
+		switch {
+		case why != "":
+		case again:
+			why = "the same request as #" + itoa(first)
+		case len(p.send) >= b.requests:
+			why = "beyond --max-requests " + itoa(b.requests)
+		case p.tokens()+t.tokens() > b.tokens:
+			why = "about " + itoa(t.tokens()) + " tokens, beyond --max-tokens " + itoa(b.tokens)
+		}
+		if why != "" {
+			p.skip = append(p.skip, left{i, why})
+			continue
+		}
+		seen[id] = i
+		p.send = append(p.send, t)
+	}
+	return p
+}
+
+func taskOf(i int, in cassette.Interaction) task {
+	s := event.Summarise(in.Request)
+	t := task{Interaction: i, Provider: event.Provider(in.Request), Model: s.Model, Most: s.MaxTokens}
+	if event.Operation(in.Request) == llm.Count {
+		return t // counting is free
+	}
+	t.Input, t.Output = event.Tokens(event.Of(in))
+	if t.Input == 0 {
+		t.Input = len(in.Request.Body) / 4
+	}
+	if t.Output == 0 {
+		t.Output = len(in.Response.Body) / 4
+	}
+	return t
+}
+
+// unsuitable says why a recording cannot be held against a reply of today, or
+// nothing.
+func unsuitable(in cassette.Interaction) string {
+	operation := event.Operation(in.Request)
+	switch {
+	case !slices.Contains([]llm.Operation{llm.Stream, llm.Unary, llm.Count}, operation) || in.Request.Method != http.MethodPost:
+		return "asks for no reply of a model"
+	case in.Response.Status == 0:
+		return "has no reply to compare with"
+	case in.Response.Status >= 500 || in.Response.Status == 429:
+		return "was answered with " + itoa(in.Response.Status)
+	case redact.HasPseudonym(in.Request.Body):
+		return "its body holds a redacted secret"
+	case refersBack(in.Request.Body):
+		return "refers to a reply that the provider stored"
+	}
+	return ""
+}
+
+// refersBack reports whether a request continues what only the provider's
+// store knows.
+func refersBack(body []byte) bool {
+	return slices.ContainsFunc(event.Nodes(body), func(n event.Node) bool {
+		stored := n.Path == "previous_response_id" || n.Path == "conversation" || n.Path == "cachedContent" || n.Path == "container"
+		return stored && n.Kind == '"'
+	})
+}
+
+// keyNames are the variables that hold each provider's key.
+var keyNames = map[string][]string{
+	llm.Anthropic: {"ANTHROPIC_API_KEY"},
+	llm.OpenAI:    {"OPENAI_API_KEY"},
+	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+}
+
+// keyHosts are the hosts that take those keys. A key goes nowhere else, however
+// a cassette spells its URLs: anybody may have written it.
+var keyHosts = map[string]string{
+	llm.Anthropic: "api.anthropic.com",
+	llm.OpenAI:    "api.openai.com",
+	llm.Gemini:    "generativelanguage.googleapis.com",
+}
+
+// withheld says why a request may not be sent with the keys at hand, or nothing.
+func withheld(r cassette.Request, keys, upstream map[string]string) string {
+	provider := event.Provider(r)
+	u, err := url.Parse(r.URL)
+	switch {
+	case err != nil || provider == "":
+		return "speaks to no provider"
+	case upstream[provider] != "":
+		return ""
+	case u.Scheme != "https" || u.Host != keyHosts[provider]:
+		return u.Host + " takes none of the keys; name a server with --upstream " + provider + "=URL"
+	case keys[provider] == "":
+		return keyNames[provider][0] + " is not set"
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/event"
+	"github.com/meerkat-go/conformance/proxy/llm"
+)
+
+// unlisted is the key that is sent to an --upstream when the environment has
+// none: stand-ins want one, whatever it is.
+const unlisted = "recorder-refresh-check"
+
+// keys are the providers' keys in the environment.
+func (a *app) keys() map[string]string {
+	keys := map[string]string{}
+	for provider, names := range keyNames {
+		for _, name := range names {
+			keys[provider] = cmp.Or(keys[provider], a.Getenv(name))
+		}
+	}
+	return keys
+}
+
+// clearUpstreams refuses to send a key in the clear over a network.
+func clearUpstreams(upstream, keys map[string]string) error {
+	for provider, base := range upstream {
+		u, err := url.Parse(base)
+		if err != nil || u.Scheme == "https" || keys[provider] == "" || isLoopback(u.Hostname()) {
+			continue
+		}
+		return cli.Usage("--upstream %s=%s: would send %s unencrypted; use https, or unset the key", provider, base, keyNames[provider][0])
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// sender sends recorded requests again.
+type sender struct {
+	transport http.RoundTripper
+	keys      map[string]string
+	maxBytes  int64
+	timeout   time.Duration
+	now       func() time.Time
+}
+
+var errTooLong = errors.New("the reply is longer than --max-bytes")
+
+// send returns what came back for a recorded request. The reply may be cut;
+// then there is an error, too.
+func (s *sender) send(ctx context.Context, r cassette.Request) (in cassette.Interaction, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	in.Request = r
+	request, err := s.request(ctx, r)
+	if err != nil {
+		return in, err
+	}
+	start := s.now()
+	response, err := s.transport.RoundTrip(request)
+	if err != nil {
+		return in, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	in.Response = cassette.Response{Status: response.StatusCode, Proto: response.Proto, Header: response.Header}
+	err = s.body(&in, response.Body)
+	in.Response.Trailer, in.Duration = response.Trailer, s.now().Sub(start)
+	if in.End = cassette.EndEOF; err != nil {
+		in.End = cassette.EndReset
+	}
+	return in, err
+}
+
+// body reads a reply and when its pieces came.
+func (s *sender) body(in *cassette.Interaction, body io.Reader) error {
+	start, piece := s.now(), make([]byte, 32<<10)
+	for {
+		n, err := body.Read(piece)
+		if n > 0 {
+			in.Response.Body = append(in.Response.Body, piece[:n]...)
+			in.Timeline = append(in.Timeline, cassette.Chunk{At: s.now().Sub(start), Length: n})
+		}
+		switch {
+		case int64(len(in.Response.Body)) > s.maxBytes:
+			return errTooLong
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// askedParameters are those of a URL that say how to reply.
+var askedParameters = []string{"alt", "beta"}
+
+// request is a recorded request with a key in the place of a pseudonym. Only
+// headers and parameters that choose the reply are sent.
+func (s *sender) request(ctx context.Context, r cassette.Request) (*http.Request, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: no URL", r.URL)
+	}
+	query := url.Values{}
+	for _, name := range askedParameters {
+		if values := u.Query()[name]; values != nil {
+			query[name] = values
+		}
+	}
+	u.User, u.Fragment, u.RawQuery = nil, "", query.Encode()
+	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range inspect.RequestHeaders {
+		if values := r.Header[name]; values != nil {
+			request.Header[name] = values
+		}
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	provider := event.Provider(r)
+	key := cmp.Or(s.keys[provider], unlisted)
+	switch provider {
+	case llm.Anthropic:
+		request.Header.Set("X-Api-Key", key)
+	case llm.OpenAI:
+		request.Header.Set("Authorization", "Bearer "+key)
+	case llm.Gemini:
+		request.Header.Set("X-Goog-Api-Key", key)
+	}
+	return request, nil
+}

@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// completing is a session's work in record-missing mode: what the cassette
+// knows is played, the rest is recorded behind it.
+type completing struct {
+	*replay.Replayer
+	report func() record.Report // of the recorder of what is missing, which it closes
+	path   string
+	writer *cassette.Writer
+}
+
+// completing opens path for more. Without a cassette there, all is missing.
+func (k *kit) completing(path string) (work, error) {
+	tape, err := cassette.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k.recording(path, false)
+	}
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	writer, err := cassette.Extend(path, k.Meta(k.origin, k.flags.allowIncomplete))
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	rec, err := k.recorder(writer)
+	if err != nil {
+		return nil, errors.Join(err, writer.Discard())
+	}
+	k.SayLoss(tape)
+	player, err := k.player(tape, rec)
+	if err != nil {
+		rec.Close()
+		return nil, errors.Join(err, writer.Discard())
+	}
+	return &completing{player, sync.OnceValue(rec.Close), path, writer}, nil
+}
+
+// drain waits until all that was recorded is in the file.
+func (c *completing) drain() { c.report() }
+
+func (c *completing) finish(a *app, _ bool) outcome {
+	report, served := c.report(), c.Receipt()
+	a.Tell(report)
+	var err error
+	if report.Saved == 0 {
+		err = c.writer.Discard() // the cassette is what it was
+	} else {
+		c.writer.Lose(recorderenv.LossOf(report))
+		err = c.writer.Close()
+	}
+	if err != nil {
+		a.Say("%v", err)
+	}
+	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: recorderenv.ExitOfRecording(report, err)}
+	a.Say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
+	switch {
+	case out.served+out.recorded+out.missed == 0 && out.exit == recorderenv.ExitOK:
+		a.Say("%s: %s", c.path, a.unasked())
+		out.exit = recorderenv.ExitGate
+	case out.missed > 0:
+		out.exit = worse(out.exit, recorderenv.ExitGate)
+	}
+	return out
+}
+
+func (c *completing) abandon() {
+	c.drain()
+	_ = c.writer.Discard()
+}

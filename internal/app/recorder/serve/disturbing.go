@@ -1,0 +1,133 @@
+package serve
+
+import (
+	"errors"
+	"os"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/fault"
+)
+
+// disturbing are the flags by which a replay differs from its recording.
+type disturbing struct {
+	rechunk rechunk
+	faults  string
+	seed    seed
+}
+
+func (d *disturbing) add(set *pflag.FlagSet) {
+	set.Var(&d.rechunk, "rechunk", "replay: cut the same bytes otherwise, by `mode[:seed]`: 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random")
+	set.StringVar(&d.faults, "faults", "", "replay: `file` with a plan of faults")
+	set.Var(&d.seed, "seed", "replay: the `number` that decides what --rechunk and --faults leave to chance (default the plan's, else 1)")
+}
+
+// hide takes the flags out of the help of commands that refuse them.
+func (d *disturbing) hide(set *pflag.FlagSet) {
+	for _, name := range []string{"rechunk", "faults", "seed"} {
+		if err := set.MarkHidden(name); err != nil {
+			panic(err) // add has added them
+		}
+	}
+}
+
+// check refuses two seeds.
+func (d *disturbing) check() error {
+	if d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n {
+		return cli.Usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
+	}
+	return nil
+}
+
+// disturbance is what the flags ask for.
+type disturbance struct {
+	rechunk fault.Mode
+	faults  *fault.Plan
+	seed    uint64
+}
+
+// disturbance reads the plan and settles on a seed, which people are told.
+func (a *app) disturbance(d *disturbing) (out disturbance, err error) {
+	out.rechunk, out.seed = d.rechunk.mode, 1
+	if d.faults != "" {
+		data, err := os.ReadFile(d.faults)
+		if err != nil {
+			return out, cli.Usage("--faults %s: cannot be read: %w", d.faults, fileutil.Reason(err))
+		}
+		plan, err := fault.Parse(d.faults, data)
+		if err != nil {
+			return out, cli.Usage("%w", err)
+		}
+		if out.faults = &plan; plan.Seed != nil {
+			out.seed = *plan.Seed
+		}
+	}
+	for _, s := range []seed{d.rechunk.seed, d.seed} {
+		if s.set {
+			out.seed = s.n
+		}
+	}
+	if out.faults != nil {
+		a.Say("%s: %s planned, seed %d", d.faults, cli.Count(len(out.faults.Faults), "fault", "faults"), out.seed)
+	}
+	if out.rechunk != "" {
+		a.Say("--rechunk %s, seed %d", out.rechunk, out.seed)
+	}
+	return out, nil
+}
+
+// rechunk is a mode, and the seed that may stand behind it, as a flag.
+type rechunk struct {
+	mode fault.Mode
+	seed seed
+}
+
+// String is the mode as Set takes it.
+func (r *rechunk) String() string {
+	if r.seed.set {
+		return string(r.mode) + ":" + r.seed.String()
+	}
+	return string(r.mode)
+}
+
+// Type names the value in a command's help.
+func (*rechunk) Type() string { return "mode" }
+
+// Set reads MODE or MODE:SEED.
+func (r *rechunk) Set(text string) error {
+	mode, n, err := fault.ParseMode(text)
+	if *r = (rechunk{mode: mode}); n != nil {
+		r.seed = seed{*n, true}
+	}
+	return err
+}
+
+// seed is a number of 64 bits that may be absent, as a flag.
+type seed struct {
+	n   uint64
+	set bool
+}
+
+// String is the seed, "" without one.
+func (s *seed) String() string {
+	if !s.set {
+		return ""
+	}
+	return strconv.FormatUint(s.n, 10)
+}
+
+// Type names the value in a command's help.
+func (*seed) Type() string { return "number" }
+
+// Set reads a whole number.
+func (s *seed) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return errors.New("use a whole number from 0 to 18446744073709551615")
+	}
+	*s = seed{n, true}
+	return nil
+}

@@ -1,0 +1,57 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// usedIn names the modes that have a use for a flag; all have one for the others.
+var usedIn = map[string][]string{
+	"speed":            {modeReplay, modeMissing},
+	"match":            {modeReplay, modeMissing},
+	"receipt":          {modeReplay},
+	"allow-unused":     {modeReplay},
+	"max-age":          {modeReplay},
+	"seed":             {modeReplay},
+	"rechunk":          {modeReplay},
+	"faults":           {modeReplay},
+	"force":            {modeRecord},
+	"no-swap":          {modeRefresh},
+	"on-abort":         {modeRecord, modeMissing, modeRefresh},
+	"allow-incomplete": {modeRecord, modeMissing, modeRefresh},
+	"max-body":         {modeRecord, modeMissing, modeRefresh},
+	"exempt":           {modeRecord, modeMissing, modeRefresh},
+	"upstream":         {modeRecord, modeMissing, modeRefresh, modePass},
+	"upstream-ca":      {modeRecord, modeMissing, modeRefresh, modePass},
+}
+
+// why some flags have no use where one might look for it.
+var why = map[string]string{
+	"rechunk": "a recording holds the chunks that were sent; record without, and replay with --rechunk",
+	"faults":  "a recording holds what was sent; record without, and replay with --faults",
+}
+
+// settle decides on the mode, and refuses flags that were given on the command line and would do
+// nothing in it: who gave one expects something. Where CI or the lack of it
+// decides, the same command line has to do for both, and people are told.
+func (a *app) settle(f *flags, given []string) error {
+	named := f.mode != ""
+	f.settle(a.inCI())
+	for _, name := range given {
+		useful, limited := usedIn[name]
+		if !limited || slices.Contains(useful, f.mode) || !slices.Contains(modes, f.mode) {
+			continue
+		}
+		if !named && why[name] == "" {
+			a.Say("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
+			continue
+		}
+		if why[name] != "" {
+			return cli.Usage("--%s: %s", name, why[name])
+		}
+		return cli.Usage("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
+	}
+	return nil
+}

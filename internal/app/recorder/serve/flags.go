@@ -1,0 +1,186 @@
+package serve
+
+import (
+	"crypto/x509"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// flags are what run and the commands that serve have in common.
+type flags struct {
+	mode        string
+	cassette    string
+	listen      string
+	doors       []string
+	upstream    []string
+	upstreamCA  string
+	allow       []string
+	force       bool
+	missing     bool
+	noSwap      bool
+	speed       float64
+	receipt     string
+	allowUnused bool
+	maxAge      recorderenv.Age
+	match       match
+	envFile     string
+	disturb     disturbing
+	callers     callers
+	exempt      []string
+
+	onAbort         abort
+	allowIncomplete bool
+	maxBody         size
+}
+
+// add declares the flags that mean something in the command's mode; run, whose
+// mode is a flag, has all of them.
+func (f *flags) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
+	set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
+	if f.mode == modePass {
+		hide(set, "cassette") // accepted, so that going over to pass changes one word
+	}
+	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
+	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
+	f.callers.add(set)
+	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
+	if in(modeRecord, modeRefresh) {
+		recorderenv.AddExempt(set, &f.exempt)
+	}
+	if in(modeRecord, modeRefresh, modePass) {
+		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
+		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")
+	}
+	if in(modeRecord, modeRefresh) {
+		f.addFidelity(set)
+	}
+	if in(modeRecord) {
+		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
+	}
+	if in(modeRefresh) {
+		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
+	}
+	f.disturb.add(set)
+	if in(modeReplay) {
+		f.addReplaying(set)
+	} else {
+		f.disturb.hide(set)
+	}
+	switch f.mode {
+	case modeRecord:
+		set.BoolVar(&f.missing, "missing", false, "answer what the cassette knows from it, record the rest into it")
+		fallthrough
+	case modeReplay, modeRefresh, modePass:
+		set.StringVar(&f.envFile, "env-file", "", "`file` for the clients' variables, written when the proxy is ready")
+	default:
+		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
+	}
+}
+
+func hide(set *pflag.FlagSet, name string) {
+	if err := set.MarkHidden(name); err != nil {
+		panic(err) // it was added in the line above
+	}
+}
+
+func (f *flags) addReplaying(set *pflag.FlagSet) {
+	set.Float64Var(&f.speed, "speed", 0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
+	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
+	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
+	set.Var(&f.match, "match", "replay, record-missing: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
+	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
+}
+
+func (f *flags) check() error {
+	switch {
+	case !slices.Contains(modes, f.mode):
+		return cli.Usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
+	case f.cassette == "" && f.mode != modePass:
+		return cli.Usage("--cassette: missing; name the file to record to or replay from")
+	case !replay.Timing(f.speed).Valid():
+		return cli.Usage("--speed %g: use 1 for the recorded pace, N for N times faster, down to 0.001, or 0 not to wait", f.speed)
+	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
+		return cli.Usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
+	}
+	return f.disturb.check()
+}
+
+// upstreams reads provider=URL pairs and refuses the proxy's own address: each
+// request would come back for ever.
+func (f *flags) upstreams() (map[string]string, error) {
+	bases := map[string]string{}
+	for _, pair := range f.upstream {
+		provider, base, ok := strings.Cut(pair, "=")
+		if !ok {
+			return nil, cli.Usage("--upstream %s: use provider=URL, for example anthropic=http://127.0.0.1:9000", pair)
+		}
+		if isUs(f.listen, base) {
+			return nil, cli.Usage("--upstream %s: that is where this proxy listens", pair)
+		}
+		bases[provider] = base
+	}
+	return bases, nil
+}
+
+// isUs reports whether base leads to the address listened on.
+func isUs(listen, base string) bool {
+	u, err := url.Parse(base)
+	host, port, lerr := net.SplitHostPort(listen)
+	if err != nil || lerr != nil || port == "0" {
+		return false
+	}
+	theirs := u.Port()
+	if theirs == "" {
+		theirs = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return theirs == port && sameMachine(host, u.Hostname())
+}
+
+// sameMachine reports whether what listens on the address ours is reached by
+// the name theirs.
+func sameMachine(ours, theirs string) bool {
+	a, b := net.ParseIP(ours), net.ParseIP(theirs)
+	local := func(name string, ip net.IP) bool {
+		return strings.EqualFold(name, "localhost") || ip != nil && ip.IsLoopback()
+	}
+	switch {
+	case ours == "" || a != nil && a.IsUnspecified():
+		return local(theirs, b) || b != nil && b.IsUnspecified()
+	case a != nil && b != nil:
+		return a.Equal(b) || b.IsUnspecified() && a.IsLoopback()
+	default: // localhost is 127.0.0.1 and ::1
+		return local(ours, a) && local(theirs, b)
+	}
+}
+
+// roots are whom to trust upstream: the system's authorities and --upstream-ca.
+func (a *app) roots(f *flags) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
+	if f.upstreamCA == "" {
+		return pool, nil
+	}
+	pem, err := os.ReadFile(f.upstreamCA)
+	if err != nil {
+		return nil, cli.Usage("--upstream-ca %s: cannot be read: %w", f.upstreamCA, fileutil.Reason(err))
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, cli.Usage("--upstream-ca %s: holds no PEM certificate", f.upstreamCA)
+	}
+	return pool, nil
+}

@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+)
+
+// What the gate alone learns after an interaction was saved keeps it out of the
+// cassette; the rest is saved.
+func TestLastLookAsksTheGate(t *testing.T) {
+	const secret = "learnt-by-the-gate-alone-1"
+	k := &kit{Redaction: &recorderenv.Redaction{Redactor: redact.New(nil), Guard: gate.New()}}
+	list := []cassette.Interaction{
+		{Response: cassette.Response{Status: 200, Body: []byte("says " + secret)}, End: cassette.EndEOF},
+		{Response: cassette.Response{Status: 200, Body: []byte("says nothing")}, End: cassette.EndEOF},
+	}
+	for _, in := range list {
+		if err := k.Guard.Check(k.Redactor.Interaction(in)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if k.LastLook() != nil {
+		t.Error("a second look without a reason")
+	}
+	k.Guard.Learn(secret)
+	path := t.TempDir() + "/x.yaml"
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceLive}, cassette.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Revise(k.LastLook)
+	if err := errors.Join(w.AppendAll(list)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); !recorderenv.IsSecret(err) || recorderenv.ExitOfRecording(record.Report{}, err) != recorderenv.ExitGate {
+		t.Errorf("closed with %v", err)
+	}
+	c, err := cassette.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in, err := c.At(0); c.Len() != 1 || err != nil || string(in.Response.Body) != "says nothing" {
+		t.Errorf("%d interactions, %q, %v", c.Len(), in.Response.Body, err)
+	}
+}
+
+// drainable notes the order in which works are ended.
+type drainable struct {
+	work
+	name string
+	log  *[]string
+}
+
+func (d drainable) drain() { *d.log = append(*d.log, "drain "+d.name) }
+func (d drainable) finish(*app, bool) outcome {
+	*d.log = append(*d.log, "finish "+d.name)
+	return outcome{}
+}
+
+// What one session teaches about secrets holds for the cassettes of all: none is
+// finished before everything is recorded.
+func TestLanesRecordAllBeforeTheyFinishAny(t *testing.T) {
+	var log []string
+	l := &lanes{kit: &kit{flags: &flags{cassette: "{session}.yaml"}}, named: map[string]*lane{}}
+	for _, name := range []string{"a", "b"} {
+		l.named[name] = &lane{work: drainable{name: name, log: &log}}
+	}
+	l.named["c"] = &lane{err: errNoSession}
+	a := &app{Env: &recorderenv.Env{Frame: cli.New(cli.Program{Name: "recorder"}, nil, t.Output(), t.Output(), nil)}}
+	if got := l.finish(a, false); got.exit != recorderenv.ExitGate {
+		t.Errorf("exit %d", got.exit)
+	}
+	slices.Sort(log[:2])
+	if want := []string{"drain a", "drain b", "finish a", "finish b"}; !slices.Equal(log, want) {
+		t.Errorf("%q", log)
+	}
+}

@@ -1,0 +1,75 @@
+package serve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// The modes of run. Each is a command, too; record-missing is record --missing.
+const (
+	modeRecord  = "record"
+	modeMissing = "record-missing"
+	modeReplay  = "replay"
+	modeRefresh = "refresh"
+	modePass    = "pass"
+)
+
+var modes = []string{modeRecord, modeMissing, modeReplay, modeRefresh, modePass}
+
+// doing is what people are told a mode does, behind the cassette's name.
+var doing = map[string]string{
+	modeRecord:  "recording",
+	modeMissing: "recording what is missing",
+	modeReplay:  "replaying",
+	modeRefresh: "recording afresh",
+	modePass:    "passing everything on, keeping nothing,",
+}
+
+// settle decides on the mode where the command line left it open. In CI nothing
+// goes out unless somebody asked for it.
+func (f *flags) settle(ci bool) {
+	switch {
+	case f.missing:
+		f.mode = modeMissing
+	case f.mode == "" && ci:
+		f.mode = modeReplay
+	case f.mode == "":
+		f.mode = modeRecord
+	}
+}
+
+// inCI reports whether a CI service runs us; all of them set CI.
+func (a *app) inCI() bool {
+	return !slices.Contains([]string{"", "0", "false"}, strings.ToLower(a.Getenv("CI")))
+}
+
+func (a *app) recordCommand() *cobra.Command {
+	return a.serving(modeRecord, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	return a.serving(modeReplay, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
+}
+
+func (a *app) refreshCommand() *cobra.Command {
+	return a.withCheck(a.serving(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"))
+}
+
+func (a *app) passCommand() *cobra.Command {
+	return a.serving(modePass, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
+}
+
+// serving is a command that runs a mode for programs started elsewhere.
+func (a *app) serving(mode, use, short string) *cobra.Command {
+	f := &flags{mode: mode}
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f, cli.GivenFlags(cmd)) },
+	}
+	f.add(cmd)
+	return cmd
+}

@@ -1,0 +1,113 @@
+package serve
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// refreshing is a session's work in refresh mode: a recording beside the
+// cassette, which takes its place when it is whole.
+type refreshing struct {
+	*recording
+	path   string
+	old    *cassette.Cassette
+	noSwap bool
+}
+
+// refreshing opens path for its successor. Without a cassette there, this is
+// the first recording.
+func (k *kit) refreshing(path string) (work, error) {
+	old, err := cassette.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return k.recording(path, false)
+	}
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.origin != was {
+		return nil, cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
+	}
+	if err := cassette.Replaceable(path); err != nil {
+		return nil, cli.Usage("%w", err) // now, not when all is recorded
+	}
+	rec, err := k.recording(freshName(path), true)
+	if err != nil {
+		return nil, err
+	}
+	return &refreshing{rec, path, old, k.flags.noSwap}, nil
+}
+
+// compare prints what the fresh recording says differently.
+func (r *refreshing) compare(a *app) error {
+	old, err := inspect.ReadSide(r.path)
+	if err != nil {
+		return err
+	}
+	fresh, err := inspect.ReadSide(r.recording.path)
+	if err != nil {
+		return err
+	}
+	inspect.PrintDiff(a.Stderr, inspect.Differ(old, fresh))
+	return nil
+}
+
+// freshName is where a cassette's successor is recorded. No session's name has
+// a tilde, so it is no other session's cassette.
+func freshName(path string) string {
+	ext := filepath.Ext(path)
+	return strings.TrimSuffix(path, ext) + "~fresh" + ext
+}
+
+// stays says why the old cassette keeps its place, or nothing.
+func (r *refreshing) stays(failed bool, exit int) string {
+	switch {
+	case exit != recorderenv.ExitOK:
+		return ", because the recording is not whole"
+	case failed:
+		return ", because the program failed"
+	case r.noSwap:
+		return ", as --no-swap says"
+	}
+	return ""
+}
+
+// replaced reports whether path is not the cassette any more that was to be
+// refreshed.
+func (r *refreshing) replaced() bool {
+	now, err := cassette.Open(r.path)
+	return err != nil || now.Digest() != r.old.Digest()
+}
+
+func (r *refreshing) finish(a *app, failed bool) outcome {
+	out := r.recording.finish(a, failed)
+	if out.recorded == 0 {
+		a.Say("%s: stays as it was", r.path)
+		return out
+	}
+	if err := r.compare(a); err != nil {
+		a.Say("%s", cli.OneLine(err))
+	}
+	if why := r.stays(failed, out.exit); why != "" {
+		a.Say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
+		return out
+	}
+	if r.replaced() {
+		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recording.path)
+		out.exit = recorderenv.ExitIncomplete
+		return out
+	}
+	if err := cassette.Rename(r.recording.path, r.path); err != nil {
+		a.Say("%v", err)
+		out.exit = recorderenv.ExitInternal
+		return out
+	}
+	a.Say("%s: replaced", r.path)
+	return out
+}

@@ -1,0 +1,105 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+)
+
+// serve runs a session until ctx ends. What clients need to be given goes to
+// stdout and to --env-file, one KEY=VALUE a line.
+func (a *app) serve(ctx context.Context, f *flags, given []string) error {
+	if err := a.settle(f, given); err != nil {
+		return err
+	}
+	s, err := a.open(ctx, f)
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, kv := range recorderenv.ClientVariables(s.proxy, s.trust, f.doors) {
+		lines.WriteString(recorderenv.ShellLine(kv) + "\n")
+	}
+	if f.envFile != "" {
+		if err := fileutil.WriteFile(f.envFile, []byte(lines.String()), 0o600); err != nil {
+			s.abandon(ctx)
+			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
+		}
+	}
+	fmt.Fprint(a.Stdout, lines.String())
+	a.Say("%s%s at %s; interrupt to finish", prefix(f.cassette), doing[f.mode], s.proxy.URL())
+	<-ctx.Done()
+	return cli.Exit(s.close(ctx, false))
+}
+
+// prefix is what a sentence about a file begins with.
+func prefix(path string) string {
+	if path == "" {
+		return ""
+	}
+	return path + ": "
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &flags{}
+	cmd := &cobra.Command{
+		Use: "run --cassette F [flags] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
+		Long: runLong, DisableFlagsInUseLine: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd.Context(), f, cli.GivenFlags(cmd), args)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().SetInterspersed(false) // what follows CMD is CMD's
+	return cmd
+}
+
+const runLong = `Run a program with its provider traffic recorded or replayed.
+
+The modes:
+  record          record into a new cassette; one that exists is replaced only with --force
+  record-missing  answer what the cassette knows from it, record the rest into it
+  replay          answer from the cassette only; nothing goes out
+  refresh         record afresh, show what changed, then replace the cassette
+  pass            pass everything on and keep nothing
+
+The program's environment makes it use the proxy and trust it. Signals are passed
+on to it, a second one kills it; the recording is finished either way. Its exit
+code is ours, unless ours says that something is wrong.`
+
+func (a *app) run(ctx context.Context, f *flags, given, args []string) error {
+	if len(args) == 0 {
+		return cli.Usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
+	}
+	if f.mode == "" && a.inCI() {
+		a.Say("CI is set, so the mode is replay; --mode says otherwise")
+	}
+	if err := a.settle(f, given); err != nil {
+		return err
+	}
+	s, err := a.open(ctx, f)
+	if err != nil {
+		return err
+	}
+	child := a.Child(path, args, recorderenv.ClientVariables(s.proxy, s.trust, f.doors))
+	if err := recorderenv.Conduct(ctx, child, a.OnTerminal()); err != nil {
+		s.abandon(ctx)
+		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
+	}
+	theirs := recorderenv.ExitOf(child)
+	if exit := s.close(ctx, theirs != 0); exit != recorderenv.ExitOK {
+		return cli.Exit(exit)
+	}
+	return cli.Exit(theirs)
+}

@@ -1,0 +1,216 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/simulator"
+	"github.com/meerkat-go/conformance/simulator/rule"
+	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+const simulateLong = `Serve the providers' side on loopback: as strict as the real ones, without a key
+and without a network.
+
+Any made-up key is accepted, one that looks real is refused. The base URLs are
+printed as KEY=VALUE, for the clients' environment. Without --scenario the model
+thinks, calls the tools that the prompt names, or else the first that changes
+nothing, and reports what they answered. Every reply is a function of the request
+and --seed; nothing is kept but the responses that OpenAI's clients have stored.
+
+--level strict enforces every rule of docs/simulator-rules.md, live those that the
+live API is known to enforce, lenient only what a reply cannot be made without.`
+
+// simulating are the flags of recorder simulate.
+type simulating struct {
+	door      simulator.Door
+	config    simulator.Config
+	level     string
+	scenario  string
+	tls       bool
+	authority string
+}
+
+func (a *app) simulateCommand() *cobra.Command {
+	s := &simulating{}
+	cmd := &cobra.Command{
+		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.resolve(); err != nil {
+				return err
+			}
+			s.config.Mismatch = s.complain(a)
+			server, err := simulator.Open(s.door, simulator.New(s.config))
+			if err != nil {
+				return cli.Usage("--listen %w", err)
+			}
+			defer server.Close()
+			if err := s.announce(a, server); err != nil {
+				return err
+			}
+			<-cmd.Context().Done()
+			return nil
+		},
+	}
+	s.add(cmd)
+	return cmd
+}
+
+func (s *simulating) add(cmd *cobra.Command) {
+	set := cmd.Flags()
+	set.StringVar(&s.door.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
+	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers, "the `providers` to be")
+	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
+	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to play: a name or a .txtar file")
+	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
+	set.StringSliceVar(&s.config.Off, "off", nil, "the `id` of a rule not to enforce; may be repeated")
+	set.BoolVar(&s.config.ForeignSeals, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
+	set.DurationVar(&s.config.Pace, "pace", 0, "`pause` between two writes of a stream")
+	set.BoolVar(&s.door.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
+	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
+	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
+}
+
+// resolve checks the flags and finds what they name.
+func (s *simulating) resolve() (err error) {
+	for _, p := range s.config.Providers {
+		if !slices.Contains(simulator.Providers, p) {
+			return cli.Usage("--provider %s: unknown; use %s", p, strings.Join(simulator.Providers, ", "))
+		}
+	}
+	for _, id := range s.config.Off {
+		if !known(id) {
+			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them", id)
+		}
+	}
+	if s.config.Level, err = rule.ParseLevel(s.level); err != nil {
+		return cli.Usage("--level %s: unknown; use %s", s.level, strings.Join(rule.Levels, ", "))
+	}
+	if s.tls != (s.authority != "") {
+		return cli.Usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
+	}
+	s.door.Plain = !s.tls
+	s.config.Now = time.Now
+	s.config.Scenario, err = findScenario(s.scenario)
+	return err
+}
+
+func known(id string) bool {
+	return slices.ContainsFunc(simulator.Providers, func(p string) bool {
+		return slices.ContainsFunc(simulator.Rules(p), func(i rule.Info) bool { return i.ID == id })
+	})
+}
+
+// findScenario reads a file, or looks a name up among the embedded scenarios;
+// "" is none.
+func findScenario(arg string) (*specs.Scenario, error) {
+	if arg == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(arg)
+	if err == nil {
+		s, err := specs.ParseScenario(arg, data)
+		if err != nil {
+			return nil, cli.Usage("%w", err)
+		}
+		return s, nil
+	}
+	if strings.HasSuffix(arg, ".txtar") || !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Usage("--scenario %s: cannot be read: %w", arg, fileutil.Reason(err))
+	}
+	var names []string
+	for _, embedded := range []func() ([]*specs.Scenario, error){specs.Scenarios, specs.Simulated} {
+		all, err := embedded()
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range all {
+			if s.Name == arg {
+				return s, nil
+			}
+			names = append(names, s.Name)
+		}
+	}
+	return nil, cli.Usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
+}
+
+// complain tells of each request that the scenario did not expect.
+func (s *simulating) complain(a *app) func(*script.Mismatch) {
+	var mu sync.Mutex
+	return func(m *script.Mismatch) {
+		mu.Lock()
+		defer mu.Unlock()
+		a.Say("%s: %v", m.Provider, m)
+	}
+}
+
+// announce prints the clients' settings when the server is ready.
+func (s *simulating) announce(a *app, server *simulator.Server) error {
+	var lines []string
+	for _, p := range s.config.Providers {
+		lines = append(lines, baseURLs(p, server.URL)...)
+	}
+	if s.tls {
+		if err := os.WriteFile(s.authority, server.CA, 0o600); err != nil {
+			return cli.Usage("--ca %s: cannot be written: %w", s.authority, fileutil.Reason(err))
+		}
+		lines = append(lines, "NODE_EXTRA_CA_CERTS="+s.authority, "SSL_CERT_FILE="+s.authority)
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintln(a.Stdout, recorderenv.ShellLine(l)); err != nil {
+			return err
+		}
+	}
+	s.prompts(a)
+	a.Say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.strictness())
+	return nil
+}
+
+// strictness is the level and what is left of it.
+func (s *simulating) strictness() string {
+	said := s.level
+	if len(s.config.Off) > 0 {
+		said += " without " + strings.Join(s.config.Off, ", ")
+	}
+	if s.config.ForeignSeals {
+		said += ", foreign seals accepted"
+	}
+	return said
+}
+
+// prompts says what the scenario's player is to ask, nonces in their places.
+func (s *simulating) prompts(a *app) {
+	if s.config.Scenario == nil {
+		return
+	}
+	for i, step := range s.config.Scenario.Steps {
+		line := fmt.Sprintf("step %d asks %q", i+1, specs.Fresh(step.Prompt, s.config.Seed))
+		if step.Says != "" {
+			line += fmt.Sprintf(" and hears %q", specs.Fresh(step.Says, s.config.Seed))
+		}
+		a.Say("%s", line)
+	}
+}
+
+// baseURLs are the variables that lead a provider's clients to url.
+func baseURLs(provider, url string) []string {
+	switch url += "/" + provider; provider {
+	case "anthropic":
+		return []string{"ANTHROPIC_BASE_URL=" + url}
+	case "openai":
+		return []string{"OPENAI_BASE_URL=" + url + "/v1"}
+	}
+	return []string{"GEMINI_BASE_URL=" + url, "GOOGLE_GEMINI_BASE_URL=" + url}
+}

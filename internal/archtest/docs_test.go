@@ -215,3 +215,18 @@ func anchors(doc string) (names []string) {
 	}
 	return names
 }
+
+// TestExtendNamesRealFiles holds that the walks of docs/extend.md lead through
+// files and folders that exist.
+func TestExtendNamesRealFiles(t *testing.T) {
+	named := regexp.MustCompile("`((?:cmd|conform|docs|internal|meerkat|proxy|simulator|specs|suites|cassettes)/[\\w./-]+)`")
+	found := named.FindAllStringSubmatch(read(t, "docs/extend.md"), -1)
+	for _, m := range found {
+		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
+			t.Errorf("docs/extend.md names %s, which does not exist", m[1])
+		}
+	}
+	if len(found) < 15 {
+		t.Errorf("%d files found in docs/extend.md; the test would prove little", len(found))
+	}
+}

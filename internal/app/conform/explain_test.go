@@ -155,7 +155,7 @@ func TestExplainLinks(t *testing.T) {
 
 func TestExplainUnknown(t *testing.T) {
 	g := explained(t)
-	for name, want := range map[string]string{"SGI-001": "SIG-001", "OAI-P66": "OAI-P6", "not-testible": "not-testable"} {
+	for name, want := range map[string]string{"SGI-001": "SIG-001", "OAI-P666": "OAI-P6", "not-testible": "not-testable"} {
 		if _, err := g.find(name); err == nil || !strings.HasPrefix(err.Error(), name+": no such id; did you mean "+want) {
 			t.Errorf("%s: %v", name, err)
 		}

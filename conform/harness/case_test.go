@@ -50,7 +50,7 @@ func TestExitDeviation(t *testing.T) {
 	}
 }
 
-// TestNonces holds that a step is asked for words that nobody can know, and that
+// TestNonces holds that prompts and answers contain unpredictable words, and that
 // an agent that does not say them is noticed.
 func TestNonces(t *testing.T) {
 	c := Case{Scenario: &specs.Scenario{System: "Be {{nonce}}.", Steps: []specs.Step{{Prompt: "Echo {{nonce asked}}.", Says: "{{nonce answer}}"}, {}}}}
@@ -63,6 +63,6 @@ func TestNonces(t *testing.T) {
 		t.Error(why)
 	}
 	if step.outputDeviation([]byte("it is something else")) == "" || c.Steps()[1].outputDeviation(nil) != "" {
-		t.Error("an answer that is missing is not noticed, or one that nobody asked for is")
+		t.Error("an answer that is missing is not noticed, or one that was not asked for is")
 	}
 }

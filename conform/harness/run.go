@@ -71,7 +71,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer runner.Close()
-	c := &collector{rules: rules, progress: o.Progress, total: selected.steps(), faults: make([]error, len(selected.cassettes))}
+	c := &collector{rules: rules, progress: o.Progress, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group
 	group.SetLimit(cmp.Or(o.Workers, 2*runtime.GOMAXPROCS(0)))
 	for _, run := range selected.runs {

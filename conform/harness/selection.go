@@ -48,8 +48,8 @@ type selection struct {
 	requirements []string
 }
 
-// steps is how many results and verifications a run of the selection has.
-func (s *selection) steps() int {
+// countResults is how many results and verifications a run of the selection has.
+func (s *selection) countResults() int {
 	n := len(s.cassettes)
 	for _, r := range s.runs {
 		n += len(r.rules)
@@ -75,7 +75,7 @@ func selectRuns(expression string, sources []evidence.Source, cases []Case, rule
 		}
 		s.addSource(source, filter, cases, rules)
 	}
-	if s.steps() == 0 {
+	if s.countResults() == 0 {
 		return nil, fmt.Errorf("filter %q %w", expression, ErrNothingSelected)
 	}
 	slices.Sort(s.requirements)

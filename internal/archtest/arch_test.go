@@ -143,38 +143,6 @@ func TestNoArrowUp(t *testing.T) {
 	}
 }
 
-// unlinked lists what a program must not link, directly or not.
-var unlinked = map[string][]string{
-	"cmd/conform":  {"testing", "github.com/onsi"},
-	"cmd/recorder": {"testing", "github.com/onsi"},
-	"cmd/rkat":     {"testing", "github.com/onsi"},
-}
-
-// TestPrograms holds that no program links a test framework.
-func TestPrograms(t *testing.T) {
-	seen := map[string]bool{}
-	for _, p := range packages(t) {
-		if !under(p.name(), "cmd") {
-			continue
-		}
-		seen[p.name()] = true
-		forbidden, ok := unlinked[p.name()]
-		if !ok {
-			t.Errorf("%s: is not in the list of what programs must not link", p.name())
-		}
-		for _, d := range p.Deps {
-			if underAny(d, forbidden) {
-				t.Errorf("%s links %s", p.name(), d)
-			}
-		}
-	}
-	for program := range unlinked {
-		if !seen[program] {
-			t.Errorf("%s: no such program", program)
-		}
-	}
-}
-
 // libraries lists where a library may be imported directly by non-test code.
 var libraries = map[string][]string{
 	"github.com/spf13/viper":          {"meerkat/config", "internal/app"},

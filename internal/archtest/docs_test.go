@@ -36,8 +36,8 @@ var (
 	wholeSect = regexp.MustCompile(`^\d+(?:\.\d+)*$`)
 )
 
-// TestCitations holds that whoever meets an id or a section in the tree finds it
-// in the documents that stand for what is not part of the repository.
+// TestCitations holds that every id and section that the tree cites is explained
+// in the documents of the repository.
 func TestCitations(t *testing.T) {
 	known := citable(t)
 	cited := 0

@@ -10,8 +10,8 @@ import (
 
 const pitfalls = "docs/pitfalls.md"
 
-// TestPitfallsAreHeld holds that each pitfall of the parts we stand on has a
-// row, and that the tests a row names are in one of the packages it names.
+// TestPitfallsAreHeld holds that each pitfall of the libraries we use has a row,
+// and that the tests a row names are in one of the packages it names.
 func TestPitfallsAreHeld(t *testing.T) {
 	rows := map[string]bool{}
 	for line := range strings.Lines(read(t, pitfalls)) {

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts holds the command contracts of DESIGN §6: flags, output, errors
-// and exit codes.
+// TestScripts holds what the commands promise: flags, output, errors and exit
+// codes.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

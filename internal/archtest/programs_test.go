@@ -1,0 +1,49 @@
+package archtest
+
+import (
+	"slices"
+	"testing"
+)
+
+var (
+	testFrameworks = []string{"testing", "github.com/onsi/ginkgo", "github.com/onsi/gomega"}
+	// heavy lists libraries that only the rkat command links. conform has rkat as
+	// its built-in subject, and the first command that people run downloads what
+	// it links.
+	heavy = []string{"modernc.org/sqlite", "go.opentelemetry.io", "github.com/prometheus"}
+)
+
+// unlinked lists what programs, and the packages that their users import, must not
+// link, directly or not.
+var unlinked = map[string][]string{
+	"cmd/conform":          slices.Concat(testFrameworks, heavy),
+	"cmd/recorder":         slices.Concat(testFrameworks, heavy),
+	"cmd/rkat":             testFrameworks,
+	"internal/app/conform": slices.Concat(testFrameworks, heavy),
+	"internal/app/rkat":    slices.Concat(testFrameworks, heavy), // cmd/rkat gives them to rkat.RunWith
+	"meerkat":              slices.Concat(testFrameworks, heavy),
+	"conform/harness":      slices.Concat(testFrameworks, heavy),
+}
+
+// TestPrograms holds that no program links a test framework, and that conform and
+// its built-in subject stay light.
+func TestPrograms(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		forbidden, ok := unlinked[p.name()]
+		if under(p.name(), "cmd") && !ok {
+			t.Errorf("%s: is not in the list of what programs must not link", p.name())
+		}
+		seen[p.name()] = true
+		for _, d := range p.Deps {
+			if underAny(d, forbidden) {
+				t.Errorf("%s links %s", p.name(), d)
+			}
+		}
+	}
+	for name := range unlinked {
+		if !seen[name] {
+			t.Errorf("%s: no such package", name)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench clients cassettes release help
+# Verbs: build test lint fuzz suites bench clients cassettes man release help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -114,6 +114,11 @@ sdks: ## hold conversations with recorder simulate by the official SDKs from npm
 mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
 	@npm install --silent --no-audit --no-fund --prefix .tmp/mcp $(NPM_MCP) || echo 'npm: not reachable; its server is left out'
 	MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
+
+.PHONY: man
+man: ## write the manual pages of all commands into dist/man
+	@rm -rf $(DIST)/man
+	$(GO) run ./internal/man $(DIST)/man
 
 .PHONY: release
 release: ## cross-compile stripped binaries with checksums into dist/

@@ -8,14 +8,14 @@
 //
 //	func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 //		f := cli.New(program, stdin, stdout, stderr, env)
-//		return f.Run(ctx, Command(f), args)
+//		return f.Run(ctx, rootCommand(f), args)
 //	}
 //
 //	var program = cli.Program{Name: "conform", Short: "Judge whether …", Long: long,
 //		UsageCode: 2, InternalCode: 4,
 //		Settings: &cli.Settings{Files: []string{"conform.yaml"}}}
 //
-//	func Command(f *cli.Frame) *cobra.Command {
+//	func rootCommand(f *cli.Frame) *cobra.Command {
 //		root := f.Root()
 //		root.AddCommand(listCommand(f))
 //		return root

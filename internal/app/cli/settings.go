@@ -65,7 +65,7 @@ func isSetting(flag *pflag.Flag) bool {
 }
 
 func (s *Settings) addConfigFlag(root *cobra.Command) {
-	root.PersistentFlags().String("config", "", "`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)")
+	root.PersistentFlags().StringP("config", "c", "", "`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)")
 }
 
 // variable is the environment variable of a flag.

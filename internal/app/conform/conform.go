@@ -27,7 +27,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return code
 	}
 	f := cli.New(program, stdin, stdout, stderr, env)
-	return f.Run(ctx, Command(f), args) //nolint:contextcheck // commands take theirs from cobra
+	return f.Run(ctx, rootCommand(f), args) //nolint:contextcheck // commands take theirs from cobra
 }
 
 var program = cli.Program{
@@ -51,10 +51,15 @@ Every flag can also be set in conform.yaml (--config) or as CONFORM_FLAG_NAME.`
 
 type app struct{ *cli.Frame }
 
-// Command returns the tree of commands.
-func Command(f *cli.Frame) *cobra.Command {
+// Command returns the tree of commands, for their documentation.
+func Command() *cobra.Command {
+	return rootCommand(cli.New(program, nil, io.Discard, io.Discard, nil))
+}
+
+func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
+	root.Example = "  conform run\n  conform check loop.yaml"
 	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand())
 	root.AddCommand(missingCommands()...)
 	return root

@@ -12,7 +12,7 @@ import (
 // is called.
 func TestEveryHelpHasAnExample(t *testing.T) {
 	commands := 0
-	cli.WalkCommands(Command(cli.New(program, nil, nil, nil, nil)), func(cmd *cobra.Command) {
+	cli.WalkCommands(Command(), func(cmd *cobra.Command) {
 		if cmd.Hidden || !cmd.HasParent() {
 			return
 		}

@@ -19,6 +19,7 @@ import (
 
 func (a *app) caCommand() *cobra.Command {
 	cmd := cli.Group("ca", "The authority that clients of the proxy must trust", "")
+	cmd.Example = "  recorder ca show\n  recorder ca export > ca.pem"
 	cmd.RunE = func(*cobra.Command, []string) error { return cli.Usage("ca: say what: show, export or rotate") }
 	cmd.AddCommand(a.caShowCommand(), a.caExportCommand(), a.caRotateCommand())
 	return cmd
@@ -43,7 +44,8 @@ func (a *app) caShowCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "show", Short: "Say which authority is in use, for which hosts and until when; -v names every region of Vertex", Args: cli.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.showCA(asJSON) },
+		Example: "  recorder ca show\n  recorder ca show --json",
+		RunE:    func(*cobra.Command, []string) error { return a.showCA(asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
@@ -95,6 +97,7 @@ func regionsCounted(hosts []string) []string {
 func (a *app) caExportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "export", Short: "Print the certificate, for clients to trust", Args: cli.NoArgs,
+		Example: "  recorder ca export > ca.pem",
 		RunE: func(*cobra.Command, []string) error {
 			_, authority, err := a.kept()
 			if err != nil {
@@ -110,6 +113,7 @@ func (a *app) caRotateCommand() *cobra.Command {
 	var allowed []string
 	cmd := &cobra.Command{
 		Use: "rotate", Short: "Replace the authority; clients must be given the new one", Args: cli.NoArgs,
+		Example: "  recorder ca rotate\n  recorder ca rotate --allow-host gateway.example",
 		RunE: func(*cobra.Command, []string) error {
 			authority, err := a.AuthorityBy(ca.Rotate, allowed)
 			if err != nil {

@@ -22,7 +22,7 @@ import (
 // "recorder: object: what is wrong; what to do".
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	f := cli.New(program, stdin, stdout, stderr, env)
-	return f.Run(ctx, Command(f), args) //nolint:contextcheck // commands take theirs from cobra
+	return f.Run(ctx, rootCommand(f), args) //nolint:contextcheck // commands take theirs from cobra
 }
 
 var program = cli.Program{
@@ -50,10 +50,15 @@ const long = `Record and replay what an agent and its provider say to each other
 Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME.
 run passes CMD's exit code on when its own is 0.`
 
-// Command returns the tree of commands.
-func Command(f *cli.Frame) *cobra.Command {
+// Command returns the tree of commands, for their documentation.
+func Command() *cobra.Command {
+	return rootCommand(cli.New(program, nil, io.Discard, io.Discard, nil))
+}
+
+func rootCommand(f *cli.Frame) *cobra.Command {
 	env := &recorderenv.Env{Frame: f}
 	root := f.Root()
+	root.Example = "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder inspect loop.yaml"
 	root.AddCommand(serve.Commands(env)...)
 	root.AddCommand(inspect.Commands(env)...)
 	root.AddCommand(convert.Commands(env)...)

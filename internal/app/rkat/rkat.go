@@ -30,6 +30,11 @@ func (b Backends) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	return a.Frame.Run(ctx, a.rootCommand(), args) //nolint:contextcheck // commands take theirs from cobra
 }
 
+// Command returns the tree of commands, for their documentation.
+func Command() *cobra.Command {
+	return newApp(Backends{}, nil, io.Discard, io.Discard, nil).rootCommand()
+}
+
 func newApp(b Backends, stdin io.Reader, stdout, stderr io.Writer, env []string) *app {
 	a := &app{backends: b, settings: config.Table(), env: readEnv(env), dir: workingFolder()}
 	a.Frame = cli.New(cli.Program{

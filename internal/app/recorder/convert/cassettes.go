@@ -13,6 +13,7 @@ import (
 func (a *app) recoverCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "recover F", Short: "Finish a recording that was interrupted, with what is whole", Args: recorderenv.OneFile,
+		Example: "  recorder recover loop.yaml",
 		RunE: func(_ *cobra.Command, args []string) error {
 			kept, err := cassette.Recover(args[0])
 			if err != nil {

@@ -45,6 +45,7 @@ func (a *app) exportCommand() *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use: "export F --to har|go-vcr-v2 [-o OUT]", Short: "Write a cassette as a HAR, or as a plain file of go-vcr v2",
+		Example: "  recorder export loop.yaml --to har -o loop.har",
 		Long: `Write a cassette as an HTTP Archive 1.2 or as a plain file of go-vcr v2, to OUT
 (0600) or to stdout.
 

@@ -30,6 +30,7 @@ func (a *app) importCommand() *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{
 		Use: "import F --cassette OUT", Short: "Make a cassette of another tool's recording, redacted",
+		Example: "  recorder import session.har --cassette loop.yaml",
 		Long: `Make a cassette of a recording of go-vcr v2, v3 or v4, vcrpy (YAML or JSON), an
 HTTP Archive, or a folder of NN.request.json, NN.response.json, NN.response.body.
 

@@ -32,6 +32,7 @@ func (a *app) doctorCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "doctor [-- CMD…]", Short: "Prove that clients, or your program, can be intercepted", Long: doctorLong,
+		Example: "  recorder doctor\n  recorder doctor -- my-agent --version",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return a.examineProgram(cmd.Context(), doors, allow, args, asJSON)

@@ -45,7 +45,8 @@ func (p pair) equal() bool {
 func (a *app) diffCommand() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "diff A B", Short: "Show what two cassettes, or two interactions F#N, say differently",
+		Example: "  recorder diff old.yaml new.yaml\n  recorder diff old.yaml#3 new.yaml#3",
+		Use:     "diff A B", Short: "Show what two cassettes, or two interactions F#N, say differently",
 		Long: `Show what two cassettes say differently: the shape first (events, fields,
 stop reasons, statuses, headers), then texts and arguments, each in one piece.
 Ids, signatures and times that only have other values are no difference.

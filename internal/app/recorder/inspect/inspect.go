@@ -53,6 +53,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	var x inspection
 	cmd := &cobra.Command{
 		Use: "inspect F [-i N]", Short: "List a cassette's interactions, or the events of one of them", Args: recorderenv.OneFile,
+		Example: "  recorder inspect loop.yaml\n  recorder inspect loop.yaml -i 0\n  recorder inspect loop.yaml -i 0 --body response",
 		Long: `List a cassette's interactions, or with -i N (or F#N) show one of them:
 what was asked, what came back, and its events with the time and the byte
 where each begins. Pieces of one text are one line; --unfold shows each.`,

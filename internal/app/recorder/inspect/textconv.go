@@ -25,6 +25,7 @@ import (
 func (a *app) textconvCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "textconv F", Short: "Print a cassette so that git diff shows what really changed", Args: recorderenv.OneFile,
+		Example: "  recorder textconv loop.yaml",
 		Long: `Print a cassette as a text that is the same for every recording of the same
 conversation: texts in one piece, ids by names of their own (id#1), no times,
 nothing twice. What is no cassette is printed as it is. For git:

@@ -34,6 +34,7 @@ func (a *app) verifyCommand() *cobra.Command {
 	j, asJSON := judge{}, false
 	cmd := &cobra.Command{
 		Use: "verify PATH…", Short: "Check cassettes: every byte, the format, keys, endings, age",
+		Example: "  recorder verify cassettes/\n  recorder verify --max-age 30d loop.yaml",
 		Long: `Check cassettes, in files and below folders, for a pre-commit hook and for CI:
 that every byte is as it was recorded, that they say nothing the format does not
 have, that no key is in them, that every reply is whole unless the cassette
@@ -48,7 +49,7 @@ warning, and the file is checked for keys and endings only.`,
 		},
 	}
 	set := cmd.Flags()
-	set.BoolVar(&asJSON, "json", false, "print the verdicts as JSON")
+	cli.AddJSONFlag(cmd, &asJSON)
 	set.Var(&j.maxAge, "max-age", "fail cassettes that are older, for example 30d")
 	recorderenv.AddExempt(set, &j.exempt)
 	set.BoolVar(&j.unsealed, "allow-unsealed", false, "warn of files of other tools instead of failing them")

@@ -44,7 +44,8 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: how `long` a reply may take")
 	set.StringVar(&x.failOn, "fail-on", drift.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
 	set.BoolVar(&x.dryRun, "dry-run", false, "check: say what it would cost, and send nothing")
-	set.BoolVar(&x.json, "json", false, "check: print the report as JSON")
+	cli.AddJSONFlag(cmd, &x.json)
+	set.Lookup("json").Usage += ", with --check"
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if x.on {
 			return a.checkCommand(cmd, x)

@@ -63,11 +63,18 @@ func (a *app) passCommand() *cobra.Command {
 	return a.serving(modePass, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
 }
 
+var modeExamples = map[string]string{
+	modeRecord:  "  recorder record --cassette loop.yaml --env-file proxy.env",
+	modeReplay:  "  recorder replay --cassette loop.yaml --env-file proxy.env",
+	modeRefresh: "  recorder refresh --cassette loop.yaml\n  recorder refresh --check --cassette loop.yaml",
+	modePass:    "  recorder pass --ingress mitm,base-url",
+}
+
 // serving is a command that runs a mode for programs started elsewhere.
 func (a *app) serving(mode, use, short string) *cobra.Command {
 	f := &flags{mode: mode}
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cli.NoArgs,
+		Use: use, Short: short, Args: cli.NoArgs, Example: modeExamples[mode],
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f, cli.GivenFlags(cmd)) },
 	}
 	f.add(cmd)

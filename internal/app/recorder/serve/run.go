@@ -52,6 +52,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run --cassette F [flags] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
 		Long: runLong, DisableFlagsInUseLine: true,
+		Example: "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder run --mode replay --cassette loop.yaml -- my-agent \"count the herons\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), f, cli.GivenFlags(cmd), args)
 		},

@@ -47,6 +47,7 @@ func (a *app) simulateCommand() *cobra.Command {
 	s := &simulating{}
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
+		Example: "  recorder simulate\n  recorder simulate --provider anthropic --listen 127.0.0.1:9000 --level live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := s.resolve(); err != nil {
 				return err

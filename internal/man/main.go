@@ -1,0 +1,51 @@
+// Man writes the manual pages of conform, recorder and rkat, one for each command:
+//
+//	go run ./internal/man dist/man
+//
+// The programs themselves carry neither the generator nor the pages.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/conform"
+	"github.com/meerkat-go/conformance/internal/app/recorder"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "man: name the folder to write to")
+		os.Exit(2)
+	}
+	if err := writePages(os.Args[1]); err != nil {
+		fmt.Fprintf(os.Stderr, "man: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// commandTrees returns the root commands of all programs.
+func commandTrees() []*cobra.Command {
+	return []*cobra.Command{conform.Command(), recorder.Command(), rkat.Command()}
+}
+
+// writePages writes the pages of all programs to a folder. Their date is that of
+// SOURCE_DATE_EPOCH, or else today.
+func writePages(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // pages are for everybody
+		return err
+	}
+	for _, root := range commandTrees() {
+		root.DisableAutoGenTag = true
+		header := &doc.GenManHeader{Section: "1", Source: root.Name() + " " + cli.Version(), Manual: root.Name()}
+		if err := doc.GenManTree(root, header, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -18,7 +18,7 @@ import (
 
 // CONNECT to a host that is none of ours gets a sentence, and no connection.
 func TestConnectIsRefusedWithASentence(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, lockstep)
 	good := beside(t, p, a)
 	for target, want := range map[string]string{
@@ -78,7 +78,7 @@ func TestSmuggling(t *testing.T) {
 		"garbage":                  {"\x00\x01\x02\r\n\r\n", "400 Bad Request"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := urlHost(t)
+			a := authority(t)
 			p := start(t, proxy.Config{CA: a}, echo)
 			good := beside(t, p, a)
 			conn := tls.Client(connect(t, p), &tls.Config{RootCAs: a.Pool(), ServerName: host})
@@ -102,7 +102,7 @@ func TestSmuggling(t *testing.T) {
 // A header that grows without end is refused, on either protocol.
 func TestHugeHeaders(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
-		a := urlHost(t)
+		a := authority(t)
 		p := start(t, proxy.Config{CA: a}, echo)
 		good := beside(t, p, a)
 		c, tr := client(t, p, a)
@@ -128,7 +128,7 @@ func TestHugeHeaders(t *testing.T) {
 // A client that sends its header, or its TLS greeting, a byte a minute is let
 // go; one that is slow with its body is waited for, and nobody else is.
 func TestSlowClients(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a, HeaderTimeout: 100 * time.Millisecond}, echo)
 	good := beside(t, p, a)
 
@@ -164,7 +164,7 @@ func TestSlowClients(t *testing.T) {
 
 // G8 on HTTP/2: the name inside the frames is checked, too, stream by stream.
 func TestInnerHostIsCheckedOnHTTP2(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, echo)
 	f := framesTo(t, p, a.TLSConfig().MinVersion)
 	for i, c := range []struct{ authority, want string }{
@@ -182,7 +182,7 @@ func TestInnerHostIsCheckedOnHTTP2(t *testing.T) {
 // extended one is not announced, so clients do not try; one that does loses its
 // stream and nothing else.
 func TestWebSocketOverHTTP2(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, echo)
 	f := framesTo(t, p, a.TLSConfig().MinVersion)
 	f.ask(1, ":method", "CONNECT", ":authority", host)

@@ -10,7 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// origins are the hosts a base URL stands for. Vertex has no one host: see
+// origins are the hosts that a base URL stands for. Vertex has several: see
 // vertexHost.
 var origins = map[string]string{
 	llm.Anthropic: "api.anthropic.com",
@@ -18,9 +18,9 @@ var origins = map[string]string{
 	llm.Gemini:    "generativelanguage.googleapis.com",
 }
 
-// baseURL serves clients that use the proxy's own URL as the provider's. They
+// baseURL serves clients that use the proxy's URL as the provider's. Requests
 // are passed on as if they had come through a tunnel, so that one cassette
-// serves both doors.
+// serves both kinds of ingress.
 func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(p.cfg.Ingress, BaseURL) {
 		p.refuseRequest(w, r, Refused, http.StatusForbidden, "this is a proxy: use it by HTTPS_PROXY, or open the plain door with --ingress base-url")
@@ -42,10 +42,11 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 	p.cfg.Handler.ServeHTTP(w, r)
 }
 
-// foreignReason says what betrays a request of a web page that somebody has open
-// beside the proxy: it may send such requests to any port of this machine, and
-// read the replies under a host name it has rebound. A credential keeps them
-// out as well, and then clients elsewhere have their own name for this machine.
+// foreignReason detects a request from a web page in a browser on this machine:
+// it may send requests to any local port, and read the replies under a host name
+// it has rebound. It returns "" for other requests. A credential keeps pages out
+// as well, so the check is skipped when one is set, and clients elsewhere may
+// use their own name for this machine.
 func (p *Proxy) foreignReason(r *http.Request) string {
 	if p.cfg.Credential != "" {
 		return ""
@@ -60,13 +61,13 @@ func (p *Proxy) foreignReason(r *http.Request) string {
 	return ""
 }
 
-// isLoopbackHost reports whether a host is this machine's own and nobody else's.
+// isLoopbackHost reports whether a host is this machine itself.
 func isLoopbackHost(host string) bool {
 	ip := net.ParseIP(strings.Trim(host, "[]"))
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
-// originOf tells which host a path is for, and the path there: by its first
+// originOf returns which host a path is for, and the path there: by its first
 // segment, /anthropic, /openai, /gemini or /vertex, else by what it asks for.
 func originOf(path string) (origin, rest string) {
 	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
@@ -81,10 +82,10 @@ func originOf(path string) (origin, rest string) {
 	return origins[llm.Provider("", path)], path
 }
 
-// vertexHost is the host that a Vertex path belongs to, by the location it
-// names (/v1/projects/P/locations/L/publishers/…): one for all the world, one
-// for each multi-region, one for each region. A location without one gives a
-// name that is not allowed.
+// vertexHost returns the host of a Vertex path by the location it names
+// (/v1/projects/P/locations/L/publishers/…): one global host, one for each
+// multi-region, one for each region. An unknown location gives a name that is
+// not allowed.
 func vertexHost(path string) string {
 	const host = "aiplatform.googleapis.com"
 	_, rest, _ := strings.Cut(path, "/locations/")

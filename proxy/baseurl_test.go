@@ -44,11 +44,11 @@ func TestBaseURLDoor(t *testing.T) {
 }
 
 func TestDoorsOpenOnlyWhenAsked(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	plain := start(t, proxy.Config{CA: a, Ingress: []string{proxy.BaseURL}}, nil404)
 	c, _ := client(t, plain, a)
 	if _, err := c.Get("https://" + host + "/"); err == nil {
-		t.Error("a tunnel opened through the plain door")
+		t.Error("a tunnel opened through the plain ingress")
 	}
 	mitm := start(t, proxy.Config{CA: a}, nil404)
 	resp, err := http.Get(mitm.URL() + "/anthropic/v1/messages")

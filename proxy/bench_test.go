@@ -86,21 +86,21 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 		b.Fatal(err)
 	}
 	cfg := record.Config{Transport: transport}
-	var tape *noted
+	var recording *noted
 	if name == "recording" {
 		redactor, guard := redact.New(nil), gate.New()
 		out, err := cassette.Create(filepath.Join(b.TempDir(), "x.yaml"), cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
-		tape = &noted{Writer: out, grew: make(chan struct{}, 1)}
-		cfg.Writer, cfg.Redactor, cfg.Gate = tape, guard.Watch(redactor), guard.Check
+		recording = &noted{Writer: out, grew: make(chan struct{}, 1)}
+		cfg.Writer, cfg.Redactor, cfg.Gate = recording, guard.Watch(redactor), guard.Check
 	}
 	rec, err := record.New(cfg)
 	if err != nil {
 		b.Fatal(err)
 	}
-	a := urlHost(b)
+	a := authority(b)
 	p := start(b, proxy.Config{CA: a}, rec.ServeHTTP)
 	client := benchClient(b, p.URL(), a.Pool())
 	b.Cleanup(func() {
@@ -109,20 +109,20 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 		if r := rec.Close(); len(r.Lost)+len(r.Refused) > 0 {
 			b.Errorf("lost %v, refused %v", r.Lost, r.Refused)
 		}
-		if tape != nil {
-			_ = tape.Discard()
+		if recording != nil {
+			_ = recording.Discard()
 		}
 		transport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 	})
 	saved := func(n int) {
-		for tape != nil && tape.Len() < n {
-			<-tape.grew
+		for recording != nil && recording.Len() < n {
+			<-recording.grew
 		}
 	}
 	return way{name, client, "https://" + host + "/v1/messages", saved}
 }
 
-// noted tells whoever waits that the tape grew.
+// noted tells whoever waits that the recording grew.
 type noted struct {
 	*cassette.Writer
 	grew chan struct{}

@@ -20,14 +20,15 @@ import (
 // The name is a session, the password the credential; both are taken off before
 // the request goes on (pitfall G19).
 
-// anonymousUser is the user name of a caller that has a credential and no session:
-// many clients drop an empty name, and the password with it.
+// anonymousUser is the user name of a caller that has a credential and no
+// session: many clients drop an empty name together with its password.
 const anonymousUser = "-"
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckSession reports what is wrong with a session's name: it must be 1 to 64
-// letters, digits, dots, underscores and dashes, and neither "-", ".", nor "..".
+// CheckSession returns an error when a session name is not valid: it must be 1
+// to 64 letters, digits, dots, underscores and dashes, and neither "-", ".", nor
+// "..".
 func CheckSession(name string) error {
 	if !sessionName.MatchString(name) || name == anonymousUser || name == "." || name == ".." {
 		return errors.New("session name: use 1 to 64 letters, digits, dots, underscores or dashes")
@@ -35,11 +36,12 @@ func CheckSession(name string) error {
 	return nil
 }
 
-// credentialForm keeps credentials fit for URLs, and too long to be guessed.
+// credentialForm keeps credentials valid in URLs, and too long to guess.
 var credentialForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,256}$`)
 
-// CheckCredential reports what is wrong with a credential, without showing it:
-// it must be 16 to 256 letters, digits, dots, underscores, tildes and dashes.
+// CheckCredential returns an error, which does not quote the credential, when it
+// is not valid: it must be 16 to 256 letters, digits, dots, underscores, tildes
+// and dashes.
 func CheckCredential(credential string) error {
 	if !credentialForm.MatchString(credential) {
 		return errors.New("credential: use 16 to 256 letters, digits, dots, underscores, tildes or dashes")
@@ -49,10 +51,10 @@ func CheckCredential(credential string) error {
 
 type sessionKey struct{}
 
-// Session is the name of the session that a request belongs to, "" for none.
-// ctx is the request's, or one made from it. The name comes from the proxy
-// user, the base URL's first segment (/~NAME/…) or, where neither says one,
-// from the listener in Config.Sessions.
+// Session returns the name of the session that a request belongs to, "" for
+// none. ctx is the request's, or derived from it. The name comes from the proxy
+// user, the base URL's first segment (/~NAME/…) or, without either, from the
+// listener in Config.Sessions.
 func Session(ctx context.Context) string {
 	name, _ := ctx.Value(sessionKey{}).(string)
 	return name
@@ -62,14 +64,14 @@ func withSession(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, sessionKey{}, name)
 }
 
-// denial is why a caller is not let in.
+// denial is why a caller is not admitted.
 type denial struct {
 	status int
 	reason string
 }
 
-// requireCaller lets in only callers with a good name and, where one is asked for,
-// the credential. What they said about themselves goes no further.
+// requireCaller admits only callers with a valid name and, when one is
+// configured, the credential. Neither is passed on.
 func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, credential, no := parseCaller(r)
@@ -90,8 +92,8 @@ func (p *Proxy) requireCaller(next http.Handler) http.Handler {
 	})
 }
 
-// parseCaller reads what a request says about its caller, and takes the path's
-// part off; the header's goes in serve.
+// parseCaller reads the name and the credential of a caller, and removes them
+// from the path. wrapHandler removes the header.
 func parseCaller(r *http.Request) (name, credential string, no *denial) {
 	name, credential, ok := parseBasicAuth(r.Header.Get("Proxy-Authorization"))
 	if !ok {
@@ -113,7 +115,7 @@ func parseCaller(r *http.Request) (name, credential string, no *denial) {
 	return name, credential, nil
 }
 
-// parseBasicAuth reads the header's user and password; none is no error.
+// parseBasicAuth reads the header's user and password; an empty header is valid.
 func parseBasicAuth(header string) (user, password string, ok bool) {
 	if header == "" {
 		return "", "", true
@@ -127,8 +129,8 @@ func parseBasicAuth(header string) (user, password string, ok bool) {
 	return user, password, true
 }
 
-// checkCaller says no to a wrong credential and to a name that is none. The name
-// itself is not repeated: it may be anything.
+// checkCaller returns a denial for a wrong credential or an invalid name. It
+// does not repeat the name, which may be anything.
 func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 	want, got := sha256.Sum256([]byte(p.cfg.Credential)), sha256.Sum256([]byte(credential))
 	if p.cfg.Credential != "" && subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
@@ -146,11 +148,11 @@ func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 	return nil
 }
 
-// URLFor is the address that clients of a session are given, without a trailing
-// slash: for MITM the value of HTTPS_PROXY, for BaseURL what comes before
-// /anthropic, /openai/v1 and /gemini. session may be "". It holds the
-// credential, so it must not be shown. It is valid after Start.
-func (p *Proxy) URLFor(door, session string) string {
+// URLFor returns the address to give to the clients of a session, without a
+// trailing slash: for MITM the value of HTTPS_PROXY, for BaseURL what comes
+// before /anthropic, /openai/v1 and /gemini. session may be "". The address
+// contains the credential, so do not show it. It is valid after Start.
+func (p *Proxy) URLFor(ingress, session string) string {
 	address := p.listeners[0].Addr()
 	if l := p.listenerOf(session); l != nil {
 		address, session = l.Addr(), ""
@@ -165,14 +167,15 @@ func (p *Proxy) URLFor(door, session string) string {
 	switch host := clientAddress(address); {
 	case user == "":
 		return "http://" + host
-	case door == BaseURL:
+	case ingress == BaseURL:
 		return "http://" + host + "/~" + user
 	default:
 		return "http://" + user + "@" + host
 	}
 }
 
-// clientAddress is a listener's address as clients on this machine can use it.
+// clientAddress returns a listener's address as clients on this machine can use
+// it.
 func clientAddress(address net.Addr) string {
 	tcp, ok := address.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {

@@ -24,7 +24,7 @@ func session(w http.ResponseWriter, r *http.Request) {
 // that reaches the handler (pitfall G19).
 func TestSessions(t *testing.T) {
 	for _, secret := range []string{"", credential} {
-		a := urlHost(t)
+		a := authority(t)
 		p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.MITM, proxy.BaseURL}, Credential: secret,
 			Sessions: map[string]string{"by-port": "127.0.0.1:0"}}, session)
 		for _, name := range []string{"", "by-user", "by-port", "A.b_c-9"} {
@@ -49,7 +49,7 @@ func TestSessions(t *testing.T) {
 }
 
 func TestSessionsStayApart(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, session)
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -95,7 +95,7 @@ func TestBadSessionNames(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// raw sends bytes to the outer door and returns all that comes back.
+// raw sends bytes to the outer ingress and returns all that comes back.
 func raw(tb testing.TB, p *proxy.Proxy, request string) string {
 	tb.Helper()
 	conn := dial(tb, p)
@@ -109,10 +109,10 @@ func raw(tb testing.TB, p *proxy.Proxy, request string) string {
 	return string(reply)
 }
 
-// Whoever lacks the credential gets nowhere by any door, and it is not shown.
+// Whoever lacks the credential gets nowhere by any ingress, and it is not shown.
 func TestCredential(t *testing.T) {
 	var log strings.Builder
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a, Listen: "0.0.0.0:0", Credential: credential, Ingress: []string{proxy.MITM, proxy.BaseURL},
 		Log: func(line string) { log.WriteString(line) }}, session)
 	for _, wrong := range []string{"", "/~x", "/~x:" + credential + "x", "/~x:" + strings.ToUpper(credential)} {
@@ -147,7 +147,7 @@ func TestListenBeyondLoopback(t *testing.T) {
 		"nobody's name":   {Sessions: map[string]string{"-": "127.0.0.1:0"}},
 		"session address": {Sessions: map[string]string{"a": "8080"}},
 	} {
-		cfg.CA, cfg.Handler = urlHost(t), http.NotFoundHandler()
+		cfg.CA, cfg.Handler = authority(t), http.NotFoundHandler()
 		_, err := proxy.New(cfg)
 		if err == nil || cfg.Credential != "" && strings.Contains(err.Error(), cfg.Credential) {
 			t.Errorf("%s: %v", name, err)

@@ -30,7 +30,8 @@ func (s hostSet) allows(address string) bool {
 	return s[net.JoinHostPort(splitHost(address))]
 }
 
-// hostNames are the hosts without their ports, as certificates bear them.
+// hostNames returns the hosts without their ports, as they stand in
+// certificates.
 func (s hostSet) hostNames() []string {
 	var names []string
 	for address := range s {
@@ -41,14 +42,15 @@ func (s hostSet) hostNames() []string {
 	return slices.Compact(names)
 }
 
-// Hosts lists every host name a proxy with these extra hosts intercepts, the
-// providers' included: what its authority must be issued for.
+// Hosts lists every host name that a proxy with these extra hosts intercepts,
+// including the providers': the names its authority must be issued for.
 func Hosts(extra []string) ([]string, error) {
 	set, err := newHostSet(extra)
 	return set.hostNames(), err
 }
 
-// splitHost separates a host, in lower case, from its port; 443 when it has none.
+// splitHost separates a host, in lower case, from its port; 443 when it has
+// none.
 func splitHost(address string) (host, port string) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -57,7 +59,8 @@ func splitHost(address string) (host, port string) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), port
 }
 
-// urlHost is address as a URL bears it: without the port when it is https's.
+// urlHost returns address as it stands in a URL: without the port when it is
+// that of https.
 func urlHost(address string) string {
 	host, port := splitHost(address)
 	if port != "443" {

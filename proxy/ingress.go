@@ -13,8 +13,8 @@ import (
 	"github.com/elazarl/goproxy"
 )
 
-// connectHandler is goproxy reduced to what it is used for: deciding on
-// CONNECT and telling proxy requests from others. It never dials.
+// connectHandler uses goproxy only to decide on CONNECT and to tell proxy
+// requests from others. It never dials.
 func (p *Proxy) connectHandler() http.Handler {
 	gp := goproxy.NewProxyHttpServer()
 	gp.ConnectDial = nil // it would follow HTTPS_PROXY, possibly to ourselves
@@ -78,7 +78,7 @@ func (p *Proxy) insideTunnel(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refusalResponse makes a refusal for goproxy to write and close.
+// refusalResponse returns a refusal that goproxy writes and closes.
 func (p *Proxy) refusalResponse(r *http.Request, why string) *http.Response {
 	p.reportNotice(Notice{Refused, r.Host, Session(r.Context()), "refused " + why})
 	body := refusalBody(why)

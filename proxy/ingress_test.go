@@ -40,7 +40,7 @@ var replies = map[string]reply{
 
 func (r reply) text() string { return strings.Join(r.chunks, "") }
 
-// urls are the addresses the request has by either door.
+// urls are the addresses the request has by either ingress.
 func (r reply) urls(p *proxy.Proxy) map[string]string {
 	provider, path, _ := strings.Cut(r.path, " ")
 	hosts := map[string]string{"anthropic": host, "openai": "api.openai.com", "gemini": "generativelanguage.googleapis.com"}
@@ -63,7 +63,7 @@ func (r reply) serve(seen <-chan struct{}) http.HandlerFunc {
 	}
 }
 
-// fetch asks by one door and reads piece by piece.
+// fetch asks by one ingress and reads piece by piece.
 func (r reply) fetch(ctx context.Context, t *testing.T, c *http.Client, url string, seen chan<- struct{}) {
 	t.Helper()
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(r.request))
@@ -93,17 +93,17 @@ func (r reply) fetch(ctx context.Context, t *testing.T, c *http.Client, url stri
 	}
 }
 
-// Every protocol towards either side, every form of reply, either door: what
-// arrives is what was sent, at once, and replays by the other door (G1, G6, G14).
+// Every protocol towards either side, every form of reply, either ingress: what
+// arrives is what was sent, at once, and replays by the other ingress (G1, G6, G14).
 func TestDoorsAndProtocols(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	for name, r := range replies {
 		for _, upstreamH2 := range []bool{false, true} {
 			for _, way := range []string{"mitm h1", "mitm h2", "base-url h1"} {
 				ok := t.Run(fmt.Sprintf("%s, %s, upstream h2=%t", name, way, upstreamH2), func(t *testing.T) {
-					tape := recordBy(t, a, r, way, upstreamH2)
+					recording := recordBy(t, a, r, way, upstreamH2)
 					for _, other := range []string{"mitm h1", "mitm h2", "base-url h1"} {
-						playBy(t, a, tape, r, other)
+						playBy(t, a, recording, r, other)
 					}
 				})
 				if !ok {
@@ -135,11 +135,11 @@ func recordBy(t *testing.T, a *ca.Authority, r reply, way string, upstreamH2 boo
 	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, err := tape.At(0)
+	in, err := recording.At(0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func recordBy(t *testing.T, a *ca.Authority, r reply, way string, upstreamH2 boo
 	if want := map[bool]string{false: "HTTP/1.1", true: "HTTP/2.0"}[upstreamH2]; in.Response.Proto != want || len(in.Timeline) != len(r.chunks) {
 		t.Errorf("kept as %s in %d chunks, want %s in %d", in.Response.Proto, len(in.Timeline), want, len(r.chunks))
 	}
-	return tape
+	return recording
 }
 
 // reach is a transport to an upstream that answers with h for every provider.
@@ -177,29 +177,29 @@ func fetchBy(t *testing.T, a *ca.Authority, h http.Handler, r reply, way string,
 	defer cancel()
 	p := start(t, proxy.Config{CA: a, Ingress: []string{proxy.MITM, proxy.BaseURL}}, h.ServeHTTP)
 	c, tr := client(t, p, a)
-	door, protocol, _ := strings.Cut(way, " ")
-	if tr.ForceAttemptHTTP2 = protocol == "h2"; door == proxy.BaseURL {
+	ingress, protocol, _ := strings.Cut(way, " ")
+	if tr.ForceAttemptHTTP2 = protocol == "h2"; ingress == proxy.BaseURL {
 		tr.Proxy = nil
 	}
-	r.fetch(ctx, t, c, r.urls(p)[door], seen)
+	r.fetch(ctx, t, c, r.urls(p)[ingress], seen)
 	tr.CloseIdleConnections()
 	_ = p.Close(ctx)
 }
 
-func playBy(t *testing.T, a *ca.Authority, tape *cassette.Cassette, r reply, way string) {
+func playBy(t *testing.T, a *ca.Authority, recording *cassette.Cassette, r reply, way string) {
 	t.Helper()
-	player, err := replay.New(replay.Config{Cassette: tape, Redactor: redact.New(nil)})
+	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: redact.New(nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fetchBy(t, a, player, r, way, nil)
-	if got := player.Receipt(); got.Served != 1 || got.Missed+got.Unused > 0 {
+	fetchBy(t, a, replayer, r, way, nil)
+	if got := replayer.Receipt(); got.Served != 1 || got.Missed+got.Unused > 0 {
 		t.Errorf("%s: receipt %+v", way, got)
 	}
 }
 
 // G18: the first chunk of a reply is not split, whatever its length is said to
-// be: what the player writes is what one TLS record brings.
+// be: what the replayer writes is what one TLS record brings.
 func TestFirstChunkIsWhole(t *testing.T) {
 	first := bytes.Repeat([]byte("f"), 1000)
 	_, c, _ := setup(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write(first) })
@@ -250,7 +250,7 @@ func TestLeavingAfterTheLastByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := reply{kind: "application/json", path: "openai /v1/responses", request: "{}", chunks: []string{text}, whole: true}
-	fetchBy(t, urlHost(t), rec, r, "mitm h1", nil)
+	fetchBy(t, authority(t), rec, r, "mitm h1", nil)
 	report := rec.Close()
 	if in := <-kept; in.End != cassette.EndEOF || len(report.Cut) > 0 {
 		t.Errorf("ended by %s, cut %v", in.End, report.Cut)

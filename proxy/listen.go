@@ -10,10 +10,11 @@ import (
 	"syscall"
 )
 
-// ErrInUse is returned by Start when another program has the address.
+// ErrInUse is returned by Start when another program uses the address.
 var ErrInUse = errors.New("already in use; choose another address with --listen")
 
-// ingressListener is a listener and the session that its callers belong to, "" for none.
+// ingressListener is a listener and the session that its callers belong to, ""
+// for none.
 type ingressListener struct {
 	net.Listener
 	session string
@@ -47,7 +48,7 @@ func bindAddress(open []ingressListener, session, address string) ([]ingressList
 	return append(open, ingressListener{l, session}), nil
 }
 
-// sessionOf is the context of every connection that came in by l.
+// sessionOf returns the context of every connection that l accepts.
 func sessionOf(l net.Listener) context.Context {
 	if d, ok := l.(ingressListener); ok && d.session != "" {
 		return withSession(context.Background(), d.session)
@@ -64,8 +65,8 @@ func (p *Proxy) listenerOf(session string) net.Listener {
 	return nil
 }
 
-// isOwnListener reports whether conn leads to one of p's own listeners: what listens
-// on every address is reached by any of this machine's.
+// isOwnListener reports whether conn leads to one of p's own listeners. A
+// listener on every address is reached by any address of this machine.
 func (p *Proxy) isOwnListener(conn net.Conn) bool {
 	to, ok := conn.RemoteAddr().(*net.TCPAddr)
 	from, ok2 := conn.LocalAddr().(*net.TCPAddr)
@@ -75,8 +76,8 @@ func (p *Proxy) isOwnListener(conn net.Conn) bool {
 	})
 }
 
-// checkListen refuses addresses that other machines could reach, unless they
-// have to show a credential.
+// checkListen refuses addresses that other machines could reach, unless a
+// credential is set.
 func checkListen(address, credential string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -89,7 +90,7 @@ func checkListen(address, credential string) error {
 	return fmt.Errorf("listen address %q: other machines could use the proxy there; name a credential with --credential-file or RECORDER_CREDENTIAL, or use 127.0.0.1", address)
 }
 
-// checkCallers holds every address, session name and the credential of cfg.
+// checkCallers checks every address, session name and the credential of cfg.
 func (cfg Config) checkCallers() error {
 	if cfg.Credential != "" {
 		if err := CheckCredential(cfg.Credential); err != nil {

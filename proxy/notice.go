@@ -10,20 +10,20 @@ import (
 // Notice says why a client did not get through to the handler.
 type Notice struct {
 	Kind Kind
-	// Host is what the client asked for, with its port where it gave one.
+	// Host is what the client asked for, with its port when it gave one.
 	Host string
 	// Session is the caller's, "" for none.
 	Session string
-	// Text is one line for people. It holds no credential.
+	// Text is one line for people. It contains no credential.
 	Text string
 }
 
-// Kind is a sort of Notice.
+// Kind is the kind of a Notice.
 type Kind string
 
 // The kinds of Notice.
 const (
-	Refused   Kind = "refused"   // a host, a door or a path that is not served
+	Refused   Kind = "refused"   // a host, an ingress or a path that is not served
 	Denied    Kind = "denied"    // a bad session name, or not the credential
 	Upgrade   Kind = "upgrade"   // a WebSocket, which cannot be recorded (pitfall G16)
 	Untrusted Kind = "untrusted" // the client refused our certificate
@@ -32,7 +32,7 @@ const (
 	Unused    Kind = "unused"    // the client left its tunnel without a request; not logged
 )
 
-// reportNotice counts, logs and reports what kept a client out.
+// reportNotice counts, logs and reports why a client was kept out.
 func (p *Proxy) reportNotice(n Notice) {
 	switch n.Kind {
 	case Refused, Denied:
@@ -47,7 +47,7 @@ func (p *Proxy) reportNotice(n Notice) {
 	p.cfg.Notice(n)
 }
 
-// refuseRequest turns a request away.
+// refuseRequest refuses a request.
 func (p *Proxy) refuseRequest(w http.ResponseWriter, r *http.Request, kind Kind, status int, why string) {
 	p.reportNotice(Notice{kind, r.Host, Session(r.Context()), "refused " + why})
 	maps.Copy(w.Header(), refusalHeader())
@@ -59,7 +59,7 @@ func refusalHeader() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "X-Should-Retry": {"false"}}
 }
 
-// refusalBody has the outline that Anthropic's and OpenAI's SDKs print.
+// refusalBody has the shape that the SDKs of Anthropic and OpenAI print.
 func refusalBody(why string) string {
 	quoted, err := json.Marshal(why)
 	if err != nil {

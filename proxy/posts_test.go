@@ -52,7 +52,7 @@ func TestQuicklyAnsweredPosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, rec.ServeHTTP)
 	c, tr := client(t, p, a)
 	tr.MaxIdleConnsPerHost = 64

@@ -1,12 +1,23 @@
-// Package proxy is the door between an agent and its provider: an intercepting
-// HTTPS proxy and, if asked for, a plain base URL, both on loopback unless told
-// otherwise. It decides
-// who may pass and hands every request that may, with its absolute URL, to one
-// handler: the recorder or the player (DESIGN §4).
+// Package proxy accepts an agent's requests and passes them to a handler: a
+// recorder or a replayer. Agents reach it as an intercepting HTTPS proxy
+// ([MITM]) or, when asked for, by a plain base URL ([BaseURL]).
 //
-// goproxy answers CONNECT and routes; what happens inside a tunnel is served by
-// net/http, which gives HTTP/2, 100-continue, isolated panics and requests that
-// are cancelled when the client goes away.
+// Start with [Config] and [New]; [Proxy.URLFor] is what a client is given:
+//
+//	authority, err := ca.New(hosts, time.Now())
+//	p, err := proxy.New(proxy.Config{CA: authority, Handler: recorder})
+//	err = p.Start()
+//	defer p.Close(ctx)
+//	os.Setenv("HTTPS_PROXY", p.URLFor(proxy.MITM, ""))
+//
+// A Proxy listens on loopback unless Config.Listen names another address, which
+// takes a credential. It sends nothing to hosts that are neither a provider's
+// nor in Config.AllowHosts, and no page of another web site can use it. Each
+// Write of the handler reaches the client at once.
+//
+// goproxy answers CONNECT. net/http serves what comes through the tunnels, which
+// gives HTTP/2, 100-continue, isolated panics and requests that are cancelled
+// when the client leaves.
 package proxy
 
 import (
@@ -25,46 +36,48 @@ import (
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
-// The doors a Proxy can open.
+// The ways in that a Proxy can open: the values of Config.Ingress.
 const (
 	// MITM: clients use the proxy by HTTPS_PROXY and trust its authority.
 	MITM = "mitm"
-	// BaseURL: clients are given the proxy's URL as the provider's.
+	// BaseURL: clients use the proxy's URL as the provider's.
 	BaseURL = "base-url"
 )
 
-// Config describes a Proxy. Handler is required, and CA where MITM is open.
+// Config describes a Proxy. Handler is required, and CA with MITM.
 type Config struct {
 	// CA signs for the provider hosts and for AllowHosts.
 	CA *ca.Authority
-	// Listen is the address to bind; "" means 127.0.0.1 and any port. Beyond
-	// loopback it takes a Credential.
+	// Listen is the address to bind; "" means 127.0.0.1 and any port. An address
+	// beyond loopback requires a Credential.
 	Listen string
-	// Sessions are further addresses to bind: what comes in by one belongs to the
-	// session of its name, unless it names another itself.
+	// Sessions are further addresses to bind, by session name. A request that
+	// names no session belongs to that of its listener.
 	Sessions map[string]string
-	// Credential is what every caller must show; "" asks for none. It is never
+	// Credential is what every caller must present; "" asks for none. It is never
 	// logged, passed on or recorded.
 	Credential string
-	// Ingress are MITM, BaseURL or both; none means MITM.
+	// Ingress is MITM, BaseURL or both; none means MITM.
 	Ingress []string
-	// AllowHosts are hosts to intercept beside the providers': "name" for port
-	// 443, or "name:port".
+	// AllowHosts are hosts to intercept in addition to the providers': "name" for
+	// port 443, or "name:port".
 	AllowHosts []string
-	// Handler receives the requests. Their URL is absolute, with the host the
-	// client meant. Each of its Writes reaches the client at once.
+	// Handler receives the requests. Their URL is absolute, with the host that
+	// the client meant. Each of its Writes reaches the client at once.
 	Handler http.Handler
-	// Log receives one line for each refusal and mishap; nil discards them.
+	// Log receives one line for each refusal and failure; nil discards them.
 	Log func(line string)
-	// Notice receives what Log does in a form for programs, and tunnels that were
-	// left unused. It may be called from several goroutines; nil discards them.
+	// Notice receives the same as Log in a form for programs, and tunnels that
+	// were left unused. It may be called from several goroutines; nil discards
+	// them.
 	Notice func(Notice)
-	// HeaderTimeout is how long a client may take to agree on TLS, and again to
-	// send a request's header; 0 means 30 seconds.
+	// HeaderTimeout is how long a client may take for the TLS handshake, and
+	// again to send a request's header; 0 means 30 seconds.
 	HeaderTimeout time.Duration
 }
 
-// Proxy listens between Start and Close.
+// Proxy serves between Start and Close. Its methods are safe for concurrent use
+// after Start.
 type Proxy struct {
 	cfg         Config
 	allowed     hostSet
@@ -117,9 +130,9 @@ func (cfg Config) checkConfig(allowed hostSet) error {
 	if cfg.Handler == nil {
 		return errors.New("proxy: no handler")
 	}
-	for _, door := range cfg.Ingress {
-		if door != MITM && door != BaseURL {
-			return fmt.Errorf("ingress %q: unknown; use %s or %s", door, MITM, BaseURL)
+	for _, ingress := range cfg.Ingress {
+		if ingress != MITM && ingress != BaseURL {
+			return fmt.Errorf("ingress %q: unknown; use %s or %s", ingress, MITM, BaseURL)
 		}
 	}
 	if err := cfg.checkCallers(); err != nil {
@@ -177,18 +190,18 @@ func (p *Proxy) Start() error {
 	return nil
 }
 
-// URL is the proxy's address, without a credential or a trailing slash: fit to
-// be shown. URLFor is what clients need. It is valid after Start.
+// URL returns the proxy's address, without a credential or a trailing slash, so
+// it may be shown. Clients need URLFor. It is valid after Start.
 func (p *Proxy) URL() string { return "http://" + clientAddress(p.listeners[0].Addr()) }
 
-// Refused counts what was turned away: hosts and paths that are not served, and
-// callers that are not let in.
+// Refused counts the requests that were refused: hosts and paths that are not
+// served, and callers that are not admitted.
 func (p *Proxy) Refused() int { return int(p.refused.Load()) }
 
 // Upgrades counts the WebSockets that were refused (pitfall G16).
 func (p *Proxy) Upgrades() int { return int(p.upgrades.Load()) }
 
-// Close stops accepting, lets open requests end until ctx is done, then cuts
+// Close stops accepting, lets open requests finish until ctx is done, then cuts
 // them. When it returns no handler is running.
 func (p *Proxy) Close(ctx context.Context) error {
 	p.endLifetime()

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const host = "api.anthropic.com"
 
-func urlHost(tb testing.TB, extra ...string) *ca.Authority {
+func authority(tb testing.TB, extra ...string) *ca.Authority {
 	tb.Helper()
 	hosts, err := proxy.Hosts(extra)
 	if err != nil {
@@ -44,7 +44,7 @@ func urlHost(tb testing.TB, extra ...string) *ca.Authority {
 func start(tb testing.TB, cfg proxy.Config, h http.HandlerFunc) *proxy.Proxy {
 	tb.Helper()
 	if cfg.CA == nil {
-		cfg.CA = urlHost(tb, cfg.AllowHosts...)
+		cfg.CA = authority(tb, cfg.AllowHosts...)
 	}
 	cfg.Handler = h
 	p, err := proxy.New(cfg)
@@ -76,7 +76,7 @@ func client(tb testing.TB, p *proxy.Proxy, a *ca.Authority) (*http.Client, *http
 
 func setup(tb testing.TB, h http.HandlerFunc) (*proxy.Proxy, *http.Client, *http.Transport) {
 	tb.Helper()
-	a := urlHost(tb)
+	a := authority(tb)
 	p := start(tb, proxy.Config{CA: a}, h)
 	c, tr := client(tb, p, a)
 	return p, c, tr
@@ -161,7 +161,7 @@ func TestInnerHostIsCheckedAgain(t *testing.T) {
 
 func TestAllowedHost(t *testing.T) {
 	extra := []string{"gateway.example", "localhost:8443", "10.1.2.3"}
-	a := urlHost(t, extra...)
+	a := authority(t, extra...)
 	p := start(t, proxy.Config{CA: a, AllowHosts: extra}, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.String())
 	})
@@ -172,25 +172,25 @@ func TestAllowedHost(t *testing.T) {
 			t.Errorf("%s arrived as %s", address, got)
 		}
 	}
-	if _, err := proxy.New(proxy.Config{CA: urlHost(t), AllowHosts: extra, Handler: http.NotFoundHandler()}); err == nil {
+	if _, err := proxy.New(proxy.Config{CA: authority(t), AllowHosts: extra, Handler: http.NotFoundHandler()}); err == nil {
 		t.Error("accepted an authority that cannot sign for an allowed host")
 	}
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	a, h := urlHost(t), http.NotFoundHandler()
+	a, h := authority(t), http.NotFoundHandler()
 	for name, cfg := range map[string]proxy.Config{
-		"no handler":     {CA: a},
-		"no authority":   {Handler: h},
-		"all interfaces": {CA: a, Handler: h, Listen: ":8080"},
-		"other address":  {CA: a, Handler: h, Listen: "192.0.2.1:8080"},
-		"any address":    {CA: a, Handler: h, Listen: "0.0.0.0:0"},
-		"no port":        {CA: a, Handler: h, Listen: "127.0.0.1"},
-		"unknown door":   {CA: a, Handler: h, Ingress: []string{"back"}},
-		"port by name":   {CA: a, Handler: h, AllowHosts: []string{"example.com:https"}},
-		"scheme":         {CA: a, Handler: h, AllowHosts: []string{"https://example.com"}},
-		"host with path": {CA: a, Handler: h, AllowHosts: []string{"https://example.com/"}},
-		"wildcard":       {CA: a, Handler: h, AllowHosts: []string{"*.example.com"}},
+		"no handler":      {CA: a},
+		"no authority":    {Handler: h},
+		"all interfaces":  {CA: a, Handler: h, Listen: ":8080"},
+		"other address":   {CA: a, Handler: h, Listen: "192.0.2.1:8080"},
+		"any address":     {CA: a, Handler: h, Listen: "0.0.0.0:0"},
+		"no port":         {CA: a, Handler: h, Listen: "127.0.0.1"},
+		"unknown ingress": {CA: a, Handler: h, Ingress: []string{"back"}},
+		"port by name":    {CA: a, Handler: h, AllowHosts: []string{"example.com:https"}},
+		"scheme":          {CA: a, Handler: h, AllowHosts: []string{"https://example.com"}},
+		"host with path":  {CA: a, Handler: h, AllowHosts: []string{"https://example.com/"}},
+		"wildcard":        {CA: a, Handler: h, AllowHosts: []string{"*.example.com"}},
 	} {
 		if _, err := proxy.New(cfg); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -200,7 +200,7 @@ func TestConfigIsChecked(t *testing.T) {
 
 func TestPortInUse(t *testing.T) {
 	first := start(t, proxy.Config{}, nil404)
-	second, err := proxy.New(proxy.Config{CA: urlHost(t), Handler: http.NotFoundHandler(), Listen: strings.TrimPrefix(first.URL(), "http://")})
+	second, err := proxy.New(proxy.Config{CA: authority(t), Handler: http.NotFoundHandler(), Listen: strings.TrimPrefix(first.URL(), "http://")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// wrapHandler wraps what happens to every request, whichever door it came through.
+// wrapHandler wraps what happens to every request, by either ingress.
 func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !p.requests.beginRequest() {
@@ -33,12 +33,12 @@ func wantsUpgrade(r *http.Request) bool {
 	return r.Header.Get("Upgrade") != "" && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c") || r.Method == http.MethodConnect
 }
 
-// hopByHop are the headers that belong to one connection, not to the message,
+// hopByHop are the headers that belong to one connection and not to the message,
 // and those that would lead the client around the proxy (pitfall G13).
 var hopByHop = []string{"Alt-Svc", "Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Connection", "Transfer-Encoding", "Upgrade"}
 
 // streamWriter sends every Write to the client at once, whatever its content
-// type (pitfall G6), and keeps hop-by-hop headers back.
+// type (pitfall G6), and removes hop-by-hop headers.
 type streamWriter struct {
 	http.ResponseWriter
 	flush   func() error
@@ -87,7 +87,8 @@ func (f *inflight) beginRequest() bool {
 
 func (f *inflight) endRequest() { f.wg.Done() }
 
-// closeAndWait admits nobody any more and returns when the last request has left.
+// closeAndWait admits no further request and returns when the last one has
+// ended.
 func (f *inflight) closeAndWait() {
 	f.mu.Lock()
 	f.closed = true

@@ -142,7 +142,7 @@ func TestExpectContinue(t *testing.T) {
 func TestOneRecordPerChunk(t *testing.T) {
 	const chunks = 20
 	seen := make(chan struct{})
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) {
 		for range chunks {
 			_, _ = w.Write(bytes.Repeat([]byte("e"), 150))
@@ -213,7 +213,7 @@ func (c *recordCounter) Read(p []byte) (int, error) {
 
 // A client may send its first TLS bytes without waiting for the tunnel.
 func TestEagerClient(t *testing.T) {
-	a := urlHost(t)
+	a := authority(t)
 	p := start(t, proxy.Config{CA: a}, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "hello") })
 	conn := tls.Client(&eagerConn{Conn: dial(t, p)}, &tls.Config{RootCAs: a.Pool(), ServerName: host})
 	defer func() { _ = conn.Close() }()

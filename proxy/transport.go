@@ -17,12 +17,13 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// NewTransport returns the way to the providers. It speaks HTTP/2 where the
-// server does, leaves compression alone, ignores the environment's proxies (one
-// of them may be us), never connects to the Proxy that a request came in by, and
-// sets no limit to how long a reply may take (pitfall G11). upstream maps a provider's name to the URL that answers in its
-// place: scheme, host and a path to put before the request's. roots are whom to
-// trust; nil means the system's.
+// NewTransport returns the connection to the providers. It speaks HTTP/2 when
+// the server does, leaves compression alone, ignores the proxies of the
+// environment (one of them may be this one), never connects to the Proxy that a
+// request came in by, and does not limit how long a reply may take (pitfall
+// G11). upstream maps a provider's name to the URL that answers in its place:
+// scheme, host and a path to put before the request's. roots are the trusted
+// certificates; nil means the system's.
 func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundTripper, error) {
 	bases := make(map[string]*url.URL, len(upstream))
 	for _, provider := range slices.Sorted(maps.Keys(upstream)) {
@@ -46,14 +47,14 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 	}}, nil
 }
 
-// ErrLoop is the error of a request that would come back to the proxy it came
-// in by, and go out again, for ever.
+// ErrLoop is the error of a request that would come back to the proxy it came in
+// by.
 var ErrLoop = errors.New("that is this proxy itself; point --upstream, or the host's name, elsewhere")
 
 type selfKey struct{}
 
-// dialOthers connects to whatever is not a door of the proxy that the request
-// came in by, however its address is spelt (pitfall G11).
+// dialOthers connects to any address that is not a listener of the proxy that
+// the request came in by, however the address is spelt (pitfall G11).
 func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, address)
@@ -84,8 +85,8 @@ type transport struct {
 	next  *http.Transport
 }
 
-// RoundTrip sends r to the provider it is addressed to, or to what stands in
-// for that provider.
+// RoundTrip sends r to the provider it is addressed to, or to the upstream that
+// replaces the provider.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := t.bases[llm.Provider(r.URL.Host, r.URL.Path)]
 	if base == nil {
@@ -103,5 +104,5 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(out)
 }
 
-// CloseIdleConnections lets go of connections that wait for another request.
+// CloseIdleConnections closes connections that wait for another request.
 func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }

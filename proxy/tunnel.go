@@ -25,7 +25,8 @@ type tunnel struct {
 	tail    [7]byte     // what was read last, until then
 }
 
-// Read is the connection's, with an eye on how a failing client says goodbye.
+// Read reads from the connection and remembers the last bytes until the TLS
+// handshake is done.
 func (t *tunnel) Read(p []byte) (int, error) {
 	n, err := t.Conn.Read(p)
 	if !t.agreed {
@@ -36,9 +37,9 @@ func (t *tunnel) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// fatalAlert is the fatal alert in clear that the client said last, or nil. OpenSSL
-// refuses a certificate so, where crypto/tls expects cipher text and sees no
-// more than a bad record.
+// fatalAlert returns the unencrypted fatal alert that the client sent last, or
+// nil. OpenSSL refuses a certificate with one where crypto/tls expects encrypted
+// data and sees only a bad record.
 func (t *tunnel) fatalAlert() error {
 	if t.tail[0] != 21 || t.tail[1] != 3 || t.tail[3] != 0 || t.tail[4] != 2 || t.tail[5] != 2 {
 		return nil
@@ -46,17 +47,17 @@ func (t *tunnel) fatalAlert() error {
 	return tls.AlertError(t.tail[6])
 }
 
-// NetConn is the client's connection; a player resets it where a reply is to
-// end so.
+// NetConn returns the client's connection. A replayer resets it when a reply is
+// to end so.
 func (t *tunnel) NetConn() net.Conn { return t.Conn }
 
-// Host is the name the certificate must bear; ca.Named.
+// Host returns the name the certificate must have; see ca.Named.
 func (t *tunnel) Host() string {
 	host, _ := splitHost(t.address)
 	return host
 }
 
-// tunnelListener gives hijacked connections to an http.Server, which then
+// tunnelListener passes hijacked connections to an http.Server, which then
 // tracks them as it does its own.
 type tunnelListener struct {
 	conns  chan net.Conn
@@ -84,12 +85,12 @@ func (l *tunnelListener) Close() error {
 	return nil
 }
 
-// Addr satisfies net.Listener; nobody dials a tunnel listener.
+// Addr satisfies net.Listener. Nothing dials a tunnel listener.
 func (l *tunnelListener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// openTunnel tells the client its tunnel stands, agrees on TLS with it and hands the
-// connection to the inner server. What goes wrong is named: to the client most
-// of it looks like a reset.
+// openTunnel tells the client that its tunnel is open, does the TLS handshake
+// and passes the connection to the inner server. Failures are reported: to the
+// client most of them look like a reset.
 func (p *Proxy) openTunnel(t *tunnel) {
 	if _, err := io.WriteString(t, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
 		_ = t.Close()
@@ -113,7 +114,8 @@ func (p *Proxy) openTunnel(t *tunnel) {
 	}
 }
 
-// handshakeNotice says why there was no TLS, and tells a client that speaks HTTP.
+// handshakeNotice says why the TLS handshake failed, and answers a client that
+// speaks plain HTTP.
 func (t *tunnel) handshakeNotice(err error) Notice {
 	n := Notice{Kind: Handshake, Host: t.address, Session: t.session}
 	if alert := t.fatalAlert(); alert != nil {
@@ -137,8 +139,8 @@ func (t *tunnel) handshakeNotice(err error) Notice {
 	return n
 }
 
-// noticeUnusedTunnel notes a client that closed its tunnel without asking for anything, as
-// Node does when it does not trust a certificate.
+// noticeUnusedTunnel reports a client that closed its tunnel without a request,
+// as Node does when it does not trust a certificate.
 func (p *Proxy) noticeUnusedTunnel(conn net.Conn, state http.ConnState) {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
 	if state == http.StateClosed && !t.used.Load() && p.lifetime.Err() == nil {
@@ -148,13 +150,13 @@ func (p *Proxy) noticeUnusedTunnel(conn net.Conn, state http.ConnState) {
 
 type tunnelKey struct{}
 
-// withTunnel notes in every request's context the tunnel it came through.
+// withTunnel puts the tunnel of a request into its context.
 func withTunnel(ctx context.Context, conn net.Conn) context.Context {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
 	return withSession(context.WithValue(ctx, tunnelKey{}, t), t.session)
 }
 
-// eagerHijacker keeps what a client sent right behind its CONNECT: goproxy
+// eagerHijacker keeps what a client sent immediately after its CONNECT: goproxy
 // drops the buffered reader that comes with a hijacked connection.
 type eagerHijacker struct{ http.ResponseWriter }
 
@@ -173,5 +175,5 @@ type bufferedConn struct {
 
 func (c *bufferedConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// NetConn is the connection below the buffer.
+// NetConn returns the connection below the buffer.
 func (c *bufferedConn) NetConn() net.Conn { return c.Conn }

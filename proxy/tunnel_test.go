@@ -31,7 +31,7 @@ func TestTunnelsThatComeToNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			notices := make(chan proxy.Notice, 10)
-			a := urlHost(t)
+			a := authority(t)
 			p := start(t, proxy.Config{CA: a, Notice: func(n proxy.Notice) { notices <- n }}, lockstep)
 			good := beside(t, p, a)
 			conn := connect(t, p)

@@ -1,10 +1,16 @@
-// Package ca keeps the certificate authority of the intercepting proxy and
-// mints the leaves it serves.
+// Package ca holds the certificate authority of the intercepting proxy and signs
+// the certificates it serves.
 //
-// The authority is worth little to a thief: it is ECDSA P-256, lives at most
-// thirty days, may sign no further authority, and its critical name
-// constraints let clients accept it for the provider hosts and loopback only
-// (DESIGN §4). Its key never leaves the folder the caller names.
+// [Open] keeps an authority in a folder, [New] makes one in memory only:
+//
+//	hosts, err := proxy.Hosts(nil)
+//	authority, err := ca.Open(dir, hosts, time.Now())
+//	pem := authority.PEM() // what clients are told to trust
+//
+// A stolen key is worth little: it is ECDSA P-256, valid for at most 30 days, and
+// cannot sign another authority. Its critical name constraints let clients accept
+// it only for the hosts it was issued for and loopback. The key is stored with
+// mode 0600 in the caller's folder and nowhere else.
 package ca
 
 import (

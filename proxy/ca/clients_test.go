@@ -56,7 +56,7 @@ require('https').get({host: '127.0.0.1', port, servername: host, headers: {host}
 
 // Every client accepts the authority for a provider's host and refuses what its
 // key signed for another, and refuses all once it has expired: a stolen key is
-// worth little (DESIGN §4).
+// worth little.
 func TestInstalledClients(t *testing.T) {
 	const allowed, foreign = "api.anthropic.com", "accounts.google.com"
 	fresh, err := New([]string{allowed}, time.Now())

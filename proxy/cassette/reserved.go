@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What go-vcr has no place for rides in request headers: they survive its Load
-// and Save and never reach a client, which response headers would (DESIGN §4).
+// What go-vcr has no place for is stored in request headers: they survive its
+// Load and Save and, unlike response headers, never reach a client.
 const (
 	reservedPrefix = "X-Cassette-"
 	hdrTimeline    = reservedPrefix + "Timeline"
@@ -28,8 +28,8 @@ const (
 	hdrDrained     = reservedPrefix + "Drained"
 )
 
-// timelineV1 marks: pairs of uvarints, microseconds since the chunk before and
-// length in bytes, in base64.
+// timelineV1 begins a timeline: base64 of pairs of uvarints, microseconds since
+// the chunk before and length in bytes.
 const timelineV1 = "v1 "
 
 // Reserved reports whether a request header belongs to the file format. Such

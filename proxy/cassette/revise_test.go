@@ -33,15 +33,15 @@ func revising(t *testing.T, path string, again func() func(cassette.Interaction)
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.partial")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if err != nil {
 		return nil, closed
 	}
-	if err := tape.Verify(); err != nil {
+	if err := recording.Verify(); err != nil {
 		t.Error(err)
 	}
 	var bodies []string
-	for in, err := range tape.All() {
+	for in, err := range recording.All() {
 		if err != nil {
 			t.Error(err)
 		}

@@ -1,12 +1,12 @@
 package drift
 
-// maxTable bounds the work of align: two lists whose middles have more pairs
-// than this are as different as can be.
+// maxTable bounds the work of alignByKey: lists whose middles have more pairs
+// than this count as entirely different.
 const maxTable = 4 << 20
 
-// alignByKey pairs the elements of two lists that have the same key, in order and
-// as many as possible (the longest common subsequence), and lists the others
-// between them: {i, j} for a pair, {i, -1} and {-1, j} for those alone.
+// alignByKey pairs the elements of two lists with the same key, in order and as
+// many as possible (the longest common subsequence), and lists the others
+// between them: {i, j} for a pair, {i, -1} and {-1, j} for single elements.
 func alignByKey[T any](a, b []T, key func(T) string) (pairs [][2]int) {
 	ka, kb := elementKeys(a, key), elementKeys(b, key)
 	head := 0
@@ -67,7 +67,8 @@ func alignMiddle(a, b []string) (pairs [][2]int) {
 	return pairs
 }
 
-// commonLengths is the table of the lengths of what a[i:] and b[j:] have in common.
+// commonLengths returns the table of the lengths of the common subsequences of
+// a[i:] and b[j:].
 func commonLengths(a, b []string) [][]int32 {
 	table := make([][]int32, len(a)+1)
 	for i := range table {
@@ -85,8 +86,8 @@ func commonLengths(a, b []string) [][]int32 {
 	return table
 }
 
-// Match is align for lists of keys: it pairs the equal ones of two recordings
-// in order, and lists the others between them.
+// Match pairs the equal keys of two recordings in order, and lists the others
+// between them: {i, j} for a pair, {i, -1} and {-1, j} for single keys.
 func Match(a, b []string) [][2]int {
 	return alignByKey(a, b, func(s string) string { return s })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// Kind says what a Change is about.
+// Kind is what a Change is about.
 type Kind string
 
 // The kinds, those of shape first.
@@ -23,29 +23,28 @@ const (
 func (k Kind) Shape() bool { return k == Added || k == Removed || k == Stop }
 
 // Change is one difference between what two replies, or two requests, say. Old
-// or New is "" where the other side alone has it. It holds what was said.
+// or New is "" when only the other side has it. It contains what was said.
 type Change struct {
 	Kind Kind `json:"kind"`
-	// Item is the token of the event or block it is in, with its place; "" for
-	// requests.
+	// Item is the token of the event or block, with its place; "" for requests.
 	Item string `json:"item,omitempty"`
 	Path string `json:"path,omitempty"`
 	Old  string `json:"old,omitempty"`
 	New  string `json:"new,omitempty"`
 }
 
-// Renaming is which id or opaque value of one recording stands for which of
-// another. It is learned while the recordings are compared in their order: the
-// first time that two stand in one place, they are the same thing from then
-// on. For one goroutine.
+// Renaming maps ids and opaque values of one recording to those of another. It
+// is learned while the recordings are compared in their order: two values that
+// first stand in the same place are the same from then on. It is for one
+// goroutine.
 type Renaming struct{ there, back map[string]string }
 
-// NewRenaming returns one that knows nothing.
+// NewRenaming returns an empty renaming.
 func NewRenaming() *Renaming {
 	return &Renaming{map[string]string{}, map[string]string{}}
 }
 
-// sameValue reports whether two values are equal but for the names of ids.
+// sameValue reports whether two values are equal apart from the names of ids.
 func (r *Renaming) sameValue(class event.Class, a, b string) bool {
 	if class != event.ID && class != event.Opaque || !strings.Contains(a, "#") || !strings.Contains(b, "#") {
 		return a == b
@@ -60,8 +59,8 @@ func (r *Renaming) sameValue(class event.Class, a, b string) bool {
 }
 
 // Changes lists what two replies say differently, in the order of the replies,
-// each difference once. Both were folded with the names of their recordings;
-// what is another id or signature only is no difference.
+// each difference once. Both replies were folded with the names of their
+// recordings. A different id or signature alone is not a difference.
 func Changes(a, b []event.Item, r *Renaming) []Change {
 	c := changes{renaming: r}
 	for _, m := range alignByKey(a, b, event.Item.Token) {
@@ -77,7 +76,7 @@ func Changes(a, b []event.Item, r *Renaming) []Change {
 	return c.list
 }
 
-// Fields lists where two requests, by event.Fields, differ.
+// Fields lists where two requests, given by event.Fields, differ.
 func Fields(a, b []event.Field, r *Renaming) []Change {
 	c := changes{renaming: r}
 	c.compareFields("", a, b)
@@ -90,8 +89,8 @@ type changes struct {
 	renaming *Renaming
 }
 
-// addChange leaves out what was said of an event before: a provider may say a thing
-// in several places.
+// addChange adds a change that was not reported before: a provider may say the
+// same thing in several places.
 func (c *changes) addChange(x Change) {
 	same := x
 	if same.Item != "" && x.Kind != Added && x.Kind != Removed {
@@ -126,8 +125,8 @@ func (c *changes) compareFields(item string, a, b []event.Field) {
 	}
 }
 
-// distinctName is the new name of an id that is not the old one's like, though the
-// two recordings happen to number them alike.
+// distinctName returns the new name of an id that does not correspond to the old
+// one, although the two recordings number them alike.
 func distinctName(old, fresh string) string {
 	if old == fresh {
 		return fresh + " (another)"
@@ -152,7 +151,7 @@ func itemLabel(i event.Item) string {
 	return i.Token() + " " + i.Place
 }
 
-// itemText is what an item says, for one that the other reply lacks.
+// itemText returns what an item says, for one that the other reply lacks.
 func itemText(i event.Item) string {
 	if i.Pieces {
 		return i.Text

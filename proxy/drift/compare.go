@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// compareGrammars finds how the events of a group differ. Without replies of both
-// kinds there is nothing to say.
+// compareGrammars finds how the events of a group differ. It needs old and new
+// replies.
 func (f *findings) compareGrammars(group string, was, is *grammar) {
 	if was == nil || is == nil || was.replies == 0 || is.replies == 0 {
 		return
@@ -34,9 +34,9 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 	f.compareOrder(group, was, is)
 }
 
-// absenceSeverity is how bad it is that a reply lacks what was in some of replies. What
-// a reply says is the model's affair, and a stream without its terminal event
-// is reported as one.
+// absenceSeverity rates that a reply lacks what was in some of replies. What a
+// reply says depends on the model, and a stream without its terminal event is
+// reported separately.
 func (t *token) absenceSeverity(replies int) Severity {
 	switch {
 	case t.replies < replies:
@@ -47,8 +47,8 @@ func (t *token) absenceSeverity(replies int) Severity {
 	return Notable
 }
 
-// done ends the streams of gateways; it means nothing to a client that knows
-// the provider's own terminal event.
+// done ends the streams of gateways. It means nothing to a client that knows the
+// provider's own terminal event.
 const done = "[DONE]"
 
 func (f *findings) compareFields(group, name string, was, is *token) {
@@ -76,8 +76,8 @@ func (f *findings) compareFields(group, name string, was, is *token) {
 	}
 }
 
-// missingField tells whether a field that the old ones had is not there where it
-// could be. What holds it is reported in its place when that is gone, too.
+// missingField reports whether a field of the old replies is absent where it
+// could be. When its parent is gone too, only the parent is reported.
 func missingField(was, is *token, path string) (Finding, bool) {
 	old, fresh := was.fields[path], is.fields[path]
 	above := is.fields[old.parent]
@@ -99,9 +99,9 @@ func missingField(was, is *token, path string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// lossSeverity is how bad it is that a field is gone that was always there. Once is
-// not always; counts of tokens come and go with what is counted, and padding
-// is for nobody.
+// lossSeverity rates the loss of a field that was always there. A single
+// occurrence is not enough evidence; token counts depend on what is counted;
+// padding has no reader.
 func (f *field) lossSeverity() Severity {
 	switch {
 	case f.class == event.Noise:

@@ -1,6 +1,11 @@
-// Package drift compares what a provider replied then with what it replies
-// now. Compare looks at the shape, which a client is written against; Changes
-// looks at what was said. Both are pure.
+// Package drift compares what a provider replied when it was recorded with what
+// it replies now. [Compare] looks at the shape, which clients are written
+// against; [Changes] looks at what was said. Both are pure.
+//
+//	pairs := []drift.Pair{{Old: drift.Of(recorded), New: drift.Of(fresh)}}
+//	for _, finding := range drift.Compare(pairs) {
+//		fmt.Println(finding.Severity, finding.Rule, finding.Event, finding.Path)
+//	}
 //
 // The severities, by what a client that was written against the recordings
 // would notice:
@@ -44,7 +49,7 @@ const (
 
 var severityNames = []string{"cosmetic", "notable", "breaking"}
 
-// Severities lists the names, the mildest first; the caller's own copy.
+// Severities lists the names, mildest first. The slice belongs to the caller.
 func Severities() []string { return slices.Clone(severityNames) }
 
 // ParseSeverity reads a name.
@@ -60,8 +65,8 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText writes the name.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Finding is one difference of shape. It holds names, statuses and JSON types,
-// never what was said, so that it may be shown anywhere.
+// Finding is one difference of shape. It contains names, statuses and JSON
+// types, never what was said, so it may be shown anywhere.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	// Rule names the kind of difference: status, media-type, ending, event-gone,
@@ -70,13 +75,13 @@ type Finding struct {
 	Rule string `json:"rule"`
 	// Group is the provider and the operation: "anthropic stream".
 	Group string `json:"group"`
-	// Event is the token of the event or block (event.Part.Token), Path the
-	// field in it; "" where the finding is about the whole reply.
+	// Event is the token of the event or block (event.Part.Token), Path the field
+	// in it; "" when the finding is about the whole reply.
 	Event string `json:"event,omitempty"`
 	Path  string `json:"path,omitempty"`
 	Old   string `json:"old,omitempty"`
 	New   string `json:"new,omitempty"`
-	// Pairs are the numbers of the pairs it occurred in, where it is about
+	// Pairs are the numbers of the pairs in which it occurred, when it is about
 	// single ones.
 	Pairs []int `json:"interactions,omitempty"`
 }
@@ -88,7 +93,7 @@ type Reply struct {
 	Media    string // media type without parameters
 	Header   http.Header
 	Events   []event.Event
-	Complete bool // it reached the end that the provider means ([llm.Terminal])
+	Complete bool // it reached the end that the provider means ([llm.IsComplete])
 	End      cassette.End
 }
 
@@ -106,19 +111,19 @@ func Of(in cassette.Interaction) Reply {
 
 func (r Reply) isSuccess() bool { return r.Status/100 == 2 }
 
-// Pair is a recorded reply and one to the same request, later.
+// Pair is a recorded reply and a later one to the same request.
 type Pair struct{ Old, New Reply }
 
-// Inconclusive reports whether a status says something about the caller's
-// account or the moment, and nothing about the provider's shapes: a wrong key,
-// no credit, too many requests, an overload.
+// Inconclusive reports whether a status is about the caller's account or a
+// temporary condition, and not about the provider's shapes: a wrong key, no
+// credit, too many requests, an overload.
 func Inconclusive(status int) bool {
 	return slices.Contains([]int{401, 402, 403, 408, 409, 425, 429}, status) || status >= 500 || status == 0
 }
 
-// Compare finds what differs in shape. The grammar of the events is learned
-// from all old replies of a group together: the more there are, the better it
-// knows what is optional. The worst come first; the order is fixed.
+// Compare finds what differs in shape. It learns the grammar of the events from
+// all old replies of a group together: the more there are, the better it knows
+// what is optional. The worst findings come first; the order is fixed.
 func Compare(pairs []Pair) []Finding {
 	var found findings
 	old, fresh := map[string]*grammar{}, map[string]*grammar{}
@@ -150,7 +155,7 @@ func learnReply(groups map[string]*grammar, group string, r Reply) {
 	groups[group].learnEvents(r.Events)
 }
 
-// Worst is the highest severity found, and whether anything was.
+// Worst returns the highest severity found, and whether there was any finding.
 func Worst(found []Finding) (worst Severity, some bool) {
 	for _, f := range found {
 		worst = max(worst, f.Severity)
@@ -162,7 +167,7 @@ type findings []Finding
 
 func (f *findings) addFinding(x Finding) { *f = append(*f, x) }
 
-// addForPair adds a finding about a pair, or the pair to the same finding of another.
+// addForPair adds a finding about a pair, or adds the pair to an equal finding.
 func (f *findings) addForPair(pair int, x Finding) {
 	for i, old := range *f {
 		if x.Pairs = old.Pairs; slices.Equal([]any{old.Rule, old.Group, old.Path, old.Old, old.New},
@@ -175,7 +180,7 @@ func (f *findings) addForPair(pair int, x Finding) {
 	f.addFinding(x)
 }
 
-// comparePair finds what two replies to one request have to be compared for.
+// comparePair compares two replies to one request.
 func (f *findings) comparePair(i int, p Pair) {
 	group := p.Old.Group
 	if p.Old.Status != p.New.Status {
@@ -203,15 +208,15 @@ func (f *findings) comparePair(i int, p Pair) {
 	f.compareHeaders(i, group, p)
 }
 
-// StopKeys are the fields that say why a reply ended (reference §3.1).
+// StopKeys are the fields that say why a reply ended.
 var StopKeys = []string{"stop_reason", "finishReason", "blockReason", "incomplete_details.reason"}
 
-// IsStop reports whether a path leads to a reason for the end.
+// IsStop reports whether a path leads to the reason for an ending.
 func IsStop(path string) bool {
 	return slices.ContainsFunc(StopKeys, func(k string) bool { return path == k || strings.HasSuffix(path, "."+k) })
 }
 
-// stopReasons are the reasons that a reply gives for its end.
+// stopReasons returns the reasons that a reply gives for its ending.
 func stopReasons(events []event.Event) string {
 	var list []string
 	for _, e := range events {

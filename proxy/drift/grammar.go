@@ -27,7 +27,7 @@ type token struct {
 	fields     map[string]*field
 }
 
-// field is a place in a token's values, by its general path.
+// field is a place in a token's values, identified by its general path.
 type field struct {
 	parent  string
 	count   int // how often it occurred
@@ -49,7 +49,7 @@ func (g *grammar) learnEvents(events []event.Event) {
 	for _, e := range events {
 		for _, p := range e.Parts() {
 			if p.Name == "ping" {
-				continue // may stand anywhere, or nowhere (reference §3.1)
+				continue // may occur anywhere, or not at all
 			}
 			t := g.tokenOf(p)
 			t.last = t.last || e.Last
@@ -99,9 +99,9 @@ func (t *token) addShape(nodes []event.Node) {
 	}
 }
 
-// generalPaths maps each node's path to the one that all nodes of its meaning
-// have: elements without their numbers, but with their types where they say
-// one, because a list may hold things of several kinds.
+// generalPaths maps each node's path to the path that all nodes of its meaning
+// share: elements without their indexes, but with their types when they have
+// one, because a list may hold several kinds.
 func generalPaths(nodes []event.Node) map[string]string {
 	types := map[string]string{}
 	for _, n := range nodes {
@@ -125,7 +125,7 @@ func generalPaths(nodes []event.Node) map[string]string {
 	return general
 }
 
-// parentOf is the path of what holds a value: an array for an element.
+// parentOf returns the path of what holds a value: an array for an element.
 func parentOf(path string) string {
 	if strings.HasSuffix(path, "]") {
 		return path[:strings.LastIndexByte(path, '[')]
@@ -136,8 +136,8 @@ func parentOf(path string) string {
 	return ""
 }
 
-// isAlwaysPresent reports whether a field was in every object that could have it. An
-// array never has to have elements.
+// isAlwaysPresent reports whether a field was in every object that could have
+// it. An array may always be empty.
 func (t *token) isAlwaysPresent(path string) bool {
 	f := t.fields[path]
 	return !strings.HasSuffix(path, "]") && !strings.HasSuffix(path, ")") && f.count >= t.fields[f.parent].objects

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// transitHeaders are the headers that whatever stands between writes, or that hold
-// for one message only: they come and go without meaning.
+// transitHeaders are written by intermediaries or apply to one message only.
+// Their absence means nothing.
 var transitHeaders = []string{"alt-svc", "cf-", "connection", "content-length", "date", "keep-alive", "nel", "report-to",
 	"server", "set-cookie", "strict-transport-security", "transfer-encoding", "vary", "via", "x-cloud-trace", "x-envoy"}
 
-// Family is what a response header's name has in common with those of its
-// kind: all of a provider's rate limits are one family. It is "" for a header
-// of the way and not of the provider.
+// Family returns what a response header's name has in common with those of its
+// kind: all rate limits of a provider are one family. It is "" for a header that
+// does not come from the provider.
 func Family(name string) string {
 	name = strings.ToLower(name)
 	if slices.ContainsFunc(transitHeaders, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {

@@ -2,7 +2,7 @@ package drift
 
 import "strings"
 
-// step is an event's name in a reply's order: at is the event's index.
+// step is an event's name in a reply's order; at is the event's index.
 type step struct {
 	name, place string
 	at          int
@@ -11,8 +11,8 @@ type step struct {
 // relation is what holds between the events of two names in every scope.
 type relation struct{ firsts, lasts bool }
 
-// learnOrder adds the order of a reply's events. A scope is one block of it with
-// the events about the whole: within it the order is the provider's grammar,
+// learnOrder adds the order of a reply's events. A scope is one block with the
+// events about the whole reply: inside it the order is the provider's grammar,
 // across blocks it is what the model chose to say.
 func (g *grammar) learnOrder(trace []step) {
 	for _, scope := range splitScopes(trace) {
@@ -74,7 +74,7 @@ func firstAndLast(scope []step) (first, last map[string]int) {
 }
 
 // closingEvent names the event that ends what an event of this name begins, or "":
-// the providers say so by the ends of the names (reference §3).
+// the providers show it by the ends of the names.
 func closingEvent(name string) string {
 	for _, ends := range [][2]string{{"_start", "_stop"}, {".added", ".done"}, {".delta", ".done"}} {
 		if stem, found := strings.CutSuffix(name, ends[0]); found {
@@ -84,8 +84,8 @@ func closingEvent(name string) string {
 	return ""
 }
 
-// compareOrder finds events in an order that never occurred, and what is not closed
-// any more.
+// compareOrder finds events in an order that never occurred, and events that are
+// not closed any more.
 func (f *findings) compareOrder(group string, was, is *grammar) {
 	for pair, then := range was.order {
 		now, both := is.order[pair]

@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
-// Class says what a value is to a reader who compares two recordings.
+// Class says what a value means to a reader who compares two recordings.
 type Class int
 
 // The classes. Everything is Plain that is none of the others.
@@ -26,13 +26,13 @@ var (
 	places = []string{"index", "output_index", "content_index", "summary_index"}
 	noises = []string{"obfuscation", "sequence_number"}
 	times  = []string{"created", "timestamp", "createTime", "updateTime", "create_time"}
-	// data is a redacted thought or a picture: neither is for reading.
+	// data is a redacted thought or an image: neither is readable.
 	opaques = []string{"signature", "thoughtSignature", "thought_signature", "encrypted_content", "encrypted_index",
 		"encrypted_stdout", "system_fingerprint", "turnToken", "data"}
 	usages = []string{"usage", "usageMetadata"}
 )
 
-// ClassOf classifies a leaf by the names on its path (reference §3).
+// ClassOf classifies a leaf by the names on its path.
 func ClassOf(n Node) Class {
 	key, text := n.Key(), n.Kind == '"'
 	switch {
@@ -63,25 +63,25 @@ func hasAncestor(path string, names []string) bool {
 	return false
 }
 
-// pieces are the fields that carry a part of a text, to be joined with those
-// of the events around it (reference §3).
+// pieces are the fields that carry a part of a text. The parts of several events
+// are joined.
 var pieces = []string{"delta", "delta.text", "delta.thinking", "delta.partial_json", "delta.signature", "text"}
 
 // Names gives ids and opaque values the same names in every recording of the
-// same conversation: id#1 is the first id that occurs, wherever it occurs
-// again. It is for one recording, read in its order, and one goroutine.
+// same conversation: id#1 is the first id that occurs, wherever it occurs again.
+// One Names is for one recording, read in its order, and for one goroutine.
 type Names struct {
 	seen  map[string]string
 	count map[Class]int
 }
 
-// NewNames returns the names of a recording of which nothing has been read.
+// NewNames returns the names for a recording before its first event.
 func NewNames() *Names {
 	return &Names{seen: map[string]string{}, count: map[Class]int{}}
 }
 
-// Of names a leaf's value as another recording would name it: an id, a time
-// and an opaque text by a name of this kind, all else by itself, as JSON.
+// Of returns a leaf's value as another recording would write it: a name for an
+// id, a time or an opaque text, and the JSON itself for all other values.
 func (n *Names) Of(node Node) string {
 	class := ClassOf(node)
 	prefix := map[Class]string{ID: "id#", Opaque: "opaque#"}[class]

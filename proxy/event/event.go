@@ -1,10 +1,16 @@
-// Package event takes a recorded reply apart into the events that its provider
-// meant, and folds them into what a reader wants to see: texts and arguments
-// in one piece, ids and other opaque values by names that two recordings have
-// in common.
+// Package event splits a recorded reply into the provider's events and folds
+// them into what a reader wants to see: texts and arguments in one piece, ids
+// and other opaque values by names that two recordings have in common.
 //
-// It is pure, takes any bytes, and knows the providers by the names of their
-// fields only: an event nobody has seen before is read like all others.
+// Start with [Of] and [Fold]:
+//
+//	names := event.NewNames() // one for each recording
+//	for _, item := range event.Fold(event.Of(interaction), names) {
+//		fmt.Println(item.Token(), item.Text)
+//	}
+//
+// It is pure, accepts any bytes, and knows the providers only by the names of
+// their fields: an event of an unknown kind is read like all others.
 package event
 
 import (
@@ -17,34 +23,34 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// Event is one event of a stream, one element of a streamed JSON array, one
-// line of NDJSON, or a whole document.
+// Event is one event of a stream, one element of a streamed JSON array, one line
+// of NDJSON, or a whole document.
 type Event struct {
 	// Index counts the events of the reply from 0.
 	Index int
-	// At is when its last byte had arrived, after the response header. It is
-	// 0 without a timeline.
+	// At is when its last byte arrived, counted from the response header. It is 0
+	// without a timeline.
 	At time.Duration
-	// Start and End say which bytes of the body it is, its frame included.
+	// Start and End are the event's offsets in the body, including its frame.
 	Start, End int
-	// Name is the event's type: the event field of an event stream, else what
-	// the data says of itself; "" when neither does.
+	// Name is the event's type: the event field of an event stream, else the type
+	// in the data; "" when there is none.
 	Name string
-	// Data is what it carries, mostly JSON, without the frame. It may share
-	// the body's memory.
+	// Data is the content, mostly JSON, without the frame. It may share the
+	// body's memory.
 	Data []byte
-	// Whole says that the event reached its end; the last one of a stream that
-	// was cut did not.
+	// Whole reports whether the event reached its end. The last event of a stream
+	// that was cut did not.
 	Whole bool
-	// Last says that by it the provider ends the stream ([llm.Ends]).
+	// Last reports whether the provider ends the stream with this event
+	// ([llm.IsTerminalEvent]).
 	Last bool
 }
 
-// Read takes a reply's body apart. The timeline may be empty; one that covers
-// less than the body leaves the rest at its last time. What is no event, a
-// comment or a stray blank line, is left out, so bytes between two events may
-// belong to none. It never fails: what it cannot read is an event without a
-// name.
+// Read splits a reply body into events. The timeline may be empty; one that
+// covers less than the body leaves the rest at its last time. Comments and stray
+// blank lines are left out, so bytes between two events may belong to none. It
+// never fails: unreadable data is an event without a name.
 func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
 	arrived := arrivalTimes(timeline)
 	var list []Event
@@ -60,12 +66,12 @@ func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) 
 	return list
 }
 
-// Of is Read of an interaction's reply.
+// Of is Read for an interaction's reply.
 func Of(in cassette.Interaction) []Event {
 	return Read(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
 }
 
-// arrivalTimes returns when the body's first n bytes had arrived.
+// arrivalTimes returns a function for when the body's first n bytes had arrived.
 func arrivalTimes(timeline []cassette.Chunk) func(n int) time.Duration {
 	ends := make([]int, len(timeline))
 	sum := 0
@@ -81,8 +87,8 @@ func arrivalTimes(timeline []cassette.Chunk) func(n int) time.Duration {
 	}
 }
 
-// done is what OpenAI's older API and many gateways end a stream with. It is
-// no JSON.
+// done ends the streams of OpenAI's older API and of many gateways. It is not
+// JSON.
 const done = "[DONE]"
 
 func nameOf(f llm.Frame) string {

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Item is what one or more events of a reply say: a text that came in pieces is
+// Item is what one or more events of a reply say. A text that came in pieces is
 // one Item.
 type Item struct {
 	Part
-	// First and Last are the indexes of its first and last event, Events how
-	// many there are, Bytes how long they are together, frames included, At and
-	// Until when the first and the last had arrived.
+	// First and Last are the indexes of its first and last event, Events is their
+	// number, Bytes their total length including frames, At and Until when the
+	// first and the last arrived.
 	First, Last, Events, Bytes int
 	At, Until                  time.Duration
-	// Text is what the pieces say together, its class Plain or Opaque; Pieces
-	// is false when the item has none.
+	// Text is what the pieces say together, Class is Plain or Opaque. Pieces is
+	// false when the item has no text.
 	Text   string
 	Class  Class
 	Pieces bool
@@ -24,8 +24,8 @@ type Item struct {
 	Fields []Field
 }
 
-// Field is a value that an item has beside its text, by the name that it has
-// in every recording (Names.Of).
+// Field is a value that an item has beside its text, written as every recording
+// would write it (Names.Of).
 type Field struct {
 	Path  string
 	Value string
@@ -33,10 +33,10 @@ type Field struct {
 }
 
 // Fold returns what a reply says: pieces of text joined; pings, padding and
-// numbers that count events left out; and no value said twice: of OpenAI's
-// repeated response object, and of what all Gemini chunks share, only what is
-// new, and of a text that was streamed, that it was. The names are those of the
-// recording.
+// numbers that count events left out; and no value repeated. Of OpenAI's
+// repeated response object, and of what all Gemini chunks share, only new values
+// are kept; a text that was streamed is marked [Streamed]. names are those of
+// the recording.
 func Fold(events []Event, names *Names) []Item {
 	f := folder{names: names, state: map[string]string{}, more: map[int][]byte{}, chunk: -1}
 	for _, e := range events {
@@ -134,9 +134,9 @@ func isPiece(p Part, n Node) bool {
 	return n.Path != "text" && slices.Contains(pieces, n.Path)
 }
 
-// lastingPath is where a value stands in what the reply is about, and whether
-// it is said again and again: OpenAI repeats the whole response, and each of
-// its items with an index.
+// lastingPath returns where a value stands in the whole response, and whether
+// providers repeat it: OpenAI repeats the whole response, and each of its items
+// with an index.
 func lastingPath(p Part, path string) (string, bool) {
 	switch {
 	case p.Name == chunkName || strings.HasPrefix(path, "response."):
@@ -147,8 +147,8 @@ func lastingPath(p Part, path string) (string, bool) {
 	return path, false
 }
 
-// settleUsage takes the counts of tokens that come with every chunk to where the
-// last of them belong, and reports whether that was all.
+// settleUsage moves the token counts that come with every chunk to the last
+// chunk item, and reports whether the item has nothing else.
 func (f *folder) settleUsage(item *Item) bool {
 	counts := usageOf(item)
 	if len(item.Fields)+len(counts) == 0 {
@@ -167,7 +167,7 @@ func (f *folder) settleUsage(item *Item) bool {
 	return true
 }
 
-// usageOf takes the counts out of an item.
+// usageOf removes the counts from an item and returns them.
 func usageOf(item *Item) (counts []Field) {
 	item.Fields = slices.DeleteFunc(item.Fields, func(x Field) bool {
 		if x.Class == Usage {
@@ -178,7 +178,7 @@ func usageOf(item *Item) (counts []Field) {
 	return counts
 }
 
-// mergeFields puts new values in the place of old ones.
+// mergeFields replaces old values by new ones.
 func mergeFields(old, fresh []Field) []Field {
 	for _, x := range fresh {
 		if i := slices.IndexFunc(old, func(o Field) bool { return o.Path == x.Path }); i >= 0 {
@@ -191,7 +191,7 @@ func mergeFields(old, fresh []Field) []Field {
 }
 
 // joinPiece adds a piece to the text it continues, and reports whether there was
-// one. Pieces of several blocks may come in turns.
+// one. Pieces of several blocks may alternate.
 func (f *folder) joinPiece(item Item) bool {
 	if !item.Pieces {
 		return false
@@ -217,8 +217,8 @@ func (f *folder) joinPiece(item Item) bool {
 	return false
 }
 
-// isContinuation reports whether b is more of a's text. Parts of one event are what
-// the provider keeps apart.
+// isContinuation reports whether b continues a's text. The provider keeps parts
+// of one event apart.
 func isContinuation(a, b Item) bool {
 	return a.Pieces && a.Token() == b.Token() && a.Place == b.Place && a.Class == b.Class &&
 		a.Last < b.First && slices.Equal(a.Fields, b.Fields)

@@ -11,23 +11,24 @@ import (
 
 // Node is one value inside a JSON document.
 type Node struct {
-	// Path leads to it: names joined by dots, elements in brackets, "" for the
+	// Path leads to it: names joined by dots, indexes in brackets, "" for the
 	// document.
 	Path string
-	// Kind is the JSON kind: one of n t f " 0 { [ as jsontext.Kind has it.
+	// Kind is the JSON kind: one of n t f " 0 { [, as in jsontext.Kind.
 	Kind jsontext.Kind
-	// Raw is its text for a leaf: a string, number, literal, an empty object or
-	// array, or a value of a shape of its own (see free). Nil for the others.
+	// Raw is the JSON of a leaf: a string, number, literal, empty object or
+	// array, or a value whose shape is not the provider's (see free). It is nil
+	// for other values.
 	Raw []byte
 }
 
-// Key is the last name of the path, without brackets.
+// Key returns the last name of the path, without brackets.
 func (n Node) Key() string { return keyOf(n.Path) }
 
-// Leaf reports whether the node stands for all that is below it.
+// Leaf reports whether the node stands for everything below it.
 func (n Node) Leaf() bool { return n.Raw != nil }
 
-// Text is a string's value, and any other leaf's JSON.
+// Text returns a string's value, and the JSON of any other leaf.
 func (n Node) Text() string {
 	if n.Kind != '"' {
 		return string(n.Raw)
@@ -38,22 +39,22 @@ func (n Node) Text() string {
 	return string(n.Raw)
 }
 
-// free are the keys below which the shape is not the provider's: arguments of
+// free are the keys of values whose shape is not the provider's: arguments of
 // tools and their schemas, labels. Such a value is one leaf.
 var free = map[string]bool{
 	"args": true, "input": true, "parameters": true, "input_schema": true, "schema": true, "json_schema": true,
 	"responseSchema": true, "responseJsonSchema": true, "parametersJsonSchema": true, "metadata": true, "labels": true,
 }
 
-// isFree leaves out the input of an OpenAI request: its messages.
+// isFree excludes the input of an OpenAI request, which holds its messages.
 func isFree(path string) bool {
 	messages := strings.HasPrefix(path, "input") && !strings.Contains(path, ".")
 	return free[keyOf(path)] && !messages
 }
 
-// Nodes lists the values of a JSON document in the order they are written,
-// each object and array before what it holds. Of what is no JSON it lists what
-// stands before the mistake; nil when nothing does.
+// Nodes lists the values of a JSON document in the order in which they are
+// written, each object and array before its content. Of invalid JSON it lists
+// what comes before the error.
 func Nodes(data []byte) []Node {
 	w := walker{d: jsontext.NewDecoder(bytes.NewReader(data),
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
@@ -66,7 +67,7 @@ type walker struct {
 	nodes []Node
 }
 
-// maxDepth is deeper than any provider nests; what is below is one leaf.
+// maxDepth is deeper than any provider nests. What is below is one leaf.
 const maxDepth = 64
 
 // walkValue reads one value and reports whether there was one.
@@ -122,8 +123,8 @@ func (w *walker) walkMember(path string, kind jsontext.Kind, n, depth int) bool 
 
 var ordinal = regexp.MustCompile(`\[\d+\]`)
 
-// General is a path without the elements' numbers: what all of an array's
-// elements have in common.
+// General returns a path without the indexes: what all elements of an array have
+// in common.
 func General(path string) string {
 	if !strings.Contains(path, "[") {
 		return path

@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// Part is what an event says about one thing. Most events have one; a whole
-// message has one for each of its blocks and one for itself, and so has a
-// Gemini chunk.
+// Part is what an event says about one thing. Most events have one part; a whole
+// message has one for each of its blocks and one for itself, and so has a Gemini
+// chunk.
 type Part struct {
-	// Name is the event's, or block or part for a piece of a whole one.
+	// Name is the event's, or "block" or "part" for a piece of a whole message.
 	Name string
 	// Type says what the part is about in the provider's words: thinking,
 	// text_delta, function_call; "" when it does not say.
 	Type string
-	// Place tells the block among its siblings, "0" or "1.0"; "" when the part
-	// is about the whole reply.
+	// Place identifies the block among its siblings, "0" or "1.0"; "" when the
+	// part is about the whole reply.
 	Place string
-	// Nodes are the values with paths from the part on, the place's left out.
+	// Nodes are the values with paths relative to the part, without the place.
 	Nodes []Node
 }
 
-// Token is the name and the type: two parts of one token have one shape.
+// Token returns the name and the type. Parts with the same token have the same
+// shape.
 func (p Part) Token() string {
 	if p.Type == "" {
 		return p.Name
@@ -30,13 +31,13 @@ func (p Part) Token() string {
 	return p.Name + "/" + p.Type
 }
 
-// block is an element of an array that holds what a whole reply says.
+// block matches an element of an array that holds what a whole reply says.
 var block = regexp.MustCompile(`^(?:(?:content|output)\[(\d+)\]|candidates\[(\d+)\]\.content\.parts\[\d+\])`)
 
 // chunkName is the name of an event whose provider gives it none.
 const chunkName = "chunk"
 
-// Parts takes an event apart: first its blocks, then what is left of it.
+// Parts splits an event: first its blocks, then the rest.
 func (e Event) Parts() []Part {
 	own := Part{Name: e.Name}
 	if own.Name == "" {
@@ -65,8 +66,8 @@ func (e Event) Parts() []Part {
 	return append(blocks, own)
 }
 
-// newBlock is the part that a match of block begins. Gemini's have no index
-// that holds beyond their chunk; only that of their candidate does.
+// newBlock returns the part that a match of block begins. Gemini's parts have no
+// index that holds beyond their chunk; only the index of their candidate does.
 func newBlock(at []string) Part {
 	switch {
 	case at[1] != "":
@@ -77,7 +78,7 @@ func newBlock(at []string) Part {
 	return Part{Name: "part"}
 }
 
-// blockType is what a block says it is; a Gemini part says it by the name of
+// blockType returns the type of a block. A Gemini part shows it by the name of
 // its member.
 func (p Part) blockType() string {
 	kind := ""
@@ -94,11 +95,10 @@ func (p Part) blockType() string {
 	return kind
 }
 
-// described are the members of an event that say by their type what it is
-// about.
+// described are the members whose type says what an event is about.
 var described = []string{"content_block.type", "delta.type", "item.type", "part.type", "annotation.type", "error.type"}
 
-// takeTypeAndPlace takes type and place out of the nodes.
+// takeTypeAndPlace moves type and place from the nodes to the part.
 func (p *Part) takeTypeAndPlace() {
 	var types []string
 	place := make([]string, len(places))

@@ -11,7 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// Provider names the provider that a recorded request speaks to, or "".
+// Provider returns the provider that a recorded request is for, or "".
 func Provider(r cassette.Request) string {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -20,7 +20,7 @@ func Provider(r cassette.Request) string {
 	return llm.Provider(u.Host, u.Path)
 }
 
-// Operation is what a recorded request asks for.
+// Operation returns what a recorded request asks for.
 func Operation(r cassette.Request) llm.Operation {
 	u, err := url.Parse(r.URL)
 	if err != nil {
@@ -79,8 +79,8 @@ func Summarise(r cassette.Request) (s Summary) {
 	return s
 }
 
-// Fields lists the values of a request's body by the names that they have in
-// every recording of the conversation. A body that is no JSON is one value.
+// Fields lists the values of a request body, written as in every recording of
+// the conversation. A body that is not JSON is one value.
 func Fields(body []byte, names *Names) []Field {
 	nodes := Nodes(body)
 	if len(nodes) == 0 && len(body) > 0 {
@@ -102,8 +102,9 @@ var (
 	outputs = [][]string{{"output_tokens"}, {"candidatesTokenCount", "thoughtsTokenCount"}}
 )
 
-// Tokens returns how many tokens a reply says it cost: the providers count on,
-// so the highest number of each kind holds. 0 means that it does not say.
+// Tokens returns how many tokens a reply reports: providers send running totals,
+// so the highest number of each kind counts. 0 means that the reply does not
+// say.
 func Tokens(events []Event) (input, output int) {
 	highest := map[string]int{}
 	for _, e := range events {

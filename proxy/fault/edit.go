@@ -18,9 +18,9 @@ type edit struct {
 	head   func(Script) Script
 }
 
-// applyEdits makes the edits, in the order of their offsets; of two at one offset
-// the earlier in the list comes first. What lies behind an ending is not made:
-// made counts those that were, by their index.
+// applyEdits makes the edits in the order of their offsets; at one offset, in
+// the order of the list. An edit after an ending is not made. made lists the
+// indexes of those that were.
 func applyEdits(s Script, edits []edit) (out Script, made []int) {
 	order := make([]int, len(edits))
 	for i := range order {
@@ -58,7 +58,7 @@ func applyEdits(s Script, edits []edit) (out Script, made []int) {
 	return out, made
 }
 
-// remaining is what of a script is still to be taken over.
+// remaining is the part of a script that has not been copied yet.
 type remaining struct {
 	steps []Step
 	pos   int           // in the recorded body
@@ -66,7 +66,8 @@ type remaining struct {
 	hold  time.Duration // to be waited before the next step
 }
 
-// takeUntil takes the steps up to an offset; the one that it lies in is divided.
+// takeUntil takes the steps up to an offset and divides the step that contains
+// it.
 func (r *remaining) takeUntil(at int) (taken []Step) {
 	for len(r.steps) > 0 && r.pos < at {
 		step := r.steps[0]
@@ -98,7 +99,7 @@ func (r *remaining) advance(n int) {
 	r.steps[0].Data, r.steps[0].Hold = step.Data[n:], 0
 }
 
-// insertionSteps are the steps of what an edit puts in.
+// insertionSteps returns the steps that an edit inserts.
 func (r *remaining) insertionSteps(e edit) (steps []Step) {
 	for i, data := range e.writes {
 		step := Step{At: r.now, Hold: r.hold, Data: data}

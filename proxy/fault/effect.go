@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// replaceReply returns what stands in the place of the whole reply, if the fault is
-// of those that leave nothing of it.
+// replaceReply returns the replacement of the whole reply, if the fault leaves
+// nothing of it.
 func (f Fault) replaceReply(t target) (Script, bool) {
 	switch {
 	case f.Kind == KindStatus:
@@ -28,7 +28,7 @@ func (f Fault) replaceReply(t target) (Script, bool) {
 	return Script{}, false
 }
 
-// errorReply is an error reply as the provider would have sent it.
+// errorReply returns an error reply as the provider would have sent it.
 func (f Fault) errorReply(provider string) Script {
 	kind, body := llm.ErrorBody(provider, f.Status, f.errorMessage(f.Status))
 	h := http.Header{"Content-Type": {kind}, "Content-Length": {strconv.Itoa(len(body))}}
@@ -41,7 +41,7 @@ func (f Fault) errorReply(provider string) Script {
 	return Script{Status: f.Status, Header: h, Steps: []Step{{Data: body}}, End: EOF}.dropWrongLength()
 }
 
-// errorMessage is the message of an error, the plan's or one that providers use.
+// errorMessage returns the plan's message, or one that providers use.
 func (f Fault) errorMessage(status int) string {
 	if f.Message != "" {
 		return f.Message
@@ -57,18 +57,12 @@ func (f Fault) errorMessage(status int) string {
 	return "Internal server error"
 }
 
-// editFor returns what the fault does to t; ok is false where t has no place for
+// editFor returns what the fault does to t; ok is false when t has no place for
 // it.
 func (f Fault) editFor(t target, dice *rand.Rand) (e edit, ok bool) {
-	at, before, ok := t.findPlace(f.Place)
+	e, before, ok := f.editAtPlace(t)
 	if !ok {
 		return e, false
-	}
-	if e.at = at; f.Place.At == AtStart && f.insertsEvent() && t.framing == llm.Array {
-		if len(t.events) == 0 {
-			return e, false
-		}
-		e.at = t.events[0].Start // behind the bracket
 	}
 	switch f.Kind {
 	case KindReset:
@@ -78,11 +72,7 @@ func (f Fault) editFor(t target, dice *rand.Rand) (e edit, ok bool) {
 	case KindTruncate:
 		e.end = EOF
 	case KindStall:
-		if f.Place.At == BeforeHeader {
-			e.head = func(s Script) Script { s.Hold += f.For; return s }
-			return e, true
-		}
-		e.hold, e.end = f.For, f.Then.ending()
+		return f.stall(e), true
 	case KindErrorEvent:
 		return f.errorEvent(t, e, before)
 	case KindGarbage:
@@ -100,10 +90,34 @@ func (f Fault) editFor(t target, dice *rand.Rand) (e edit, ok bool) {
 	case KindContentLength:
 		e.head = func(s Script) Script { return s.declareLength(f.By) }
 		return e, len(t.body)+f.By >= 0
-	default: // KindStatus leaves no reply to edit: see replace
+	default: // KindStatus leaves no reply to edit: see replaceReply
 		return e, false
 	}
 	return e, true
+}
+
+// editAtPlace returns an empty edit at the fault's place, and how many events
+// come before it.
+func (f Fault) editAtPlace(t target) (e edit, before int, ok bool) {
+	if e.at, before, ok = t.findPlace(f.Place); !ok {
+		return e, 0, false
+	}
+	if f.Place.At == AtStart && f.insertsEvent() && t.framing == llm.Array {
+		if len(t.events) == 0 {
+			return e, 0, false
+		}
+		e.at = t.events[0].Start // after the bracket
+	}
+	return e, before, true
+}
+
+func (f Fault) stall(e edit) edit {
+	if f.Place.At == BeforeHeader {
+		e.head = func(s Script) Script { s.Hold += f.For; return s }
+		return e
+	}
+	e.hold, e.end = f.For, f.Then.ending()
+	return e
 }
 
 // insertsEvent reports whether the fault puts an event into the body.
@@ -111,7 +125,7 @@ func (f Fault) insertsEvent() bool {
 	return f.Kind == KindErrorEvent || f.Kind == KindGarbage || f.Kind == KindPingFlood
 }
 
-// usual is the status of the error event that each provider sends most.
+// usual is the status of the error event that each provider sends most often.
 var usual = map[string]int{llm.Anthropic: 529, llm.Gemini: http.StatusServiceUnavailable}
 
 func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
@@ -130,14 +144,15 @@ func (f Fault) errorEvent(t target, e edit, before int) (edit, bool) {
 	return e, t.framing != llm.Document
 }
 
-// closeArray is the last element of an array, with its bracket.
+// closeArray makes an event the last element of an array, with the closing
+// bracket.
 func closeArray(event []byte) []byte { return append(bytes.TrimRight(event, ",\r\n"), ']') }
 
-// printable are characters that no reader trips over by themselves.
+// printable are characters that no reader fails on by themselves.
 const printable = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&()*+-./:<=>?@^_|~"
 
-// garbageEvent is an event that is no JSON: the plan's text as it is, or one that
-// looks like an event until it is read.
+// garbageEvent returns an event that is not JSON: the plan's text, or one that
+// looks like an event until it is parsed.
 func (f Fault) garbageEvent(t target, before int, dice *rand.Rand) []byte {
 	if f.Text != "" {
 		return []byte(f.Text)
@@ -158,8 +173,8 @@ func duplicateEvent(t target, e edit, before int) (edit, bool) {
 	return e, true
 }
 
-// reorderEvents swaps the events before and after the place; what is between them
-// stays there.
+// reorderEvents swaps the events before and after the place; what is between
+// them stays.
 func reorderEvents(t target, e edit, before int) (edit, bool) {
 	if before == 0 || before == len(t.events) {
 		return e, false
@@ -191,8 +206,8 @@ func (f Fault) floodPings(t target, e edit) (edit, bool) {
 	return e, true
 }
 
-// broken are byte sequences that no UTF-8 has: a byte that is none, a lone
-// continuation, an overlong form, a surrogate, a character without its end.
+// broken are byte sequences that are not UTF-8: an invalid byte, a lone
+// continuation, an overlong form, a surrogate, an unfinished character.
 var broken = []string{"\xff", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x82"}
 
 // inText finds where a text that models write begins, in the JSON of any of
@@ -202,8 +217,8 @@ var (
 	anyText = regexp.MustCompile(`"\s*:\s*"`)
 )
 
-// badUTF8 breaks a text in the first event behind the place that has one; at a
-// byte, just there.
+// badUTF8 breaks a text in the first event after the place that has one; at a
+// byte, exactly there.
 func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
 	e.writes = [][]byte{[]byte(broken[dice.IntN(len(broken))])}
 	if f.Place.At == AtByte {
@@ -218,8 +233,8 @@ func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
 	return e, false
 }
 
-// declareLength announces a length that is by too many; where it is too few, the
-// reply ends there, as HTTP/1.1 has it.
+// declareLength announces a length that is wrong by so many bytes. When it is
+// too short the reply ends there, as HTTP/1.1 requires.
 func (s Script) declareLength(by int) Script {
 	size := len(s.Body()) + by
 	if by < 0 {

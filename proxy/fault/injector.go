@@ -14,7 +14,7 @@ type Reply struct {
 	Operation   llm.Operation
 }
 
-// Fired is a fault that struck, as receipts list it.
+// Fired is a fault that was applied, as receipts list it.
 type Fired struct {
 	Interaction int    `json:"interaction"`
 	Fault       string `json:"fault"`
@@ -23,7 +23,7 @@ type Fired struct {
 	Line        int    `json:"line"`         // of the plan's file
 }
 
-// String is the fault on one line.
+// String returns the fault on one line.
 func (f Fired) String() string {
 	text := f.Fault
 	if f.At != "" {
@@ -34,16 +34,16 @@ func (f Fired) String() string {
 
 // Outcome is what became of a reply.
 type Outcome struct {
-	// Fired are the faults that struck, in the order of their places.
+	// Fired lists the faults that were applied, in the order of their places.
 	Fired []Fired
 	// Consumed is false when the interaction is to answer the next equal request
 	// again: a retry.
 	Consumed bool
 }
 
-// Injector carries out a plan. It is safe for concurrent use; which replies it
-// strikes depends on the seed and the interactions, and only Nth on the order
-// in which they are asked for.
+// Injector applies a plan. It is safe for concurrent use. Which replies it
+// changes depends on the seed and the interactions; only Nth depends on the
+// order of the requests.
 type Injector struct {
 	plan Plan
 	seed uint64
@@ -60,7 +60,7 @@ type faultState struct {
 	why     string // it did not, where it was chosen
 }
 
-// Injector returns the plan at its beginning.
+// Injector returns an injector at the beginning of the plan.
 func (p Plan) Injector(seed uint64) *Injector {
 	j := &Injector{plan: p, seed: seed, state: make([]faultState, len(p.Faults))}
 	for i := range j.state {
@@ -69,7 +69,7 @@ func (p Plan) Injector(seed uint64) *Injector {
 	return j
 }
 
-// Apply returns the script as the plan has it played.
+// Apply returns the script as the plan changes it.
 func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -106,7 +106,7 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 	return s, out
 }
 
-// dueFaults returns the faults that are to strike, by their index.
+// dueFaults returns the indexes of the faults that apply to a reply.
 func (j *Injector) dueFaults(r Reply) (due []int) {
 	for i, f := range j.plan.Faults {
 		if !f.matchesReply(r) {
@@ -134,7 +134,8 @@ func (f Fault) matchesReply(r Reply) bool {
 		(f.Operation == "" || f.Operation == r.Operation)
 }
 
-// recordFired books a fault that struck. whole says that it let all of the reply pass.
+// recordFired stores a fault that was applied. whole says that it let all of the
+// reply pass.
 func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool) {
 	f, state := j.plan.Faults[i], &j.state[i]
 	state.fired = true
@@ -148,8 +149,9 @@ func (j *Injector) recordFired(out *Outcome, i int, r Reply, at int, whole bool)
 	out.Consumed = out.Consumed && whole
 }
 
-// Idle names the faults that never struck and are not left to chance, each with
-// what is known of why: a run with such faults shows less than it seems to.
+// Idle names the faults that were never applied and are not left to chance, each
+// with the reason as far as it is known. A run with such faults shows less than
+// it seems to.
 func (j *Injector) Idle() (lines []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -38,7 +38,7 @@ func Parse(name string, data []byte) (plan Plan, err error) {
 
 type parser struct{ name string }
 
-// syntaxError carries a sentence up to Parse.
+// syntaxError carries an error message up to Parse.
 type syntaxError string
 
 func (p parser) failAt(line int, format string, args ...any) {
@@ -47,7 +47,7 @@ func (p parser) failAt(line int, format string, args ...any) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// readDocument returns the root of the one document in data.
+// readDocument returns the root of the only document in data.
 func (p parser) readDocument(data []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	var doc, more yaml.Node
@@ -95,8 +95,8 @@ func (p parser) readPlan(root *yaml.Node) Plan {
 	return plan
 }
 
-// readFields reads a mapping by its keys. Aliases are refused: they hide where a
-// value stands.
+// readFields reads a mapping by its keys. It refuses aliases, because they hide
+// where a value stands.
 func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), required ...string) {
 	if n.Kind != yaml.MappingNode {
 		p.failAt(n.Line, "expected a mapping with %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
@@ -123,8 +123,8 @@ func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), requ
 	}
 }
 
-// readFault reads one entry. Its kind is read first: it decides what else may stand
-// there.
+// readFault reads one entry. It reads the kind first, which decides what other
+// keys are allowed.
 func (p parser) readFault(n *yaml.Node) Fault {
 	f := Fault{Line: n.Line, Interaction: -1, Chance: 1, Times: defaultTimes, Count: defaultPings, Value: defaultValue}
 	f.Kind = p.readKind(n)
@@ -184,7 +184,7 @@ func (p parser) readPlace(f *Fault, spot Spot, n *yaml.Node) {
 	}
 }
 
-// keyReaders are what reads each key of a fault but its places.
+// keyReaders returns the reader of each key of a fault, except its places.
 func (p parser) keyReaders(f *Fault) map[string]func(*yaml.Node) {
 	return map[string]func(*yaml.Node){
 		"fault":       func(*yaml.Node) {},
@@ -251,7 +251,7 @@ func (p parser) readChance(n *yaml.Node) float64 {
 
 func (p parser) readBool(n *yaml.Node) bool { return p.oneOf(n, "true", "false") == "true" }
 
-// longest is beyond what any client waits for.
+// longest is more than any client waits.
 const longest = 24 * time.Hour
 
 func (p parser) readDuration(n *yaml.Node) time.Duration {

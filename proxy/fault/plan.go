@@ -11,12 +11,13 @@ import (
 // Plan is a list of faults, read from a file by Parse. It does not change.
 type Plan struct {
 	Name string
-	// Seed is the file's; nil where it says none.
+	// Seed is the seed in the file, nil when it has none.
 	Seed   *uint64
 	Faults []Fault
 }
 
-// Fault is one entry of a plan: which replies it strikes, where, and how.
+// Fault is one entry of a plan: which replies it applies to, where, and what it
+// does.
 type Fault struct {
 	Kind Kind
 	Line int // in the plan's file
@@ -25,14 +26,14 @@ type Fault struct {
 	Interaction int
 	Provider    string
 	Operation   llm.Operation
-	// Nth leaves only the nth chosen interaction, from 1, in the order in which
-	// they are first asked for; 0 leaves all.
+	// Nth chooses only the nth of those interactions, from 1, in the order in
+	// which they are first requested; 0 chooses all.
 	Nth int
-	// Chance is how likely each of those is struck; it hangs on the seed and the
-	// interaction alone.
+	// Chance is the probability that each of them is changed. It depends only on
+	// the seed and the interaction.
 	Chance float64
-	// Times is how many requests for one interaction are struck: those after
-	// are answered as recorded.
+	// Times is how many requests for one interaction are changed. Later ones are
+	// answered as recorded.
 	Times int
 
 	Place Place
@@ -47,8 +48,8 @@ type Fault struct {
 	Value      string // the wrong content type
 	Count      int    // of pings
 	By         int    // how many bytes too many are declared
-	// Consume says whether a struck interaction counts as played. nil: when all
-	// of the reply was sent.
+	// Consume says whether a changed interaction counts as played. nil means:
+	// when all of the reply was sent.
 	Consume *bool
 }
 
@@ -72,7 +73,7 @@ const (
 	KindContentLength Kind = "content_length" // a header that lies about its length
 )
 
-// Then is how a reply goes on after a stall or an error event.
+// Then is how a reply continues after a stall or an error event.
 type Then string
 
 // The ways to go on.
@@ -83,7 +84,7 @@ const (
 	ThenTruncate Then = "truncate"
 )
 
-// ending is the ending a Then asks for, "" for none.
+// ending returns the ending of a Then, "" for none.
 func (t Then) ending() End {
 	switch t {
 	case ThenReset:
@@ -97,7 +98,7 @@ func (t Then) ending() End {
 	}
 }
 
-// Place is where in a reply a fault strikes.
+// Place is where in a reply a fault applies.
 type Place struct {
 	At Spot
 	N  int // of AfterEvent, AtByte
@@ -117,7 +118,7 @@ const (
 	AfterTerminal  Spot = "after_terminal"
 )
 
-// String is the place as the plan's file names it.
+// String returns the place as the plan's file names it.
 func (p Place) String() string {
 	if p.At == AtByte || p.At == AfterEvent {
 		return fmt.Sprint(p.At, " ", p.N)
@@ -125,7 +126,7 @@ func (p Place) String() string {
 	return string(p.At)
 }
 
-// String is the fault in a few words: its kind, and where it strikes.
+// String returns the fault in a few words: its kind and its place.
 func (f Fault) String() string {
 	text := string(f.Kind)
 	if f.Kind == KindStatus {

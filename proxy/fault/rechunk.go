@@ -28,7 +28,7 @@ const (
 
 var modes = []Mode{OneByte, MidRune, MidCRLF, MidField, Coalesced, Blocks, Random}
 
-// ParseMode reads MODE or MODE:SEED; seed is nil where none is given.
+// ParseMode reads MODE or MODE:SEED; seed is nil when none is given.
 func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	name, number, seeded := strings.Cut(text, ":")
 	if !slices.Contains(modes, Mode(name)) {
@@ -53,8 +53,8 @@ func joinNames[T ~string](names []T) string {
 }
 
 // Rechunk returns the script with its bytes cut by mode. The bytes do not
-// change; pauses of a plan stay where they are, and a chunk never spans one. A
-// mode whose place does not occur in the body leaves the chunks as they are.
+// change; pauses of a plan stay where they are, and no chunk spans one. A mode
+// whose place does not occur in the body leaves the chunks as they are.
 func Rechunk(s Script, mode Mode, dice *rand.Rand) Script {
 	body := s.Body()
 	var cuts []int
@@ -86,7 +86,7 @@ func Rechunk(s Script, mode Mode, dice *rand.Rand) Script {
 	return s
 }
 
-// stepEnds are where the steps' bytes end.
+// stepEnds returns where the bytes of each step end.
 func stepEnds(steps []Step) (offsets []int) {
 	at := 0
 	for _, step := range steps {

@@ -1,7 +1,17 @@
-// Package fault changes how a recorded reply is played: it cuts the same bytes
-// into other chunks, or does to them what networks, gateways and providers do
-// on bad days. Both are pure functions from one Script to another, decided by
-// a seed alone, so that what once broke an agent breaks it again (DESIGN §4).
+// Package fault changes how a recorded reply is sent: [Rechunk] cuts the same
+// bytes into other chunks, and a [Plan] does to them what networks, gateways and
+// providers do on bad days.
+//
+// A plan is a YAML file that [Parse] reads. Its [Injector] changes one reply, a
+// [Script], after the other:
+//
+//	plan, err := fault.Parse("faults.yaml", data)
+//	injector := plan.Injector(seed)
+//	script, outcome := injector.Apply(script, fault.Reply{Interaction: i})
+//
+// Every transformation is a function from one Script to another. The seed alone
+// decides what is left to chance, so that a fault that once broke an agent
+// breaks it again.
 package fault
 
 import (
@@ -12,16 +22,16 @@ import (
 	"time"
 )
 
-// Script is a reply as it is to be played. Transformations return a new one and
-// leave theirs alone, except that header values and body bytes are shared.
+// Script is a reply as it is to be sent. Transformations return a new script and
+// do not change their argument; header values and body bytes are shared.
 type Script struct {
-	// Status is the reply's; 0 means that not even a header comes.
+	// Status is the reply's; 0 means that not even a header is sent.
 	Status  int
 	Header  http.Header
 	Trailer http.Header // sent after a whole body
 	// Wait is the recorded time from the request to the header.
 	Wait time.Duration
-	// Hold is waited for before the header besides, whatever the speed.
+	// Hold is an additional wait before the header, at any speed.
 	Hold  time.Duration
 	Steps []Step
 	End   End
@@ -29,11 +39,11 @@ type Script struct {
 
 // Step is one write.
 type Step struct {
-	// At is when it was recorded, counted from the header.
+	// At is when the step was recorded, counted from the header.
 	At time.Duration
-	// Hold is waited for besides, whatever the speed; it delays all that follow.
+	// Hold is an additional wait, at any speed. It delays all later steps.
 	Hold time.Duration
-	// Data is written at once; empty, the step is only a wait.
+	// Data is written at once. When it is empty, the step is only a wait.
 	Data []byte
 }
 
@@ -47,7 +57,7 @@ const (
 	Reset End = "reset" // TCP RST, in HTTP/2 RST_STREAM
 )
 
-// Body returns what the steps write, in one piece of its own.
+// Body returns the bytes of all steps in a new slice.
 func (s Script) Body() []byte {
 	n := 0
 	for _, step := range s.Steps {
@@ -69,8 +79,8 @@ func (s Script) setHeader(name, value string) Script {
 	return s
 }
 
-// dropWrongLength drops a Content-Length that the changed body no longer has: a body
-// that was cut by force keeps it, that is how its reader knows.
+// dropWrongLength removes a Content-Length that the changed body does not have.
+// A body that was cut keeps it: that is how its reader notices.
 func (s Script) dropWrongLength() Script {
 	declared := s.Header.Get("Content-Length")
 	n, err := strconv.Atoi(declared)
@@ -82,8 +92,8 @@ func (s Script) dropWrongLength() Script {
 	return s
 }
 
-// Dice returns the source of chance for one thing: the same one for the same
-// seed and salts, whatever else runs beside it. It is for one goroutine.
+// Dice returns a source of randomness that depends only on the seed and the
+// salts. It is for one goroutine.
 func Dice(seed uint64, salts ...int) *rand.Rand {
 	const odd = 0x9e3779b97f4a7c15 // spreads small numbers over all bits
 	stream := uint64(len(salts))
@@ -95,8 +105,8 @@ func Dice(seed uint64, salts ...int) *rand.Rand {
 }
 
 // cutSteps returns the steps with the same bytes divided at the offsets, in any
-// order. A piece comes when its last byte was recorded; what is held back stays
-// so, between the bytes where it was.
+// order. A piece is sent when its last byte was recorded; pauses stay between
+// the bytes where they were.
 func cutSteps(steps []Step, offsets []int) []Step {
 	body := Script{Steps: steps}.Body()
 	holds := map[int]time.Duration{}

@@ -6,7 +6,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// target is a recorded reply, taken apart so that places can be found in it.
+// target is a recorded reply, split so that places can be found in it.
 type target struct {
 	script   Script
 	provider string
@@ -41,8 +41,8 @@ func newTarget(s Script, provider string) target {
 	return t
 }
 
-// findPlace returns where in the body a place is, and how many events come before
-// it; ok is false when this reply has no such place.
+// findPlace returns where in the body a place is, and how many events come
+// before it; ok is false when this reply has no such place.
 func (t target) findPlace(p Place) (at, before int, ok bool) {
 	switch p.At {
 	case Nowhere, BeforeHeader, AtStart:
@@ -68,7 +68,7 @@ func (t target) findPlace(p Place) (at, before int, ok bool) {
 	return t.events[before-1].End, before, true
 }
 
-// frameEvent puts data into an event as the body frames its own.
+// frameEvent frames data as the body frames its own events.
 func (t target) frameEvent(name string, data []byte) []byte {
 	switch t.framing {
 	case llm.EventStream:
@@ -87,8 +87,8 @@ func (t target) frameEvent(name string, data []byte) []byte {
 	}
 }
 
-// separateEvent is an event as it must stand between its neighbours: the elements
-// of an array have commas between them.
+// separateEvent returns an event as it must stand between its neighbours:
+// elements of an array have commas between them.
 func (t target) separateEvent(event []byte, before int) []byte {
 	switch {
 	case t.framing != llm.Array:

@@ -2,7 +2,7 @@ package llm
 
 import "slices"
 
-// Part is what a top-level member of a provider's request body is for.
+// Part is the purpose of a top-level member of a provider's request body.
 type Part string
 
 // The parts of a request body. A member that is none of them is Setting.
@@ -21,8 +21,9 @@ var parts = map[string]Part{
 	"request": Envelope,
 }
 
-// PartOf tells what a top-level member is for. The three providers' names do
-// not collide, so that gateways that speak their language are understood, too.
+// PartOf returns the purpose of a top-level member. The names of the three
+// providers do not collide, so requests to gateways that speak their APIs are
+// understood as well.
 func PartOf(member string) Part {
 	if p, ok := parts[member]; ok {
 		return p
@@ -30,12 +31,12 @@ func PartOf(member string) Part {
 	return Setting
 }
 
-// IsPrompt reports whether a turn of a conversation with this role carries the
-// system prompt: OpenAI takes it as the first items of its input.
+// IsPrompt reports whether a turn with this role carries the system prompt:
+// OpenAI accepts it as the first items of its input.
 func IsPrompt(role string) bool { return role == "system" || role == "developer" }
 
-// IsBlocks reports whether a member of a turn or of a block holds blocks, or
-// one: the content of a message or a tool result, the parts of a Gemini turn,
+// IsBlocks reports whether a member of a turn or of a block holds one or more
+// blocks: the content of a message or a tool result, the parts of a Gemini turn,
 // and the call or response in such a part.
 func IsBlocks(member string) bool {
 	return slices.Contains([]string{"content", "parts", "functionCall", "function_call", "functionResponse", "function_response"}, member)
@@ -47,8 +48,8 @@ func IsID(member string) bool {
 	return slices.Contains([]string{"id", "tool_use_id", "call_id", "tool_call_id", "approval_request_id"}, member)
 }
 
-// IsCacheMark reports whether a member of a turn or of a block only says how
-// far the prefix is to be cached.
+// IsCacheMark reports whether a member of a turn or of a block only marks how
+// much of the prefix is cached.
 func IsCacheMark(member string) bool {
 	return member == "cache_control" || member == "prompt_cache_breakpoint"
 }

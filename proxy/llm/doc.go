@@ -8,7 +8,7 @@
 //
 //	provider := llm.Provider(host, path)
 //	for frame := range llm.Frames(contentType, body) {
-//		if llm.Ends(provider, frame.Data) {
+//		if llm.IsTerminalEvent(provider, frame.Data) {
 //			// the provider finished here
 //		}
 //	}

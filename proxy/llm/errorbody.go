@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 )
 
-// ErrorBody returns a reply body that says message in the shape the provider's
+// ErrorBody returns a reply body with message, in the shape that the provider's
 // own errors of that status have, so that a client's error handling runs as it
-// would against the API (reference §4). An unknown provider's is the plainest
-// of them.
+// would against the API. An unknown provider gets the simplest shape.
 func ErrorBody(provider string, status int, message string) (contentType string, body []byte) {
 	switch provider {
 	case Anthropic:
@@ -46,8 +45,8 @@ func anthropicType(status int) string {
 	return typeOrDefault(named[status], status, "invalid_request_error", "api_error")
 }
 
-// openAIType returns the error's type and code; the code is nil where OpenAI
-// has none.
+// openAIType returns the error's type and code; the code is nil when OpenAI has
+// none.
 func openAIType(status int) (string, any) {
 	switch status {
 	case 401:
@@ -67,7 +66,8 @@ func geminiStatus(status int) string {
 	return typeOrDefault(named[status], status, "INVALID_ARGUMENT", "INTERNAL")
 }
 
-// typeOrDefault returns name, or what stands for the client's faults or the server's.
+// typeOrDefault returns name or, when it is empty, the type for errors of the
+// client or of the server.
 func typeOrDefault(name string, status int, client, server string) string {
 	switch {
 	case name != "":

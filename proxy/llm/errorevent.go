@@ -2,10 +2,10 @@ package llm
 
 import "bytes"
 
-// ErrorEvent returns the event by which the provider says within a stream, so
-// after status 200, that the reply failed as one of that status would have
-// (reference §4): its event name, "" for none, and its data. An unknown
-// provider's is the plainest of them.
+// ErrorEvent returns the event with which the provider reports an error inside a
+// stream, after status 200: its event name, "" for none, and its data. status is
+// the HTTP status that the error would have had. An unknown provider gets the
+// simplest shape.
 func ErrorEvent(provider string, status int, message string) (name string, data []byte) {
 	switch provider {
 	case Anthropic:
@@ -22,9 +22,9 @@ func ErrorEvent(provider string, status int, message string) (name string, data 
 	return name, bytes.TrimSpace(data)
 }
 
-// Ping returns what keeps a quiet event stream alive, its blank line included:
-// Anthropic has an event for it, which may stand anywhere (reference §3.1); the
-// others get the comment that the standard recommends. newline ends the lines.
+// Ping returns what keeps a quiet event stream alive, including its blank line.
+// Anthropic has an event for it, which may occur anywhere; the others get the
+// comment that the standard recommends. newline ends the lines.
 func Ping(provider, newline string) []byte {
 	if provider == Anthropic {
 		return []byte("event: ping" + newline + `data: {"type": "ping"}` + newline + newline)

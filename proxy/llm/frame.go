@@ -8,27 +8,26 @@ import (
 	"slices"
 )
 
-// Frame is one piece of a reply as its format frames it: an event of an event
-// stream, an element of a JSON array, a line of NDJSON, or the whole body.
-// Frames do not overlap and are in order. Those of an event stream, comments
-// and all, and of NDJSON leave no byte between them out; between those of an
-// array are its brackets and commas.
+// Frame is one piece of a reply body: an event of an event stream, an element of
+// a JSON array, a line of NDJSON, or the whole body. Frames do not overlap and
+// are in order. The frames of an event stream (including comments) and of NDJSON
+// cover every byte; between those of an array are its brackets and commas.
 type Frame struct {
-	// Start and End say which bytes of the body it is, what ends it included:
+	// Start and End are offsets into the body. They include what ends the frame:
 	// an event's blank line, a line's LF.
 	Start, End int
-	// Name is the event field of an event stream, "" elsewhere or without one.
+	// Name is the event field of an event stream, otherwise "".
 	Name string
-	// Data is what the piece carries, as a rule JSON; nil when it carries
-	// nothing: a comment that keeps the connection alive, a stray blank line.
-	// It may share the body's bytes.
+	// Data is the content, usually JSON; nil when there is none: a comment that
+	// keeps the connection alive, a stray blank line. It may share the body's
+	// bytes.
 	Data []byte
-	// Whole says that the piece reached its own end.
+	// Whole reports whether the frame reached its own end.
 	Whole bool
 }
 
-// Frames takes a reply's body apart. It reads any bytes: what is no piece of
-// the format is a frame that is not Whole, or one without Data.
+// Frames splits a reply body. It accepts any bytes: what does not fit the format
+// is a frame that is not Whole, or one without Data.
 func Frames(contentType string, body []byte) iter.Seq[Frame] {
 	switch FramingOf(contentType, body) {
 	case EventStream:
@@ -53,8 +52,8 @@ const (
 	Lines                      // NDJSON
 )
 
-// FramingOf tells how a body is framed. Errors come as plain JSON under any
-// type, and Gemini streams an array when nobody asks for events.
+// FramingOf returns how a body is framed. Errors come as plain JSON under any
+// content type, and Gemini streams an array when no client asks for events.
 func FramingOf(contentType string, body []byte) Framing {
 	media, _, _ := mime.ParseMediaType(contentType)
 	text := bytes.TrimLeft(body, space)
@@ -87,7 +86,7 @@ func looksLikeSSE(text []byte) bool {
 	return false
 }
 
-// singleFrame is a body in one piece. Only of JSON can be said that it is cut.
+// singleFrame yields a body in one piece. Only JSON shows that it was cut.
 func singleFrame(body []byte) iter.Seq[Frame] {
 	text := bytes.Trim(body, space)
 	if len(text) == 0 {
@@ -101,7 +100,7 @@ func singleFrame(body []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) { yield(f) }
 }
 
-// lineFrames frames NDJSON by its lines.
+// lineFrames yields the lines of NDJSON.
 func lineFrames(body []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		for at := 0; at < len(body); {

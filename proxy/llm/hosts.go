@@ -20,9 +20,9 @@ const (
 	vertexHost    = "aiplatform.googleapis.com"
 )
 
-// vertexRegions are the locations that have a Vertex host of their own. They
-// are listed because a certificate authority constrained to a parent name
-// would not cover them: the region stands before a dash, not before a dot.
+// vertexRegions are the locations that have a Vertex host of their own. They are
+// listed because the name constraints of a certificate authority cannot cover
+// them: the region stands before a dash, not before a dot.
 var vertexRegions = []string{
 	"africa-south1",
 	"asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2", "asia-northeast3",
@@ -47,15 +47,15 @@ var vertexHosts = func() []string {
 	return hosts
 }()
 
-// Hosts returns every provider host name, the caller's own copy: what a proxy
-// may intercept without being told to.
+// Hosts returns every provider host name: what a proxy may intercept by default.
+// The slice belongs to the caller.
 func Hosts() []string {
 	return slices.Concat([]string{anthropicHost, openAIHost, geminiHost}, vertexHosts)
 }
 
-// Provider names the provider whose API a call speaks, or "". The host, with
-// or without a port, decides; on a host that is no provider's (a base URL on
-// loopback, a gateway) the path does.
+// Provider returns the provider whose API a request speaks, or "". The host,
+// with or without a port, decides; for a host that is not a provider's (a base
+// URL on loopback, a gateway) the path does.
 func Provider(host, path string) string {
 	switch name := bareHostname(host); {
 	case name == anthropicHost:
@@ -77,7 +77,8 @@ func bareHostname(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// vertexPublisher tells whose model a Vertex path names; each speaks its own API.
+// vertexPublisher returns the provider whose model a Vertex path names; each
+// speaks its own API.
 func vertexPublisher(path string) string {
 	switch {
 	case strings.Contains(path, "/publishers/anthropic/"):
@@ -103,7 +104,7 @@ func byPath(path string) string {
 	return ""
 }
 
-// hasSegments reports whether path is want, lies below it, or has it behind a
+// hasSegments reports whether path is want, lies below it, or has it after a
 // prefix, as base URLs often add one.
 func hasSegments(path, want string) bool {
 	_, rest, found := strings.Cut(path, want)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Operation is what a call asks a provider for.
+// Operation is what a request asks a provider for.
 type Operation string
 
-// The operations of reference §1; everything else is Other.
+// The operations. Everything else is Other.
 const (
 	Stream Operation = "stream" // a generated reply in pieces
 	Unary  Operation = "unary"  // a generated reply in one piece
@@ -19,8 +19,8 @@ const (
 	Other  Operation = "other"
 )
 
-// OperationOf tells what a call asks for. Anthropic and OpenAI say only in the
-// body whether the reply is streamed; Gemini says so in the path.
+// OperationOf returns what a request asks for. Anthropic and OpenAI say only in
+// the body whether the reply is streamed; Gemini says so in the path.
 func OperationOf(method string, u *url.URL, body []byte) Operation {
 	path := strings.TrimSuffix(u.Path, "/")
 	if method == http.MethodGet {
@@ -40,7 +40,8 @@ func OperationOf(method string, u *url.URL, body []byte) Operation {
 	return Other
 }
 
-// getOperation: lists of models, and a stored OpenAI response taken up again as a stream.
+// getOperation covers lists of models, and a stored OpenAI response that is
+// resumed as a stream.
 func getOperation(path string, query url.Values) Operation {
 	switch {
 	case hasSegments(path, "/models"):
@@ -85,7 +86,7 @@ func geminiOperation(path string) Operation {
 	return Other
 }
 
-// geminiVerb is what follows the colon of a path like models/x:countTokens.
+// geminiVerb returns what follows the colon of a path like models/x:countTokens.
 func geminiVerb(path string) string {
 	_, verb, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
 	switch verb {

@@ -5,8 +5,9 @@ import (
 	"iter"
 )
 
-// completeEvents yields the data of every event that its blank line completes, as the
-// standard frames them: an event that the end of the body cuts off is none.
+// completeEvents yields the data of every event that ends with a blank line, as
+// the standard requires. An event that the end of the body cuts off is not
+// yielded.
 func completeEvents(body []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for f := range sseFrames(body) {
@@ -17,8 +18,9 @@ func completeEvents(body []byte) iter.Seq[[]byte] {
 	}
 }
 
-// sseFrames frames an event stream. Lines end in LF, CRLF or CR; a byte order mark
-// belongs to no frame; what the end cuts off is a frame that is not Whole.
+// sseFrames yields the frames of an event stream. Lines end in LF, CRLF or CR; a
+// byte order mark belongs to no frame; what the end of the body cuts off is a
+// frame that is not Whole.
 func sseFrames(body []byte) iter.Seq[Frame] {
 	return func(yield func(Frame) bool) {
 		at := len(body) - len(bytes.TrimPrefix(body, []byte("\ufeff")))
@@ -40,7 +42,7 @@ func sseFrames(body []byte) iter.Seq[Frame] {
 	}
 }
 
-// addLine adds a line of an event to it.
+// addLine adds a line to an event.
 func (f *Frame) addLine(line []byte) {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	if value = bytes.TrimPrefix(value, []byte(" ")); value == nil {
@@ -58,7 +60,7 @@ func (f *Frame) addLine(line []byte) {
 	}
 }
 
-// unfinished is the frame of what no blank line completes. It may be whole
+// unfinished returns the frame of what no blank line completes. It may be whole
 // nevertheless: Gemini writes an error into a stream as bare JSON.
 func (f Frame) unfinished(body []byte) Frame {
 	f.End = len(body)
@@ -72,8 +74,8 @@ func (f Frame) unfinished(body []byte) Frame {
 	return f
 }
 
-// endedLines yields the lines of body from an offset that have an end, and where
-// the next one begins.
+// endedLines yields the lines of body from an offset that have an end, and the
+// offset of the next line.
 func endedLines(body []byte, at int) iter.Seq2[[]byte, int] {
 	return func(yield func([]byte, int) bool) {
 		for {

@@ -9,11 +9,11 @@ import (
 	"slices"
 )
 
-// IsComplete reports whether a reply's body is all that the provider meant to
-// send: a stream that reached the provider's terminal event, or one whole JSON
-// document. Only then was an end of file an end and not a cut (reference §3).
-// A body of a type no provider replies with is taken as complete: nothing in
-// it could tell. An unknown provider's stream may end in any of their ways.
+// IsComplete reports whether a reply body is all that the provider meant to send:
+// a stream that reached the provider's terminal event, or one whole JSON
+// document. Otherwise the connection ended too early. A body of a type that no
+// provider sends counts as complete, because nothing in it shows where it ends.
+// The stream of an unknown provider may end as any provider's does.
 func IsComplete(provider, contentType string, body []byte) bool {
 	media, _, _ := mime.ParseMediaType(contentType)
 	text := bytes.TrimLeft(body, " \t\r\n")
@@ -30,8 +30,8 @@ func IsComplete(provider, contentType string, body []byte) bool {
 	return media != "application/json"
 }
 
-// jsonLines are the names under which JSON documents come one a line, as the
-// results of a batch do: they have no terminal event, and end after any line.
+// jsonLines are the content types of one JSON document a line, such as the
+// results of a batch. They have no terminal event and may end after any line.
 var jsonLines = []string{"application/x-ndjson", "application/ndjson", "application/x-jsonl", "application/jsonl", "application/x-jsonlines"}
 
 func areWholeDocuments(body []byte) bool {
@@ -69,9 +69,9 @@ var lastTypes = map[string][]string{
 	OpenAI:    {"response.completed", "response.failed", "response.incomplete", "error"},
 }
 
-// IsTerminalEvent reports whether a stream is over, as its provider means it, with an
-// event of this data. Gemini may go on after such an event (see Terminal). An
-// unknown provider's stream may end in any of their ways.
+// IsTerminalEvent reports whether an event with this data ends a stream of its
+// provider. Gemini may continue after such an event (see IsComplete). The stream
+// of an unknown provider may end as any provider's does.
 func IsTerminalEvent(provider string, data []byte) bool {
 	switch provider {
 	case Anthropic, OpenAI:
@@ -87,8 +87,9 @@ func isType(data []byte, t string) bool {
 	return bytes.Contains(data, []byte(t)) && typeOf(data) == t
 }
 
-// hasEventOfType reports whether an event of one of the types occurs. It need not be
-// the last: gateways add a [DONE], and OpenAI sends response.failed after error.
+// hasEventOfType reports whether an event of one of the types occurs. It need
+// not be the last: gateways add a [DONE], and OpenAI sends response.failed after
+// error.
 func hasEventOfType(body []byte, types ...string) bool {
 	for data := range completeEvents(body) {
 		for _, t := range types {
@@ -100,9 +101,9 @@ func hasEventOfType(body []byte, types ...string) bool {
 	return false
 }
 
-// isFinishedChatStream reports whether a stream of chat completions, whose chunks have no
-// type, came to its [DONE]. Beside typed events a [DONE] is a gateway's and
-// proves nothing: gateways send it after a cut, too.
+// isFinishedChatStream reports whether a stream of chat completions, whose
+// chunks have no type, reached its [DONE]. A [DONE] after typed events comes
+// from a gateway and proves nothing: gateways send it after a cut as well.
 func isFinishedChatStream(body []byte) bool {
 	chunks, done := 0, false
 	for data := range completeEvents(body) {
@@ -126,7 +127,7 @@ func typeOf(data []byte) string {
 	return event.Type
 }
 
-// chunk is what of a Gemini chunk speaks of endings.
+// chunk is the part of a Gemini chunk that shows an ending.
 type chunk struct {
 	Candidates []struct {
 		FinishReason string `json:"finishReason"`
@@ -178,8 +179,8 @@ func (c chunk) hasContent() bool {
 	return false
 }
 
-// hasBareError finds the error that Gemini may write into a stream as JSON without
-// a field name: the rest of the body from there.
+// hasBareError reports whether the rest of the body is an error that Gemini
+// wrote into a stream as JSON without a field name.
 func hasBareError(body []byte) bool {
 	for _, start := range []string{"\n{", "\n["} {
 		if at := bytes.LastIndex(body, []byte(start)); at >= 0 {

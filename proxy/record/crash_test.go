@@ -183,12 +183,12 @@ func recovered(t *testing.T, path string, safe []string) (kept, torn int) {
 	if after, err := os.ReadFile(path); err == nil && !bytes.HasPrefix(after, before) {
 		torn = 1
 	}
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if err != nil {
 		t.Error(err)
 		return kept, torn
 	}
-	for in, err := range tape.All() {
+	for in, err := range recording.All() {
 		name := strings.TrimPrefix(in.Request.URL, endpoint+"?n=")
 		n, nerr := strconv.Atoi(name)
 		if err = errors.Join(err, nerr); err != nil || !bytes.Equal(in.Response.Body, bodyOf(n)) || in.End != cassette.EndEOF || in.Incomplete != "" {

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// forwardEarlyHints passes on what a server says before its reply (RFC 9110 §15.2), such as
-// 103 Early Hints, until done is called. A 100 was about the body, which has been
-// sent; a client of HTTP/1.0 knows none. Early replies are not kept: they change
-// nothing of the one that follows.
+// forwardEarlyHints passes on interim responses (RFC 9110 §15.2), such as 103
+// Early Hints, until done is called. A 100 concerns the request body, which has
+// been sent already; a client of HTTP/1.0 knows no interim responses. They are
+// not kept: they do not change the reply that follows.
 func forwardEarlyHints(ctx context.Context, w http.ResponseWriter, r *http.Request) (traced context.Context, done func()) {
 	if !r.ProtoAtLeast(1, 1) {
 		return ctx, func() {}

@@ -10,10 +10,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// decompressBody undoes a body's compression and takes the header that tells of it
-// away, so that the body can be redacted, matched and judged (pitfall G12). It
-// returns what it undid, and at most so many bytes. A compression we cannot undo
-// is an error: such a body could hide a secret.
+// decompressBody undoes a body's compression and removes the headers that
+// describe it, so that the body can be redacted, matched and judged (pitfall
+// G12). It returns the codings it undid and a body of at most limit bytes. An
+// unknown coding is an error, because such a body could hide a secret.
 func decompressBody(h http.Header, body []byte, limit int64) (undone string, plain []byte, err error) {
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
 	if encoding == "" || encoding == "identity" || len(body) == 0 {
@@ -46,8 +46,9 @@ func decompressCoding(coding string, body []byte, limit int64) ([]byte, error) {
 	return plain, nil
 }
 
-// DecompressRequest is what the recorder does to a compressed request body, for the
-// player. A body it cannot read is returned as it is.
+// DecompressRequest undoes the compression of a request body as the recorder
+// does, so that a replayer can compare it. A body that cannot be decompressed is
+// returned as it is.
 func DecompressRequest(h http.Header, body []byte) []byte {
 	_, plain, err := decompressBody(h, body, maxBody)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// exchange is an interaction under way. The handler owns it until it is handed
-// to the keeper.
+// exchange is an interaction in progress. The handler owns it until it is passed
+// to the queue.
 type exchange struct {
 	in       cassette.Interaction // without its bodies
 	provider string
@@ -50,7 +50,7 @@ func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
 	return x
 }
 
-// answerFailure answers a request that got no reply, unless nobody waits any more.
+// answerFailure answers a request that got no reply, unless the client has left.
 func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err error) {
 	x.ended = x.clock()
 	x.in.End, x.failure = endOf(err, r.Context().Err() != nil), err
@@ -64,8 +64,8 @@ func (x *exchange) answerFailure(w http.ResponseWriter, r *http.Request, err err
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// forwardHeader passes the reply's header on. A reply of unknown length is a stream:
-// its header does not wait for the first chunk.
+// forwardHeader passes the reply's header on. A reply of unknown length is a
+// stream: its header does not wait for the first chunk.
 func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 	x.answered = x.clock()
 	x.in.Response = cassette.Response{Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header}
@@ -80,10 +80,10 @@ func (x *exchange) forwardHeader(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// forwardBody passes the body on, one Write for each Read, and says how it ended. A
-// chunk that the client did not take was still sent by the server, so it is
-// kept; with a drain, so is what comes after it. ctx is that of the request to
-// the server.
+// forwardBody passes the body on, one Write for each Read, and returns how it
+// ended. A chunk that the client did not take was still sent by the server, so
+// it is kept; with a drain, so are the chunks after it. ctx is the context of
+// the request to the server.
 func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request, resp *http.Response) cassette.End {
 	buf := chunks.Get().(*[32 << 10]byte)
 	defer chunks.Put(buf)
@@ -113,8 +113,8 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 	}
 }
 
-// keepChunk stores a chunk, unless the body has become longer than what is kept: then
-// it gives back the room, too.
+// keepChunk stores a chunk. When the body becomes longer than what is kept, it
+// frees the memory instead.
 func (x *exchange) keepChunk(chunk []byte) {
 	if x.response == nil {
 		return
@@ -131,7 +131,7 @@ func (x *exchange) keepChunk(chunk []byte) {
 	_, _ = x.chunks.Write(pair[:n])
 }
 
-// readTimeline returns the chunks that keep has stored.
+// readTimeline returns the chunks that keepChunk has stored.
 func (x *exchange) readTimeline() (out []cassette.Chunk, err error) {
 	packed, err := x.chunks.readAll()
 	if err != nil {
@@ -146,7 +146,7 @@ func (x *exchange) readTimeline() (out []cassette.Chunk, err error) {
 	return out, nil
 }
 
-// bodySize is how long the bodies are that will be saved.
+// bodySize returns the length of the bodies that will be saved, in bytes.
 func (x *exchange) bodySize() int64 {
 	n := x.request.size
 	if x.response != nil {
@@ -155,7 +155,7 @@ func (x *exchange) bodySize() int64 {
 	return n
 }
 
-// memoryHeld is how much memory x needs until it is saved.
+// memoryHeld returns how many bytes of memory x needs until it is saved.
 func (x *exchange) memoryHeld() int {
 	n := 4096 + len(x.request.mem)
 	if x.response != nil {
@@ -164,8 +164,8 @@ func (x *exchange) memoryHeld() int {
 	return n
 }
 
-// buildInteraction puts the bodies where they belong, readable. No body may be longer
-// than most.
+// buildInteraction returns the interaction with its bodies, decompressed. A body
+// longer than limit is an error.
 func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err error) {
 	in = x.in
 	in.Duration = x.ended.Sub(x.sent)
@@ -206,8 +206,8 @@ func (x *exchange) close() {
 	}
 }
 
-// forwardTrailer passes on what followed the body. Those not announced need a prefix
-// that net/http takes off again.
+// forwardTrailer passes on the trailer. Fields that were not announced need a
+// prefix that net/http removes again.
 func (x *exchange) forwardTrailer(w http.ResponseWriter, resp *http.Response) {
 	x.in.Response.Trailer = resp.Trailer.Clone()
 	announced := map[string]bool{}
@@ -222,8 +222,8 @@ func (x *exchange) forwardTrailer(w http.ResponseWriter, resp *http.Response) {
 	}
 }
 
-// endOf names how a reply ended, by the error that ended it and whether the
-// client's leaving had ended the request before.
+// endOf returns how a reply ended, given the error that ended it and whether the
+// client had left before.
 func endOf(err error, abandoned bool) cassette.End {
 	var stream http2.StreamError
 	switch {

@@ -93,9 +93,9 @@ func TestFullDisk(t *testing.T) {
 	} else if kept, err := cassette.Recover(path); err != nil || kept != saved {
 		t.Errorf("recovered %d of %d: %v", kept, saved, err)
 	}
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	check(t, err)
-	if tape.Len() != saved {
-		t.Errorf("%d interactions, want %d", tape.Len(), saved)
+	if recording.Len() != saved {
+		t.Errorf("%d interactions, want %d", recording.Len(), saved)
 	}
 }

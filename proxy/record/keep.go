@@ -12,19 +12,20 @@ import (
 )
 
 // Report says what became of the interactions. Its sentences name requests by
-// method and URL without the query and never quote content.
+// method and URL without the query, and never quote content.
 type Report struct {
-	// Saved interactions are in the cassette, the Cut ones among them.
+	// Saved counts the interactions in the cassette, including those in Cut.
 	Saved int
-	// Answered counts the Saved to which a server replied at all.
+	// Answered counts the Saved interactions to which a server replied at all.
 	Answered int
-	// Cut names replies that are incomplete (cassette.Judge): broken off by the
-	// server or the client, or without the event a stream of that provider ends
-	// with. They are saved as they were, and marked, but for WholeOnly.
+	// Cut names replies that are incomplete ([cassette.Judge]): ended early by
+	// the server or the client, or without the event that ends a stream of that
+	// provider. They are saved and marked, unless WholeOnly is set.
 	Cut []string
-	// Withheld counts the Cut that WholeOnly kept from being saved.
+	// Withheld counts the replies in Cut that WholeOnly kept from being saved.
 	Withheld int
-	// Declared counts what would be Cut had Config not allowed it.
+	// Declared counts the replies that would be in Cut without
+	// Config.AllowIncomplete.
 	Declared int
 	// Refused names interactions that the gate kept from being saved.
 	Refused []string
@@ -32,8 +33,8 @@ type Report struct {
 	Lost []string
 }
 
-// keepAll saves ended interactions in the order in which they ended, those that
-// wait together with one sync.
+// keepAll saves ended interactions in the order in which they ended. Those that
+// wait are saved together, with one sync.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
 	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
@@ -58,13 +59,13 @@ type pendingSave struct {
 
 func (k *pendingSave) isSavable() bool { return k.gate == nil && k.lost == nil }
 
-// isWithheld reports whether k is fit to be saved, and too incomplete.
+// isWithheld reports whether k could be saved but is too incomplete.
 func (rec *Recorder) isWithheld(k *pendingSave) bool {
 	return rec.cfg.WholeOnly && !rec.cfg.AllowIncomplete && k.in.Incomplete != ""
 }
 
-// keepBatch redacts and screens a batch side by side, then tells and saves it in
-// order. Whatever goes wrong with one, the others are not affected.
+// keepBatch redacts and checks a batch in parallel, then observes and saves it
+// in order. A failure of one does not affect the others.
 func (rec *Recorder) keepBatch(batch []*exchange) {
 	all := make([]pendingSave, len(batch))
 	sideBySide(len(batch), func(i int) {
@@ -84,11 +85,12 @@ func (rec *Recorder) keepBatch(batch []*exchange) {
 	}
 }
 
-// huge is the size of an interaction whose memory is given back at once.
+// huge is the size of an interaction, in bytes, after which memory is returned
+// to the system at once.
 const huge = 32 << 20
 
-// sideBySide calls f(0) … f(n-1) on half of the processors: the other half is
-// for those whose bytes pass through.
+// sideBySide calls f(0) … f(n-1) on half of the processors. The other half stays
+// free for the clients.
 func sideBySide(n int, f func(i int)) {
 	workers := min(n, max(runtime.GOMAXPROCS(0)/2, 1))
 	var wg sync.WaitGroup
@@ -107,8 +109,8 @@ func sideBySide(n int, f func(i int)) {
 
 var errInternal = errors.New("internal error while saving")
 
-// callGuarded is f's error, or that f panicked. What it panicked with may quote the
-// interaction and is not told, unless the runtime said it.
+// callGuarded returns f's error, or an error when f panicked. The panic value
+// may quote the interaction, so it is dropped unless it is a runtime error.
 func callGuarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -121,7 +123,7 @@ func callGuarded(f func() error) (err error) {
 	return f()
 }
 
-// prepareSave makes k.in what may be saved.
+// prepareSave fills k.in with what may be saved.
 func (rec *Recorder) prepareSave(k *pendingSave) (err error) {
 	in, err := k.x.buildInteraction(rec.cfg.MaxBody)
 	if err != nil {
@@ -141,7 +143,7 @@ func (rec *Recorder) prepareSave(k *pendingSave) (err error) {
 	return nil
 }
 
-// appendBatch appends what is fit for it, all with one sync.
+// appendBatch appends every savable interaction with one sync.
 func (rec *Recorder) appendBatch(all []pendingSave) {
 	if rec.cfg.Writer == nil {
 		return
@@ -166,7 +168,7 @@ func (rec *Recorder) appendBatch(all []pendingSave) {
 	}
 }
 
-// addToReport puts a batch into the report.
+// addToReport adds a batch to the report.
 func (rec *Recorder) addToReport(all []pendingSave) {
 	r := &rec.report
 	for _, k := range all {
@@ -207,7 +209,7 @@ func cutSentence(why string, end cassette.End, failure error) string {
 	return "the reply was cut (" + string(end) + ")"
 }
 
-// outcomeSentence says of x what befell it.
+// outcomeSentence describes how the exchange ended, for the log line.
 func (x *exchange) outcomeSentence(what string) string {
 	where := x.in.Request.URL
 	if u, err := url.Parse(where); err == nil {

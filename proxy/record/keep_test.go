@@ -83,7 +83,7 @@ func TestFailuresStayWithTheRecording(t *testing.T) {
 				}
 			}
 			r := g.close()
-			if len(r.Refused) != c.refused || len(r.Lost) != c.lost || r.Saved != 2-c.refused-c.lost || len(g.tape.kept) != r.Saved {
+			if len(r.Refused) != c.refused || len(r.Lost) != c.lost || r.Saved != 2-c.refused-c.lost || len(g.recording.kept) != r.Saved {
 				t.Errorf("report %+v", r)
 			}
 			for _, line := range append(r.Refused, r.Lost...) {
@@ -146,14 +146,14 @@ func TestCompressedReplies(t *testing.T) {
 		if saved == 0 {
 			continue
 		}
-		in := g.tape.kept[0]
+		in := g.recording.kept[0]
 		if string(in.Response.Body) != `{"k":1}` || in.Response.Header.Get("Content-Encoding") != "" || in.Timeline != nil || in.Response.Encoding != strings.ToLower(encoding) {
 			t.Errorf("%s: kept %+v", encoding, in.Response)
 		}
 	}
 }
 
-// What the recorder does to a compressed request the player does, too; a bomb
+// What the recorder does to a compressed request the replayer does, too; a bomb
 // is refused before it is in memory.
 func TestCompressedRequests(t *testing.T) {
 	g := newRig(t, false, record.Config{MaxBody: 1 << 20}, say("{}"))
@@ -165,7 +165,7 @@ func TestCompressedRequests(t *testing.T) {
 		read(t, resp)
 		h := http.Header{"Content-Encoding": {encoding}}
 		if got := record.DecompressRequest(h, body); len(got) < 100 && string(got) != `{"k":1}` {
-			t.Errorf("%s: the player reads %q", encoding, got)
+			t.Errorf("%s: the replayer reads %q", encoding, got)
 		}
 	}
 	for encoding, body := range pack(t, `{"k":1}`) {
@@ -178,7 +178,7 @@ func TestCompressedRequests(t *testing.T) {
 	if r.Saved != 6 || len(r.Lost) != 6 {
 		t.Errorf("report %+v", r)
 	}
-	for _, in := range g.tape.kept {
+	for _, in := range g.recording.kept {
 		if string(in.Request.Body) != `{"k":1}` || in.Request.Encoding == "" {
 			t.Errorf("kept %+v", in.Request)
 		}

@@ -17,8 +17,9 @@ const (
 	pause = 5 * time.Millisecond
 )
 
-// queue hands ended interactions from the handlers to the keeper, in the order
-// in which they ended. Its methods are safe for concurrent use.
+// queue passes ended interactions from the handlers to the goroutine that saves
+// them, in the order in which they ended. Its methods are safe for concurrent
+// use.
 type queue struct {
 	mu     sync.Mutex
 	change sync.Cond
@@ -45,9 +46,9 @@ func (q *queue) put(x *exchange) {
 	q.change.Broadcast()
 }
 
-// take waits for what has ended and returns the oldest of it, enough for one
-// sync; nothing when the queue is closed and empty. An interaction larger than a
-// batch comes alone.
+// take waits for interactions and returns the oldest ones, enough for one sync;
+// none when the queue is closed and empty. An interaction larger than a batch
+// comes alone.
 func (q *queue) take() (batch []*exchange) {
 	select {
 	case <-q.next:

@@ -1,10 +1,23 @@
-// Package record passes an agent's requests on to the provider and keeps what
+// Package record forwards an agent's requests to the provider and keeps what
 // went over the wire: bytes, chunk boundaries and times, trailers, and how each
-// reply ended (DESIGN §4).
+// reply ended.
 //
-// The client comes first. Bytes reach it before they are kept, and nothing that
-// goes wrong with the recording changes what it sees; what goes wrong is in the
-// Report.
+// Start with [Config] and [New]. A [Recorder] is an http.Handler for a proxy;
+// Close returns a [Report] of what was saved:
+//
+//	rec, err := record.New(record.Config{
+//		Transport: transport, // reaches the providers
+//		Writer:    cassette,  // a *cassette.Writer
+//		Redactor:  redactor,
+//		Gate:      gate.Check,
+//	})
+//	// serve requests with rec, then close the proxy
+//	report := rec.Close()
+//
+// The client comes first: bytes reach it before they are kept, and a failure of
+// the recording never changes what the client sees. Failures are in the Report.
+// Nothing reaches the disk unredacted: a body that does not fit into memory goes
+// to an encrypted temporary file without a name.
 package record
 
 import (
@@ -20,51 +33,51 @@ import (
 type Config struct {
 	// Transport reaches the providers.
 	Transport http.RoundTripper
-	// Writer keeps the interactions, in the order in which they ended; those
-	// that ended while it was busy come together. The recorder does not close
+	// Writer keeps the interactions in the order in which they ended. Those that
+	// ended while it was busy are passed together. The recorder does not close
 	// it. nil keeps nothing.
 	Writer interface {
 		AppendAll([]cassette.Interaction) []error
 	}
 	// Redactor returns a copy without secrets. It is required with Writer or
-	// Observe: nothing unredacted leaves the recorder. It and Gate are called for
-	// several interactions at once.
+	// Observe: nothing unredacted leaves the recorder. Redactor and Gate are
+	// called for several interactions at once.
 	Redactor interface {
 		Interaction(cassette.Interaction) cassette.Interaction
 	}
-	// Gate sees each redacted interaction last and, by an error that must not
-	// quote the secret, keeps it from being saved. nil lets all pass.
+	// Gate checks each redacted interaction last. An error keeps the interaction
+	// from being saved; it must not quote the secret. nil accepts all.
 	Gate func(cassette.Interaction) error
-	// Observe is told of each redacted interaction, saved or not, one at a
-	// time. nil is told nothing.
+	// Observe receives each redacted interaction, saved or not, one at a time.
+	// nil observes nothing.
 	Observe func(cassette.Interaction)
-	// AllowIncomplete says that replies without their end are meant so: they are
-	// reported as Declared, not as Cut. The cassette's meta should declare it.
+	// AllowIncomplete accepts replies without their end: they are reported as
+	// Declared, not as Cut. The cassette's meta should declare it.
 	AllowIncomplete bool
-	// WholeOnly keeps what is incomplete, and not allowed, out of the cassette:
-	// for one that is played at the same time and would answer with it for good.
+	// WholeOnly keeps incomplete replies that are not allowed out of the
+	// cassette. Use it for a cassette that is replayed at the same time: it would
+	// answer with the incomplete reply from then on.
 	WholeOnly bool
-	// MaxBody is the longest body that is kept, in bytes; 0 means 256 MiB. A
-	// longer one reaches the client and is reported as lost. While a body passes
-	// it is on disk; to save it takes two to four times its length in memory, for
-	// one large body at a time.
+	// MaxBody is the length of the longest body that is kept, in bytes; 0 means
+	// 256 MiB. A longer body reaches the client and is reported as lost. While a
+	// body passes it is on disk; saving it takes two to four times its length in
+	// memory, for one large body at a time.
 	MaxBody int64
-	// OnAbort says how far a reply is read on whose client has left.
+	// OnAbort bounds how much of a reply is read after its client has left.
 	OnAbort Drain
-	// Clock is the time; nil means time.Now.
+	// Clock returns the time; nil means time.Now.
 	Clock func() time.Time
-	// Nominal, if not zero, is the time from one thing that happens in an
-	// exchange to the next, whenever it happened: the request's end, the reply's
-	// header, each chunk, the reply's end. The cassette must declare it
-	// (cassette.DeclaredNominal).
+	// Nominal, if not zero, replaces measured times: it is the time between one
+	// step of an exchange and the next (the request's end, the reply's header,
+	// each chunk, the reply's end). The cassette must declare it
+	// ([cassette.DeclaredNominal]).
 	Nominal time.Duration
 }
 
 // Drain bounds what is still read from the provider after the client has left
-// (pitfall G2). The zero value reads nothing: the provider's work ends with the
-// client's interest. Otherwise the rest of the reply is kept, up to Bytes and
-// for as long as Time, both of which are required; it ended in a client abort
-// all the same.
+// (pitfall G2). The zero value reads nothing. Otherwise the rest of the reply is
+// kept, up to Bytes and for at most Time, both of which are required; its ending
+// is still a client abort.
 type Drain struct {
 	Bytes int64
 	Time  time.Duration
@@ -72,8 +85,8 @@ type Drain struct {
 
 func (d Drain) isEnabled() bool { return d.Bytes > 0 && d.Time > 0 }
 
-// Recorder is the handler of a recording proxy. Requests must come with an
-// absolute URL. It is safe for concurrent use until Close.
+// Recorder is the handler of a recording proxy. Requests must have an absolute
+// URL. It is safe for concurrent use until Close.
 type Recorder struct {
 	cfg    Config
 	spools *spooler
@@ -85,7 +98,7 @@ type Recorder struct {
 // maxBody is the default of Config.MaxBody.
 const maxBody = 256 << 20
 
-// New starts a recorder; Close ends it.
+// New starts a recorder. Call Close to end it.
 func New(cfg Config) (*Recorder, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -105,7 +118,7 @@ func New(cfg Config) (*Recorder, error) {
 	return rec, nil
 }
 
-// exchangeClock is that of one exchange.
+// exchangeClock returns the clock of one exchange.
 func (rec *Recorder) exchangeClock() func() time.Time {
 	if rec.cfg.Nominal == 0 {
 		return rec.cfg.Clock
@@ -117,7 +130,7 @@ func (rec *Recorder) exchangeClock() func() time.Time {
 	}
 }
 
-// Close waits until everything that ended is saved and returns what became of
+// Close waits until everything that ended is saved, and returns what became of
 // it. No request may be running: close the proxy first.
 func (rec *Recorder) Close() Report {
 	rec.ended.close()
@@ -154,8 +167,9 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.forwardTrailer(w, resp)
 }
 
-// upstreamContext is the context of the request to the provider: the client's, or one
-// that goes on for a while when the client has left.
+// upstreamContext returns the context of the request to the provider: the
+// client's, or with a drain one that continues for a while after the client has
+// left.
 func (rec *Recorder) upstreamContext(client context.Context) (context.Context, func()) {
 	if !rec.isKeeping() || !rec.cfg.OnAbort.isEnabled() {
 		return client, func() {}

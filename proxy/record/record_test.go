@@ -52,13 +52,13 @@ func (f asIs) Interaction(in cassette.Interaction) cassette.Interaction {
 
 // rig is client ─ proxy ─ recorder ─ upstream, the upstream over TLS.
 type rig struct {
-	t        *testing.T
-	client   *http.Client
-	tr       *http.Transport
-	recorder *record.Recorder
-	proxy    *proxy.Proxy
-	tape     *memory
-	report   *record.Report
+	t         *testing.T
+	client    *http.Client
+	tr        *http.Transport
+	recorder  *record.Recorder
+	proxy     *proxy.Proxy
+	recording *memory
+	report    *record.Report
 }
 
 func newRig(t *testing.T, h2 bool, cfg record.Config, upstream http.HandlerFunc) *rig {
@@ -90,13 +90,13 @@ func newWrappedRig(t *testing.T, cfg record.Config, upstream http.HandlerFunc, w
 
 func newRigAround(t *testing.T, upstream string, roots *x509.CertPool, cfg record.Config, wrap func(http.Handler) http.Handler) *rig {
 	t.Helper()
-	g := &rig{t: t, tape: &memory{}}
+	g := &rig{t: t, recording: &memory{}}
 	transport, err := proxy.NewTransport(map[string]string{"anthropic": upstream}, roots)
 	check(t, err)
 	t.Cleanup(transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
 	cfg.Transport = transport
 	if cfg.Writer == nil {
-		cfg.Writer = g.tape
+		cfg.Writer = g.recording
 	}
 	if cfg.Redactor == nil {
 		cfg.Redactor = asIs(nil)
@@ -133,10 +133,10 @@ func (g *rig) close() record.Report {
 func (g *rig) only() cassette.Interaction {
 	g.t.Helper()
 	report := g.close()
-	if len(g.tape.kept) != 1 || report.Saved != 1 {
-		g.t.Fatalf("saved %d, reported %+v, want one", len(g.tape.kept), report)
+	if len(g.recording.kept) != 1 || report.Saved != 1 {
+		g.t.Fatalf("saved %d, reported %+v, want one", len(g.recording.kept), report)
 	}
-	return g.tape.kept[0]
+	return g.recording.kept[0]
 }
 
 func (g *rig) post() *http.Response {
@@ -274,7 +274,7 @@ func TestNominalTimes(t *testing.T) {
 	close(second)
 	read(t, held)
 	g.close()
-	for i, in := range g.tape.kept {
+	for i, in := range g.recording.kept {
 		if len(in.Timeline) != 1 || in.Timeline[0].At != 10*time.Millisecond {
 			t.Errorf("%d: timeline %v, want its chunk after 10ms", i, in.Timeline)
 		}
@@ -493,13 +493,13 @@ func TestManyStreamsAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	g.close()
-	for _, in := range g.tape.kept {
+	for _, in := range g.recording.kept {
 		if !bytes.Equal(in.Response.Body, bytes.Repeat(in.Request.Body, 20)) {
 			t.Error("a reply was kept with another's request")
 		}
 	}
-	if len(g.tape.kept) != streams {
-		t.Errorf("kept %d of %d", len(g.tape.kept), streams)
+	if len(g.recording.kept) != streams {
+		t.Errorf("kept %d of %d", len(g.recording.kept), streams)
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// hopByHop are the request headers meant for the proxy, not for the provider
-// (pitfall G19). Expect is among them: the body is complete by the time it is
-// sent on.
+// hopByHop are the request headers meant for the proxy and not for the provider
+// (pitfall G19). Expect is one of them: the body is complete before it is sent
+// on.
 var hopByHop = []string{
 	"Connection", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// RequestOf is r as a cassette keeps it, before redaction. The player uses it,
-// too, to see a request exactly as the recorder saw its like.
+// RequestOf returns r as a cassette keeps it, before redaction. A replayer uses
+// it to see a request exactly as the recorder would.
 func RequestOf(r *http.Request, body []byte) cassette.Request {
 	return cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: endToEnd(r.Header), Body: body}
 }
@@ -36,9 +36,9 @@ func endToEnd(h http.Header) http.Header {
 	return out
 }
 
-// outgoingRequest is r as it is sent on. Compression is declined, because what cannot
-// be read cannot be redacted (pitfall G12); the client's wish stays in the
-// recording.
+// outgoingRequest returns r as it is sent on. It declines compression, because a
+// body that cannot be read cannot be redacted (pitfall G12). The recording keeps
+// the client's Accept-Encoding.
 func outgoingRequest(ctx context.Context, r *http.Request, body *spool) *http.Request {
 	out := r.WithContext(ctx)
 	out.RequestURI = ""

@@ -24,8 +24,8 @@ const (
 	spoolBlock = 64 << 10
 )
 
-// spooler makes spools that share one key, which exists in memory only, and
-// files: to write a file anew is several times quicker than to make it grow.
+// spooler makes spools. They share one key, which exists in memory only, and
+// files: overwriting a file is several times faster than growing a new one.
 type spooler struct {
 	cipher cipher.Block
 
@@ -35,7 +35,8 @@ type spooler struct {
 	idle []*os.File
 }
 
-// spillQuota is how many bytes may be in memory for want of a disk.
+// spillQuota is how many bytes of all spools may stay in memory when the disk
+// takes no more.
 const spillQuota = 32 << 20
 
 // idleFiles is how many files wait to be written anew, each of a length of up to
@@ -60,7 +61,7 @@ func newSpooler() (*spooler, error) {
 
 func (f *spooler) newSpool() *spool { return &spool{from: f, limit: inMemory} }
 
-// acquire returns a file that has no name.
+// acquire returns a file without a name.
 func (f *spooler) acquire() (*os.File, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +80,7 @@ func (f *spooler) acquire() (*os.File, error) {
 	return file, err
 }
 
-// release takes a file of that length back.
+// release takes back a file of that length.
 func (f *spooler) release(file *os.File, length int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -106,11 +107,11 @@ func discardFile(file *os.File) {
 	}
 }
 
-// spool collects a body of any size in little memory: what exceeds it goes to
-// a temporary file that has no name and that nobody else can read, because it
-// is encrypted (DESIGN §4: nothing reaches the disk unredacted). Writing never
-// fails: without a disk it stays in memory, and when that is crowded it is given
-// up, unless it must be kept. Methods are not safe for concurrent use.
+// spool collects a body of any size in little memory: the rest goes to a
+// temporary file without a name, encrypted, so that nothing reaches the disk
+// unredacted. Writing never fails: without a disk the body stays in memory, and
+// when spillQuota is used up it is given up, unless it is required. Methods are
+// not safe for concurrent use.
 type spool struct {
 	from      *spooler
 	nonce     [8]byte
@@ -121,11 +122,12 @@ type spool struct {
 	size      int64
 	required  bool  // whatever the room
 	spillErr  error // why the disk takes no more
-	quotaHeld int64 // what of mem is counted in from.crowd
+	quotaHeld int64 // what of mem is counted in from.quotaUsed
 	lost      bool  // the body is given up
 }
 
-// reserveMemory makes room for a body of which a length is told, true or not.
+// reserveMemory makes room for a body of an announced length, which may be
+// wrong.
 func (s *spool) reserveMemory(length int64) {
 	if length > 0 {
 		s.mem = make([]byte, 0, min(length, inMemory))
@@ -148,8 +150,8 @@ func (s *spool) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// enforceQuota counts what is in memory for want of a disk, and gives the body up
-// when that is too much.
+// enforceQuota counts what is in memory because the disk takes no more, and
+// gives the body up when that exceeds spillQuota.
 func (s *spool) enforceQuota() {
 	more := int64(len(s.mem)) - s.quotaHeld
 	s.quotaHeld += more
@@ -181,7 +183,8 @@ func (s *spool) ReadFrom(r io.Reader) (n int64, err error) {
 
 var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
 
-// spillBlocks moves whole blocks to the file. What cannot be moved stays.
+// spillBlocks moves whole blocks to the file. What cannot be moved stays in
+// memory.
 func (s *spool) spillBlocks() (err error) {
 	if s.file == nil {
 		if s.file, err = s.from.acquire(); err != nil {
@@ -207,14 +210,15 @@ func (s *spool) spillBlocks() (err error) {
 	return err
 }
 
-// keyStream is the key stream from offset on, which is a multiple of spoolBlock.
+// keyStream returns the key stream from offset, a multiple of spoolBlock.
 func (s *spool) keyStream(offset int64) cipher.Stream {
 	iv := append(s.nonce[:], 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.BigEndian.PutUint64(iv[8:], uint64(offset/aes.BlockSize)) //nolint:gosec // never negative
 	return cipher.NewCTR(s.from.cipher, iv)
 }
 
-// newReader reads the body from its beginning; the spool must not grow meanwhile.
+// newReader reads the body from its beginning. The spool must not grow
+// meanwhile.
 func (s *spool) newReader() io.ReadCloser {
 	if s.stored == 0 {
 		return io.NopCloser(bytes.NewReader(s.mem))
@@ -241,7 +245,7 @@ func (s *spool) readAll() ([]byte, error) {
 	return body, nil
 }
 
-// close gives back what s holds; it is empty then.
+// close frees what s holds; s is empty then.
 func (s *spool) close() {
 	if s.file != nil {
 		s.from.release(s.file, s.stored)

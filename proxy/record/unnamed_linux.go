@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openUnnamed makes a file in dir that never has a name: nothing is left of it,
-// whenever we are killed. Some file systems cannot.
+// openUnnamed creates a file in dir that never has a name, so that nothing is
+// left of it when the process is killed. Some file systems cannot.
 func openUnnamed(dir string) (*os.File, error) {
 	for {
 		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// openUnnamed would make a file that never has a name.
+// openUnnamed creates a file without a name; only Linux can.
 func openUnnamed(string) (*os.File, error) { return nil, errors.ErrUnsupported }

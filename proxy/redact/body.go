@@ -4,14 +4,14 @@ import (
 	"bytes"
 )
 
-// draft is a text under redaction: a copy is made once there is something to
-// change, so a body without secrets costs no memory.
+// draft is a text that is being redacted. It is copied at the first change, so a
+// body without secrets costs no memory.
 type draft struct {
 	b   []byte
 	own bool
 }
 
-// overwriteAt writes text over what stands at.
+// overwriteAt writes text over the bytes from at.
 func (d *draft) overwriteAt(at int, text string) {
 	if !d.own {
 		d.b, d.own = bytes.Clone(d.b), true
@@ -26,9 +26,9 @@ func (r *Redactor) redactText(s string, m *matcher) string {
 	return string(d.b)
 }
 
-// redactBody returns b without credentials and known secrets, as long: b itself when
-// there are none. Secrets are replaced where they stand whole, and where a
-// streamed reply cuts them into deltas.
+// redactBody returns b without credentials and known secrets, with the same
+// length: b itself when there are none. It replaces secrets that stand in one
+// piece, and secrets that a streamed reply cuts into deltas.
 func (r *Redactor) redactBody(b []byte, credentials []span, m *matcher) []byte {
 	d := draft{b: b}
 	for _, s := range credentials {
@@ -43,18 +43,17 @@ func (r *Redactor) redactBody(b []byte, credentials []span, m *matcher) []byte {
 	return d.b
 }
 
-// replaceReflections replaces the secrets that stand whole.
+// replaceReflections replaces the secrets that stand in one piece.
 func (r *Redactor) replaceReflections(d *draft, m *matcher) {
 	for at, found := m.nextMatch(d.b, 0); found != ""; at, found = m.nextMatch(d.b, at+len(found)) {
 		d.overwriteAt(at, r.pseudonymFor(found))
 	}
 }
 
-// replaceFragments replaces secrets that are spread over the values of one name, as
-// the text of a model is over its deltas. The raw text of the values, escapes
-// and all, is joined by name, searched, and written back where it was. Streams
-// that take turns under one name are joined once as they come and once each on
-// its own.
+// replaceFragments replaces secrets that are spread over the values of one name,
+// as a model's text is over its deltas. The raw text of the values, including
+// escapes, is joined by name, searched, and written back. Streams that alternate
+// under one name are joined both together and separately.
 func (r *Redactor) replaceFragments(d *draft, m *matcher) {
 	names := map[string]*namedText{}
 	search := func(j *joinedText) {

@@ -11,8 +11,8 @@ import (
 )
 
 // requestParents are the top-level request fields that configure tools, MCP
-// servers and gateways. What a conversation holds under names of credentials is
-// data: a tool's arguments must come back as they were streamed.
+// servers and gateways. Values inside a conversation are data, whatever they are
+// called: a tool's arguments must come back as they were streamed.
 var requestParents = nameSet("tools", "mcp_servers", "mcpservers", "metadata", "extra_headers", "headers")
 
 // requestNames are the names of credentials in a request body.
@@ -23,8 +23,9 @@ var requestNames = nameSet(
 	"code_verifier", "secret", "secret_key", "private_key", "password", "cookie",
 )
 
-// requestCredentials finds the credential values of a request body. The body
-// itself says what it is: clients name the wrong type, as curl -d does for JSON.
+// requestCredentials finds the credential values of a request body. The format
+// is recognised by the body itself, because clients declare the wrong type, as
+// curl -d does for JSON.
 func requestCredentials(in cassette.Request) []span {
 	_, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
 	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
@@ -39,52 +40,83 @@ func requestCredentials(in cassette.Request) []span {
 	return append(pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames), jsonCredentials(in.Body)...)
 }
 
-// jsonCredentials finds them in JSON: at the top, and in what configures tools
-// under their names, as headers of any name, and in URLs.
+// jsonCredentials finds credentials in JSON: at the top level, and in what
+// configures tools also under their names, in headers of any name, in command
+// flags and in URLs.
 func jsonCredentials(b []byte) (out []span) {
-	var flag []byte // the element of an args array before this one
+	var previous, arg []byte // elements of an args array
 	for s := range jsonStrings(b) {
-		top := requestParents[lowerName(s.top.bytesIn(b))]
-		option := flag // --token=x has had its own
-		if bytes.ContainsRune(option, '=') {
-			option = nil
+		previous, arg = arg, nil
+		key := lowerName(s.key.bytesIn(b))
+		if key == "args" {
+			arg = s.value.bytesIn(b)
 		}
-		if flag = nil; lowerName(s.key.bytesIn(b)) == "args" {
-			flag = s.value.bytesIn(b)
+		if s.value.end == s.value.start {
+			continue
 		}
-		switch {
-		case s.value.end == s.value.start:
-		case top && flag != nil && isSecretFlag(option):
-			out = append(out, s.value)
-		case top && flag != nil && isSecretFlag(flag):
-			if n := bytes.IndexByte(flag, '='); n > 0 {
-				out = append(out, span{s.value.start + n + 1, s.value.end})
+		if !requestParents[lowerName(s.top.bytesIn(b))] {
+			if s.depth == 1 && requestNames[key] {
+				out = append(out, s.value)
 			}
-		case (top || s.depth == 1) && requestNames[lowerName(s.key.bytesIn(b))],
-			top && requestHeaders[lowerName(s.parent.bytesIn(b))] && !isClear(lowerName(s.key.bytesIn(b))):
-			out = append(out, s.value)
-		case top && bytes.Contains(s.value.bytesIn(b), []byte("://")):
-			for _, u := range urlSecrets(string(s.value.bytesIn(b))) {
-				out = append(out, span{s.value.start + u.start, s.value.start + u.end})
+			continue
+		}
+		if arg != nil {
+			if found, isFlag := flagCredential(s.value, previous, arg); isFlag {
+				out = append(out, found...)
+				continue
 			}
 		}
+		out = append(out, toolCredentials(b, s, key)...)
 	}
 	return out
+}
+
+// flagCredential finds the credential in an argument of a tool's command, given
+// the argument before it. isFlag is false when neither is a flag for a credential.
+func flagCredential(value span, previous, arg []byte) (found []span, isFlag bool) {
+	switch {
+	case bytes.IndexByte(previous, '=') < 0 && isSecretFlag(previous): // --token=x has its value already
+		return []span{value}, true
+	case !isSecretFlag(arg):
+		return nil, false
+	}
+	if n := bytes.IndexByte(arg, '='); n > 0 {
+		found = []span{{value.start + n + 1, value.end}}
+	}
+	return found, true
+}
+
+// toolCredentials finds the credentials in a string that configures a tool. key
+// is the lower-case name it stands under.
+func toolCredentials(b []byte, s jsonString, key string) []span {
+	text := s.value.bytesIn(b)
+	switch {
+	case requestNames[key], requestHeaders[lowerName(s.parent.bytesIn(b))] && !isClear(key):
+		return []span{s.value}
+	case !bytes.Contains(text, []byte("://")):
+		return nil
+	}
+	found := urlSecrets(string(text))
+	for i := range found {
+		found[i].start += s.value.start
+		found[i].end += s.value.start
+	}
+	return found
 }
 
 // requestHeaders are the objects that hold headers for a tool's server, or its
 // environment.
 var requestHeaders = nameSet("headers", "extra_headers", "http_headers", "env")
 
-// isSecretFlag reports whether an argument of a tool's command is a flag that is
-// named like one for credentials. Its value is behind a "=", or the next one.
+// isSecretFlag reports whether an argument of a tool's command is a flag with
+// the name of a credential. Its value follows a "=", or is the next argument.
 func isSecretFlag(arg []byte) bool {
 	name, _, _ := bytes.Cut(arg, []byte("="))
 	return bytes.HasPrefix(name, []byte("-")) && isSecretName(lowerName(bytes.ReplaceAll(name, []byte("_"), []byte("-"))))
 }
 
-// lowerName is the lower case of a name; of none that anybody looks for when it is
-// long.
+// lowerName returns a name in lower case, or "" for a name longer than any that
+// is looked for.
 func lowerName(name []byte) string {
 	if len(name) > 40 {
 		return ""
@@ -95,8 +127,7 @@ func lowerName(name []byte) string {
 // partName finds the name of a part in its header.
 var partName = regexp.MustCompile(`(?i)\r\ncontent-disposition:[^\r\n]*[; ]name="?([^";\r\n]+)`)
 
-// multipartCredentials finds the values of the parts that are named like
-// credentials.
+// multipartCredentials finds the values of the parts with names of credentials.
 func multipartCredentials(b []byte, boundary string) (out []span) {
 	line := []byte("\r\n--" + boundary)
 	for at := 0; ; {
@@ -118,20 +149,20 @@ func multipartCredentials(b []byte, boundary string) (out []span) {
 	}
 }
 
-// responseNames are the names under which an authority hands out credentials.
+// responseNames are the names under which an authority issues credentials.
 var responseNames = nameSet(
 	"access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "idtoken", "session_token", "sessiontoken",
 	"auth_token", "client_secret", "clientsecret", "device_code", "registration_access_token",
 	"secret_access_key", "secretaccesskey", "api_key", "apikey", "private_key",
 )
 
-// responseParents are the top-level fields below which they may stand, too. A
-// field that is a credential itself may be an object with a value.
+// responseParents are the top-level fields inside which credentials may also
+// stand. A field that is itself a credential may be an object with a value.
 var responseParents = nameSet("credentials", "token", "tokens", "session", "client_secret", "data", "result")
 
-// responseCredentials finds the credentials that a reply hands out. Nobody has
-// used them yet, so that they are known by their names alone. The replies of
-// models are left alone: their texts lie deeper, or in strings, or are streamed.
+// responseCredentials finds the credentials that a reply issues. They have not
+// been used yet, so only their names show what they are. Replies of models are
+// not searched: their texts lie deeper, or in strings, or are streamed.
 func responseCredentials(in cassette.Response) (out []span) {
 	b := in.Body
 	if strings.HasPrefix(in.Header.Get("Content-Type"), "text/event-stream") || !mayHandOut(b) {
@@ -148,7 +179,7 @@ func responseCredentials(in cassette.Response) (out []span) {
 	return out
 }
 
-// mayHandOut is quick to say that most bodies do not.
+// mayHandOut is a cheap test that is false for most bodies.
 func mayHandOut(b []byte) bool {
 	for _, hint := range []string{`oken"`, `ecret`, `key"`, `Key"`, `_code"`} {
 		if bytes.Contains(b, []byte(hint)) {
@@ -158,7 +189,7 @@ func mayHandOut(b []byte) bool {
 	return false
 }
 
-// secretsIn returns the secrets at spans of a body, encodings undone.
+// secretsIn returns the secrets at the spans of a body, decoded.
 func secretsIn(b []byte, spans []span) (out []string) {
 	for _, s := range spans {
 		text := unquoteJSON(s.bytesIn(b))

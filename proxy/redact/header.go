@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// inClear are the headers whose values are kept, in lower case. Everything else
-// is replaced: a header nobody thought of is more likely a leak than a loss.
+// inClear are the headers whose values are kept, in lower case. All others are
+// replaced: an unknown header is more likely a leak than a loss.
 var inClear = nameSet(
 	"accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow", "alt-svc",
 	"anthropic-beta", "anthropic-dangerous-direct-browser-access", "anthropic-version",
@@ -24,10 +24,11 @@ var inClear = nameSet(
 	"x-request-id", "x-robots-tag", "x-server-timeout", "x-should-retry", "x-xss-protection",
 )
 
-// clearPrefixes are families of such headers.
+// clearPrefixes are families of headers whose values are kept.
 var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimit-", "access-control-"}
 
-// dropped headers are not kept at all: their names and number say nothing.
+// dropped headers are not kept at all: their names and number carry no
+// information.
 var dropped = nameSet("cookie", "set-cookie", "set-cookie2", "proxy-authorization")
 
 // credentialHeaders hold secrets that may come back elsewhere.
@@ -37,7 +38,7 @@ var credentialHeaders = nameSet(
 	"ocp-apim-subscription-key", "x-portkey-api-key", "helicone-auth", "cf-aig-authorization",
 )
 
-// accountHeaders name who pays. Their values come back in error messages.
+// accountHeaders identify who pays. Their values come back in error messages.
 var accountHeaders = nameSet(
 	"openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id",
 	"anthropic-user-profile-id", "x-goog-user-project", "chatgpt-account-id",
@@ -87,8 +88,8 @@ func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 	return out
 }
 
-// headerSecrets returns the secrets that a request's header holds, schemes
-// removed.
+// headerSecrets returns the secrets in a request's header, without their
+// schemes.
 func headerSecrets(h http.Header) (out []string) {
 	for name, values := range h {
 		lower := strings.ToLower(name)
@@ -104,8 +105,8 @@ func headerSecrets(h http.Header) (out []string) {
 	return out
 }
 
-// likelyKeys returns the values in a request's header that may be keys under a
-// name nobody listed, by that name.
+// likelyKeys returns the values of unlisted request headers that look like keys,
+// by header name.
 func likelyKeys(h http.Header) map[string]string {
 	var out map[string]string
 	for name, values := range h {
@@ -121,8 +122,8 @@ func likelyKeys(h http.Header) map[string]string {
 	return out
 }
 
-// answerSecrets returns the secrets that a response's header or trailer hands
-// out. Its other values are ids of the provider's, which stay in bodies.
+// answerSecrets returns the secrets that a response's header or trailer issues.
+// Its other values are ids of the provider, which stay in bodies.
 func answerSecrets(h http.Header) (out []string) {
 	for name, values := range h {
 		lower := strings.ToLower(name)
@@ -138,8 +139,8 @@ func answerSecrets(h http.Header) (out []string) {
 	return out
 }
 
-// isSecretName reports whether a header that nobody listed is named like one
-// that holds a credential.
+// isSecretName reports whether an unlisted header has a name like one that holds
+// a credential.
 func isSecretName(lower string) bool {
 	for _, part := range []string{"auth", "token", "secret", "passw", "credential", "api-key", "apikey", "-key", "jwt"} {
 		if strings.Contains(lower, part) {
@@ -149,12 +150,12 @@ func isSecretName(lower string) bool {
 	return false
 }
 
-// isAccountID reports whether an account's name is an id. A company's name is
-// not: replacing it in bodies would change ordinary words.
+// isAccountID reports whether an account's name is an id. The name of a company
+// is not: replacing it in bodies would change ordinary words.
 func isAccountID(v string) bool { return len(v) >= minSecret && strings.ContainsAny(v, digits) }
 
-// looksLikeKey reports whether a value under a name that says nothing is made
-// like a key: one long word of letters and digits, and no UUID, which names
+// looksLikeKey reports whether a value under a neutral name has the form of a
+// key: one long word of letters and digits that is not a UUID, which identifies
 // sessions and requests.
 func looksLikeKey(v string) bool {
 	return len(v) >= 20 && hasLettersAndDigits(v) && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v)
@@ -164,14 +165,14 @@ var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 const digits = "0123456789"
 
-// hasLettersAndDigits reports whether v has letters and digits, as keys have and words have
-// not.
+// hasLettersAndDigits reports whether v has letters and digits, as keys do and
+// words do not.
 func hasLettersAndDigits(v string) bool {
 	return strings.ContainsAny(v, digits) && strings.Trim(v, digits+"-_.:+TZ") != ""
 }
 
-// basicPassword returns the decoded password of basic authentication, and the user
-// when it is a key.
+// basicPassword returns the decoded password of basic authentication, and the
+// user when it is a key.
 func basicPassword(credential string) []string {
 	if len(credential) < 6 || !strings.EqualFold(credential[:6], "Basic ") || isPseudonym(credential[6:]) {
 		return nil
@@ -206,5 +207,5 @@ func cookieValues(h http.Header) (out []string) {
 	return out
 }
 
-// cookieAttributes stand beside a cookie and are no secret.
+// cookieAttributes stand beside a cookie and are not secret.
 var cookieAttributes = nameSet("expires", "max-age", "domain", "path", "samesite", "priority", "version")

@@ -1,21 +1,21 @@
 package redact
 
-// joinedText is text that was pieces of a body, and where each of them was.
+// joinedText is text that was pieces of a body, with the place of each piece.
 type joinedText struct {
 	text   []byte
 	pieces []piece
 }
 
-// piece says that what stands at text[at:] was at body[from:], up to the next
-// piece.
+// piece says that text[at:] was body[from:], up to the next piece.
 type piece struct{ at, from int }
 
-// window is about how much text is joined before it is searched: the memory
-// that a name costs, however long the body.
+// window is about how much text is joined before it is searched: the memory that
+// a name costs, however long the body is.
 const window = 64 << 10
 
-// addPiece appends body[s.start:s.end], or only its ends when the rest was searched
-// where it stands, and has the text searched when there is enough of it.
+// addPiece appends body[s.start:s.end] and searches the text when there is
+// enough of it. Of a long piece, which was searched where it stands, only the
+// ends are appended.
 func (j *joinedText) addPiece(body []byte, s span, longest int, search func(*joinedText)) {
 	if s.end-s.start > 2*longest {
 		j.appendPiece(body, span{s.start, s.start + longest})
@@ -33,7 +33,8 @@ func (j *joinedText) appendPiece(body []byte, s span) {
 	j.text = append(j.text, s.bytesIn(body)...)
 }
 
-// putBack writes text, which stands at in the joint, to where its pieces were.
+// putBack writes text, which begins at offset at of the joined text, over its
+// pieces in the body.
 func (j *joinedText) putBack(d *draft, at int, text string) {
 	for i := len(j.pieces) - 1; i >= 0 && text != ""; i-- {
 		p := j.pieces[i]
@@ -46,7 +47,8 @@ func (j *joinedText) putBack(d *draft, at int, text string) {
 	}
 }
 
-// keepTail drops all but the last n bytes: what may be the beginning of a secret.
+// keepTail drops all but the last n bytes, which may be the beginning of a
+// secret.
 func (j *joinedText) keepTail(n int) {
 	drop := len(j.text) - n
 	if drop <= 0 {
@@ -66,8 +68,8 @@ func (j *joinedText) keepTail(n int) {
 	j.text = append(j.text[:0], j.text[drop:]...)
 }
 
-// namedText are the texts under one name: all of them in the order they came,
-// and, once streams take turns, each stream's on its own.
+// namedText holds the texts under one name: all of them in the order in which
+// they came and, once streams alternate, also each stream on its own.
 type namedText struct {
 	all  joinedText
 	last int // the stream that the last piece was of

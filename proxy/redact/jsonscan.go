@@ -6,14 +6,14 @@ import (
 	"iter"
 )
 
-// span is a piece of a text.
+// span is a range of bytes.
 type span struct{ start, end int }
 
 func (s span) bytesIn(b []byte) []byte { return b[s.start:s.end] }
 
-// jsonString is a string value in a text that holds JSON: the name it stands
-// under, the name its object stands under, the outermost name, how many objects
-// it lies in, the number of its stream, and where its raw text is.
+// jsonString is a string value in a text that contains JSON: the name it stands
+// under, the name of its object, the outermost name, the number of enclosing
+// objects, the number of its stream, and where its raw text is.
 type jsonString struct {
 	key, parent, top span
 	depth            int
@@ -21,9 +21,9 @@ type jsonString struct {
 	value            span
 }
 
-// jsonStrings yields the string values in b. It is no parser: it takes JSON,
-// SSE with JSON in it, and pieces of either, and never fails. Elements of an
-// array stand under the array's name.
+// jsonStrings yields the string values in b. It is not a parser: it accepts
+// JSON, SSE with JSON in it, and pieces of either, and never fails. Elements of
+// an array stand under the array's name.
 func jsonStrings(b []byte) iter.Seq[jsonString] {
 	return func(yield func(jsonString) bool) {
 		s := scanner{b: b}
@@ -50,14 +50,14 @@ func jsonStrings(b []byte) iter.Seq[jsonString] {
 	}
 }
 
-// streams is how many streams in one reply are told apart at most.
+// streams is how many streams in one reply are distinguished at most.
 const streams = 64
 
-// deepest is how many open objects are told apart: a body of nothing but braces
-// must not fill the memory.
+// deepest is how many open objects are tracked: a body of only braces must not
+// fill the memory.
 const deepest = 1000
 
-// scanner knows where in a document it is.
+// scanner tracks its position in a document.
 type scanner struct {
 	b     []byte
 	key   span
@@ -101,8 +101,8 @@ func (s *scanner) stringValue(text span) jsonString {
 	return out
 }
 
-// isKey reports whether text is a name, and notes it. The number after a name
-// like "index" tells apart the streams that share one reply.
+// isKey reports whether text is a member name, and stores it. The number after a
+// name like "index" distinguishes the streams that share one reply.
 func (s *scanner) isKey(text span) bool {
 	i := pastSpace(s.b, text.end+1)
 	if i >= len(s.b) || s.b[i] != ':' {
@@ -124,7 +124,8 @@ func pastSpace(b []byte, i int) int {
 	return i
 }
 
-// leadingNumber reads the digits that b starts with, as far as they matter.
+// leadingNumber returns the number that b starts with, at most nine digits of
+// it.
 func leadingNumber(b []byte) (n int) {
 	for i := 0; i < len(b) && i < 9 && '0' <= b[i] && b[i] <= '9'; i++ {
 		n = n*10 + int(b[i]-'0')
@@ -132,8 +133,8 @@ func leadingNumber(b []byte) (n int) {
 	return n
 }
 
-// stringEnd returns where the string that starts at i ends: at its quote, at a
-// line's end, which no string holds, or at len(b).
+// stringEnd returns where the string that starts at i ends: at its quote, at the
+// end of the line, which no JSON string contains, or at len(b).
 func stringEnd(b []byte, i int) int {
 	for ; i < len(b); i++ {
 		switch b[i] {
@@ -146,8 +147,8 @@ func stringEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// unquoteJSON is the value of a JSON string's raw text, or the text itself when it
-// is none.
+// unquoteJSON returns the value of a JSON string's raw text, or the text itself
+// when it is not valid.
 func unquoteJSON(raw []byte) string {
 	var s string
 	if json.Unmarshal([]byte(`"`+string(raw)+`"`), &s) != nil {

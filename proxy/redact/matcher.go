@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// matcher finds any of many secrets, in any of their written forms, in one
-// pass, however many there are. It is immutable.
+// matcher finds any of many secrets, in any of their written forms, in one pass.
+// It is immutable.
 type matcher struct {
 	secrets map[string]bool
 	forms   map[[head]byte][]form // longest first
@@ -24,10 +24,10 @@ type form struct {
 	word bool
 }
 
-// head is how many first bytes of a form are hashed. No form is shorter.
+// head is how many leading bytes of a form are hashed. No form is shorter.
 const head = 8
 
-// pairs is the set of the two bytes that forms start with. It fits into the
+// pairs is the set of the first two bytes of all forms. It fits into the
 // processor's first cache.
 type pairs [1 << 10]uint64
 
@@ -43,7 +43,7 @@ func newMatcher() *matcher {
 func (m *matcher) isEmpty() bool            { return len(m.secrets) == 0 }
 func (m *matcher) knows(secret string) bool { return m.secrets[secret] }
 
-// withSecrets returns a matcher that knows these secrets, too.
+// withSecrets returns a matcher that also knows these secrets.
 func (m *matcher) withSecrets(secrets ...string) *matcher {
 	table := *m.pairs
 	out := &matcher{secrets: maps.Clone(m.secrets), forms: maps.Clone(m.forms), pairs: &table, longest: m.longest}
@@ -56,7 +56,8 @@ func (m *matcher) withSecrets(secrets ...string) *matcher {
 	return out
 }
 
-// addForm is for with: its lists are shared with other matchers, so they are copied.
+// addForm adds a form to a matcher that withSecrets makes. Lists are shared with
+// other matchers, so it copies them.
 func (m *matcher) addForm(f form) {
 	k := [head]byte([]byte(f.text[:head]))
 	list := append(slices.Clone(m.forms[k]), f)
@@ -66,7 +67,7 @@ func (m *matcher) addForm(f form) {
 	m.longest = max(m.longest, len(f.text))
 }
 
-// nextMatch finds the first form of a secret in b from at on, or "".
+// nextMatch finds the first form of a secret in b from at, or "".
 func (m *matcher) nextMatch(b []byte, at int) (int, string) {
 	for i := at; i+head <= len(b); i++ {
 		if !m.pairs.has(pairOf(b[i], b[i+1])) {
@@ -82,7 +83,7 @@ func (m *matcher) nextMatch(b []byte, at int) (int, string) {
 	return len(b), ""
 }
 
-// isWord reports whether b[start:end] is no piece of a longer word.
+// isWord reports whether b[start:end] is not part of a longer word.
 func isWord(b []byte, start, end int) bool {
 	return (start == 0 || strings.IndexByte(alphabet, b[start-1]) < 0) &&
 		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
@@ -99,8 +100,8 @@ func secretForms(secret string) (out []form) {
 	return out
 }
 
-// writtenForms returns the ways in which a secret may be written readably: as it is,
-// in JSON, in JSON in a JSON string, in a URL.
+// writtenForms returns the readable ways to write a secret: as it is, in JSON,
+// in JSON inside a JSON string, in a URL.
 func writtenForms(secret string) []string {
 	out := jsonForms(secret)
 	for _, inner := range out {
@@ -140,9 +141,9 @@ func lowerHex(s string) string {
 	return string(b)
 }
 
-// base64Forms returns what every base64 text that contains the secret contains,
-// for each of the three ways it can fall on the groups of three bytes. The
-// characters that depend on the neighbours are left out.
+// base64Forms returns what every base64 text that contains the secret has in
+// common, for each of the three positions in a group of three bytes. Characters
+// that depend on the neighbours are left out.
 func base64Forms(secret string) (out []string) {
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for shift := range 3 {

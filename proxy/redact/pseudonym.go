@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// mark begins every pseudonym, so that people see what it is and redacting
-// twice changes nothing.
+// mark begins every pseudonym, so that people recognise it and redacting twice
+// changes nothing.
 const mark = "REDACTED"
 
-// longMark is what a secret becomes that leaves no room for a pseudonym of its
-// own: cut to its length, and the same for everybody. A pseudonym of a few
-// letters would be one that two secrets share, and one of them is no dummy.
+// longMark, cut to length, replaces a secret that is too short for a pseudonym
+// of its own. Two secrets could share a pseudonym of only a few letters.
 const longMark = mark + mark
 
 // alphabet needs no escape in JSON, URLs, base64 or headers.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// pseudonymFor returns a stand-in of the same length for secret: the same one
-// each time under one key, and of no use to guess the secret without it. Below
+// pseudonymFor returns a replacement of the same length for secret: always the
+// same one for one key, and useless for guessing the secret without it. Below
 // minSecret bytes it is longMark.
 func (r *Redactor) pseudonymFor(secret string) string {
 	if len(secret) < minSecret {
@@ -65,8 +64,8 @@ func MaskPseudonyms(text []byte) []byte {
 	return pseudonyms.ReplaceAll(text, []byte(mark))
 }
 
-// replaceSecret returns the pseudonym of what is secret in a credential: all but the
-// scheme before it. What is redacted already stays.
+// replaceSecret replaces the secret part of a credential, which is all but its
+// scheme. Pseudonyms stay.
 func (r *Redactor) replaceSecret(credential string) string {
 	secret := withoutScheme(credential)
 	if isPseudonym(secret) {
@@ -75,7 +74,7 @@ func (r *Redactor) replaceSecret(credential string) string {
 	return credential[:len(credential)-len(secret)] + r.pseudonymFor(secret)
 }
 
-// withoutScheme is a credential without its scheme: "Bearer x" is x.
+// withoutScheme returns a credential without its scheme: "Bearer x" is x.
 func withoutScheme(credential string) string {
 	for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "AWS4-HMAC-SHA256 "} {
 		if len(credential) > len(scheme) && strings.EqualFold(credential[:len(scheme)], scheme) {

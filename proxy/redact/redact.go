@@ -1,11 +1,20 @@
-// Package redact takes credentials out of interactions before they are kept.
+// Package redact removes credentials from interactions before they are kept.
 //
-// It works by structure, not by guessing: which headers may stay, which query
-// and body fields hold credentials, and where a secret that this process has
-// seen comes back (DESIGN §4). A secret is replaced by a keyed pseudonym of the
-// same length, so offsets and timelines stay true and the same secret is the
-// same token everywhere. Package gate, which shares no code with this one,
-// has the last word before anything is saved.
+// Start with [New]; [Redactor.Interaction] returns a copy without secrets:
+//
+//	r := redact.New(key) // the user's key, of no cassette
+//	r.Learn(os.Getenv("ANTHROPIC_API_KEY"))
+//	clean := r.Interaction(interaction)
+//
+// It works by structure and does not guess: a list of headers that may stay, the
+// query parameters and body fields that hold credentials, and every place where
+// a secret that this process has seen comes back. Each secret is replaced by a
+// pseudonym of the same length, derived from it with the key. So offsets and
+// timelines stay true, redacting twice changes nothing, and the same secret has
+// the same pseudonym everywhere.
+//
+// Package gate checks the result before it is saved. It shares no code with this
+// package.
 package redact
 
 import (
@@ -18,8 +27,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Redactor removes secrets. It is safe for concurrent use and never changes
-// what it is given.
+// Redactor removes secrets. It is safe for concurrent use and never changes its
+// arguments.
 type Redactor struct {
 	key []byte
 
@@ -30,8 +39,8 @@ type Redactor struct {
 	late    bool           // … and after it a secret was learnt
 }
 
-// New returns a redactor whose pseudonyms depend on key, which belongs to the
-// user and to no cassette. Without a key a random one serves this process.
+// New returns a redactor whose pseudonyms depend on key. The key belongs to the
+// user and is in no cassette. Without a key, a random one serves this process.
 func New(key []byte) *Redactor {
 	r := &Redactor{key: bytes.Clone(key), known: newMatcher(), guessed: map[string]int{}}
 	if len(key) == 0 {
@@ -68,9 +77,9 @@ const (
 	minWord = 8
 )
 
-// Learn makes these secrets to be replaced wherever they appear. One below 16 bytes
-// is replaced as a whole word, if it has letters and digits; below 8 bytes it is
-// replaced only where a credential stands, in headers, parameters and fields.
+// Learn adds secrets that are replaced wherever they appear. A secret below 16
+// bytes is replaced as a whole word, if it has letters and digits. Below 8 bytes
+// it is replaced only in headers, parameters and fields that hold credentials.
 func (r *Redactor) Learn(secrets ...string) {
 	r.mu.RLock()
 	fresh := r.newSecrets(secrets)
@@ -86,7 +95,8 @@ func (r *Redactor) Learn(secrets ...string) {
 	}
 }
 
-// newSecrets returns the secrets that are worth learning and not known; mu is held.
+// newSecrets returns the secrets that are worth learning and not known; mu is
+// held.
 func (r *Redactor) newSecrets(secrets []string) (out []string) {
 	for _, s := range secrets {
 		if isLearnable(s) && !r.known.knows(s) && !slices.Contains(out, s) {
@@ -104,15 +114,15 @@ func isLearnable(secret string) bool {
 }
 
 // Late reports whether a secret was learnt after an interaction was redacted,
-// which may hold it: then all interactions of this process should go through
-// Interaction once more. What they hold of pseudonyms does not change.
+// which may contain it. Then all interactions of this process should go through
+// Interaction once more; pseudonyms in them do not change.
 func (r *Redactor) Late() bool {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.late
 }
 
-// Text returns s without the secrets known so far: for messages to people.
+// Text returns s without the secrets known so far, for messages to people.
 func (r *Redactor) Text(s string) string {
 	r.mu.RLock()
 	m := r.known
@@ -120,9 +130,9 @@ func (r *Redactor) Text(s string) string {
 	return r.redactText(s, m)
 }
 
-// Interaction returns a copy of in without secrets. Its bodies are as long; one
-// that holds no secret is not copied, so treat them as shared. All else shares
-// no memory with in.
+// Interaction returns a copy of in without secrets. Bodies keep their length; a
+// body without secrets is not copied, so treat bodies as shared. Everything else
+// shares no memory with in.
 func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
 	asked, answered := requestCredentials(in.Request), responseCredentials(in.Response)
 	m := r.learnInteraction(in, asked, answered)
@@ -134,8 +144,8 @@ func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
 	return in
 }
 
-// Request is Interaction for a request alone: a player sees an incoming request
-// as the recorder would have stored it, before it looks for its like.
+// Request is Interaction for a request alone: a replayer sees an incoming
+// request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
 	asked := requestCredentials(in)
 	return r.redactRequest(in, asked, r.learnRequest(in, asked))
@@ -148,10 +158,10 @@ func (r *Redactor) redactRequest(in cassette.Request, credentials []span, m *mat
 	return in
 }
 
-// learnInteraction finds the secrets of an interaction and returns the matcher for them
-// and all the ones before. What a server sets as cookies changes with every
-// reply and comes back only as cookies: it is looked for in its own interaction
-// and forgotten, until a client sends it. The spans are of the bodies.
+// learnInteraction finds the secrets of an interaction and returns the matcher
+// for them and all earlier ones. A server's cookies change with every reply and
+// come back only as cookies: they are replaced in their own interaction and then
+// forgotten, until a client sends them. The spans are of the bodies.
 func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered []span) *matcher {
 	r.learnRequest(in.Request, asked)
 	r.Learn(responseSecrets(in.Response, answered)...)
@@ -168,7 +178,7 @@ func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered []s
 }
 
 // learnRequest finds the secrets of a request and returns the matcher for them
-// and all the ones before.
+// and all earlier ones.
 func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matcher {
 	r.Learn(requestSecrets(in, credentials)...)
 	for name, value := range likelyKeys(in.Header) {
@@ -179,8 +189,8 @@ func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matche
 	return r.known
 }
 
-// maxGuesses is how many values of one unlisted header are taken for keys. A
-// header with more holds ids.
+// maxGuesses is how many values of one unlisted header are treated as keys. A
+// header with more values holds ids.
 const maxGuesses = 8
 
 func (r *Redactor) learnGuess(name, value string) {

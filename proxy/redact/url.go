@@ -13,8 +13,8 @@ var credentialParams = nameSet(
 	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
 )
 
-// redactURL redacts user info and credential parameters, and secrets anywhere else.
-// It works on the text, because parsing and printing a URL may change it.
+// redactURL replaces user info, credential parameters, and secrets anywhere
+// else. It works on the text, because parsing and printing a URL may change it.
 func (r *Redactor) redactURL(raw string, m *matcher) string {
 	for _, s := range urlSecrets(raw) {
 		raw = raw[:s.start] + r.replaceSecret(raw[s.start:s.end]) + raw[s.end:]
@@ -37,8 +37,8 @@ func querySecrets(raw string) (out []string) {
 	return out
 }
 
-// urlSecrets finds the secrets in a URL's text: user info, and the parameters
-// of its query and its fragment.
+// urlSecrets finds the secrets in a URL's text: user info, and the parameters of
+// its query and fragment.
 func urlSecrets(raw string) (out []span) {
 	if s, ok := userInfo(raw); ok {
 		out = append(out, s)
@@ -49,8 +49,8 @@ func urlSecrets(raw string) (out []span) {
 	return out
 }
 
-// pairSecrets appends the values of the pairs in raw, from at on, whose names
-// are in one of lists.
+// pairSecrets appends the values of the pairs in raw, from at, whose names are
+// in one of lists.
 func pairSecrets(raw string, at int, out []span, lists ...map[string]bool) []span {
 	for at < len(raw) {
 		end := len(raw)
@@ -72,7 +72,7 @@ func pairSecrets(raw string, at int, out []span, lists ...map[string]bool) []spa
 	return out
 }
 
-// userInfo finds the "user:password" of an authority.
+// userInfo finds the "user:password" of a URL.
 func userInfo(raw string) (span, bool) {
 	start := strings.Index(raw, "://") + len("://")
 	if start < len("://") {

@@ -8,17 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm wakes its owner within microseconds of the time. The runtime's timers
-// do not on Linux: an idle process waits in epoll for whole milliseconds, so
-// that half of them are late by more than 0.5 ms (performance goal R2). A timer
-// that is a file ends that wait by itself.
+// alarm wakes its owner within microseconds. The runtime's timers do not on
+// Linux: an idle process waits in epoll for whole milliseconds, so that half of
+// them are late by more than 0.5 ms (performance goal R2). A timer that is a
+// file ends that wait by itself.
 type alarm struct {
 	fd   int
 	file *os.File
 	stop func() bool
 }
 
-// newAlarm returns an alarm that ctx ends, or nil when there are no files left.
+// newAlarm returns an alarm that ctx ends, or nil when the process has no file
+// descriptor left.
 func newAlarm(ctx context.Context) *alarm {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {

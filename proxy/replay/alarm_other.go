@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// alarm is for Linux, whose runtime timers are rounded to milliseconds.
+// alarm is used on Linux only, where the runtime's timers are rounded to
+// milliseconds.
 type alarm struct{}
 
 func newAlarm(context.Context) *alarm { return nil }

@@ -8,8 +8,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// anchorBody takes the prompt and the tools out of a decoded request body and
-// numbers the ids of its conversation. The body is changed in place.
+// anchorBody removes the prompt and the tools from a decoded request body and
+// numbers the ids of its conversation. It changes the body in place.
 func anchorBody(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
@@ -32,7 +32,8 @@ func anchorBody(body any) any {
 	return object
 }
 
-// withoutPrompt is a conversation without the prompt it begins with.
+// withoutPrompt returns a conversation without the system prompt at its
+// beginning.
 func withoutPrompt(conversation any) any {
 	turns, ok := conversation.([]any)
 	for ok && len(turns) > 0 {
@@ -45,7 +46,7 @@ func withoutPrompt(conversation any) any {
 	return conversation
 }
 
-// idNumbers knows the number of each id, in the order of their appearance.
+// idNumbers holds the number of each id, in the order in which they occur.
 type idNumbers map[string]string
 
 func (ids idNumbers) numberBlocks(v any) any {
@@ -79,7 +80,7 @@ func (ids idNumbers) numberMember(block map[string]any, name string) {
 	}
 }
 
-// shapeOf is an anchored body without what was said. A body that holds no
+// shapeOf returns an anchored body without what was said. A body without a
 // conversation keeps its own outline.
 func shapeOf(body any) any {
 	object, ok := body.(map[string]any)
@@ -103,8 +104,8 @@ func shapeOf(body any) any {
 	return out
 }
 
-// conversationOutline is the outline of a conversation: what speaks and is called keeps its
-// name, everything else only its place.
+// conversationOutline returns the outline of a conversation: roles, types, names
+// and ids keep their values, everything else only its place.
 func conversationOutline(v any) any {
 	switch x := v.(type) {
 	case []any:
@@ -130,7 +131,7 @@ func conversationOutline(v any) any {
 	return emptyOfKind(v)
 }
 
-// valueOutline is a JSON value without its texts and numbers.
+// valueOutline returns a JSON value without its texts and numbers.
 func valueOutline(v any) any {
 	switch x := v.(type) {
 	case []any:
@@ -149,8 +150,8 @@ func valueOutline(v any) any {
 	return emptyOfKind(v)
 }
 
-// emptyOfKind is an empty value of the same kind. Truth values say what a block is, as
-// is_error does, and are kept.
+// emptyOfKind returns an empty value of the same kind. Booleans are kept: they
+// say what a block is, as is_error does.
 func emptyOfKind(v any) any {
 	switch v.(type) {
 	case bool, nil:

@@ -23,7 +23,7 @@ var event = []byte("data: " + strings.Repeat("e", 213) + "\n\n")
 
 // BenchmarkReplay is the rate of replayed streams of 20 events, 32 at once, each
 // to a request of its own of 2 KB, from cassettes of three sizes: by players that
-// are each asked in the recorded order, and by one player that 32 clients share.
+// are each asked in the recorded order, and by one replayer that 32 clients share.
 // Beside it, in the same rounds, is the rate of a handler that does nothing but
 // send such a stream. Read the ratios, each the median of its round's.
 func BenchmarkReplay(b *testing.B) {
@@ -38,8 +38,8 @@ func BenchmarkReplay(b *testing.B) {
 	bare := &contest{name: "bare", size: 1, handler: func() http.Handler { return floor }}
 	all := []*contest{bare}
 	for _, n := range []int{10, 1000, 10000} {
-		tape := streams(b, n)
-		each := func() http.Handler { return fresh(b, tape) }
+		recording := streams(b, n)
+		each := func() http.Handler { return fresh(b, recording) }
 		all = append(all, &contest{name: fmt.Sprint(n), size: n, handler: each})
 		if n >= workers*requests {
 			all = append(all, &contest{name: fmt.Sprint(n, "-shared"), size: n, handler: each, shared: true})
@@ -95,7 +95,7 @@ func streams(b *testing.B, n int) *cassette.Cassette {
 			ins[i].Timeline = append(ins[i].Timeline, cassette.Chunk{Length: len(event)})
 		}
 	}
-	return tape(b, ins...)
+	return newCassette(b, ins...)
 }
 
 func fresh(b *testing.B, c *cassette.Cassette) http.Handler {
@@ -159,7 +159,7 @@ func fetch(client *http.Client, server string, worker, n int) error {
 
 var players sync.Map // by worker, which its requests name as content type
 
-// serveFor is a door without TLS: absolute URL, each Write flushed.
+// serveFor is a ingress without TLS: absolute URL, each Write flushed.
 func serveFor(w http.ResponseWriter, r *http.Request) {
 	h, _ := players.Load(r.Header.Get("Content-Type"))
 	r.URL.Scheme, r.URL.Host = "https", "api.anthropic.com"
@@ -186,18 +186,18 @@ func (w *flushing) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // the reverse one. Each table is complete before the clock runs.
 func BenchmarkLookUp(b *testing.B) {
 	for _, n := range []int{10, 1000, 10000} {
-		tape := streams(b, n)
+		recording := streams(b, n)
 		for _, order := range []string{"recorded", "reverse"} {
 			for l := Exact; l < levels; l++ {
-				b.Run(fmt.Sprintf("%d/%s/%s", n, order, l), func(b *testing.B) { lookUp(b, tape, order, l) })
+				b.Run(fmt.Sprintf("%d/%s/%s", n, order, l), func(b *testing.B) { lookUp(b, recording, order, l) })
 			}
 		}
 	}
 }
 
-func lookUp(b *testing.B, tape *cassette.Cassette, order string, l Level) {
+func lookUp(b *testing.B, recording *cassette.Cassette, order string, l Level) {
 	b.Helper()
-	n := tape.Len()
+	n := recording.Len()
 	bodies := make([]string, n)
 	for i := range bodies {
 		at := i
@@ -212,7 +212,7 @@ func lookUp(b *testing.B, tape *cassette.Cassette, order string, l Level) {
 	for b.Loop() {
 		if done%n == 0 {
 			b.StopTimer()
-			p = fresh(b, tape).(*Replayer)
+			p = fresh(b, recording).(*Replayer)
 			p.cfg.Match = l
 			for l := identical; l <= p.cfg.Match; l++ {
 				p.index.acquire(l, digest{}) // reads all

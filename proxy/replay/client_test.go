@@ -55,11 +55,11 @@ type plain struct{}
 
 func (plain) Request(in cassette.Request) cassette.Request { return in }
 
-// house is a proxy that plays a cassette, with both of its doors open.
+// house is a proxy that plays a cassette, with both of its ingresses open.
 type house struct {
-	player *replay.Replayer
-	proxy  *proxy.Proxy
-	ca     *ca.Authority
+	replayer *replay.Replayer
+	proxy    *proxy.Proxy
+	ca       *ca.Authority
 }
 
 func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
@@ -77,7 +77,7 @@ func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
 	}
 	cfg.Redactor = plain{}
 	h := house{}
-	if h.player, err = replay.New(cfg); err != nil {
+	if h.replayer, err = replay.New(cfg); err != nil {
 		tb.Fatal(err)
 	}
 	hosts, err := proxy.Hosts(nil)
@@ -87,7 +87,7 @@ func open(tb testing.TB, cfg replay.Config, ins ...cassette.Interaction) house {
 	if h.ca, err = ca.New(hosts, time.Now()); err != nil {
 		tb.Fatal(err)
 	}
-	h.proxy, err = proxy.New(proxy.Config{CA: h.ca, Ingress: []string{proxy.MITM, proxy.BaseURL}, Handler: h.player})
+	h.proxy, err = proxy.New(proxy.Config{CA: h.ca, Ingress: []string{proxy.MITM, proxy.BaseURL}, Handler: h.replayer})
 	if err == nil {
 		err = h.proxy.Start()
 	}
@@ -238,7 +238,7 @@ func framesOf(tb testing.TB, conn io.ReadWriter) (frames []string) {
 	return nil
 }
 
-// raw sends bytes to the base-URL door and returns all that comes back.
+// raw sends bytes to the base-URL ingress and returns all that comes back.
 func (h house) raw(tb testing.TB, request string) string {
 	tb.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(h.proxy.URL(), "http://"))

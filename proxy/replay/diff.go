@@ -11,12 +11,12 @@ import (
 	"slices"
 )
 
-// Change is one difference between two JSON values. Old or New is "" where the
-// value has no such place; otherwise it is JSON.
+// Change is one difference between two JSON values. Old or New is "" when that
+// value has nothing at Path; otherwise it is JSON.
 type Change struct{ Path, Old, New string }
 
-// maxChanges bounds a Diff: two requests with more differences than this have
-// little to do with each other.
+// maxChanges bounds a Diff: two requests with more differences have little in
+// common.
 const maxChanges = 64
 
 // Diff lists where two bodies differ, objects by member and arrays by index, in
@@ -106,8 +106,8 @@ func memberOf(object map[string]any, name string) any {
 	return absent{}
 }
 
-// compareArrays compares by index. Where elements were added or removed, the ones that
-// follow are compared with themselves.
+// compareArrays compares by index. Elements after an insertion or a removal are
+// compared with their counterparts.
 func (d *differ) compareArrays(path string, a, b []any) {
 	if len(a) != len(b) {
 		for len(a) > 0 && len(b) > 0 && reflect.DeepEqual(a[len(a)-1], b[len(b)-1]) {

@@ -8,7 +8,7 @@ import (
 
 // What the cassette does not know goes, unread, to somebody who may.
 func TestFallbackAnswersWhatIsNotRecorded(t *testing.T) {
-	p := player(t, Config{Fallback: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	p := newReplayer(t, Config{Fallback: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)

@@ -109,7 +109,7 @@ var observable = map[string]func(h2 bool, got heard) bool{
 }
 
 // Every fault is seen by a client that reads as agents do, by HTTP/1.1 and by
-// HTTP/2: nothing is repaired on the way, neither by net/http nor by the door.
+// HTTP/2: nothing is repaired on the way, neither by net/http nor by the ingress.
 func TestEveryFaultReachesTheClient(t *testing.T) {
 	for plan, saw := range observable {
 		for _, h2 := range []bool{false, true} {
@@ -123,7 +123,7 @@ func TestEveryFaultReachesTheClient(t *testing.T) {
 				if !saw(h2, got) {
 					t.Errorf("status %d, events %v, %d bytes, ended by %v", got.status, got.events, len(got.body), got.err)
 				}
-				if fired := house.player.Receipt().Faults; len(fired) != 1 {
+				if fired := house.replayer.Receipt().Faults; len(fired) != 1 {
 					t.Errorf("the receipt lists %v", fired)
 				}
 			})
@@ -163,7 +163,7 @@ func TestRetryAfterAFault(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	r := house.player.Receipt()
+	r := house.replayer.Receipt()
 	if r.Served != 2 || r.Struck != 3 || r.Missed != 0 || r.Unused != 0 || len(r.Faults) != 3 || r.Seed == nil || *r.Seed != 1 {
 		t.Errorf("receipt %+v", r)
 	}
@@ -190,7 +190,7 @@ func TestObserversSeeTheFault(t *testing.T) {
 	}
 }
 
-// Each cut of a mode is a chunk of HTTP/1.1 by either door, and a DATA frame of
+// Each cut of a mode is a chunk of HTTP/1.1 by either ingress, and a DATA frame of
 // HTTP/2: nothing on the way puts them together or divides them.
 func TestBoundariesReachTheClient(t *testing.T) {
 	in := recorded(start+text[:40], text[40:], stop)

@@ -17,9 +17,9 @@ import (
 // digest identifies what equal requests have in common.
 type digest [sha256.Size]byte
 
-// form is a redacted request in the spelling that requests are compared in.
-// Headers are no part of it: the credentials are among them, and none of the
-// others decides what a model says. Nor are the pseudonyms of credentials.
+// form is a redacted request in the spelling in which requests are compared.
+// Headers are not part of it: credentials are among them, and no other header
+// decides what a model says. Pseudonyms of credentials are masked.
 type form struct {
 	method, url, provider string
 
@@ -27,9 +27,9 @@ type form struct {
 	json bool // body is canonical JSON
 }
 
-// formOf spells a request. JSON bodies are compared as JSON: the order of
-// members, spaces and escapes do not matter, the form of numbers does. The
-// boundary of a multipart body is chosen at random and does not matter.
+// formOf returns the form of a request. JSON bodies are compared as JSON: the
+// order of members, spaces and escapes do not matter, the spelling of numbers
+// does. The random boundary of a multipart body does not matter.
 func formOf(r cassette.Request) form {
 	f := form{method: r.Method, url: r.URL, body: r.Body}
 	if u, err := url.Parse(r.URL); err == nil {
@@ -48,7 +48,7 @@ func formOf(r cassette.Request) form {
 	return f
 }
 
-// withoutVolatile is f less what the rules allow to differ.
+// withoutVolatile returns f without the fields that the rules allow to differ.
 func (f form) withoutVolatile(rules []rule) form {
 	if f.json {
 		f.body = withoutVolatileFields(f.body, f.provider, rules)
@@ -56,7 +56,7 @@ func (f form) withoutVolatile(rules []rule) form {
 	return f
 }
 
-// computeDigest is over all of a form.
+// computeDigest returns the digest of the whole form.
 func (f form) computeDigest() digest {
 	h := sha256.New()
 	h.Write([]byte(f.method + " " + f.url + "\n"))
@@ -80,8 +80,8 @@ func boundaryOf(r cassette.Request) string {
 // keyParameters are the query parameters that carry credentials.
 var keyParameters = []string{"key", "api_key", "api-key", "apikey", "access_token", "auth_token", "id_token", "sig", "signature"}
 
-// canonicalURL is the URL without credentials and their pseudonyms, its query in a
-// fixed order.
+// canonicalURL returns the URL without credentials and pseudonyms, its query in
+// a fixed order.
 func canonicalURL(u *url.URL) string {
 	out := *u
 	out.Fragment = ""
@@ -95,7 +95,7 @@ func canonicalURL(u *url.URL) string {
 	return string(redact.MaskPseudonyms([]byte(out.String())))
 }
 
-// rulesUsed names the rules without which two requests of one key would
+// rulesUsed names the rules without which two requests with the same key would
 // differ.
 func rulesUsed(recorded, asked form, rules []rule) []string {
 	var names []string
@@ -111,7 +111,7 @@ func rulesUsed(recorded, asked form, rules []rule) []string {
 	return names
 }
 
-// rawDigest identifies a request's bytes.
+// rawDigest returns the digest of a request's bytes.
 func rawDigest(method, url string, body []byte) digest {
 	return form{method: method, url: url, body: body}.computeDigest()
 }

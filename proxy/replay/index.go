@@ -8,11 +8,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// index finds interactions by their request. It reads the cassette only as far
-// as it must, and at a level only when the stricter ones have no answer: an
-// agent that asks in the recorded order has its first answer after one
-// interaction was read, whatever the cassette's size. A search takes the same
-// time in cassettes of any size, once they are read (pitfall V9).
+// index finds interactions by their request. It reads only as much of the
+// cassette as it needs, and builds a level's table only when the stricter levels
+// have no answer: an agent that asks in the recorded order gets its first answer
+// after one interaction was read, whatever the cassette's size. Once the
+// cassette is read, a search takes the same time in cassettes of any size
+// (pitfall V9).
 type index struct {
 	cassette *cassette.Cassette
 	rules    []rule
@@ -39,7 +40,7 @@ const (
 	returned   // asked for, but not played: it answers the next such request
 )
 
-// isFree reports whether an interaction can be taken.
+// isFree reports whether an interaction can be acquired.
 func (s state) isFree() bool { return s == waiting || s == returned }
 
 // table finds the interactions of one level by key, in recorded order.
@@ -48,7 +49,7 @@ type table struct {
 	lists map[digest]*keyedList
 }
 
-// keyedList holds interactions with one key; those before from are taken.
+// keyedList holds the interactions with one key; those before from are taken.
 type keyedList struct {
 	items []int32
 	from  int
@@ -60,7 +61,7 @@ type location struct {
 	form      digest
 }
 
-// match is an interaction found, or the reason why not.
+// match is an interaction that was found, or the reason why none was.
 type match struct {
 	at          int
 	level       Level
@@ -77,15 +78,15 @@ const (
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
 )
 
-func newIndex(tape *cassette.Cassette, rules []rule) *index {
-	return &index{cassette: tape, rules: rules, state: make([]state, tape.Len()),
+func newIndex(recording *cassette.Cassette, rules []rule) *index {
+	return &index{cassette: recording, rules: rules, state: make([]state, recording.Len()),
 		urls: map[string]int{}}
 }
 
-// acquireNext takes the first interaction that is not taken, if its request has
-// these bytes: then no other one with an equal request comes first, and nothing
-// needs to be redacted, spelled or hashed. This is how nearly every request is
-// answered.
+// acquireNext takes the first free interaction if its request has exactly these
+// bytes: then no other interaction with an equal request comes earlier, and
+// nothing has to be redacted, canonicalised or hashed. Nearly every request is
+// answered this way.
 func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -109,7 +110,7 @@ func (x *index) acquireNext(method, url string, body []byte) (at int, ok bool) {
 	return x.front, true
 }
 
-// acquire takes the next interaction with this key at a level, each one once.
+// acquire takes the next free interaction with this key at a level.
 func (x *index) acquire(l Level, key digest) match {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -138,7 +139,7 @@ func (x *index) acquire(l Level, key digest) match {
 
 func (x *index) levelTable(l Level) *table { return &x.tables[l-identical] }
 
-// firstFree returns the first of a list that waits; mu is held.
+// firstFree returns the first free interaction of a list; mu is held.
 func (x *index) firstFree(l *keyedList) (int, bool) {
 	if l == nil {
 		return 0, false
@@ -173,7 +174,8 @@ func (x *index) readOne(l Level) {
 	t.lists[key].items = append(t.lists[key].items, int32(at)) //nolint:gosec // a cassette of 2³¹ interactions does not fit into memory
 }
 
-// readRequest reads what a level's key is made of; mu is held.
+// readRequest reads the part of a request that a level's key is made of; mu is
+// held.
 func (x *index) readRequest(l Level, at int) (cassette.Request, error) {
 	if l != identical {
 		return x.cassette.Request(at)
@@ -183,7 +185,7 @@ func (x *index) readRequest(l Level, at int) (cassette.Request, error) {
 	return r, err
 }
 
-// requestKey is what a recorded request is found by at a level; mu is held.
+// requestKey returns the key of a recorded request at a level; mu is held.
 func (x *index) requestKey(l Level, at int, r cassette.Request) digest {
 	if l == identical {
 		return rawDigest(r.Method, r.URL, r.Body)
@@ -209,7 +211,7 @@ func (x *index) foundMatch(at int, l Level) match {
 	return found
 }
 
-// urlNumber numbers the place a request goes to.
+// urlNumber returns the number of the URL that a request goes to.
 func (x *index) urlNumber(f form) int {
 	where := f.method + " " + f.url
 	n, ok := x.urls[where]
@@ -220,7 +222,7 @@ func (x *index) urlNumber(f form) int {
 	return n
 }
 
-// fetchInteraction reads an interaction that was taken.
+// fetchInteraction reads an interaction that was acquired.
 func (x *index) fetchInteraction(found match) match {
 	found.interaction, found.err = x.cassette.At(found.at)
 	if found.err == nil {
@@ -233,7 +235,7 @@ func (x *index) fetchInteraction(found match) match {
 	return found
 }
 
-// release makes an interaction that was taken the next answer to its request.
+// release makes an acquired interaction the next answer to its request.
 func (x *index) release(at int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -250,7 +252,7 @@ func (x *index) release(at int) {
 	}
 }
 
-// unusedInteractions lists the interactions that nobody was given.
+// unusedInteractions lists the interactions that answered no request.
 func (x *index) unusedInteractions() []int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -263,8 +265,7 @@ func (x *index) unusedInteractions() []int {
 	return out
 }
 
-// survey is what is known of where requests went; it shares nothing that
-// changes.
+// survey is a snapshot of where requests went; it shares nothing that changes.
 type survey struct {
 	state  []state
 	places []location

@@ -8,10 +8,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// Level is how much of a recorded request an asked one must equal to be given
-// its answer. The levels are ordered: what two requests have in common at one
-// of them they have at every later one. So the first level that has an answer
-// is the strictest that has, and there is one order to try them in.
+// Level is how much an incoming request must have in common with a recorded one
+// to get its answer. Requests that are equal at one level are equal at every
+// later one. So the first level with an answer is the strictest that has one,
+// and there is one order in which to try them.
 type Level int
 
 // The levels, strictest first.
@@ -88,7 +88,8 @@ func (f form) reduceTo(l Level) form {
 	return f
 }
 
-// addressOf keeps of a shape what tells one kind of request from another.
+// addressOf keeps of a shape what distinguishes one kind of request from
+// another.
 func addressOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {

@@ -125,13 +125,13 @@ func TestLevelsAreOrdered(t *testing.T) {
 	})
 }
 
-// The player tries the levels in their order and counts the one it needed. An
+// The replayer tries the levels in their order and counts the one it needed. An
 // exact answer is never given away while there is one.
 func TestLevelsAreTriedInOrder(t *testing.T) {
 	say := func(system, word string) string {
 		return fmt.Sprintf(`{"model":"m","system":%q,"messages":[{"role":"user","content":%q}]}`, system, word)
 	}
-	p := player(t, Config{Match: Nth}, pair(say("S", "a"), "1"), pair(say("S", "b"), "2"), pair(say("S", "c"), "3"), pair(`{"model":"m","messages":[]}`, "4"))
+	p := newReplayer(t, Config{Match: Nth}, pair(say("S", "a"), "1"), pair(say("S", "b"), "2"), pair(say("S", "c"), "3"), pair(`{"model":"m","messages":[]}`, "4"))
 	for _, c := range []struct{ body, want string }{
 		{say("T", "c"), "3"}, {say("S", "b"), "2"}, {say("T", "x"), "1"}, {say("U", "y"), "4"},
 	} {
@@ -148,7 +148,7 @@ func TestLevelsAreTriedInOrder(t *testing.T) {
 // No level is used that was not asked for (pitfall V8).
 func TestLooserLevelsAreNotUsed(t *testing.T) {
 	for limit := Exact; limit < levels; limit++ {
-		p := player(t, Config{Match: limit}, pair(`{"model":"m","system":"S","messages":[{"role":"user","content":"a"}]}`, "ok"))
+		p := newReplayer(t, Config{Match: limit}, pair(`{"model":"m","system":"S","messages":[{"role":"user","content":"a"}]}`, "ok"))
 		for l, body := range []string{
 			Anchored: `{"model":"m","system":"T","messages":[{"role":"user","content":"a"}]}`,
 			Shape:    `{"model":"m","system":"T","messages":[{"role":"user","content":"b"}]}`,
@@ -166,7 +166,7 @@ func TestLooserLevelsAreNotUsed(t *testing.T) {
 
 // The n-th request gets the n-th answer, of its model.
 func TestNth(t *testing.T) {
-	p := player(t, Config{Match: Nth}, pair(`{"model":"a","n":1}`, "a1"), pair(`{"model":"b","n":1}`, "b1"), pair(`{"model":"a","n":2}`, "a2"))
+	p := newReplayer(t, Config{Match: Nth}, pair(`{"model":"a","n":1}`, "a1"), pair(`{"model":"b","n":1}`, "b1"), pair(`{"model":"a","n":2}`, "a2"))
 	for _, c := range [][2]string{{`{"model":"a"}`, "a1"}, {`{"model":"a"}`, "a2"}, {`{"model":"b"}`, "b1"}} {
 		if w, _ := ask(p, endpoint, c[0]); w.Body.String() != c[1] {
 			t.Errorf("%s: got %s, want %s", c[0], w.Body, c[1])

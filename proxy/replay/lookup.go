@@ -7,9 +7,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
-// lookup is a request and what it is compared by. Most are answered by their
-// bytes alone, so the rest is worked out when it is asked for. One goroutine
-// owns it.
+// lookup is a request and what it is compared by. Most requests are answered by
+// their bytes alone, so the rest is computed when it is needed. It is for one
+// goroutine.
 type lookup struct {
 	replayer *Replayer
 	r        *http.Request
@@ -31,7 +31,7 @@ func (p *Replayer) newLookup(r *http.Request, body []byte) *lookup {
 	return q
 }
 
-// redactedRequest is the request as the recorder would have stored it.
+// redactedRequest returns the request as the recorder would have stored it.
 func (q *lookup) redactedRequest() cassette.Request {
 	if q.hidden == nil {
 		asked := record.RequestOf(q.r, q.body)
@@ -60,7 +60,7 @@ func (q *lookup) stableForm() form {
 	return *q.stable
 }
 
-// levelKey is what the request is looked up by at a level.
+// levelKey returns what the request is looked up by at a level.
 func (q *lookup) levelKey(l Level) digest {
 	if l == identical {
 		return rawDigest(q.r.Method, q.url, q.body)

@@ -86,7 +86,7 @@ func TestFramingMatrix(t *testing.T) {
 				t.Errorf("%s, h2=%t: %s, want %s", name, h2, got, want)
 			}
 		}
-		if r := house.player.Receipt(); r.Served != 2 {
+		if r := house.replayer.Receipt(); r.Served != 2 {
 			t.Errorf("%s: served %d", name, r.Served)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// missStatus is the status of a miss: one that no client repeats.
+// missStatus is the status of a miss. No client retries it.
 const missStatus = http.StatusBadRequest
 
-// answerMiss refuses a request in the shape of its provider's errors and explains.
-// asked is redacted.
+// answerMiss refuses a request in the shape of its provider's errors and
+// explains why. asked is redacted.
 func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, found match) {
 	f := formOf(asked)
 	p.mu.Lock()
@@ -37,7 +37,7 @@ func (p *Replayer) answerMiss(w http.ResponseWriter, asked cassette.Request, fou
 	_, _ = w.Write(body) //nolint:gosec // JSON for an API client
 }
 
-// logExplanation logs an explanation: its lines stay together.
+// logExplanation logs an explanation as consecutive lines.
 func (p *Replayer) logExplanation(sentence string, details []string) {
 	p.logMu.Lock()
 	defer p.logMu.Unlock()
@@ -48,8 +48,8 @@ func (p *Replayer) logExplanation(sentence string, details []string) {
 }
 
 // explainMiss says why a request has no answer: a sentence, the differences from
-// the nearest recorded request, and what to do. A program that misses on and on
-// is told the sentence only.
+// the nearest recorded request, and what to do. After maxMissesSearched misses
+// it returns only the sentence.
 func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence string, details []string) {
 	where := asked.method + " " + asked.url
 	none := fmt.Sprintf("%s: no answer to %s", p.cfg.Cassette.Name(), where)
@@ -82,8 +82,8 @@ func (p *Replayer) recordAdvice() []string {
 	return []string{"to record what is missing: " + p.cfg.Record}
 }
 
-// wouldTake returns the level at which a candidate not yet played would answer,
-// if the run's own does not.
+// wouldTake returns the level at which an unplayed candidate would answer, if
+// the configured level does not.
 func (p *Replayer) wouldTake(near candidate, asked form) (Level, bool) {
 	for l := p.cfg.Match + 1; l < levels && !near.played; l++ {
 		if near.form.reduceTo(l).computeDigest() == asked.reduceTo(l).computeDigest() {
@@ -93,7 +93,8 @@ func (p *Replayer) wouldTake(near candidate, asked form) (Level, bool) {
 	return 0, false
 }
 
-// similarityText is how much is the same, rounded so that what differs is never 100.
+// similarityText says how much is the same. It rounds down, so that different
+// requests are never 100 % the same.
 func (c candidate) similarityText() string {
 	if len(c.changes) == 0 {
 		return ""
@@ -105,7 +106,7 @@ func (c candidate) similarityText() string {
 	return fmt.Sprintf(" (%d %% the same%s)", int(c.same*100), played)
 }
 
-// changeLines are the changes for people, a few of them.
+// changeLines returns the first changes as lines for people.
 func changeLines(changes []Change) (out []string) {
 	const most = 12
 	for _, c := range changes[:min(most, len(changes))] {
@@ -120,7 +121,7 @@ func changeLines(changes []Change) (out []string) {
 	return out
 }
 
-// String is the change on one line, its values cut to where they differ.
+// String returns the change on one line, its values cut to where they differ.
 func (c Change) String() string {
 	where := c.Path
 	if where == "" {
@@ -149,7 +150,7 @@ func truncateText(s string) string {
 	return s
 }
 
-// textFrom is s from a byte on, or the next one that begins a character.
+// textFrom returns s from a byte offset, moved to the next character boundary.
 func textFrom(s string, from int) string {
 	if from <= 0 {
 		return s

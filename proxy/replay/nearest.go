@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// candidate is a recorded request, how it differs from the one asked, and how
-// much of the two is the same, from 0 to 1.
+// candidate is a recorded request, how it differs from the incoming one, and the
+// share of the two that is the same, from 0 to 1.
 type candidate struct {
 	at      int
 	form    form // without volatile fields
@@ -26,8 +26,9 @@ const (
 	maxMissesSearched = 50
 )
 
-// nearestCandidate finds the recorded request that is most like the one asked, among
-// those to the same method and URL. It holds no lock (pitfall V9).
+// nearestCandidate finds the recorded request that is most similar to the
+// incoming one, among those with the same method and URL. It holds no lock
+// (pitfall V9).
 func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bool) {
 	compared := 0
 	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body)) {
@@ -50,8 +51,8 @@ func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bo
 	return best, ok
 }
 
-// isNearer ranks candidates: the more alike, then the one not yet played, then
-// the earlier.
+// isNearer ranks candidates: the more similar first, then the unplayed, then the
+// earlier.
 func (c candidate) isNearer(than candidate) bool {
 	return cmp.Or(cmp.Compare(c.same, than.same), compareUnplayed(c.played, than.played), cmp.Compare(than.at, c.at)) > 0
 }
@@ -66,8 +67,8 @@ func compareUnplayed(a, b bool) int {
 	return 1
 }
 
-// candidateIndexes returns the interactions with a request to where that a request
-// of this size is worth comparing with.
+// candidateIndexes returns the interactions with a request to where that are
+// worth comparing with a request of this size.
 func (s survey) candidateIndexes(where string, size int) []int {
 	var next, all []int
 	for at, place := range s.places {
@@ -92,8 +93,8 @@ func (s survey) candidateIndexes(where string, size int) []int {
 	return next
 }
 
-// otherURLs names where the recorded requests went, when none went where the
-// one asked does.
+// otherURLs names where the recorded requests went, when none went to the URL of
+// the incoming request.
 func (s survey) otherURLs() string {
 	count := map[int]int{}
 	for _, place := range s.places {
@@ -116,7 +117,7 @@ func (s survey) otherURLs() string {
 	return strings.Join(names, ", ")
 }
 
-// similarity is how much of two bodies is the same, from 0 to 1.
+// similarity returns the share of two bodies that is the same, from 0 to 1.
 func similarity(a, b form) float64 {
 	x, errX := decodeJSON(a.body)
 	y, errY := decodeJSON(b.body)
@@ -127,8 +128,9 @@ func similarity(a, b form) float64 {
 	return float64(same) / float64(max(all, 1))
 }
 
-// sharedWeight weighs what two values have in common and all that they have, in bytes
-// of text. Of two texts the beginning and the end count that they share.
+// sharedWeight returns how much two values have in common and how much there is
+// in total, in bytes of text. Of two texts it counts the common beginning and
+// end.
 func sharedWeight(a, b any) (same, all int) {
 	same, all = 1, 1 // that both are objects, or arrays
 	add := func(a, b any) {
@@ -179,7 +181,8 @@ func isScalar(v any) bool {
 	return true
 }
 
-// textWeight is how many bytes of text a value has, and one for each value.
+// textWeight returns how many bytes of text a value has, plus one for each
+// value.
 func textWeight(v any) int {
 	n := 1
 	switch x := v.(type) {
@@ -199,7 +202,8 @@ func textWeight(v any) int {
 	return n
 }
 
-// commonLength is the length of the beginning and the end that two texts share.
+// commonLength returns the length of the beginning and the end that two texts
+// share.
 func commonLength(a, b string) int {
 	n := commonPrefix(a, b)
 	a, b = a[n:], b[n:]

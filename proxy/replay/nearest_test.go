@@ -14,7 +14,7 @@ func explained(t *testing.T, cfg Config, body string, ins ...cassette.Interactio
 	t.Helper()
 	var log []string
 	cfg.Log = func(line string) { log = append(log, line) }
-	w, _ := ask(player(t, cfg, ins...), endpoint, body)
+	w, _ := ask(newReplayer(t, cfg, ins...), endpoint, body)
 	if w.Code != 400 {
 		t.Errorf("status %d", w.Code)
 	}
@@ -42,7 +42,7 @@ func TestNearestHasMostInCommon(t *testing.T) {
 // Of two that are equally near the one not yet played is meant.
 func TestNearestIsNotYetPlayed(t *testing.T) {
 	var log []string
-	p := player(t, Config{Log: func(line string) { log = append(log, line) }}, pair(`{"a":"x1"}`, "1"), pair(`{"a":"x2"}`, "2"))
+	p := newReplayer(t, Config{Log: func(line string) { log = append(log, line) }}, pair(`{"a":"x1"}`, "1"), pair(`{"a":"x2"}`, "2"))
 	ask(p, endpoint, `{"a":"x1"}`)
 	ask(p, endpoint, `{"a":"x3"}`)
 	ask(p, endpoint, `{"a":"x2"}`)
@@ -99,7 +99,7 @@ func TestMissesDoNotFlood(t *testing.T) {
 		return `{"a":[` + strings.Join(b, ",") + `]}`
 	}
 	var log []string
-	p := player(t, Config{Log: func(line string) { log = append(log, line) }}, pair(words(0), "ok"))
+	p := newReplayer(t, Config{Log: func(line string) { log = append(log, line) }}, pair(words(0), "ok"))
 	w, _ := ask(p, endpoint, words(5000))
 	if len(log) > 20 || len(strings.Join(log, "\n")) > 8<<10 || w.Body.Len() > 1<<10 {
 		t.Errorf("%d lines, %d bytes, and a reply of %d", len(log), len(strings.Join(log, "\n")), w.Body.Len())

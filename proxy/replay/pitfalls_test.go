@@ -53,7 +53,7 @@ func TestV3RepliesShareNoHeader(t *testing.T) {
 // Pitfall V8: a matcher that ignores the body gives any prompt the recorded
 // answer.
 func TestV8AnotherPromptIsNotAnswered(t *testing.T) {
-	p := player(t, Config{}, pair(`{"messages":[{"role":"user","content":"one"}]}`, "the answer to one"))
+	p := newReplayer(t, Config{}, pair(`{"messages":[{"role":"user","content":"one"}]}`, "the answer to one"))
 	w, _ := ask(p, endpoint, `{"messages":[{"role":"user","content":"two"}]}`)
 	if w.Code != 400 || strings.Contains(w.Body.String(), "the answer") || w.Header().Get("X-Cassette-Miss") != missUnknown {
 		t.Errorf("another prompt: %d %s", w.Code, w.Body)
@@ -72,7 +72,7 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 	for i := range ins {
 		ins[i] = pair(fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":"%d"}]}`, i), strconv.Itoa(i))
 	}
-	c := tape(t, ins...)
+	c := newCassette(t, ins...)
 	for l := Exact; l < levels; l++ {
 		p, err := New(Config{Cassette: c, Redactor: masked{}, Match: l})
 		if err != nil {
@@ -103,7 +103,7 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 func TestV9ExplanationHoldsNoLock(t *testing.T) {
 	var p *Replayer
 	served := make(chan int, 1)
-	p = player(t, Config{Log: func(string) {
+	p = newReplayer(t, Config{Log: func(string) {
 		if len(served) == 0 {
 			w, _ := ask(p, endpoint, `{"a":1}`)
 			served <- w.Code
@@ -121,7 +121,7 @@ func TestV9ExplanationHoldsNoLock(t *testing.T) {
 	}
 }
 
-// A player has no way to the outside (DESIGN §4): its code neither dials nor
+// A replayer has no way to the outside: its code neither dials nor
 // has a client that could.
 func TestNothingHereDials(t *testing.T) {
 	forbidden := []string{
@@ -153,7 +153,7 @@ func TestThousandParallelStreams(t *testing.T) {
 		ins[i] = pair(fmt.Sprintf(`{"model":"m","system":"S","messages":"%d"}`, i/4), fmt.Sprintf("begin %d end", i))
 		ins[i].Timeline = []cassette.Chunk{{Length: 6}, {Length: len(ins[i].Response.Body) - 6}}
 	}
-	p := player(t, Config{Match: Nth}, ins...)
+	p := newReplayer(t, Config{Match: Nth}, ins...)
 	var mu sync.Mutex
 	got := map[string]int{}
 	var start, wg sync.WaitGroup

@@ -11,10 +11,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// ReceiptSchema names the form of a Receipt as JSON.
+// ReceiptSchema names the JSON form of a Receipt.
 const ReceiptSchema = "recorder.receipt.v1"
 
-// Receipt is what a replay can prove of itself. Its JSON is a public format,
+// Receipt is the record of a replay. Its JSON is a public format,
 // recorder.receipt.v1: fields are added, never changed.
 type Receipt struct {
 	// Schema is ReceiptSchema.
@@ -23,7 +23,7 @@ type Receipt struct {
 	// modules it is built from that matter to a replay. The caller fills them in.
 	Tool      string            `json:"tool"`
 	Libraries map[string]string `json:"libraries,omitempty"`
-	// Started and Ended are when the player was made and when the receipt was, in
+	// Started and Ended are when the replayer was made and when the receipt was, in
 	// RFC 3339, UTC.
 	Started string `json:"started"`
 	Ended   string `json:"ended"`
@@ -49,14 +49,14 @@ type Receipt struct {
 	// first 100 of them.
 	Unused             int      `json:"unused"`
 	UnusedInteractions []Unused `json:"unused_interactions,omitempty"`
-	// Egress counts connections to the outside: none, because a player has no
+	// Egress counts connections to the outside: none, because a replayer has no
 	// code that could make one. Refused counts what the program tried to reach
 	// beside its providers and was refused; the caller fills it in.
 	Egress  int `json:"egress"`
 	Refused int `json:"refused"`
 	// Rechunk is how replies were cut anew, Faults what was done to them, Seed
 	// what decided both; all absent when nothing was. FaultsIdle names, one
-	// sentence each, the planned faults that never struck.
+	// sentence each, the planned faults that were never applied.
 	Rechunk    fault.Mode    `json:"rechunk,omitempty"`
 	Seed       *uint64       `json:"seed,omitempty"`
 	Faults     []fault.Fired `json:"faults,omitempty"`
@@ -84,7 +84,8 @@ type Played struct {
 	Recovered bool `json:"recovered,omitempty"`
 }
 
-// Unused is an interaction that was not asked for, URL without credentials.
+// Unused is an interaction that answered no request. Its URL is without
+// credentials.
 type Unused struct {
 	Interaction int    `json:"interaction"`
 	Method      string `json:"method"`
@@ -94,7 +95,7 @@ type Unused struct {
 // maxUnused bounds Receipt.UnusedInteractions.
 const maxUnused = 100
 
-// tally is what a player counts.
+// tally is what a replayer counts.
 type tally struct {
 	started time.Time
 	missed  int
@@ -115,18 +116,18 @@ func (a *tally) countServed(l Level, rules []string) {
 	}
 }
 
-// Receipt returns the account so far.
+// Receipt returns what happened so far. It is safe for concurrent use.
 func (p *Replayer) Receipt() Receipt {
 	unused := p.index.unusedInteractions()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	tape, a := p.cfg.Cassette, &p.tally
-	meta := tape.Meta()
+	recording, a := p.cfg.Cassette, &p.tally
+	meta := recording.Meta()
 	r := Receipt{
 		Schema:   ReceiptSchema,
 		Started:  a.started.UTC().Format(time.RFC3339Nano),
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
-		Cassette: Played{tape.Name(), tape.Digest(), tape.Len(), meta.Provenance, meta.Created, meta.Nominal(), tape.Loss().Lost, tape.Loss().Recovered},
+		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created, meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},
 		Match:    p.cfg.Match.String(),
 		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.relaxed,
 		Unused: len(unused),
@@ -138,7 +139,7 @@ func (p *Replayer) Receipt() Receipt {
 	p.addFaults(&r)
 	r.Strict = r.Served > 0 && r.Missed == 0 && r.RelaxedRequests == 0
 	for _, at := range unused[:min(len(unused), maxUnused)] {
-		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(tape, at))
+		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(recording, at))
 	}
 	return r
 }
@@ -155,8 +156,8 @@ func (p *Replayer) addFaults(r *Receipt) {
 	}
 }
 
-func unusedAt(tape *cassette.Cassette, at int) Unused {
-	r, err := tape.Request(at)
+func unusedAt(recording *cassette.Cassette, at int) Unused {
+	r, err := recording.Request(at)
 	if err != nil {
 		return Unused{Interaction: at}
 	}
@@ -164,8 +165,8 @@ func unusedAt(tape *cassette.Cassette, at int) Unused {
 	return Unused{at, f.method, f.url}
 }
 
-// Summary is the receipt in a few words, for people. It says when a run was not
-// strict, and by what.
+// Summary returns the receipt as one line for people. It says when a run was not
+// strict, and why.
 func (r Receipt) Summary() string {
 	s := fmt.Sprintf("served %d, missed %d, unused %d, relaxed %d, egress %d",
 		r.Served, r.Missed, r.Unused, r.RelaxedRequests, r.Egress)

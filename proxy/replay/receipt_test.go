@@ -15,7 +15,7 @@ import (
 func TestReceipt(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(time.Second); return now }
-	p := player(t, Config{Match: Anchored, Clock: clock},
+	p := newReplayer(t, Config{Match: Anchored, Clock: clock},
 		pair(`{"system":"S","messages":[],"metadata":1}`, "1"), pair(`{"a":1}`, "2"), pair(`{"secret":"unused"}`, "3"))
 	ask(p, endpoint, `{"system":"T","messages":[],"metadata":1}`)
 	ask(p, endpoint, `{"a":1}`)
@@ -51,7 +51,7 @@ func TestStrict(t *testing.T) {
 		"missed":     {[]string{`{"a":1}`, `{"a":1}`}, false, "served 1, missed 1, unused 0, relaxed 0, egress 0"},
 		"never used": {nil, false, "served 0, missed 0, unused 1, relaxed 0, egress 0"},
 	} {
-		p := player(t, Config{Match: Anchored}, pair(`{"a":1}`, "ok"))
+		p := newReplayer(t, Config{Match: Anchored}, pair(`{"a":1}`, "ok"))
 		for _, body := range c.bodies {
 			ask(p, endpoint, body)
 		}
@@ -65,7 +65,7 @@ func TestStrict(t *testing.T) {
 func TestUnusedAreListed(t *testing.T) {
 	const n = maxUnused + 20
 	var all []string
-	p := player(t, Config{}, many(n)...)
+	p := newReplayer(t, Config{}, many(n)...)
 	for _, u := range p.Receipt().UnusedInteractions {
 		all = append(all, u.URL)
 	}

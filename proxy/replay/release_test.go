@@ -10,7 +10,7 @@ import (
 // ones were taken meanwhile: to the same bytes, and to an equal request.
 func TestGiveBack(t *testing.T) {
 	for name, body := range map[string]string{"the same bytes": `{"a":1}`, "an equal request": `{ "a" : 1 }`} {
-		p := player(t, Config{}, pair(`{"a":1}`, "0"), pair(`{"a":1}`, "1"), pair(`{"a":1}`, "2"))
+		p := newReplayer(t, Config{}, pair(`{"a":1}`, "0"), pair(`{"a":1}`, "1"), pair(`{"a":1}`, "2"))
 		for _, want := range []string{"0", "1"} {
 			if w, _ := ask(p, endpoint, body); w.Body.String() != want {
 				t.Fatalf("%s: got %s, want %s", name, w.Body, want)
@@ -31,14 +31,14 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// A player without a plan and a mode leaves no trace of either.
+// A replayer without a plan and a mode leaves no trace of either.
 func TestUndisturbedReceipt(t *testing.T) {
-	p := player(t, Config{Seed: 9}, pair("{}", "x"))
+	p := newReplayer(t, Config{Seed: 9}, pair("{}", "x"))
 	ask(p, endpoint, "{}")
 	if r := p.Receipt(); r.Seed != nil || r.Rechunk != "" || r.Faults != nil || r.FaultsIdle != nil || r.Struck != 0 {
 		t.Errorf("%+v", r)
 	}
-	p = player(t, Config{Seed: 9, Rechunk: fault.OneByte}, pair("{}", "x"))
+	p = newReplayer(t, Config{Seed: 9, Rechunk: fault.OneByte}, pair("{}", "x"))
 	if r := p.Receipt(); r.Seed == nil || *r.Seed != 9 || r.Rechunk != fault.OneByte {
 		t.Errorf("%+v", r)
 	}

@@ -1,7 +1,18 @@
-// Package replay answers an agent's requests from a cassette: the recorded
-// bytes in the recorded chunks, ended as they ended. It has no way to the
-// outside; what it does not know it refuses, in the provider's own error shape,
-// and says what the nearest recorded request was (DESIGN §4).
+// Package replay answers an agent's requests from a cassette: the recorded bytes
+// in the recorded chunks, ended as they ended.
+//
+// Start with [Config] and [New]. A [Replayer] is an http.Handler for a proxy;
+// [Replayer.Receipt] reports what was served:
+//
+//	c, err := cassette.Open("session.yaml")
+//	r, err := replay.New(replay.Config{Cassette: c, Redactor: redactor})
+//	// serve requests with r
+//	receipt := r.Receipt()
+//
+// Each recorded interaction answers one request. Requests are compared by method,
+// URL and body after redaction; [Level] says how strictly. A request without an
+// answer gets status 400 in the shape of its provider's errors, and the log line
+// describes the nearest recorded request. The package opens no connection.
 package replay
 
 import (
@@ -16,8 +27,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// Timing is how fast replies are played: None, Recorded, or how many times
-// faster than recorded.
+// Timing is how fast replies are sent: None, Recorded, or a multiple of the
+// recorded speed.
 type Timing float64
 
 // The timings that have a name.
@@ -30,46 +41,48 @@ const (
 const slowest = 0.001
 
 // Valid reports whether t is None or at least a thousandth of the recorded
-// pace.
+// speed.
 func (t Timing) Valid() bool { return t == None || t >= slowest }
 
-// Config describes a Player. Cassette and Redactor are required.
+// Config describes a Replayer. Cassette and Redactor are required.
 type Config struct {
 	Cassette *cassette.Cassette
-	// Redactor does to requests what it did when they were recorded, so that
-	// they can be compared.
+	// Redactor treats requests as it did when they were recorded, so that they
+	// can be compared.
 	Redactor interface {
 		Request(cassette.Request) cassette.Request
 	}
 	Timing Timing
-	// Match is the loosest level at which a recorded request may answer. Each
-	// stricter one is tried first.
+	// Match is the loosest level at which a recorded request may answer. Stricter
+	// levels are tried first.
 	Match Level
 	// Rechunk cuts the replies into other chunks; "" keeps the recorded ones.
 	Rechunk fault.Mode
-	// Faults is what is to be done to the replies; nil leaves them alone. What
-	// struck is in the receipt and, line by line, in Log.
+	// Faults is applied to the replies; nil leaves them alone. Applied faults are
+	// in the receipt and, one line each, in Log.
 	Faults *fault.Plan
-	// Seed decides all that Rechunk and Faults leave to chance.
+	// Seed decides everything that Rechunk and Faults leave to chance.
 	Seed uint64
-	// Observe is told of each redacted request and its answer, one at a time;
-	// missed says the answer is ours. nil is told nothing.
+	// Observe receives each redacted request with its answer, one at a time;
+	// missed says that the answer is a refusal of this package. nil observes
+	// nothing.
 	Observe func(in cassette.Interaction, missed bool)
 	// Log receives the explanation of each miss, line by line; nil discards it.
 	Log func(line string)
-	// Fallback answers, in place of a refusal, requests that the cassette has no
-	// answer for: a recorder that adds them. They are not missed, but served by
-	// somebody else. A damaged cassette is refused all the same. nil refuses.
+	// Fallback answers requests that the cassette has no answer for, instead of a
+	// refusal: for example a recorder that adds them. Such requests do not count
+	// as missed. A damaged cassette is refused all the same. nil refuses.
 	Fallback http.Handler
-	// Record is the command that records what is missing; it is told with each
-	// miss. "" is not told.
+	// Record is the command that records what is missing; each miss mentions it.
+	// "" mentions none.
 	Record string
-	// Clock dates the receipt; nil is time.Now.
+	// Clock dates the receipt; nil means time.Now.
 	Clock func() time.Time
 }
 
 // Replayer is the handler of a replaying proxy. Each interaction is played once,
-// equal requests in the order recorded. It is safe for concurrent use.
+// equal requests in the order in which they were recorded. It is safe for
+// concurrent use.
 type Replayer struct {
 	cfg   Config
 	rules []rule
@@ -83,8 +96,8 @@ type Replayer struct {
 	logMu     sync.Mutex // one explanation at a time
 }
 
-// New returns a player at the beginning of its cassette. A cassette that was
-// recorded under matching rules this build does not know is refused.
+// New returns a replayer at the beginning of its cassette. It refuses a cassette
+// that was recorded with matching rules this build does not know.
 func New(cfg Config) (*Replayer, error) {
 	if cfg.Cassette == nil || cfg.Redactor == nil {
 		return nil, errors.New("replay: a cassette and a redactor are required")
@@ -149,8 +162,8 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.sendScript(w, r, script)
 }
 
-// findAnswer looks for a request's answer, level by level. A damaged cassette ends
-// the search: the strictest answer may be in the part that cannot be read.
+// findAnswer looks for a request's answer, level by level. A damaged cassette
+// ends the search: the strictest answer may be in the part that cannot be read.
 func (p *Replayer) findAnswer(q *lookup) (found match) {
 	if at, ok := p.index.acquireNext(q.r.Method, q.url, q.body); ok {
 		return p.index.fetchInteraction(match{at: at, level: identical})

@@ -44,7 +44,7 @@ func pair(request, response string) cassette.Interaction {
 	return cassette.Interaction{Request: asked(request), Response: answer(response), End: cassette.EndEOF}
 }
 
-func tape(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
+func newCassette(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "x.yaml")
 	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic}, cassette.CreateOptions{})
@@ -64,9 +64,9 @@ func tape(tb testing.TB, ins ...cassette.Interaction) *cassette.Cassette {
 	return c
 }
 
-func player(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Replayer {
+func newReplayer(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Replayer {
 	tb.Helper()
-	cfg.Cassette = tape(tb, ins...)
+	cfg.Cassette = newCassette(tb, ins...)
 	if cfg.Redactor == nil {
 		cfg.Redactor = masked{}
 	}
@@ -77,7 +77,7 @@ func player(tb testing.TB, cfg Config, ins ...cassette.Interaction) *Replayer {
 	return p
 }
 
-// writes notes each Write, as a client behind a flushing door would see them.
+// writes notes each Write, as a client behind a flushing ingress would see them.
 type writes struct {
 	*httptest.ResponseRecorder
 	chunks []string
@@ -113,7 +113,7 @@ func TestReplayIsTheRecording(t *testing.T) {
 			in.Response.Body = append(in.Response.Body, chunk...)
 			in.Timeline = append(in.Timeline, cassette.Chunk{Length: len(chunk)})
 		}
-		p, err := New(Config{Cassette: tape(t, in), Redactor: masked{}})
+		p, err := New(Config{Cassette: newCassette(t, in), Redactor: masked{}})
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestReplayIsTheRecording(t *testing.T) {
 }
 
 func TestEqualRequestsPlayInOrder(t *testing.T) {
-	p := player(t, Config{}, pair(`{"a":1}`, "first"), pair(`{"b":1}`, "other"), pair(`{"a":1}`, "second"))
+	p := newReplayer(t, Config{}, pair(`{"a":1}`, "first"), pair(`{"b":1}`, "other"), pair(`{"a":1}`, "second"))
 	for _, want := range []string{"first", "second"} {
 		if w, _ := ask(p, endpoint, `{"a":1}`); w.Body.String() != want {
 			t.Errorf("got %s, want %s", w.Body, want)
@@ -160,7 +160,7 @@ func TestMatching(t *testing.T) {
 		"not JSON":         {endpoint, recorded + "x", false},
 		"empty":            {endpoint, "", false},
 	} {
-		p := player(t, Config{}, pair(recorded, "ok"))
+		p := newReplayer(t, Config{}, pair(recorded, "ok"))
 		if w, _ := ask(p, c.url, c.body); (w.Code == 200) != c.served {
 			t.Errorf("%s: status %d, want served %t", name, w.Code, c.served)
 		}
@@ -169,7 +169,7 @@ func TestMatching(t *testing.T) {
 
 // Requests are compared as they would have been recorded.
 func TestIncomingSideIsRedacted(t *testing.T) {
-	p := player(t, Config{}, pair(`{"k":"MASKED"}`, "ok"))
+	p := newReplayer(t, Config{}, pair(`{"k":"MASKED"}`, "ok"))
 	if w, _ := ask(p, endpoint, `{"k":"secret"}`); w.Code != 200 {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
@@ -182,7 +182,7 @@ func TestIncomingSideIsRedacted(t *testing.T) {
 func TestPseudonymsOfAnotherUser(t *testing.T) {
 	in := pair(`{"mcp_servers":[{"authorization_token":"REDACTEDabcdefgh01"}]}`, "ok")
 	in.Request.URL = endpoint + "?key=REDACTEDxyzxyzxyz"
-	p := player(t, Config{}, in)
+	p := newReplayer(t, Config{}, in)
 	if w, _ := ask(p, endpoint+"?key=REDACTEDotherother", `{"mcp_servers":[{"authorization_token":"REDACTED98765432hg"}]}`); w.Code != 200 {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
@@ -194,7 +194,7 @@ func TestPseudonymsOfAnotherUser(t *testing.T) {
 func TestMissIsExplained(t *testing.T) {
 	var log []string
 	var missed []cassette.Interaction
-	p := player(t, Config{
+	p := newReplayer(t, Config{
 		Log: func(line string) { log = append(log, line) },
 		Observe: func(in cassette.Interaction, m bool) {
 			if m {
@@ -231,7 +231,7 @@ func TestMissIsExplained(t *testing.T) {
 
 func TestObserverSeesRequestAndAnswer(t *testing.T) {
 	var seen []cassette.Interaction
-	p := player(t, Config{Observe: func(in cassette.Interaction, missed bool) {
+	p := newReplayer(t, Config{Observe: func(in cassette.Interaction, missed bool) {
 		if missed {
 			t.Error("called a miss")
 		}
@@ -249,7 +249,7 @@ func TestConcurrentRequestsShareNothing(t *testing.T) {
 	for i := range n {
 		ins = append(ins, pair(`{"same":1}`, strings.Repeat("x", i+1)))
 	}
-	p := player(t, Config{}, ins...)
+	p := newReplayer(t, Config{}, ins...)
 	var mu sync.Mutex
 	got := map[int]bool{}
 	var wg sync.WaitGroup
@@ -269,7 +269,7 @@ func TestConcurrentRequestsShareNothing(t *testing.T) {
 
 // An agent that asks in the recorded order reads the cassette as it goes.
 func TestCassetteIsReadAsFarAsNeeded(t *testing.T) {
-	p := player(t, Config{}, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2"), pair(`{"a":3}`, "3"))
+	p := newReplayer(t, Config{}, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2"), pair(`{"a":3}`, "3"))
 	ask(p, endpoint, `{"a":1}`)
 	if n := p.index.levelTable(identical).read; n != 0 || p.index.front != 0 {
 		t.Errorf("%d interactions read beside the first, and up to %d", n, p.index.front)
@@ -281,7 +281,7 @@ func TestCassetteIsReadAsFarAsNeeded(t *testing.T) {
 }
 
 func TestDamagedCassetteFailsClosed(t *testing.T) {
-	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"))
+	whole := newCassette(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"))
 	path := filepath.Join(t.TempDir(), "y.yaml")
 	data := readFile(t, whole.Name())
 	writeFile(t, path, bytes.Replace(data, []byte("first"), []byte("fIrst"), 1))
@@ -307,7 +307,7 @@ func TestDamagedCassetteFailsClosed(t *testing.T) {
 // A damaged request is in the way of what was not found, of a looser answer,
 // too, and of nothing else.
 func TestDamagedRequest(t *testing.T) {
-	whole := tape(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"), pair(`{"a":4}`, "looser"))
+	whole := newCassette(t, pair(`{"a":1}`, "first"), pair(`{"a":2}`, "second"), pair(`{"a":4}`, "looser"))
 	data := bytes.Replace(readFile(t, whole.Name()), []byte(`{"a":2}`), []byte("{\"a\":\t2"), 1)
 	data = bytes.Replace(data, []byte(`form: {}`), []byte(`form: {]`), 2)
 	data = bytes.Replace(data, []byte(`form: {]`), []byte(`form: {}`), 1)
@@ -332,7 +332,7 @@ func TestDamagedRequest(t *testing.T) {
 
 // Of equal requests the one that is identical is meant; then the next.
 func TestIdenticalRequestIsMeant(t *testing.T) {
-	p := player(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"), pair(`{ "a":1, "metadata":2}`, "3"))
+	p := newReplayer(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"), pair(`{ "a":1, "metadata":2}`, "3"))
 	for _, c := range [][2]string{{`{ "a":1, "metadata":2}`, "3"}, {`{"a":1,"metadata":2}`, "2"}, {`{"a":1,"metadata":2}`, "1"}} {
 		if w, _ := ask(p, endpoint, c[0]); w.Body.String() != c[1] {
 			t.Errorf("%s: got %s, want %s", c[0], w.Body, c[1])
@@ -357,7 +357,7 @@ func TestReplyHeaderIsTrueOfTheBody(t *testing.T) {
 	} {
 		in := pair("{}", "body")
 		in.Response.Header, in.End = c.header, c.end
-		w, _ := ask(player(t, Config{}, in), endpoint, "{}")
+		w, _ := ask(newReplayer(t, Config{}, in), endpoint, "{}")
 		for k, v := range c.want {
 			if got := w.Header().Get(k); got != v {
 				t.Errorf("%s: %s is %q, want %q", name, k, got, v)
@@ -369,9 +369,9 @@ func TestReplyHeaderIsTrueOfTheBody(t *testing.T) {
 func TestTrailersAndUnansweredRequests(t *testing.T) {
 	in := pair("{}", "body")
 	in.Response.Trailer = http.Header{"X-Sum": {"42"}}
-	server := httptest.NewServer(player(t, Config{}, in, cassette.Interaction{Request: asked("{}"), End: cassette.EndReset}))
+	server := httptest.NewServer(newReplayer(t, Config{}, in, cassette.Interaction{Request: asked("{}"), End: cassette.EndReset}))
 	defer server.Close()
-	// The player wants an absolute URL, which the door gives it.
+	// The replayer wants an absolute URL, which the ingress gives it.
 	target := server.Config.Handler
 	server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.Scheme, r.URL.Host = "https", "api.anthropic.com"
@@ -393,7 +393,7 @@ func TestTrailersAndUnansweredRequests(t *testing.T) {
 }
 
 func TestConfigIsChecked(t *testing.T) {
-	c := tape(t, pair("{}", ""))
+	c := newCassette(t, pair("{}", ""))
 	for name, cfg := range map[string]Config{
 		"no cassette": {Redactor: masked{}},
 		"no redactor": {Cassette: c},

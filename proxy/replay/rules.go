@@ -10,9 +10,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// rule names a place that may differ between a request and the recorded one,
+// rule names a field in which a request may differ from the recorded one,
 // because no reply depends on it: it labels the caller or tunes a cache. The
-// names are part of the cassette format: one that is in use is never changed.
+// names are part of the cassette format: a name in use is never changed.
 type rule struct {
 	name     string
 	provider string
@@ -41,7 +41,7 @@ var rules = []rule{
 }
 
 // Rules names the volatility rules of format 1: what a recorder writes into
-// Meta.Matching, and what holds for a cassette that names none.
+// Meta.Matching, and what applies to a cassette that names none.
 func Rules() []string {
 	var names []string
 	for _, r := range rules {
@@ -50,9 +50,9 @@ func Rules() []string {
 	return names
 }
 
-// rulesOf returns the rules a cassette was recorded under.
-func rulesOf(tape *cassette.Cassette) ([]rule, error) {
-	names := tape.Meta().Matching
+// rulesOf returns the rules a cassette was recorded with.
+func rulesOf(recording *cassette.Cassette) ([]rule, error) {
+	names := recording.Meta().Matching
 	if names == nil {
 		return rules, nil
 	}
@@ -60,15 +60,15 @@ func rulesOf(tape *cassette.Cassette) ([]rule, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", tape.Name(), name)
+			return nil, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), name)
 		}
 		out = append(out, rules[i])
 	}
 	return out, nil
 }
 
-// withoutVolatileFields leaves out of a canonical JSON body what the provider's rules allow
-// to differ.
+// withoutVolatileFields removes from a canonical JSON body what the provider's
+// rules allow to differ.
 func withoutVolatileFields(body []byte, provider string, rules []rule) []byte {
 	for _, r := range rules {
 		if r.provider == provider && r.mayApply(body) {
@@ -78,7 +78,7 @@ func withoutVolatileFields(body []byte, provider string, rules []rule) []byte {
 	return body
 }
 
-// mayApply is false of most bodies, and cheap.
+// mayApply is a cheap test that is false for most bodies.
 func (r rule) mayApply(body []byte) bool {
 	needle := `"` + r.path[len(r.path)-1] + `"`
 	if r.text != "" {

@@ -38,7 +38,7 @@ func TestVolatileFields(t *testing.T) {
 	} {
 		in := pair(c.recorded, "ok")
 		in.Request.URL = c.url
-		p := player(t, Config{}, in)
+		p := newReplayer(t, Config{}, in)
 		w, _ := ask(p, c.url, c.asked)
 		if r := p.Receipt(); (w.Code == 200) != c.served || !maps.Equal(r.Relaxed, c.relaxed) {
 			t.Errorf("%s: status %d, relaxed %v; want served %t, %v", name, w.Code, r.Relaxed, c.served, c.relaxed)
@@ -114,7 +114,7 @@ func TestBoundaryDoesNotMatter(t *testing.T) {
 		q := httptest.NewRequest(r.Method, r.URL, bytes.NewReader(r.Body))
 		q.Header = r.Header
 		w := httptest.NewRecorder()
-		player(t, Config{}, in).ServeHTTP(w, q)
+		newReplayer(t, Config{}, in).ServeHTTP(w, q)
 		if w.Code != want {
 			t.Errorf("value %s: status %d, want %d", value, w.Code, want)
 		}

@@ -11,9 +11,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// scriptOf is a reply as it was recorded: its chunks one write each, and a
-// reply that was cut is cut again. A status that ends no reply (1xx) is one
-// that never came.
+// scriptOf returns a reply as it was recorded: one write for each chunk, and a
+// reply that was cut is cut again. An interim status (1xx) counts as no reply.
 func scriptOf(in cassette.Interaction) fault.Script {
 	s := fault.Script{Wait: untilHeader(in), End: fault.EOF}
 	if in.End != cassette.EndEOF && in.End != "" {
@@ -33,7 +32,7 @@ func scriptOf(in cassette.Interaction) fault.Script {
 	return s
 }
 
-// chunksOf returns the reply's chunks, one where the source kept none.
+// chunksOf returns the reply's chunks, one when the source kept none.
 func chunksOf(in cassette.Interaction) []cassette.Chunk {
 	if len(in.Timeline) > 0 || len(in.Response.Body) == 0 {
 		return in.Timeline
@@ -41,9 +40,9 @@ func chunksOf(in cassette.Interaction) []cassette.Chunk {
 	return []cassette.Chunk{{Length: len(in.Response.Body)}}
 }
 
-// untilHeader is the time from the request to the reply's header. The cassette
-// says when a reply had ended and when its chunks came, counted from the
-// header; what lies before the last chunk is the time to the header.
+// untilHeader returns the time from the request to the reply's header. The
+// cassette has the total duration and the chunk times counted from the header;
+// what lies before the last chunk is the time to the header.
 func untilHeader(in cassette.Interaction) time.Duration {
 	header := in.Duration
 	if n := len(in.Timeline); n > 0 {
@@ -54,8 +53,8 @@ func untilHeader(in cassette.Interaction) time.Duration {
 
 // headerOf returns the recorded header without what is not true of the stored
 // body: other recorders keep the encoding and length of compressed bodies that
-// they stored decompressed. Compressed bytes are never UTF-8. Replies that have
-// no body may still say how long it would be.
+// they stored decompressed. Compressed bytes are never UTF-8. A reply that has
+// no body may still announce a length.
 func headerOf(in cassette.Interaction) http.Header {
 	h := in.Response.Header.Clone()
 	if h == nil {
@@ -73,8 +72,8 @@ func headerOf(in cassette.Interaction) http.Header {
 	return h
 }
 
-// applyFaults changes a script as Config.Faults and Config.Rechunk say, and reports
-// whether the interaction counts as played.
+// applyFaults changes a script as Config.Faults and Config.Rechunk say, and
+// reports whether the interaction counts as played.
 func (p *Replayer) applyFaults(s fault.Script, q *lookup, at int) (fault.Script, bool) {
 	consumed := true
 	if p.faults != nil {
@@ -104,7 +103,8 @@ func (p *Replayer) recordFaults(fired []fault.Fired) {
 	}
 }
 
-// releaseFaulted books a request whose answer a fault kept from it.
+// releaseFaulted releases an interaction whose answer a fault kept from its
+// request.
 func (p *Replayer) releaseFaulted(at int) {
 	p.index.release(at)
 	p.mu.Lock()
@@ -112,8 +112,8 @@ func (p *Replayer) releaseFaulted(at int) {
 	p.mu.Unlock()
 }
 
-// sentInteraction is a recorded interaction with the reply that was sent in its
-// place.
+// sentInteraction returns a recorded interaction with the reply that was sent in
+// its place.
 func sentInteraction(in cassette.Interaction, s fault.Script) cassette.Interaction {
 	in.Response.Status, in.Response.Header, in.Response.Trailer = s.Status, s.Header, s.Trailer
 	in.Response.Body, in.Timeline, in.End = s.Body(), nil, cassette.EndEOF

@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// sendScript sends a script: each step is one Write, which the door sends at once, so
-// that in HTTP/1.1 it is one chunk (pitfall V7).
+// sendScript sends a script: each step is one Write, which the proxy sends at
+// once, so that in HTTP/1.1 it is one chunk (pitfall V7).
 func (p *Replayer) sendScript(w http.ResponseWriter, r *http.Request, s fault.Script) {
 	pace := pace{ctx: r.Context(), begin: time.Now(), speed: p.cfg.Timing}
 	defer pace.close()
@@ -39,8 +39,8 @@ func (p *Replayer) sendScript(w http.ResponseWriter, r *http.Request, s fault.Sc
 	maps.Copy(w.Header(), s.Trailer)
 }
 
-// sendHeader sends the header. A recorded reply without a content type gets none:
-// net/http would guess one.
+// sendHeader sends the header. A recorded reply without a content type gets
+// none; net/http would guess one.
 func sendHeader(w http.ResponseWriter, s fault.Script) {
 	h := w.Header()
 	maps.Copy(h, s.Header)
@@ -53,9 +53,10 @@ func sendHeader(w http.ResponseWriter, s fault.Script) {
 	w.WriteHeader(s.Status)
 }
 
-// sendsHeaderFirst reports whether the header goes out before the first step: when there
-// is a time between them, and that of an empty stream. Otherwise both go out at
-// once, as they do from a server that has both: a packet less for each stream.
+// sendsHeaderFirst reports whether the header is sent before the first step:
+// when there is time between them, and for an empty stream. Otherwise both go
+// out at once, as they do from a server that has both: one packet less for each
+// stream.
 func sendsHeaderFirst(s fault.Script, timing Timing) bool {
 	if len(s.Steps) == 0 {
 		return s.Header.Get("Content-Length") == "" || s.End != fault.EOF
@@ -64,7 +65,7 @@ func sendsHeaderFirst(s fault.Script, timing Timing) bool {
 	return first.Hold > 0 || len(first.Data) == 0 || timing != None && first.At > 0
 }
 
-// pace waits for what is due.
+// pace waits until the next step of a reply is due.
 type pace struct {
 	ctx    context.Context //nolint:containedctx // it is the request's, and lives as long
 	begin  time.Time
@@ -73,8 +74,8 @@ type pace struct {
 	alarm  *alarm
 }
 
-// waitUntil returns when a time that was recorded has come and, whatever the speed,
-// hold has passed besides. When the client leaves, the reply ends (pitfall V11).
+// waitUntil returns when a recorded time has come and, whatever the speed, hold
+// has passed in addition. When the client leaves, the reply ends (pitfall V11).
 func (p *pace) waitUntil(recorded, hold time.Duration) {
 	if hold > 0 {
 		p.sleepFor(hold)
@@ -106,7 +107,7 @@ func (p *pace) sleepFor(d time.Duration) {
 	}
 }
 
-// startAlarm makes alarms; tests with a clock of their own go without.
+// startAlarm makes alarms; tests with a clock of their own replace it.
 var startAlarm = newAlarm
 
 func (p *pace) close() {
@@ -115,8 +116,8 @@ func (p *pace) close() {
 	}
 }
 
-// abortReply ends a reply before it is whole. HTTP/2 has one way for it, RST_STREAM;
-// in HTTP/1 the connection is closed, on Reset by TCP RST.
+// abortReply ends a reply before it is complete. HTTP/2 has one way to do so,
+// RST_STREAM; in HTTP/1 the connection is closed, on Reset with TCP RST.
 func abortReply(w http.ResponseWriter, end fault.End) {
 	if end == fault.Reset {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -126,9 +127,9 @@ func abortReply(w http.ResponseWriter, end fault.End) {
 	panic(http.ErrAbortHandler)
 }
 
-// resetConnection closes a connection so that the other side is told by a TCP RST: its
-// reads fail with ECONNRESET, where a close would be an end of file. TLS is not
-// told, its own good-bye would be data.
+// resetConnection closes a connection with TCP RST: the other side's reads fail
+// with ECONNRESET instead of an end of file. It bypasses TLS, whose closing
+// alert would be data.
 func resetConnection(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	for {

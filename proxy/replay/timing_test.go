@@ -64,7 +64,7 @@ func TestTiming(t *testing.T) {
 		{4, []time.Duration{50 * ms, 60 * ms, 75 * ms}},
 		{0.5, []time.Duration{400 * ms, 480 * ms, 600 * ms}},
 	} {
-		p := player(t, Config{Timing: c.timing}, slow())
+		p := newReplayer(t, Config{Timing: c.timing}, slow())
 		synctest.Test(t, func(t *testing.T) {
 			w := &clocked{ResponseRecorder: httptest.NewRecorder(), begin: time.Now()}
 			p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))
@@ -78,7 +78,7 @@ func TestTiming(t *testing.T) {
 // A client that leaves does not keep a slow reply waiting.
 func TestTimingEndsWithTheClient(t *testing.T) {
 	fakeTime(t)
-	p := player(t, Config{Timing: Recorded}, slow())
+	p := newReplayer(t, Config{Timing: Recorded}, slow())
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 220*time.Millisecond)
 		defer cancel()
@@ -104,7 +104,7 @@ func TestTimeToTheHeader(t *testing.T) {
 	in := slow()
 	in.Response.Header.Set("Content-Length", "3")
 	in.Timeline[0].At = 20 * time.Millisecond
-	p := player(t, Config{Timing: Recorded}, in)
+	p := newReplayer(t, Config{Timing: Recorded}, in)
 	synctest.Test(t, func(t *testing.T) {
 		w := &clocked{ResponseRecorder: httptest.NewRecorder(), begin: time.Now()}
 		p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))
@@ -127,7 +127,7 @@ func TestHoldsAtEverySpeed(t *testing.T) {
 		Recorded: {700 * ms, 740 * ms, 1800 * ms},
 		4:        {550 * ms, 560 * ms, 1575 * ms},
 	} {
-		p := player(t, Config{Timing: timing, Faults: &plan}, slow())
+		p := newReplayer(t, Config{Timing: timing, Faults: &plan}, slow())
 		synctest.Test(t, func(t *testing.T) {
 			w := &clocked{ResponseRecorder: httptest.NewRecorder(), begin: time.Now()}
 			p.ServeHTTP(w, httptest.NewRequest(http.MethodPost, endpoint, strings.NewReader("{}")))

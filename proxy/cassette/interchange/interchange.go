@@ -1,8 +1,15 @@
 // Package interchange reads and writes the recordings of other tools: go-vcr,
-// vcrpy, HTTP Archives and a plain directory layout. What a file does not say
-// stays unsaid: no time, ending or body is made up.
+// vcrpy, HTTP Archives and a plain directory layout.
 //
-// Nothing here redacts: whoever keeps what was read has that to do.
+// [Read] recognises the format by the bytes, [WriteHAR] writes an HTTP Archive:
+//
+//	recording, err := interchange.Read("session.har", data)
+//	for _, interaction := range recording.Interactions {
+//		decoded, err := interchange.Decoded(interaction)
+//	}
+//
+// What a file does not say stays unsaid: no time, ending or body is invented.
+// Nothing here redacts; the caller must redact what it keeps.
 package interchange
 
 import (
@@ -25,7 +32,7 @@ type Format string
 
 // The formats Read knows.
 const (
-	Cassette Format = "cassette" // ours, DESIGN §4
+	Cassette Format = "cassette" // this module's own
 	GoVCR    Format = "go-vcr"   // go-vcr v2 (version 1), v3 and v4 (version 2)
 	VCRPy    Format = "vcrpy"    // vcrpy version 1, YAML or JSON
 	HAR      Format = "har"      // HTTP Archive 1.1 to 1.3

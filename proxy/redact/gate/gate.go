@@ -1,11 +1,21 @@
-// Package gate looks at an interaction last, before it is saved, and refuses
-// what still holds a secret. It shares no code and no list with package redact,
-// so that a hole in the one is not a hole in the other (DESIGN §4).
+// Package gate checks each interaction before it is saved and refuses one that
+// still contains a secret. It shares no code and no list with package redact, so
+// that a mistake in one is not a mistake in the other.
 //
-// It knows secrets in two ways: the exact values this process has seen in
-// credential headers and parameters, looked for in the text as it is and as it
-// reads when URL, JSON, base64 and gzip encodings are undone and its pieces are
-// joined; and a short list of the literal prefixes of well-known keys.
+// Start with [New]. [Gate.Watch] wraps the redactor so that the gate sees the
+// credentials first; [Gate.Check] is what a recorder calls before it saves:
+//
+//	g := gate.New()
+//	redactor := g.Watch(redact.New(key))
+//	if err := g.Check(redactor.Interaction(in)); err != nil {
+//		// err is a *gate.Hit: where the secret is, and of which kind
+//	}
+//
+// The gate knows secrets in two ways. It searches for the exact values that this
+// process has seen in credential headers and parameters: in the text as it is,
+// with URL, JSON, base64 and gzip encodings undone, and across the pieces of a
+// stream. And it searches for the prefixes of well-known keys. It never quotes a
+// secret.
 package gate
 
 import (
@@ -21,7 +31,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Redactor is what comes before the gate.
+// Redactor runs before the gate.
 type Redactor interface {
 	Interaction(cassette.Interaction) cassette.Interaction
 }
@@ -37,7 +47,7 @@ type Gate struct {
 }
 
 // New returns a gate. Each exempt is the digest, as a Hit prints it, of a text
-// that only looks like a key; no exemption covers an exact secret.
+// that only looks like a key. No exemption covers an exact secret.
 func New(exempt ...string) *Gate {
 	g := &Gate{exempt: map[string]bool{}, secrets: newSecretSet(nil)}
 	for _, d := range exempt {
@@ -50,9 +60,9 @@ func New(exempt ...string) *Gate {
 type Hit struct {
 	// Where is a part of the interaction: "URL", "request body" and so on.
 	Where string
-	// What says which kind of secret it is.
+	// What is the kind of secret.
 	What string
-	// Digest stands for the text that was found: what New takes as exempt. It
+	// Digest identifies the text that was found: what New accepts as exempt. It
 	// is empty for an exact secret.
 	Digest string
 }
@@ -65,8 +75,8 @@ func (h *Hit) Error() string {
 	return fmt.Sprintf("the %s holds what looks like %s; if it is none, say --exempt %s", h.Where, h.What, h.Digest)
 }
 
-// Watch returns next with the gate listening: what goes into it is searched for
-// credentials, so that Check knows their values.
+// Watch returns a redactor that shows each interaction to the gate before next
+// redacts it, so that Check knows the values of its credentials.
 func (g *Gate) Watch(next Redactor) Redactor { return watched{g, next} }
 
 type watched struct {
@@ -79,9 +89,9 @@ func (w watched) Interaction(in cassette.Interaction) cassette.Interaction {
 	return w.next.Interaction(in)
 }
 
-// Learn adds secrets to look for, for example the values of environment
-// variables. One below 12 bytes is looked for as a whole word and must hold a
-// digit; below 8 bytes it is ignored.
+// Learn adds secrets to search for, for example the values of environment
+// variables. A secret below 12 bytes is searched for as a whole word and must
+// contain a digit; below 8 bytes it is ignored.
 func (g *Gate) Learn(secrets ...string) {
 	g.mu.RLock()
 	fresh := g.secrets.unknownOf(secrets)
@@ -96,7 +106,7 @@ func (g *Gate) Learn(secrets ...string) {
 }
 
 // Late reports whether a secret was learnt after an interaction was checked,
-// which may hold it: then all interactions of this process should be checked
+// which may contain it. Then all interactions of this process should be checked
 // once more.
 func (g *Gate) Late() bool {
 	g.mu.RLock()
@@ -104,7 +114,7 @@ func (g *Gate) Late() bool {
 	return g.late
 }
 
-// Check returns nil or a *Hit. It is what a recorder asks before it saves.
+// Check returns nil or a *Hit. A recorder calls it before it saves.
 func (g *Gate) Check(in cassette.Interaction) error {
 	g.mu.RLock()
 	s := &search{secrets: g.secrets, exempt: g.exempt}
@@ -133,20 +143,21 @@ func (g *Gate) Check(in cassette.Interaction) error {
 	return nil
 }
 
-// textDigest names a text without giving it away.
+// textDigest identifies a text without revealing it.
 func textDigest(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// part is a text of an interaction and what people call it: with the name of
-// the header, when it is one.
+// part is a text of an interaction, what people call it and, for a header, its
+// name.
 type part struct {
 	where, name string
 	text        []byte
 }
 
-// interactionParts yields the texts of an interaction. A text is good until the next one.
+// interactionParts yields the texts of an interaction. A text is valid until the
+// next one.
 func interactionParts(in cassette.Interaction) iter.Seq[part] {
 	return func(yield func(part) bool) {
 		var buf []byte
@@ -162,8 +173,7 @@ func interactionParts(in cassette.Interaction) iter.Seq[part] {
 	}
 }
 
-// headerParts says the names, which are not quoted when they are the problem,
-// and the values.
+// headerParts yields the names, which a Hit does not quote, and the values.
 func headerParts(where string, h http.Header, say func(where, name, text string) bool) bool {
 	var names []byte
 	for name := range h {

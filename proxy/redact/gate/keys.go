@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// family is a kind of key: the literal it starts with, and how many letters
-// must follow for it to be one.
+// family is a kind of key: its prefix, and how many characters must follow.
 type family struct {
 	prefix  string
 	kind    string
@@ -16,9 +15,9 @@ type family struct {
 	also    func(key []byte) bool // what else its text must be; nil asks nothing
 }
 
-// families are checked in order, so the special ones come before "sk-". A
-// literal counts only where no letter, digit, dash or underscore stands before
-// it: that is what keeps random base64url from tripping it.
+// families are checked in order, so the specific ones come before "sk-". A
+// prefix counts only when no letter, digit, dash or underscore stands before it;
+// otherwise random base64url would match.
 var families = []family{
 	{"sk-ant-", "an Anthropic key", "-_", 16, nil},
 	{"sk-proj-", "an OpenAI key", "-_", 16, nil},
@@ -66,13 +65,14 @@ func hasDigit(key []byte) bool { return bytes.ContainsAny(key, "0123456789") }
 
 func isUpper(key []byte) bool { return bytes.Equal(bytes.ToUpper(key), key) }
 
-// isJWT: a header and a payload that are JSON objects, and a signature.
+// isJWT reports whether a text is a header and a payload that are JSON objects,
+// and a signature.
 func isJWT(key []byte) bool {
 	parts := bytes.Split(key, []byte("."))
 	return len(parts) >= 3 && bytes.HasPrefix(parts[1], []byte("eyJ")) && len(parts[1]) >= 12 && len(parts[2]) >= 16
 }
 
-// familiesBy finds them by the first two bytes of their literal.
+// familiesBy finds families by the first two bytes of their prefix.
 var familiesBy = func() map[uint16][]family {
 	by := map[uint16][]family{}
 	for _, f := range families {
@@ -96,9 +96,9 @@ func knownKey(text []byte, i int) (kind string, key []byte) {
 	return "", nil
 }
 
-// Mask returns text, a line for people, with what looks like a well-known key
-// replaced by what it looks like. A line says what a client sent, and a client
-// may send a key where redaction knows of none.
+// Mask returns text, a line for people, with each well-known key replaced by its
+// kind. A client may send a key that redaction does not know about, and such a
+// line quotes what the client sent.
 func Mask(text string) string {
 	in, out := []byte(text), []byte(nil)
 	for i := 0; i < len(in); i++ {
@@ -112,7 +112,7 @@ func Mask(text string) string {
 	return string(out)
 }
 
-// keyAt returns the key of the family whose prefix is at text[i], or nothing.
+// keyAt returns the key of the family whose prefix is at text[i], or nil.
 func (f family) keyAt(text []byte, i int) []byte {
 	end := i + len(f.prefix)
 	for end < len(text) && (isAlphanumeric(text[end]) || strings.IndexByte(f.letters, text[end]) >= 0) {
@@ -129,16 +129,16 @@ func isAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// continuity are the names under which the providers hand out opaque tokens.
-// Random letters there look like anything sooner or later.
+// continuity are the names under which the providers issue opaque tokens. Random
+// letters look like a key sooner or later.
 var continuity = map[string]bool{
 	"signature": true, "thoughtSignature": true, "thought_signature": true,
 	"encrypted_content": true, "encrypted_index": true, "encrypted_stdout": true,
 }
 
-// isOpaque reports whether text[i] lies in a base64 value of such a name, or in
-// the data of redacted thinking; torn says that text begins inside a longer
-// one, so that the name may lie before it.
+// isOpaque reports whether text[i] is in a base64 value with such a name, or in
+// the data of redacted thinking. torn says that text begins inside a longer one,
+// so that the name may lie before it.
 func isOpaque(text []byte, i int, torn bool) bool {
 	start := i
 	for start > 0 && sextet[text[start-1]] >= 0 {

@@ -6,10 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// searchPieces puts the strings of a streamed reply together again, name by name, and
-// looks through them: a secret may arrive in pieces. Streams that take turns
-// under a name are put together each on its own, too, by the numbers that tell
-// them apart.
+// searchPieces joins the strings of a streamed reply by name and searches them,
+// because a secret may arrive in pieces. Streams that alternate under one name
+// are also joined separately, by the numbers that distinguish them.
 func (s *search) searchPieces(text []byte) *Hit {
 	if bytes.Count(text, []byte{'"'}) < 4 {
 		return nil // no two strings to be joined
@@ -24,7 +23,7 @@ func (s *search) searchPieces(text []byte) *Hit {
 }
 
 // splitDocuments yields the data of each event, or text itself when it has no
-// events: then it is one JSON document, or several.
+// events: then it is one or more JSON documents.
 func splitDocuments(text []byte) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		if !bytes.HasPrefix(text, []byte("data:")) && !bytes.Contains(text, []byte("\ndata:")) {
@@ -52,7 +51,7 @@ func splitDocuments(text []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// textJoiner are the joined texts of a body, by name.
+// textJoiner holds the joined texts of a body, by name.
 type textJoiner struct {
 	search  *search
 	by      map[string]*namedText
@@ -63,7 +62,7 @@ type textJoiner struct {
 	hit     *Hit
 }
 
-// readDocument takes the strings of a document, as far as it can be read.
+// readDocument adds the strings of a document, as far as it is valid.
 func (t *textJoiner) readDocument(doc []byte) {
 	t.doc = *bytes.NewBuffer(doc)
 	t.decoder.Reset(&t.doc, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -114,8 +113,8 @@ func (t *textJoiner) addString(quoted []byte) {
 	}
 }
 
-// appendPiece adds a piece to a thread and looks through what it has when that is a
-// window full. The middle of a long piece was looked through where it stands.
+// appendPiece adds a piece and searches the joined text when there is a window
+// of it. The middle of a long piece was searched where it stands.
 func (t *textJoiner) appendPiece(s *namedText, to *joinedText, quoted []byte) {
 	raw := quoted
 	if len(raw) > 2*window {
@@ -133,7 +132,7 @@ func (t *textJoiner) appendPiece(s *namedText, to *joinedText, quoted []byte) {
 	}
 }
 
-// searchJoined looks through a thread of more than one piece.
+// searchJoined searches a text of more than one piece.
 func (t *textJoiner) searchJoined(s *namedText, of *joinedText) {
 	if of.n < 2 || t.hit != nil {
 		return
@@ -153,8 +152,8 @@ func (t *textJoiner) searchRest() *Hit {
 	return t.hit
 }
 
-// namedText is the text under one name: all of it in the order it came, and, once
-// streams take turns, each stream's on its own.
+// namedText is the text under one name: all of it in the order in which it came
+// and, once streams alternate, also each stream on its own.
 type namedText struct {
 	keys bool // whether well-known keys are looked for
 	last int
@@ -162,7 +161,7 @@ type namedText struct {
 	each map[int]*joinedText
 }
 
-// joinedText is n pieces joined, or their end.
+// joinedText is n pieces joined, or the end of them.
 type joinedText struct {
 	text []byte
 	n    int

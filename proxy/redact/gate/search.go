@@ -5,7 +5,7 @@ import (
 	"compress/gzip"
 )
 
-// search looks for what must not be saved, for the length of one Check.
+// search holds the state of one Check.
 type search struct {
 	secrets *secretSet
 	exempt  map[string]bool
@@ -13,8 +13,8 @@ type search struct {
 	gzip    gzip.Reader
 }
 
-// searchEverywhere looks through text as it is and as it reads, encodings undone. It
-// needs no memory that grows with the text.
+// searchEverywhere searches text as it is and with its encodings undone. Its
+// memory does not grow with the text.
 func (s *search) searchEverywhere(text []byte) *Hit {
 	if len(text) < word {
 		return nil
@@ -28,7 +28,7 @@ func (s *search) searchEverywhere(text []byte) *Hit {
 	return s.searchPieces(text)
 }
 
-// searchDecoded looks through text as it is, unescaped and out of base64.
+// searchDecoded searches text as it is, unescaped and out of base64.
 func (s *search) searchDecoded(text []byte) *Hit {
 	if hit := s.searchPlain(text, true, false); hit != nil {
 		return hit
@@ -48,8 +48,8 @@ const (
 	overlap = 16 * longest
 )
 
-// searchPlain looks through text as it is. keys says whether to look for well-known
-// keys, too, and torn that text begins inside a longer one.
+// searchPlain searches text as it is. keys says whether to look for well-known
+// keys as well, and torn that text begins inside a longer one.
 func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
 	if len(text) < word {
 		return nil
@@ -73,8 +73,8 @@ func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// searchUnescaped looks through a window with its escapes undone, as often as there are
-// some, and out of base64.
+// searchUnescaped searches a window with its escapes undone, repeatedly while
+// there are some, and out of base64.
 func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 	if hit := s.searchBase64(w, keys, torn); hit != nil {
 		return hit
@@ -97,9 +97,8 @@ func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// searchBase64 undoes base64, of either alphabet, in every run of its letters
-// that could hold a secret, from each of the four places where a group may
-// begin.
+// searchBase64 decodes every run of base64 letters that could hold a secret, in
+// either alphabet, from each of the four positions in a group.
 func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
 	var buf []byte
 	defer func() { s.returnBuffer(buf) }()
@@ -127,7 +126,7 @@ func (s *search) searchBase64(text []byte, keys, torn bool) *Hit {
 	return nil
 }
 
-// takeBuffer lends an empty buffer; done takes it back.
+// takeBuffer lends an empty buffer; returnBuffer takes it back.
 func (s *search) takeBuffer() []byte {
 	n := len(s.spare) - 1
 	if n < 0 {

@@ -52,7 +52,8 @@ func (g *Gate) learnFrom(in cassette.Interaction) {
 	g.Learn(topLevel(in.Response.Body)...)
 }
 
-// secretsOf takes the last word of each credential, which leaves the scheme out.
+// secretsOf returns the last word of each credential, which leaves the scheme
+// out.
 func secretsOf(r cassette.Request) (out []string) {
 	take := func(v string) {
 		if words := strings.Fields(v); len(words) > 0 {
@@ -86,16 +87,16 @@ func secretsOf(r cassette.Request) (out []string) {
 	return append(out, topLevel(r.Body)...) // whatever it is called: curl -d calls JSON a form
 }
 
-// mayBeForm: clients forget the type, or say that they send bytes. Prose is no
-// form, whatever stands before a "=" in it.
+// mayBeForm reports whether a body may be a form: clients omit the type, or
+// declare bytes. Prose is not a form, even with a "=" in it.
 func mayBeForm(r cassette.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return strings.HasSuffix(kind, "form-urlencoded") ||
 		(kind == "" || kind == "application/octet-stream") && len(r.Body) > 0 && len(r.Body) < 64<<10 && r.Body[0] > ' ' && r.Body[0] != '{' && r.Body[0] != '['
 }
 
-// topLevel returns the strings that stand under names of secrets in a JSON
-// object, not below.
+// topLevel returns the strings under names of secrets at the top level of a JSON
+// object.
 func topLevel(body []byte) (out []string) {
 	if len(body) == 0 || body[0] != '{' {
 		return nil
@@ -147,7 +148,7 @@ func newSecretSet(values map[string]bool) *secretSet {
 	return s
 }
 
-// pairs is a set of two bytes each.
+// pairs is a set of byte pairs.
 type pairs [1 << 10]uint64
 
 func (p *pairs) add(k uint16)      { p[k>>6] |= 1 << (k & 63) }
@@ -155,7 +156,7 @@ func (p *pairs) has(k uint16) bool { return p[k>>6]>>(k&63)&1 != 0 }
 
 func firstTwo[T string | []byte](v T) uint16 { return uint16(v[0])<<8 | uint16(v[1]) }
 
-// unknownOf returns those secrets that are worth looking for and not known.
+// unknownOf returns the secrets that are worth searching for and not in the set.
 func (s *secretSet) unknownOf(secrets []string) (out []string) {
 	for _, v := range secrets {
 		if isWorthSearching(v) && !s.values[v] {
@@ -190,8 +191,8 @@ func (s *secretSet) matchesAt(text []byte, i int) bool {
 	return false
 }
 
-// inName reports whether a secret is in the name of a header, where it has lost
-// the case of its letters.
+// inName reports whether a secret is in the name of a header, where the case of
+// its letters is lost.
 func (s *secretSet) inName(name string) bool {
 	if len(name) < shortest {
 		return false

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// unescape appends text to dst with percent and JSON escapes undone wherever
-// they stand, and says whether there were any.
+// unescape appends text to dst with percent and JSON escapes undone, and reports
+// whether there were any.
 func unescape(dst, text []byte) (out []byte, changed bool) {
 	for from, i := 0, 0; ; {
 		for i < len(text) && text[i] != '%' && text[i] != '\\' {
@@ -30,8 +30,8 @@ func unescape(dst, text []byte) (out []byte, changed bool) {
 	}
 }
 
-// unescapeOne appends what the escape at the start of text stands for and says how
-// long it was.
+// unescapeOne appends what the escape at the start of text stands for and
+// returns its length.
 func unescapeOne(dst, text []byte) ([]byte, int) {
 	switch {
 	case text[0] == '%' && len(text) >= 3:
@@ -54,12 +54,11 @@ func unescapeOne(dst, text []byte) ([]byte, int) {
 	return dst, 0
 }
 
-// maxUnpacked bounds what compressed data may grow to; beyond it nobody knows
-// what it holds.
+// maxUnpacked bounds what compressed data may grow to, in bytes. Larger data is
+// refused unsearched.
 const maxUnpacked = 256 << 20
 
-// searchCompressed looks through what gzip has packed: the whole text, or a run of
-// base64 in it.
+// searchCompressed searches gzip data: the whole text, or a run of base64 in it.
 func (s *search) searchCompressed(text []byte) *Hit {
 	if bytes.HasPrefix(text, []byte("\x1f\x8b\x08")) {
 		return s.searchUnpacked(bytes.NewReader(text))
@@ -79,8 +78,8 @@ func (s *search) searchCompressed(text []byte) *Hit {
 	}
 }
 
-// searchUnpacked looks through packed data, window by window; data that is not packed
-// holds nothing.
+// searchUnpacked searches compressed data window by window. Data that is not
+// compressed contains nothing.
 func (s *search) searchUnpacked(packed io.Reader) *Hit {
 	if s.gzip.Reset(packed) != nil {
 		return nil // not packed, so there is nothing in it
@@ -103,11 +102,11 @@ func (s *search) searchUnpacked(packed io.Reader) *Hit {
 	}
 }
 
-// base64Reader reads what a run of base64 letters stands for, no further than it
-// is asked: most that look packed at their beginning are not.
+// base64Reader decodes a run of base64 letters only as far as it is read: most
+// runs that look compressed at the beginning are not.
 type base64Reader struct{ run []byte }
 
-// Read wants room for three bytes at least, which gzip's buffer has.
+// Read needs room for at least three bytes, which gzip's buffer has.
 func (r *base64Reader) Read(p []byte) (int, error) {
 	n := min(len(r.run), len(p)/3*4)
 	if n == 0 {

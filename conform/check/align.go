@@ -6,15 +6,15 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// align pairs the items of the reply with those sent back for it: first by what
+// alignItems pairs the items of the reply with those sent back for it: first by what
 // proves identity, then by equal content, then by kind and order, so that an
 // altered item is compared with what it was and not reported as lost.
-func (l *link) align() {
+func (l *link) alignItems() {
 	a := aligner{link: l, taken: make([]bool, len(l.from.reply.Items))}
-	rest := a.pass(l.items, a.byID, true)
-	rest = a.pass(rest, a.byContent, true)
-	rest = a.pass(rest, a.byToken, true)
-	rest = a.pass(rest, a.byKind, false)
+	rest := a.matchItems(l.items, a.byID, true)
+	rest = a.matchItems(rest, a.byContent, true)
+	rest = a.matchItems(rest, a.byToken, true)
+	rest = a.matchItems(rest, a.byKind, false)
 	l.extra = rest
 	slices.SortFunc(l.pairs, func(x, y pair) int { return x.q - y.q })
 	for r, t := range a.taken {
@@ -29,10 +29,10 @@ type aligner struct {
 	taken []bool
 }
 
-// pass pairs each of qs with the first free reply item that match accepts, and
+// matchItems pairs each of qs with the first free reply item that match accepts, and
 // returns those without one. A q that names an item already taken by its id or
 // token, without differing from it, repeats it.
-func (a *aligner) pass(qs []int, match func(r, q *wire.Item) bool, exact bool) (rest []int) {
+func (a *aligner) matchItems(qs []int, match func(r, q *wire.Item) bool, exact bool) (rest []int) {
 	for _, q := range qs {
 		free, taken := -1, -1
 		for r := range a.taken {
@@ -49,7 +49,7 @@ func (a *aligner) pass(qs []int, match func(r, q *wire.Item) bool, exact bool) (
 		case free >= 0:
 			a.taken[free] = true
 			a.pairs = append(a.pairs, pair{free, q, exact})
-		case taken >= 0 && exact && a.repeats(taken, q):
+		case taken >= 0 && exact && a.isRepeated(taken, q):
 			a.again = append(a.again, q)
 		default:
 			rest = append(rest, q)
@@ -58,8 +58,8 @@ func (a *aligner) pass(qs []int, match func(r, q *wire.Item) bool, exact bool) (
 	return rest
 }
 
-// repeats reports whether q is item r over again and not one like it.
-func (a *aligner) repeats(r, q int) bool {
+// isRepeated reports whether q is item r over again and not one like it.
+func (a *aligner) isRepeated(r, q int) bool {
 	was, is := a.reply(r), a.sent(q)
 	return a.byID(was, is) || a.byContent(was, is) && a.byToken(was, is)
 }

@@ -11,12 +11,12 @@ var cassetteRules = map[string]rule{
 // agent. The replaying proxy says in its refusal what is different.
 func asRecorded(s *Trace, r *report) {
 	for _, x := range s.x {
-		if !x.asks() {
+		if !x.asksForAnswer() {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if x.Missed {
-			r.found(x, wire.Place{Event: -1, Off: -1}, "", "request is not the recorded one: %s", x.reply.Err.Get("message").Str())
+			r.addFinding(x, wire.Place{Event: -1, Off: -1}, "", "request is not the recorded one: %s", x.reply.Err.Get("message").Str())
 		}
 	}
 }

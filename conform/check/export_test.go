@@ -16,12 +16,12 @@ func DecodeCounted(ev *evidence.Evidence, count func()) *Trace {
 			count()
 			return wire.ReadReply(provider, status, body)
 		},
-	}.decode(ev)
+	}.decodeEvidence(ev)
 }
 
 // DecodeBroken is Decode with decoders that panic.
 func DecodeBroken(ev *evidence.Evidence) *Trace {
 	return bodyReader{
 		request: func(string, string, string, []byte) *wire.Request { panic("no such body") },
-	}.decode(ev)
+	}.decodeEvidence(ev)
 }

@@ -110,7 +110,7 @@ func (l *linker) run() {
 			index = map[anchor][]source{}
 			l.seen[x.Provider] = index
 		}
-		if x.asks() {
+		if x.asksForAnswer() {
 			l.request(x, index)
 		}
 		remember(x, index)
@@ -183,7 +183,7 @@ func (l *linker) request(x *exchange, index map[anchor][]source) {
 		}
 	}
 	for _, ln := range x.replays {
-		ln.align()
+		ln.alignItems()
 	}
 }
 
@@ -196,7 +196,7 @@ func (l *linker) presume(x *exchange, n int, owners []*exchange) {
 	}
 	for k := x.n - 1; k >= 0; k-- {
 		from := l.x[k]
-		if from.Provider == x.Provider && from.asks() && from.reply.Usable() && len(from.reply.Items) > 0 && len(from.runs) == n && sameContext(x, x.runs[n], from) {
+		if from.Provider == x.Provider && from.asksForAnswer() && from.reply.Usable() && len(from.reply.Items) > 0 && len(from.runs) == n && sameContext(x, x.runs[n], from) {
 			for i := range owners {
 				owners[i] = from
 			}

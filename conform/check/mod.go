@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -16,7 +17,7 @@ var modelRules = map[string]rule{
 	"MOD-003/no-traffic": refusedModelSilent,
 }
 
-func allows(model string) (bool, string) {
+func allowsModel(model string) (bool, string) {
 	policy, err := specs.Models()
 	if err != nil {
 		return false, err.Error()
@@ -26,9 +27,9 @@ func allows(model string) (bool, string) {
 
 func modelAllowed(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		r.saw(1)
-		if ok, why := allows(x.req.Model); !ok {
-			r.found(x, modelPlace(x), "", "model %q is not on the allowlist: %s", x.req.Model, why)
+		r.addObserved(1)
+		if ok, why := allowsModel(x.req.Model); !ok {
+			r.addFinding(x, modelPlace(x), "", "model %q is not on the allowlist: %s", x.req.Model, why)
 		}
 	})
 }
@@ -49,9 +50,9 @@ func modelConstant(s *Trace, r *report) {
 		if was == "" || is == "" {
 			continue
 		}
-		r.saw(1)
-		if was != is && !contains(declaredModels(s.ev, l.to.Process), is) {
-			r.found(l.to, modelPlace(l.to), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, l.from.Index, is)
+		r.addObserved(1)
+		if was != is && !slices.Contains(declaredModels(s.ev, l.to.Process), is) {
+			r.addFinding(l.to, modelPlace(l.to), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, l.from.Index, is)
 		}
 	}
 }
@@ -75,43 +76,34 @@ func declaredModels(ev *evidence.Evidence, n int) (models []string) {
 	return models
 }
 
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
-}
-
 // refusedModelSilent: a process told to use a model outside the allowlist says
 // so, fails, and sends nothing.
 func refusedModelSilent(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		for _, model := range declaredModels(s.ev, n) {
-			ok, why := allows(model)
+			ok, why := allowsModel(model)
 			if ok {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			p := &s.ev.Process[n]
 			if p.ExitCode == 0 {
-				r.process(n, "process %d was told to use %q, which is not on the allowlist (%s), and exited 0", n, model, why)
+				r.addProcessFinding(n, "process %d was told to use %q, which is not on the allowlist (%s), and exited 0", n, model, why)
 			}
 			if !strings.Contains(string(p.Stderr), model) {
-				r.process(n, "process %d refuses %q without naming it on stderr", n, model)
+				r.addProcessFinding(n, "process %d refuses %q without naming it on stderr", n, model)
 			}
 			for _, x := range s.x {
 				if x.Process == n {
-					r.found(x, modelPlace(x), "", "process %d was told to use %q, which is not on the allowlist, and sent a request", n, model)
+					r.addFinding(x, modelPlace(x), "", "process %d was told to use %q, which is not on the allowlist, and sent a request", n, model)
 				}
 			}
 		}
 	}
 }
 
-// process adds a finding about a process rather than an exchange.
-func (r *report) process(n int, format string, args ...any) {
+// addProcessFinding adds a finding about a process rather than an exchange.
+func (r *report) addProcessFinding(n int, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
 		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix})
 }

@@ -37,6 +37,6 @@ func parseModel(name string) modelName {
 	return m
 }
 
-func (m modelName) before(major, minor int) bool {
+func (m modelName) isBefore(major, minor int) bool {
 	return m.major < major || m.major == major && m.minor < minor
 }

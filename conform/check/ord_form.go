@@ -24,10 +24,10 @@ func nothingEmpty(s *Trace, r *report) {
 		for i, m := range x.req.Msgs {
 			switch x.Provider {
 			case evidence.Anthropic:
-				r.saw(1)
+				r.addObserved(1)
 				emptyAnthropic(x, r, i, m)
 			case evidence.Gemini:
-				r.saw(1)
+				r.addObserved(1)
 				emptyGemini(x, r, m)
 			}
 		}
@@ -40,7 +40,7 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 	blocks := content.Elems()
 	if len(blocks) == 0 && content.Str() == "" {
 		if !last || m.Role != "assistant" {
-			r.found(x, at, "A-12", "message has no content")
+			r.addFinding(x, at, "A-12", "message has no content")
 		}
 		return
 	}
@@ -48,12 +48,12 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
 		// White space beside a tool call was accepted in a recording of 2026.
 		if text := b.Get("text").Str(); b.Get("type").Str() == "text" && (text == "" || len(blocks) == 1 && strings.TrimSpace(text) == "") {
-			r.found(x, at, "A-11", "text block is empty")
+			r.addFinding(x, at, "A-11", "text block is empty")
 		}
 	}
 	if n := len(blocks); n > 0 && m.Role == "assistant" && !last {
 		if blocks[n-1].Get("type").Str() == "thinking" {
-			r.found(x, at, "A-40", "assistant message ends with a thinking block")
+			r.addFinding(x, at, "A-40", "assistant message ends with a thinking block")
 		}
 	}
 }
@@ -64,12 +64,12 @@ func emptyGemini(x *exchange, r *report, m wire.Msg) {
 	parts := m.Node.Get("parts")
 	at := wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".parts"}
 	if len(parts.Elems()) == 0 && !parts.Is('{') {
-		r.found(x, at, "G-6", "content has no parts")
+		r.addFinding(x, at, "G-6", "content has no parts")
 	}
 	for j, p := range parts.Elems() {
 		if len(p.Names) == 0 {
 			at.Off, at.Path = p.Off, m.Path+".parts["+strconv.Itoa(j)+"]"
-			r.found(x, at, "G-7", "part holds nothing")
+			r.addFinding(x, at, "G-7", "part holds nothing")
 		}
 	}
 }
@@ -86,14 +86,14 @@ func idForm(s *Trace, r *report) {
 			tool := it.What == wire.Call || it.What == wire.Result
 			switch {
 			case x.Provider == evidence.Anthropic && tool:
-				r.saw(1)
+				r.addObserved(1)
 				if !anthropicID.MatchString(it.ID) {
-					r.found(x, it.Place, "A-20", "tool id %q holds other characters than letters, digits, _ and -", it.ID)
+					r.addFinding(x, it.Place, "A-20", "tool id %q holds other characters than letters, digits, _ and -", it.ID)
 				}
 			case x.Provider == evidence.OpenAI && tool:
-				r.saw(1)
+				r.addObserved(1)
 				if n := len(it.ID); n < 1 || n > 64 {
-					r.found(x, it.Place, "O-7", "call_id has %d characters, 1 to 64 are allowed", n)
+					r.addFinding(x, it.Place, "O-7", "call_id has %d characters, 1 to 64 are allowed", n)
 				}
 			}
 			itemPrefix(x, r, it)
@@ -106,9 +106,9 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	if x.Provider != evidence.OpenAI || prefix == "" || it.ItemID == "" || !it.Model() {
 		return
 	}
-	r.saw(1)
+	r.addObserved(1)
 	if !strings.HasPrefix(it.ItemID, prefix) {
-		r.found(x, it.Place, "O-8", "id of a %s item begins with %.8q, not with %q", it.Type, it.ItemID, prefix)
+		r.addFinding(x, it.Place, "O-8", "id of a %s item begins with %.8q, not with %q", it.Type, it.ItemID, prefix)
 	}
 }
 
@@ -123,9 +123,9 @@ var roles = map[string][]string{
 func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for _, m := range x.req.Msgs {
-			r.saw(1)
+			r.addObserved(1)
 			if role := m.Node.Get("role").Str(); m.Node.Is('{') && !contains(roles[x.Provider], role) {
-				r.found(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}
 	})
@@ -140,10 +140,10 @@ func argumentForm(s *Trace, r *report) {
 			if field == "" {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			v := fieldOf(it, field)
 			if optional := x.Provider == evidence.Gemini; v.Null() && !optional || !v.Null() && !v.Is(want) {
-				r.found(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[wire.Kind]string{'{': "an object", '"': "a string"}[want])
+				r.addFinding(x, it.Place, rule, "%s of %s is not %s", field, nameOf(it), map[wire.Kind]string{'{': "an object", '"': "a string"}[want])
 			}
 		}
 	})
@@ -178,14 +178,14 @@ func userEnds(s *Trace, r *report) {
 		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		last := x.req.Msgs[len(x.req.Msgs)-1]
 		at := wire.Place{Event: -1, Off: last.Node.Off, Path: last.Path}
 		switch {
 		case x.Provider == evidence.Anthropic && last.Role == "assistant" && !prefillAllowed(x):
-			r.found(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
+			r.addFinding(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
 		case x.Provider == evidence.Gemini && last.Role == "assistant":
-			r.found(x, at, "G-16", "the last content is the model's")
+			r.addFinding(x, at, "G-16", "the last content is the model's")
 		}
 	})
 }
@@ -193,7 +193,7 @@ func userEnds(s *Trace, r *report) {
 // prefillAllowed: models before 4.6 continue an assistant's text, and every
 // model goes on with a turn that the provider paused (ANT-S2).
 func prefillAllowed(x *exchange) bool {
-	if m := parseModel(x.req.Model); m.family != "claude" || m.before(4, 6) {
+	if m := parseModel(x.req.Model); m.family != "claude" || m.isBefore(4, 6) {
 		return true // a name that says nothing is given the benefit of the doubt
 	}
 	for _, l := range x.replays {

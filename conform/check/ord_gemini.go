@@ -11,14 +11,14 @@ import (
 // named like them; ids are used on both sides or on none (G-15, G-32).
 func oneContent(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
+		calls, results := x.itemsOfKind(st.run, wire.Call), x.itemsOfKind(st.answer, wire.Result)
 		if x.Provider != evidence.Gemini || len(calls) == 0 || len(results) == 0 {
 			return
 		}
-		r.saw(len(calls))
-		first := x.pick(sameContent(x, results[0]), wire.Result)
+		r.addObserved(len(calls))
+		first := x.itemsOfKind(sameContent(x, results[0]), wire.Result)
 		if len(first) != len(calls) {
-			r.found(x, results[0].Place, "G-15", "the content after %d function calls holds %d function responses", len(calls), len(first))
+			r.addFinding(x, results[0].Place, "G-15", "the content after %d function calls holds %d function responses", len(calls), len(first))
 			return
 		}
 		oneSided(x, r, calls, results)
@@ -38,7 +38,7 @@ func oneSided(x *exchange, r *report, calls, results []*wire.Item) {
 	for _, res := range results {
 		same := func(c *wire.Item) bool { return c.Name == res.Name && (c.ID == "") == (res.ID == "") }
 		if !slices.ContainsFunc(calls, same) {
-			r.found(x, res.Place, "G-32", "function response %s matches no call by name and use of ids", nameOf(res))
+			r.addFinding(x, res.Place, "G-32", "function response %s matches no call by name and use of ids", nameOf(res))
 		}
 	}
 }
@@ -55,9 +55,9 @@ func callTurn(s *Trace, r *report) {
 			if it.What != wire.Call {
 				continue
 			}
-			r.saw(1)
-			if opening(x) == 0 && i < x.runs[0].to {
-				r.found(x, it.Place, "G-13", "the content with function call %s does not follow a user content", nameOf(it))
+			r.addObserved(1)
+			if openingLength(x) == 0 && i < x.runs[0].to {
+				r.addFinding(x, it.Place, "G-13", "the content with function call %s does not follow a user content", nameOf(it))
 			}
 		}
 	})

@@ -13,9 +13,9 @@ func uniqueCalls(s *Trace, r *report) {
 			if it.What != wire.Call || it.ID == "" {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if at, again := first[it.ID]; again {
-				r.found(x, it.Place, byProvider(x, "A-18", "OAI-P6", "G-32"), "call id %s is already used at %s", it.ID, at)
+				r.addFinding(x, it.Place, byProvider(x, "A-18", "OAI-P6", "G-32"), "call id %s is already used at %s", it.ID, at)
 				continue
 			}
 			first[it.ID] = it.Place.Path
@@ -31,9 +31,9 @@ func uniqueItems(s *Trace, r *report) {
 			if x.Provider != evidence.OpenAI || it.ItemID == "" {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if at, again := first[it.ItemID]; again {
-				r.found(x, it.Place, "O-9", "item id %s is already used at %s", it.ItemID, at)
+				r.addFinding(x, it.Place, "O-9", "item id %s is already used at %s", it.ItemID, at)
 				continue
 			}
 			first[it.ItemID] = it.Place.Path

@@ -9,7 +9,7 @@ import (
 
 // pairingRules judge calls and their results inside each single request.
 var pairingRules = map[string]rule{
-	"ORD-001/answered":      answered,
+	"ORD-001/answered":      everyCallAnswered,
 	"ORD-002/single-result": singleResult,
 	"ORD-003/no-orphan":     noOrphan,
 	"ORD-004/results-first": resultsFirst,
@@ -18,8 +18,8 @@ var pairingRules = map[string]rule{
 	"ORD-012/result-order":  resultOrder,
 }
 
-// answered: every call has its result where the provider looks for it.
-func answered(s *Trace, r *report) {
+// everyCallAnswered: every call has its result where the provider looks for it.
+func everyCallAnswered(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) { callsAnswered(x, r) })
 }
 
@@ -28,25 +28,25 @@ func callsAnswered(x *exchange, r *report) {
 		openAIAnswered(x, r)
 		return
 	}
-	for _, st := range x.steps() {
+	for _, st := range x.turnSteps() {
 		rule := "A-15"
 		if x.Provider == evidence.Gemini {
 			rule = "G-15"
 		}
-		calls := x.pick(st.run, wire.Call)
-		r.saw(len(calls))
-		for _, c := range unanswered(calls, x.pick(st.answer, wire.Result)) {
-			r.found(x, c.Place, rule, "tool call %s has no result in what follows it directly", nameOf(c))
+		calls := x.itemsOfKind(st.run, wire.Call)
+		r.addObserved(len(calls))
+		for _, c := range unansweredCalls(calls, x.itemsOfKind(st.answer, wire.Result)) {
+			r.addFinding(x, c.Place, rule, "tool call %s has no result in what follows it directly", nameOf(c))
 		}
 	}
 }
 
-// unanswered returns the calls that no result is for. Calls without an id are
+// unansweredCalls returns the calls that no result is for. Calls without an id are
 // told apart by name and number (Gemini before 3.5 issues none).
-func unanswered(calls, results []*wire.Item) (open []*wire.Item) {
+func unansweredCalls(calls, results []*wire.Item) (open []*wire.Item) {
 	free := slices.Clone(results)
 	for _, c := range calls {
-		k := slices.IndexFunc(free, func(res *wire.Item) bool { return answers(res, c) })
+		k := slices.IndexFunc(free, func(res *wire.Item) bool { return answersCall(res, c) })
 		if k < 0 {
 			open = append(open, c)
 			continue
@@ -59,7 +59,7 @@ func unanswered(calls, results []*wire.Item) (open []*wire.Item) {
 	return open
 }
 
-func answers(res, call *wire.Item) bool {
+func answersCall(res, call *wire.Item) bool {
 	if res.ID != "" && call.ID != "" {
 		return res.ID == call.ID
 	}
@@ -86,9 +86,9 @@ func openAIAnswered(x *exchange, r *report) {
 		if it.What != wire.Call {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if later[it.ID] <= i {
-			r.found(x, it.Place, "O-10", "tool call %s has no output after it", nameOf(it))
+			r.addFinding(x, it.Place, "O-10", "tool call %s has no output after it", nameOf(it))
 		}
 	}
 }
@@ -105,10 +105,10 @@ func singleResult(s *Trace, r *report) {
 			case it.What == wire.Call:
 				calls[it.ID]++
 			case it.What == wire.Result:
-				r.saw(1)
+				r.addObserved(1)
 				results[it.ID]++
 				if n := calls[it.ID]; n > 0 && results[it.ID] > n {
-					r.found(x, it.Place, byProvider(x, "A-19", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
+					r.addFinding(x, it.Place, byProvider(x, "A-19", "OAI-P6", "G-15"), "tool call %s is answered again", it.ID)
 				}
 			}
 		}
@@ -132,27 +132,27 @@ func noOrphan(s *Trace, r *report) {
 			openAIOrphans(x, r)
 			return
 		}
-		for _, st := range append([]step{{answer: span{0, opening(x)}}}, x.steps()...) {
-			results := x.pick(st.answer, wire.Result)
-			r.saw(len(results))
-			for _, o := range unasked(results, x.pick(st.run, wire.Call)) {
-				r.found(x, o.Place, byProvider(x, "A-17", "", "G-14"), "tool result %s answers no call of the model's turn before it", nameOf(o))
+		for _, st := range append([]step{{answer: span{0, openingLength(x)}}}, x.turnSteps()...) {
+			results := x.itemsOfKind(st.answer, wire.Result)
+			r.addObserved(len(results))
+			for _, o := range orphanedResults(results, x.itemsOfKind(st.run, wire.Call)) {
+				r.addFinding(x, o.Place, byProvider(x, "A-17", "", "G-14"), "tool result %s answers no call of the model's turn before it", nameOf(o))
 			}
 		}
 	})
 }
 
-// opening returns the number of items before the first run.
-func opening(x *exchange) int {
+// openingLength returns the number of items before the first run.
+func openingLength(x *exchange) int {
 	if len(x.runs) == 0 {
 		return len(x.req.Items)
 	}
 	return x.runs[0].from
 }
 
-func unasked(results, calls []*wire.Item) (orphans []*wire.Item) {
+func orphanedResults(results, calls []*wire.Item) (orphans []*wire.Item) {
 	for _, res := range results {
-		if !slices.ContainsFunc(calls, func(c *wire.Item) bool { return answers(res, c) }) {
+		if !slices.ContainsFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }) {
 			orphans = append(orphans, res)
 		}
 	}
@@ -175,9 +175,9 @@ func openAIOrphans(x *exchange, r *report) {
 		case wire.Call:
 			calls[it.ID] = true
 		case wire.Result:
-			r.saw(1)
+			r.addObserved(1)
 			if !calls[it.ID] {
-				r.found(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
+				r.addFinding(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
 			}
 		default: // neither asks nor answers
 		}
@@ -196,10 +196,10 @@ func resultsFirst(s *Trace, r *report) {
 			case it.What != wire.Result:
 				other = i
 			case other >= 0:
-				r.saw(1)
-				r.found(x, it.Place, "A-16", "tool result %s stands after %s; results come first", it.ID, x.req.Items[other].Place.Path)
+				r.addObserved(1)
+				r.addFinding(x, it.Place, "A-16", "tool result %s stands after %s; results come first", it.ID, x.req.Items[other].Place.Path)
 			default:
-				r.saw(1)
+				r.addObserved(1)
 			}
 		}
 	})
@@ -208,20 +208,20 @@ func resultsFirst(s *Trace, r *report) {
 // resultOrder: results of parallel calls stand in the order of the calls.
 func resultOrder(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		calls, results := x.pick(st.run, wire.Call), x.pick(st.answer, wire.Result)
+		calls, results := x.itemsOfKind(st.run, wire.Call), x.itemsOfKind(st.answer, wire.Result)
 		if len(calls) < 2 || len(results) < 2 {
 			return
 		}
-		r.saw(len(results))
+		r.addObserved(len(results))
 		last := -1
 		for _, res := range results {
-			k := slices.IndexFunc(calls[max(last, 0):], func(c *wire.Item) bool { return answers(res, c) })
+			k := slices.IndexFunc(calls[max(last, 0):], func(c *wire.Item) bool { return answersCall(res, c) })
 			if k >= 0 {
 				last = max(last, 0) + k
 				continue
 			}
-			if slices.ContainsFunc(calls, func(c *wire.Item) bool { return answers(res, c) }) {
-				r.found(x, res.Place, "", "result %s stands after the result of a later call", nameOf(res))
+			if slices.ContainsFunc(calls, func(c *wire.Item) bool { return answersCall(res, c) }) {
+				r.addFinding(x, res.Place, "", "result %s stands after the result of a later call", nameOf(res))
 				return
 			}
 		}

@@ -28,20 +28,20 @@ func partForm(s *Trace, r *report) {
 func anthropicPart(x *exchange, r *report, it *wire.Item) {
 	switch {
 	case it.Continuity():
-		r.saw(1)
+		r.addObserved(1)
 		if !it.Node.Get("cache_control").Null() {
-			r.found(x, it.Place, "A-44", "%s carries cache_control", it.What)
+			r.addFinding(x, it.Place, "A-44", "%s carries cache_control", it.What)
 		}
 	case it.What == wire.Result && it.IsError:
-		r.saw(1)
-		if empty(it.Node.Get("content")) {
-			r.found(x, it.Place, "A-47", "error result %s says nothing", it.ID)
+		r.addObserved(1)
+		if isEmptyContent(it.Node.Get("content")) {
+			r.addFinding(x, it.Place, "A-47", "error result %s says nothing", it.ID)
 		}
 	}
 }
 
-// empty reports whether a result's content, a string or blocks, holds nothing.
-func empty(content *wire.Node) bool {
+// isEmptyContent reports whether a result's content, a string or blocks, holds nothing.
+func isEmptyContent(content *wire.Node) bool {
 	for _, b := range content.Elems() {
 		if b.Get("type").Str() != "text" || b.Get("text").Str() != "" {
 			return false
@@ -61,14 +61,14 @@ func openAIParts(x *exchange, r *report, m wire.Msg) {
 		kind := p.Get("type").Str()
 		switch {
 		case assistant:
-			r.saw(1)
+			r.addObserved(1)
 			if strings.HasPrefix(kind, "input_") {
-				r.found(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "the assistant says %q, which only the client can", kind)
+				r.addFinding(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "the assistant says %q, which only the client can", kind)
 			}
 		case m.Node.Get("role").Str() != "":
-			r.saw(1)
+			r.addObserved(1)
 			if kind == "output_text" || kind == "refusal" {
-				r.found(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "%s says %q, which only the assistant can", m.Node.Get("role").Str(), kind)
+				r.addFinding(x, at(p, ".content["+strconv.Itoa(j)+"]"), "O-16", "%s says %q, which only the assistant can", m.Node.Get("role").Str(), kind)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ func ownTurn(s *Trace, r *report) {
 	for _, x := range s.x {
 		replies := make([]int, len(x.runs)) // how many stand in each run
 		for _, l := range x.replays {
-			for _, n := range l.stands() {
+			for _, n := range l.runsOfReply() {
 				replies[n]++
 			}
 		}
@@ -21,21 +21,21 @@ func ownTurn(s *Trace, r *report) {
 }
 
 func (l *link) judgePlace(r *report, replies []int) {
-	apart := len(l.stands()) > 1
+	apart := len(l.runsOfReply()) > 1
 	for _, p := range l.pairs {
 		if it := l.reply(p.r); it.Token == "" || !p.exact {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if apart && replies[l.to.runOf(p.q)] > 1 {
-			r.changed(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+			r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 				"%s stands among what another reply emitted, apart from the rest of its own", l.reply(p.r).What)
 		}
 	}
 }
 
-// stands lists the ordinals of the runs that hold an item surely of the reply.
-func (l *link) stands() (runs []int) {
+// runsOfReply lists the ordinals of the runs that hold an item surely of the reply.
+func (l *link) runsOfReply() (runs []int) {
 	for _, p := range l.pairs {
 		if it := l.reply(p.r); p.exact && (it.Token != "" || it.ID != "" || it.ItemID != "") {
 			runs = append(runs, l.to.runOf(p.q))

@@ -15,7 +15,7 @@ var replayRules = map[string]rule{
 	"ORD-008/own-turn":       ownTurn,
 	"ORD-009/calls-kept":     callsKept,
 	"ORD-010/sent-once":      sentOnce,
-	"ORD-011/arguments":      arguments,
+	"ORD-011/arguments":      argumentsUnchanged,
 	"ORD-013/text-unchanged": textUnchanged,
 }
 
@@ -28,10 +28,10 @@ func blockOrder(s *Trace, r *report) {
 				continue
 			}
 			if last >= 0 {
-				r.saw(1)
+				r.addObserved(1)
 			}
 			if p.r < last {
-				r.changed(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+				r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
 			}
 			last = max(last, p.r)
@@ -45,26 +45,26 @@ func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
 		for _, p := range l.pairs {
 			if l.reply(p.r).What == wire.Call {
-				r.saw(1)
+				r.addObserved(1)
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Call && runnable(it) && l.from.reply.Usable() {
-				r.saw(1)
-				r.lost(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
+			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() {
+				r.addObserved(1)
+				r.addLostItem(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
 			}
 		}
 		for _, q := range l.extra {
 			if it := l.sent(q); it.What == wire.Call {
-				r.saw(1)
-				r.found(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
+				r.addObserved(1)
+				r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
 			}
 		}
 	}
 }
 
-// runnable reports whether a call arrived whole.
-func runnable(it *wire.Item) bool {
+// isRunnable reports whether a call arrived whole.
+func isRunnable(it *wire.Item) bool {
 	if !it.Done {
 		return false
 	}
@@ -74,24 +74,24 @@ func runnable(it *wire.Item) bool {
 
 func sentOnce(s *Trace, r *report) {
 	for _, l := range s.links {
-		r.saw(len(l.pairs))
+		r.addObserved(len(l.pairs))
 		for _, q := range l.again {
 			it := l.sent(q)
-			r.found(l.to, it.Place, byProvider(l.to, "A-18", "O-9", ""), "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
+			r.addFinding(l.to, it.Place, byProvider(l.to, "A-18", "O-9", ""), "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
 		}
 	}
 }
 
-// arguments: a call keeps its name and arguments. OpenAI's are a string and
+// argumentsUnchanged: a call keeps its name and arguments. OpenAI's are a string and
 // stay that string; elsewhere they are an object and stay that object as JSON.
-func arguments(s *Trace, r *report) {
+func argumentsUnchanged(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
-		if !was.ArgsKnown || !runnable(was) {
+		if !was.ArgsKnown || !isRunnable(was) {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if was.Name != is.Name {
-			r.changed(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
+			r.addChange(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
 			return
 		}
 		if was.Args == is.Args {
@@ -104,7 +104,7 @@ func arguments(s *Trace, r *report) {
 				return
 			}
 		}
-		r.changed(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), differText(was.Args, is.Args))
+		r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeTextDifference(was.Args, is.Args))
 	})
 }
 
@@ -112,26 +112,26 @@ func arguments(s *Trace, r *report) {
 // pieces. White space alone may go, because providers refuse it.
 func textUnchanged(s *Trace, r *report) {
 	for _, l := range s.links {
-		was, is := l.texts()
+		was, is := l.visibleTexts()
 		if len(was) == 0 || !l.from.reply.Usable() {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if equalTexts(was, is) {
 			continue
 		}
 		at := l.sent(l.items[0]).Place
 		a, b := strings.Join(was, ""), strings.Join(is, "")
 		if a == b {
-			r.found(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+			r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
 		} else {
-			r.found(l.to, at, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, differText(a, b))
+			r.addFinding(l.to, at, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(a, b))
 		}
 	}
 }
 
-// texts returns the visible texts of both sides, without blank ones.
-func (l *link) texts() (was, is []string) {
+// visibleTexts returns the visible texts of both sides, without blank ones.
+func (l *link) visibleTexts() (was, is []string) {
 	for i := range l.from.reply.Items {
 		if it := l.reply(i); it.Model() {
 			was = appendText(was, it)

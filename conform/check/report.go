@@ -15,33 +15,33 @@ type report struct {
 	Result
 }
 
-// saw counts n places where the rule could have been broken.
-func (r *report) saw(n int) { r.Observed += n }
+// addObserved counts n places where the rule could have been broken.
+func (r *report) addObserved(n int) { r.Observed += n }
 
-// found adds a finding at a place in x's request or reply.
-func (r *report) found(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	msg := fmt.Sprintf(format, args...) + refusal(x, rule)
+// addFinding adds a finding at a place in x's request or reply.
+func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
+	msg := fmt.Sprintf(format, args...) + refusalQuote(x, rule)
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
 		Path: at.Path, Rule: rule, Message: msg, Fix: r.fix})
 	return &r.Findings[len(r.Findings)-1]
 }
 
-// lost adds a finding about item i of the linked reply, which the request does
+// addLostItem adds a finding about item i of the linked reply, which the request does
 // not hold where it should.
-func (r *report) lost(l *link, i int, rule, format string, args ...any) {
+func (r *report) addLostItem(l *link, i int, rule, format string, args ...any) {
 	it := l.reply(i)
 	at := l.sent(l.items[0]).Place
 	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, it.Place) + ")"
-	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, it.Place)
+	r.addFinding(l.to, at, rule, "%s", msg).Emitted = emissionAt(l.from, it.Place)
 }
 
-// changed adds a finding about a field that differs from the one emitted.
-func (r *report) changed(l *link, at, emitted wire.Place, rule, format string, args ...any) {
+// addChange adds a finding about a field that differs from the one emitted.
+func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, emitted) + ")"
-	r.found(l.to, at, rule, "%s", msg).Emitted = emission(l.from, emitted)
+	r.addFinding(l.to, at, rule, "%s", msg).Emitted = emissionAt(l.from, emitted)
 }
 
-func emission(x *exchange, at wire.Place) *Emission {
+func emissionAt(x *exchange, at wire.Place) *Emission {
 	return &Emission{Exchange: x.Index, Event: at.Event, Offset: int64(at.Off)}
 }
 
@@ -52,19 +52,19 @@ func emittedAt(x *exchange, at wire.Place) string {
 	return fmt.Sprintf("emitted in exchange %d, event %d, byte %d", x.Index, at.Event, at.Off)
 }
 
-// differ says how two tokens differ without showing either whole.
-func differ(was, is string) string {
+// describeDifference says how two tokens differ without showing either whole.
+func describeDifference(was, is string) string {
 	at := firstDifference(was, is)
 	return fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
-		at, len(was), mask(was), len(is), mask(is))
+		at, len(was), maskToken(was), len(is), maskToken(is))
 }
 
-// differText is differ for text that may be read: it shows a little of both
+// describeTextDifference is differ for text that may be read: it shows a little of both
 // sides around the first difference.
-func differText(was, is string) string {
+func describeTextDifference(was, is string) string {
 	at := firstDifference(was, is)
 	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
-		at, len(was), around(was, at), len(is), around(is, at))
+		at, len(was), textAround(was, at), len(is), textAround(is, at))
 }
 
 func firstDifference(a, b string) int {
@@ -77,8 +77,8 @@ func firstDifference(a, b string) int {
 	return n
 }
 
-// mask shows the ends of a token: enough to find it, too little to use it.
-func mask(token string) string {
+// maskToken shows the ends of a token: enough to find it, too little to use it.
+func maskToken(token string) string {
 	switch n := len(token); {
 	case n == 0:
 		return "(empty)"
@@ -90,7 +90,7 @@ func mask(token string) string {
 
 const window = 12 // bytes shown on each side of a difference
 
-func around(s string, at int) string {
+func textAround(s string, at int) string {
 	from, to := max(0, at-window), min(len(s), at+window)
 	for from > 0 && !utf8.RuneStart(s[from]) {
 		from--
@@ -101,12 +101,12 @@ func around(s string, at int) string {
 	return s[from:to]
 }
 
-// refusal quotes the provider: what it did say to this request, else what it is
+// refusalQuote quotes the provider: what it did say to this request, else what it is
 // known to say to such a one.
-func refusal(x *exchange, rule string) string {
+func refusalQuote(x *exchange, rule string) string {
 	name := map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}[x.Provider]
 	if said := x.reply.Err.Get("message").Str(); x.reply.End == wire.Refused && !x.Missed && said != "" {
-		return fmt.Sprintf("; %s refused the request: %q", name, head(said, 200))
+		return fmt.Sprintf("; %s refused the request: %q", name, cutText(said, 200))
 	}
 	if text := refusals[rule]; text != "" {
 		return fmt.Sprintf("; where %s refuses this it says %q (%s)", name, text, rule)
@@ -114,7 +114,7 @@ func refusal(x *exchange, rule string) string {
 	return ""
 }
 
-func head(s string, n int) string {
+func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -25,14 +25,14 @@ var resumeRules = map[string]rule{
 // last request before it.
 type resumption struct{ before, first *exchange }
 
-func (s *Trace) resumptions() (list []resumption) {
+func (s *Trace) allResumptions() (list []resumption) {
 	for n := range s.ev.Process {
 		if !s.ev.Process[n].Resumed {
 			continue
 		}
-		first := slices.IndexFunc(s.x, func(x *exchange) bool { return x.Process == n && x.asks() })
+		first := slices.IndexFunc(s.x, func(x *exchange) bool { return x.Process == n && x.asksForAnswer() })
 		for k := first - 1; k >= 0; k-- {
-			if s.x[k].asks() && s.x[k].Process < n && s.x[k].Provider == s.x[first].Provider {
+			if s.x[k].asksForAnswer() && s.x[k].Process < n && s.x[k].Provider == s.x[first].Provider {
 				list = append(list, resumption{s.x[k], s.x[first]})
 				break
 			}
@@ -42,24 +42,24 @@ func (s *Trace) resumptions() (list []resumption) {
 }
 
 func resumePrefix(s *Trace, r *report) {
-	for _, p := range s.resumptions() {
-		r.saw(len(p.before.req.Items))
-		r.prefix(p.before, p.first)
+	for _, p := range s.allResumptions() {
+		r.addObserved(len(p.before.req.Items))
+		r.comparePrefix(p.before, p.first)
 	}
 }
 
-// prefix adds a finding where the items of now do not begin with those of then.
+// comparePrefix adds a finding where the items of now do not begin with those of then.
 // Hidden state is left to the SIG checks, which know when it may go.
-func (r *report) prefix(then, now *exchange) {
-	was, is := visible(then.req.Items), visible(now.req.Items)
+func (r *report) comparePrefix(then, now *exchange) {
+	was, is := visibleItems(then.req.Items), visibleItems(now.req.Items)
 	for k, a := range was {
 		if k >= len(is) {
 			at := wire.Place{Event: -1, Off: -1, Path: a.Place.Path}
-			r.found(now, at, prefixRule(now), "%s that exchange %d sent at %s is gone, with everything after it", a.What, then.Index, a.Place.Path)
+			r.addFinding(now, at, prefixRule(now), "%s that exchange %d sent at %s is gone, with everything after it", a.What, then.Index, a.Place.Path)
 			return
 		}
 		if path, what := itemDiff(a, is[k]); path != "=" {
-			r.found(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s", a.What, then.Index, a.Place.Path, strings.TrimSpace(path+" "+what))
+			r.addFinding(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s", a.What, then.Index, a.Place.Path, strings.TrimSpace(path+" "+what))
 			return
 		}
 	}
@@ -67,7 +67,7 @@ func (r *report) prefix(then, now *exchange) {
 
 func prefixRule(x *exchange) string { return byProvider(x, "A-41", "", "") }
 
-func visible(items []wire.Item) []*wire.Item {
+func visibleItems(items []wire.Item) []*wire.Item {
 	var list []*wire.Item
 	for i := range items {
 		if !items[i].Continuity() {
@@ -84,7 +84,7 @@ func itemDiff(a, b *wire.Item) (path, what string) {
 	case a.What != b.What || a.Role != b.Role:
 		return "", "a " + b.Role + " " + b.What.String()
 	case a.What == wire.Text && a.Text != b.Text:
-		return "", "text " + differText(a.Text, b.Text)
+		return "", "text " + describeTextDifference(a.Text, b.Text)
 	case a.What == wire.Text:
 		return "=", ""
 	case a.Node == nil || b.Node == nil:
@@ -103,37 +103,37 @@ func (s *Trace) eachNext(f func(then, now *exchange)) {
 				then = l.from
 			}
 		}
-		if then != nil && then.asks() && (s.ev.Source != evidence.SourceRecording || bound(x)) {
+		if then != nil && then.asksForAnswer() && (s.ev.Source != evidence.SourceRecording || sendsBoundState(x)) {
 			f(then, x)
 		}
 	}
 }
 
-// bound reports whether the request sends back hidden state that its provider
+// sendsBoundState reports whether the request sends back hidden state that its provider
 // may have bound to what stands before it (R44). In traffic of other tools
 // nothing else forbids a conversation to change.
-func bound(x *exchange) bool {
+func sendsBoundState(x *exchange) bool {
 	return x.Provider != evidence.Gemini && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
 }
 
 // lastReplyKept: what the session had received whole is not lost with the
 // process.
 func lastReplyKept(s *Trace, r *report) {
-	for _, p := range s.resumptions() {
+	for _, p := range s.allResumptions() {
 		if !p.before.reply.Usable() || len(p.before.reply.Items) == 0 {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if !slices.ContainsFunc(p.first.replays, func(l *link) bool { return l.from == p.before }) {
 			at := wire.Place{Event: -1, Off: -1}
-			r.found(p.first, at, "", "the resumed session does not send back the last reply (%s)", emittedAt(p.before, p.before.reply.Items[0].Place)).
-				Emitted = emission(p.before, p.before.reply.Items[0].Place)
+			r.addFinding(p.first, at, "", "the resumed session does not send back the last reply (%s)", emittedAt(p.before, p.before.reply.Items[0].Place)).
+				Emitted = emissionAt(p.before, p.before.reply.Items[0].Place)
 		}
 	}
 }
 
 func resumeClosed(s *Trace, r *report) {
-	for _, p := range s.resumptions() {
+	for _, p := range s.allResumptions() {
 		callsAnswered(p.first, r)
 	}
 }
@@ -141,29 +141,29 @@ func resumeClosed(s *Trace, r *report) {
 // resumeOnce: after the old transcript comes only what is new: results and
 // prompts, nothing the model said and nothing a second time.
 func resumeOnce(s *Trace, r *report) {
-	for _, p := range s.resumptions() {
-		r.saw(1)
+	for _, p := range s.allResumptions() {
+		r.addObserved(1)
 		end := 0
 		for _, l := range p.first.replays {
 			end = max(end, l.items[len(l.items)-1]+1)
 			for _, q := range l.again {
 				it := l.sent(q)
-				r.found(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
+				r.addFinding(p.first, it.Place, "", "%s of the reply of exchange %d is sent back twice", it.What, l.from.Index)
 			}
 		}
 		known := len(p.before.req.Items)
 		for q := max(end, known); q < len(p.first.req.Items); q++ {
 			it := &p.first.req.Items[q]
-			if k := repeats(p.before.req.Items, it); k >= 0 || it.Model() {
-				r.found(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)
+			if k := indexOfResult(p.before.req.Items, it); k >= 0 || it.Model() {
+				r.addFinding(p.first, it.Place, "", "%s stands again after the transcript it belongs to", it.What)
 			}
 		}
 	}
 }
 
-// repeats finds a result the old transcript already holds. A user may say the
+// indexOfResult finds a result the old transcript already holds. A user may say the
 // same thing twice, a tool does not answer one call twice.
-func repeats(items []wire.Item, it *wire.Item) int {
+func indexOfResult(items []wire.Item, it *wire.Item) int {
 	return slices.IndexFunc(items, func(o wire.Item) bool {
 		return o.What == wire.Result && it.What == wire.Result && o.ID != "" && o.ID == it.ID
 	})
@@ -181,10 +181,10 @@ func prefixBytes(s *Trace, r *report) {
 			if !wire.Equal(a, b) {
 				continue // another requirement's matter, or a cache mark
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if !wire.SameTokens(a, b) {
-				r.found(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
-					"means the same as in exchange %d and is written differently: %s", then.Index, differText(string(a.Raw), string(b.Raw)))
+				r.addFinding(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
+					"means the same as in exchange %d and is written differently: %s", then.Index, describeTextDifference(string(a.Raw), string(b.Raw)))
 				return
 			}
 		}

@@ -4,13 +4,13 @@ import "github.com/meerkat-go/conformance/conform/wire"
 
 func systemConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		r.saw(1)
+		r.addObserved(1)
 		was, is := then.req.System, now.req.System
 		if was.Is('"') != is.Is('"') {
 			was, is = asBlocks(was), asBlocks(is)
 		}
 		if path, what := wire.Diff(was, is, "cache_control"); path != "=" {
-			r.found(now, nodePlace(now.req.System, "system"), prefixRule(now), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+			r.addFinding(now, nodePlace(now.req.System, "system"), prefixRule(now), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
 }
@@ -30,9 +30,9 @@ func asBlocks(system *wire.Node) *wire.Node {
 
 func toolsConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		r.saw(1)
+		r.addObserved(1)
 		if path, what := wire.Diff(then.req.Tools, now.req.Tools, "cache_control"); path != "=" {
-			r.found(now, nodePlace(now.req.Tools, "tools"), prefixRule(now), "the tools are not those of exchange %d: tools%s %s", then.Index, path, what)
+			r.addFinding(now, nodePlace(now.req.Tools, "tools"), prefixRule(now), "the tools are not those of exchange %d: tools%s %s", then.Index, path, what)
 		}
 	})
 }
@@ -47,7 +47,7 @@ func nodePlace(n *wire.Node, path string) wire.Place {
 
 func historyKept(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		r.saw(len(then.req.Items))
-		r.prefix(then, now)
+		r.addObserved(len(then.req.Items))
+		r.comparePrefix(then, now)
 	})
 }

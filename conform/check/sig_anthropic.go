@@ -23,24 +23,24 @@ func signatureBytes(s *Trace, r *report) {
 		if !was.HasToken || !is.HasToken {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if was.Token != is.Token {
-			r.changed(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", differ(was.Token, is.Token))
+			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", describeDifference(was.Token, is.Token))
 		}
 	})
 	for _, l := range s.links {
 		for _, q := range l.extra {
-			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken && l.amid(it) {
-				r.saw(1)
-				r.found(l.to, it.Place, "A-37", "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, mask(it.Token), l.from.Index)
+			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken && l.sharesMessage(it) {
+				r.addObserved(1)
+				r.addFinding(l.to, it.Place, "A-37", "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, maskToken(it.Token), l.from.Index)
 			}
 		}
 	}
 }
 
-// amid reports whether the item stands in one message with what was sent back
+// sharesMessage reports whether the item stands in one message with what was sent back
 // of the reply: messages before it may be history of another recording.
-func (l *link) amid(it *wire.Item) bool {
+func (l *link) sharesMessage(it *wire.Item) bool {
 	return slices.ContainsFunc(l.pairs, func(p pair) bool { return l.sent(p.q).Msg == it.Msg })
 }
 
@@ -49,9 +49,9 @@ func thinkingText(s *Trace, r *report) {
 		if !is.HasToken {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if was.Text != is.Text {
-			r.changed(l, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", differText(was.Text, is.Text))
+			r.addChange(l, is.Under("thinking"), was.Place, "A-37", "thinking text under its signature %s", describeTextDifference(was.Text, is.Text))
 		}
 	})
 }
@@ -66,13 +66,13 @@ func thinkingKept(s *Trace, r *report) {
 		}
 		for _, p := range l.pairs {
 			if l.reply(p.r).Continuity() {
-				r.saw(1)
+				r.addObserved(1)
 			}
 		}
 		for _, i := range l.missing {
 			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
-				r.saw(1)
-				r.lost(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, mask(it.Token))
+				r.addObserved(1)
+				r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, maskToken(it.Token))
 			}
 		}
 	}
@@ -89,9 +89,9 @@ func thinkingType(x *exchange) string { return x.req.Doc.Get("thinking").Get("ty
 
 func redactedData(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
-		r.saw(1)
+		r.addObserved(1)
 		if was.Token != is.Token {
-			r.changed(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", differ(was.Token, is.Token))
+			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", describeDifference(was.Token, is.Token))
 		}
 	})
 }
@@ -105,12 +105,12 @@ func thinkingLeads(s *Trace, r *report) {
 			continue
 		}
 		items := l.from.reply.Items
-		if !items[0].Continuity() || len(l.to.pick(l.to.runs[len(l.to.runs)-1], wire.Call)) == 0 {
+		if !items[0].Continuity() || len(l.to.itemsOfKind(l.to.runs[len(l.to.runs)-1], wire.Call)) == 0 {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if first := l.sent(l.items[0]); !first.Continuity() {
-			r.changed(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
+			r.addChange(l, first.Place, items[0].Place, "A-38", "assistant message starts with %s, not with the thinking it was emitted with", first.What)
 		}
 	}
 }
@@ -126,17 +126,17 @@ func thinkingFields(s *Trace, r *report) {
 			it := &x.req.Items[i]
 			switch it.What {
 			case wire.Thinking:
-				r.saw(1)
+				r.addObserved(1)
 				if !it.Node.Get("thinking").Is('"') {
-					r.found(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
+					r.addFinding(x, it.Place, "ANT-T5", "thinking block without a thinking text, which may be empty but not absent")
 				}
 				if it.Token == "" {
-					r.found(x, it.Place, "A-35", "thinking block without a signature")
+					r.addFinding(x, it.Place, "A-35", "thinking block without a signature")
 				}
 			case wire.Redacted:
-				r.saw(1)
+				r.addObserved(1)
 				if it.Token == "" {
-					r.found(x, it.Place, "A-36", "redacted thinking without data")
+					r.addFinding(x, it.Place, "A-36", "redacted thinking without data")
 				}
 			default: // only thinking has these fields
 			}
@@ -155,18 +155,18 @@ func thinkingContiguous(s *Trace, r *report) {
 		var hole *link
 		holeItem := 0
 		for _, l := range x.replays {
-			for i, sent := range l.fates() {
+			for i, sent := range l.sentBackItems() {
 				it := l.reply(i)
 				switch {
 				case !it.Continuity() || it.Token == "":
 				case !sent && kept && hole == nil:
 					hole, holeItem = l, i
 				case sent && hole != nil:
-					r.lost(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, mask(hole.reply(holeItem).Token))
+					r.addLostItem(hole, holeItem, "A-41", "%s block %s is left out between others that are sent back", hole.reply(holeItem).What, maskToken(hole.reply(holeItem).Token))
 					return
 				case sent:
 					if kept {
-						r.saw(1)
+						r.addObserved(1)
 					}
 					kept = true
 				}
@@ -175,8 +175,8 @@ func thinkingContiguous(s *Trace, r *report) {
 	})
 }
 
-// fates says of each item of the reply whether it was sent back.
-func (l *link) fates() []bool {
+// sentBackItems says of each item of the reply whether it was sent back.
+func (l *link) sentBackItems() []bool {
 	sent := make([]bool, len(l.from.reply.Items))
 	for _, p := range l.pairs {
 		sent[p.r] = true

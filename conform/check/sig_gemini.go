@@ -43,9 +43,9 @@ func callSigned(s *Trace, r *report) {
 				continue
 			}
 			msg = it.Msg
-			r.saw(1)
+			r.addObserved(1)
 			if it.Token == "" {
-				r.found(x, it.Place, "G-17", "function call %s, the first of its step in the current turn, has no thoughtSignature", nameOf(it))
+				r.addFinding(x, it.Place, "G-17", "function call %s, the first of its step in the current turn, has no thoughtSignature", nameOf(it))
 			}
 		}
 	})
@@ -53,7 +53,7 @@ func callSigned(s *Trace, r *report) {
 
 func enforcesSignatures(model string) bool {
 	m := parseModel(model)
-	return m.family == "gemini" && !m.before(3, 0) && !strings.Contains(model, "image")
+	return m.family == "gemini" && !m.isBefore(3, 0) && !strings.Contains(model, "image")
 }
 
 // thoughtBytes: a signature keeps its bytes; the alphabet of its base64 does
@@ -68,10 +68,10 @@ func thoughtBytes(s *Trace, r *report) {
 			if was.Token == "" || is.Token == "" || isDummy(is.Token) {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			a, b := wire.TokenKey(evidence.Gemini, was.Token), wire.TokenKey(evidence.Gemini, is.Token)
 			if a != b && !issuedBy(l.from, b) {
-				r.changed(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, differ(was.Token, is.Token))
+				r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, describeDifference(was.Token, is.Token))
 			}
 		}
 	}
@@ -94,15 +94,15 @@ func thoughtBase64(s *Trace, r *report) {
 			if x.Provider != evidence.Gemini || it.Token == "" || isDummy(it.Token) {
 				continue
 			}
-			r.saw(1)
-			if !decodes(it.Token) {
-				r.found(x, it.Under("thoughtSignature"), "G-19", "signature %s is not base64", mask(it.Token))
+			r.addObserved(1)
+			if !isBase64(it.Token) {
+				r.addFinding(x, it.Under("thoughtSignature"), "G-19", "signature %s is not base64", maskToken(it.Token))
 			}
 		}
 	})
 }
 
-func decodes(token string) bool {
+func isBase64(token string) bool {
 	s := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
 	_, err := base64.RawStdEncoding.DecodeString(s)
 	return err == nil
@@ -122,14 +122,14 @@ func samePart(s *Trace, r *report) {
 			}
 		}
 		if len(home) > 0 {
-			l.strays(r, home)
+			l.reportStraySignatures(r, home)
 		}
 	}
 }
 
-// strays looks for signatures of calls on other parts, from the reply's first
+// reportStraySignatures looks for signatures of calls on other parts, from the reply's first
 // item sent back to the end of the results that answer it.
-func (l *link) strays(r *report, home map[string]int) {
+func (l *link) reportStraySignatures(r *report, home map[string]int) {
 	paired := map[int]int{}
 	for _, p := range l.pairs {
 		paired[p.q] = p.r
@@ -143,23 +143,23 @@ func (l *link) strays(r *report, home map[string]int) {
 		if it.Token == "" || !issued {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if of, ok := paired[q]; !ok || of != i {
-			if it.What == wire.Result && l.signed(i) {
+			if it.What == wire.Result && l.isSentSigned(i) {
 				continue // once more on the response does no harm
 			}
 			rule := "G-21"
 			if it.What == wire.Call {
 				rule = "" // a copy, which older models let pass
 			}
-			r.changed(l, it.Under("thoughtSignature"), l.reply(i).Place, rule,
+			r.addChange(l, it.Under("thoughtSignature"), l.reply(i).Place, rule,
 				"signature of function call %s is sent on a %s", nameOf(l.reply(i)), it.Type)
 		}
 	}
 }
 
-// signed reports whether reply item i was sent back with a signature.
-func (l *link) signed(i int) bool {
+// isSentSigned reports whether reply item i was sent back with a signature.
+func (l *link) isSentSigned(i int) bool {
 	for _, p := range l.pairs {
 		if p.r == i {
 			return l.sent(p.q).Token != ""
@@ -176,10 +176,10 @@ func besideCall(s *Trace, r *report) {
 			if x.Provider != evidence.Gemini || it.What != wire.Call {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			call := it.Node.Any("functionCall", "function_call")
 			if call.Any("thoughtSignature", "thought_signature") != nil {
-				r.found(x, it.Under("functionCall.thoughtSignature"), "G-3", "signature stands inside functionCall instead of beside it")
+				r.addFinding(x, it.Under("functionCall.thoughtSignature"), "G-3", "signature stands inside functionCall instead of beside it")
 			}
 		}
 	})
@@ -192,10 +192,10 @@ func signedParts(s *Trace, r *report) {
 		if l.to.Provider != evidence.Gemini {
 			continue
 		}
-		for i, sent := range l.fates() {
+		for i, sent := range l.sentBackItems() {
 			if it := l.reply(i); it.Token != "" && !sent && it.What != wire.Call {
-				r.saw(1)
-				l.unsent(r, i)
+				r.addObserved(1)
+				l.reportUnsent(r, i)
 			}
 		}
 		for _, p := range l.pairs {
@@ -204,21 +204,21 @@ func signedParts(s *Trace, r *report) {
 	}
 }
 
-// unsent reports a signed part that was not sent back, or whose signature was
+// reportUnsent reports a signed part that was not sent back, or whose signature was
 // put on another one.
-func (l *link) unsent(r *report, i int) {
+func (l *link) reportUnsent(r *report, i int) {
 	was := l.reply(i)
 	for _, q := range l.items {
 		if is := l.sent(q); is.Token != "" && wire.TokenKey(evidence.Gemini, is.Token) == wire.TokenKey(evidence.Gemini, was.Token) {
-			l.misplaced(r, was, is)
+			l.reportMisplaced(r, was, is)
 			return
 		}
 	}
-	r.lost(l, i, "", "signed %s part of %d bytes is not sent back", was.What, len(was.Text))
+	r.addLostItem(l, i, "", "signed %s part of %d bytes is not sent back", was.What, len(was.Text))
 }
 
-func (l *link) misplaced(r *report, was, is *wire.Item) {
-	r.changed(l, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
+func (l *link) reportMisplaced(r *report, was, is *wire.Item) {
+	r.addChange(l, is.Place, was.Place, "", "signature was issued on a %s part of %d bytes and is sent on one of %d", was.What, len(was.Text), len(is.Text))
 }
 
 func (l *link) signedPair(r *report, p pair) {
@@ -228,13 +228,13 @@ func (l *link) signedPair(r *report, p pair) {
 	if was.Token == "" || !standIn && was.What == wire.Call && enforcesSignatures(l.to.req.Model) {
 		return
 	}
-	r.saw(1)
+	r.addObserved(1)
 	switch {
 	case standIn:
-		r.changed(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, mask(was.Token))
+		r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-20", "%s part is sent back with the stand-in that skips validation in place of its signature %s", was.What, maskToken(was.Token))
 	case is.Token == "":
-		r.changed(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, mask(was.Token))
+		r.addChange(l, is.Place, was.Place, "", "%s part is sent back without its signature %s", was.What, maskToken(was.Token))
 	case was.Text != is.Text:
-		l.misplaced(r, was, is)
+		l.reportMisplaced(r, was, is)
 	}
 }

@@ -14,7 +14,7 @@ var openAIRules = map[string]rule{
 	"SIG-009/followed":       reasoningFollowed,
 	"SIG-010/summary":        summaryParts,
 	"SIG-011/own-id":         ownID,
-	"SIG-012/stateless":      stateless,
+	"SIG-012/stateless":      requestsStateless,
 	"SIG-013/no-bare-ids":    noBareIDs,
 	"SIG-020/phase":          phaseKept,
 }
@@ -26,14 +26,14 @@ func finalBlob(s *Trace, r *report) {
 		if was.Token == "" || is.Token == "" {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		switch {
 		case is.Token == was.Token || slices.Contains(was.AlsoTokens, is.Token):
 		case slices.Contains(was.DraftTokens, is.Token):
-			r.changed(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
-				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", mask(is.Token), mask(was.Token))
+			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
+				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", maskToken(is.Token), maskToken(was.Token))
 		default:
-			r.changed(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", differ(was.Token, is.Token))
+			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", describeDifference(was.Token, is.Token))
 		}
 	})
 }
@@ -46,18 +46,18 @@ func reasoningKept(s *Trace, r *report) {
 		if l.to.Provider != evidence.OpenAI || !l.open() || l.to.req.Stateful || !l.from.reply.Usable() {
 			continue
 		}
-		if len(l.to.pick(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) == 0 {
+		if len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) == 0 {
 			continue
 		}
 		for _, p := range l.pairs {
 			if l.reply(p.r).Token != "" {
-				r.saw(1)
+				r.addObserved(1)
 			}
 		}
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Thinking && it.Token != "" {
-				r.saw(1)
-				r.lost(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
+				r.addObserved(1)
+				r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 			}
 		}
 	}
@@ -76,9 +76,9 @@ func reasoningFollowed(s *Trace, r *report) {
 				followed = true
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if !followed {
-				r.found(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
+				r.addFinding(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
 			}
 		}
 	})
@@ -92,9 +92,9 @@ func summaryParts(s *Trace, r *report) {
 			if x.Provider != evidence.OpenAI || it.What != wire.Thinking {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if !it.Node.Get("summary").Is('[') {
-				r.found(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
+				r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
 			}
 		}
 	})
@@ -104,12 +104,12 @@ func summaryParts(s *Trace, r *report) {
 		}
 		at := is.Under("summary")
 		if len(was.Summary) != len(is.Summary) {
-			r.changed(l, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
+			r.addChange(l, at, was.Place, "", "summary had %d parts, has %d", len(was.Summary), len(is.Summary))
 			return
 		}
 		for k := range was.Summary {
 			if was.Summary[k] != is.Summary[k] {
-				r.changed(l, at, was.Place, "", "summary part %d %s", k, differText(was.Summary[k], is.Summary[k]))
+				r.addChange(l, at, was.Place, "", "summary part %d %s", k, describeTextDifference(was.Summary[k], is.Summary[k]))
 				return
 			}
 		}
@@ -122,24 +122,24 @@ func ownID(s *Trace, r *report) {
 		if is.Token == "" || is.ItemID == "" || was.ItemID == "" {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if is.ItemID != was.ItemID {
-			r.changed(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
+			r.addChange(l, is.Under("id"), was.Place, "O-15", "encrypted content of %s is sent under the id %s", was.ItemID, is.ItemID)
 		}
 	})
 }
 
-// stateless: an agent that keeps its own history says so, and asks for what it
+// requestsStateless: an agent that keeps its own history says so, and asks for what it
 // needs to keep it (seed 000 §3.5, D-11).
-func stateless(s *Trace, r *report) {
+func requestsStateless(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.OpenAI {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: 0, Path: "store"}
 		if !x.req.Doc.Get("store").Is('f') {
-			r.found(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
+			r.addFinding(x, at, "O-14", "store is not false, so the provider keeps the conversation as well")
 		}
 		at.Path = "include"
 		for _, n := range x.req.Doc.Get("include").Elems() {
@@ -147,7 +147,7 @@ func stateless(s *Trace, r *report) {
 				return
 			}
 		}
-		r.found(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
+		r.addFinding(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
 	})
 }
 
@@ -162,9 +162,9 @@ func noBareIDs(s *Trace, r *report) {
 			if it.What != wire.Thinking && it.Type != "item_reference" {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if it.ItemID != "" && it.Token == "" {
-				r.found(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off", it.Type, it.ItemID)
+				r.addFinding(x, it.Place, "O-14", "%s %s relies on storage that store:false switched off", it.Type, it.ItemID)
 			}
 		}
 	})
@@ -176,9 +176,9 @@ func phaseKept(s *Trace, r *report) {
 		if was.Phase == "" {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if is.Phase != was.Phase {
-			r.changed(l, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
+			r.addChange(l, is.Place, was.Place, "", "message was emitted with phase %q and is sent back with %q", was.Phase, is.Phase)
 		}
 	})
 }

@@ -11,8 +11,8 @@ var originRules = map[string]rule{
 	"SIG-019/own-model":    ownModel,
 }
 
-// issued finds for each token the exchange that emitted it, whatever provider.
-func (s *Trace) issued() map[string]*exchange {
+// issuedTokens finds for each token the exchange that emitted it, whatever provider.
+func (s *Trace) issuedTokens() map[string]*exchange {
 	from := map[string]*exchange{}
 	for _, x := range s.x {
 		for i := range x.reply.Items {
@@ -32,7 +32,7 @@ func originKey(token string) string { return wire.TokenKey(evidence.Gemini, toke
 
 // eachToken calls f for every token of a request that an earlier reply issued.
 func (s *Trace) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
-	from := s.issued()
+	from := s.issuedTokens()
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
@@ -45,9 +45,9 @@ func (s *Trace) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
 
 func ownProvider(s *Trace, r *report) {
 	s.eachToken(func(x *exchange, it *wire.Item, from *exchange) {
-		r.saw(1)
+		r.addObserved(1)
 		if x.Provider != from.Provider {
-			r.found(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s, which %s issued in exchange %d", it.Type, mask(it.Token), from.Provider, from.Index)
+			r.addFinding(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s, which %s issued in exchange %d", it.Type, maskToken(it.Token), from.Provider, from.Index)
 		}
 	})
 }
@@ -59,9 +59,9 @@ func ownModel(s *Trace, r *report) {
 		if x.Provider != from.Provider || x.req.Model == "" || from.req.Model == "" {
 			return
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if a, b := parseModel(from.req.Model).bare, parseModel(x.req.Model).bare; a != b {
-			r.found(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s", it.Type, mask(it.Token), a, b)
+			r.addFinding(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s", it.Type, maskToken(it.Token), a, b)
 		}
 	})
 }

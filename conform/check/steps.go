@@ -7,8 +7,8 @@ type step struct {
 	run, answer span
 }
 
-// steps divides the request's items after its opening.
-func (x *exchange) steps() []step {
+// turnSteps divides the request's items after its opening.
+func (x *exchange) turnSteps() []step {
 	var list []step
 	for i, run := range x.runs {
 		end := len(x.req.Items)
@@ -20,8 +20,8 @@ func (x *exchange) steps() []step {
 	return list
 }
 
-// pick returns the items of kind w in a span of the request.
-func (x *exchange) pick(in span, w wire.What) []*wire.Item {
+// itemsOfKind returns the items of kind w in a span of the request.
+func (x *exchange) itemsOfKind(in span, w wire.What) []*wire.Item {
 	var list []*wire.Item
 	for i := in.from; i < in.to; i++ {
 		if it := &x.req.Items[i]; it.What == w {
@@ -34,7 +34,7 @@ func (x *exchange) pick(in span, w wire.What) []*wire.Item {
 // eachRequest calls f for every request that asks for an answer.
 func (s *Trace) eachRequest(f func(x *exchange)) {
 	for _, x := range s.x {
-		if x.asks() {
+		if x.asksForAnswer() {
 			f(x)
 		}
 	}
@@ -43,7 +43,7 @@ func (s *Trace) eachRequest(f func(x *exchange)) {
 // eachStep calls f for every step of every request.
 func (s *Trace) eachStep(f func(x *exchange, st step)) {
 	s.eachRequest(func(x *exchange) {
-		for _, st := range x.steps() {
+		for _, st := range x.turnSteps() {
 			f(x, st)
 		}
 	})

@@ -18,57 +18,57 @@ func anthropicStream(x *exchange, r *report) {
 	g := anthropicGrammar{x: x, r: r, open: map[int]string{}}
 	for i, e := range x.reply.Events {
 		if e.JSON != nil {
-			r.saw(1)
-			g.event(wire.Place{Event: i, Off: e.DataOff}, e)
+			r.addObserved(1)
+			g.checkEvent(wire.Place{Event: i, Off: e.DataOff}, e)
 		}
 	}
 }
 
-func (g *anthropicGrammar) breach(at wire.Place, format string, args ...any) {
-	g.r.found(g.x, at, "§3.1", format, args...)
+func (g *anthropicGrammar) addBreach(at wire.Place, format string, args ...any) {
+	g.r.addFinding(g.x, at, "§3.1", format, args...)
 }
 
-func (g *anthropicGrammar) event(at wire.Place, e wire.StreamEvent) {
+func (g *anthropicGrammar) checkEvent(at wire.Place, e wire.StreamEvent) {
 	t := e.Type()
 	if e.Name != "" && e.Name != t {
-		g.breach(at, "event %q holds JSON of type %q", e.Name, t)
+		g.addBreach(at, "event %q holds JSON of type %q", e.Name, t)
 	}
 	if known := contains(anthropicEvents, t); !known {
 		return // clients ignore what they do not know
 	}
 	if !g.started && t != "message_start" && t != "ping" && t != "error" {
-		g.breach(at, "%s comes before message_start", t)
+		g.addBreach(at, "%s comes before message_start", t)
 	}
 	if g.stopped {
-		g.breach(at, "%s comes after message_stop", t)
+		g.addBreach(at, "%s comes after message_stop", t)
 	}
 	switch t {
 	case "message_start":
 		if g.started {
-			g.breach(at, "message_start comes a second time")
+			g.addBreach(at, "message_start comes a second time")
 		}
 		g.started = true
 	case "content_block_start":
-		g.start(at, e.JSON)
+		g.checkStart(at, e.JSON)
 	case "content_block_delta":
-		g.delta(at, e.JSON)
+		g.checkDelta(at, e.JSON)
 	case "content_block_stop":
 		if _, ok := g.open[e.JSON.Get("index").Int()]; !ok {
-			g.breach(at, "content_block_stop for block %d, which is not open", e.JSON.Get("index").Int())
+			g.addBreach(at, "content_block_stop for block %d, which is not open", e.JSON.Get("index").Int())
 		}
 		delete(g.open, e.JSON.Get("index").Int())
 	case "message_stop":
 		g.stopped = true
 		for index, kind := range g.open {
-			g.breach(at, "message_stop while block %d (%s) is open", index, kind)
+			g.addBreach(at, "message_stop while block %d (%s) is open", index, kind)
 		}
 	}
 }
 
-func (g *anthropicGrammar) start(at wire.Place, ev *wire.Node) {
+func (g *anthropicGrammar) checkStart(at wire.Place, ev *wire.Node) {
 	index := ev.Get("index").Int()
 	if index != g.next {
-		g.breach(at, "content_block_start has index %d where %d is next", index, g.next)
+		g.addBreach(at, "content_block_start has index %d where %d is next", index, g.next)
 	}
 	g.next = index + 1
 	g.open[index] = ev.Get("content_block").Get("type").Str()
@@ -90,15 +90,15 @@ var deltasOf = map[string][]string{
 // knownDeltas are the kinds of delta that belong to one kind of block only.
 var knownDeltas = []string{"text_delta", "citations_delta", "thinking_delta", "signature_delta", "input_json_delta"}
 
-func (g *anthropicGrammar) delta(at wire.Place, ev *wire.Node) {
+func (g *anthropicGrammar) checkDelta(at wire.Place, ev *wire.Node) {
 	index, t := ev.Get("index").Int(), ev.Get("delta").Get("type").Str()
 	kind, ok := g.open[index]
 	if !ok {
-		g.breach(at, "%s for block %d, which is not open", t, index)
+		g.addBreach(at, "%s for block %d, which is not open", t, index)
 		return
 	}
 	takes, known := deltasOf[kind]
 	if known && contains(knownDeltas, t) && !contains(takes, t) {
-		g.breach(at, "%s for block %d, which is a %s block", t, index, kind)
+		g.addBreach(at, "%s for block %d, which is a %s block", t, index, kind)
 	}
 }

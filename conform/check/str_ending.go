@@ -19,14 +19,14 @@ func partialTurn(s *Trace, r *report) {
 			continue
 		}
 		for _, later := range s.x[i+1:] {
-			if later.asks() {
-				r.saw(1)
+			if later.asksForAnswer() {
+				r.addObserved(1)
 				break
 			}
 		}
 		for _, l := range x.sentBack {
-			r.found(l.to, l.sent(l.items[0]).Place, "§4", "%s of a %s stream is sent back as if the turn were whole (%s)",
-				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emission(x, x.reply.Items[0].Place)
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "§4", "%s of a %s stream is sent back as if the turn were whole (%s)",
+				l.sent(l.items[0]).What, x.reply.End, emittedAt(x, x.reply.Items[0].Place)).Emitted = emissionAt(x, x.reply.Items[0].Place)
 		}
 	}
 }
@@ -46,9 +46,9 @@ func exitCode(s *Trace, r *report) {
 		if last == nil || !troubled {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if !last.reply.Usable() && s.ev.Process[n].ExitCode == 0 {
-			r.process(n, "process %d exited 0 although its last reply (exchange %d) was %s", n, last.Index, last.reply.End)
+			r.addProcessFinding(n, "process %d exited 0 although its last reply (exchange %d) was %s", n, last.Index, last.reply.End)
 		}
 	}
 }
@@ -63,9 +63,9 @@ func notExecuted(s *Trace, r *report) {
 			if res.What != wire.Result || res.ID != is.ID {
 				continue
 			}
-			r.saw(1)
-			if !runnable(was) && !res.IsError {
-				r.changed(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
+			r.addObserved(1)
+			if !isRunnable(was) && !res.IsError {
+				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}
 		}
 	})

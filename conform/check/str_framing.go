@@ -11,8 +11,8 @@ import (
 // framingRules judge how a stream is sent, whatever it says (reference §1.4).
 var framingRules = map[string]rule{
 	"STR-001/content-type": contentType,
-	"STR-001/framing":      framing,
-	"STR-002/terminal":     terminal,
+	"STR-001/framing":      framedAsStream,
+	"STR-002/terminal":     endsWithTerminal,
 }
 
 // eachStream calls f for every reply that came as a stream with status 200.
@@ -38,32 +38,32 @@ func contentType(s *Trace, r *report) {
 		if x.reply.Form == wire.Array {
 			want = "application/json"
 		}
-		r.saw(1)
+		r.addObserved(1)
 		if !strings.HasPrefix(strings.ToLower(got), want) {
-			r.found(x, wire.Place{Event: -1, Off: -1, Path: "content-type"}, "§1.4", "stream is sent as %q, not as %s", got, want)
+			r.addFinding(x, wire.Place{Event: -1, Off: -1, Path: "content-type"}, "§1.4", "stream is sent as %q, not as %s", got, want)
 		}
 	})
 }
 
-// framing: every line is one of SSE's, every event ends and holds JSON. Two
+// framedAsStream: every line is one of SSE's, every event ends and holds JSON. Two
 // gateways add [DONE], which clients tolerate.
-func framing(s *Trace, r *report) {
+func framedAsStream(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		for _, off := range x.reply.BadLines {
 			if markedCut(x) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
 				continue // the cut went through a field name
 			}
-			r.found(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is no field, comment or blank line of an event stream")
+			r.addFinding(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is no field, comment or blank line of an event stream")
 		}
 		for i, e := range x.reply.Events {
-			r.saw(1)
+			r.addObserved(1)
 			at := wire.Place{Event: i, Off: e.DataOff}
 			switch {
 			case e.Unterminated && markedCut(x):
 			case e.Unterminated:
-				r.found(x, at, "§1.4", "the last event is not ended by a blank line, so a client drops it")
+				r.addFinding(x, at, "§1.4", "the last event is not ended by a blank line, so a client drops it")
 			case e.JSON == nil && string(e.Data) != "[DONE]":
-				r.found(x, at, "§1.4", "data of the event is not JSON")
+				r.addFinding(x, at, "§1.4", "data of the event is not JSON")
 			}
 		}
 	})
@@ -72,13 +72,13 @@ func framing(s *Trace, r *report) {
 // markedCut reports whether whoever recorded the stream saw that it was cut.
 func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End != "eof" }
 
-// terminal: a stream says that it is over, or the recording says that it was
+// endsWithTerminal: a stream says that it is over, or the recording says that it was
 // cut. Nothing else tells a client that it has the whole reply.
-func terminal(s *Trace, r *report) {
+func endsWithTerminal(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
-		r.saw(1)
+		r.addObserved(1)
 		if x.reply.End == wire.Cut && !markedCut(x) {
-			r.found(x, wire.Place{Event: len(x.reply.Events) - 1, Off: len(x.Response.Body)}, "§1.4",
+			r.addFinding(x, wire.Place{Event: len(x.reply.Events) - 1, Off: len(x.Response.Body)}, "§1.4",
 				"the stream ends after %d events without %s and is not marked as cut", len(x.reply.Events), byProvider(x, "message_stop", "response.completed, incomplete or failed", "a finishReason"))
 		}
 	})

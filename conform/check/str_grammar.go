@@ -29,14 +29,14 @@ func geminiStream(x *exchange, r *report) {
 		if e.JSON == nil {
 			continue
 		}
-		r.saw(1)
+		r.addObserved(1)
 		at := wire.Place{Event: i, Off: e.DataOff}
 		if !e.JSON.Is('{') {
-			r.found(x, at, "§3.3", "chunk is no object")
+			r.addFinding(x, at, "§3.3", "chunk is no object")
 		}
 		got := e.JSON.Any("responseId", "response_id").Str()
 		if id != "" && got != "" && got != id {
-			r.found(x, at, "§3.3", "responseId changes from %s to %s inside one stream", mask(id), mask(got))
+			r.addFinding(x, at, "§3.3", "responseId changes from %s to %s inside one stream", maskToken(id), maskToken(got))
 		}
 		if got != "" {
 			id = got
@@ -48,11 +48,11 @@ func geminiStream(x *exchange, r *report) {
 func geminiParts(x *exchange, r *report, at wire.Place, chunk *wire.Node) {
 	for _, c := range chunk.Get("candidates").Elems() {
 		if role := c.Get("content").Get("role"); role != nil && role.Str() != "model" {
-			r.found(x, at, "§3.3", "candidate has role %q, not model", role.Str())
+			r.addFinding(x, at, "§3.3", "candidate has role %q, not model", role.Str())
 		}
 		for _, p := range c.Get("content").Get("parts").Elems() {
-			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !decodes(t.Str()) {
-				r.found(x, at, "G-19", "signature %s is not base64", mask(t.Str()))
+			if t := p.Any("thoughtSignature", "thought_signature"); t != nil && !isBase64(t.Str()) {
+				r.addFinding(x, at, "G-19", "signature %s is not base64", maskToken(t.Str()))
 			}
 		}
 	}

@@ -20,30 +20,30 @@ func openAIStream(x *exchange, r *report) {
 	g := openAIGrammar{x: x, r: r, seq: -1, items: map[int]string{}}
 	for i, e := range x.reply.Events {
 		if e.JSON != nil {
-			r.saw(1)
-			g.event(i, e)
+			r.addObserved(1)
+			g.checkEvent(i, e)
 		}
 	}
 	if g.terminal == "response.completed" {
-		g.closed()
+		g.checkItemsDone()
 	}
 }
 
-func (g *openAIGrammar) breach(at wire.Place, format string, args ...any) {
-	g.r.found(g.x, at, "§3.2", format, args...)
+func (g *openAIGrammar) addBreach(at wire.Place, format string, args ...any) {
+	g.r.addFinding(g.x, at, "§3.2", format, args...)
 }
 
-func (g *openAIGrammar) event(i int, e wire.StreamEvent) {
+func (g *openAIGrammar) checkEvent(i int, e wire.StreamEvent) {
 	at, t := wire.Place{Event: i, Off: e.DataOff}, e.Type()
 	if e.Name != "" && e.Name != t {
-		g.breach(at, "event %q holds JSON of type %q", e.Name, t)
+		g.addBreach(at, "event %q holds JSON of type %q", e.Name, t)
 	}
-	if i == 0 && strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !resumed(g.x) {
-		g.breach(at, "the stream starts with %s, not with response.created", t)
+	if i == 0 && strings.HasPrefix(t, "response.") && t != "response.created" && t != "response.queued" && !isResumedStream(g.x) {
+		g.addBreach(at, "the stream starts with %s, not with response.created", t)
 	}
-	g.sequence(at, e.JSON.Get("sequence_number"))
+	g.checkSequence(at, e.JSON.Get("sequence_number"))
 	if g.terminal != "" && (g.terminal != "error" || t != "response.failed") {
-		g.breach(at, "%s comes after %s", t, g.terminal)
+		g.addBreach(at, "%s comes after %s", t, g.terminal)
 	}
 	switch t {
 	case "response.completed", "response.incomplete", "response.failed", "error":
@@ -57,29 +57,29 @@ func (g *openAIGrammar) event(i int, e wire.StreamEvent) {
 	}
 }
 
-// resumed reports whether the stream goes on with an earlier one.
-func resumed(x *exchange) bool { return strings.Contains(x.Request.URL, "starting_after=") }
+// isResumedStream reports whether the stream goes on with an earlier one.
+func isResumedStream(x *exchange) bool { return strings.Contains(x.Request.URL, "starting_after=") }
 
-func (g *openAIGrammar) sequence(at wire.Place, n *wire.Node) {
+func (g *openAIGrammar) checkSequence(at wire.Place, n *wire.Node) {
 	if n == nil {
 		return // proxies and old recordings have none
 	}
 	if v := n.Int(); g.seq >= 0 && v != g.seq+1 {
-		g.breach(at, "sequence_number %d follows %d", v, g.seq)
+		g.addBreach(at, "sequence_number %d follows %d", v, g.seq)
 	}
 	g.seq = n.Int()
 }
 
 func (g *openAIGrammar) itemEvent(at wire.Place, t string, ev *wire.Node) {
 	index := ev.Get("output_index")
-	if index == nil || resumed(g.x) || !insideItem(t) {
+	if index == nil || isResumedStream(g.x) || !insideItem(t) {
 		return
 	}
 	switch g.items[index.Int()] {
 	case "":
-		g.breach(at, "%s for item %d, which was not added", t, index.Int())
+		g.addBreach(at, "%s for item %d, which was not added", t, index.Int())
 	case "done":
-		g.breach(at, "%s for item %d, which is done", t, index.Int())
+		g.addBreach(at, "%s for item %d, which is done", t, index.Int())
 	}
 }
 
@@ -91,13 +91,13 @@ func insideItem(t string) bool {
 	return known || stem == "response.content_part" || stem == "response.reasoning_summary_part"
 }
 
-// closed: an item added is done or at least stands in the final output.
-func (g *openAIGrammar) closed() {
+// checkItemsDone: an item added is done or at least stands in the final output.
+func (g *openAIGrammar) checkItemsDone() {
 	last := len(g.x.reply.Events) - 1
 	final := len(g.x.reply.Events[last].JSON.Get("response").Get("output").Elems())
 	for index, state := range g.items {
 		if state != "done" && index >= final {
-			g.breach(wire.Place{Event: last, Off: g.x.reply.Events[last].DataOff}, "item %d was added and is neither done nor in the final output", index)
+			g.addBreach(wire.Place{Event: last, Off: g.x.reply.Events[last].DataOff}, "item %d was added and is neither done nor in the final output", index)
 		}
 	}
 }
@@ -123,9 +123,9 @@ func deltasAgree(s *Trace, r *report) {
 			if whole == nil {
 				continue
 			}
-			r.saw(1)
+			r.addObserved(1)
 			if b.String() != whole.Str() {
-				r.found(x, wire.Place{Event: i, Off: e.DataOff}, "§3.2", "%s is not what its deltas add up to: it %s", e.Type(), differText(b.String(), whole.Str()))
+				r.addFinding(x, wire.Place{Event: i, Off: e.DataOff}, "§3.2", "%s is not what its deltas add up to: it %s", e.Type(), describeTextDifference(b.String(), whole.Str()))
 			}
 		}
 	})

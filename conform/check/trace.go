@@ -30,7 +30,7 @@ type Trace struct {
 // panic with that value when they run on the trace, so that package report
 // names it as an error of the referee.
 func Decode(ev *evidence.Evidence) *Trace {
-	return bodyReader{wire.ReadRequest, wire.ReadReply}.decode(ev)
+	return bodyReader{wire.ReadRequest, wire.ReadReply}.decodeEvidence(ev)
 }
 
 // Evidence returns what was decoded. The lists are the caller's; bytes and
@@ -82,7 +82,7 @@ type bodyReader struct {
 	reply   func(provider string, status int, body []byte) *wire.Reply
 }
 
-func (r bodyReader) decode(ev *evidence.Evidence) (s *Trace) {
+func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	own := copyLists(ev)
 	s = &Trace{ev: &own, providers: own.Providers()}
 	defer func() { s.panicked = recover() }()
@@ -108,9 +108,9 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	return x
 }
 
-// asks reports whether the exchange is a request to answer a conversation that
+// asksForAnswer reports whether the exchange is a request to answer a conversation that
 // can be read.
-func (x *exchange) asks() bool { return x.req.Op == wire.Generate && x.req.Doc != nil }
+func (x *exchange) asksForAnswer() bool { return x.req.Op == wire.Generate && x.req.Doc != nil }
 
 func modelRuns(items []wire.Item) []span {
 	var runs []span

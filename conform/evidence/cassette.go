@@ -7,6 +7,6 @@ import "github.com/meerkat-go/conformance/proxy/cassette"
 // set. Exchanges with nobody we judge are listed as skipped.
 func FromInteractions(name string, source Source, list []cassette.Interaction) (Evidence, []Skip) {
 	ev := Evidence{Source: source, Case: name}
-	skipped := ev.fill(list)
+	skipped := ev.addInteractions(list)
 	return ev, skipped
 }

@@ -35,7 +35,7 @@ type Found struct {
 func Find(path string) ([]Found, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, unreadable(path, err)
+		return nil, unreadableError(path, err)
 	}
 	if info.IsDir() {
 		return FindFS(os.DirFS(path), filepath.ToSlash(filepath.Clean(path))), nil
@@ -49,8 +49,8 @@ func Find(path string) ([]Found, error) {
 
 // FindFS lists the recordings in fsys; shown is what reports call its root.
 func FindFS(fsys fs.FS, shown string) []Found {
-	w := walker{fsys: fsys, shown: shown}
-	w.dir(".")
+	w := walker{fsys: fsys, displayRoot: shown}
+	w.walkDir(".")
 	if len(w.found) == 1 && w.found[0].name == "." {
 		w.found[0].Named = true
 	}
@@ -58,34 +58,34 @@ func FindFS(fsys fs.FS, shown string) []Found {
 }
 
 type walker struct {
-	fsys  fs.FS
-	shown string
-	found []Found
+	fsys        fs.FS
+	displayRoot string
+	found       []Found
 }
 
-func (w *walker) add(name string, err error) {
-	w.found = append(w.found, Found{Path: path.Join(w.shown, name), fsys: w.fsys, name: name, err: err})
+func (w *walker) addFound(name string, err error) {
+	w.found = append(w.found, Found{Path: path.Join(w.displayRoot, name), fsys: w.fsys, name: name, err: err})
 }
 
-var mayBeTape = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
+var recordingName = regexp.MustCompile(`\.(ya?ml(\.partial)?|har|json)$`)
 
-func (w *walker) dir(name string) {
+func (w *walker) walkDir(name string) {
 	entries, err := fs.ReadDir(w.fsys, name)
 	if err != nil {
-		w.add(name, unreadable(path.Join(w.shown, name), err))
+		w.addFound(name, unreadableError(path.Join(w.displayRoot, name), err))
 		return
 	}
 	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return interchange.IsCaseFile(e.Name()) }) {
-		w.add(name, nil)
+		w.addFound(name, nil)
 		return
 	}
 	for _, e := range entries {
 		below := path.Join(name, e.Name())
 		switch {
 		case e.IsDir():
-			w.dir(below)
-		case mayBeTape.MatchString(e.Name()):
-			w.add(below, nil)
+			w.walkDir(below)
+		case recordingName.MatchString(e.Name()):
+			w.addFound(below, nil)
 		}
 	}
 }
@@ -99,19 +99,19 @@ func (f Found) Read() (Recording, error) {
 	info, err := fs.Stat(f.fsys, f.name)
 	switch {
 	case err != nil:
-		return Recording{}, unreadable(f.Path, err)
+		return Recording{}, unreadableError(f.Path, err)
 	case info.IsDir():
 		rec, err := interchange.ReadCase(f.fsys, f.name, f.Path)
-		return assemble(f.Path, rec), err
+		return newRecording(f.Path, rec), err
 	case !info.Mode().IsRegular():
 		return Recording{}, fmt.Errorf("%s: is no regular file; %w", f.Path, ErrNotRecording)
 	}
 	data, err := fs.ReadFile(f.fsys, f.name)
 	if err != nil {
-		return Recording{}, unreadable(f.Path, err)
+		return Recording{}, unreadableError(f.Path, err)
 	}
 	rec, err := interchange.Read(f.Path, data)
-	return assemble(f.Path, rec), err
+	return newRecording(f.Path, rec), err
 }
 
 // Load reads every recording at path; what cannot be read is reported in the

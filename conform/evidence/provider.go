@@ -50,7 +50,7 @@ func Provider(r Request) (provider, reason string) {
 		if !op.path.MatchString(u.Path) {
 			continue
 		}
-		if op.skip == "" && !ownHost(u.Hostname()) && !speaks(op.provider, r) {
+		if op.skip == "" && !isOwnHost(u.Hostname()) && !looksLikeProvider(op.provider, r) {
 			break
 		}
 		return op.provider, op.skip
@@ -58,13 +58,13 @@ func Provider(r Request) (provider, reason string) {
 	return "", unknownProvider
 }
 
-var own = regexp.MustCompile(`(^|\.)(anthropic\.com|openai\.com|openai\.azure\.com|chatgpt\.com|googleapis\.com)$`)
+var ownHosts = regexp.MustCompile(`(^|\.)(anthropic\.com|openai\.com|openai\.azure\.com|chatgpt\.com|googleapis\.com)$`)
 
-func ownHost(host string) bool { return own.MatchString(strings.ToLower(host)) }
+func isOwnHost(host string) bool { return ownHosts.MatchString(strings.ToLower(host)) }
 
-// speaks reports whether a request to a foreign host carries what only the
+// looksLikeProvider reports whether a request to a foreign host carries what only the
 // provider's API asks for, so that somebody's own /v1/messages is left alone.
-func speaks(provider string, r Request) bool {
+func looksLikeProvider(provider string, r Request) bool {
 	switch provider {
 	case Anthropic:
 		return r.Header.Get("Anthropic-Version") != "" || hasKey(r.Body, "messages")

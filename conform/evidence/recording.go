@@ -43,20 +43,20 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
-// assemble turns what a file holds into evidence: the provider's exchanges
+// newRecording turns what a file holds into evidence: the provider's exchanges
 // with decoded bodies, and a list of the others.
-func assemble(name string, in interchange.Recording) Recording {
+func newRecording(name string, in interchange.Recording) Recording {
 	rec := Recording{Path: name, Format: in.Format, Evidence: Evidence{Source: SourceRecording, Case: name}}
-	rec.Skipped = rec.Evidence.fill(in.Interactions)
+	rec.Skipped = rec.Evidence.addInteractions(in.Interactions)
 	return rec
 }
 
-// fill appends the exchanges to judge and returns the others.
-func (ev *Evidence) fill(all []cassette.Interaction) (skipped []Skip) {
+// addInteractions appends the exchanges to judge and returns the others.
+func (ev *Evidence) addInteractions(all []cassette.Interaction) (skipped []Skip) {
 	for i, in := range all {
-		ex, reason := exchange(i, in)
+		ex, reason := newExchange(i, in)
 		if reason != "" {
-			skipped = append(skipped, Skip{Exchange: i, What: what(in.Request), Reason: reason})
+			skipped = append(skipped, Skip{Exchange: i, What: requestName(in.Request), Reason: reason})
 			continue
 		}
 		ev.Exchanges = append(ev.Exchanges, ex)
@@ -64,8 +64,8 @@ func (ev *Evidence) fill(all []cassette.Interaction) (skipped []Skip) {
 	return skipped
 }
 
-// exchange returns the exchange to judge, or the reason not to.
-func exchange(index int, in cassette.Interaction) (Exchange, string) {
+// newExchange returns the exchange to judge, or the reason not to.
+func newExchange(index int, in cassette.Interaction) (Exchange, string) {
 	request := Request{Method: in.Request.Method, URL: in.Request.URL, Header: interchange.Canonical(in.Request.Header)}
 	response := Response{Status: in.Response.Status, Header: interchange.Canonical(in.Response.Header), End: string(in.End)}
 	var err error
@@ -87,8 +87,8 @@ func exchange(index int, in cassette.Interaction) (Exchange, string) {
 	return Exchange{Index: index, Provider: provider, Request: request, Response: response, Process: -1}, ""
 }
 
-// what names a request without its query or user, which may hold secrets.
-func what(r cassette.Request) string {
+// requestName names a request without its query or user, which may hold secrets.
+func requestName(r cassette.Request) string {
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return r.Method + " (unreadable URL)"
@@ -96,7 +96,7 @@ func what(r cassette.Request) string {
 	return r.Method + " " + u.Host + u.Path
 }
 
-// unreadable names the path and the bare reason of an I/O error.
-func unreadable(name string, err error) error {
+// unreadableError names the path and the bare reason of an I/O error.
+func unreadableError(name string, err error) error {
 	return fmt.Errorf("%s: %w; check the path and its permissions", name, fileutil.Reason(err))
 }

@@ -14,7 +14,7 @@ var cassetteMutants = []Mutant{
 // missRequest gives the last exchange the answer of a replaying proxy that
 // found nothing, in the provider's error shape.
 func missRequest(ev evidence.Evidence) (evidence.Evidence, bool) {
-	ev = clone(ev)
+	ev = cloneEvidence(ev)
 	n := len(ev.Exchanges) - 1
 	if n < 0 || ev.Source != evidence.SourceCassette {
 		return ev, false

@@ -19,50 +19,50 @@ type editor struct {
 	emitted map[string]bool
 }
 
-// request makes a mutant that changes the first request for which change
+// changeRequest makes a mutant that changes the first request for which change
 // returns true. Providers narrows it; none means all.
-func request(change func(e *editor) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeRequest(change func(e *editor) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
-		ev = clone(ev)
+		ev = cloneEvidence(ev)
 		emitted := map[string]map[string]bool{}
 		for n := range ev.Exchanges {
 			x := &ev.Exchanges[n]
 			if emitted[x.Provider] == nil {
 				emitted[x.Provider] = map[string]bool{}
 			}
-			e := open(&ev, n, emitted[x.Provider])
-			if (len(providers) == 0 || slices.Contains(providers, x.Provider)) && e.asks() && change(e) {
+			e := openEditor(&ev, n, emitted[x.Provider])
+			if (len(providers) == 0 || slices.Contains(providers, x.Provider)) && e.asksForAnswer() && change(e) {
 				x.Request.Body = wire.Encode(e.doc)
 				return ev, true
 			}
-			remember(x, emitted[x.Provider])
+			rememberReply(x, emitted[x.Provider])
 		}
 		return ev, false
 	}
 }
 
-func open(ev *evidence.Evidence, n int, emitted map[string]bool) *editor {
+func openEditor(ev *evidence.Evidence, n int, emitted map[string]bool) *editor {
 	x := &ev.Exchanges[n]
 	q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
 	return &editor{ev: ev, x: x, n: n, doc: q.Doc, req: q, emitted: emitted}
 }
 
-func (e *editor) asks() bool { return e.req.Op == wire.Generate && e.doc != nil }
+func (e *editor) asksForAnswer() bool { return e.req.Op == wire.Generate && e.doc != nil }
 
-// remember enters what a whole reply emitted.
-func remember(x *evidence.Exchange, emitted map[string]bool) {
+// rememberReply enters what a whole reply emitted.
+func rememberReply(x *evidence.Exchange, emitted map[string]bool) {
 	r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
 	if !r.Usable() {
 		return
 	}
 	for i := range r.Items {
-		for _, s := range names(x.Provider, &r.Items[i]) {
+		for _, s := range itemNames(x.Provider, &r.Items[i]) {
 			emitted[s] = true
 		}
 	}
 }
 
-func names(provider string, it *wire.Item) []string {
+func itemNames(provider string, it *wire.Item) []string {
 	var list []string
 	for _, s := range []string{it.ID, it.ItemID, it.Text} {
 		if s != "" {
@@ -75,13 +75,13 @@ func names(provider string, it *wire.Item) []string {
 	return list
 }
 
-// known reports whether an earlier reply emitted the item.
-func (e *editor) known(it *wire.Item) bool {
-	return it.Model() && slices.ContainsFunc(names(e.x.Provider, it), func(s string) bool { return e.emitted[s] })
+// wasEmitted reports whether an earlier reply emitted the item.
+func (e *editor) wasEmitted(it *wire.Item) bool {
+	return it.Model() && slices.ContainsFunc(itemNames(e.x.Provider, it), func(s string) bool { return e.emitted[s] })
 }
 
-// each calls f for every item until it returns true.
-func (e *editor) each(f func(i int, it *wire.Item) bool) bool {
+// eachItem calls f for every item until it returns true.
+func (e *editor) eachItem(f func(i int, it *wire.Item) bool) bool {
 	for i := range e.req.Items {
 		if f(i, &e.req.Items[i]) {
 			return true
@@ -90,8 +90,8 @@ func (e *editor) each(f func(i int, it *wire.Item) bool) bool {
 	return false
 }
 
-// find returns the ordinal of the first item f accepts, -1 if there is none.
-func (e *editor) find(f func(i int, it *wire.Item) bool) int {
+// findItem returns the ordinal of the first item f accepts, -1 if there is none.
+func (e *editor) findItem(f func(i int, it *wire.Item) bool) int {
 	for i := range e.req.Items {
 		if f(i, &e.req.Items[i]) {
 			return i
@@ -100,8 +100,8 @@ func (e *editor) find(f func(i int, it *wire.Item) bool) int {
 	return -1
 }
 
-// turn returns the ordinal of the first item after the last prompt.
-func (e *editor) turn() int {
+// turnStart returns the ordinal of the first item after the last prompt.
+func (e *editor) turnStart() int {
 	start := 0
 	for i := range e.req.Items {
 		if it := &e.req.Items[i]; !it.Model() && it.What != wire.Result {
@@ -111,8 +111,8 @@ func (e *editor) turn() int {
 	return start
 }
 
-// list returns the array that holds the item's node.
-func (e *editor) list(it *wire.Item) *wire.Node {
+// arrayOf returns the array that holds the item's node.
+func (e *editor) arrayOf(it *wire.Item) *wire.Node {
 	switch m := e.req.Msgs[it.Msg].Node; e.x.Provider {
 	case evidence.Anthropic:
 		return m.Get("content")
@@ -122,27 +122,27 @@ func (e *editor) list(it *wire.Item) *wire.Node {
 	return e.doc.Get("input")
 }
 
-// msgs returns the array of messages, items or contents.
-func (e *editor) msgs() *wire.Node { return e.doc.Any("messages", "contents", "input") }
+// messageList returns the array of messages, items or contents.
+func (e *editor) messageList() *wire.Node { return e.doc.Any("messages", "contents", "input") }
 
-// place returns the array that holds the item's node and the index there, -1
+// arrayIndex returns the array that holds the item's node and the index there, -1
 // for an item that is not one node of an array.
-func (e *editor) place(it *wire.Item) (*wire.Node, int) {
-	list := e.list(it)
+func (e *editor) arrayIndex(it *wire.Item) (*wire.Node, int) {
+	list := e.arrayOf(it)
 	if !list.Is('[') || it.Node == nil {
 		return nil, -1
 	}
 	return list, slices.Index(list.Items, it.Node)
 }
 
-// remove takes an item out, and its message if nothing else is in it.
-func (e *editor) remove(it *wire.Item) bool {
-	list, k := e.place(it)
+// removeItem takes an item out, and its message if nothing else is in it.
+func (e *editor) removeItem(it *wire.Item) bool {
+	list, k := e.arrayIndex(it)
 	if k < 0 {
 		return false
 	}
 	list.Items = slices.Delete(list.Items, k, k+1)
-	if all := e.msgs(); len(list.Items) == 0 && all != list {
+	if all := e.messageList(); len(list.Items) == 0 && all != list {
 		if m := slices.Index(all.Items, e.req.Msgs[it.Msg].Node); m >= 0 {
 			all.Items = slices.Delete(all.Items, m, m+1)
 		}
@@ -150,9 +150,9 @@ func (e *editor) remove(it *wire.Item) bool {
 	return true
 }
 
-// insert puts a node before (shift 0) or after (shift 1) an item.
-func (e *editor) insert(it *wire.Item, shift int, n *wire.Node) bool {
-	list, k := e.place(it)
+// insertNode puts a node before (shift 0) or after (shift 1) an item.
+func (e *editor) insertNode(it *wire.Item, shift int, n *wire.Node) bool {
+	list, k := e.arrayIndex(it)
 	if k < 0 {
 		return false
 	}
@@ -160,10 +160,10 @@ func (e *editor) insert(it *wire.Item, shift int, n *wire.Node) bool {
 	return true
 }
 
-// swap exchanges the nodes of two items.
-func (e *editor) swap(a, b *wire.Item) bool {
-	la, i := e.place(a)
-	lb, j := e.place(b)
+// swapItems exchanges the nodes of two items.
+func (e *editor) swapItems(a, b *wire.Item) bool {
+	la, i := e.arrayIndex(a)
+	lb, j := e.arrayIndex(b)
 	if i < 0 || j < 0 {
 		return false
 	}
@@ -171,19 +171,19 @@ func (e *editor) swap(a, b *wire.Item) bool {
 	return true
 }
 
-// part returns the object that holds an item's own fields: Gemini wraps them.
-func part(it *wire.Item) *wire.Node {
+// ownFields returns the object that holds an item's own fields: Gemini wraps them.
+func ownFields(it *wire.Item) *wire.Node {
 	if p := it.Node.Any("functionCall", "function_call", "functionResponse", "function_response"); p != nil {
 		return p
 	}
 	return it.Node
 }
 
-// str makes a JSON string.
-func str(s string) *wire.Node { return parse(string(wire.Quote(s))) }
+// jsonString makes a JSON string.
+func jsonString(s string) *wire.Node { return mustParse(string(wire.Quote(s))) }
 
-// parse makes a node of JSON written in this package.
-func parse(s string) *wire.Node {
+// mustParse makes a node of JSON written in this package.
+func mustParse(s string) *wire.Node {
 	n, err := wire.Parse([]byte(s))
 	if err != nil {
 		panic("mutant: " + err.Error() + ": " + s)
@@ -192,10 +192,10 @@ func parse(s string) *wire.Node {
 }
 
 // copyOf makes a node that can be changed apart from n.
-func copyOf(n *wire.Node) *wire.Node { return parse(string(wire.Encode(n))) }
+func copyOf(n *wire.Node) *wire.Node { return mustParse(string(wire.Encode(n))) }
 
-// set replaces or adds a member.
-func set(n *wire.Node, name string, v *wire.Node) bool {
+// setMember replaces or adds a member.
+func setMember(n *wire.Node, name string, v *wire.Node) bool {
 	if !n.Is('{') {
 		return false
 	}
@@ -207,8 +207,8 @@ func set(n *wire.Node, name string, v *wire.Node) bool {
 	return true
 }
 
-// drop removes a member; false if there is none.
-func drop(n *wire.Node, names ...string) bool {
+// dropMember removes a member; false if there is none.
+func dropMember(n *wire.Node, names ...string) bool {
 	for _, name := range names {
 		if n == nil {
 			return false
@@ -222,22 +222,22 @@ func drop(n *wire.Node, names ...string) bool {
 	return false
 }
 
-// rewrite replaces the first of the string members called names by f of it.
-func rewrite(n *wire.Node, f func(string) string, names ...string) bool {
+// rewriteMember replaces the first of the string members called names by f of it.
+func rewriteMember(n *wire.Node, f func(string) string, names ...string) bool {
 	for _, name := range names {
 		if v := n.Get(name); v.Is('"') {
-			return set(n, name, str(f(v.Str())))
+			return setMember(n, name, jsonString(f(v.Str())))
 		}
 	}
 	return false
 }
 
-// trim cuts the last character but one, so that padding stays.
-func trim(s string) string {
+// cutCharacter cuts the last character but one, so that padding stays.
+func cutCharacter(s string) string {
 	if len(s) < 8 {
 		return s + "x"
 	}
 	return s[:len(s)-6] + s[len(s)-5:]
 }
 
-func dot(s string) string { return s + "." }
+func appendDot(s string) string { return s + "." }

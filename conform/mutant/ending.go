@@ -14,7 +14,7 @@ var endingMutants = []Mutant{
 	{"run-malformed", "runs a call with malformed arguments", []string{"STR-009"}, runMalformed},
 }
 
-func broken(x *evidence.Exchange) (*wire.Reply, bool) {
+func brokenReply(x *evidence.Exchange) (*wire.Reply, bool) {
 	r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
 	return r, r.End == wire.Cut || r.End == wire.Failed
 }
@@ -23,39 +23,39 @@ func broken(x *evidence.Exchange) (*wire.Reply, bool) {
 // the broken one was asked.
 func replayPartial(ev evidence.Evidence) (evidence.Evidence, bool) {
 	for i := range ev.Exchanges {
-		r, bad := broken(&ev.Exchanges[i])
+		r, bad := brokenReply(&ev.Exchanges[i])
 		text := slices.IndexFunc(r.Items, func(it wire.Item) bool { return it.What == wire.Text && it.Text != "" })
 		if !bad || text < 0 {
 			continue
 		}
 		b := ev.Exchanges[i].Request
 		before := wire.ReadRequest(ev.Exchanges[i].Provider, b.Method, b.URL, b.Body)
-		return request(func(e *editor) bool {
-			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.msgs().Elems()) < len(before.Msgs) {
+		return changeRequest(func(e *editor) bool {
+			if e.n <= i || e.x.Provider != ev.Exchanges[i].Provider || len(e.messageList().Elems()) < len(before.Msgs) {
 				return false
 			}
-			all := e.msgs()
-			all.Items = slices.Insert(all.Items, len(before.Msgs), saying(e.x.Provider, r.Items[text].Text))
+			all := e.messageList()
+			all.Items = slices.Insert(all.Items, len(before.Msgs), modelMessage(e.x.Provider, r.Items[text].Text))
 			return true
 		})(ev)
 	}
 	return ev, false
 }
 
-// saying makes a message of the model.
-func saying(provider, text string) *wire.Node {
+// modelMessage makes a message of the model.
+func modelMessage(provider, text string) *wire.Node {
 	quoted := string(wire.Quote(text))
 	switch provider {
 	case evidence.Gemini:
-		return parse(`{"role":"model","parts":[{"text":` + quoted + `}]}`)
+		return mustParse(`{"role":"model","parts":[{"text":` + quoted + `}]}`)
 	case evidence.OpenAI:
-		return parse(`{"role":"assistant","content":[{"type":"output_text","text":` + quoted + `}]}`)
+		return mustParse(`{"role":"assistant","content":[{"type":"output_text","text":` + quoted + `}]}`)
 	}
-	return parse(`{"role":"assistant","content":[{"type":"text","text":` + quoted + `}]}`)
+	return mustParse(`{"role":"assistant","content":[{"type":"text","text":` + quoted + `}]}`)
 }
 
 func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
-	ev = clone(ev)
+	ev = cloneEvidence(ev)
 	for n := range ev.Process {
 		last := -1
 		for i := range ev.Exchanges {
@@ -66,7 +66,7 @@ func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
 		if last < 0 || ev.Process[n].ExitCode == 0 {
 			continue
 		}
-		if _, bad := broken(&ev.Exchanges[last]); bad {
+		if _, bad := brokenReply(&ev.Exchanges[last]); bad {
 			ev.Process[n].ExitCode = 0
 			return ev, true
 		}
@@ -77,8 +77,8 @@ func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
 // runMalformed cuts the arguments of a call in its reply, so that the result
 // that follows is one of a call that should not have been run.
 func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
-	ran := answered(&ev)
-	return reply(func(x *evidence.Exchange, r *wire.Reply) bool {
+	ran := answeredCalls(&ev)
+	return changeReply(func(x *evidence.Exchange, r *wire.Reply) bool {
 		for _, it := range r.Items {
 			if it.What != wire.Call || !ran[it.ID] {
 				continue
@@ -93,11 +93,11 @@ func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
 	}, evidence.Anthropic)(ev)
 }
 
-// answered lists the calls that a request answers without an error.
-func answered(ev *evidence.Evidence) map[string]bool {
+// answeredCalls lists the calls that a request answers without an error.
+func answeredCalls(ev *evidence.Evidence) map[string]bool {
 	ids := map[string]bool{}
 	for n := range ev.Exchanges {
-		for _, it := range open(ev, n, nil).req.Items {
+		for _, it := range openEditor(ev, n, nil).req.Items {
 			if it.What == wire.Result && !it.IsError {
 				ids[it.ID] = true
 			}

@@ -30,8 +30,8 @@ func All() []Mutant {
 	return all
 }
 
-// clone copies what mutants replace; bodies are replaced whole, never written to.
-func clone(ev evidence.Evidence) evidence.Evidence {
+// cloneEvidence copies what mutants replace; bodies are replaced whole, never written to.
+func cloneEvidence(ev evidence.Evidence) evidence.Evidence {
 	ev.Exchanges = slices.Clone(ev.Exchanges)
 	for i := range ev.Exchanges {
 		ev.Exchanges[i].Response.Header = ev.Exchanges[i].Response.Header.Clone()

@@ -9,45 +9,47 @@ import (
 
 // formMutants break the form of requests.
 var formMutants = []Mutant{
-	{"empty-text", "adds a text block or part that holds nothing", []string{"ORD-014"}, request(func(e *editor) bool {
+	{"empty-text", "adds a text block or part that holds nothing", []string{"ORD-014"}, changeRequest(func(e *editor) bool {
 		empty := map[string]string{evidence.Anthropic: `{"type":"text","text":""}`, evidence.Gemini: `{}`}[e.x.Provider]
-		return e.each(func(_ int, it *wire.Item) bool { return e.insert(it, 1, parse(empty)) })
+		return e.eachItem(func(_ int, it *wire.Item) bool { return e.insertNode(it, 1, mustParse(empty)) })
 	}, evidence.Anthropic, evidence.Gemini)},
-	{"empty-message", "empties a message", []string{"ORD-014"}, request(func(e *editor) bool {
+	{"empty-message", "empties a message", []string{"ORD-014"}, changeRequest(func(e *editor) bool {
 		if len(e.req.Msgs) < 2 {
 			return false
 		}
 		m := e.req.Msgs[0].Node
-		return m.Get("content") != nil && set(m, "content", parse("[]")) || m.Get("parts") != nil && set(m, "parts", parse("[]"))
+		return m.Get("content") != nil && setMember(m, "content", mustParse("[]")) || m.Get("parts") != nil && setMember(m, "parts", mustParse("[]"))
 	}, evidence.Anthropic, evidence.Gemini)},
-	{"bad-id", "gives a call an id the provider does not take", []string{"ORD-015"}, request(func(e *editor) bool {
+	{"bad-id", "gives a call an id the provider does not take", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
 		field, id := "id", "functions.echo:0"
 		if e.x.Provider == evidence.OpenAI {
 			field, id = "call_id", strings.Repeat("call_", 14)
 		}
-		return e.each(func(_ int, it *wire.Item) bool { return it.What == wire.Call && set(it.Node, field, str(id)) })
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Call && setMember(it.Node, field, jsonString(id))
+		})
 	}, evidence.Anthropic, evidence.OpenAI)},
-	{"wrong-argument-form", "sends arguments or results as another JSON type", []string{"ORD-015"}, request(func(e *editor) bool {
-		return e.each(func(_ int, it *wire.Item) bool {
+	{"wrong-argument-form", "sends arguments or results as another JSON type", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
 			switch {
 			case e.x.Provider == evidence.Gemini:
-				return it.What == wire.Result && set(part(it), "response", str("heron"))
+				return it.What == wire.Result && setMember(ownFields(it), "response", jsonString("heron"))
 			case it.Type == "function_call":
-				return set(it.Node, "arguments", parse("{}"))
+				return setMember(it.Node, "arguments", mustParse("{}"))
 			}
-			return it.What == wire.Call && set(it.Node, "input", str("{}"))
+			return it.What == wire.Call && setMember(it.Node, "input", jsonString("{}"))
 		})
 	})},
-	{"wrong-role", "lets somebody speak whom the provider does not know", []string{"ORD-015"}, request(func(e *editor) bool {
-		return len(e.req.Msgs) > 0 && e.req.Msgs[0].Node.Get("role") != nil && set(e.req.Msgs[0].Node, "role", str("tool"))
+	{"wrong-role", "lets somebody speak whom the provider does not know", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+		return len(e.req.Msgs) > 0 && e.req.Msgs[0].Node.Get("role") != nil && setMember(e.req.Msgs[0].Node, "role", jsonString("tool"))
 	})},
-	{"mark-thinking", "puts a cache mark on a thinking block", []string{"ORD-015"}, request(func(e *editor) bool {
-		return e.each(func(_ int, it *wire.Item) bool {
-			return it.Continuity() && set(it.Node, "cache_control", parse(`{"type":"ephemeral"}`))
+	{"mark-thinking", "puts a cache mark on a thinking block", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.Continuity() && setMember(it.Node, "cache_control", mustParse(`{"type":"ephemeral"}`))
 		})
 	}, evidence.Anthropic)},
-	{"wrong-speaker", "gives the assistant's words the type of the client's", []string{"ORD-015"}, request(wrongSpeaker, evidence.OpenAI)},
-	{"end-with-assistant", "ends the request with words of the model", []string{"ORD-016"}, request(endWithAssistant, evidence.Anthropic, evidence.Gemini)},
+	{"wrong-speaker", "gives the assistant's words the type of the client's", []string{"ORD-015"}, changeRequest(wrongSpeaker, evidence.OpenAI)},
+	{"end-with-assistant", "ends the request with words of the model", []string{"ORD-016"}, changeRequest(endWithAssistant, evidence.Anthropic, evidence.Gemini)},
 }
 
 func wrongSpeaker(e *editor) bool {
@@ -56,7 +58,7 @@ func wrongSpeaker(e *editor) bool {
 			continue
 		}
 		for _, p := range m.Node.Get("content").Elems() {
-			if set(p, "type", str("input_text")) {
+			if setMember(p, "type", jsonString("input_text")) {
 				return true
 			}
 		}
@@ -74,6 +76,6 @@ func endWithAssistant(e *editor) bool {
 			return false // continues a prefilled answer
 		}
 	}
-	e.msgs().Items = append(e.msgs().Items, parse(last))
+	e.messageList().Items = append(e.messageList().Items, mustParse(last))
 	return true
 }

@@ -15,13 +15,13 @@ var originMutants = []Mutant{
 
 // leakToken appends a request to another provider that carries a token.
 func leakToken(ev evidence.Evidence) (evidence.Evidence, bool) {
-	ev = clone(ev)
+	ev = cloneEvidence(ev)
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		r := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
 		for k := range r.Items {
 			if t := r.Items[k].Token; t != "" {
-				ev.Exchanges = append(ev.Exchanges, foreign(x.Provider, len(ev.Exchanges), t))
+				ev.Exchanges = append(ev.Exchanges, foreignExchange(x.Provider, len(ev.Exchanges), t))
 				ev.Exchanges[len(ev.Exchanges)-1].Index = ev.Exchanges[len(ev.Exchanges)-2].Index + 1
 				return ev, true
 			}
@@ -30,7 +30,7 @@ func leakToken(ev evidence.Evidence) (evidence.Evidence, bool) {
 	return ev, false
 }
 
-func foreign(provider string, n int, token string) evidence.Exchange {
+func foreignExchange(provider string, n int, token string) evidence.Exchange {
 	x := evidence.Exchange{Index: n, Provider: evidence.OpenAI, Process: -1}
 	x.Request = evidence.Request{Method: "POST", URL: "https://api.openai.com/v1/responses",
 		Body: []byte(`{"model":"gpt-5.2","store":false,"input":[{"type":"reasoning","summary":[],"encrypted_content":` +
@@ -47,11 +47,11 @@ func foreign(provider string, n int, token string) evidence.Exchange {
 func switchModel(ev evidence.Evidence) (evidence.Evidence, bool) {
 	another := map[string]string{evidence.Anthropic: "claude-fable-5", evidence.OpenAI: "gpt-6-astra", evidence.Gemini: "gemini-4-argon"}
 	sendsToken := func(e *editor) bool {
-		return e.each(func(_ int, it *wire.Item) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
 			return it.Token != "" && e.emitted["token"+wire.TokenKey(e.x.Provider, it.Token)]
 		})
 	}
-	return request(func(e *editor) bool {
+	return changeRequest(func(e *editor) bool {
 		return e.req.Model != "" && sendsToken(e) && e.setModel(another[e.x.Provider])
 	})(ev)
 }
@@ -63,7 +63,7 @@ func (e *editor) setModel(model string) bool {
 		e.x.Request.URL = strings.Replace(e.x.Request.URL, "/"+old+":", "/"+model+":", 1)
 	}
 	if e.doc.Get("model") != nil {
-		return set(e.doc, "model", str(model))
+		return setMember(e.doc, "model", jsonString(model))
 	}
 	return old != model && strings.Contains(e.x.Request.URL, model)
 }

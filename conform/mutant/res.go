@@ -9,26 +9,26 @@ import (
 
 // modelMutants ask for what the allowlist refuses.
 var modelMutants = []Mutant{
-	{"reject-model", "asks a model below the minimum", []string{"MOD-001"}, request(func(e *editor) bool {
+	{"reject-model", "asks a model below the minimum", []string{"MOD-001"}, changeRequest(func(e *editor) bool {
 		return e.setModel(map[string]string{evidence.Anthropic: "claude-3-5-haiku-20241022", evidence.OpenAI: "gpt-4o", evidence.Gemini: "gemini-2.0-flash"}[e.x.Provider])
 	})},
-	{"accept-refused-model", "succeeds with a model that is not allowed", []string{"MOD-003"}, process(func(_ *evidence.Evidence, _ int, p *evidence.Process) bool {
+	{"accept-refused-model", "succeeds with a model that is not allowed", []string{"MOD-003"}, changeProcess(func(_ *evidence.Evidence, _ int, p *evidence.Process) bool {
 		p.ExitCode = 0
 		return true
 	})},
-	{"ask-refused-model", "sends a request before refusing the model", []string{"MOD-003"}, process(func(ev *evidence.Evidence, n int, _ *evidence.Process) bool {
-		x := foreign(evidence.Anthropic, len(ev.Exchanges), "dG9rZW4=")
+	{"ask-refused-model", "sends a request before refusing the model", []string{"MOD-003"}, changeProcess(func(ev *evidence.Evidence, n int, _ *evidence.Process) bool {
+		x := foreignExchange(evidence.Anthropic, len(ev.Exchanges), "dG9rZW4=")
 		x.Process = n
 		ev.Exchanges = append(ev.Exchanges, x)
 		return true
 	})},
 }
 
-// process changes the first process that failed without sending anything: one
+// changeProcess changes the first process that failed without sending anything: one
 // that refused what it was told.
-func process(change func(ev *evidence.Evidence, n int, p *evidence.Process) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeProcess(change func(ev *evidence.Evidence, n int, p *evidence.Process) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
-		ev = clone(ev)
+		ev = cloneEvidence(ev)
 		for n := range ev.Process {
 			spoke := slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == n })
 			if p := &ev.Process[n]; p.ExitCode != 0 && !spoke && change(&ev, n, p) {
@@ -41,36 +41,36 @@ func process(change func(ev *evidence.Evidence, n int, p *evidence.Process) bool
 
 // resumeMutants disturb what a conversation is built on.
 var resumeMutants = []Mutant{
-	{"drop-prefix", "resumes with the new prompt alone", []string{"RES-001"}, resumed(func(e *editor, _ *wire.Request) bool {
-		all := e.msgs()
+	{"drop-prefix", "resumes with the new prompt alone", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool {
+		all := e.messageList()
 		if len(all.Elems()) < 2 {
 			return false
 		}
 		all.Items = all.Items[len(all.Items)-1:]
 		return true
 	})},
-	{"edit-history-on-resume", "resumes with another first prompt", []string{"RES-001"}, resumed(func(e *editor, _ *wire.Request) bool { return e.editPrompt() })},
-	{"forget-reply", "resumes without the last reply", []string{"RES-004"}, resumed(forgetReply)},
-	{"drop-result-on-resume", "resumes with a call left open", []string{"RES-005"}, resumed(func(e *editor, _ *wire.Request) bool { return dropResult(e) })},
-	{"replay-twice", "resumes with the last reply twice", []string{"RES-006"}, resumed(replayTwice)},
-	{"alter-system", "changes the system prompt between turns", []string{"RES-002"}, request(func(e *editor) bool { return e.continues() && e.editSystem() })},
-	{"alter-tools", "changes a tool between turns", []string{"RES-002"}, request(func(e *editor) bool {
+	{"edit-history-on-resume", "resumes with another first prompt", []string{"RES-001"}, changeResumed(func(e *editor, _ *wire.Request) bool { return e.editPrompt() })},
+	{"forget-reply", "resumes without the last reply", []string{"RES-004"}, changeResumed(forgetReply)},
+	{"drop-result-on-resume", "resumes with a call left open", []string{"RES-005"}, changeResumed(func(e *editor, _ *wire.Request) bool { return dropResult(e) })},
+	{"replay-twice", "resumes with the last reply twice", []string{"RES-006"}, changeResumed(replayTwice)},
+	{"alter-system", "changes the system prompt between turns", []string{"RES-002"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editSystem() })},
+	{"alter-tools", "changes a tool between turns", []string{"RES-002"}, changeRequest(func(e *editor) bool {
 		tool := e.firstTool()
-		return e.continues() && tool.Is('{') && set(tool, "description", str("Changed by a mutant."))
+		return e.sendsBackReply() && tool.Is('{') && setMember(tool, "description", jsonString("Changed by a mutant."))
 	})},
-	{"reorder-tools", "lists the tools in another order", []string{"RES-002"}, request(func(e *editor) bool {
-		tools := e.tools()
-		if !e.continues() || len(tools.Elems()) < 2 || wire.Equal(tools.Items[0], tools.Items[1]) {
+	{"reorder-tools", "lists the tools in another order", []string{"RES-002"}, changeRequest(func(e *editor) bool {
+		tools := e.toolList()
+		if !e.sendsBackReply() || len(tools.Elems()) < 2 || wire.Equal(tools.Items[0], tools.Items[1]) {
 			return false
 		}
 		tools.Items[0], tools.Items[1] = tools.Items[1], tools.Items[0]
 		return true
 	})},
-	{"edit-history", "rewrites an earlier prompt", []string{"RES-003"}, request(func(e *editor) bool { return e.continues() && e.editPrompt() })},
-	{"edit-result", "shortens an earlier tool result", []string{"RES-003"}, request(editResult)},
-	{"reformat-history", "writes an earlier message in another order", []string{"RES-007"}, request(func(e *editor) bool {
+	{"edit-history", "rewrites an earlier prompt", []string{"RES-003"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editPrompt() })},
+	{"edit-result", "shortens an earlier tool result", []string{"RES-003"}, changeRequest(editResult)},
+	{"reformat-history", "writes an earlier message in another order", []string{"RES-007"}, changeRequest(func(e *editor) bool {
 		first := e.req.Msgs[0].Node
-		if !e.continues() || len(first.Names) < 2 {
+		if !e.sendsBackReply() || len(first.Names) < 2 {
 			return false
 		}
 		slices.Reverse(first.Names)
@@ -79,9 +79,9 @@ var resumeMutants = []Mutant{
 	})},
 }
 
-// resumed changes the first request of a resumed process; before is the last
+// changeResumed changes the first request of a resumed process; before is the last
 // request of the processes before it.
-func resumed(change func(e *editor, before *wire.Request) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeResumed(change func(e *editor, before *wire.Request) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
 		first := slices.IndexFunc(ev.Exchanges, func(x evidence.Exchange) bool {
 			return x.Process > 0 && x.Process < len(ev.Process) && ev.Process[x.Process].Resumed
@@ -91,53 +91,53 @@ func resumed(change func(e *editor, before *wire.Request) bool) func(evidence.Ev
 		}
 		b := ev.Exchanges[first-1].Request
 		before := wire.ReadRequest(ev.Exchanges[first-1].Provider, b.Method, b.URL, b.Body)
-		return request(func(e *editor) bool { return e.n == first && change(e, before) })(ev)
+		return changeRequest(func(e *editor) bool { return e.n == first && change(e, before) })(ev)
 	}
 }
 
-// continues reports whether the request sends back something an earlier reply
+// sendsBackReply reports whether the request sends back something an earlier reply
 // emitted that only it can have emitted.
-func (e *editor) continues() bool {
-	return e.find(func(_ int, it *wire.Item) bool {
-		return e.known(it) && (it.ID != "" || it.Token != "")
+func (e *editor) sendsBackReply() bool {
+	return e.findItem(func(_ int, it *wire.Item) bool {
+		return e.wasEmitted(it) && (it.ID != "" || it.Token != "")
 	}) >= 0
 }
 
 func (e *editor) editPrompt() bool {
-	return e.each(func(_ int, it *wire.Item) bool {
+	return e.eachItem(func(_ int, it *wire.Item) bool {
 		if it.Model() || it.What != wire.Text || it.Role != "user" {
 			return false
 		}
-		if it.Node.Is('{') && rewrite(it.Node, dot, "text") {
+		if it.Node.Is('{') && rewriteMember(it.Node, appendDot, "text") {
 			return true
 		}
 		content := it.Node.Get("content")
 		if content.Is('"') {
-			return rewrite(it.Node, dot, "content")
+			return rewriteMember(it.Node, appendDot, "content")
 		}
 		if len(content.Elems()) > 0 {
-			return rewrite(content.Items[0], dot, "text")
+			return rewriteMember(content.Items[0], appendDot, "text")
 		}
 		m := e.req.Msgs[it.Msg].Node
-		return it.Node.Is('"') && m.Is('{') && rewrite(m, dot, "content")
+		return it.Node.Is('"') && m.Is('{') && rewriteMember(m, appendDot, "content")
 	})
 }
 
 func (e *editor) editSystem() bool {
 	for _, key := range []string{"system", "instructions"} {
-		if rewrite(e.doc, dot, key) {
+		if rewriteMember(e.doc, appendDot, key) {
 			return true
 		}
-		if list := e.doc.Get(key).Elems(); len(list) > 0 && rewrite(list[0], dot, "text") {
+		if list := e.doc.Get(key).Elems(); len(list) > 0 && rewriteMember(list[0], appendDot, "text") {
 			return true
 		}
 	}
 	parts := e.req.System.Get("parts").Elems()
-	return len(parts) > 0 && rewrite(parts[0], dot, "text")
+	return len(parts) > 0 && rewriteMember(parts[0], appendDot, "text")
 }
 
-// tools returns the array of tool definitions.
-func (e *editor) tools() *wire.Node {
+// toolList returns the array of tool definitions.
+func (e *editor) toolList() *wire.Node {
 	if list := e.req.Tools.Elems(); len(list) > 0 && e.x.Provider == evidence.Gemini {
 		return list[0].Any("functionDeclarations", "function_declarations")
 	}
@@ -145,7 +145,7 @@ func (e *editor) tools() *wire.Node {
 }
 
 func (e *editor) firstTool() *wire.Node {
-	if list := e.tools().Elems(); len(list) > 0 {
+	if list := e.toolList().Elems(); len(list) > 0 {
 		return list[0]
 	}
 	return nil
@@ -155,27 +155,27 @@ func (e *editor) firstTool() *wire.Node {
 // which the model has spoken again.
 func editResult(e *editor) bool {
 	last := -1
-	e.each(func(i int, it *wire.Item) bool {
-		if e.known(it) && (it.ID != "" || it.Token != "") {
+	e.eachItem(func(i int, it *wire.Item) bool {
+		if e.wasEmitted(it) && (it.ID != "" || it.Token != "") {
 			last = i
 		}
 		return false
 	})
-	return e.each(func(i int, it *wire.Item) bool {
+	return e.eachItem(func(i int, it *wire.Item) bool {
 		if it.What != wire.Result || i > last || it.Node == nil {
 			return false
 		}
 		if e.x.Provider == evidence.Gemini {
-			return set(part(it), "response", parse(`{"output":"(cleared)"}`))
+			return setMember(ownFields(it), "response", mustParse(`{"output":"(cleared)"}`))
 		}
-		return set(it.Node, map[string]string{evidence.Anthropic: "content", evidence.OpenAI: "output"}[e.x.Provider], str("(cleared)"))
+		return setMember(it.Node, map[string]string{evidence.Anthropic: "content", evidence.OpenAI: "output"}[e.x.Provider], jsonString("(cleared)"))
 	})
 }
 
 func forgetReply(e *editor, before *wire.Request) bool {
 	forgot := false
 	for i := len(before.Items); i < len(e.req.Items) && e.req.Items[i].Model(); i++ {
-		forgot = e.remove(&e.req.Items[i]) || forgot
+		forgot = e.removeItem(&e.req.Items[i]) || forgot
 	}
 	return forgot
 }
@@ -183,7 +183,7 @@ func forgetReply(e *editor, before *wire.Request) bool {
 // replayTwice puts the messages of the last reply once more before the last
 // thing the client says.
 func replayTwice(e *editor, before *wire.Request) bool {
-	all := e.msgs()
+	all := e.messageList()
 	n := len(before.Msgs)
 	if len(all.Elems()) <= n+1 || e.req.Msgs[n].Role != "assistant" {
 		return false

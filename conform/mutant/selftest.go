@@ -94,7 +94,7 @@ func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Resu
 	row := Row{Requirement: req.ID}
 	var shown []evidence.Evidence
 	for i := range good {
-		switch v, message := combine(results[i]); v {
+		switch v, message := combineResults(results[i]); v {
 		case report.Pass:
 			shown = append(shown, good[i])
 		case report.NotApplicable, report.NotTestable:
@@ -165,9 +165,9 @@ func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.R
 	return k
 }
 
-// combine returns the verdict of several results together and the first message
+// combineResults returns the verdict of several results together and the first message
 // of a finding. One aspect that was shown is enough for a pass.
-func combine(results []report.Result) (v report.Verdict, message string) {
+func combineResults(results []report.Result) (v report.Verdict, message string) {
 	v = report.NotApplicable
 	passed := false
 	for _, res := range results {

@@ -177,7 +177,7 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 	t.Helper()
 	passes := map[string]bool{}
 	for id, g := range groups {
-		v, _ := combine(report.Judge(g, &rec.Evidence))
+		v, _ := combineResults(report.Judge(g, &rec.Evidence))
 		passes[id] = v == report.Pass
 	}
 	for _, m := range All() {
@@ -190,7 +190,7 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 				continue
 			}
 			applied++
-			if v, _ := combine(report.Judge(groups[id], &bad)); v == report.Fail || v == report.Warn {
+			if v, _ := combineResults(report.Judge(groups[id], &bad)); v == report.Fail || v == report.Warn {
 				continue
 			}
 			excused++

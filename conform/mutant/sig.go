@@ -7,35 +7,35 @@ import (
 
 // anthropicMutants disturb thinking.
 var anthropicMutants = []Mutant{
-	{"trim-signature", "loses a character of a signature", []string{"SIG-001"}, request(thinkingBlock(func(_ *editor, it *wire.Item) bool {
-		return it.What == wire.Thinking && rewrite(it.Node, trim, "signature")
+	{"trim-signature", "loses a character of a signature", []string{"SIG-001"}, changeRequest(thinkingBlock(func(_ *editor, it *wire.Item) bool {
+		return it.What == wire.Thinking && rewriteMember(it.Node, cutCharacter, "signature")
 	}), evidence.Anthropic)},
-	{"edit-thinking", "changes the text under a signature", []string{"SIG-001"}, request(thinkingBlock(func(_ *editor, it *wire.Item) bool {
-		return it.What == wire.Thinking && rewrite(it.Node, dot, "thinking")
+	{"edit-thinking", "changes the text under a signature", []string{"SIG-001"}, changeRequest(thinkingBlock(func(_ *editor, it *wire.Item) bool {
+		return it.What == wire.Thinking && rewriteMember(it.Node, appendDot, "thinking")
 	}), evidence.Anthropic)},
-	{"drop-thinking", "leaves out the thinking of the open turn", []string{"SIG-002", "SIG-004"}, request(dropThinking, evidence.Anthropic)},
-	{"drop-redacted", "leaves out redacted thinking", []string{"SIG-002"}, request(thinkingBlock(func(e *editor, it *wire.Item) bool {
-		return it.What == wire.Redacted && e.remove(it)
+	{"drop-thinking", "leaves out the thinking of the open turn", []string{"SIG-002", "SIG-004"}, changeRequest(dropThinking, evidence.Anthropic)},
+	{"drop-redacted", "leaves out redacted thinking", []string{"SIG-002"}, changeRequest(thinkingBlock(func(e *editor, it *wire.Item) bool {
+		return it.What == wire.Redacted && e.removeItem(it)
 	}), evidence.Anthropic)},
-	{"trim-redacted", "loses a character of redacted data", []string{"SIG-003"}, request(thinkingBlock(func(_ *editor, it *wire.Item) bool {
-		return it.What == wire.Redacted && rewrite(it.Node, trim, "data")
+	{"trim-redacted", "loses a character of redacted data", []string{"SIG-003"}, changeRequest(thinkingBlock(func(_ *editor, it *wire.Item) bool {
+		return it.What == wire.Redacted && rewriteMember(it.Node, cutCharacter, "data")
 	}), evidence.Anthropic)},
-	{"thinking-last", "puts thinking after the calls it led to", []string{"SIG-004"}, request(thinkingLast, evidence.Anthropic)},
-	{"omit-thinking-text", "leaves out the empty thinking text", []string{"SIG-005"}, request(thinkingBlock(func(_ *editor, it *wire.Item) bool {
-		return drop(it.Node, "thinking")
+	{"thinking-last", "puts thinking after the calls it led to", []string{"SIG-004"}, changeRequest(thinkingLast, evidence.Anthropic)},
+	{"omit-thinking-text", "leaves out the empty thinking text", []string{"SIG-005"}, changeRequest(thinkingBlock(func(_ *editor, it *wire.Item) bool {
+		return dropMember(it.Node, "thinking")
 	}), evidence.Anthropic)},
-	{"omit-signature", "leaves out a signature", []string{"SIG-005"}, request(thinkingBlock(func(_ *editor, it *wire.Item) bool {
-		return drop(it.Node, "signature")
+	{"omit-signature", "leaves out a signature", []string{"SIG-005"}, changeRequest(thinkingBlock(func(_ *editor, it *wire.Item) bool {
+		return dropMember(it.Node, "signature")
 	}), evidence.Anthropic)},
-	{"drop-middle-thinking", "leaves out thinking between other thinking", []string{"SIG-006"}, request(dropMiddleThinking, evidence.Anthropic)},
+	{"drop-middle-thinking", "leaves out thinking between other thinking", []string{"SIG-006"}, changeRequest(dropMiddleThinking, evidence.Anthropic)},
 }
 
 // thinkingBlock changes the first hidden block of the open turn that an earlier
 // reply emitted and change takes.
 func thinkingBlock(change func(e *editor, it *wire.Item) bool) func(*editor) bool {
 	return func(e *editor) bool {
-		return e.each(func(i int, it *wire.Item) bool {
-			return i >= e.turn() && it.Continuity() && it.Token != "" && e.known(it) && change(e, it)
+		return e.eachItem(func(i int, it *wire.Item) bool {
+			return i >= e.turnStart() && it.Continuity() && it.Token != "" && e.wasEmitted(it) && change(e, it)
 		})
 	}
 }
@@ -55,7 +55,7 @@ func leadsLast(e *editor) (blocks []*wire.Item) {
 		first--
 	}
 	for i := first; i <= last && e.req.Items[i].Continuity(); i++ {
-		if it := &e.req.Items[i]; it.Token == "" || !e.known(it) {
+		if it := &e.req.Items[i]; it.Token == "" || !e.wasEmitted(it) {
 			return nil
 		}
 		blocks = append(blocks, &e.req.Items[i])
@@ -69,7 +69,7 @@ func dropThinking(e *editor) bool {
 		return false
 	}
 	for _, it := range blocks {
-		if !e.remove(it) {
+		if !e.removeItem(it) {
 			return false
 		}
 	}
@@ -81,7 +81,7 @@ func thinkingLast(e *editor) bool {
 	if len(blocks) == 0 || e.doc.Get("thinking").Get("type").Str() != "enabled" {
 		return false
 	}
-	list, k := e.place(blocks[0])
+	list, k := e.arrayIndex(blocks[0])
 	if k != 0 || len(list.Items) == len(blocks) {
 		return false
 	}
@@ -91,11 +91,11 @@ func thinkingLast(e *editor) bool {
 
 func dropMiddleThinking(e *editor) bool {
 	var blocks []*wire.Item
-	e.each(func(_ int, it *wire.Item) bool {
-		if it.Continuity() && it.Token != "" && e.known(it) {
+	e.eachItem(func(_ int, it *wire.Item) bool {
+		if it.Continuity() && it.Token != "" && e.wasEmitted(it) {
 			blocks = append(blocks, it)
 		}
 		return false
 	})
-	return len(blocks) > 2 && e.remove(blocks[1])
+	return len(blocks) > 2 && e.removeItem(blocks[1])
 }

@@ -7,15 +7,15 @@ import (
 
 // openAIMutants disturb reasoning items.
 var openAIMutants = []Mutant{
-	{"use-added-blob", "sends the draft of the encrypted content", []string{"SIG-007"}, request(useAddedBlob, evidence.OpenAI)},
-	{"trim-encrypted", "loses a character of encrypted content", []string{"SIG-007"}, request(reasoning(func(_ *editor, _ int, it *wire.Item) bool {
-		return rewrite(it.Node, trim, "encrypted_content")
+	{"use-added-blob", "sends the draft of the encrypted content", []string{"SIG-007"}, changeRequest(useAddedBlob, evidence.OpenAI)},
+	{"trim-encrypted", "loses a character of encrypted content", []string{"SIG-007"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
+		return rewriteMember(it.Node, cutCharacter, "encrypted_content")
 	}), evidence.OpenAI)},
-	{"drop-reasoning", "leaves reasoning out and keeps its calls", []string{"SIG-008"}, request(reasoning(func(e *editor, i int, it *wire.Item) bool {
-		return i >= e.turn() && !e.req.Stateful && e.beforeCall(i) && e.remove(it)
+	{"drop-reasoning", "leaves reasoning out and keeps its calls", []string{"SIG-008"}, changeRequest(changeReasoning(func(e *editor, i int, it *wire.Item) bool {
+		return i >= e.turnStart() && !e.req.Stateful && e.beforeCall(i) && e.removeItem(it)
 	}), evidence.OpenAI)},
-	{"lone-reasoning", "leaves out what followed reasoning", []string{"SIG-009"}, request(reasoning(loneReasoning), evidence.OpenAI)},
-	{"drop-summary-part", "loses a part of a summary", []string{"SIG-010"}, request(reasoning(func(_ *editor, _ int, it *wire.Item) bool {
+	{"lone-reasoning", "leaves out what followed reasoning", []string{"SIG-009"}, changeRequest(changeReasoning(loneReasoning), evidence.OpenAI)},
+	{"drop-summary-part", "loses a part of a summary", []string{"SIG-010"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
 		s := it.Node.Get("summary")
 		if len(s.Elems()) == 0 {
 			return false
@@ -23,29 +23,31 @@ var openAIMutants = []Mutant{
 		s.Items = s.Items[1:]
 		return true
 	}), evidence.OpenAI)},
-	{"omit-summary", "leaves out the summary list", []string{"SIG-010"}, request(reasoning(func(_ *editor, _ int, it *wire.Item) bool {
-		return drop(it.Node, "summary")
+	{"omit-summary", "leaves out the summary list", []string{"SIG-010"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
+		return dropMember(it.Node, "summary")
 	}), evidence.OpenAI)},
-	{"change-reasoning-id", "sends encrypted content under another id", []string{"SIG-011"}, request(reasoning(func(_ *editor, _ int, it *wire.Item) bool {
-		return rewrite(it.Node, func(s string) string { return s + "ff" }, "id")
+	{"change-reasoning-id", "sends encrypted content under another id", []string{"SIG-011"}, changeRequest(changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
+		return rewriteMember(it.Node, func(s string) string { return s + "ff" }, "id")
 	}), evidence.OpenAI)},
-	{"store-conversation", "lets the provider store the conversation", []string{"SIG-012"}, request(func(e *editor) bool {
-		return e.doc.Get("store").Is('f') && drop(e.doc, "store")
+	{"store-conversation", "lets the provider store the conversation", []string{"SIG-012"}, changeRequest(func(e *editor) bool {
+		return e.doc.Get("store").Is('f') && dropMember(e.doc, "store")
 	}, evidence.OpenAI)},
-	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, request(func(e *editor) bool { return drop(e.doc, "include") }, evidence.OpenAI)},
-	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, request(reasoning(func(e *editor, _ int, it *wire.Item) bool {
-		return it.ItemID != "" && e.doc.Get("store").Is('f') && drop(it.Node, "encrypted_content")
+	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, changeRequest(func(e *editor) bool { return dropMember(e.doc, "include") }, evidence.OpenAI)},
+	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, changeRequest(changeReasoning(func(e *editor, _ int, it *wire.Item) bool {
+		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")
 	}), evidence.OpenAI)},
-	{"drop-phase", "forgets the phase of a message", []string{"SIG-020"}, request(func(e *editor) bool {
-		return e.each(func(_ int, it *wire.Item) bool { return it.What == wire.Text && e.known(it) && drop(it.Node, "phase") })
+	{"drop-phase", "forgets the phase of a message", []string{"SIG-020"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Text && e.wasEmitted(it) && dropMember(it.Node, "phase")
+		})
 	}, evidence.OpenAI)},
 }
 
-// reasoning changes the first encrypted reasoning item that an earlier reply
+// changeReasoning changes the first encrypted reasoning item that an earlier reply
 // emitted and change takes.
-func reasoning(change func(e *editor, i int, it *wire.Item) bool) func(*editor) bool {
+func changeReasoning(change func(e *editor, i int, it *wire.Item) bool) func(*editor) bool {
 	return func(e *editor) bool {
-		return e.each(func(i int, it *wire.Item) bool {
+		return e.eachItem(func(i int, it *wire.Item) bool {
 			return it.What == wire.Thinking && it.Token != "" && e.emitted["token"+it.Token] && change(e, i, it)
 		})
 	}
@@ -54,7 +56,7 @@ func reasoning(change func(e *editor, i int, it *wire.Item) bool) func(*editor) 
 // beforeCall reports whether a call the reply emitted follows item i.
 func (e *editor) beforeCall(i int) bool {
 	for i++; i < len(e.req.Items) && e.req.Items[i].Model(); i++ {
-		if it := &e.req.Items[i]; it.What == wire.Call && e.known(it) {
+		if it := &e.req.Items[i]; it.What == wire.Call && e.wasEmitted(it) {
 			return true
 		}
 	}
@@ -63,7 +65,7 @@ func (e *editor) beforeCall(i int) bool {
 
 func loneReasoning(e *editor, i int, _ *wire.Item) bool {
 	for k := i + 1; k < len(e.req.Items) && e.req.Items[k].Model(); k++ {
-		if !e.remove(&e.req.Items[k]) {
+		if !e.removeItem(&e.req.Items[k]) {
 			return false
 		}
 	}
@@ -81,7 +83,7 @@ func useAddedBlob(e *editor) bool {
 			}
 		}
 	}
-	return reasoning(func(_ *editor, _ int, it *wire.Item) bool {
-		return drafts[it.ItemID] != "" && set(it.Node, "encrypted_content", str(drafts[it.ItemID]))
+	return changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
+		return drafts[it.ItemID] != "" && setMember(it.Node, "encrypted_content", jsonString(drafts[it.ItemID]))
 	})(e)
 }

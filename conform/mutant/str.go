@@ -11,34 +11,34 @@ import (
 
 // streamMutants disturb replies on their way to the agent or into a recording.
 var streamMutants = []Mutant{
-	{"wrong-content-type", "sends a stream as plain JSON", []string{"STR-001"}, reply(func(x *evidence.Exchange, _ *wire.Reply) bool {
+	{"wrong-content-type", "sends a stream as plain JSON", []string{"STR-001"}, changeReply(func(x *evidence.Exchange, _ *wire.Reply) bool {
 		if x.Response.Header.Get("Content-Type") == "" {
 			return false
 		}
 		x.Response.Header.Set("Content-Type", "text/plain")
 		return true
 	})},
-	{"lose-last-line", "loses the blank line at the end", []string{"STR-001"}, reply(func(x *evidence.Exchange, _ *wire.Reply) bool {
+	{"lose-last-line", "loses the blank line at the end", []string{"STR-001"}, changeReply(func(x *evidence.Exchange, _ *wire.Reply) bool {
 		x.Response.Body = bytes.TrimRight(x.Response.Body, "\r\n")
 		return true
 	})},
-	{"drop-terminal", "ends a stream before it is over", []string{"STR-002"}, reply(dropTerminal)},
-	{"second-message-start", "starts a message inside a message", []string{"STR-003"}, reply(spliced(func(ev []piece) []piece {
+	{"drop-terminal", "ends a stream before it is over", []string{"STR-002"}, changeReply(dropTerminal)},
+	{"second-message-start", "starts a message inside a message", []string{"STR-003"}, changeReply(changeEvents(func(ev []piece) []piece {
 		if len(ev) < 4 || ev[0].kind != "message_start" {
 			return nil
 		}
 		return slices.Insert(slices.Clone(ev), 3, ev[0])
 	}), evidence.Anthropic)},
-	{"drop-block-stop", "does not close a block", []string{"STR-003"}, reply(spliced(without("content_block_stop")), evidence.Anthropic)},
-	{"repeat-event", "sends an event twice", []string{"STR-004"}, reply(spliced(func(ev []piece) []piece {
+	{"drop-block-stop", "does not close a block", []string{"STR-003"}, changeReply(changeEvents(withoutFirst("content_block_stop")), evidence.Anthropic)},
+	{"repeat-event", "sends an event twice", []string{"STR-004"}, changeReply(changeEvents(func(ev []piece) []piece {
 		if len(ev) < 3 || !bytes.Contains(ev[1].data, []byte(`"sequence_number"`)) {
 			return nil
 		}
 		return slices.Insert(slices.Clone(ev), 2, ev[1])
 	}), evidence.OpenAI)},
-	{"drop-item-added", "loses the start of an item", []string{"STR-004"}, reply(spliced(without("response.output_item.added")), evidence.OpenAI)},
-	{"change-response-id", "mixes chunks of two replies", []string{"STR-005"}, reply(spliced(changeResponseID), evidence.Gemini)},
-	{"drop-delta", "loses a piece of text or arguments", []string{"STR-006"}, reply(spliced(dropDelta), evidence.OpenAI)},
+	{"drop-item-added", "loses the start of an item", []string{"STR-004"}, changeReply(changeEvents(withoutFirst("response.output_item.added")), evidence.OpenAI)},
+	{"change-response-id", "mixes chunks of two replies", []string{"STR-005"}, changeReply(changeEvents(changeResponseID), evidence.Gemini)},
+	{"drop-delta", "loses a piece of text or arguments", []string{"STR-006"}, changeReply(changeEvents(dropDelta), evidence.OpenAI)},
 }
 
 // piece is one event of a stream with all its bytes.
@@ -47,11 +47,11 @@ type piece struct {
 	data []byte
 }
 
-// reply makes a mutant that changes the first whole stream for which change
+// changeReply makes a mutant that changes the first whole stream for which change
 // returns true.
-func reply(change func(x *evidence.Exchange, r *wire.Reply) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
+func changeReply(change func(x *evidence.Exchange, r *wire.Reply) bool, providers ...string) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
-		ev = clone(ev)
+		ev = cloneEvidence(ev)
 		for i := range ev.Exchanges {
 			x := &ev.Exchanges[i]
 			if len(providers) > 0 && !slices.Contains(providers, x.Provider) {
@@ -66,8 +66,8 @@ func reply(change func(x *evidence.Exchange, r *wire.Reply) bool, providers ...s
 	}
 }
 
-// spliced changes the list of events; nil means that there is nothing to change.
-func spliced(change func([]piece) []piece) func(*evidence.Exchange, *wire.Reply) bool {
+// changeEvents changes the list of events; nil means that there is nothing to change.
+func changeEvents(change func([]piece) []piece) func(*evidence.Exchange, *wire.Reply) bool {
 	return func(x *evidence.Exchange, r *wire.Reply) bool {
 		var events []piece
 		for _, e := range r.Events {
@@ -86,8 +86,8 @@ func spliced(change func([]piece) []piece) func(*evidence.Exchange, *wire.Reply)
 	}
 }
 
-// without loses the first event of a kind.
-func without(kind string) func([]piece) []piece {
+// withoutFirst loses the first event of a kind.
+func withoutFirst(kind string) func([]piece) []piece {
 	return func(ev []piece) []piece {
 		k := slices.IndexFunc(ev, func(p piece) bool { return p.kind == kind })
 		if k < 0 {

@@ -9,7 +9,7 @@ import (
 // they do right, none may pass.
 var wrongSubjects = []Mutant{
 	{ID: "forgetful", Does: "sends only the newest message", Apply: everyRequest(func(e *editor) bool {
-		all := e.msgs()
+		all := e.messageList()
 		if len(all.Elems()) < 2 {
 			return false
 		}
@@ -18,9 +18,9 @@ var wrongSubjects = []Mutant{
 	})},
 	{ID: "scribbler", Does: "writes every token anew", Apply: everyRequest(func(e *editor) bool {
 		changed := false
-		e.each(func(_ int, it *wire.Item) bool {
+		e.eachItem(func(_ int, it *wire.Item) bool {
 			if it.Model() && it.Token != "" && len(it.Token) > 8 {
-				changed = rewrite(it.Node, trim, "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature") || changed
+				changed = rewriteMember(it.Node, cutCharacter, "signature", "data", "encrypted_content", "thoughtSignature", "thought_signature") || changed
 			}
 			return false
 		})
@@ -28,9 +28,9 @@ var wrongSubjects = []Mutant{
 	})},
 	{ID: "silent", Does: "answers no call", Apply: everyRequest(func(e *editor) bool {
 		changed := false
-		e.each(func(_ int, it *wire.Item) bool {
+		e.eachItem(func(_ int, it *wire.Item) bool {
 			if it.What == wire.Result {
-				changed = e.remove(it) || changed
+				changed = e.removeItem(it) || changed
 			}
 			return false
 		})
@@ -44,10 +44,10 @@ var wrongSubjects = []Mutant{
 // everyRequest changes all requests for which change returns true.
 func everyRequest(change func(e *editor) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
-		ev = clone(ev)
+		ev = cloneEvidence(ev)
 		applied := false
 		for n := range ev.Exchanges {
-			if e := open(&ev, n, nil); e.asks() && change(e) {
+			if e := openEditor(&ev, n, nil); e.asksForAnswer() && change(e) {
 				e.x.Request.Body = wire.Encode(e.doc)
 				applied = true
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// areas folds results into one row an area, in the catalogue's order.
-func areas(results []Result) []Area {
+// areaRows folds results into one row an area, in the catalogue's order.
+func areaRows(results []Result) []Area {
 	rows := map[string]*Area{}
 	verdicts := map[string]Verdict{} // requirement → worst so far
 	for _, res := range results {

@@ -32,8 +32,8 @@ type Recording struct {
 	// Reason says why, for a verdict that is not about findings.
 	Reason string `json:"reason,omitempty"`
 
-	results []Result
-	unread  bool // nothing in it could be judged
+	results   []Result
+	notJudged bool // nothing in it could be judged
 }
 
 // JudgeRecording holds rec to every rule. A recording shows what it happens to
@@ -45,13 +45,13 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		Exchanges: len(rec.Evidence.Exchanges), Findings: []Finding{}, Skipped: rec.Skipped,
 	}
 	if out.Exchanges == 0 {
-		out.Verdict, out.unread = NotTestable, true
+		out.Verdict, out.notJudged = NotTestable, true
 		out.Reason = "holds no call of a provider conform knows; record Anthropic, OpenAI or Gemini traffic"
 		return out
 	}
 	var seen []Verdict
 	for _, res := range Judge(rules, &rec.Evidence) {
-		out.add(res)
+		out.addResult(res)
 		if res.Verdict != NotTestable && res.Verdict != NotApplicable {
 			seen = append(seen, res.Verdict)
 		}
@@ -62,7 +62,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	return out
 }
 
-func (r *Recording) add(res Result) {
+func (r *Recording) addResult(res Result) {
 	r.results = append(r.results, res)
 	r.Observed += res.Observed
 	r.Findings = append(r.Findings, res.Findings...)
@@ -75,14 +75,14 @@ func (r *Recording) add(res Result) {
 // the path does not repeat it.
 func Unreadable(path string, err error) Recording {
 	return Recording{
-		Path: path, Verdict: NotTestable, Findings: []Finding{}, unread: true,
+		Path: path, Verdict: NotTestable, Findings: []Finding{}, notJudged: true,
 		Reason: strings.TrimPrefix(err.Error(), path+": "),
 	}
 }
 
-// why is path and reason in one sentence; a reason about a file inside the
+// reasonWithPath is path and reason in one sentence; a reason about a file inside the
 // recording names it already.
-func (r Recording) why() string {
+func (r Recording) reasonWithPath() string {
 	if strings.HasPrefix(r.Reason, r.Path) {
 		return r.Reason
 	}
@@ -93,20 +93,20 @@ func (r Recording) why() string {
 func NewChecked(tool Tool, recordings []Recording) *Checked {
 	c := &Checked{Schema: CheckedSchema, Tool: tool, Recordings: slices.Clone(recordings)}
 	slices.SortStableFunc(c.Recordings, func(a, b Recording) int { return strings.Compare(a.Path, b.Path) })
-	c.Summary = Summary{Counts: Counts{}, Areas: areas(c.shown())}
+	c.Summary = Summary{Counts: Counts{}, Areas: areaRows(c.relevantResults())}
 	var all []Verdict
 	for _, r := range c.Recordings {
 		c.Summary.Counts[r.Verdict]++
 		all = append(all, r.Verdict)
 	}
 	c.Summary.Verdict = Worst(all...)
-	c.Summary.Exit = c.exit()
+	c.Summary.Exit = c.exitCode()
 	return c
 }
 
-// shown are the results that say something about a requirement: those of the
+// relevantResults are the results that say something about a requirement: those of the
 // recordings that show it, or one that says that none does.
-func (c *Checked) shown() []Result {
+func (c *Checked) relevantResults() []Result {
 	seen := map[string]bool{}
 	for _, r := range c.Recordings {
 		for _, res := range r.results {
@@ -124,10 +124,10 @@ func (c *Checked) shown() []Result {
 	return all
 }
 
-// exit: what could not be read or showed nothing makes the check incomplete;
+// exitCode: what could not be read or showed nothing makes the check incomplete;
 // when there was nothing else, there was nothing to check.
-func (c *Checked) exit() int {
-	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.unread })
+func (c *Checked) exitCode() int {
+	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
 	if !judged {
 		return ExitUsage
 	}

@@ -111,11 +111,11 @@ func (r Rule) Judge(trace *check.Trace) (res Result) {
 	for _, f := range seen.Findings {
 		res.Findings = append(res.Findings, Finding{r.Requirement.ID, r.Requirement.Level, f})
 	}
-	res.Verdict, res.Reason = verdict(r.Requirement.Level, seen)
+	res.Verdict, res.Reason = verdictOf(r.Requirement.Level, seen)
 	return res
 }
 
-func verdict(level specs.Level, seen check.Result) (Verdict, string) {
+func verdictOf(level specs.Level, seen check.Result) (Verdict, string) {
 	switch {
 	case len(seen.Findings) > 0 && level == specs.Must:
 		return Fail, ""

@@ -53,7 +53,7 @@ type (
 // with the requirement and its level as properties. What was not testable is a
 // failure: a skip would read as green.
 func WriteJUnit(w io.Writer, r *Run) error {
-	all := junitSuites{Name: "conform", Time: seconds(r.DurationMS)}
+	all := junitSuites{Name: "conform", Time: secondsText(r.DurationMS)}
 	byArea := map[string]*junitSuite{}
 	for _, res := range r.Results {
 		suite := byArea[res.Area()]
@@ -62,7 +62,7 @@ func WriteJUnit(w io.Writer, r *Run) error {
 			byArea[res.Area()] = suite
 			all.Suites = append(all.Suites, suite)
 		}
-		suite.add(res)
+		suite.addCase(res)
 	}
 	for _, s := range all.Suites {
 		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
@@ -79,12 +79,12 @@ func WriteJUnit(w io.Writer, r *Run) error {
 	return err
 }
 
-func (s *junitSuite) add(res Result) {
+func (s *junitSuite) addCase(res Result) {
 	c := junitCase{
-		Class: "conform." + res.Area(), Name: strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case), Time: seconds(res.DurationMS),
-		Properties: res.properties(),
+		Class: "conform." + res.Area(), Name: strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case), Time: secondsText(res.DurationMS),
+		Properties: res.junitProperties(),
 	}
-	problem := &junitProblem{Type: string(res.Verdict), Message: headline(res), Text: details(res)}
+	problem := &junitProblem{Type: string(res.Verdict), Message: firstMessage(res), Text: findingTexts(res)}
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
@@ -103,7 +103,7 @@ func (s *junitSuite) add(res Result) {
 	s.Cases = append(s.Cases, c)
 }
 
-func (r Result) properties() []junitProperty {
+func (r Result) junitProperties() []junitProperty {
 	list := []junitProperty{{"requirement", r.Requirement}, {"level", string(r.Level)}, {"verdict", string(r.Verdict)}}
 	for _, p := range []junitProperty{{"provider", r.Provider}, {"evidence", r.Evidence}} {
 		if p.Value != "" {
@@ -113,14 +113,14 @@ func (r Result) properties() []junitProperty {
 	return list
 }
 
-func headline(res Result) string {
+func firstMessage(res Result) string {
 	if len(res.Findings) > 0 {
 		return res.Findings[0].Message
 	}
 	return res.Reason
 }
 
-func details(res Result) string {
+func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
 		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, f.Message, f.Place())
@@ -131,4 +131,4 @@ func details(res Result) string {
 	return b.String()
 }
 
-func seconds(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }
+func secondsText(ms int64) string { return fmt.Sprintf("%.3f", float64(ms)/1000) }

@@ -93,18 +93,18 @@ func NewRun(r Run, results []Result) *Run {
 	r.Results = slices.Clone(results)
 	for _, id := range r.Set.Requirements {
 		if !slices.ContainsFunc(results, func(res Result) bool { return res.Requirement == id }) {
-			r.Results = append(r.Results, unseen(id))
+			r.Results = append(r.Results, notTestable(id))
 		}
 	}
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
 	})
-	r.Summary = summarize(r.Results)
-	r.Summary.Exit = r.exit()
+	r.Summary = newSummary(r.Results)
+	r.Summary.Exit = r.exitCode()
 	return &r
 }
 
-func unseen(id string) Result {
+func notTestable(id string) Result {
 	level := specs.Must
 	if r, err := specs.FindRequirement(id); err == nil {
 		level = r.Level
@@ -112,7 +112,7 @@ func unseen(id string) Result {
 	return Result{Requirement: id, Level: level, Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
 }
 
-func summarize(results []Result) Summary {
+func newSummary(results []Result) Summary {
 	s := Summary{Counts: Counts{}}
 	var all []Verdict
 	for _, res := range results {
@@ -120,11 +120,11 @@ func summarize(results []Result) Summary {
 		all = append(all, res.Verdict)
 	}
 	s.Verdict = Worst(all...)
-	s.Areas = areas(results)
+	s.Areas = areaRows(results)
 	return s
 }
 
-func (r *Run) exit() int {
+func (r *Run) exitCode() int {
 	switch {
 	case r.Guard != "":
 		return ExitGuard

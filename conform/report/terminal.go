@@ -23,12 +23,12 @@ type Terminal struct {
 func NewTerminal(w io.Writer, colours bool) *Terminal {
 	t := &Terminal{w: w, paint: func(_ Verdict, s string) string { return s }}
 	if colours {
-		t.paint = painter(lipgloss.NewRenderer(w))
+		t.paint = newPainter(lipgloss.NewRenderer(w))
 	}
 	return t
 }
 
-func painter(r *lipgloss.Renderer) func(Verdict, string) string {
+func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
 	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "1", HarnessError: "5", NotApplicable: "8"}
 	return func(v Verdict, s string) string {
 		return r.NewStyle().Foreground(lipgloss.Color(colour[v])).Render(s)
@@ -38,25 +38,25 @@ func painter(r *lipgloss.Renderer) func(Verdict, string) string {
 // Run writes what failed, then the table of areas, then one line that sums up.
 func (t *Terminal) Run(r *Run) {
 	for _, res := range r.Results {
-		t.result(res)
+		t.writeResult(res)
 	}
-	t.table(r.Summary.Areas)
+	t.writeAreas(r.Summary.Areas)
 	if r.Guard != "" {
-		t.line(HarnessError, "guard: %s", r.Guard)
+		t.writeLine(HarnessError, "guard: %s", r.Guard)
 	}
-	t.line(r.Summary.Verdict, "%s: %d results of %d requirements (%s)", strings.ToUpper(string(r.Summary.Verdict)), len(r.Results),
+	t.writeLine(r.Summary.Verdict, "%s: %d results of %d requirements (%s)", strings.ToUpper(string(r.Summary.Verdict)), len(r.Results),
 		len(r.Set.Requirements), r.Summary.Counts)
 }
 
-// result prints nothing for what is as it should be.
-func (t *Terminal) result(res Result) {
+// writeResult prints nothing for what is as it should be.
+func (t *Terminal) writeResult(res Result) {
 	for _, f := range res.Findings {
-		t.finding(res.Case, f)
+		t.writeFinding(res.Case, f)
 	}
-	if len(res.Findings) == 0 && res.Verdict.rank() > Pass.rank() {
+	if len(res.Findings) == 0 && res.Verdict.severityRank() > Pass.severityRank() {
 		name := strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + "  " + res.Case)
-		t.line(res.Verdict, "%-14s %s", res.Verdict, name)
-		t.detail("", res.Reason)
+		t.writeLine(res.Verdict, "%-14s %s", res.Verdict, name)
+		t.writeDetail("", res.Reason)
 	}
 }
 
@@ -64,54 +64,54 @@ func (t *Terminal) result(res Result) {
 func (t *Terminal) Checked(c *Checked) {
 	for _, r := range c.Recordings {
 		for _, f := range r.Findings {
-			t.finding(r.Path, f)
+			t.writeFinding(r.Path, f)
 		}
-		if r.Reason != "" && (r.unread || r.Verdict != NotTestable) {
-			t.line(r.Verdict, "%-14s %s", r.Verdict, r.why())
+		if r.Reason != "" && (r.notJudged || r.Verdict != NotTestable) {
+			t.writeLine(r.Verdict, "%-14s %s", r.Verdict, r.reasonWithPath())
 		}
 		for _, s := range r.Skipped {
 			fmt.Fprintf(t.w, "%-14s %s  exchange %d, %s: %s\n", "skipped", r.Path, s.Exchange, s.What, s.Reason)
 		}
 	}
-	t.silent(c)
+	t.writeSilent(c)
 	if n := len(c.PassedOver); n > 0 {
 		fmt.Fprintf(t.w, "%-14s %d files that are no recordings, first %s\n", "passed over", n, c.PassedOver[0])
 	}
-	t.table(c.Summary.Areas)
-	t.line(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
+	t.writeAreas(c.Summary.Areas)
+	t.writeLine(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
 }
 
-// few is how many recordings that show nothing are named one by one.
-const few = 5
+// maxNamed is how many recordings that show nothing are named one by one.
+const maxNamed = 5
 
-// silent lists recordings that were read and show nothing; many of them, as in a
+// writeSilent lists recordings that were read and show nothing; many of them, as in a
 // directory of single answers, are counted.
-func (t *Terminal) silent(c *Checked) {
+func (t *Terminal) writeSilent(c *Checked) {
 	var quiet []Recording
 	for _, r := range c.Recordings {
-		if r.Verdict == NotTestable && !r.unread {
+		if r.Verdict == NotTestable && !r.notJudged {
 			quiet = append(quiet, r)
 		}
 	}
-	for _, r := range quiet[:min(few, len(quiet))] {
-		t.line(NotTestable, "%-14s %s", NotTestable, r.why())
+	for _, r := range quiet[:min(maxNamed, len(quiet))] {
+		t.writeLine(NotTestable, "%-14s %s", NotTestable, r.reasonWithPath())
 	}
-	if more := len(quiet) - few; more > 0 {
-		t.line(NotTestable, "%-14s %d more recordings that show nothing; --json lists them", NotTestable, more)
+	if more := len(quiet) - maxNamed; more > 0 {
+		t.writeLine(NotTestable, "%-14s %d more recordings that show nothing; --json lists them", NotTestable, more)
 	}
 }
 
-// finding prints what is wrong, where, and how to mend it.
-func (t *Terminal) finding(where string, f Finding) {
-	weight := weights[f.Level]
-	t.line(weight.verdict, "%-14s %s  %s", weight.word, f.Check, where)
-	t.detail("at", f.Place())
-	t.detail("", f.Message)
-	t.detail("fix", f.Fix)
+// writeFinding prints what is wrong, where, and how to mend it.
+func (t *Terminal) writeFinding(where string, f Finding) {
+	weight := levelWords[f.Level]
+	t.writeLine(weight.verdict, "%-14s %s  %s", weight.word, f.Check, where)
+	t.writeDetail("at", f.Place())
+	t.writeDetail("", f.Message)
+	t.writeDetail("fix", f.Fix)
 }
 
-// weights say how a finding is called by its requirement's level.
-var weights = map[specs.Level]struct {
+// levelWords say how a finding is called by its requirement's level.
+var levelWords = map[specs.Level]struct {
 	verdict Verdict
 	word    string
 }{
@@ -120,7 +120,7 @@ var weights = map[specs.Level]struct {
 	specs.May:    {NotApplicable, "remark"},
 }
 
-func (t *Terminal) detail(label, text string) {
+func (t *Terminal) writeDetail(label, text string) {
 	if label != "" {
 		label += ": "
 	}
@@ -129,7 +129,7 @@ func (t *Terminal) detail(label, text string) {
 	}
 }
 
-func (t *Terminal) line(v Verdict, format string, args ...any) {
+func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
 	fmt.Fprintln(t.w, t.paint(v, fmt.Sprintf(format, args...)))
 }
 

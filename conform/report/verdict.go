@@ -68,11 +68,11 @@ func Worst(vs ...Verdict) Verdict {
 	if len(vs) == 0 {
 		return NotTestable
 	}
-	return slices.MaxFunc(vs, func(a, b Verdict) int { return a.rank() - b.rank() })
+	return slices.MaxFunc(vs, func(a, b Verdict) int { return a.severityRank() - b.severityRank() })
 }
 
-// rank is the place in Verdicts. A value that is not a verdict ranks last.
-func (v Verdict) rank() int {
+// severityRank is the place in Verdicts. A value that is not a verdict ranks last.
+func (v Verdict) severityRank() int {
 	if i := slices.Index(Verdicts, v); i >= 0 {
 		return i
 	}

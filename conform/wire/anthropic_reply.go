@@ -11,10 +11,10 @@ func readAnthropic(r *Reply) {
 	}
 	a := anthropicStream{Reply: r, byIndex: map[int]*growing{}}
 	for i, e := range r.Events {
-		a.event(i, e)
+		a.readEvent(i, e)
 	}
 	for _, g := range a.started {
-		r.Items = append(r.Items, g.item())
+		r.Items = append(r.Items, g.toItem())
 	}
 }
 
@@ -23,15 +23,15 @@ func readAnthropicDoc(r *Reply) {
 		return
 	}
 	if r.Doc.Get("type").Str() == "error" {
-		r.fail(errorOf(r.Doc), Place{-1, r.Doc.Off, "error"})
+		r.setError(errorOf(r.Doc), Place{-1, r.Doc.Off, "error"})
 		return
 	}
-	r.message(r.Doc, Place{-1, 0, ""})
+	r.readMessage(r.Doc, Place{-1, 0, ""})
 	r.End = Complete
 }
 
-// message takes in a message object: the whole reply, or how it starts.
-func (r *Reply) message(m *Node, at Place) {
+// readMessage takes in a message object: the whole reply, or how it starts.
+func (r *Reply) readMessage(m *Node, at Place) {
 	r.ID, r.Model = m.Get("id").Str(), m.Get("model").Str()
 	if s := m.Get("stop_reason").Str(); s != "" {
 		r.Stop = s
@@ -50,19 +50,19 @@ type anthropicStream struct {
 	started []*growing       // in order
 }
 
-func (a *anthropicStream) event(i int, e StreamEvent) {
+func (a *anthropicStream) readEvent(i int, e StreamEvent) {
 	at := Place{i, e.DataOff, ""}
 	switch e.Type() {
 	case "message_start":
-		a.message(e.JSON.Get("message"), Place{i, e.DataOff, "message."})
+		a.readMessage(e.JSON.Get("message"), Place{i, e.DataOff, "message."})
 	case "content_block_start":
-		a.start(e.JSON, at)
+		a.startBlock(e.JSON, at)
 	case "content_block_delta":
 		if g := a.byIndex[e.JSON.Get("index").Int()]; g != nil {
 			g.anthropicDelta(e.JSON.Get("delta"), at)
 		}
 	case "content_block_stop":
-		a.stop(e.JSON.Get("index").Int())
+		a.stopBlock(e.JSON.Get("index").Int())
 	case "message_delta":
 		if s := e.JSON.Get("delta").Get("stop_reason").Str(); s != "" {
 			a.Stop = s
@@ -72,11 +72,11 @@ func (a *anthropicStream) event(i int, e StreamEvent) {
 			a.End = Complete
 		}
 	case "error":
-		a.fail(errorOf(e.JSON), at)
+		a.setError(errorOf(e.JSON), at)
 	}
 }
 
-func (a *anthropicStream) start(ev *Node, at Place) {
+func (a *anthropicStream) startBlock(ev *Node, at Place) {
 	b := ev.Get("content_block")
 	it := anthropicBlock(b)
 	if it.What == Call {
@@ -87,12 +87,12 @@ func (a *anthropicStream) start(ev *Node, at Place) {
 		}
 	}
 	it.Place, it.TokenAt, it.Role, it.Node = at, at, "assistant", nil
-	g := grow(it)
+	g := newGrowing(it)
 	a.byIndex[ev.Get("index").Int()] = g
 	a.started = append(a.started, g)
 }
 
-func (a *anthropicStream) stop(index int) {
+func (a *anthropicStream) stopBlock(index int) {
 	g := a.byIndex[index]
 	if g == nil {
 		return
@@ -125,10 +125,10 @@ func anthropicBlock(b *Node) Item {
 		it.What, it.Text = Text, b.Get("text").Str()
 	case "thinking":
 		it.What, it.Text = Thinking, b.Get("thinking").Str()
-		it.token(b.Get("signature"))
+		it.setToken(b.Get("signature"))
 	case "redacted_thinking":
 		it.What = Redacted
-		it.token(b.Get("data"))
+		it.setToken(b.Get("data"))
 	case "tool_use":
 		it.What, it.ID, it.Name = Call, b.Get("id").Str(), b.Get("name").Str()
 		if in := b.Get("input"); in != nil {
@@ -145,6 +145,6 @@ func anthropicBlock(b *Node) Item {
 	return it
 }
 
-func (it *Item) token(n *Node) {
+func (it *Item) setToken(n *Node) {
 	it.Token, it.HasToken = n.Str(), n != nil
 }

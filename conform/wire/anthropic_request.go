@@ -12,11 +12,11 @@ func anthropicRequest(q *Request) {
 		q.Msgs = append(q.Msgs, Msg{Role: role, Node: m, Path: path})
 		content := m.Get("content")
 		if content.Is('"') {
-			q.add(Item{What: Text, Type: "text", Text: content.Str(), Node: content},
+			q.addItem(Item{What: Text, Type: "text", Text: content.Str(), Node: content},
 				role, i, content, path+".content")
 		}
 		for j, b := range content.Elems() {
-			q.add(anthropicBlock(b), role, i, b, path+".content["+strconv.Itoa(j)+"]")
+			q.addItem(anthropicBlock(b), role, i, b, path+".content["+strconv.Itoa(j)+"]")
 		}
 	}
 }

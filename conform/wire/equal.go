@@ -45,12 +45,12 @@ func scalarEqual(a, b *Node) bool {
 	if a.Kind == '"' {
 		return a.Str() == b.Str()
 	}
-	return a.Kind == '0' && decimal(string(a.Raw)) == decimal(string(b.Raw))
+	return a.Kind == '0' && normalNumber(string(a.Raw)) == normalNumber(string(b.Raw))
 }
 
 func diffObject(a, b *Node, ignore []string) (path, what string) {
 	for i, name := range a.Names {
-		if ignored(name, ignore) || a.Get(name) != a.Items[i] {
+		if isIgnored(name, ignore) || a.Get(name) != a.Items[i] {
 			continue
 		}
 		if p, w := Diff(a.Items[i], b.Get(name), ignore...); p != "=" {
@@ -58,7 +58,7 @@ func diffObject(a, b *Node, ignore []string) (path, what string) {
 		}
 	}
 	for _, name := range b.Names {
-		if !ignored(name, ignore) && a.Get(name) == nil {
+		if !isIgnored(name, ignore) && a.Get(name) == nil {
 			return "." + name, "is new"
 		}
 	}
@@ -77,7 +77,7 @@ func diffArray(a, b *Node, ignore []string) (path, what string) {
 	return "=", ""
 }
 
-func ignored(name string, ignore []string) bool {
+func isIgnored(name string, ignore []string) bool {
 	for _, s := range ignore {
 		if s == name {
 			return true
@@ -102,9 +102,9 @@ func kindName(k Kind) string {
 	return "a boolean"
 }
 
-// decimal brings a JSON number to one form: sign, digits without leading or
+// normalNumber brings a JSON number to one form: sign, digits without leading or
 // trailing zeros, exponent. No precision is lost, whatever the length.
-func decimal(s string) string {
+func normalNumber(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
 		sign, s = "-", s[1:]
@@ -146,13 +146,13 @@ func SameTokens(a, b *Node) bool {
 	return true
 }
 
-var seed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed()
 
 // Hash returns a number that is the same for values that are Equal, within one
 // run of the program.
 func (n *Node) Hash() uint64 {
 	var h maphash.Hash
-	h.SetSeed(seed)
+	h.SetSeed(hashSeed)
 	if n == nil {
 		return h.Sum64()
 	}
@@ -161,7 +161,7 @@ func (n *Node) Hash() uint64 {
 	case '"':
 		_, _ = h.WriteString(n.Str())
 	case '0':
-		_, _ = h.WriteString(decimal(string(n.Raw)))
+		_, _ = h.WriteString(normalNumber(string(n.Raw)))
 	case '[':
 		for _, v := range n.Items {
 			writeSum(&h, v.Hash())
@@ -171,7 +171,7 @@ func (n *Node) Hash() uint64 {
 		var sum uint64
 		for i, name := range n.Names {
 			if v := n.Items[i]; n.Get(name) == v {
-				sum += maphash.String(seed, name) ^ v.Hash()*31
+				sum += maphash.String(hashSeed, name) ^ v.Hash()*31
 			}
 		}
 		writeSum(&h, sum)

@@ -8,15 +8,15 @@ import "strconv"
 func readGemini(r *Reply) {
 	g := geminiReply{Reply: r}
 	if r.Form == JSON && r.Doc != nil {
-		g.chunk(StreamEvent{JSON: r.Doc}, Place{Event: -1})
+		g.readChunk(StreamEvent{JSON: r.Doc}, Place{Event: -1})
 		if r.End == Cut {
 			r.End = Complete // a document needs no reason to be whole
 		}
 	}
 	for i, e := range r.Events {
-		g.chunk(e, Place{i, e.DataOff, ""})
+		g.readChunk(e, Place{i, e.DataOff, ""})
 	}
-	r.Items = coalesce(r.Items)
+	r.Items = joinPieces(r.Items)
 }
 
 type geminiReply struct {
@@ -24,16 +24,16 @@ type geminiReply struct {
 	open bool // a call whose arguments come in pieces is open
 }
 
-func (g *geminiReply) chunk(e StreamEvent, at Place) {
+func (g *geminiReply) readChunk(e StreamEvent, at Place) {
 	c := e.JSON
 	if err := errorOf(c); !err.Null() {
-		g.fail(err, at)
+		g.setError(err, at)
 		return
 	}
-	g.set(&g.ID, c.Any("responseId", "response_id"))
-	g.set(&g.Model, c.Any("modelVersion", "model_version"))
+	g.setString(&g.ID, c.Any("responseId", "response_id"))
+	g.setString(&g.Model, c.Any("modelVersion", "model_version"))
 	if fb := c.Any("promptFeedback", "prompt_feedback"); !fb.Any("blockReason", "block_reason").Null() {
-		g.finish(fb.Any("blockReason", "block_reason"))
+		g.readFinish(fb.Any("blockReason", "block_reason"))
 	}
 	cands := c.Get("candidates").Elems()
 	if len(cands) == 0 {
@@ -42,18 +42,18 @@ func (g *geminiReply) chunk(e StreamEvent, at Place) {
 	for j, p := range cands[0].Get("content").Get("parts").Elems() {
 		at.Path = "candidates[0].content.parts[" + strconv.Itoa(j) + "]"
 		at.Off = e.offOf(p)
-		g.part(p, at)
+		g.readPart(p, at)
 	}
-	g.finish(cands[0].Any("finishReason", "finish_reason"))
+	g.readFinish(cands[0].Any("finishReason", "finish_reason"))
 }
 
-func (g *geminiReply) set(dst *string, n *Node) {
+func (g *geminiReply) setString(dst *string, n *Node) {
 	if n.Is('"') {
 		*dst = n.Str()
 	}
 }
 
-func (g *geminiReply) finish(reason *Node) {
+func (g *geminiReply) readFinish(reason *Node) {
 	if reason.Null() || reason.Str() == "FINISH_REASON_UNSPECIFIED" {
 		return
 	}
@@ -63,7 +63,7 @@ func (g *geminiReply) finish(reason *Node) {
 	}
 }
 
-func (g *geminiReply) part(p *Node, at Place) {
+func (g *geminiReply) readPart(p *Node, at Place) {
 	it := geminiPart(p)
 	it.Place, it.TokenAt, it.Role, it.Done = at, at, "assistant", true
 	if fc := p.Any("functionCall", "function_call"); fc.Is('{') {
@@ -83,7 +83,7 @@ func (g *geminiReply) part(p *Node, at Place) {
 func geminiPart(p *Node) Item {
 	it := Item{Type: "part", Node: p}
 	if sig := p.Any("thoughtSignature", "thought_signature"); sig.Is('"') {
-		it.token(sig)
+		it.setToken(sig)
 	}
 	switch {
 	case p.Any("functionCall", "function_call") != nil:
@@ -106,10 +106,10 @@ func geminiPart(p *Node) Item {
 	return it
 }
 
-// coalesce joins what a stream cut in pieces: neighbouring texts of one kind
+// joinPieces joins what a stream cut in pieces: neighbouring texts of one kind
 // and message without a signature are one text, empty ones are nothing. A
 // signed part stays alone, because the signature belongs to that part.
-func coalesce(items []Item) []Item {
+func joinPieces(items []Item) []Item {
 	var out []*growing
 	for _, it := range items {
 		plain := (it.What == Text || it.What == Thinking) && !it.HasToken
@@ -121,11 +121,11 @@ func coalesce(items []Item) []Item {
 			out[k].Node = nil
 			continue
 		}
-		out = append(out, grow(it))
+		out = append(out, newGrowing(it))
 	}
 	joined := make([]Item, len(out))
 	for i, g := range out {
-		joined[i] = g.item()
+		joined[i] = g.toItem()
 	}
 	return joined
 }
@@ -144,10 +144,10 @@ func geminiRequest(q *Request) {
 		role := geminiRole(c.Get("role").Str())
 		q.Msgs = append(q.Msgs, Msg{Role: role, Node: c, Path: path})
 		for j, p := range geminiParts(c) {
-			q.add(geminiPart(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
+			q.addItem(geminiPart(p), role, i, p, path+".parts["+strconv.Itoa(j)+"]")
 		}
 	}
-	q.Items = coalesce(q.Items)
+	q.Items = joinPieces(q.Items)
 }
 
 func geminiParts(c *Node) []*Node {

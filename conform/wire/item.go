@@ -83,9 +83,9 @@ type growing struct {
 	text, args []byte
 }
 
-func grow(it Item) *growing { return &growing{it, []byte(it.Text), []byte(it.Args)} }
+func newGrowing(it Item) *growing { return &growing{it, []byte(it.Text), []byte(it.Args)} }
 
-func (g *growing) item() Item {
+func (g *growing) toItem() Item {
 	g.Text, g.Args = string(g.text), string(g.args)
 	return g.Item
 }

@@ -37,7 +37,7 @@ type Node struct {
 // kept; anything after the value but white space is an error.
 func Parse(doc []byte) (*Node, error) {
 	d := newDecoder(doc)
-	n, err := d.value()
+	n, err := d.readValue()
 	if err != nil {
 		return nil, fmt.Errorf("JSON at byte %d: %w", d.dec.InputOffset(), err)
 	}
@@ -55,7 +55,7 @@ func ParseArray(doc []byte) (elems []*Node, closed bool) {
 		return nil, false
 	}
 	for d.dec.PeekKind() != ']' {
-		n, err := d.value()
+		n, err := d.readValue()
 		if err != nil {
 			return elems, false
 		}
@@ -74,10 +74,10 @@ func newDecoder(doc []byte) decoder {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 }
 
-func (d decoder) value() (*Node, error) {
+func (d decoder) readValue() (*Node, error) {
 	switch k := d.dec.PeekKind(); k {
 	case '{', '[':
-		return d.container(k)
+		return d.readContainer(k)
 	default:
 		v, err := d.dec.ReadValue()
 		if err != nil {
@@ -89,20 +89,20 @@ func (d decoder) value() (*Node, error) {
 	}
 }
 
-func (d decoder) container(k Kind) (*Node, error) {
+func (d decoder) readContainer(k Kind) (*Node, error) {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return nil, err
 	}
 	n := &Node{Kind: k, Off: int(d.dec.InputOffset()) - 1}
 	for p := d.dec.PeekKind(); p != '}' && p != ']'; p = d.dec.PeekKind() {
 		if k == '{' {
-			name, err := d.value()
+			name, err := d.readValue()
 			if err != nil {
 				return nil, err
 			}
 			n.Names = append(n.Names, name.Str())
 		}
-		v, err := d.value()
+		v, err := d.readValue()
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +162,7 @@ func (n *Node) Str() string {
 	if n == nil || n.Kind != '"' {
 		return ""
 	}
-	return unquote(n.Raw[1 : len(n.Raw)-1])
+	return unescapeString(n.Raw[1 : len(n.Raw)-1])
 }
 
 // True reports whether n is the literal true.

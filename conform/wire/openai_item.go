@@ -18,7 +18,7 @@ func openAIItem(n *Node) Item {
 		it.Summary = openAIParts(n.Get("summary"))
 		it.Text = strings.Join(it.Summary, "\n")
 		if enc := n.Get("encrypted_content"); enc.Is('"') {
-			it.token(enc)
+			it.setToken(enc)
 		}
 	case "function_call", "custom_tool_call":
 		it.What, it.ID, it.ArgsKnown = Call, n.Get("call_id").Str(), true
@@ -61,14 +61,14 @@ func openAIRequest(q *Request) {
 	input := q.Doc.Get("input")
 	if input.Is('"') {
 		q.Msgs = append(q.Msgs, Msg{Role: "user", Node: input, Path: "input"})
-		q.add(Item{What: Text, Type: "message", Text: input.Str(), Node: input}, "user", 0, input, "input")
+		q.addItem(Item{What: Text, Type: "message", Text: input.Str(), Node: input}, "user", 0, input, "input")
 	}
 	for i, n := range input.Elems() {
 		it := openAIItem(n)
 		role := openAIRole(it, n)
 		path := "input[" + strconv.Itoa(i) + "]"
 		q.Msgs = append(q.Msgs, Msg{Role: role, Node: n, Path: path})
-		q.add(it, role, i, n, path)
+		q.addItem(it, role, i, n, path)
 	}
 }
 

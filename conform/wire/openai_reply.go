@@ -10,15 +10,15 @@ import (
 // output_item.done says is authoritative, deltas fill in for a cut stream.
 func readOpenAI(r *Reply) {
 	if r.Form == JSON {
-		r.response(r.Doc, Place{-1, 0, ""})
+		r.readResponse(r.Doc, Place{-1, 0, ""})
 		r.openAIEnd(r.Doc.Get("status").Str(), r.Doc, Place{-1, 0, ""})
 		return
 	}
 	o := openAIStream{Reply: r, items: map[int]*growing{}}
 	for i, e := range r.Events {
-		o.event(i, e)
+		o.readEvent(i, e)
 	}
-	o.finish()
+	o.finishItems()
 }
 
 // openAIEnd sets the ending a response object's status means. An incomplete
@@ -31,22 +31,22 @@ func (r *Reply) openAIEnd(status string, resp *Node, at Place) {
 			r.End = Complete
 		}
 	case "failed", "cancelled":
-		r.fail(errorOf(resp), at)
+		r.setError(errorOf(resp), at)
 	case "queued", "in_progress":
 		if at.Event < 0 {
 			r.End = Pending
 		}
 	default:
 		if err := errorOf(resp); !err.Null() {
-			r.fail(err, at)
+			r.setError(err, at)
 		} else if resp.Get("output").Is('[') && r.End == Cut {
 			r.End = Complete // older and compatible hosts send no status
 		}
 	}
 }
 
-// response takes in a whole response object.
-func (r *Reply) response(resp *Node, at Place) {
+// readResponse takes in a whole response object.
+func (r *Reply) readResponse(resp *Node, at Place) {
 	r.ID, r.Model = resp.Get("id").Str(), resp.Get("model").Str()
 	for i, n := range resp.Get("output").Elems() {
 		it := openAIItem(n)
@@ -64,21 +64,21 @@ type openAIStream struct {
 	seen  []int            // output indexes in order of appearance
 }
 
-func (o *openAIStream) event(i int, e StreamEvent) {
+func (o *openAIStream) readEvent(i int, e StreamEvent) {
 	at := Place{i, e.DataOff, ""}
 	switch t := e.Type(); t {
 	case "response.created", "response.in_progress", "response.queued":
 		o.ID, o.Model = e.JSON.Get("response").Get("id").Str(), e.JSON.Get("response").Get("model").Str()
 	case "response.output_item.added", "response.output_item.done":
-		o.item(e.JSON, at, t == "response.output_item.done")
+		o.readItem(e.JSON, at, t == "response.output_item.done")
 	case "response.completed", "response.incomplete", "response.failed":
 		resp := e.JSON.Get("response")
 		o.final = resp.Get("output").Elems()
 		o.openAIEnd(t[len("response."):], resp, at)
 	case "error", "response.error":
-		o.fail(errorNode(e.JSON), at)
+		o.setError(errorNode(e.JSON), at)
 	default:
-		o.delta(t, e.JSON)
+		o.addDelta(t, e.JSON)
 	}
 }
 
@@ -90,7 +90,7 @@ func errorNode(ev *Node) *Node {
 	return ev
 }
 
-func (o *openAIStream) item(ev *Node, at Place, done bool) {
+func (o *openAIStream) readItem(ev *Node, at Place, done bool) {
 	idx := ev.Get("output_index").Int()
 	old := o.items[idx]
 	it := openAIItem(ev.Get("item"))
@@ -103,10 +103,10 @@ func (o *openAIStream) item(ev *Node, at Place, done bool) {
 	} else if old.HasToken && old.Token != it.Token {
 		it.DraftTokens = append(slices.Clip(old.DraftTokens), old.Token)
 	}
-	o.items[idx] = grow(it)
+	o.items[idx] = newGrowing(it)
 }
 
-func (o *openAIStream) delta(t string, ev *Node) {
+func (o *openAIStream) addDelta(t string, ev *Node) {
 	it := o.items[ev.Get("output_index").Int()]
 	if it == nil || it.Done {
 		return
@@ -120,14 +120,14 @@ func (o *openAIStream) delta(t string, ev *Node) {
 	}
 }
 
-// finish lines the items up by output index and takes from the terminal event
+// finishItems lines the items up by output index and takes from the terminal event
 // what only it has: another form of each token, and items without a done event.
-func (o *openAIStream) finish() {
+func (o *openAIStream) finishItems() {
 	slices.Sort(o.seen)
 	for _, idx := range o.seen {
-		it := o.items[idx].item()
+		it := o.items[idx].toItem()
 		if idx >= 0 && idx < len(o.final) {
-			it.also(o.final[idx])
+			it.addFinalForm(o.final[idx])
 		}
 		o.Items = append(o.Items, it)
 	}
@@ -141,7 +141,7 @@ func (o *openAIStream) finish() {
 	}
 }
 
-func (it *Item) also(final *Node) {
+func (it *Item) addFinalForm(final *Node) {
 	f := openAIItem(final)
 	if f.Type != it.Type {
 		return

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// unquote resolves the escapes of a valid JSON string body. A lone surrogate
+// unescapeString resolves the escapes of a valid JSON string body. A lone surrogate
 // becomes its three-byte form (WTF-8) instead of U+FFFD: replacing it would
 // hide that an agent replaced it (regressions R33).
-func unquote(s []byte) string {
+func unescapeString(s []byte) string {
 	i := indexByte(s, '\\')
 	if i < 0 {
 		return string(s)
@@ -28,13 +28,13 @@ func unquote(s []byte) string {
 			b = appendRune(b, r)
 			continue
 		}
-		b = append(b, unescape[s[i+1]])
+		b = append(b, escapeValues[s[i+1]])
 		i += 2
 	}
 	return string(b)
 }
 
-var unescape = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+var escapeValues = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 func indexByte(s []byte, c byte) int {
 	for i, x := range s {
@@ -71,9 +71,9 @@ func appendRune(b []byte, r rune) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// surrogate reports whether s begins with a surrogate in WTF-8, a high one if
+// beginsWithSurrogate reports whether s begins with a surrogate in WTF-8, a high one if
 // low is false.
-func surrogate(s string, low bool) bool {
+func beginsWithSurrogate(s string, low bool) bool {
 	return len(s) >= 3 && s[0] == 0xED && s[1]&0xE0 == 0xA0 && (s[1] >= 0xB0) == low && s[2]&0xC0 == 0x80
 }
 
@@ -87,10 +87,10 @@ func Quote(s string) []byte {
 			b = append(b, '\\', c)
 		case c < ' ':
 			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		case surrogate(s[i:], false) && surrogate(s[i+3:], true):
+		case beginsWithSurrogate(s[i:], false) && beginsWithSurrogate(s[i+3:], true):
 			b = append(b, s[i:i+6]...)
 			i += 5
-		case surrogate(s[i:], false), surrogate(s[i:], true):
+		case beginsWithSurrogate(s[i:], false), beginsWithSurrogate(s[i:], true):
 			r := rune(0xD000) | rune(s[i+1]&0x3F)<<6 | rune(s[i+2]&0x3F)
 			b = append(b, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 			i += 2

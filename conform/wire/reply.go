@@ -78,7 +78,7 @@ func (r *Reply) Usable() bool { return r.End == Complete }
 // leaves its trace in Form, Events and End.
 func ReadReply(provider string, status int, body []byte) *Reply {
 	r := &Reply{}
-	r.read(body)
+	r.readBody(body)
 	switch {
 	case status == 0 && len(body) == 0:
 		r.End = Absent
@@ -86,15 +86,15 @@ func ReadReply(provider string, status int, body []byte) *Reply {
 		r.End, r.Err = Refused, errorOf(r.Doc)
 	default:
 		r.End = Cut
-		assemble(provider, r)
+		readItems(provider, r)
 		if r.bare != nil {
-			r.fail(r.bare, Place{-1, r.bareAt, "error"})
+			r.setError(r.bare, Place{-1, r.bareAt, "error"})
 		}
 	}
 	return r
 }
 
-func assemble(provider string, r *Reply) {
+func readItems(provider string, r *Reply) {
 	switch provider {
 	case "anthropic":
 		readAnthropic(r)
@@ -105,9 +105,9 @@ func assemble(provider string, r *Reply) {
 	}
 }
 
-// read splits the body by what it looks like, because a body that is not what
+// readBody splits the body by what it looks like, because a body that is not what
 // its content type says is a finding, not a reason to give up.
-func (r *Reply) read(body []byte) {
+func (r *Reply) readBody(body []byte) {
 	trimmed := bytes.TrimLeft(body, " \t\r\n\xEF\xBB\xBF")
 	switch {
 	case len(trimmed) == 0:
@@ -172,8 +172,8 @@ func (r *Reply) readArray(body []byte) {
 // errorOf finds the provider's error object in a body.
 func errorOf(doc *Node) *Node { return doc.Get("error") }
 
-// fail notes an error the provider reported after it had begun.
-func (r *Reply) fail(err *Node, at Place) {
+// setError notes an error the provider reported after it had begun.
+func (r *Reply) setError(err *Node, at Place) {
 	if r.End != Failed {
 		r.End, r.Err, r.ErrAt = Failed, err, at
 	}

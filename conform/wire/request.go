@@ -51,35 +51,35 @@ func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	q.WantsStream = q.Doc.Get("stream").True()
 	switch provider {
 	case "anthropic":
-		q.op(method, strings.HasSuffix(u.Path, "/messages") ||
+		q.setOperation(method, strings.HasSuffix(u.Path, "/messages") ||
 			strings.HasSuffix(u.Path, "awPredict") || strings.HasSuffix(u.Path, "/invoke"))
 		anthropicRequest(q)
 	case "openai":
-		q.op(method, strings.HasSuffix(u.Path, "/responses"))
+		q.setOperation(method, strings.HasSuffix(u.Path, "/responses"))
 		openAIRequest(q)
 	case "gemini":
-		q.gemini(method, u)
+		q.readGemini(method, u)
 	}
 	return q
 }
 
-func (q *Request) op(method string, generates bool) {
+func (q *Request) setOperation(method string, generates bool) {
 	if generates && (method == http.MethodPost || method == "") {
 		q.Op = Generate
 	}
 }
 
-func (q *Request) gemini(method string, u *url.URL) {
+func (q *Request) readGemini(method string, u *url.URL) {
 	name, verb, _ := strings.Cut(u.Path[strings.LastIndexByte(u.Path, '/')+1:], ":")
 	if q.Model == "" {
 		q.Model = name
 	}
-	q.op(method, verb == "generateContent" || verb == "streamGenerateContent")
+	q.setOperation(method, verb == "generateContent" || verb == "streamGenerateContent")
 	q.WantsStream = verb == "streamGenerateContent"
 	geminiRequest(q)
 }
 
-func (q *Request) add(it Item, role string, msg int, n *Node, path string) {
+func (q *Request) addItem(it Item, role string, msg int, n *Node, path string) {
 	it.Role, it.Msg, it.Done = role, msg, true
 	it.Place = Place{-1, n.Off, path}
 	it.TokenAt = it.Place

@@ -35,7 +35,7 @@ func ReadSSE(body []byte) (events []Event, badLines []int) {
 				events = append(events, ev)
 			}
 			ev = Event{Off: next}
-		} else if !ev.field(line, pos) {
+		} else if !ev.readField(line, pos) {
 			badLines = append(badLines, pos)
 		}
 		pos = next
@@ -61,8 +61,8 @@ func sseLine(body []byte, pos int) (line []byte, next int) {
 	return body[pos:end], next
 }
 
-// field takes in one line found at off; false means that it is none of SSE's.
-func (e *Event) field(line []byte, off int) bool {
+// readField takes in one line found at off; false means that it is none of SSE's.
+func (e *Event) readField(line []byte, off int) bool {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	if found && len(name) == 0 {
 		return true // comment
@@ -74,7 +74,7 @@ func (e *Event) field(line []byte, off int) bool {
 	case "event":
 		e.Name = string(value)
 	case "data":
-		e.data(value, off+len(line)-len(value))
+		e.addData(value, off+len(line)-len(value))
 	case "id", "retry":
 	default:
 		return false
@@ -82,7 +82,7 @@ func (e *Event) field(line []byte, off int) bool {
 	return true
 }
 
-func (e *Event) data(value []byte, off int) {
+func (e *Event) addData(value []byte, off int) {
 	if !e.HasData {
 		e.Data, e.DataOff, e.HasData = value, off, true
 		return

@@ -97,3 +97,42 @@ func splitRow(line string) []string {
 	}
 	return cells
 }
+
+// WireSection is one numbered section of docs/wire-rules.md.
+type WireSection struct {
+	// Number is as in the heading: "3.2". Title begins with that of the chapter:
+	// "Streams: OpenAI".
+	Number, Title string
+	// Text is what stands between its heading and the next one, as Markdown.
+	Text string
+}
+
+var numberedHeading = regexp.MustCompile(`(?m)^#+ (?:(\d+(?:\.\d+)*) )?(.*)$`)
+
+// WireSections returns the numbered sections of docs/wire-rules.md that hold
+// text, in the order of the page. The slice is the caller's.
+func WireSections() (sections []WireSection) {
+	page := docs.WireRules()
+	headings := numberedHeading.FindAllStringSubmatchIndex(page, -1)
+	chapter := ""
+	for i, h := range headings {
+		end := len(page)
+		if i+1 < len(headings) {
+			end = headings[i+1][0]
+		}
+		text := strings.TrimSpace(page[h[1]:end])
+		if h[2] < 0 {
+			continue
+		}
+		number, title := page[h[2]:h[3]], page[h[4]:h[5]]
+		if strings.Contains(number, ".") {
+			title = chapter + ": " + title
+		} else {
+			chapter = title
+		}
+		if text != "" {
+			sections = append(sections, WireSection{number, title, text})
+		}
+	}
+	return sections
+}

@@ -50,3 +50,15 @@ func TestParseWireRules(t *testing.T) {
 		}
 	}
 }
+
+func TestWireSections(t *testing.T) {
+	text := map[string]string{}
+	for _, s := range WireSections() {
+		text[s.Number+" "+s.Title] = s.Text
+	}
+	for heading, part := range map[string]string{"1.4 Endpoints and framing: Framing of streams": "CRLF", "3.1 Streams: Anthropic": "content_block_start", "4 Errors and retry": "Retryable"} {
+		if !strings.Contains(text[heading], part) || strings.Contains(text[heading], "\n#") {
+			t.Errorf("%s: %q", heading, text[heading])
+		}
+	}
+}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -124,7 +125,7 @@ func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for _, m := range x.req.Msgs {
 			r.addObserved(1)
-			if role := m.Node.Get("role").Str(); m.Node.Is('{') && !contains(roles[x.Provider], role) {
+			if role := m.Node.Get("role").Str(); m.Node.Is('{') && !slices.Contains(roles[x.Provider], role) {
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}

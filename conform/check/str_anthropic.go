@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -33,7 +35,7 @@ func (g *anthropicGrammar) checkEvent(at wire.Place, e wire.StreamEvent) {
 	if e.Name != "" && e.Name != t {
 		g.addBreach(at, "event %q holds JSON of type %q", e.Name, t)
 	}
-	if known := contains(anthropicEvents, t); !known {
+	if known := slices.Contains(anthropicEvents, t); !known {
 		return // clients ignore what they do not know
 	}
 	if !g.started && t != "message_start" && t != "ping" && t != "error" {
@@ -98,7 +100,7 @@ func (g *anthropicGrammar) checkDelta(at wire.Place, ev *wire.Node) {
 		return
 	}
 	takes, known := deltasOf[kind]
-	if known && contains(knownDeltas, t) && !contains(takes, t) {
+	if known && slices.Contains(knownDeltas, t) && !slices.Contains(takes, t) {
 		g.addBreach(at, "%s for block %d, which is a %s block", t, index, kind)
 	}
 }

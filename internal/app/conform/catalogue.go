@@ -52,9 +52,9 @@ func writeCitations(w io.Writer, title string, list []citedID) {
 
 func writeRequirement(w io.Writer, r specs.Requirement) {
 	fmt.Fprintf(w, "%s  %s\n%s, %s, since %s, %s\n", r.ID, r.Title, r.Level, r.Status, r.Since, appliesText(r.Applies))
-	writeSection(w, "", r.Text)
-	writeSection(w, "why", r.Why)
-	writeSection(w, "fix", r.Fix)
+	writeSection(w, "", wrapWords(r.Text, 76))
+	writeSection(w, "why", wrapWords(r.Why, 76))
+	writeSection(w, "fix", wrapWords(r.Fix, 76))
 	if r.Breach != "" {
 		fmt.Fprintf(w, "\nbreach\n%s\n", indentLines(r.Breach))
 	}
@@ -66,19 +66,22 @@ func writeRequirement(w io.Writer, r specs.Requirement) {
 	}
 }
 
-// writeSection writes a heading and a text, whose lines it wraps.
+// writeSection writes a heading and a text. It wraps a text of one line; several
+// lines stay as they are.
 func writeSection(w io.Writer, title, text string) {
 	fmt.Fprintln(w)
 	if title != "" {
 		fmt.Fprintln(w, title)
 	}
-	for line := range strings.Lines(strings.TrimSpace(text)) {
-		fmt.Fprintln(w, indentLines(wrapWords(line, 76)))
+	if text = strings.TrimSpace(text); !strings.Contains(text, "\n") {
+		text = wrapWords(text, 76)
 	}
+	fmt.Fprintln(w, indentLines(text))
 }
 
 func indentLines(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+	indented := "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+	return strings.ReplaceAll(indented, "\n  \n", "\n\n")
 }
 
 // wrapWords breaks text at spaces into lines of at most width, where words allow.

@@ -15,6 +15,7 @@ const explainHelp = `Explain an id that conform, recorder, rkat or the simulator
 
   conform explain SIG-001            a requirement; also its checks and mutants
   conform explain A-34               a rule of a provider, a regression, a pitfall
+  conform explain foreign-thinking   a rule for handing over to another model
   conform explain not-testable       a verdict
   conform explain exit-3             an exit code of all three programs
   conform explain recorder:3         an exit code of one of them
@@ -39,16 +40,21 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			e, err := index.find(args[0])
+			found, err := index.find(args[0])
 			switch {
 			case err != nil:
 				return err
-			case asJSON && e.requirement != nil:
-				return report.WriteJSON(a.Stdout, e.requirement)
+			case asJSON && found[0].requirement != nil:
+				return report.WriteJSON(a.Stdout, found[0].requirement)
 			case asJSON:
-				return report.WriteJSON(a.Stdout, e)
+				return report.WriteJSON(a.Stdout, explanation{report.ExplainSchema, found})
 			}
-			writeEntry(a.Stdout, e)
+			for i, e := range found {
+				if i > 0 {
+					fmt.Fprintln(a.Stdout)
+				}
+				writeEntry(a.Stdout, e)
+			}
 			return nil
 		},
 	}
@@ -56,9 +62,14 @@ func (a *app) explainCommand() *cobra.Command {
 	return cmd
 }
 
-// entry explains one id, schema conform.explain.v1.
+// explanation is the output of conform explain --json, except for a requirement.
+type explanation struct {
+	Schema  string   `json:"schema"`
+	Entries []*entry `json:"entries"`
+}
+
+// entry explains one id.
 type entry struct {
-	Schema string `json:"schema"`
 	// Kind is one of the kinds below.
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
@@ -85,6 +96,8 @@ const (
 	kindCheck       = "check"
 	kindMutant      = "mutant"
 	kindScenario    = "scenario"
+	kindSection     = "section"
+	kindHandoff     = "hand-off rule"
 	kindVerdict     = "verdict"
 	kindExitCode    = "exit code"
 )
@@ -107,21 +120,24 @@ func (e *entry) cited() citedID { return citedID{e.Kind, e.ID, e.Title} }
 // glossary holds every id that conform explain knows.
 type glossary struct {
 	entries []*entry
-	byName  map[string]*entry // ids and aliases
-	folded  map[string]*entry // the same, in small letters
+	// byName holds the entries of every id and alias; a mutant may have the name
+	// of a rule. folded is the same with names in small letters.
+	byName, folded map[string][]*entry
 }
 
 // newGlossary collects the entries of all sources and links them.
 func newGlossary() (*glossary, error) {
-	g := &glossary{byName: map[string]*entry{}, folded: map[string]*entry{}}
+	g := &glossary{byName: map[string][]*entry{}, folded: map[string][]*entry{}}
 	for _, source := range explainSources {
 		entries, err := source()
 		if err != nil {
 			return nil, err
 		}
 		for _, e := range entries {
-			if err := g.addEntry(e); err != nil {
-				return nil, err
+			g.entries = append(g.entries, e)
+			for _, name := range append([]string{e.ID}, e.Aliases...) {
+				lower := strings.ToLower(name)
+				g.byName[name], g.folded[lower] = append(g.byName[name], e), append(g.folded[lower], e)
 			}
 		}
 	}
@@ -129,27 +145,17 @@ func newGlossary() (*glossary, error) {
 	return g, nil
 }
 
-func (g *glossary) addEntry(e *entry) error {
-	e.Schema = report.ExplainSchema
-	g.entries = append(g.entries, e)
-	for _, name := range append([]string{e.ID}, e.Aliases...) {
-		if first := g.folded[strings.ToLower(name)]; first != nil {
-			return fmt.Errorf("explain: %q is the name of a %s and of a %s; rename one", name, first.Kind, e.Kind)
-		}
-		g.byName[name], g.folded[strings.ToLower(name)] = e, e
-	}
-	return nil
-}
-
 // linkEntries fills Cites and CitedBy of all entries from their texts.
 func (g *glossary) linkEntries() {
 	for _, e := range g.entries {
 		seen := map[*entry]bool{e: true}
 		for _, word := range idWords(e.textWithIDs()) {
-			if to := g.byName[word]; to != nil && !seen[to] {
-				seen[to] = true
-				e.Cites = append(e.Cites, to.cited())
-				to.CitedBy = append(to.CitedBy, e.cited())
+			for _, to := range g.byName[word] {
+				if !seen[to] {
+					seen[to] = true
+					e.Cites = append(e.Cites, to.cited())
+					to.CitedBy = append(to.CitedBy, e.cited())
+				}
 			}
 		}
 	}
@@ -168,28 +174,28 @@ func (e *entry) textWithIDs() string {
 // either a digit or a hyphen.
 func idWords(text string) (words []string) {
 	isPart := func(r rune) bool {
-		return r == '-' || r == ':' || r == '/' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		return r == '§' || r == '.' || r == '-' || r == ':' || r == '/' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !isPart(r) }) {
-		word = strings.Trim(word, "-:/_")
-		if strings.ContainsAny(word, "0123456789-") && strings.Trim(word, "0123456789-") != "" {
+		word = strings.Trim(word, ".-:/_")
+		if strings.ContainsAny(word, "0123456789-") && strings.Trim(word, "0123456789-.") != "" {
 			words = append(words, word)
 		}
 	}
 	return words
 }
 
-// find returns the entry called name. Case, quotes, spaces for hyphens and what
+// find returns the entries called name, at least one. Case, quotes, spaces for hyphens and what
 // reports add to the name of a case (@simulator) do not matter; an unknown name
 // is wrong usage.
-func (g *glossary) find(name string) (*entry, error) {
+func (g *glossary) find(name string) ([]*entry, error) {
 	wanted, _, _ := strings.Cut(strings.Trim(strings.TrimSpace(name), "`'\""), "@")
 	for _, form := range []string{wanted, strings.ReplaceAll(wanted, " ", "-")} {
-		if e := g.byName[form]; e != nil {
-			return e, nil
+		if found := g.byName[form]; found != nil {
+			return found, nil
 		}
-		if e := g.folded[strings.ToLower(form)]; e != nil {
-			return e, nil
+		if found := g.folded[strings.ToLower(form)]; found != nil {
+			return found, nil
 		}
 	}
 	var names []string

@@ -22,8 +22,7 @@ func exitCodeEntries() ([]*entry, error) {
 			byCode[c.Code] = general
 			entries = append(entries, general)
 		}
-		general.Sections = append(general.Sections, paragraph{c.Program, c.Meaning})
-		general.related = append(general.related, id)
+		general.Sections = append(general.Sections, paragraph{id, c.Meaning})
 	}
 	return entries, nil
 }

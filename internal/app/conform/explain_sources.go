@@ -2,6 +2,7 @@ package conform
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -14,7 +15,7 @@ import (
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, verdictEntries, exitCodeEntries,
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, wireSectionEntries, handoffEntries, verdictEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -24,6 +25,9 @@ func requirementEntries() ([]*entry, error) {
 		entries[i] = &entry{Kind: kindRequirement, ID: r.ID, Title: r.Title, requirement: &r}
 		for _, source := range r.Sources {
 			entries[i].related = append(entries[i].related, source.Section)
+			if source.Doc == "wire reference" {
+				entries[i].related = append(entries[i].related, sectionNumber.ReplaceAllString(source.Section, "§$0"))
+			}
 		}
 	}
 	return entries, err
@@ -117,12 +121,25 @@ func wireRuleKind(r specs.WireRule) string {
 		return "difference between wire and specification"
 	case strings.HasPrefix(r.Section, "R:"):
 		return "regression"
-	case strings.HasPrefix(r.Section, "H:"):
-		return "hand-off rule"
 	case strings.HasPrefix(r.Section, "9"):
 		return "pitfall of recording proxies"
 	}
 	return "defect of real agents"
+}
+
+// sectionNumber is a section among the ids of a requirement's source: "1.4" of
+// "1.4, R32".
+var sectionNumber = regexp.MustCompile(`\b\d+\.\d+\b`)
+
+// wireSectionEntries are the sections of docs/wire-rules.md, which findings cite
+// where no single rule is broken.
+func wireSectionEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, s := range specs.WireSections() {
+		entries = append(entries, &entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number}, Title: s.Title,
+			Origin: "docs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
+	}
+	return entries, nil
 }
 
 // simulatorRules states the simulator's rules by id.

@@ -2,13 +2,13 @@ package check
 
 import "github.com/meerkat-go/conformance/conform/wire"
 
-// cassetteRules judge an agent against its own recording (DESIGN §4, §6).
+// cassetteRules judge an agent against its own recording.
 var cassetteRules = map[string]rule{
 	"CAS-001/recorded": asRecorded,
 }
 
-// asRecorded: a request that the cassette does not hold is a change of the
-// agent. The replaying proxy says in its refusal what is different.
+// asRecorded reports requests that the cassette does not hold: the agent has
+// changed. The refusal of the replaying proxy says what is different.
 func asRecorded(s *Trace, r *report) {
 	for _, x := range s.x {
 		if !x.asksForAnswer() {

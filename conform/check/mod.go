@@ -10,7 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// modelRules judge which models are asked (seed 000 §1.3, DESIGN §3.10, R41).
+// modelRules judge which models are asked (R41).
 var modelRules = map[string]rule{
 	"MOD-001/allowed":    modelAllowed,
 	"MOD-002/constant":   modelConstant,

@@ -40,7 +40,7 @@ func blockOrder(s *Trace, r *report) {
 }
 
 // callsKept: no call of a whole reply is left out and none is added. A call
-// that a token limit cut is nobody's to send back (D-8, D-16).
+// that a token limit cut need not be sent back (D-8, D-16).
 func callsKept(s *Trace, r *report) {
 	for _, l := range s.links {
 		for _, p := range l.pairs {

@@ -1,7 +1,7 @@
 package check
 
-// refusals are the providers' own words for breaking a rule (reference §5), cut
-// to what stays the same. They let a user search for what a log shows.
+// refusals are the texts with which providers refuse a breach of a rule, cut to
+// the part that does not vary. Users find them in their logs.
 var refusals = map[string]string{
 	"A-9":    "messages.0.role: Input should be 'user' or 'assistant'",
 	"A-11":   "messages: text content blocks must be non-empty",

@@ -59,8 +59,8 @@ func describeDifference(was, is string) string {
 		at, len(was), maskToken(was), len(is), maskToken(is))
 }
 
-// describeTextDifference is differ for text that may be read: it shows a little of both
-// sides around the first difference.
+// describeTextDifference is describeDifference for text that may be read: it
+// shows a little of both sides around the first difference.
 func describeTextDifference(was, is string) string {
 	at := firstDifference(was, is)
 	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
@@ -101,8 +101,8 @@ func textAround(s string, at int) string {
 	return s[from:to]
 }
 
-// refusalQuote quotes the provider: what it did say to this request, else what it is
-// known to say to such a one.
+// refusalQuote quotes the provider: its answer to this request if it refused it,
+// else its known answer to a breach of the rule.
 func refusalQuote(x *exchange, rule string) string {
 	name := map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}[x.Provider]
 	if said := x.reply.Err.Get("message").Str(); x.reply.End == wire.Refused && !x.Missed && said != "" {

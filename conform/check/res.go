@@ -9,7 +9,7 @@ import (
 )
 
 // resumeRules judge that a conversation only grows, above all when another
-// process goes on with it (regressions R37, R44; DESIGN §3.5, §3.7).
+// process goes on with it (R37, R44).
 var resumeRules = map[string]rule{
 	"RES-001/prefix":     resumePrefix,
 	"RES-002/system":     systemConstant,

@@ -130,7 +130,7 @@ func ownID(s *Trace, r *report) {
 }
 
 // requestsStateless: an agent that keeps its own history says so, and asks for what it
-// needs to keep it (seed 000 §3.5, D-11).
+// needs to keep it (D-11).
 func requestsStateless(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.Provider != evidence.OpenAI {

@@ -5,7 +5,7 @@ import (
 )
 
 // endingRules judge what an agent makes of a reply that did not end well
-// (DESIGN §3.3, §3.11; R30, R32, R34).
+// (R30, R32, R34).
 var endingRules = map[string]rule{
 	"STR-007/partial-turn": partialTurn,
 	"STR-008/exit-code":    exitCode,

@@ -69,7 +69,7 @@ func framedAsStream(s *Trace, r *report) {
 	})
 }
 
-// markedCut reports whether whoever recorded the stream saw that it was cut.
+// markedCut reports whether the recording says that the stream was cut.
 func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End != "eof" }
 
 // endsWithTerminal: a stream says that it is over, or the recording says that it was

@@ -1,5 +1,20 @@
-// Package evidence holds what a judge may look at: the exchanges between one
-// agent and its provider, as seen on the wire, whatever recorded them.
+// Package evidence holds what the referee judges: the exchanges between one agent
+// and its provider, as they were on the wire.
+//
+// An [Evidence] is one case: its [Exchange] list in the order of the requests and,
+// where an agent was run, its processes. [Load] and [Find] read it from files of
+// any supported tool (our cassettes, go-vcr, vcrpy, HAR); [FromInteractions] makes
+// it from what a proxy recorded:
+//
+//	recordings, err := evidence.Load("testdata/traffic")
+//	for _, r := range recordings {
+//		fmt.Println(r.Path, r.Format, len(r.Evidence.Exchanges), len(r.Skipped))
+//	}
+//
+// Exchanges that are not calls of Anthropic Messages, OpenAI Responses or Gemini
+// generateContent are not judged; they are listed as skipped with the reason.
+// Evidence holds bodies as recorded, which may be private: it is neither logged
+// nor written.
 package evidence
 
 import (
@@ -19,13 +34,13 @@ const (
 	SourceRecording Source = "recording" // traffic recorded earlier, by any tool
 )
 
-// Evidence is everything seen of one case, in request order. It is read-only
-// once built: checks and mutants work on copies.
+// Evidence is everything recorded of one case, in the order of the requests.
+// Checks and mutants do not change it; they work on copies.
 type Evidence struct {
 	Source    Source
 	Case      string // stable name, e.g. "thinking-tool-loop/anthropic"
 	Exchanges []Exchange
-	Process   []Process // the agent processes of a play; empty for recordings
+	Process   []Process // the processes of the agent; empty for recordings
 }
 
 // Providers lists whose traffic ev holds, in lexical order. The slice is the

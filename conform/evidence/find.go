@@ -13,9 +13,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 )
 
-// Found is one recording that waits to be read: a file, a case directory, or
-// something that looked like one and cannot be opened, in which case Read says
-// why. It may be read from any goroutine.
+// Found is one recording that can be read: a file, a case directory, or something
+// that looks like one and cannot be opened, in which case Read says why. It may
+// be read from any goroutine.
 type Found struct {
 	// Path is what reports call it: the path asked for, joined with the place
 	// below it, with slashes.
@@ -91,7 +91,7 @@ func (w *walker) walkDir(name string) {
 }
 
 // Read reads the recording. Its errors are one line that names the path; a file
-// that is no recording at all wraps ErrNotRecording.
+// that is not a recording wraps ErrNotRecording.
 func (f Found) Read() (Recording, error) {
 	if f.err != nil {
 		return Recording{}, f.err
@@ -115,8 +115,8 @@ func (f Found) Read() (Recording, error) {
 }
 
 // Load reads every recording at path; what cannot be read is reported in the
-// joined error and the rest is returned. Files below a directory that are no
-// recordings are passed over.
+// joined error and the rest is returned. Files below a directory that are
+// not recordings are left out.
 func Load(path string) ([]Recording, error) {
 	found, err := Find(path)
 	if err != nil {

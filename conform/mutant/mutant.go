@@ -1,5 +1,19 @@
 // Package mutant distorts evidence the way real agents, gateways and recorders
-// do. A check that does not notice a mutant it claims to kill judges nothing.
+// do, to show that the checks of the referee notice.
+//
+// A [Mutant] makes one change; [All] lists them. [Selftest] judges good evidence,
+// which must pass, and every mutant of it, which must not:
+//
+//	good, err := mutant.Samples()
+//	...
+//	table := mutant.Selftest(good, rules)
+//	if !table.OK() {
+//		fmt.Println(table.Faults)
+//	}
+//
+// A requirement names its mutants in the catalogue of package specs, and the two
+// must agree. Mutants never write to the evidence they are given, and make the
+// same change each time.
 package mutant
 
 import (

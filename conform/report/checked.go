@@ -17,7 +17,7 @@ type Checked struct {
 	Summary    Summary  `json:"summary"`
 }
 
-// Recording is what became of one recording.
+// Recording is the result of checking one recording.
 type Recording struct {
 	Path   string          `json:"path"`
 	Format evidence.Format `json:"format,omitempty"`
@@ -124,8 +124,9 @@ func (c *Checked) relevantResults() []Result {
 	return all
 }
 
-// exitCode: what could not be read or showed nothing makes the check incomplete;
-// when there was nothing else, there was nothing to check.
+// exitCode is that of the worst verdict: a recording that could not be read or
+// shows nothing makes the check incomplete. If no recording could be judged, it
+// is that of wrong usage.
 func (c *Checked) exitCode() int {
 	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
 	if !judged {

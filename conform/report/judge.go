@@ -53,7 +53,7 @@ type Finding struct {
 	check.Finding
 }
 
-// Result is what one check said about one case.
+// Result is the verdict of one check on one case.
 type Result struct {
 	Requirement string      `json:"requirement"`
 	Level       specs.Level `json:"level"`
@@ -69,7 +69,7 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 	// Evidence is where what was judged can be looked at, e.g. a cassette.
 	Evidence string `json:"evidence,omitempty"`
-	// DurationMS is the time of the play, not of the judgement.
+	// DurationMS is how long the case ran, without the time of judging it.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 }
 

@@ -18,7 +18,7 @@ type Run struct {
 	Tool    Tool    `json:"tool"`
 	Subject Subject `json:"subject"`
 	Set     Set     `json:"set"`
-	// Source and Ingress say what answered and by which door the subject came.
+	// Source says what answered the subject, Ingress how it reached the proxy.
 	Source     []string  `json:"source"`
 	Ingress    []string  `json:"ingress"`
 	Started    time.Time `json:"started"`
@@ -43,8 +43,8 @@ type Subject struct {
 	Kind string `json:"kind"`
 }
 
-// Set is what the subject was held to. Digest binds the report to exactly these
-// ids.
+// Set lists the requirements that the subject was judged by. Digest is a hash of
+// exactly these ids.
 type Set struct {
 	Name         string   `json:"name"`
 	Digest       string   `json:"digest"`

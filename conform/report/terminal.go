@@ -48,7 +48,7 @@ func (t *Terminal) Run(r *Run) {
 		len(r.Set.Requirements), r.Summary.Counts)
 }
 
-// writeResult prints nothing for what is as it should be.
+// writeResult prints a result that is not a pass, and its findings.
 func (t *Terminal) writeResult(res Result) {
 	for _, f := range res.Findings {
 		t.writeFinding(res.Case, f)
@@ -101,7 +101,7 @@ func (t *Terminal) writeSilent(c *Checked) {
 	}
 }
 
-// writeFinding prints what is wrong, where, and how to mend it.
+// writeFinding prints what is wrong, where, and how to fix it.
 func (t *Terminal) writeFinding(where string, f Finding) {
 	weight := levelWords[f.Level]
 	t.writeLine(weight.verdict, "%-14s %s  %s", weight.word, f.Check, where)
@@ -110,7 +110,7 @@ func (t *Terminal) writeFinding(where string, f Finding) {
 	t.writeDetail("fix", f.Fix)
 }
 
-// levelWords say how a finding is called by its requirement's level.
+// levelWords name a finding by the level of its requirement.
 var levelWords = map[specs.Level]struct {
 	verdict Verdict
 	word    string

@@ -30,7 +30,7 @@ func readAnthropicDoc(r *Reply) {
 	r.End = Complete
 }
 
-// readMessage takes in a message object: the whole reply, or how it starts.
+// readMessage reads a message object: the whole reply, or its start.
 func (r *Reply) readMessage(m *Node, at Place) {
 	r.ID, r.Model = m.Get("id").Str(), m.Get("model").Str()
 	if s := m.Get("stop_reason").Str(); s != "" {

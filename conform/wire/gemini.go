@@ -4,7 +4,7 @@ import "strconv"
 
 // readGemini builds the reply of generateContent, streamed or not (reference
 // §3.3). There is no terminal event: a reply is whole when a finish or block
-// reason was seen, wherever it stood.
+// reason was seen in any chunk.
 func readGemini(r *Reply) {
 	g := geminiReply{Reply: r}
 	if r.Form == JSON && r.Doc != nil {

@@ -1,8 +1,20 @@
-// Package wire reads what went over the wire, for the referee alone: JSON with
-// its exact bytes, event streams, and what the three providers' requests and
-// replies say. It shares nothing with any agent's decoders, and no agent may
-// use it: the same bug on both sides would cancel out. Nothing here fails on
-// odd input; what cannot be read is absent, and a check says so.
+// Package wire reads the traffic of the three providers for the referee: JSON
+// with its exact bytes, event streams, requests and replies.
+//
+// Start with [ReadRequest] and [ReadReply]. Both turn a body into a list of
+// [Item]: texts, thinking, calls and results in one form for all providers, each
+// with the [Place] where it stands. [Parse] reads a JSON document into a tree of
+// [Node] that keeps the order of members and the bytes of every value:
+//
+//	reply := wire.ReadReply("anthropic", 200, body)
+//	for _, item := range reply.Items {
+//		fmt.Println(item.What, item.Path, item.Text)
+//	}
+//
+// Reading never fails: what cannot be read is absent, and a check reports it. The
+// package shares nothing with the decoders of any agent, and no agent may use
+// it, because a bug on both sides would stay unseen. It keeps no state; values
+// are plain data and may be read from any goroutine.
 package wire
 
 import (
@@ -117,7 +129,7 @@ func (d decoder) readContainer(k Kind) (*Node, error) {
 }
 
 // Get returns the member called name, the last one if there are several (the
-// one providers use), nil if there is none or n is no object.
+// one providers use), nil if there is none or n is not an object.
 func (n *Node) Get(name string) *Node {
 	if n == nil || n.Kind != '{' {
 		return nil

@@ -45,7 +45,7 @@ func (r *Reply) openAIEnd(status string, resp *Node, at Place) {
 	}
 }
 
-// readResponse takes in a whole response object.
+// readResponse reads a whole response object.
 func (r *Reply) readResponse(resp *Node, at Place) {
 	r.ID, r.Model = resp.Get("id").Str(), resp.Get("model").Str()
 	for i, n := range resp.Get("output").Elems() {

@@ -145,7 +145,7 @@ func (r *Reply) readSSE(body []byte) {
 	}
 }
 
-// bareError takes in an error document that ends a stream without the framing
+// bareError reads an error document that ends a stream without the framing
 // of an event, as Gemini sends it (reference §3.3).
 func (r *Reply) bareError(body []byte, off int) bool {
 	doc, err := Parse(body[off:])

@@ -61,7 +61,8 @@ func sseLine(body []byte, pos int) (line []byte, next int) {
 	return body[pos:end], next
 }
 
-// readField takes in one line found at off; false means that it is none of SSE's.
+// readField reads one line that stands at off. It returns false for a line that is
+// not valid SSE.
 func (e *Event) readField(line []byte, off int) bool {
 	name, value, found := bytes.Cut(line, []byte(":"))
 	if found && len(name) == 0 {

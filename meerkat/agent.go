@@ -29,7 +29,7 @@ type Agent struct {
 
 // Close ends the MCP servers that Build started. Runs must have ended. An agent
 // without servers needs no Close.
-func (a *Agent) Close() { a.tools.close() }
+func (a *Agent) Close() { a.tools.closeServers() }
 
 // ToolProblems lists what MCP servers were asked for and is not on offer, with
 // the reason: a tool that no provider would accept, or an optional server that

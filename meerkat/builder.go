@@ -27,18 +27,18 @@ import (
 // AgentBuilder collects what an Agent is made of (seed 001 §12). The With
 // functions return the builder; what is wrong shows in Build.
 type AgentBuilder struct {
-	config     agent.Config
-	keys       map[string]string // by provider
-	first      string            // the provider whose key came first
-	baseURL    string
-	httpClient *http.Client
-	throttle   provider.Throttle
-	tools      []tool.Tool
-	servers    []mcp.Server
-	mcp        mcp.Options
-	policy     tool.Policy
-	unlisted   bool
-	keyless    bool
+	config        agent.Config
+	keys          map[string]string // by provider
+	firstProvider string            // the provider whose key came first
+	baseURL       string
+	httpClient    *http.Client
+	throttle      provider.Throttle
+	tools         []tool.Tool
+	servers       []mcp.Server
+	mcp           mcp.Options
+	policy        tool.Policy
+	unlisted      bool
+	keyless       bool
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
@@ -74,8 +74,8 @@ func (b *AgentBuilder) WithGemini(apiKey string) *AgentBuilder {
 // WithKey sets the key of a provider: "anthropic", "openai" or "gemini". Several
 // may be set; the model decides which is used, and without a model the first.
 func (b *AgentBuilder) WithKey(provider, apiKey string) *AgentBuilder {
-	if b.first == "" {
-		b.first = provider
+	if b.firstProvider == "" {
+		b.firstProvider = provider
 	}
 	b.keys[provider] = apiKey
 	return b
@@ -256,7 +256,7 @@ func (b *AgentBuilder) Build() (*Agent, error) { return b.BuildContext(context.B
 // starting.
 func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	config := b.config
-	entry, err := b.model()
+	entry, err := b.resolveModel()
 	if err != nil {
 		return nil, err
 	}
@@ -265,11 +265,11 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		config.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: entry.Model}}
 	}
 	if config.Client == nil {
-		if config.Client, err = b.client(entry.Provider); err != nil {
+		if config.Client, err = b.newClient(entry.Provider); err != nil {
 			return nil, err
 		}
 		if key := b.keys[entry.Provider]; key != "" {
-			config.Account = fingerprint(key)
+			config.Account = accountFingerprint(key)
 		}
 	}
 	if config.Store == nil {
@@ -283,9 +283,9 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	return &Agent{config, tools}, nil
 }
 
-// model returns the entry of the model that is to be used.
-func (b *AgentBuilder) model() (catalog.Entry, error) {
-	provider := b.first
+// resolveModel returns the entry of the model that is to be used.
+func (b *AgentBuilder) resolveModel() (catalog.Entry, error) {
+	provider := b.firstProvider
 	if b.config.Client != nil {
 		provider = b.config.Client.Provider()
 	}
@@ -296,16 +296,16 @@ func (b *AgentBuilder) model() (catalog.Entry, error) {
 		}
 		return entry, nil
 	}
-	entry, err := b.lookup()(b.config.Model)
+	entry, err := b.catalogLookup()(b.config.Model)
 	if err == nil && b.config.Client != nil && entry.Provider != provider {
 		err = fmt.Errorf("model %s: it is a model of %s, and the client speaks to %s", entry.Model, entry.Provider, provider)
 	}
 	return entry, err
 }
 
-// lookup finds the entry of a model: in the catalogue of a client of the
+// catalogLookup finds the entry of a model: in the catalogue of a client of the
 // caller's own, if it has one, else in ours.
-func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
+func (b *AgentBuilder) catalogLookup() func(string) (catalog.Entry, error) {
 	if c, ok := b.config.Client.(provider.Cataloguer); ok {
 		return c.Entry
 	}
@@ -315,7 +315,7 @@ func (b *AgentBuilder) lookup() func(string) (catalog.Entry, error) {
 	return catalog.Lookup
 }
 
-func (b *AgentBuilder) client(name string) (provider.Completer, error) {
+func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 	key := b.keys[name]
 	if key == "" && !b.keyless {
 		return nil, &MissingKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
@@ -323,7 +323,7 @@ func (b *AgentBuilder) client(name string) (provider.Completer, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
-	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.lookup(), Now: b.config.Now, Throttle: b.throttle}
+	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle}
 	for _, codec := range codecs {
 		if codec.Provider().Name != name {
 			continue
@@ -340,9 +340,9 @@ func (b *AgentBuilder) client(name string) (provider.Completer, error) {
 // codecs are the wire formats that an agent speaks by itself.
 var codecs = []provider.Codec{anthropic.Codec{}, openai.Codec{}, gemini.Codec{}}
 
-// fingerprint names an account without giving its key away: continuity tokens
+// accountFingerprint names an account without giving its key away: continuity tokens
 // go back only to who issued them (DESIGN §3.4, other-account).
-func fingerprint(key string) string {
+func accountFingerprint(key string) string {
 	sum := sha256.Sum256([]byte("meerkat account\x00" + key))
 	return hex.EncodeToString(sum[:8])
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 )
 
-// eventRoom is how far the reader of a channel of events may fall behind before
+// eventBuffer is how far the reader of a channel of events may fall behind before
 // deltas are dropped, beside the channel's own room.
-const eventRoom = 256
+const eventBuffer = 256
 
 // RunWithEvents is Run with what happens as it happens (seed 001 §12). It closes
 // events when the last one, which tells how the run ended, has been sent; the
@@ -16,18 +16,18 @@ const eventRoom = 256
 // so by a stream_truncated event; it misses nothing else.
 func (a *Agent) RunWithEvents(ctx context.Context, prompt string, events chan<- Event) (RunResult, error) {
 	defer close(events)
-	return agent.Run(ctx, a.into(events), prompt)
+	return agent.Run(ctx, a.withEventsTo(events), prompt)
 }
 
 // ResumeWithEvents is Resume with events, as in RunWithEvents.
 func (a *Agent) ResumeWithEvents(ctx context.Context, id SessionID, prompt string, events chan<- Event) (RunResult, error) {
 	defer close(events)
-	return agent.Resume(ctx, a.into(events), id, prompt)
+	return agent.Resume(ctx, a.withEventsTo(events), id, prompt)
 }
 
-// into returns the configuration with events sent on, besides to the listener
+// withEventsTo returns the configuration with events sent on, besides to the listener
 // that it has.
-func (a *Agent) into(events chan<- Event) agent.Config {
+func (a *Agent) withEventsTo(events chan<- Event) agent.Config {
 	config := a.config
 	listener := config.OnEvent
 	config.OnEvent = func(e Event) {
@@ -36,6 +36,6 @@ func (a *Agent) into(events chan<- Event) agent.Config {
 		}
 		events <- e
 	}
-	config.EventBuffer = max(config.EventBuffer, eventRoom)
+	config.EventBuffer = max(config.EventBuffer, eventBuffer)
 	return config
 }

@@ -69,7 +69,7 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 		sources = append(sources, set.router)
 	}
 	if set.dispatcher, err = joinTools(sources, b.policy); err != nil {
-		set.close()
+		set.closeServers()
 		return toolset{}, err
 	}
 	if set.router != nil {
@@ -93,7 +93,7 @@ func (b *AgentBuilder) localTools() (sources []tool.Dispatcher, err error) {
 	return sources, nil
 }
 
-func (s toolset) close() {
+func (s toolset) closeServers() {
 	if s.router != nil {
 		s.router.Close()
 	}

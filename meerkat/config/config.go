@@ -67,9 +67,9 @@ func newConfig() Config {
 	return Config{Agent: agent.Config{Retry: provider.DefaultRetry}}
 }
 
-// finish turns values that mean something else in a file than in the type that
+// convertSpecialValues turns values that mean something else in a file than in the type that
 // uses them.
-func (c *Config) finish() {
+func (c *Config) convertSpecialValues() {
 	if c.Agent.WarnAt == 0 {
 		c.Agent.WarnAt = -1 // 0 never warns; in agent.Config it is the default
 	}

@@ -14,10 +14,10 @@ var variable = regexp.MustCompile(`\$?\$\{[^}]*\}`)
 
 var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// Expand replaces ${NAME} in every text of v by the variable; $${NAME} stands for
+// expandVariables replaces ${NAME} in every text of v by the variable; $${NAME} stands for
 // the text itself. v is what JSON or TOML decodes to. A variable that is not set
 // is an error: an empty key or path helps nobody.
-func Expand(v any, env map[string]string) (any, error) {
+func expandVariables(v any, env map[string]string) (any, error) {
 	switch v := v.(type) {
 	case string:
 		return expandText(v, env)
@@ -25,7 +25,7 @@ func Expand(v any, env map[string]string) (any, error) {
 		out := make([]any, len(v))
 		for i := range v {
 			var err error
-			if out[i], err = Expand(v[i], env); err != nil {
+			if out[i], err = expandVariables(v[i], env); err != nil {
 				return nil, err
 			}
 		}
@@ -34,7 +34,7 @@ func Expand(v any, env map[string]string) (any, error) {
 		out := make(map[string]any, len(v))
 		for name, value := range v {
 			var err error
-			if out[name], err = Expand(value, env); err != nil {
+			if out[name], err = expandVariables(value, env); err != nil {
 				return nil, err
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// UserFile returns the path of the user's file: $XDG_CONFIG_HOME or ~/.config,
+// userFile returns the path of the user's file: $XDG_CONFIG_HOME or ~/.config,
 // and meerkat/config.toml in it; "" if neither is known.
-func UserFile(env map[string]string) string {
+func userFile(env map[string]string) string {
 	if dir := env["XDG_CONFIG_HOME"]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, "meerkat", "config.toml")
 	}
@@ -26,9 +26,9 @@ func UserFile(env map[string]string) string {
 
 func homeFolder(env map[string]string) string { return cmp.Or(env["HOME"], env["USERPROFILE"]) }
 
-// ProjectFile returns the first .rkat/config.toml in dir or above it, "" if
+// projectFile returns the first .rkat/config.toml in dir or above it, "" if
 // there is none.
-func ProjectFile(dir string) string {
+func projectFile(dir string) string {
 	for dir != "" {
 		path := filepath.Join(dir, ".rkat", "config.toml")
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -47,7 +47,7 @@ func (l *Loaded) readFiles(o Options) error {
 	if o.File != "" {
 		return l.readFile(o, o.File, Given)
 	}
-	if path := UserFile(o.Env); path != "" {
+	if path := userFile(o.Env); path != "" {
 		if err := l.readFile(o, path, User); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -55,7 +55,7 @@ func (l *Loaded) readFiles(o Options) error {
 	if o.Dir == "" {
 		return nil
 	}
-	if path := ProjectFile(o.Dir); path != "" && path != UserFile(o.Env) {
+	if path := projectFile(o.Dir); path != "" && path != userFile(o.Env) {
 		return l.readFile(o, path, Project)
 	}
 	return nil
@@ -81,7 +81,7 @@ func (l *Loaded) readFile(o Options, path string, layer Layer) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	l.Files = append(l.Files, path)
-	trusted := layer != Project || o.Trust || l.trusts(path)
+	trusted := layer != Project || o.Trust || l.isTrusted(path)
 	for _, s := range l.table {
 		value, ok := values[s.Key]
 		if !ok {
@@ -90,7 +90,7 @@ func (l *Loaded) readFile(o Options, path string, layer Layer) error {
 		if !trusted && (s.risk != "" || hasVariable(value)) {
 			return newTrustError(path, s)
 		}
-		if value, err = Expand(value, o.Env); err != nil {
+		if value, err = expandVariables(value, o.Env); err != nil {
 			return fmt.Errorf("%s: %s: %w", path, s.Key, err)
 		}
 		if err := l.setValue(s, value, Source{layer, path}); err != nil {

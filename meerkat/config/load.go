@@ -141,7 +141,7 @@ func (l *Loaded) fillConfig() {
 			assignValue(reflect.ValueOf(s.field(&l.Config)).Elem(), reflect.ValueOf(value))
 		}
 	}
-	l.finish()
+	l.convertSpecialValues()
 }
 
 // assignValue sets a field; the type of the field differs from that of the value

@@ -34,7 +34,7 @@ func ReadMCPServers(data []byte, env map[string]string) ([]mcp.Server, error) {
 	var list []mcp.Server
 	for _, name := range sortedKeys(file.Servers) {
 		s := mcp.Server{}
-		value, err := Expand(file.Servers[name], env)
+		value, err := expandVariables(file.Servers[name], env)
 		if err == nil {
 			err = decodeServers(value, &s, false)
 		}

@@ -24,8 +24,8 @@ func newTrustError(path string, s Setting) *TrustError {
 	return &TrustError{path, s.Key, risk}
 }
 
-// trusts reports whether the user trusts the project of the file at path.
-func (l *Loaded) trusts(path string) bool {
+// isTrusted reports whether the user trusts the project of the file at path.
+func (l *Loaded) isTrusted(path string) bool {
 	folders, _ := l.layers.Get(trustedProjects).([]string)
 	project := filepath.Dir(filepath.Dir(path))
 	return slices.ContainsFunc(folders, func(f string) bool { return filepath.Clean(f) == project })

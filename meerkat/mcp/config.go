@@ -77,7 +77,7 @@ const (
 	defaultGrace      = 2 * time.Second
 )
 
-func (o Options) filled() Options {
+func (o Options) withDefaults() Options {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -114,15 +114,15 @@ func (e *ServerError) Error() string { return fmt.Sprintf("mcp server %s: %v", e
 // Unwrap returns what happened.
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// check refuses configurations that cannot work, before anything is started.
-func check(servers []Server) error {
+// validateServers refuses configurations that cannot work, before anything is started.
+func validateServers(servers []Server) error {
 	seen := map[string]bool{}
 	for i, s := range servers {
 		name := s.Name
 		if name == "" {
 			name = fmt.Sprintf("number %d", i+1)
 		}
-		if err := s.check(seen[s.Name]); err != nil {
+		if err := s.validate(seen[s.Name]); err != nil {
 			return &ServerError{name, err}
 		}
 		seen[s.Name] = true
@@ -130,7 +130,7 @@ func check(servers []Server) error {
 	return nil
 }
 
-func (s Server) check(twice bool) error {
+func (s Server) validate(twice bool) error {
 	switch {
 	case s.Name == "":
 		return errors.New("it has no name; its tools are called name__tool")
@@ -153,9 +153,9 @@ func (s Server) check(twice bool) error {
 	return nil
 }
 
-// offers applies Allow and Deny to one of the server's own names. A slash in it
+// allowsTool applies Allow and Deny to one of the server's own names. A slash in it
 // is a character like any other: delete* denies delete/all.
-func (s Server) offers(toolName string) bool {
+func (s Server) allowsTool(toolName string) bool {
 	flat := strings.NewReplacer("/", "\x00").Replace
 	match := func(p string) bool { ok, err := path.Match(flat(p), flat(toolName)); return ok && err == nil }
 	return (len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, match)) && !slices.ContainsFunc(s.Deny, match)

@@ -17,7 +17,7 @@ func TestOffers(t *testing.T) {
 		{[]string{"read*"}, []string{"read/[s-t]ecret"}, "read/secret", false},
 		{[]string{"read"}, nil, "read/file", false},
 	} {
-		if got := (Server{Allow: c.allow, Deny: c.deny}).offers(c.name); got != c.want {
+		if got := (Server{Allow: c.allow, Deny: c.deny}).allowsTool(c.name); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -35,17 +35,17 @@ type offer struct {
 	traits tool.Traits
 }
 
-// listing is what a server offers, in its own order.
-type listing struct {
+// toolList is what a server offers, in its own order.
+type toolList struct {
 	offers   []offer
 	problems []Problem
 }
 
-// discover reads a server's whole list of tools.
-func discover(ctx context.Context, s Server, session *sdk.ClientSession) (listing, error) {
-	var out listing
+// listTools reads a server's whole list of tools.
+func listTools(ctx context.Context, s Server, session *sdk.ClientSession) (toolList, error) {
+	var out toolList
 	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
-		out.leave(s, "", "it offers no tools")
+		out.addProblem(s, "", "it offers no tools")
 		return out, nil
 	}
 	params, seen := &sdk.ListToolsParams{}, map[string]bool{}
@@ -55,7 +55,7 @@ func discover(ctx context.Context, s Server, session *sdk.ClientSession) (listin
 			return out, fmt.Errorf("its list of tools cannot be read: %w", err)
 		}
 		for _, t := range got.Tools {
-			out.add(s, t)
+			out.addTool(s, t)
 		}
 		switch {
 		case got.NextCursor == "":
@@ -68,37 +68,37 @@ func discover(ctx context.Context, s Server, session *sdk.ClientSession) (listin
 	}
 }
 
-func (l *listing) leave(s Server, name, why string) {
+func (l *toolList) addProblem(s Server, name, why string) {
 	l.problems = append(l.problems, Problem{Server: s.Name, Tool: name, Why: why})
 }
 
-// add puts one tool on offer, unless the request that carried it would be
+// addTool puts one tool on offer, unless the request that carried it would be
 // refused by a provider.
-func (l *listing) add(s Server, t *sdk.Tool) {
-	if !s.offers(t.Name) {
+func (l *toolList) addTool(s Server, t *sdk.Tool) {
+	if !s.allowsTool(t.Name) {
 		return
 	}
-	o, err := read(s, t)
+	o, err := readTool(s, t)
 	switch {
 	case err != nil:
-		l.leave(s, t.Name, err.Error())
-	case l.has(o.def.Name):
-		l.leave(s, t.Name, "it is listed twice")
+		l.addProblem(s, t.Name, err.Error())
+	case l.hasTool(o.def.Name):
+		l.addProblem(s, t.Name, "it is listed twice")
 	case len(l.offers) >= maxTools:
-		if len(l.offers) == maxTools && !l.full() {
-			l.leave(s, "", fmt.Sprintf("it lists more than %d tools; the rest is left out, choose with allow", maxTools))
+		if len(l.offers) == maxTools && !l.isTruncated() {
+			l.addProblem(s, "", fmt.Sprintf("it lists more than %d tools; the rest is left out, choose with allow", maxTools))
 		}
 	default:
 		l.offers = append(l.offers, o)
 	}
 }
 
-func (l *listing) full() bool {
+func (l *toolList) isTruncated() bool {
 	n := len(l.problems)
 	return n > 0 && l.problems[n-1].Tool == "" && len(l.offers) == maxTools
 }
 
-func (l *listing) has(name string) bool {
+func (l *toolList) hasTool(name string) bool {
 	for _, o := range l.offers {
 		if o.def.Name == name {
 			return true
@@ -107,8 +107,8 @@ func (l *listing) has(name string) bool {
 	return false
 }
 
-func read(s Server, t *sdk.Tool) (offer, error) {
-	schema := exact(t.Meta, metaSchema, t.InputSchema)
+func readTool(s Server, t *sdk.Tool) (offer, error) {
+	schema := exactText(t.Meta, metaSchema, t.InputSchema)
 	switch {
 	case t.Name == "":
 		return offer{}, errors.New("it has no name")
@@ -127,10 +127,10 @@ func read(s Server, t *sdk.Tool) (offer, error) {
 		return offer{}, fmt.Errorf("its input schema %w", err)
 	}
 	return offer{
-		def:    transcript.ToolDef{Name: Name(s.Name, t.Name), Description: describe(t), InputSchema: schema},
+		def:    transcript.ToolDef{Name: offeredName(s.Name, t.Name), Description: toolDescription(t), InputSchema: schema},
 		name:   t.Name,
 		schema: compiled,
-		traits: traits(s, t),
+		traits: toolTraits(s, t),
 	}, nil
 }
 
@@ -139,22 +139,22 @@ func onlyAsTask(t *sdk.Tool) bool {
 	var running struct {
 		TaskSupport string `json:"taskSupport"`
 	}
-	return json.Unmarshal(exact(t.Meta, metaRunning, nil), &running) == nil && running.TaskSupport == "required"
+	return json.Unmarshal(exactText(t.Meta, metaRunning, nil), &running) == nil && running.TaskSupport == "required"
 }
 
-func describe(t *sdk.Tool) string {
+func toolDescription(t *sdk.Tool) string {
 	text := t.Description
 	if text == "" {
 		text = t.Title
 	}
 	if len(text) > maxDescription {
-		text = clip(text, maxDescription)
+		text = clipText(text, maxDescription)
 	}
 	return text
 }
 
-// traits are hints of the server (annotations); a server may lie.
-func traits(s Server, t *sdk.Tool) tool.Traits {
+// toolTraits are hints of the server (annotations); a server may lie.
+func toolTraits(s Server, t *sdk.Tool) tool.Traits {
 	out := tool.Traits{Timeout: s.Timeout}
 	if a := t.Annotations; a != nil {
 		out.ReadOnly = a.ReadOnlyHint

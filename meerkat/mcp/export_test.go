@@ -4,9 +4,9 @@ package mcp
 func Ended(r *Router) bool {
 	for _, s := range r.servers {
 		s.mu.Lock()
-		l := s.link
+		l := s.connection
 		s.mu.Unlock()
-		if l != nil && !l.over(0) {
+		if l != nil && !l.hasEnded(0) {
 			return false
 		}
 	}

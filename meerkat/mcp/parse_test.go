@@ -23,7 +23,7 @@ func TestName(t *testing.T) {
 		"a___b":         {"a", "_b"},
 		"my-fs__1":      {"my-fs", "1"},
 	} {
-		if got := Name(pair[0], pair[1]); got != want {
+		if got := offeredName(pair[0], pair[1]); got != want {
 			t.Errorf("%v is %s; want %s", pair, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestName(t *testing.T) {
 		"a__b__c-": {"a__b", "c"}, "a____b-": {"a_", "_b"}, "_1__x-": {"1", "x"}, "fs__a_b-": {"fs", "a.b"},
 		"fs__" + long[:47] + "-": {"fs", long}, "fs__x-0123456789ab-": {"fs", "x-0123456789ab"}, "w_rse__-": {"w/rse", ""},
 	} {
-		if got := Name(pair[0], pair[1]); !strings.HasPrefix(got, start) || !legal.MatchString(got) || len(got) != len(start)+12 {
+		if got := offeredName(pair[0], pair[1]); !strings.HasPrefix(got, start) || !legal.MatchString(got) || len(got) != len(start)+12 {
 			t.Errorf("%v is %s; want %s…", pair, got, start)
 		}
 	}
@@ -49,8 +49,8 @@ func TestNameIsInjective(t *testing.T) {
 				b = [2]string{whole[:i], whole[i+2:]}
 			}
 		}
-		if a != b && Name(a[0], a[1]) == Name(b[0], b[1]) {
-			t.Fatalf("%q and %q are both %s", a, b, Name(a[0], a[1]))
+		if a != b && offeredName(a[0], a[1]) == offeredName(b[0], b[1]) {
+			t.Fatalf("%q and %q are both %s", a, b, offeredName(a[0], a[1]))
 		}
 	})
 }
@@ -60,11 +60,11 @@ func FuzzName(f *testing.F) {
 	f.Add("", "\x00")
 	f.Add("9", "é__")
 	f.Fuzz(func(t *testing.T, server, toolName string) {
-		name := Name(server, toolName)
+		name := offeredName(server, toolName)
 		if !legal.MatchString(name) {
 			t.Errorf("%q and %q become %q", server, toolName, name)
 		}
-		if again := Name(server, toolName); again != name {
+		if again := offeredName(server, toolName); again != name {
 			t.Errorf("%q, then %q", name, again)
 		}
 	})
@@ -74,18 +74,18 @@ func TestKeepExact(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"maximum":9007199254740993},"a":{"const":"<&>"}}}`
 	message := `{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"t","_meta":{"own":1},"inputSchema":` + schema + `}],"nextCursor":"n"}}`
 	var got struct{ Result sdk.ListToolsResult }
-	if err := json.Unmarshal(keepExact([]byte(message)), &got); err != nil {
+	if err := json.Unmarshal(keepExactValues([]byte(message)), &got); err != nil {
 		t.Fatal(err)
 	}
 	tool := got.Result.Tools[0]
-	if s := string(exact(tool.Meta, metaSchema, tool.InputSchema)); s != schema || got.Result.NextCursor != "n" || tool.Meta["own"] != 1.0 {
+	if s := string(exactText(tool.Meta, metaSchema, tool.InputSchema)); s != schema || got.Result.NextCursor != "n" || tool.Meta["own"] != 1.0 {
 		t.Errorf("%s %+v", s, got.Result)
 	}
-	if s := string(exact(nil, metaSchema, map[string]any{"type": "object"})); s != `{"type":"object"}` {
+	if s := string(exactText(nil, metaSchema, map[string]any{"type": "object"})); s != `{"type":"object"}` {
 		t.Error("without the text, what the SDK understood:", s)
 	}
 	for _, odd := range []string{`{"method":"x"}`, `{"inputSchema"`, `{"result":{"tools":"inputSchema"}}`, `{"result":null,"inputSchema":1}`, `{"result":[],"structuredContent":1}`} {
-		if got := string(keepExact([]byte(odd))); got != odd && !json.Valid([]byte(got)) {
+		if got := string(keepExactValues([]byte(odd))); got != odd && !json.Valid([]byte(got)) {
 			t.Errorf("%s became %s", odd, got)
 		}
 	}
@@ -99,12 +99,12 @@ func FuzzResult(f *testing.F) {
 	f.Add(`{"content":[{"type":"resource"},{"type":"resource_link"},{"type":"audio"}],"_meta":{"meerkat/structuredContent":7}}`)
 	f.Add(`{"structuredContent":null,"_meta":null,"isError":true}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		message := keepExact([]byte(`{"jsonrpc":"2.0","id":1,"result":` + body + `}`))
+		message := keepExactValues([]byte(`{"jsonrpc":"2.0","id":1,"result":` + body + `}`))
 		var got struct{ Result *sdk.CallToolResult }
 		if json.Unmarshal(message, &got) != nil || got.Result == nil {
 			return
 		}
-		out := result(transcript.ToolCall{ID: "id", Name: "t"}, got.Result)
+		out := convertResult(transcript.ToolCall{ID: "id", Name: "t"}, got.Result)
 		if out.ToolUseID != "id" || out.IsError && strings.TrimSpace(out.Content) == "" {
 			t.Errorf("%+v", out)
 		}
@@ -122,7 +122,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add("{\"jsonrpc\":\"2.0\",\"result\":{\"structuredContent\":1}}\r\nx")
 	f.Add(strings.Repeat("a", 5000))
 	f.Fuzz(func(t *testing.T, stdout string) {
-		m := newMessages(strings.NewReader(stdout), 1<<10, func(line []byte) {
+		m := newMessageReader(strings.NewReader(stdout), 1<<10, func(line []byte) {
 			if len(line) > maxLogLine {
 				t.Error("a log line of", len(line), "bytes")
 			}

@@ -27,10 +27,10 @@ type process struct {
 	tail   tail
 }
 
-// start runs a server's command. The end of ctx does not end it: stop does.
-func start(ctx context.Context, s Server, o Options) (*process, error) {
-	env := environ(s.Env, o.Environ)
-	program, err := find(s.Command, env)
+// startProcess runs a server's command. The end of ctx does not end it: stop does.
+func startProcess(ctx context.Context, s Server, o Options) (*process, error) {
+	env := commandEnvironment(s.Env, o.Environ)
+	program, err := findProgram(s.Command, env)
 	if err != nil {
 		return nil, err
 	}
@@ -38,18 +38,18 @@ func start(ctx context.Context, s Server, o Options) (*process, error) {
 	cmd.Args[0], cmd.Env, cmd.Dir = s.Command, env, s.Dir
 	ownGroup(cmd)
 	p := &process{cmd: cmd, done: make(chan struct{}), logged: make(chan struct{})}
-	if err := p.launch(); err != nil {
+	if err := p.launchCommand(); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Command, err)
 	}
-	mask := masker(s)
-	go p.reap()
-	go p.log(o.Log.With("mcp_server", s.Name), mask)
+	mask := newMasker(s)
+	go p.waitForExit()
+	go p.logStderr(o.Log.With("mcp_server", s.Name), mask)
 	return p, nil
 }
 
-// launch starts the command on pipes of our own: with those of exec, Wait could
+// launchCommand starts the command on pipes of our own: with those of exec, Wait could
 // close stdout before its last bytes are read, or hang on a grandchild.
-func (p *process) launch() error {
+func (p *process) launchCommand() error {
 	var theirs, ours []*os.File
 	for range 3 {
 		r, w, err := os.Pipe()
@@ -76,9 +76,9 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// reap waits for the head and takes its group along: a server's helpers have
+// waitForExit waits for the head and takes its group along: a server's helpers have
 // nobody to work for.
-func (p *process) reap() {
+func (p *process) waitForExit() {
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	killGroup(p.cmd)
 	close(p.done)
@@ -88,9 +88,9 @@ func (p *process) reap() {
 // SIGTERM, after the rest SIGKILL. It returns when the process is gone.
 func (p *process) stop(grace time.Duration) {
 	_ = p.stdin.Close() // a message that was not read is not wanted any more
-	if !p.gone(grace / 4) {
+	if !p.hasExited(grace / 4) {
 		termGroup(p.cmd)
-		if !p.gone(grace * 3 / 4) {
+		if !p.hasExited(grace * 3 / 4) {
 			killGroup(p.cmd)
 			<-p.done
 		}
@@ -100,7 +100,7 @@ func (p *process) stop(grace time.Duration) {
 	<-p.logged
 }
 
-func (p *process) gone(within time.Duration) bool {
+func (p *process) hasExited(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
@@ -111,8 +111,8 @@ func (p *process) gone(within time.Duration) bool {
 	}
 }
 
-// ending says how the process ended; "" while it runs.
-func (p *process) ending() string {
+// exitDescription says how the process ended; "" while it runs.
+func (p *process) exitDescription() string {
 	select {
 	case <-p.done:
 		return p.cmd.ProcessState.String()
@@ -124,8 +124,8 @@ func (p *process) ending() string {
 // maxLogged bounds the lines of one server's stderr that are logged.
 const maxLogged = 10_000
 
-// log passes stderr on, line by line and without the server's secrets.
-func (p *process) log(log *slog.Logger, mask func(string) string) {
+// logStderr passes stderr on, line by line and without the server's secrets.
+func (p *process) logStderr(log *slog.Logger, mask func(string) string) {
 	defer close(p.logged)
 	in := bufio.NewReaderSize(p.stderr, maxLogLine)
 	for n := 0; ; n++ {
@@ -135,7 +135,7 @@ func (p *process) log(log *slog.Logger, mask func(string) string) {
 		}
 		switch line := mask(strings.ToValidUTF8(string(piece), "\uFFFD")); {
 		case n < maxLogged:
-			p.tail.add(line)
+			p.tail.addLine(line)
 			log.Info("mcp server says", "line", line)
 		case n == maxLogged:
 			log.Warn("mcp server says too much; the rest is left out", "lines", maxLogged)
@@ -149,10 +149,10 @@ type tail struct {
 	lines []string
 }
 
-func (t *tail) add(line string) {
+func (t *tail) addLine(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.lines = append(t.lines, clip(line, 300))
+	t.lines = append(t.lines, clipText(line, 300))
 	if len(t.lines) > 3 {
 		t.lines = t.lines[1:]
 	}
@@ -164,12 +164,12 @@ func (t *tail) String() string {
 	return strings.TrimSpace(strings.Join(t.lines, " | "))
 }
 
-// find looks a command up in the PATH of its own environment.
-func find(command string, env []string) (string, error) {
+// findProgram looks a command up in the PATH of its own environment.
+func findProgram(command string, env []string) (string, error) {
 	if runtime.GOOS == "windows" || strings.ContainsRune(command, filepath.Separator) {
 		return exec.LookPath(command)
 	}
-	dirs, _ := lookup(env, "PATH")
+	dirs, _ := lookupVariable(env, "PATH")
 	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
 			continue // a program out of the folder we happen to be in is nobody's wish

@@ -10,15 +10,15 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
-// progress leads what servers say about running calls to those calls.
-type progress struct {
+// progressRouter leads what servers say about running calls to those calls.
+type progressRouter struct {
 	mu    sync.Mutex
 	last  int
 	calls map[string]context.Context
 }
 
-// expect returns a token for the call of ctx, and what to do when it has ended.
-func (p *progress) expect(ctx context.Context) (token string, done func()) {
+// registerCall returns a token for the call of ctx, and what to do when it has ended.
+func (p *progressRouter) registerCall(ctx context.Context) (token string, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++
@@ -34,8 +34,8 @@ func (p *progress) expect(ctx context.Context) (token string, done func()) {
 	}
 }
 
-// pass reports progress to its call; what belongs to none is dropped.
-func (p *progress) pass(m *sdk.ProgressNotificationParams) {
+// reportProgress reports progress to its call; what belongs to none is dropped.
+func (p *progressRouter) reportProgress(m *sdk.ProgressNotificationParams) {
 	token, _ := m.ProgressToken.(string)
 	p.mu.Lock()
 	ctx := p.calls[token]

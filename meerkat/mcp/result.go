@@ -17,14 +17,14 @@ import (
 // imageTypes are the images that the providers take.
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// result makes of a server's answer what the model is told: text in order,
+// convertResult makes of a server's answer what the model is told: text in order,
 // images and files as parts, and in words what has no such form.
-func result(call transcript.ToolCall, res *sdk.CallToolResult) transcript.ToolResult {
+func convertResult(call transcript.ToolCall, res *sdk.CallToolResult) transcript.ToolResult {
 	var c converter
 	for _, content := range res.Content {
-		c.content(content)
+		c.addContent(content)
 	}
-	c.structured(exact(res.Meta, metaContent, res.StructuredContent))
+	c.addStructured(exactText(res.Meta, metaContent, res.StructuredContent))
 	out := transcript.ToolResult{ToolUseID: call.ID, Content: strings.Join(c.texts, "\n"), Parts: c.parts, IsError: res.IsError}
 	if out.IsError && strings.TrimSpace(out.Content) == "" {
 		out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
@@ -37,28 +37,28 @@ type converter struct {
 	parts []transcript.Part
 }
 
-func (c *converter) say(format string, args ...any) {
+func (c *converter) addText(format string, args ...any) {
 	c.texts = append(c.texts, fmt.Sprintf(format, args...))
 }
 
-func (c *converter) content(content sdk.Content) {
+func (c *converter) addContent(content sdk.Content) {
 	switch v := content.(type) {
 	case *sdk.TextContent:
 		c.texts = append(c.texts, v.Text)
 	case *sdk.ImageContent:
-		c.data("an image", v.MIMEType, v.Data)
+		c.addData("an image", v.MIMEType, v.Data)
 	case *sdk.AudioContent:
-		c.data("a sound", v.MIMEType, v.Data)
+		c.addData("a sound", v.MIMEType, v.Data)
 	case *sdk.EmbeddedResource:
-		c.resource(v.Resource)
+		c.addResource(v.Resource)
 	case *sdk.ResourceLink:
-		c.say("[resource %s: %s]", v.URI, strings.Join(filled(v.Name, v.Title, v.MIMEType, v.Description), ", "))
+		c.addText("[resource %s: %s]", v.URI, strings.Join(nonEmpty(v.Name, v.Title, v.MIMEType, v.Description), ", "))
 	default:
-		c.say("[left out: content of a kind that tools do not return]")
+		c.addText("[left out: content of a kind that tools do not return]")
 	}
 }
 
-func filled(words ...string) []string {
+func nonEmpty(words ...string) []string {
 	var out []string
 	for _, w := range words {
 		if w != "" {
@@ -68,36 +68,36 @@ func filled(words ...string) []string {
 	return out
 }
 
-func (c *converter) resource(r *sdk.ResourceContents) {
+func (c *converter) addResource(r *sdk.ResourceContents) {
 	switch {
 	case r == nil:
-		c.say("[left out: a resource without contents]")
+		c.addText("[left out: a resource without contents]")
 	case r.Blob != nil:
-		c.data("resource "+r.URI, r.MIMEType, r.Blob)
+		c.addData("resource "+r.URI, r.MIMEType, r.Blob)
 	default:
-		c.say("[resource %s]\n%s", r.URI, r.Text)
+		c.addText("[resource %s]\n%s", r.URI, r.Text)
 	}
 }
 
-// data adds an image or a file. An image whose bytes are none that a provider
+// addData adds an image or a file. An image whose bytes are none that a provider
 // takes, whatever it is called, would have every later request refused.
-func (c *converter) data(what, mediaType string, data []byte) {
+func (c *converter) addData(what, mediaType string, data []byte) {
 	switch seen := http.DetectContentType(data); {
 	case len(data) == 0:
-		c.say("[left out: %s without data]", what)
+		c.addText("[left out: %s without data]", what)
 	case imageTypes[seen]:
 		c.parts = append(c.parts, transcript.Part{Type: "image", MediaType: seen, Data: data})
 	case strings.HasPrefix(mediaType, "image/"), mediaType == "":
-		c.say("[left out: %s, %s of %d bytes; images are PNG, JPEG, GIF or WebP]", what, first(mediaType, "something"), len(data))
+		c.addText("[left out: %s, %s of %d bytes; images are PNG, JPEG, GIF or WebP]", what, firstNonEmpty(mediaType, "something"), len(data))
 	default:
 		c.parts = append(c.parts, transcript.Part{Type: "file", MediaType: mediaType, Data: data})
 	}
 }
 
-func first(words ...string) string { return append(filled(words...), "")[0] }
+func firstNonEmpty(words ...string) string { return append(nonEmpty(words...), "")[0] }
 
-// structured keeps structured content that the text does not hold already.
-func (c *converter) structured(value []byte) {
+// addStructured keeps structured content that the text does not hold already.
+func (c *converter) addStructured(value []byte) {
 	if len(value) == 0 || bytes.Equal(value, []byte("null")) {
 		return
 	}
@@ -121,8 +121,8 @@ func sameJSON(a, b []byte) bool {
 	return okX && okY && reflect.DeepEqual(x, y)
 }
 
-// clip cuts a text at the border of a character.
-func clip(s string, limit int) string {
+// clipText cuts a text at the border of a character.
+func clipText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}

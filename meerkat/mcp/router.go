@@ -18,12 +18,12 @@ import (
 type Router struct {
 	servers  []*server
 	defs     []transcript.ToolDef
-	by       map[string]*server // by our tool names, as of the start
+	byTool   map[string]*server // by our tool names, as of the start
 	traits   map[string]tool.Traits
 	problems []Problem
 
-	over context.Context // ends with Close
-	end  context.CancelFunc
+	lifetime    context.Context // ends with Close
+	endLifetime context.CancelFunc
 }
 
 // Info describes a server as it presented itself.
@@ -36,10 +36,10 @@ type Info struct {
 	Tools        int    `json:"tools"`
 }
 
-func about(s Server, r *sdk.InitializeResult, tools int) Info {
-	info := Info{Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clip(r.Instructions, maxDescription), Tools: tools}
+func serverInfo(s Server, r *sdk.InitializeResult, tools int) Info {
+	info := Info{Server: s.Name, Protocol: r.ProtocolVersion, Instructions: clipText(r.Instructions, maxDescription), Tools: tools}
 	if r.ServerInfo != nil {
-		info.Name, info.Version = clip(r.ServerInfo.Name, maxName), clip(r.ServerInfo.Version, maxName)
+		info.Name, info.Version = clipText(r.ServerInfo.Name, maxName), clipText(r.ServerInfo.Version, maxName)
 	}
 	return info
 }
@@ -59,13 +59,13 @@ type Change struct {
 // The end of ctx gives Open up; later it counts for nothing. Whoever opens a
 // Router closes it.
 func Open(ctx context.Context, servers []Server, options Options) (*Router, error) {
-	if err := check(servers); err != nil {
+	if err := validateServers(servers); err != nil {
 		return nil, err
 	}
-	options = options.filled()
-	r := &Router{by: map[string]*server{}, traits: map[string]tool.Traits{}}
-	r.over, r.end = context.WithCancel(context.WithoutCancel(ctx))
-	shared := &progress{}
+	options = options.withDefaults()
+	r := &Router{byTool: map[string]*server{}, traits: map[string]tool.Traits{}}
+	r.lifetime, r.endLifetime = context.WithCancel(context.WithoutCancel(ctx))
+	shared := &progressRouter{}
 	for _, config := range servers {
 		r.servers = append(r.servers, newServer(config, options, shared))
 	}
@@ -75,7 +75,7 @@ func Open(ctx context.Context, servers []Server, options Options) (*Router, erro
 			r.problems = append(r.problems, Problem{Server: s.config.Name, Why: errs[i].Error()})
 			errs[i] = nil
 		}
-		r.add(s, lists[i])
+		r.addServer(s, lists[i])
 	}
 	if err := errors.Join(errs...); err != nil {
 		r.Close()
@@ -84,13 +84,13 @@ func Open(ctx context.Context, servers []Server, options Options) (*Router, erro
 	return r, nil
 }
 
-func (r *Router) dialAll(ctx context.Context) ([]listing, []error) {
-	lists, errs := make([]listing, len(r.servers)), make([]error, len(r.servers))
+func (r *Router) dialAll(ctx context.Context) ([]toolList, []error) {
+	lists, errs := make([]toolList, len(r.servers)), make([]error, len(r.servers))
 	var wg sync.WaitGroup
 	for i, s := range r.servers {
 		wg.Go(func() {
 			var err error
-			if lists[i], err = s.dial(ctx); err != nil {
+			if lists[i], err = s.connectAndList(ctx); err != nil {
 				errs[i] = &ServerError{s.config.Name, err}
 			}
 		})
@@ -99,15 +99,15 @@ func (r *Router) dialAll(ctx context.Context) ([]listing, []error) {
 	return lists, errs
 }
 
-func (r *Router) add(s *server, list listing) {
-	s.now, s.told = index(list.offers), index(list.offers)
+func (r *Router) addServer(s *server, list toolList) {
+	s.offers, s.reported = indexByName(list.offers), indexByName(list.offers)
 	r.problems = append(r.problems, list.problems...)
 	for _, o := range list.offers {
-		if r.by[o.def.Name] != nil {
+		if r.byTool[o.def.Name] != nil {
 			r.problems = append(r.problems, Problem{s.config.Name, o.name, "another tool has the same name"})
 			continue
 		}
-		r.by[o.def.Name], r.traits[o.def.Name] = s, o.traits
+		r.byTool[o.def.Name], r.traits[o.def.Name] = s, o.traits
 		r.defs = append(r.defs, o.def)
 	}
 }
@@ -138,14 +138,14 @@ func (r *Router) Servers() []Info {
 // Dispatch implements tool.Dispatcher. When ctx ends, the server is told to
 // cancel. A server that ended is started again for the call.
 func (r *Router) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
-	s := r.by[call.Name]
+	s := r.byTool[call.Name]
 	if s == nil {
-		return tool.Unknown(call, r.defs)
+		return tool.UnknownTool(call, r.defs)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(r.over, cancel)() //nolint:contextcheck // the router's end, beside that of the call
-	return s.answer(ctx, call)
+	defer context.AfterFunc(r.lifetime, cancel)() //nolint:contextcheck // the router's end, beside that of the call
+	return s.callTool(ctx, call)
 }
 
 // Changes reads the lists of servers that said theirs has changed, or that were
@@ -155,40 +155,40 @@ func (r *Router) Dispatch(ctx context.Context, call transcript.ToolCall) transcr
 func (r *Router) Changes(ctx context.Context) []Change {
 	var out []Change
 	for _, s := range r.servers {
-		if c, changed := s.changes(ctx); changed {
+		if c, changed := s.takeChange(ctx); changed {
 			out = append(out, c)
 		}
 	}
 	return out
 }
 
-func (s *server) changes(ctx context.Context) (Change, bool) {
+func (s *server) takeChange(ctx context.Context) (Change, bool) {
 	s.mu.Lock()
-	l, stale := s.link, s.stale
+	l, stale := s.connection, s.stale
 	s.stale = false
 	s.mu.Unlock()
 	if stale && l != nil {
 		ctx, cancel := context.WithTimeoutCause(ctx, defaultStart, errStart)
 		defer cancel()
-		list, err := discover(ctx, s.config, l.session)
+		list, err := listTools(ctx, s.config, l.session)
 		s.mu.Lock()
 		if err != nil {
 			s.stale = true
 			s.log.Warn("mcp server: its changed tools cannot be read", "error", s.mask(err.Error()))
 		} else {
-			s.now = index(list.offers)
+			s.offers = indexByName(list.offers)
 		}
 		s.mu.Unlock()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := difference(s.config.Name, s.told, s.now)
-	s.told = s.now
+	c := compareOffers(s.config.Name, s.reported, s.offers)
+	s.reported = s.offers
 	return c, len(c.Added)+len(c.Removed)+len(c.Altered) > 0
 }
 
-// difference is ordered by name, so that it is told the same way every time.
-func difference(server string, before, after map[string]offer) Change {
+// compareOffers is ordered by name, so that it is told the same way every time.
+func compareOffers(server string, before, after map[string]offer) Change {
 	c := Change{Server: server}
 	for name, o := range after {
 		old, known := before[name]
@@ -215,7 +215,7 @@ func difference(server string, before, after map[string]offer) Change {
 // end by themselves are killed with all they started. It returns when they are
 // gone, after Options.Grace and a little at most.
 func (r *Router) Close() {
-	r.end()
+	r.endLifetime()
 	var wg sync.WaitGroup
 	for _, s := range r.servers {
 		wg.Go(s.close)

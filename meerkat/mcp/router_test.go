@@ -162,7 +162,7 @@ func TestCrash(t *testing.T) {
 		wantText(t, call(r, "s__run", `{}`), true, "the server s ended while the tool ran (exit status 7)", "may have run")
 	}
 	wantText(t, call(r, "s__run", `{}`), true, "it ended 2 times and is not started again", "did not run")
-	if got := read(t, notes); got != "crash\ncall\ncrash\ncall\n" {
+	if got := readTool(t, notes); got != "crash\ncall\ncrash\ncall\n" {
 		t.Error(got)
 	}
 	if c := r.Changes(t.Context()); c != nil {
@@ -177,7 +177,7 @@ func TestEndsBetweenCalls(t *testing.T) {
 	r := open(t, quick, hostile("s", "brief", "NOTES", notes))
 	for i := range 3 {
 		wantText(t, call(r, "s__run", `{}`), false, "done")
-		until(t, func() bool { return strings.Count(read(t, notes), "leaving") == i+1 })
+		until(t, func() bool { return strings.Count(readTool(t, notes), "leaving") == i+1 })
 		until(t, func() bool { return mcp.Ended(r) })
 	}
 }
@@ -285,7 +285,7 @@ func TestCancel(t *testing.T) {
 	if outcome.Status != tool.StatusTimedOut || outcome.Timeout != s.Timeout {
 		t.Errorf("%+v", outcome)
 	}
-	until(t, func() bool { return strings.HasSuffix(read(t, notes), "call\nwaiting\ncancelled\n") })
+	until(t, func() bool { return strings.HasSuffix(readTool(t, notes), "call\nwaiting\ncancelled\n") })
 	if p := r.Problems(); p != nil {
 		t.Error(p)
 	}
@@ -312,14 +312,14 @@ func TestCloseEndsTheDeaf(t *testing.T) {
 	r := open(t, quick, hostile("s", "deaf", "MARK", mark, "NOTES", notes, "PATH", os.Getenv("PATH")))
 	got := make(chan transcript.ToolResult)
 	go func() { got <- call(r, "s__run", `{}`) }()
-	until(t, func() bool { return strings.Contains(read(t, notes), "waiting") })
+	until(t, func() bool { return strings.Contains(readTool(t, notes), "waiting") })
 	begin := time.Now()
 	r.Close()
 	if took := time.Since(begin); took > 40*time.Second {
 		t.Errorf("Close took %v", took)
 	}
 	wantText(t, <-got, true, "interrupted")
-	pid, err := strconv.Atoi(read(t, mark))
+	pid, err := strconv.Atoi(readTool(t, mark))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func gone(pid int) bool {
 	return err != nil || strings.Contains(string(stat), ") Z ")
 }
 
-func read(t *testing.T, path string) string {
+func readTool(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

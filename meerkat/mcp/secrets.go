@@ -18,8 +18,8 @@ var inherited = []string{
 	"SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMFILES",
 }
 
-// environ returns the environment of a command: its own, and inherited.
-func environ(own map[string]string, outer []string) []string {
+// commandEnvironment returns the environment of a command: its own, and inherited.
+func commandEnvironment(own map[string]string, outer []string) []string {
 	var env []string
 	for name, value := range own {
 		env = append(env, name+"="+value)
@@ -29,15 +29,15 @@ func environ(own map[string]string, outer []string) []string {
 		if _, set := own[name]; set {
 			continue
 		}
-		if value, ok := lookup(outer, name); ok {
+		if value, ok := lookupVariable(outer, name); ok {
 			env = append(env, name+"="+value)
 		}
 	}
 	return env
 }
 
-// lookup returns a variable of env; the last setting counts.
-func lookup(env []string, name string) (string, bool) {
+// lookupVariable returns a variable of env; the last setting counts.
+func lookupVariable(env []string, name string) (string, bool) {
 	for _, kv := range slices.Backward(env) {
 		if k, v, _ := strings.Cut(kv, "="); k == name {
 			return v, true
@@ -46,17 +46,17 @@ func lookup(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// masker returns a function that takes the values that a server was given out
+// newMasker returns a function that takes the values that a server was given out
 // of a text of its own, the longest first. Values of less than eight characters
 // are no secrets.
-func masker(s Server) func(string) string {
+func newMasker(s Server) func(string) string {
 	var all []secret
 	for _, group := range []map[string]string{s.Env, s.Headers} {
 		for name, value := range group {
 			all = append(all, secret{name, value}, secret{name, strings.TrimPrefix(value, "Bearer ")})
 		}
 	}
-	all = slices.DeleteFunc(append(all, inAddress(s.URL)...), func(s secret) bool { return len(s.value) < 8 })
+	all = slices.DeleteFunc(append(all, addressSecrets(s.URL)...), func(s secret) bool { return len(s.value) < 8 })
 	slices.SortFunc(all, func(a, b secret) int {
 		return cmp.Or(len(b.value)-len(a.value), strings.Compare(a.value, b.value), strings.Compare(a.name, b.name))
 	})
@@ -70,9 +70,9 @@ func masker(s Server) func(string) string {
 // secret is a value that a server was given, and what it is called.
 type secret struct{ name, value string }
 
-// inAddress returns the password and the parameters of an address, as they
+// addressSecrets returns the password and the parameters of an address, as they
 // stand in it and as they mean.
-func inAddress(address string) (all []secret) {
+func addressSecrets(address string) (all []secret) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil

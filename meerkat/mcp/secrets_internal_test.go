@@ -9,7 +9,7 @@ import (
 // value begins as another does, and what of its address may be a key.
 func TestMasker(t *testing.T) {
 	for range 20 { // maps have no order
-		mask := masker(Server{
+		mask := newMasker(Server{
 			Env: map[string]string{"A": "canary-token", "B": "canary-token-that-is-longer", "SHORT": "x"}, Headers: map[string]string{"Authorization": "Bearer canary-in-header"},
 			URL: "https://user:canary-pass%3F@host/mcp?key=canary%2Fquery&short=1",
 		})
@@ -23,8 +23,8 @@ func TestMasker(t *testing.T) {
 
 // TestSaidMasksFirst: what is cut in two is still a secret.
 func TestSaidMasksFirst(t *testing.T) {
-	s := newServer(Server{Name: "s", Env: map[string]string{"A": "canary-canary-canary"}}, Options{}.filled(), &progress{})
-	if got := s.said(strings.Repeat("x", maxLogLine-10) + "canary-canary-canary"); strings.Contains(got, "canary") || len(got) > maxLogLine+10 {
+	s := newServer(Server{Name: "s", Env: map[string]string{"A": "canary-canary-canary"}}, Options{}.withDefaults(), &progressRouter{})
+	if got := s.serverText(strings.Repeat("x", maxLogLine-10) + "canary-canary-canary"); strings.Contains(got, "canary") || len(got) > maxLogLine+10 {
 		t.Errorf("…%s", got[maxLogLine-20:])
 	}
 }

@@ -17,7 +17,7 @@ func Log(l *slog.Logger) Listener {
 		}
 		ctx, level := context.Background(), levelOf(&e)
 		if l.Enabled(ctx, level) {
-			l.LogAttrs(ctx, level, string(e.Type), attributes(&e)...)
+			l.LogAttrs(ctx, level, string(e.Type), logAttributes(&e)...)
 		}
 	}
 }
@@ -41,9 +41,9 @@ func levelOf(e *agent.Event) slog.Level {
 	}
 }
 
-// attributes are the fields of e that say something, apart from what anybody
+// logAttributes are the fields of e that say something, apart from what anybody
 // wrote.
-func attributes(e *agent.Event) []slog.Attr {
+func logAttributes(e *agent.Event) []slog.Attr {
 	list := []slog.Attr{slog.String("session", string(e.SessionID)), slog.String("run", e.RunID), slog.Int("seq", e.Seq)}
 	text := func(name, value string) {
 		if value != "" {

@@ -6,9 +6,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 )
 
-// Checks reports whether s can find a violation at all: false for a schema that
+// CanCheck reports whether s can find a violation at all: false for a schema that
 // uses what is not known here, see Schema.
-func (s *Schema) Checks() bool { return s != nil && s.check != nil }
+func (s *Schema) CanCheck() bool { return s != nil && s.check != nil }
 
 // Check says what of a JSON document breaks the schema, nil if it fits. Its
 // errors go on from "the document …".
@@ -16,10 +16,10 @@ func (s *Schema) Check(document []byte) error {
 	if !jsontok.IsObject(document) {
 		return errors.New("is not one JSON object")
 	}
-	if !s.Checks() {
+	if !s.CanCheck() {
 		return nil
 	}
-	problems, err := s.problems(document)
+	problems, err := s.findProblems(document)
 	switch {
 	case err != nil:
 		return errors.New("cannot be checked: " + err.Error())

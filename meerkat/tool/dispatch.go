@@ -48,14 +48,14 @@ func DispatchAll(ctx context.Context, d Dispatcher, calls []transcript.ToolCall,
 	results := make([]transcript.ToolResult, len(calls))
 	var wg sync.WaitGroup
 	for i, call := range calls {
-		if !b.claim(ctx) {
+		if !b.acquireSlot(ctx) {
 			results[i] = NotExecuted(call.ID, "the run was cancelled before this tool started")
-			b.settled(call, results[i], Outcome{Status: StatusCancelled})
+			b.notifySettled(call, results[i], Outcome{Status: StatusCancelled})
 			continue
 		}
 		wg.Go(func() {
 			defer func() { <-b.slots }()
-			results[i] = b.one(ctx, call)
+			results[i] = b.runCall(ctx, call)
 		})
 	}
 	wg.Wait()
@@ -69,8 +69,8 @@ type batch struct {
 	mu       sync.Mutex // holds the observer to one call at a time
 }
 
-// claim takes a slot, in the order of the calls, unless ctx ends first.
-func (b *batch) claim(ctx context.Context) bool {
+// acquireSlot takes a slot, in the order of the calls, unless ctx ends first.
+func (b *batch) acquireSlot(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -82,29 +82,29 @@ func (b *batch) claim(ctx context.Context) bool {
 	}
 }
 
-func (b *batch) one(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
-	b.tell(func() {
+func (b *batch) runCall(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+	b.notify(func() {
 		if b.observer.Started != nil {
 			b.observer.Started(call)
 		}
 	})
 	begin := time.Now()
 	traits := TraitsOf(b.d, call.Name)
-	result, outcome := b.run(ctx, call, traits.Timeout)
+	result, outcome := b.dispatchInTime(ctx, call, traits.Timeout)
 	outcome.Took = time.Since(begin)
-	result = Sound(result, traits.MaxText, traits.MaxData)
+	result = sanitizeResult(result, traits.MaxText, traits.MaxData)
 	result.ToolUseID = call.ID
-	b.tell(func() {
+	b.notify(func() {
 		if b.observer.Done != nil {
 			b.observer.Done(call, result)
 		}
 	})
-	b.settled(call, result, outcome)
+	b.notifySettled(call, result, outcome)
 	return result
 }
 
-// run answers one call within its time.
-func (b *batch) run(ctx context.Context, call transcript.ToolCall, timeout time.Duration) (transcript.ToolResult, Outcome) {
+// dispatchInTime answers one call within its time.
+func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, timeout time.Duration) (transcript.ToolResult, Outcome) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
 		bounded, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
@@ -118,15 +118,15 @@ func (b *batch) run(ctx context.Context, call transcript.ToolCall, timeout time.
 	defer reporter.close()
 	done := make(chan transcript.ToolResult, 1)
 	go func() {
-		done <- guarded(call, func() transcript.ToolResult { return b.d.Dispatch(reporter.in(bounded), call) })
+		done <- recoverPanic(call, func() transcript.ToolResult { return b.d.Dispatch(reporter.withReporter(bounded), call) })
 	}()
-	result, there := await(bounded, done)
+	result, there := awaitResult(bounded, done)
 	// The bound's own cause tells its end from the run's end (E6): no text does.
 	switch late := context.Cause(bounded); {
 	case there && !result.IsError, there && late == nil:
 		return result, Outcome{Status: statusOf(result)}
 	case errors.Is(late, errTimeout):
-		return timedOut(call, timeout), Outcome{Status: StatusTimedOut, Timeout: timeout}
+		return timeoutResult(call, timeout), Outcome{Status: StatusTimedOut, Timeout: timeout}
 	case there:
 		return result, Outcome{Status: StatusInterrupted}
 	}
@@ -135,13 +135,13 @@ func (b *batch) run(ctx context.Context, call transcript.ToolCall, timeout time.
 
 var errTimeout = errors.New("the time of the tool is up")
 
-// gaveUp reports whether err is that of a context.
-func gaveUp(err error) bool {
+// isContextError reports whether err is that of a context.
+func isContextError(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-func timedOut(call transcript.ToolCall, timeout time.Duration) transcript.ToolResult {
-	return failed(call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout)
+func timeoutResult(call transcript.ToolCall, timeout time.Duration) transcript.ToolResult {
+	return errorResult(call.ID, "tool %s timed out after %s; it may have had effects, or still have them", call.Name, timeout)
 }
 
 func statusOf(r transcript.ToolResult) Status {
@@ -151,8 +151,8 @@ func statusOf(r transcript.ToolResult) Status {
 	return StatusComplete
 }
 
-// await returns what comes first; a result that is there wins over an end.
-func await(ctx context.Context, done <-chan transcript.ToolResult) (r transcript.ToolResult, there bool) {
+// awaitResult returns what comes first; a result that is there wins over an end.
+func awaitResult(ctx context.Context, done <-chan transcript.ToolResult) (r transcript.ToolResult, there bool) {
 	select {
 	case r = <-done:
 		return r, true
@@ -166,15 +166,15 @@ func await(ctx context.Context, done <-chan transcript.ToolResult) (r transcript
 	}
 }
 
-func (b *batch) settled(call transcript.ToolCall, result transcript.ToolResult, outcome Outcome) {
-	b.tell(func() {
+func (b *batch) notifySettled(call transcript.ToolCall, result transcript.ToolResult, outcome Outcome) {
+	b.notify(func() {
 		if b.observer.Settled != nil {
 			b.observer.Settled(call, result, outcome)
 		}
 	})
 }
 
-func (b *batch) tell(event func()) {
+func (b *batch) notify(event func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	event()

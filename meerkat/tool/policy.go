@@ -75,16 +75,16 @@ type restricted struct {
 func (r restricted) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
 
 func (r restricted) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
-	switch known := offers(r.d.Defs(), call.Name); {
+	switch known := hasTool(r.d.Defs(), call.Name); {
 	case known && !r.policy.Allows(call.Name):
 		return NotExecuted(call.ID, fmt.Sprintf("the tool %s is not allowed in this run", call.Name))
 	case !known:
-		return Unknown(call, r.defs)
+		return UnknownTool(call, r.defs)
 	}
 	return r.d.Dispatch(ctx, call)
 }
 
-func offers(defs []transcript.ToolDef, name string) bool {
+func hasTool(defs []transcript.ToolDef, name string) bool {
 	return slices.ContainsFunc(defs, func(d transcript.ToolDef) bool { return d.Name == name })
 }
 
@@ -107,14 +107,14 @@ func (r restricted) Traits(name string) Traits {
 // Join offers the tools of several dispatchers as one, in their order. Names
 // must differ.
 func Join(all ...Dispatcher) (Dispatcher, error) {
-	j := joined{by: map[string]Dispatcher{}}
+	j := joined{byTool: map[string]Dispatcher{}}
 	var twice []string
 	for _, d := range all {
 		for _, def := range d.Defs() {
-			if j.by[def.Name] != nil {
+			if j.byTool[def.Name] != nil {
 				twice = append(twice, def.Name)
 			}
-			j.by[def.Name] = d
+			j.byTool[def.Name] = d
 			j.defs = append(j.defs, def)
 		}
 	}
@@ -125,21 +125,21 @@ func Join(all ...Dispatcher) (Dispatcher, error) {
 }
 
 type joined struct {
-	defs []transcript.ToolDef
-	by   map[string]Dispatcher
+	defs   []transcript.ToolDef
+	byTool map[string]Dispatcher
 }
 
 func (j joined) Defs() []transcript.ToolDef { return slices.Clone(j.defs) }
 
 func (j joined) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
-	if d := j.by[call.Name]; d != nil {
+	if d := j.byTool[call.Name]; d != nil {
 		return d.Dispatch(ctx, call)
 	}
-	return Unknown(call, j.defs)
+	return UnknownTool(call, j.defs)
 }
 
 func (j joined) Traits(name string) Traits {
-	if d := j.by[name]; d != nil {
+	if d := j.byTool[name]; d != nil {
 		return TraitsOf(d, name)
 	}
 	return Traits{}

@@ -210,17 +210,17 @@ func TestProgress(t *testing.T) {
 
 func TestSound(t *testing.T) {
 	long := strings.Repeat("a", 3000) + strings.Repeat("z", 3000)
-	got := tool.Sound(transcript.ToolResult{Content: long}, 2000, 0).Content
+	got := tool.SanitizeResult(transcript.ToolResult{Content: long}, 2000, 0).Content
 	if len(got) > 2000 || !strings.HasPrefix(got, "aaa") || !strings.HasSuffix(got, "zzz") ||
 		!strings.Contains(got, "[cut: the tool returned 6000 bytes of text; the first 1404 and the last 468 are here]") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
 	parts := []transcript.Part{{Type: "image", MediaType: "image/png", Data: make([]byte, 60)}, {Type: "file", MediaType: "application/pdf", Data: make([]byte, 50)}, {Type: "image", URL: "https://x"}}
-	r := tool.Sound(transcript.ToolResult{Content: "see\n", Parts: parts}, 0, 100)
+	r := tool.SanitizeResult(transcript.ToolResult{Content: "see\n", Parts: parts}, 0, 100)
 	if len(r.Parts) != 2 || r.Content != "see\n[left out: file application/pdf of 50 bytes; results may hold 100 bytes]" {
 		t.Errorf("%+v", r)
 	}
-	if r := tool.Sound(transcript.ToolResult{Content: long, Parts: parts}, -1, -1); r.Content != long || len(r.Parts) != 3 {
+	if r := tool.SanitizeResult(transcript.ToolResult{Content: long, Parts: parts}, -1, -1); r.Content != long || len(r.Parts) != 3 {
 		t.Error("a negative bound is none")
 	}
 }
@@ -231,7 +231,7 @@ func FuzzSound(f *testing.F) {
 	f.Add("\xff\xc3", 1)
 	f.Add(strings.Repeat("é\xf0\x9f", 2000), 1500)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
-		once := tool.Sound(transcript.ToolResult{Content: s}, limit, 0)
+		once := tool.SanitizeResult(transcript.ToolResult{Content: s}, limit, 0)
 		if !utf8.ValidString(once.Content) {
 			t.Error("not valid UTF-8")
 		}
@@ -241,7 +241,7 @@ func FuzzSound(f *testing.F) {
 		if utf8.ValidString(s) && len(s) <= 1<<10 && once.Content != s {
 			t.Error("a sound text was changed")
 		}
-		if twice := tool.Sound(once, limit, 0); twice.Content != once.Content {
+		if twice := tool.SanitizeResult(once, limit, 0); twice.Content != once.Content {
 			t.Error("sound twice is another")
 		}
 	})

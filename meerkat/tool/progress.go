@@ -19,8 +19,8 @@ func Report(ctx context.Context, p Progress) {
 	if !ok {
 		return
 	}
-	p.Message, _ = mend(p.Message)
-	p.Message = p.Message[:border(p.Message, min(len(p.Message), leastText))]
+	p.Message, _ = replaceInvalid(p.Message)
+	p.Message = p.Message[:runeStart(p.Message, min(len(p.Message), leastText))]
 	r.report(p)
 }
 
@@ -33,7 +33,7 @@ type reporter struct {
 	tell func(Progress)
 }
 
-func (r *reporter) in(ctx context.Context) context.Context {
+func (r *reporter) withReporter(ctx context.Context) context.Context {
 	return context.WithValue(ctx, reporterKey{}, r)
 }
 

@@ -35,19 +35,19 @@ func New(tools ...Tool) (*Registry, error) {
 		if len(t.Def.InputSchema) == 0 {
 			t.Def.InputSchema = transcript.RawJSON(`{"type":"object","properties":{}}`)
 		}
-		if err := r.add(t); err != nil {
+		if err := r.addTool(t); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-func (r *Registry) add(t Tool) error {
+func (r *Registry) addTool(t Tool) error {
 	name := t.Def.Name
 	switch {
 	case !nameForm.MatchString(name):
 		return fmt.Errorf("tool %q: the name must be 1 to 64 letters, digits, _ or -, and begin with a letter or _", name)
-	case r.has(name):
+	case r.hasTool(name):
 		return fmt.Errorf("tool %s: registered twice", name)
 	case t.Func == nil:
 		return fmt.Errorf("tool %s: no function", name)
@@ -61,7 +61,7 @@ func (r *Registry) add(t Tool) error {
 	return nil
 }
 
-func (r *Registry) has(name string) bool { _, ok := r.tools[name]; return ok }
+func (r *Registry) hasTool(name string) bool { _, ok := r.tools[name]; return ok }
 
 // Defs implements Dispatcher.
 func (r *Registry) Defs() []transcript.ToolDef { return slices.Clone(r.defs) }
@@ -78,19 +78,19 @@ func (r *Registry) Traits(name string) Traits {
 func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
 	t, ok := r.tools[call.Name]
 	if !ok {
-		return Unknown(call, r.defs)
+		return UnknownTool(call, r.defs)
 	}
-	if refusal, refused := t.schema.Refuse(call); refused {
+	if refusal, refused := t.schema.RejectCall(call); refused {
 		return refusal
 	}
-	return run(ctx, t.Func, call)
+	return callFunc(ctx, t.Func, call)
 }
 
 // maxNames bounds the tools that Unknown lists.
 const maxNames = 100
 
-// Unknown answers a call of a tool that is not among defs, and says what is.
-func Unknown(call transcript.ToolCall, defs []transcript.ToolDef) transcript.ToolResult {
+// UnknownTool answers a call of a tool that is not among defs, and says what is.
+func UnknownTool(call transcript.ToolCall, defs []transcript.ToolDef) transcript.ToolResult {
 	names := "none"
 	if len(defs) > 0 {
 		list := make([]string, 0, len(defs))
@@ -102,7 +102,7 @@ func Unknown(call transcript.ToolCall, defs []transcript.ToolDef) transcript.Too
 	if more := len(defs) - maxNames; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return failed(call.ID, "there is no tool named %q; the tools are: %s", call.Name, names)
+	return errorResult(call.ID, "there is no tool named %q; the tools are: %s", call.Name, names)
 }
 
 func argsProblem(args []byte) string {
@@ -116,21 +116,21 @@ func argsProblem(args []byte) string {
 	return ""
 }
 
-// run calls f so that neither a panic nor runtime.Goexit takes the run along.
-func run(ctx context.Context, f Func, call transcript.ToolCall) transcript.ToolResult {
-	return guarded(call, func() transcript.ToolResult {
+// callFunc calls f so that neither a panic nor runtime.Goexit takes the run along.
+func callFunc(ctx context.Context, f Func, call transcript.ToolCall) transcript.ToolResult {
+	return recoverPanic(call, func() transcript.ToolResult {
 		out, err := f(ctx, call.Args)
-		return settle(ctx, call, out, err)
+		return finishResult(ctx, call, out, err)
 	})
 }
 
-func guarded(call transcript.ToolCall, f func() transcript.ToolResult) transcript.ToolResult {
+func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) transcript.ToolResult {
 	done := make(chan transcript.ToolResult, 1)
 	go func() {
-		result := failed(call.ID, "tool %s ended without a result; it may have had effects", call.Name)
+		result := errorResult(call.ID, "tool %s ended without a result; it may have had effects", call.Name)
 		defer func() {
 			if p := recover(); p != nil {
-				result = failed(call.ID, "tool %s panicked: %v; it may have had effects", call.Name, p)
+				result = errorResult(call.ID, "tool %s panicked: %v; it may have had effects", call.Name, p)
 			}
 			done <- result
 		}()
@@ -139,11 +139,11 @@ func guarded(call transcript.ToolCall, f func() transcript.ToolResult) transcrip
 	return <-done
 }
 
-// settle makes a result of what a tool returned: the id of its call, and text
+// finishResult makes a result of what a tool returned: the id of its call, and text
 // in every error (reference A-47). A tool that gave up because the run did says
 // so in its error's type, and the model is told what that means.
-func settle(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
-	if ctx.Err() != nil && gaveUp(err) {
+func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
+	if ctx.Err() != nil && isContextError(err) {
 		return Interrupted(call.ID)
 	}
 	if err != nil {
@@ -154,18 +154,20 @@ func settle(ctx context.Context, call transcript.ToolCall, out transcript.ToolRe
 		out.Content = fmt.Sprintf("tool %s failed without a message", call.Name)
 	}
 	out.ToolUseID = call.ID
-	return Sound(out, -1, -1)
+	return sanitizeResult(out, -1, -1)
 }
 
 // NotExecuted answers a call that no tool has seen.
-func NotExecuted(id, why string) transcript.ToolResult { return failed(id, "not executed: %s", why) }
+func NotExecuted(id, why string) transcript.ToolResult {
+	return errorResult(id, "not executed: %s", why)
+}
 
 // Interrupted answers a call of which nobody knows whether it ran.
 func Interrupted(id string) transcript.ToolResult {
-	return failed(id, "interrupted: the tool may have run; check its effects before calling it again")
+	return errorResult(id, "interrupted: the tool may have run; check its effects before calling it again")
 }
 
-func failed(id, format string, args ...any) transcript.ToolResult {
+func errorResult(id, format string, args ...any) transcript.ToolResult {
 	text := strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD")
 	return transcript.ToolResult{ToolUseID: id, Content: text, IsError: true}
 }

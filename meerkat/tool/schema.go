@@ -19,8 +19,8 @@ import (
 // regular expressions do not have, keywords it does not know. It never opens a
 // file or a connection. A nil Schema lets every JSON object pass.
 type Schema struct {
-	check *gojsonschema.Schema // nil: nothing to check
-	takes string               // what the tool takes, in words
+	check   *gojsonschema.Schema // nil: nothing to check
+	members string               // what the tool takes, in words
 }
 
 // Compile reads a tool's input schema. It refuses what is no JSON object, a
@@ -36,18 +36,18 @@ func Compile(schema transcript.RawJSON) (*Schema, error) {
 		return nil, err
 	}
 	if kind, ok := root["type"]; ok && kind != "object" {
-		return nil, fmt.Errorf(`describes %s, and arguments are an object: set "type": "object"`, show(kind))
+		return nil, fmt.Errorf(`describes %s, and arguments are an object: set "type": "object"`, showJSON(kind))
 	}
-	takes := summary(root)
-	checkable, err := portable(root)
+	takes := describeMembers(root)
+	checkable, err := makePortable(root)
 	if err != nil || !checkable {
-		return &Schema{takes: takes}, err
+		return &Schema{members: takes}, err
 	}
-	check, err := compile(root)
+	check, err := compileSchema(root)
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{check: check, takes: takes}, nil
+	return &Schema{check: check, members: takes}, nil
 }
 
 func decodeObject(value []byte) (map[string]any, error) {
@@ -60,8 +60,8 @@ func decodeObject(value []byte) (map[string]any, error) {
 	return root, nil
 }
 
-// compile keeps a schema that makes the library panic from taking the run along.
-func compile(root map[string]any) (check *gojsonschema.Schema, err error) {
+// compileSchema keeps a schema that makes the library panic from taking the run along.
+func compileSchema(root map[string]any) (check *gojsonschema.Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("cannot be compiled: %v", p)
@@ -75,21 +75,21 @@ func compile(root map[string]any) (check *gojsonschema.Schema, err error) {
 	return check, nil
 }
 
-// Refuse answers a call whose arguments do not fit: what is wrong, and what the
+// RejectCall answers a call whose arguments do not fit: what is wrong, and what the
 // tool takes. It answers nothing when they fit.
-func (s *Schema) Refuse(call transcript.ToolCall) (result transcript.ToolResult, refused bool) {
+func (s *Schema) RejectCall(call transcript.ToolCall) (result transcript.ToolResult, refused bool) {
 	if problem := argsProblem(call.Args); problem != "" {
-		return failed(call.ID, "tool %s was not executed: its arguments %s", call.Name, problem), true
+		return errorResult(call.ID, "tool %s was not executed: its arguments %s", call.Name, problem), true
 	}
 	if s == nil || s.check == nil {
 		return transcript.ToolResult{}, false
 	}
-	problems, err := s.problems(call.Args)
+	problems, err := s.findProblems(call.Args)
 	switch {
 	case err != nil:
-		return failed(call.ID, "tool %s was not executed: its arguments cannot be checked: %v", call.Name, err), true
+		return errorResult(call.ID, "tool %s was not executed: its arguments cannot be checked: %v", call.Name, err), true
 	case problems != "":
-		return failed(call.ID, "tool %s was not executed: its arguments do not fit: %s. It takes %s", call.Name, problems, s.takes), true
+		return errorResult(call.ID, "tool %s was not executed: its arguments do not fit: %s. It takes %s", call.Name, problems, s.members), true
 	}
 	return transcript.ToolResult{}, false
 }
@@ -97,7 +97,7 @@ func (s *Schema) Refuse(call transcript.ToolCall) (result transcript.ToolResult,
 // maxProblems bounds how many violations one answer lists.
 const maxProblems = 8
 
-func (s *Schema) problems(args []byte) (text string, err error) {
+func (s *Schema) findProblems(args []byte) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the library's, on numbers such as 1e9999999
 			err = fmt.Errorf("%v", p)
@@ -109,7 +109,7 @@ func (s *Schema) problems(args []byte) (text string, err error) {
 	}
 	var list []string
 	for _, e := range result.Errors() {
-		list = append(list, strings.TrimPrefix(clip(e.String()), "(root): "))
+		list = append(list, strings.TrimPrefix(clipText(e.String()), "(root): "))
 	}
 	slices.Sort(list) // the library walks maps
 	list = slices.Compact(list)
@@ -119,16 +119,16 @@ func (s *Schema) problems(args []byte) (text string, err error) {
 	return strings.Join(list, "; "), nil
 }
 
-// clip keeps a violation from repeating a huge value.
-func clip(s string) string {
+// clipText keeps a violation from repeating a huge value.
+func clipText(s string) string {
 	if len(s) <= 300 {
 		return s
 	}
-	return s[:border(s, 300)] + "…"
+	return s[:runeStart(s, 300)] + "…"
 }
 
-// summary says which members a tool takes: "a (number, required), b (string)".
-func summary(root map[string]any) string {
+// describeMembers says which members a tool takes: "a (number, required), b (string)".
+func describeMembers(root map[string]any) string {
 	members, _ := root["properties"].(map[string]any)
 	var required []string
 	if list, ok := root["required"].([]any); ok {
@@ -138,19 +138,19 @@ func summary(root map[string]any) string {
 	}
 	var out []string
 	for name, member := range members {
-		out = append(out, name+described(member, slices.Contains(required, name)))
+		out = append(out, name+describeMember(member, slices.Contains(required, name)))
 	}
 	if out == nil {
 		return "what its input schema says"
 	}
 	slices.Sort(out)
-	return clip(strings.Join(out, ", "))
+	return clipText(strings.Join(out, ", "))
 }
 
-func described(member any, required bool) string {
+func describeMember(member any, required bool) string {
 	var words []string
 	if m, ok := member.(map[string]any); ok && m["type"] != nil {
-		words = append(words, strings.Trim(show(m["type"]), `"`))
+		words = append(words, strings.Trim(showJSON(m["type"]), `"`))
 	}
 	if required {
 		words = append(words, "required")
@@ -161,7 +161,7 @@ func described(member any, required bool) string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-func show(value any) string {
+func showJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Sprint(value)

@@ -42,7 +42,7 @@ func TestSchemas(t *testing.T) {
 			t.Errorf("%s: %v", c.schema, err)
 			continue
 		}
-		got, refused := s.Refuse(transcript.ToolCall{ID: "id", Name: "t", Args: []byte(c.args)})
+		got, refused := s.RejectCall(transcript.ToolCall{ID: "id", Name: "t", Args: []byte(c.args)})
 		if refused != (c.want != "") || !strings.Contains(got.Content, c.want) || refused && (!got.IsError || got.ToolUseID != "id") {
 			t.Errorf("%s of %s:\n%s\nwant %s", c.args, c.schema, got.Content, c.want)
 		}
@@ -74,7 +74,7 @@ func TestCompileRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, refused := s.Refuse(transcript.ToolCall{Name: "t", Args: []byte(`{"a":1}`)}); refused {
+	if got, refused := s.RejectCall(transcript.ToolCall{Name: "t", Args: []byte(`{"a":1}`)}); refused {
 		t.Error(got.Content)
 	}
 }
@@ -91,7 +91,7 @@ func TestSchemaStaysHome(t *testing.T) {
 		})
 		if s, err := tool.Compile(schema); err != nil {
 			t.Error(err)
-		} else if _, refused := s.Refuse(transcript.ToolCall{Args: []byte(`{"a":1}`)}); refused {
+		} else if _, refused := s.RejectCall(transcript.ToolCall{Args: []byte(`{"a":1}`)}); refused {
 			t.Error(ref)
 		}
 	}
@@ -124,7 +124,7 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if got, refused := s.Refuse(transcript.ToolCall{ID: "i", Name: "t", Args: []byte(args)}); refused && (!got.IsError || got.Content == "" || got.ToolUseID != "i") {
+		if got, refused := s.RejectCall(transcript.ToolCall{ID: "i", Name: "t", Args: []byte(args)}); refused && (!got.IsError || got.Content == "" || got.ToolUseID != "i") {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -48,7 +48,7 @@ type Traits struct {
 	Idempotent bool          // see Tool.Idempotent
 	ReadOnly   bool          // see Tool.ReadOnly
 	// MaxText and MaxData bound a result in bytes: its text, and all its parts
-	// together. Zero means DefaultMaxText and DefaultMaxData.
+	// together. Zero means defaultMaxText and defaultMaxData.
 	MaxText, MaxData int
 }
 

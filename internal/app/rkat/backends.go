@@ -61,7 +61,7 @@ func (a *app) openExporters(o *options) (all []exporter, err error) {
 }
 
 // finishExports writes what is not written yet. ctx may have ended with the run.
-func (w *work) finishExports(ctx context.Context) error {
+func (w *preparedRun) finishExports(ctx context.Context) error {
 	var all []error
 	for _, e := range w.exporters {
 		if err := e.finish(ctx); err != nil {

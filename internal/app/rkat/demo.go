@@ -66,5 +66,5 @@ func countText(_ context.Context, args []byte) (transcript.ToolResult, error) {
 		return transcript.ToolResult{}, errors.New("demo_count: the argument text must be a string")
 	}
 	words := strings.Fields(in.Text)
-	return transcript.ToolResult{Content: fmt.Sprintf("%s, %s", count(len(words), "word"), count(len([]rune(strings.Join(words, ""))), "letter"))}, nil
+	return transcript.ToolResult{Content: fmt.Sprintf("%s, %s", countOf(len(words), "word"), countOf(len([]rune(strings.Join(words, ""))), "letter"))}, nil
 }

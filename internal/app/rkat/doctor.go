@@ -26,15 +26,15 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long:    "Show every setting and where it comes from, secrets masked, and read all sessions:\nthose that are damaged, torn by a crash (which mends itself when they are resumed),\nor in which tools were running when they ended. With --online ask each provider\nthat has a key whether it is there and takes it; that costs nothing. Exits 1 when\nsomething needs attention.",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := a.load(cmd)
+			cfg, err := a.loadConfig(cmd)
 			if err != nil {
 				return err
 			}
-			d, err := a.diagnose(cmd.Context(), cfg, online)
+			d, err := a.diagnoseAll(cmd.Context(), cfg, online)
 			if err != nil {
 				return err
 			}
-			return a.tellDiagnosis(d, asJSON)
+			return a.reportDiagnosis(d, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&online, "online", false, "ask the providers")
@@ -69,22 +69,22 @@ type finding struct {
 	Detail string `json:"detail"`
 }
 
-func (a *app) diagnose(ctx context.Context, cfg *config.Loaded, online bool) (diagnosis, error) {
+func (a *app) diagnoseAll(ctx context.Context, cfg *config.Loaded, online bool) (diagnosis, error) {
 	d := diagnosis{
 		Schema: "rkat.doctor.v1", Version: cli.Version(), Files: append([]string{}, cfg.Files...), Settings: cfg.Settings(),
 	}
 	var err error
-	if d.Store, err = a.examine(ctx, cfg); err != nil {
+	if d.Store, err = a.examineStore(ctx, cfg); err != nil {
 		return d, err
 	}
-	if d.Providers, err = a.visit(ctx, cfg, online); err != nil {
+	if d.Providers, err = a.checkProviders(ctx, cfg, online); err != nil {
 		return d, err
 	}
-	d.OK = d.healthy()
+	d.OK = d.isHealthy()
 	return d, nil
 }
 
-func (d *diagnosis) healthy() bool {
+func (d *diagnosis) isHealthy() bool {
 	for _, f := range d.Store.Findings {
 		if f.Kind == unreadable {
 			return false
@@ -104,7 +104,7 @@ const (
 	openCalls  = "open_calls"
 )
 
-func (a *app) examine(ctx context.Context, cfg *config.Loaded) (storeReport, error) {
+func (a *app) examineStore(ctx context.Context, cfg *config.Loaded) (storeReport, error) {
 	r := storeReport{Backend: cfg.Storage.Backend, Findings: []finding{}}
 	if r.Backend == "memory" {
 		return r, nil
@@ -127,12 +127,12 @@ func (a *app) examine(ctx context.Context, cfg *config.Loaded) (storeReport, err
 	}
 	r.Sessions = len(infos)
 	for _, i := range infos {
-		r.Findings = append(r.Findings, examineOne(ctx, store, i)...)
+		r.Findings = append(r.Findings, examineSession(ctx, store, i)...)
 	}
 	return r, nil
 }
 
-func examineOne(ctx context.Context, store session.Store, i session.Info) []finding {
+func examineSession(ctx context.Context, store session.Store, i session.Info) []finding {
 	s, err := store.Load(ctx, i.ID)
 	if err != nil {
 		return []finding{{i.ID, unreadable, cli.OneLine(err)}}
@@ -140,7 +140,7 @@ func examineOne(ctx context.Context, store session.Store, i session.Info) []find
 	var found []finding
 	if files, ok := store.(*jsonl.Store); ok {
 		if n := tornBytes(files.Path(i.ID)); n > 0 {
-			found = append(found, finding{i.ID, torn, fmt.Sprintf("the last %s of its file broke off; resuming it cuts them off and notes it", count(n, "byte"))})
+			found = append(found, finding{i.ID, torn, fmt.Sprintf("the last %s of its file broke off; resuming it cuts them off and notes it", countOf(n, "byte"))})
 		}
 	}
 	var names []string

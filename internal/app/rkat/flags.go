@@ -9,20 +9,20 @@ import (
 // options are the flags of run, resume, compact and render that set no key of
 // the configuration; see bindSettings for those that do.
 type options struct {
-	baseURL          string
-	promptFile       string
-	images           []string
-	mcpFile          string
-	schemaFile       string
-	lastMessage      string
-	metricsFile      string
-	traceFile        string
-	unary, unlisted  bool
-	stream           bool
-	conform, demo    bool
-	last             bool // not of run
-	fresh            bool // render only: a session that does not exist yet
-	keyless, compact bool // what the command does, no flags
+	baseURL            string
+	promptFile         string
+	images             []string
+	mcpFile            string
+	schemaFile         string
+	lastMessage        string
+	metricsFile        string
+	traceFile          string
+	unary, unlisted    bool
+	stream             bool
+	conformTools, demo bool
+	last               bool // not of run
+	newSession         bool // render only: a session that does not exist yet
+	keyless, compact   bool // what the command does, no flags
 }
 
 // bindRequestFlags adds the flags that decide what is sent.
@@ -35,7 +35,7 @@ func (a *app) bindRequestFlags(cmd *cobra.Command, o *options) {
 	flags.BoolVar(&o.unlisted, "allow-unlisted-model", false, "take a model that is not allowed; the session is marked")
 	flags.StringVar(&o.schemaFile, "output-schema", "", "`file` with the JSON Schema that the answer must have")
 	flags.BoolVar(&o.demo, "demo", false, "talk to the built-in scripted provider: no key, no network")
-	flags.BoolVar(&o.conform, "conform-tools", false, "offer the tools of the conformance scenarios")
+	flags.BoolVar(&o.conformTools, "conform-tools", false, "offer the tools of the conformance scenarios")
 	flags.Lookup("conform-tools").Hidden = true
 	completeModels(cmd)
 }

@@ -23,7 +23,7 @@ func (a *app) forkCommand() *cobra.Command {
 				return cli.Usage("--at %d: a fork begins with at least one message", at)
 			}
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
-				return a.fork(ctx, store, id, at)
+				return a.forkSession(ctx, store, id, at)
 			})
 		},
 	}
@@ -31,13 +31,13 @@ func (a *app) forkCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) fork(ctx context.Context, store session.Store, from session.ID, n int) error {
+func (a *app) forkSession(ctx context.Context, store session.Store, from session.ID, n int) error {
 	s, err := store.Load(ctx, from)
 	if err != nil {
 		return err
 	}
 	if n > len(s.Messages) || len(s.Messages) == 0 {
-		return cli.Usage("session %s: it has %s; fork it at one of them", from, count(len(s.Messages), "message"))
+		return cli.Usage("session %s: it has %s; fork it at one of them", from, countOf(len(s.Messages), "message"))
 	}
 	id, err := session.NewID()
 	if err != nil {

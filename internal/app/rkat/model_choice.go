@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// choice is whom a run speaks to.
-type choice struct {
+// modelChoice is whom a run speaks to.
+type modelChoice struct {
 	provider string
 	model    string // "": the provider's default
 	unlisted bool   // the model need not be in the catalogue
@@ -21,34 +21,34 @@ const (
 	keyProvider = "provider.type"
 )
 
-// choose decides whom a new session speaks to: the model's provider, else the
+// chooseModel decides whom a new session speaks to: the model's provider, else the
 // one that is named, else the first with a key. Of a model and a provider that
 // exclude each other the one that was set more strongly counts.
-func choose(cfg *config.Loaded, unlisted bool) (choice, error) {
-	c := choice{provider: cfg.Provider, model: cfg.Agent.Model, unlisted: unlisted}
+func chooseModel(cfg *config.Loaded, unlisted bool) (modelChoice, error) {
+	c := modelChoice{provider: cfg.Provider, model: cfg.Agent.Model, unlisted: unlisted}
 	if c.model == "" {
 		if c.provider == "" {
 			c.provider = firstWithKey(cfg)
 		}
 		return c, nil
 	}
-	entry, err := lookup(c.model, unlisted)
+	entry, err := lookupModel(c.model, unlisted)
 	switch asked, named := cfg.From(keyModel).Strength(), cfg.From(keyProvider).Strength(); {
 	case c.provider == "" || c.provider == entry.Provider || err != nil && asked >= named:
 	case asked == named:
 		return c, cli.Usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
 	case asked < named:
-		return choice{provider: c.provider, unlisted: unlisted}, nil
+		return modelChoice{provider: c.provider, unlisted: unlisted}, nil
 	}
 	c.provider = entry.Provider
 	return c, err
 }
 
-// chooseAgain decides whom a resumed session speaks to: whom it spoke to last,
+// chooseResumedModel decides whom a resumed session speaks to: whom it spoke to last,
 // unless the command line names another one. A model that was let in once stays
 // let in; every other is checked again (DESIGN §3.10).
-func chooseAgain(cfg *config.Loaded, unlisted bool, s *session.Session) (choice, error) {
-	last := choice{provider: s.Provider, model: s.Model, unlisted: unlisted}
+func chooseResumedModel(cfg *config.Loaded, unlisted bool, s *session.Session) (modelChoice, error) {
+	last := modelChoice{provider: s.Provider, model: s.Model, unlisted: unlisted}
 	if s.Prefix != nil {
 		last.provider, last.model = s.Prefix.Provider, s.Prefix.Model
 	}
@@ -56,16 +56,16 @@ func chooseAgain(cfg *config.Loaded, unlisted bool, s *session.Session) (choice,
 	c := last
 	switch {
 	case model && provider:
-		return choose(cfg, unlisted)
+		return chooseModel(cfg, unlisted)
 	case model:
 		c.model = cfg.Agent.Model
 	case provider && cfg.Provider != last.provider:
-		return choice{provider: cfg.Provider, unlisted: unlisted}, nil
+		return modelChoice{provider: cfg.Provider, unlisted: unlisted}, nil
 	}
 	if marked, ok := s.Marked(session.MarkAllowUnlisted); ok && marked == c.model {
 		c.unlisted = true
 	}
-	entry, err := lookup(c.model, c.unlisted)
+	entry, err := lookupModel(c.model, c.unlisted)
 	c.provider = entry.Provider
 	return c, err
 }
@@ -80,7 +80,7 @@ func firstWithKey(cfg *config.Loaded) string {
 	return providers[0]
 }
 
-func lookup(model string, unlisted bool) (catalog.Entry, error) {
+func lookupModel(model string, unlisted bool) (catalog.Entry, error) {
 	if unlisted {
 		return catalog.Unlisted(model)
 	}

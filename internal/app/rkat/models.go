@@ -17,7 +17,7 @@ func (a *app) modelsCommand() *cobra.Command {
 		Example: "  rkat models\n  rkat models --json | jq -r '.models[].name'",
 		Long:    "List the models that are allowed. Dated snapshots of them, and later versions of\ntheir lines, are allowed too.",
 		Args:    cli.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.models(asJSON) },
+		RunE:    func(*cobra.Command, []string) error { return a.printModels(asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
@@ -47,7 +47,7 @@ type capabilities struct {
 	PrefixBinding    bool `json:"prefix_binding"`     // its thinking is bound to what was sent before it
 }
 
-func (a *app) models(asJSON bool) error {
+func (a *app) printModels(asJSON bool) error {
 	var all []model
 	for _, e := range catalog.Models() {
 		d, _ := catalog.Default(e.Provider)
@@ -59,9 +59,9 @@ func (a *app) models(asJSON bool) error {
 		})
 	}
 	if asJSON {
-		return a.line(map[string]any{"models": all})
+		return a.writeLine(map[string]any{"models": all})
 	}
-	return table(a.Stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
+	return printTable(a.Stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
 		var notes []string
 		if m.Default {
 			notes = append(notes, "default")

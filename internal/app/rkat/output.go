@@ -67,89 +67,89 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// toldError is an error that stdout knows already.
-type toldError struct{ error }
+// reportedError is an error that stdout knows already.
+type reportedError struct{ error }
 
-func (e *toldError) Unwrap() error { return e.error }
+func (e *reportedError) Unwrap() error { return e.error }
 
-// tell prints how a run ended and returns its error. out has what is not in r.
-func (a *app) tell(out outcome, r meerkat.RunResult, err error) error {
+// reportOutcome prints how a run ended and returns its error. out has what is not in r.
+func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
 	if r.SessionID == "" {
 		r.SessionID = a.session // known, though it could not be opened
 	}
-	out.add(r, err)
+	out.addResult(r, err)
 	switch a.format {
 	case formatText:
-		return a.tellPeople(r, err)
+		return a.reportToPeople(r, err)
 	case formatJSON:
-		return a.told(a.line(out), err)
+		return a.markReported(a.writeLine(out), err)
 	default: // formatStream
 		out.Type = "result"
-		if !a.streamed {
+		if !a.firstLineWritten {
 			out.SchemaVersion = schemaVersion
 		}
-		return a.told(a.line(out), err)
+		return a.markReported(a.writeLine(out), err)
 	}
 }
 
-// told marks err as printed; a line that could not be written is an error of
+// markReported marks err as printed; a line that could not be written is an error of
 // its own.
-func (a *app) told(writing, err error) error {
+func (a *app) markReported(writing, err error) error {
 	switch {
 	case err != nil:
-		return &toldError{err}
+		return &reportedError{err}
 	case writing != nil:
-		return &toldError{writing}
+		return &reportedError{writing}
 	}
 	return nil
 }
 
-func (out *outcome) add(r meerkat.RunResult, err error) {
+func (out *outcome) addResult(r meerkat.RunResult, err error) {
 	out.RunID = r.RunID
 	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls}
 	if r.SessionID != "" {
 		out.SessionID = &r.SessionID
 	}
 	if err != nil {
-		_, kind := classify(err)
+		_, kind := classifyError(err)
 		out.Error = &failure{kind, cli.OneLine(err)}
 	}
 }
 
-func (a *app) tellPeople(r meerkat.RunResult, err error) error {
-	if a.shown {
+func (a *app) reportToPeople(r meerkat.RunResult, err error) error {
+	if a.answerShown {
 		fmt.Fprintln(a.Stdout)
 	} else if r.Text != "" {
 		if _, werr := fmt.Fprintln(a.Stdout, r.Text); werr != nil && err == nil {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
-	if a.lost > 0 {
-		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", count(a.lost, "part"))
+	if a.lostParts > 0 {
+		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", countOf(a.lostParts, "part"))
 	}
 	if err == nil { // an error names the session itself
-		a.noteLine("session %s: %s, %s, %s", r.SessionID, count(r.Turns, "turn"), count(r.ToolCalls, "tool call"), count(r.Usage.Total(), "token"))
+		a.noteLine("session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"), countOf(r.Usage.Total(), "token"))
 	}
 	return err
 }
 
-func count[N int | uint64](n N, thing string) string {
+func countOf[N int | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// event prints what happens while it happens.
-func (a *app) event(e agent.Event) {
+// handleEvent prints what happens while it happens.
+func (a *app) handleEvent(e agent.Event) {
 	if e.Type == agent.Degraded {
-		a.lost++
+		a.lostParts++
 	}
 	switch a.format {
 	case formatStream:
 		a.streamEvent(e)
 	case formatText:
-		if a.live() {
+		if a.showsLive() {
 			a.showEvent(e)
 		}
 	default: // formatJSON is one object, at the end
@@ -162,11 +162,11 @@ func (a *app) streamEvent(e agent.Event) {
 		SchemaVersion int `json:"schema_version,omitempty"`
 		agent.Event
 	}{Event: e}
-	if !a.streamed {
+	if !a.firstLineWritten {
 		line.SchemaVersion = schemaVersion
 	}
-	a.streamed = true
-	_ = a.line(line)
+	a.firstLineWritten = true
+	_ = a.writeLine(line)
 }
 
 // showEvent prints the answer as it comes, but only for eyes: what a program
@@ -174,7 +174,7 @@ func (a *app) streamEvent(e agent.Event) {
 func (a *app) showEvent(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta:
-		a.shown = true
+		a.answerShown = true
 		fmt.Fprint(a.Stdout, e.Delta)
 	case agent.StreamReset:
 		a.noteLine("\n[that answer is void]")
@@ -184,8 +184,8 @@ func (a *app) showEvent(e agent.Event) {
 	}
 }
 
-// streamText follows a run on stderr for --stream, as seed 001 §12 does.
-func (a *app) streamText(e agent.Event) {
+// followOnStderr follows a run on stderr for --stream, as seed 001 §12 does.
+func (a *app) followOnStderr(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta, agent.ReasoningDelta:
 		fmt.Fprint(a.Stderr, e.Delta)
@@ -207,11 +207,11 @@ func (a *app) streamText(e agent.Event) {
 	}
 }
 
-// live reports whether the answer appears on stdout as it comes.
-func (a *app) live() bool { return a.StdoutIsTerminal() && !a.streaming }
+// showsLive reports whether the answer appears on stdout as it comes.
+func (a *app) showsLive() bool { return a.StdoutIsTerminal() && !a.streaming }
 
-// line writes v as one line of JSON to stdout.
-func (a *app) line(v any) error {
+// writeLine writes v as one line of JSON to stdout.
+func (a *app) writeLine(v any) error {
 	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

@@ -16,10 +16,10 @@ import (
 // takes more in a request.
 const maxPrompt = 32 << 20
 
-// asked returns the prompt: the argument, stdin if that is "-", or the file. A
+// readPrompt returns the prompt: the argument, stdin if that is "-", or the file. A
 // command that must have one reads stdin without being told to, if stdin is not
 // a terminal.
-func (a *app) asked(o *options, args []string, must bool) (string, error) {
+func (a *app) readPrompt(o *options, args []string, must bool) (string, error) {
 	if len(args) > 0 && o.promptFile != "" {
 		return "", cli.Usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
 	}
@@ -31,7 +31,7 @@ func (a *app) asked(o *options, args []string, must bool) (string, error) {
 	case o.promptFile != "":
 		text, err = readText("prompt", o.promptFile)
 	case len(args) > 0, must && !cli.IsTerminal(a.Stdin):
-		text, err = a.fromStdin()
+		text, err = a.readStdin()
 	case must:
 		return "", cli.Usage("prompt: there is none; give it as an argument, on stdin or with --prompt-file")
 	default:
@@ -43,7 +43,7 @@ func (a *app) asked(o *options, args []string, must bool) (string, error) {
 	return text, err
 }
 
-func (a *app) fromStdin() (string, error) {
+func (a *app) readStdin() (string, error) {
 	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
 	if err != nil {
 		return "", fmt.Errorf("prompt: stdin cannot be read: %w", err)

@@ -21,40 +21,40 @@ func (a *app) renderCommand() *cobra.Command {
 		Example: "  rkat render --last --model gpt-5.2 \"Go on.\"\n  rkat render --new --json \"Name three rivers.\"",
 		Long:    "Show the request that resume would send, or with --new that run would, byte for byte\non stdout. What of the conversation the provider would not get is on stderr. Nothing\nis sent and nothing is stored; a key is not needed. With --model the request is that\nof a hand-over to another model. Tool servers are started, for their tools are part\nof the request; no tool is called.",
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.fresh {
+			if o.newSession {
 				return cli.Args(0, 1, "at most a prompt after --new")(cmd, args)
 			}
 			return sessionArgs(&o, 1, "and perhaps a prompt")(cmd, args)
 		},
 		ValidArgsFunction: a.completeSession,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.render(cmd, &o, args, asJSON) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.renderRequest(cmd, &o, args, asJSON) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)
 	o.bindLastFlag(cmd)
-	cmd.Flags().BoolVar(&o.fresh, "new", false, "of a new session, as rkat run would start it")
+	cmd.Flags().BoolVar(&o.newSession, "new", false, "of a new session, as rkat run would start it")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) render(cmd *cobra.Command, o *options, args []string, asJSON bool) error {
-	if o.fresh && o.last {
+func (a *app) renderRequest(cmd *cobra.Command, o *options, args []string, asJSON bool) error {
+	if o.newSession && o.last {
 		return cli.Usage("--new: there is no new session beside --last; drop one of the two")
 	}
-	w, err := a.open(cmd, o)
+	w, err := a.prepareRun(cmd, o)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	r, err := a.preview(cmd.Context(), w, args)
+	defer w.closeAll()
+	r, err := a.previewRequest(cmd.Context(), w, args)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return a.line(newRendered(&r))
+		return a.writeLine(newRendered(&r))
 	}
 	for _, d := range r.Degraded {
-		a.noteLine("%s", told(d))
+		a.noteLine("%s", describeLoss(d))
 	}
 	if _, err := fmt.Fprintf(a.Stdout, "%s\n", r.Body); err != nil {
 		return fmt.Errorf("stdout: %w", err)
@@ -62,11 +62,11 @@ func (a *app) render(cmd *cobra.Command, o *options, args []string, asJSON bool)
 	return nil
 }
 
-func (a *app) preview(ctx context.Context, w *work, args []string) (agent.Request, error) {
-	if w.options.fresh {
+func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
+	if w.options.newSession {
 		return a.previewNew(ctx, w, args)
 	}
-	id, text, err := a.stored(ctx, w, args)
+	id, text, err := a.findStored(ctx, w, args)
 	if err != nil {
 		return agent.Request{}, err
 	}
@@ -77,12 +77,12 @@ func (a *app) preview(ctx context.Context, w *work, args []string) (agent.Reques
 	return made.PreviewResume(ctx, id, text)
 }
 
-func (a *app) previewNew(ctx context.Context, w *work, args []string) (agent.Request, error) {
-	text, err := a.asked(w.options, args, true)
+func (a *app) previewNew(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
+	text, err := a.readPrompt(w.options, args, true)
 	if err != nil {
 		return agent.Request{}, err
 	}
-	if w.choice, err = choose(w.cfg, w.options.unlisted); err != nil {
+	if w.choice, err = chooseModel(w.cfg, w.options.unlisted); err != nil {
 		return agent.Request{}, err
 	}
 	made, err := a.buildAgent(ctx, w)
@@ -92,8 +92,8 @@ func (a *app) previewNew(ctx context.Context, w *work, args []string) (agent.Req
 	return made.Preview(text)
 }
 
-// told says a loss in one line.
-func told(d handoff.Degradation) string {
+// describeLoss says a loss in one line.
+func describeLoss(d handoff.Degradation) string {
 	where := "the conversation"
 	if d.Message >= 0 {
 		where = fmt.Sprintf("message %d", d.Message)

@@ -36,11 +36,11 @@ func Command() *cobra.Command {
 }
 
 func newApp(b Backends, stdin io.Reader, stdout, stderr io.Writer, env []string) *app {
-	a := &app{backends: b, settings: config.Table(), env: readEnv(env), dir: workingFolder()}
+	a := &app{backends: b, settings: config.Table(), env: parseEnvironment(env), dir: workingFolder()}
 	a.Frame = cli.New(cli.Program{
 		Name: "rkat", Short: "Run an agent that can be resumed", Long: long,
 		UsageCode: exitUsage, InternalCode: exitError,
-		ExitCode: func(err error) (int, bool) { code, _ := classify(err); return code, true },
+		ExitCode: func(err error) (int, bool) { code, _ := classifyError(err); return code, true },
 		OnError:  a.reportAsJSON,
 	}, stdin, stdout, stderr, env)
 	return a
@@ -50,18 +50,18 @@ type app struct {
 	*cli.Frame
 	backends Backends
 	settings []config.Setting
-	env      environ
+	env      environment
 	dir      string // where the search for a project begins
 
 	configFile string // --config
 	trust      bool   // --trust-project
 	format     format // --output of the command that runs
 
-	streaming bool       // --stream in text
-	streamed  bool       // the first line of a json-stream is out
-	lost      int        // parts of the conversation that the model did not get
-	shown     bool       // a part of the answer is on the terminal
-	session   session.ID // the stored one that a command is about
+	streaming        bool       // --stream in text
+	firstLineWritten bool       // the first line of a json-stream is out
+	lostParts        int        // parts of the conversation that the model did not get
+	answerShown      bool       // a part of the answer is on the terminal
+	session          session.ID // the stored one that a command is about
 }
 
 const long = `Run an agent: a model, tools, and a session that can be resumed.

@@ -21,7 +21,7 @@ func (a *app) runCommand() *cobra.Command {
 		Example: "  rkat run \"Name three rivers.\"\n  git diff | rkat run --system \"Review this.\" -\n  rkat run --demo -q --json \"How long is a heron?\" | jq -r .text",
 		Long:    "Start a session. The prompt is the argument, or stdin (- or no argument), or\n--prompt-file. The answer is on stdout, one line about the session on stderr.",
 		Args:    cli.Args(0, 1, "at most one prompt"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.run(cmd, &o, args) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.startSession(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)
@@ -36,7 +36,7 @@ func (a *app) resumeCommand() *cobra.Command {
 		Example: "  rkat resume --last \"And their lengths.\"\n  rkat resume 01a1feeb --model gpt-5.2 \"Go on.\"",
 		Long:    "Go on with a session: ID is its id or the beginning of it. Model, effort and system\nprompt stay, unless a flag says otherwise; another model, also of another provider,\ntakes the conversation over. Without a prompt the model goes on where an answer is\nstill due; - reads the prompt from stdin.",
 		Args:    sessionArgs(&o, 1, "and perhaps a prompt"), ValidArgsFunction: a.completeSession,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.resume(cmd, &o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.resumeSession(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	o.bindPromptFlags(cmd)
@@ -52,7 +52,7 @@ func (a *app) compactCommand() *cobra.Command {
 		Example: "  rkat compact --last",
 		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session.",
 		Args:    sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
-		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resume(cmd, &o, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resumeSession(cmd, &o, args) },
 	}
 	a.bindRequestFlags(cmd, &o)
 	a.bindRunFlags(cmd, &o)
@@ -71,35 +71,35 @@ func sessionArgs(o *options, more int, behind string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) run(cmd *cobra.Command, o *options, args []string) error {
-	w, err := a.open(cmd, o)
+func (a *app) startSession(cmd *cobra.Command, o *options, args []string) error {
+	w, err := a.prepareRun(cmd, o)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	text, err := a.asked(o, args, true)
+	defer w.closeAll()
+	text, err := a.readPrompt(o, args, true)
 	if err != nil {
 		return err
 	}
-	if w.choice, err = choose(w.cfg, o.unlisted); err != nil {
+	if w.choice, err = chooseModel(w.cfg, o.unlisted); err != nil {
 		return err
 	}
-	return a.perform(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
+	return a.runAgent(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
 		return runner.Run(ctx, text)
 	})
 }
 
-func (a *app) resume(cmd *cobra.Command, o *options, args []string) error {
-	w, err := a.open(cmd, o)
+func (a *app) resumeSession(cmd *cobra.Command, o *options, args []string) error {
+	w, err := a.prepareRun(cmd, o)
 	if err != nil {
 		return err
 	}
-	defer w.close()
-	id, text, err := a.stored(cmd.Context(), w, args)
+	defer w.closeAll()
+	id, text, err := a.findStored(cmd.Context(), w, args)
 	if err != nil {
 		return err
 	}
-	return a.perform(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
+	return a.runAgent(cmd.Context(), w, func(ctx context.Context, runner *meerkat.Agent) (meerkat.RunResult, error) {
 		if o.compact {
 			return runner.Compact(ctx, id)
 		}
@@ -107,15 +107,15 @@ func (a *app) resume(cmd *cobra.Command, o *options, args []string) error {
 	})
 }
 
-// stored finds the session and the prompt that args mean and decides whom the
+// findStored finds the session and the prompt that args mean and decides whom the
 // session speaks to from now on.
-func (a *app) stored(ctx context.Context, w *work, args []string) (session.ID, string, error) {
-	id, args, err := pick(ctx, w.store, w.options.last, args)
+func (a *app) findStored(ctx context.Context, w *preparedRun, args []string) (session.ID, string, error) {
+	id, args, err := pickSession(ctx, w.store, w.options.last, args)
 	if err != nil {
 		return id, "", err
 	}
 	a.session = id
-	text, err := a.asked(w.options, args, false)
+	text, err := a.readPrompt(w.options, args, false)
 	if err != nil {
 		return id, "", err
 	}
@@ -127,13 +127,13 @@ func (a *app) stored(ctx context.Context, w *work, args []string) (session.ID, s
 		return id, "", err
 	}
 	w.resumed = true
-	w.choice, err = chooseAgain(w.cfg, w.options.unlisted, &s)
+	w.choice, err = chooseResumedModel(w.cfg, w.options.unlisted, &s)
 	return id, text, err
 }
 
-// pick returns the session that --last or the first argument means, and the
+// pickSession returns the session that --last or the first argument means, and the
 // other arguments.
-func pick(ctx context.Context, store session.Store, last bool, args []string) (session.ID, []string, error) {
+func pickSession(ctx context.Context, store session.Store, last bool, args []string) (session.ID, []string, error) {
 	if last {
 		id, err := session.Newest(ctx, store)
 		return id, args, err
@@ -142,25 +142,25 @@ func pick(ctx context.Context, store session.Store, last bool, args []string) (s
 	return id, args[1:], err
 }
 
-// perform runs an agent, judges the answer and prints what came of it.
-func (a *app) perform(ctx context.Context, w *work, do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
+// runAgent runs an agent, judges the answer and prints what came of it.
+func (a *app) runAgent(ctx context.Context, w *preparedRun, do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
 	runner, err := a.buildAgent(ctx, w)
 	if err != nil {
 		return err
 	}
-	file, err := createAnswer(w.options.lastMessage)
+	file, err := createAnswerFile(w.options.lastMessage)
 	if err != nil {
 		return err
 	}
 	result, err := do(ctx, runner)
 	var out outcome
 	if err == nil && !w.options.compact {
-		out.Output, err = w.schema.judge(result.Text)
-		err = named(string(result.SessionID), err)
+		out.Output, err = w.schema.checkAnswer(result.Text)
+		err = withSessionName(string(result.SessionID), err)
 	}
 	if e := (*provider.Error)(nil); errors.As(err, &e) && e.Kind == provider.ContextTooLong {
 		err = fmt.Errorf("%w; begin anew, compact the session or fork it before what was too long", err)
 	}
-	err = errors.Join(err, file.write(result.Text, err), w.finishExports(ctx))
-	return a.tell(out, result, err)
+	err = errors.Join(err, file.writeAnswer(result.Text, err), w.finishExports(ctx))
+	return a.reportOutcome(out, result, err)
 }

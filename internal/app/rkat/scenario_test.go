@@ -181,7 +181,7 @@ func legalSession(t *testing.T, env []string) {
 		if err := json.Unmarshal([]byte(shown.stdout), &out); err != nil || shown.code != 0 {
 			t.Fatalf("%d %v %s", shown.code, err, shown.stderr)
 		}
-		stored, err := jsonl.New(readEnv(env)["RKAT_SESSION_DIR"], nil).Load(t.Context(), s.ID)
+		stored, err := jsonl.New(parseEnvironment(env)["RKAT_SESSION_DIR"], nil).Load(t.Context(), s.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

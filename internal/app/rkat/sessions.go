@@ -31,11 +31,13 @@ func (a *app) listCommand() *cobra.Command {
 		Example: "  rkat sessions list --updated-after 36h\n  rkat sessions list --json | jq -r '.sessions[].id'",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			filter, err := f.parse(time.Now())
+			filter, err := f.parseFilter(time.Now())
 			if err != nil {
 				return err
 			}
-			return a.withStore(cmd, func(ctx context.Context, store session.Store) error { return a.list(ctx, store, filter, asJSON) })
+			return a.withStore(cmd, func(ctx context.Context, store session.Store) error {
+				return a.listSessions(ctx, store, filter, asJSON)
+			})
 		},
 	}
 	flags := cmd.Flags()
@@ -53,7 +55,7 @@ type listFilter struct {
 	created, updated string
 }
 
-func (f *listFilter) parse(now time.Time) (out session.Filter, err error) {
+func (f *listFilter) parseFilter(now time.Time) (out session.Filter, err error) {
 	if f.limit < 0 || f.offset < 0 {
 		return out, cli.Usage("--limit, --offset: they cannot be negative")
 	}
@@ -88,7 +90,7 @@ type listed struct {
 	Problem string    `json:"problem,omitempty"`
 }
 
-func (a *app) list(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
+func (a *app) listSessions(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
 	infos, err := store.List(ctx, filter)
 	if err != nil {
 		return err
@@ -101,9 +103,9 @@ func (a *app) list(ctx context.Context, store session.Store, filter session.Filt
 		}
 	}
 	if asJSON {
-		return a.line(map[string]any{"sessions": all})
+		return a.writeLine(map[string]any{"sessions": all})
 	}
-	return table(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
+	return printTable(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
 		if s.Problem != "" {
 			return fmt.Sprintf("%s\t%s\tunreadable: %s", s.ID, s.Updated.Format(time.DateTime), s.Problem)
 		}
@@ -111,7 +113,7 @@ func (a *app) list(ctx context.Context, store session.Store, filter session.Filt
 	})
 }
 
-func table[T any](w io.Writer, head string, rows []T, row func(T) string) error {
+func printTable[T any](w io.Writer, head string, rows []T, row func(T) string) error {
 	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, head)
 	for _, r := range rows {
@@ -128,7 +130,7 @@ func (a *app) showCommand() *cobra.Command {
 		Args:    cli.Args(1, 1, "a session id"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd, args[0], func(ctx context.Context, store session.Store, id session.ID) error {
-				return a.show(ctx, store, id, asJSON)
+				return a.showSession(ctx, store, id, asJSON)
 			})
 		},
 	}
@@ -136,8 +138,8 @@ func (a *app) showCommand() *cobra.Command {
 	return cmd
 }
 
-// shown is the JSON of sessions show.
-type shown struct {
+// shownSession is the JSON of sessions show.
+type shownSession struct {
 	session.Header
 	Updated    time.Time         `json:"updated_at"`
 	Effort     string            `json:"effort,omitempty"`
@@ -158,23 +160,23 @@ type shown struct {
 	Messages    []json.RawMessage       `json:"messages"`
 }
 
-func (a *app) show(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {
+func (a *app) showSession(ctx context.Context, store session.Store, id session.ID, asJSON bool) error {
 	s, err := store.Load(ctx, id)
 	if err != nil {
 		return err
 	}
 	if !asJSON {
-		return showPeople(a.Stdout, &s)
+		return printSession(a.Stdout, &s)
 	}
-	out, err := newShown(&s)
+	out, err := newShownSession(&s)
 	if err != nil {
 		return err
 	}
-	return a.line(out)
+	return a.writeLine(out)
 }
 
-func newShown(s *session.Session) (out shown, err error) {
-	out = shown{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
+func newShownSession(s *session.Session) (out shownSession, err error) {
+	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
 		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Mark{}, s.Marks...),
 		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.Task{}, s.Tasks...),
 		Failures: append([]session.Failure{}, s.Failures...), Compactions: append([]session.Compaction{}, s.Compactions...),
@@ -202,11 +204,11 @@ func newShown(s *session.Session) (out shown, err error) {
 	return out, nil
 }
 
-func showPeople(w io.Writer, s *session.Session) error {
-	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, modelOf(s), count(len(s.Calls), "model call"), count(s.Usage.Total(), "token"))
+func printSession(w io.Writer, s *session.Session) error {
+	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, modelOf(s), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		for _, line := range lines(m) {
+		for _, line := range describeMessage(m) {
 			if _, err := fmt.Fprintf(w, "\n[%s] %s\n", m.Role, line); err != nil {
 				return err
 			}
@@ -223,12 +225,12 @@ func modelOf(s *session.Session) string {
 	return s.Model
 }
 
-// lines describes a message for people, one string a block.
-func lines(m *transcript.Message) (out []string) {
+// describeMessage describes a message for people, one string a block.
+func describeMessage(m *transcript.Message) (out []string) {
 	switch m.Role {
 	case transcript.RoleAssistant:
 		for i := range m.Blocks {
-			out = append(out, describe(&m.Blocks[i]))
+			out = append(out, describeBlock(&m.Blocks[i]))
 		}
 		return out
 	case transcript.RoleToolResults:
@@ -245,7 +247,7 @@ func lines(m *transcript.Message) (out []string) {
 	}
 }
 
-func describe(b *transcript.Block) string {
+func describeBlock(b *transcript.Block) string {
 	switch b.Type {
 	case transcript.BlockText:
 		return b.Text

@@ -27,9 +27,9 @@ func (a *app) bindSettings(flags *pflag.FlagSet, group config.Commands) {
 	}
 }
 
-// load reads the configuration: the flags of cmd, the environment, the
+// loadConfig reads the configuration: the flags of cmd, the environment, the
 // project's and the user's file, the defaults.
-func (a *app) load(cmd *cobra.Command) (*config.Loaded, error) {
+func (a *app) loadConfig(cmd *cobra.Command) (*config.Loaded, error) {
 	o := config.Options{
 		Env: a.env, Dir: a.dir, File: a.configFile, Trust: a.trust, Table: a.settings,
 		Flags: map[string]any{}, Names: map[string]string{},
@@ -81,7 +81,7 @@ func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
 }
 
 // sessionFolder is where the sessions are.
-func sessionFolder(cfg *config.Loaded, env environ) (string, error) {
+func sessionFolder(cfg *config.Loaded, env environment) (string, error) {
 	if dir := cfg.Storage.Directory; dir != "" {
 		return dir, nil
 	}
@@ -90,11 +90,11 @@ func sessionFolder(cfg *config.Loaded, env environ) (string, error) {
 }
 
 // dataFolder is where rkat keeps what outlives a run.
-func dataFolder(env environ) (string, error) {
+func dataFolder(env environment) (string, error) {
 	if data := env["XDG_DATA_HOME"]; filepath.IsAbs(data) {
 		return filepath.Join(data, "rkat"), nil
 	}
-	home := env.first("HOME", "USERPROFILE")
+	home := env.firstSet("HOME", "USERPROFILE")
 	if home == "" {
 		return "", &cli.UsageError{Err: errors.New("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")}
 	}

@@ -84,7 +84,7 @@ func TestOneRowIsEnough(t *testing.T) {
 	if err := cmd.ParseFlags([]string{"--mood", "of-flag"}); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := a.load(cmd)
+	cfg, err := a.loadConfig(cmd)
 	if err != nil {
 		t.Fatal(err)
 	}

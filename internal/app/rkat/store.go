@@ -53,7 +53,7 @@ func closeStore(s session.Store) {
 
 // withStore loads the configuration and opens the store for the time of do.
 func (a *app) withStore(cmd *cobra.Command, do func(context.Context, session.Store) error) error {
-	cfg, err := a.load(cmd)
+	cfg, err := a.loadConfig(cmd)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ type Metrics struct {
 	warnings *prometheus.CounterVec
 	left     *prometheus.GaugeVec
 
-	mu   sync.Mutex
-	open map[string]*turn // by run
-	seen map[string]bool  // names of tools that are labels
+	mu         sync.Mutex
+	openTurns  map[string]*turn // by run
+	toolLabels map[string]bool  // names of tools that are labels
 }
 
 // maxTools bounds the names of tools that become labels: a model may call tools
@@ -53,26 +53,26 @@ const manyTools = "(others)"
 type turn struct {
 	provider, model string
 	began           time.Time
-	spoke           bool
+	hasDelta        bool
 }
 
 // NewMetrics returns metrics in a registry of their own.
 func NewMetrics() *Metrics {
 	seconds := []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		open:     map[string]*turn{},
-		seen:     map[string]bool{},
-		active:   prometheus.NewGauge(prometheus.GaugeOpts{Name: "rkat_runs_active", Help: "Runs that have begun and not ended."}),
-		runs:     counter("rkat_runs_total", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.", "outcome", "error_kind"),
-		turns:    counter("rkat_turns_total", "Model calls that were answered.", "provider", "model", "stop_reason"),
-		tokens:   counter("rkat_tokens_total", "Tokens that providers counted, by kind: input, output, reasoning (a part of output), cache_read, cache_creation.", "provider", "model", "kind"),
-		calls:    histogram("rkat_turn_duration_seconds", "From a turn's first request to its last byte, retries included.", seconds, "provider", "model"),
-		first:    histogram("rkat_first_token_seconds", "From a turn's first request to the first delta.", seconds, "provider", "model"),
-		tools:    histogram("rkat_tool_duration_seconds", "How long tools took, by status.", seconds, "tool", "status"),
-		retries:  counter("rkat_retries_total", "Model calls that were made again, by kind of error.", "provider", "model", "error_kind"),
-		losses:   counter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
-		warnings: counter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
+		registry:   prometheus.NewRegistry(),
+		openTurns:  map[string]*turn{},
+		toolLabels: map[string]bool{},
+		active:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "rkat_runs_active", Help: "Runs that have begun and not ended."}),
+		runs:       newCounter("rkat_runs_total", "Runs that ended, by outcome: completed, failed or interrupted, and kind of error.", "outcome", "error_kind"),
+		turns:      newCounter("rkat_turns_total", "Model calls that were answered.", "provider", "model", "stop_reason"),
+		tokens:     newCounter("rkat_tokens_total", "Tokens that providers counted, by kind: input, output, reasoning (a part of output), cache_read, cache_creation.", "provider", "model", "kind"),
+		calls:      newHistogram("rkat_turn_duration_seconds", "From a turn's first request to its last byte, retries included.", seconds, "provider", "model"),
+		first:      newHistogram("rkat_first_token_seconds", "From a turn's first request to the first delta.", seconds, "provider", "model"),
+		tools:      newHistogram("rkat_tool_duration_seconds", "How long tools took, by status.", seconds, "tool", "status"),
+		retries:    newCounter("rkat_retries_total", "Model calls that were made again, by kind of error.", "provider", "model", "error_kind"),
+		losses:     newCounter("rkat_degradations_total", "Losses of a hand-off, by rule.", "rule"),
+		warnings:   newCounter("rkat_budget_warnings_total", "Budgets that were nearly spent.", "budget"),
 	}
 	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "rkat_rate_limit_remaining", Help: "What a provider said last is left of a window: requests, tokens, input-tokens, output-tokens.",
@@ -81,11 +81,11 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-func counter(name, help string, labels ...string) *prometheus.CounterVec {
+func newCounter(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-func histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+func newHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
@@ -98,19 +98,19 @@ func (m *Metrics) Listen(e agent.Event) {
 	case agent.RunStarted:
 		m.active.Inc()
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
-		m.ended(&e)
+		m.countRunEnd(&e)
 	case agent.TurnStarted:
-		m.begin(&e)
+		m.beginTurn(&e)
 	case agent.TextDelta, agent.ReasoningDelta, agent.ToolCallDelta:
-		m.spoke(&e)
+		m.recordFirstDelta(&e)
 	case agent.TurnCompleted:
-		m.answered(&e)
+		m.countTurn(&e)
 	case agent.Retrying:
-		t := m.turn(e.RunID)
+		t := m.openTurn(e.RunID)
 		m.retries.WithLabelValues(t.provider, t.model, e.ErrorKind).Inc()
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		if e.DurationMS != nil {
-			m.tools.WithLabelValues(m.tool(e.Name), e.Status).Observe(float64(*e.DurationMS) / 1000)
+			m.tools.WithLabelValues(m.toolLabel(e.Name), e.Status).Observe(float64(*e.DurationMS) / 1000)
 		}
 	case agent.Degraded:
 		m.losses.WithLabelValues(e.Rule).Inc()
@@ -120,15 +120,15 @@ func (m *Metrics) Listen(e agent.Event) {
 	}
 }
 
-// tool is the label of a tool.
-func (m *Metrics) tool(name string) string {
+// toolLabel is the label of a tool.
+func (m *Metrics) toolLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	name = observe.ToolLabel(name)
 	switch {
-	case m.seen[name]:
-	case len(m.seen) < maxTools:
-		m.seen[name] = true
+	case m.toolLabels[name]:
+	case len(m.toolLabels) < maxTools:
+		m.toolLabels[name] = true
 	default:
 		return manyTools
 	}
@@ -138,41 +138,41 @@ func (m *Metrics) tool(name string) string {
 // outcomes names how runs end.
 var outcomes = map[agent.EventType]string{agent.RunCompleted: "completed", agent.RunFailed: "failed", agent.RunInterrupted: "interrupted"}
 
-func (m *Metrics) ended(e *agent.Event) {
+func (m *Metrics) countRunEnd(e *agent.Event) {
 	m.active.Dec()
 	m.runs.WithLabelValues(outcomes[e.Type], e.ErrorKind).Inc()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.open, e.RunID)
+	delete(m.openTurns, e.RunID)
 }
 
-func (m *Metrics) begin(e *agent.Event) {
+func (m *Metrics) beginTurn(e *agent.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.open[e.RunID] = &turn{provider: e.Provider, model: observe.Label(e.Model), began: e.TS}
+	m.openTurns[e.RunID] = &turn{provider: e.Provider, model: observe.Label(e.Model), began: e.TS}
 }
 
-// turn is a copy of the turn under way; the zero turn if none is.
-func (m *Metrics) turn(run string) turn {
+// openTurn is a copy of the turn under way; the zero turn if none is.
+func (m *Metrics) openTurn(run string) turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.open[run]; t != nil {
+	if t := m.openTurns[run]; t != nil {
 		return *t
 	}
 	return turn{}
 }
 
-func (m *Metrics) spoke(e *agent.Event) {
+func (m *Metrics) recordFirstDelta(e *agent.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if t := m.open[e.RunID]; t != nil && !t.spoke {
-		t.spoke = true
+	if t := m.openTurns[e.RunID]; t != nil && !t.hasDelta {
+		t.hasDelta = true
 		m.first.WithLabelValues(t.provider, t.model).Observe(e.TS.Sub(t.began).Seconds())
 	}
 }
 
-func (m *Metrics) answered(e *agent.Event) {
-	t := m.turn(e.RunID)
+func (m *Metrics) countTurn(e *agent.Event) {
+	t := m.openTurn(e.RunID)
 	m.turns.WithLabelValues(t.provider, t.model, string(e.StopReason)).Inc()
 	m.calls.WithLabelValues(t.provider, t.model).Observe(e.TS.Sub(t.began).Seconds())
 	for _, l := range e.RateLimits {
@@ -188,12 +188,12 @@ func (m *Metrics) answered(e *agent.Event) {
 	}
 	add("input", e.Usage.InputTokens)
 	add("output", e.Usage.OutputTokens)
-	add("reasoning", value(e.Usage.ReasoningTokens))
-	add("cache_read", value(e.Usage.CacheReadTokens))
-	add("cache_creation", value(e.Usage.CacheCreationTokens))
+	add("reasoning", valueOrZero(e.Usage.ReasoningTokens))
+	add("cache_read", valueOrZero(e.Usage.CacheReadTokens))
+	add("cache_creation", valueOrZero(e.Usage.CacheCreationTokens))
 }
 
-func value(n *uint64) uint64 {
+func valueOrZero(n *uint64) uint64 {
 	if n == nil {
 		return 0
 	}

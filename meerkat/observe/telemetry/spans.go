@@ -19,19 +19,19 @@ import (
 // each tool (execute_tool). Their times are those of the events. parent, which
 // may be nil, returns the context that a run belongs to.
 func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) observe.Listener {
-	t := &tracing{tracer: tracer, parent: parent, runs: map[string]*spans{}}
-	return t.listen
+	t := &spanListener{tracer: tracer, parent: parent, runs: map[string]*runSpans{}}
+	return t.handleEvent
 }
 
-type tracing struct {
+type spanListener struct {
 	tracer trace.Tracer
 	parent func(agent.Event) context.Context
 	mu     sync.Mutex
-	runs   map[string]*spans
+	runs   map[string]*runSpans
 }
 
-// spans are the open ones of a run.
-type spans struct {
+// runSpans are the open ones of a run.
+type runSpans struct {
 	//nolint:containedctx // the way in which OpenTelemetry nests spans
 	ctx   context.Context
 	run   trace.Span
@@ -54,11 +54,11 @@ const (
 	errorType     = attribute.Key("error.type")
 )
 
-func (t *tracing) listen(e agent.Event) {
+func (t *spanListener) handleEvent(e agent.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.Type == agent.RunStarted {
-		t.begin(e)
+		t.beginRun(e)
 		return
 	}
 	s := t.runs[e.RunID]
@@ -71,38 +71,38 @@ func (t *tracing) listen(e agent.Event) {
 		_, s.turn = t.tracer.Start(s.ctx, "chat "+observe.Label(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(observe.Label(e.Model)), conversation.String(string(e.SessionID))))
 	case agent.Retrying:
-		s.note("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
+		s.addSpanEvent("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
 	case agent.Degraded:
-		s.note("degraded", e, attribute.String("rule", e.Rule))
+		s.addSpanEvent("degraded", e, attribute.String("rule", e.Rule))
 	case agent.BudgetWarning:
-		s.note("budget_warning", e, attribute.String("budget", string(e.BudgetType)))
+		s.addSpanEvent("budget_warning", e, attribute.String("budget", string(e.BudgetType)))
 	case agent.TurnCompleted:
-		s.answered(&e)
+		s.completeTurn(&e)
 	case agent.ToolExecutionStarted:
 		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+observe.ToolLabel(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
 			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)), toolCallID.String(observe.Label(e.ID))))
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		s.endTool(&e)
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
-		s.ended(&e)
+		s.endRun(&e)
 		delete(t.runs, e.RunID)
 	default: // no span begins or ends
 	}
 }
 
-func (t *tracing) begin(e agent.Event) {
+func (t *spanListener) beginRun(e agent.Event) {
 	ctx := context.Background()
 	if t.parent != nil {
 		ctx = t.parent(e)
 	}
-	s := &spans{tools: map[string]trace.Span{}}
+	s := &runSpans{tools: map[string]trace.Span{}}
 	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
 		trace.WithAttributes(operation.String("invoke_agent"), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
 	t.runs[e.RunID] = s
 }
 
-// note adds an event to the span that is open.
-func (s *spans) note(name string, e agent.Event, with ...attribute.KeyValue) {
+// addSpanEvent adds an event to the span that is open.
+func (s *runSpans) addSpanEvent(name string, e agent.Event, with ...attribute.KeyValue) {
 	span := s.run
 	if s.turn != nil {
 		span = s.turn
@@ -110,7 +110,7 @@ func (s *spans) note(name string, e agent.Event, with ...attribute.KeyValue) {
 	span.AddEvent(name, trace.WithTimestamp(e.TS), trace.WithAttributes(with...))
 }
 
-func (s *spans) answered(e *agent.Event) {
+func (s *runSpans) completeTurn(e *agent.Event) {
 	if s.turn == nil {
 		return
 	}
@@ -130,16 +130,16 @@ func setUsage(span trace.Span, e *agent.Event) {
 }
 
 // endTurn ends a turn that had no answer.
-func (s *spans) endTurn(at time.Time, kind string) {
+func (s *runSpans) endTurn(at time.Time, kind string) {
 	if s.turn == nil {
 		return
 	}
-	fail(s.turn, kind)
+	markFailed(s.turn, kind)
 	s.turn.End(trace.WithTimestamp(at))
 	s.turn = nil
 }
 
-func (s *spans) endTool(e *agent.Event) {
+func (s *runSpans) endTool(e *agent.Event) {
 	span := s.tools[e.ID]
 	if span == nil {
 		return
@@ -147,35 +147,35 @@ func (s *spans) endTool(e *agent.Event) {
 	span.SetAttributes(attribute.String("rkat.tool.status", e.Status))
 	switch {
 	case e.Type == agent.ToolExecutionTimedOut:
-		fail(span, "timeout")
+		markFailed(span, "timeout")
 	case e.IsError != nil && *e.IsError:
-		fail(span, "tool_error")
+		markFailed(span, "tool_error")
 	}
 	span.End(trace.WithTimestamp(e.TS))
 	delete(s.tools, e.ID)
 }
 
-// ended ends the run and whatever is open in it.
-func (s *spans) ended(e *agent.Event) {
+// endRun ends the run and whatever is open in it.
+func (s *runSpans) endRun(e *agent.Event) {
 	kind := e.ErrorKind
 	if kind == "" {
 		kind = string(e.Type)
 	}
 	s.endTurn(e.TS, kind)
 	for _, span := range s.tools {
-		fail(span, kind)
+		markFailed(span, kind)
 		span.End(trace.WithTimestamp(e.TS))
 	}
 	if e.Type != agent.RunCompleted {
-		fail(s.run, kind)
+		markFailed(s.run, kind)
 	}
 	setUsage(s.run, e)
 	s.run.End(trace.WithTimestamp(e.TS))
 }
 
-// fail marks a span; the text of an error may hold what somebody wrote, so that
+// markFailed marks a span; the text of an error may hold what somebody wrote, so that
 // only its kind is told.
-func fail(span trace.Span, kind string) {
+func markFailed(span trace.Span, kind string) {
 	span.SetAttributes(errorType.String(kind))
 	span.SetStatus(codes.Error, kind)
 }

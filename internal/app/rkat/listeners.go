@@ -16,7 +16,7 @@ import (
 // no answer, so that nobody takes an old one for it.
 type answerFile struct{ file *os.File }
 
-func createAnswer(path string) (answerFile, error) {
+func createAnswerFile(path string) (answerFile, error) {
 	if path == "" {
 		return answerFile{}, nil
 	}
@@ -27,8 +27,8 @@ func createAnswer(path string) (answerFile, error) {
 	return answerFile{f}, nil
 }
 
-// write writes the answer of a run that ended well.
-func (a answerFile) write(text string, failure error) error {
+// writeAnswer writes the answer of a run that ended well.
+func (a answerFile) writeAnswer(text string, failure error) error {
 	if a.file == nil {
 		return nil
 	}
@@ -42,11 +42,11 @@ func (a answerFile) write(text string, failure error) error {
 	return nil
 }
 
-// listen passes events to everybody who asked for them.
-func (a *app) listen(w *work) func(meerkat.Event) {
-	listeners := []observe.Listener{a.event}
+// eventListener passes events to everybody who asked for them.
+func (a *app) eventListener(w *preparedRun) func(meerkat.Event) {
+	listeners := []observe.Listener{a.handleEvent}
 	if a.streaming = w.options.stream && a.format == formatText; a.streaming {
-		listeners = append(listeners, a.streamText)
+		listeners = append(listeners, a.followOnStderr)
 	}
 	if a.Verbose {
 		listeners = append(listeners, observe.Log(a.Log()))

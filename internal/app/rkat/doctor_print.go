@@ -22,8 +22,8 @@ type providerReport struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// visit describes the providers and, if it may, asks them.
-func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]providerReport, error) {
+// checkProviders describes the providers and, if it may, asks them.
+func (a *app) checkProviders(ctx context.Context, cfg *config.Loaded, online bool) ([]providerReport, error) {
 	client, err := a.env.httpClient()
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 	defer client.CloseIdleConnections()
 	var all []providerReport
 	for _, p := range catalog.ProviderNames() {
-		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: bare(cfg.BaseURL(p))}
+		r := providerReport{Provider: p, HasKey: cfg.Key(p) != "", Address: withoutSecrets(cfg.BaseURL(p))}
 		if online && r.HasKey {
 			r.Health = "ok"
 			made, err := meerkat.NewAgent().WithKey(p, cfg.Key(p)).WithBaseURL(cfg.BaseURL(p)).WithHTTPClient(client).Build() //nolint:contextcheck // nothing is started
@@ -47,8 +47,8 @@ func (a *app) visit(ctx context.Context, cfg *config.Loaded, online bool) ([]pro
 	return all, nil
 }
 
-// bare is an address without what may hold a secret.
-func bare(address string) string {
+// withoutSecrets is an address without what may hold a secret.
+func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "(not an address)"
@@ -57,10 +57,10 @@ func bare(address string) string {
 	return u.String()
 }
 
-func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {
+func (a *app) reportDiagnosis(d diagnosis, asJSON bool) error {
 	var err error
 	if asJSON {
-		err = a.line(d)
+		err = a.writeLine(d)
 	} else {
 		err = a.printDiagnosis(&d)
 	}
@@ -72,7 +72,7 @@ func (a *app) tellDiagnosis(d diagnosis, asJSON bool) error {
 
 func (a *app) printDiagnosis(d *diagnosis) error {
 	fmt.Fprintf(a.Stdout, "rkat %s\n\n", d.Version)
-	err := table(a.Stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
+	err := printTable(a.Stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
 		from := cmp.Or(s.Source.Where, string(s.Source.Layer), "not set")
 		if s.Source.Where != "" {
 			from = fmt.Sprintf("%s %s", s.Source.Layer, s.Source.Where)
@@ -87,7 +87,7 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, f.Detail)
 	}
 	fmt.Fprintln(a.Stdout)
-	return table(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
+	return printTable(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
 		key := "no"
 		if p.HasKey {
 			key = "yes"

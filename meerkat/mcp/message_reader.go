@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// maxNoise bounds what a server may print between two messages.
-const maxNoise = 32 << 20
+// maxOtherOutput bounds what a server may print between two messages.
+const maxOtherOutput = 32 << 20
 
-// messages reads a server's stdout and lets only JSON-RPC messages through:
+// messageReader reads a server's stdout and lets only JSON-RPC messages through:
 // many a server prints a greeting or a log line there, and one such line would
 // end the connection.
-type messages struct {
-	in    *bufio.Reader
-	limit int
-	noise func(line []byte) // told of each line that is no message, cut to 4 KiB
+type messageReader struct {
+	in          *bufio.Reader
+	limit       int
+	onOtherLine func(line []byte) // told of each line that is no message, cut to 4 KiB
 
 	pending []byte
 	skipped int
@@ -29,25 +29,25 @@ type messages struct {
 	ended chan struct{} // closed when there are no more
 }
 
-func newMessages(in io.Reader, limit int, noise func([]byte)) *messages {
-	return &messages{in: bufio.NewReaderSize(in, 64<<10), limit: limit, noise: noise, ended: make(chan struct{})}
+func newMessageReader(in io.Reader, limit int, noise func([]byte)) *messageReader {
+	return &messageReader{in: bufio.NewReaderSize(in, 64<<10), limit: limit, onOtherLine: noise, ended: make(chan struct{})}
 }
 
 // Read implements io.Reader; it never returns part of a message before it has
 // seen the whole.
-func (m *messages) Read(p []byte) (int, error) {
+func (m *messageReader) Read(p []byte) (int, error) {
 	for len(m.pending) == 0 {
 		line, err := readLine(m.in, m.limit)
 		if err != nil {
-			return 0, m.fail(err)
+			return 0, m.recordEnd(err)
 		}
 		if isMessage(line) {
-			m.pending, m.skipped = append(keepExact(line), '\n'), 0
+			m.pending, m.skipped = append(keepExactValues(line), '\n'), 0
 			break
 		}
-		m.noise(line[:min(len(line), maxLogLine)])
-		if m.skipped += len(line) + 1; m.skipped > maxNoise {
-			return 0, m.fail(fmt.Errorf("it printed %d bytes that are no messages", m.skipped))
+		m.onOtherLine(line[:min(len(line), maxLogLine)])
+		if m.skipped += len(line) + 1; m.skipped > maxOtherOutput {
+			return 0, m.recordEnd(fmt.Errorf("it printed %d bytes that are no messages", m.skipped))
 		}
 	}
 	n := copy(p, m.pending)
@@ -73,7 +73,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-func (m *messages) fail(err error) error {
+func (m *messageReader) recordEnd(err error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	select {
@@ -88,8 +88,8 @@ func (m *messages) fail(err error) error {
 	return err
 }
 
-// why returns what the server did wrong; nil when it just ended.
-func (m *messages) why() error {
+// failureCause returns what the server did wrong; nil when it just ended.
+func (m *messageReader) failureCause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cause

@@ -17,11 +17,11 @@ type outputSchema struct {
 	check *tool.Schema
 }
 
-// SchemaError says that the answer is not what --output-schema asked for.
-type SchemaError struct{ Problem string }
+// schemaError says that the answer is not what --output-schema asked for.
+type schemaError struct{ Problem string }
 
 // Error says what is wrong with the answer.
-func (e *SchemaError) Error() string {
+func (e *schemaError) Error() string {
 	return "the answer " + e.Problem + " (--output-schema); resume with a prompt to have it mended"
 }
 
@@ -36,56 +36,56 @@ func readSchema(path string) (*outputSchema, error) {
 		return nil, err
 	}
 	var document any
-	if json.Unmarshal([]byte(text), &document) == nil && refersFar(document) {
+	if json.Unmarshal([]byte(text), &document) == nil && refersOutside(document) {
 		return nil, cli.Usage("--output-schema %s: it refers to another file; put all of it into this one", path)
 	}
 	check, err := tool.Compile([]byte(text))
 	if err != nil {
 		return nil, cli.Usage("--output-schema %s: the schema %w", path, err)
 	}
-	if !check.Checks() {
+	if !check.CanCheck() {
 		return nil, cli.Usage("--output-schema %s: answers could not be checked with it; use JSON Schema draft-07", path)
 	}
 	return &outputSchema{[]byte(strings.TrimSpace(text)), check}, nil
 }
 
-// refersFar reports whether a schema refers to anything outside of it: that is
+// refersOutside reports whether a schema refers to anything outside of it: that is
 // not followed here, so that it would not be checked.
-func refersFar(v any) bool {
+func refersOutside(v any) bool {
 	switch v := v.(type) {
 	case []any:
-		return slices.ContainsFunc(v, refersFar)
+		return slices.ContainsFunc(v, refersOutside)
 	case map[string]any:
 		if ref, ok := v["$ref"].(string); ok && !strings.HasPrefix(ref, "#") {
 			return true
 		}
-		return slices.ContainsFunc(slices.Collect(maps.Values(v)), refersFar)
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), refersOutside)
 	}
 	return false
 }
 
-// judge returns the answer as JSON, or what is wrong with it.
-func (s *outputSchema) judge(answer string) (json.RawMessage, error) {
+// checkAnswer returns the answer as JSON, or what is wrong with it.
+func (s *outputSchema) checkAnswer(answer string) (json.RawMessage, error) {
 	if s == nil {
 		return nil, nil
 	}
 	text := []byte(strings.TrimSpace(answer))
 	if err := s.check.Check(text); err != nil {
-		return nil, &SchemaError{cli.OneLine(err)}
+		return nil, &schemaError{cli.OneLine(err)}
 	}
 	return text, nil
 }
 
-// bytes returns the schema as it goes to the provider.
-func (s *outputSchema) bytes() []byte {
+// schemaText returns the schema as it goes to the provider.
+func (s *outputSchema) schemaText() []byte {
 	if s == nil {
 		return nil
 	}
 	return s.text
 }
 
-// named puts the session in front of an error of its answer.
-func named(id string, err error) error {
+// withSessionName puts the session in front of an error of its answer.
+func withSessionName(id string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -15,9 +15,9 @@ const (
 	metaRunning = "meerkat/execution" // a member the SDK does not know
 )
 
-// keepExact returns a message with those members added. A message without such
+// keepExactValues returns a message with those members added. A message without such
 // values, or that cannot be read, is returned as it is.
-func keepExact(message []byte) []byte {
+func keepExactValues(message []byte) []byte {
 	if !bytes.Contains(message, []byte(`"inputSchema"`)) && !bytes.Contains(message, []byte(`"structuredContent"`)) {
 		return message
 	}
@@ -29,21 +29,21 @@ func keepExact(message []byte) []byte {
 	if json.Unmarshal(envelope["result"], &result) != nil || result == nil {
 		return message
 	}
-	carry(result, "structuredContent", metaContent)
+	copyIntoMeta(result, "structuredContent", metaContent)
 	var tools []map[string]json.RawMessage
 	if json.Unmarshal(result["tools"], &tools) == nil && tools != nil {
 		for _, t := range tools {
-			carry(t, "inputSchema", metaSchema)
-			carry(t, "execution", metaRunning)
+			copyIntoMeta(t, "inputSchema", metaSchema)
+			copyIntoMeta(t, "execution", metaRunning)
 		}
-		result["tools"] = encode(tools)
+		result["tools"] = encodeJSON(tools)
 	}
-	envelope["result"] = encode(result)
-	return encode(envelope)
+	envelope["result"] = encodeJSON(result)
+	return encodeJSON(envelope)
 }
 
-// carry copies value[from] as text into value["_meta"][to].
-func carry(value map[string]json.RawMessage, from, to string) {
+// copyIntoMeta copies value[from] as text into value["_meta"][to].
+func copyIntoMeta(value map[string]json.RawMessage, from, to string) {
 	raw, ok := value[from]
 	if !ok {
 		return
@@ -52,12 +52,12 @@ func carry(value map[string]json.RawMessage, from, to string) {
 	if given, ok := value["_meta"]; ok && (json.Unmarshal(given, &meta) != nil || meta == nil) {
 		return
 	}
-	meta[to] = encode(string(raw))
-	value["_meta"] = encode(meta)
+	meta[to] = encodeJSON(string(raw))
+	value["_meta"] = encodeJSON(meta)
 }
 
-// encode is json.Marshal of what cannot fail, without the escapes of HTML.
-func encode(value any) []byte {
+// encodeJSON is json.Marshal of what cannot fail, without the escapes of HTML.
+func encodeJSON(value any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -67,14 +67,14 @@ func encode(value any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// exact returns the text that keepExact put there, or else value as the SDK
+// exactText returns the text that keepExactValues put there, or else value as the SDK
 // understood it.
-func exact(meta map[string]any, key string, value any) []byte {
+func exactText(meta map[string]any, key string, value any) []byte {
 	if text, ok := meta[key].(string); ok {
 		return []byte(text)
 	}
 	if value == nil {
 		return nil
 	}
-	return encode(value)
+	return encodeJSON(value)
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The keywords of JSON Schema that hold schemas, by form. inPlace are those
+// The keywords of JSON Schema that hold schemas, by form. sameValue are those
 // that apply to the same value as the schema they stand in.
 var (
 	schemaMaps  = []string{"properties", "patternProperties", "definitions", "$defs", "dependencies", "dependentSchemas"}
@@ -16,7 +16,7 @@ var (
 		"items", "additionalItems", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
 		"unevaluatedItems", "unevaluatedProperties",
 	}
-	inPlace = map[string]bool{
+	sameValue = map[string]bool{
 		"allOf": true, "anyOf": true, "oneOf": true, "not": true, "if": true, "then": true, "else": true,
 		"dependencies": true, "dependentSchemas": true,
 	}
@@ -33,35 +33,35 @@ var (
 	errCircle = errors.New("holds references that run in circles")
 )
 
-// portable takes out of a decoded schema what the checker cannot judge or must
+// makePortable takes out of a decoded schema what the checker cannot judge or must
 // not follow, and reports whether the rest is worth checking at all.
-func portable(root map[string]any) (checkable bool, err error) {
-	p := porter{root: root, all: map[string]map[string]any{}}
-	if err := p.visit(root, "#", 0); err != nil {
+func makePortable(root map[string]any) (checkable bool, err error) {
+	p := portableSchema{root: root, schemas: map[string]map[string]any{}}
+	if err := p.visitSchema(root, "#", 0); err != nil {
 		return false, err
 	}
-	bounded, err := p.judge()
+	bounded, err := p.isBounded()
 	return bounded && !p.ownBase, err
 }
 
-type porter struct {
+type portableSchema struct {
 	root    map[string]any
-	all     map[string]map[string]any // every schema by its path
+	schemas map[string]map[string]any // every schema by its path
 	ownBase bool                      // references below a nested $id mean other places than they say
 }
 
-func (p *porter) visit(s map[string]any, path string, depth int) error {
+func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) error {
 	if depth > maxSchemaDepth {
 		return errDeep
 	}
-	p.all[path] = s
-	p.strip(s, depth)
-	return each(s, path, func(_, path string, child map[string]any) error { return p.visit(child, path, depth+1) })
+	p.schemas[path] = s
+	p.removeUnsupported(s, depth)
+	return eachChild(s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) })
 }
 
-// strip takes out references that lead out of the schema, names that change
+// removeUnsupported takes out references that lead out of the schema, names that change
 // where references lead, and patterns that Go does not have.
-func (p *porter) strip(s map[string]any, depth int) {
+func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 	for _, key := range []string{"$id", "id"} {
 		if _, named := s[key].(string); named {
 			p.ownBase = p.ownBase || depth > 0
@@ -69,15 +69,15 @@ func (p *porter) strip(s map[string]any, depth int) {
 		}
 	}
 	delete(s, "$schema")
-	if ref, ok := s["$ref"].(string); ok && p.at(ref) == nil {
+	if ref, ok := s["$ref"].(string); ok && p.resolveReference(ref) == nil {
 		delete(s, "$ref")
 	}
-	if pattern, ok := s["pattern"].(string); ok && !compiles(pattern) {
+	if pattern, ok := s["pattern"].(string); ok && !isPattern(pattern) {
 		delete(s, "pattern")
 	}
 	if patterns, ok := s["patternProperties"].(map[string]any); ok {
 		for pattern := range patterns {
-			if !compiles(pattern) { // which members it means is unknown, so all others may be more
+			if !isPattern(pattern) { // which members it means is unknown, so all others may be more
 				delete(patterns, pattern)
 				delete(s, "additionalProperties")
 			}
@@ -85,10 +85,10 @@ func (p *porter) strip(s map[string]any, depth int) {
 	}
 }
 
-func compiles(pattern string) bool { _, err := regexp.Compile(pattern); return err == nil }
+func isPattern(pattern string) bool { _, err := regexp.Compile(pattern); return err == nil }
 
-// at returns the schema that a reference within the root names; nil if none.
-func (p *porter) at(ref string) map[string]any {
+// resolveReference returns the schema that a reference within the root names; nil if none.
+func (p *portableSchema) resolveReference(ref string) map[string]any {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local || strings.Contains(path, "%") {
 		return nil
@@ -102,13 +102,13 @@ func (p *porter) at(ref string) map[string]any {
 	}
 	var here any = p.root
 	for step := range strings.SplitSeq(path, "/") {
-		here = member(here, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
+		here = memberAt(here, strings.NewReplacer("~1", "/", "~0", "~").Replace(step))
 	}
 	s, _ := here.(map[string]any)
 	return s
 }
 
-func member(value any, step string) any {
+func memberAt(value any, step string) any {
 	switch v := value.(type) {
 	case map[string]any:
 		return v[step]
@@ -120,13 +120,13 @@ func member(value any, step string) any {
 	return nil
 }
 
-// judge refuses circles, and reports whether what is left to do for one value
+// isBounded refuses circles, and reports whether what is left to do for one value
 // is bounded well. A reference that goes into the value, as in a tree, is none.
-func (p *porter) judge() (bounded bool, err error) {
+func (p *portableSchema) isBounded() (bounded bool, err error) {
 	known := map[string]int{}
 	bounded = true
-	for path, s := range p.all {
-		n, err := p.work(s, path, known)
+	for path, s := range p.schemas {
+		n, err := p.countWork(s, path, known)
 		if err != nil {
 			return false, err
 		}
@@ -135,9 +135,9 @@ func (p *porter) judge() (bounded bool, err error) {
 	return bounded, nil
 }
 
-// work counts the schemas that one value is held against below s. A reference
+// countWork counts the schemas that one value is held against below s. A reference
 // that leads back to s without going into the value would never end.
-func (p *porter) work(s map[string]any, path string, known map[string]int) (int, error) {
+func (p *portableSchema) countWork(s map[string]any, path string, known map[string]int) (int, error) {
 	const open = -1
 	if n, ok := known[path]; ok {
 		if n == open {
@@ -148,17 +148,17 @@ func (p *porter) work(s map[string]any, path string, known map[string]int) (int,
 	known[path] = open
 	total := 1
 	add := func(child map[string]any, path string) error {
-		n, err := p.work(child, path, known)
+		n, err := p.countWork(child, path, known)
 		total = min(total+n, maxWork+1)
 		return err
 	}
 	if ref, ok := s["$ref"].(string); ok {
-		if err := add(p.at(ref), ref); err != nil {
+		if err := add(p.resolveReference(ref), ref); err != nil {
 			return 0, err
 		}
 	}
-	err := each(s, path, func(keyword, path string, child map[string]any) error {
-		if !inPlace[keyword] {
+	err := eachChild(s, path, func(keyword, path string, child map[string]any) error {
+		if !sameValue[keyword] {
 			return nil
 		}
 		return add(child, path)
@@ -167,8 +167,8 @@ func (p *porter) work(s map[string]any, path string, known map[string]int) (int,
 	return total, err
 }
 
-// each visits the schemas that stand directly in s, until one is an error.
-func each(s map[string]any, path string, visit func(keyword, path string, child map[string]any) error) error {
+// eachChild visits the schemas that stand directly in s, until one is an error.
+func eachChild(s map[string]any, path string, visit func(keyword, path string, child map[string]any) error) error {
 	var err error
 	one := func(keyword, path string, value any) {
 		if child, ok := value.(map[string]any); ok && err == nil {

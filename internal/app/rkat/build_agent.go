@@ -21,12 +21,12 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 )
 
-// work is what one run needs. Whoever opens it closes it.
-type work struct {
+// preparedRun is what one run needs. Whoever opens it closes it.
+type preparedRun struct {
 	options *options
 	cfg     *config.Loaded
 	store   session.Store
-	choice  choice
+	choice  modelChoice
 	resumed bool // the session exists: only flags change what it began with
 	schema  *outputSchema
 	client  *http.Client
@@ -36,7 +36,7 @@ type work struct {
 	exporters []exporter
 }
 
-func (w *work) close() {
+func (w *preparedRun) closeAll() {
 	if w.agent != nil {
 		w.agent.Close()
 	}
@@ -51,16 +51,16 @@ func (w *work) close() {
 	}
 }
 
-// open reads the configuration and opens the store.
-func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
-	cfg, err := a.load(cmd)
+// prepareRun reads the configuration and opens the store.
+func (a *app) prepareRun(cmd *cobra.Command, o *options) (*preparedRun, error) {
+	cfg, err := a.loadConfig(cmd)
 	if err != nil {
 		return nil, err
 	}
 	if isSetByFlag(cfg, "agent.max_turns") && cfg.Agent.MaxTurns < 1 {
 		return nil, cli.Usage("--max-turns %d: a run has at least one turn", cfg.Agent.MaxTurns)
 	}
-	w := &work{options: o, cfg: cfg}
+	w := &preparedRun{options: o, cfg: cfg}
 	if w.schema, err = readSchema(o.schemaFile); err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (a *app) open(cmd *cobra.Command, o *options) (*work, error) {
 }
 
 // buildAgent builds the agent of a run. It starts the tool servers.
-func (a *app) buildAgent(ctx context.Context, w *work) (*meerkat.Agent, error) {
-	b, err := a.builder(w) //nolint:contextcheck // a listener logs what happens, also when the run was cancelled
+func (a *app) buildAgent(ctx context.Context, w *preparedRun) (*meerkat.Agent, error) {
+	b, err := a.newBuilder(w) //nolint:contextcheck // a listener logs what happens, also when the run was cancelled
 	if err != nil {
 		return nil, err
 	}
@@ -92,18 +92,18 @@ func (a *app) buildAgent(ctx context.Context, w *work) (*meerkat.Agent, error) {
 // flags, files or the environment, unless a model, a key or a tool server is at
 // fault.
 func classifyBuildError(err error) error {
-	if as[*meerkat.MissingKeyError](err) {
+	if isError[*meerkat.MissingKeyError](err) {
 		return fmt.Errorf("%w; without a key, try: rkat run --demo \"hi\"", err)
 	}
-	_, _, denied := ofModel(err)
-	if _, _, unavailable := ofTools(err); denied || unavailable {
+	_, _, denied := modelCode(err)
+	if _, _, unavailable := toolServerCode(err); denied || unavailable {
 		return err
 	}
 	return &cli.UsageError{Err: err}
 }
 
-// builder puts together what flags and settings say of the agent.
-func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
+// newBuilder puts together what flags and settings say of the agent.
+func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	settings, err := w.agentSettings()
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 		return nil, err
 	}
 	b := meerkat.NewAgent().WithConfig(settings).WithModel(w.choice.model).WithStore(w.store).
-		WithAttached(images...).WithOutputSchema(w.schema.bytes()).WithEvents(a.listen(w))
+		WithAttached(images...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
 	if a.format == formatStream {
 		b.WithEventBuffer(eventBuffer)
 	}
@@ -129,7 +129,7 @@ func (a *app) builder(w *work) (*meerkat.AgentBuilder, error) {
 	if w.options.keyless {
 		b.WithoutKey()
 	}
-	if err := a.connect(w, b); err != nil {
+	if err := a.connectProvider(w, b); err != nil {
 		return nil, err
 	}
 	return b, a.offerTools(w, b)
@@ -142,7 +142,7 @@ const eventBuffer = 4096
 // agentSettings returns what the configuration says of the agent. System prompt
 // and effort of a session that exists are changed by the command line only: the
 // other layers speak of new sessions.
-func (w *work) agentSettings() (agent.Config, error) {
+func (w *preparedRun) agentSettings() (agent.Config, error) {
 	settings := w.cfg.Agent
 	prompt, byFlag, err := systemPrompt(w.cfg)
 	if err != nil {
@@ -158,8 +158,8 @@ func (w *work) agentSettings() (agent.Config, error) {
 	return settings, nil
 }
 
-// connect sets how the provider is reached.
-func (a *app) connect(w *work, b *meerkat.AgentBuilder) (err error) {
+// connectProvider sets how the provider is reached.
+func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err error) {
 	if w.client, err = a.env.httpClient(); err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (a *app) connect(w *work, b *meerkat.AgentBuilder) (err error) {
 
 // offerTools sets the tools of the agent: those of this program, those of MCP
 // servers, and the policy of the configuration for all of them.
-func (a *app) offerTools(w *work, b *meerkat.AgentBuilder) error {
+func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	servers, err := a.mcpServers(w.cfg, w.options)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 // ownTools are those of this program.
 func (o *options) ownTools() []tool.Tool {
 	switch {
-	case o.conform:
+	case o.conformTools:
 		return conformTools()
 	case o.demo:
 		return demoTools()

@@ -16,13 +16,13 @@ func conformTools() []tool.Tool {
 		{Def: transcript.ToolDef{
 			Name: "conform_echo", Description: "Returns the text it is given.",
 			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string","description":"The text to return."}},"required":["text"]}`),
-		}, Func: echo},
-		{Def: transcript.ToolDef{Name: "conform_fail", Description: "Always fails."}, Func: fail},
-		{Def: transcript.ToolDef{Name: "conform_noargs", Description: "Takes no arguments and returns ok."}, Func: noargs},
+		}, Func: echoTool},
+		{Def: transcript.ToolDef{Name: "conform_fail", Description: "Always fails."}, Func: failingTool},
+		{Def: transcript.ToolDef{Name: "conform_noargs", Description: "Takes no arguments and returns ok."}, Func: noArgsTool},
 	}
 }
 
-func echo(_ context.Context, args []byte) (transcript.ToolResult, error) {
+func echoTool(_ context.Context, args []byte) (transcript.ToolResult, error) {
 	var in struct {
 		Text *string `json:"text"`
 	}
@@ -32,10 +32,10 @@ func echo(_ context.Context, args []byte) (transcript.ToolResult, error) {
 	return transcript.ToolResult{Content: *in.Text}, nil
 }
 
-func fail(context.Context, []byte) (transcript.ToolResult, error) {
+func failingTool(context.Context, []byte) (transcript.ToolResult, error) {
 	return transcript.ToolResult{}, errors.New("conform_fail: this tool always fails")
 }
 
-func noargs(context.Context, []byte) (transcript.ToolResult, error) {
+func noArgsTool(context.Context, []byte) (transcript.ToolResult, error) {
 	return transcript.ToolResult{Content: "ok"}, nil
 }

@@ -29,14 +29,14 @@ const (
 // reportAsJSON puts an error on stdout where stdout is for machines, unless it is
 // there already. Stderr says it whatever becomes of stdout.
 func (a *app) reportAsJSON(err error) {
-	if !as[*toldError](err) && a.format != formatText {
-		_ = a.tell(outcome{}, agent.Result{}, err)
+	if !isError[*reportedError](err) && a.format != formatText {
+		_ = a.reportOutcome(outcome{}, agent.Result{}, err)
 	}
 }
 
-// classify returns the exit code of an error and its kind in JSON.
-func classify(err error) (code int, kind string) {
-	for _, is := range []func(error) (int, string, bool){ofUsage, ofModel, ofTools, ofRun, ofSession, ofProvider} {
+// classifyError returns the exit code of an error and its kind in JSON.
+func classifyError(err error) (code int, kind string) {
+	for _, is := range []func(error) (int, string, bool){usageCode, modelCode, toolServerCode, runCode, sessionCode, providerCode} {
 		if code, kind, ok := is(err); ok {
 			return code, kind
 		}
@@ -47,75 +47,75 @@ func classify(err error) (code int, kind string) {
 	return exitError, "error"
 }
 
-// as reports whether err is or wraps a T.
-func as[T error](err error) bool {
+// isError reports whether err is or wraps a T.
+func isError[T error](err error) bool {
 	var target T
 	return errors.As(err, &target)
 }
 
-func ofUsage(err error) (int, string, bool) {
+func usageCode(err error) (int, string, bool) {
 	switch {
-	case as[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), as[*provider.RequestError](err):
+	case isError[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), isError[*provider.RequestError](err):
 		return exitUsage, "usage", true
 	}
 	return 0, "", false
 }
 
-func ofModel(err error) (int, string, bool) {
+func modelCode(err error) (int, string, bool) {
 	switch {
-	case as[*catalog.UnsupportedModel](err):
+	case isError[*catalog.UnsupportedModel](err):
 		return exitDenied, "unsupported_model", true
-	case as[*meerkat.MissingKeyError](err):
+	case isError[*meerkat.MissingKeyError](err):
 		return exitDenied, "missing_key", true
-	case as[*meerkat.BadKeyError](err):
+	case isError[*meerkat.BadKeyError](err):
 		return exitDenied, "bad_key", true
 	}
 	return 0, "", false
 }
 
-// ofTools: a server that does not start or answer is not available.
-func ofTools(err error) (int, string, bool) {
-	if as[*mcp.ServerError](err) {
+// toolServerCode: a server that does not start or answer is not available.
+func toolServerCode(err error) (int, string, bool) {
+	if isError[*mcp.ServerError](err) {
 		return exitUnavailable, "tool_server", true
 	}
 	return 0, "", false
 }
 
-func ofRun(err error) (int, string, bool) {
+func runCode(err error) (int, string, bool) {
 	switch {
-	case as[*agent.TurnLimitError](err):
+	case isError[*agent.TurnLimitError](err):
 		return exitLimit, "turn_limit", true
-	case as[*session.BudgetExceededError](err):
+	case isError[*session.BudgetExceededError](err):
 		return exitLimit, "budget_exceeded", true
-	case as[*agent.InterruptedError](err):
+	case isError[*agent.InterruptedError](err):
 		return exitError, "tools_interrupted", true
-	case as[*SchemaError](err):
+	case isError[*schemaError](err):
 		return exitError, "output_schema", true
-	case as[*agent.RefusedError](err):
+	case isError[*agent.RefusedError](err):
 		return exitRefused, "refused", true
-	case as[*agent.TruncatedError](err):
+	case isError[*agent.TruncatedError](err):
 		return exitTruncated, "truncated", true
-	case as[*agent.StopError](err):
+	case isError[*agent.StopError](err):
 		return exitError, "stop_reason", true
-	case as[*agent.PrefixError](err):
+	case isError[*agent.PrefixError](err):
 		return exitCorrupt, "prefix_changed", true
-	case as[*agent.MismatchError](err):
+	case isError[*agent.MismatchError](err):
 		return exitUsage, "session_mismatch", true
 	}
 	return 0, "", false
 }
 
-func ofSession(err error) (int, string, bool) {
+func sessionCode(err error) (int, string, bool) {
 	switch {
-	case as[*session.CorruptError](err):
+	case isError[*session.CorruptError](err):
 		return exitCorrupt, "session_corrupt", true
 	case errors.Is(err, session.ErrTornFork):
 		return exitCorrupt, "session_corrupt", true
-	case as[*session.VersionError](err):
+	case isError[*session.VersionError](err):
 		return exitCorrupt, "session_newer", true
-	case as[*session.LockedError](err):
+	case isError[*session.LockedError](err):
 		return exitError, "session_locked", true
-	case as[*session.AmbiguousError](err):
+	case isError[*session.AmbiguousError](err):
 		return exitUsage, "session_ambiguous", true
 	case errors.Is(err, session.ErrNotFound):
 		return exitUsage, "session_not_found", true
@@ -123,9 +123,9 @@ func ofSession(err error) (int, string, bool) {
 	return 0, "", false
 }
 
-// ofProvider: a stream that was cut or failed in the middle is the provider not
+// providerCode: a stream that was cut or failed in the middle is the provider not
 // being available, not an answer that was wrong.
-func ofProvider(err error) (int, string, bool) {
+func providerCode(err error) (int, string, bool) {
 	var e *provider.Error
 	if !errors.As(err, &e) {
 		return 0, "", false

@@ -16,12 +16,12 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
-// environ holds the variables a process was given; the last value counts. What
+// environment holds the variables a process was given; the last value counts. What
 // is a setting is read from it by package config, the network's variables here.
-type environ map[string]string
+type environment map[string]string
 
-func readEnv(env []string) environ {
-	out := environ{}
+func parseEnvironment(env []string) environment {
+	out := environment{}
 	for _, kv := range env {
 		if name, value, ok := strings.Cut(kv, "="); ok {
 			out[name] = value
@@ -30,8 +30,8 @@ func readEnv(env []string) environ {
 	return out
 }
 
-// first returns the first of the variables that is not empty.
-func (e environ) first(names ...string) string {
+// firstSet returns the first of the variables that is not empty.
+func (e environment) firstSet(names ...string) string {
 	for _, n := range names {
 		if v := e[n]; v != "" {
 			return v
@@ -42,12 +42,12 @@ func (e environ) first(names ...string) string {
 
 // httpClient returns a client with exactly the proxy and the certificates that
 // e names. net/http would ask the process, and remember the first answer.
-func (e environ) httpClient() (*http.Client, error) {
-	proxy, err := e.proxy()
+func (e environment) httpClient() (*http.Client, error) {
+	proxy, err := e.proxyFunc()
 	if err != nil {
 		return nil, err
 	}
-	roots, err := e.roots()
+	roots, err := e.rootCertificates()
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +61,11 @@ func (e environ) httpClient() (*http.Client, error) {
 	}}, nil
 }
 
-func (e environ) proxy() (func(*http.Request) (*url.URL, error), error) {
+func (e environment) proxyFunc() (func(*http.Request) (*url.URL, error), error) {
 	config := httpproxy.Config{
-		HTTPProxy:  e.first("HTTP_PROXY", "http_proxy"),
-		HTTPSProxy: e.first("HTTPS_PROXY", "https_proxy"),
-		NoProxy:    e.first("NO_PROXY", "no_proxy"),
+		HTTPProxy:  e.firstSet("HTTP_PROXY", "http_proxy"),
+		HTTPSProxy: e.firstSet("HTTPS_PROXY", "https_proxy"),
+		NoProxy:    e.firstSet("NO_PROXY", "no_proxy"),
 	}
 	// ProxyFunc would ignore what it cannot read, and let everything out.
 	if !isProxy(config.HTTPProxy) {
@@ -91,8 +91,8 @@ func isProxy(address string) bool {
 	return err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "socks5", "socks5h"}, u.Scheme)
 }
 
-// roots returns the system's certificates and those of SSL_CERT_FILE.
-func (e environ) roots() (*x509.CertPool, error) {
+// rootCertificates returns the system's certificates and those of SSL_CERT_FILE.
+func (e environment) rootCertificates() (*x509.CertPool, error) {
 	file := e["SSL_CERT_FILE"]
 	if file == "" {
 		return nil, nil // the system's

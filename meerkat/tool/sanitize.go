@@ -11,27 +11,27 @@ import (
 // What a result may weigh when nobody says otherwise. Providers refuse requests
 // of more than 20 to 32 MB, and images of more than 5 MB.
 const (
-	DefaultMaxText = 256 << 10
-	DefaultMaxData = 12 << 20
+	defaultMaxText = 256 << 10
+	defaultMaxData = 12 << 20
 	// leastText is room for the notes that say what is missing.
 	leastText = 1 << 10
 )
 
-// Sound returns r fit to be sent and stored: valid UTF-8 (tool output is mended
+// sanitizeResult returns r fit to be sent and stored: valid UTF-8 (tool output is mended
 // here, at intake, and never later; regressions.md R33), at most maxText bytes
 // of text and maxData bytes of parts. What is replaced or left out is said in
 // the text. Zero means the default, a negative bound none. Sound of a sound
 // result is that result.
-func Sound(r transcript.ToolResult, maxText, maxData int) transcript.ToolResult {
-	text, bad := mend(r.Content)
-	parts, notes := boundParts(r.Parts, orDefault(maxData, DefaultMaxData))
+func sanitizeResult(r transcript.ToolResult, maxText, maxData int) transcript.ToolResult {
+	text, bad := replaceInvalid(r.Content)
+	parts, notes := boundParts(r.Parts, orDefault(maxData, defaultMaxData))
 	if bad > 0 {
 		notes = append([]string{fmt.Sprintf("[%d bytes were not valid UTF-8 and stand as U+FFFD]", bad)}, notes...)
 	}
 	if notes != nil {
 		text = joinLines(text, strings.Join(notes, "\n"))
 	}
-	r.Content, r.Parts = cut(text, orDefault(maxText, DefaultMaxText)), parts
+	r.Content, r.Parts = shortenText(text, orDefault(maxText, defaultMaxText)), parts
 	return r
 }
 
@@ -42,8 +42,8 @@ func orDefault(n, standard int) int {
 	return n
 }
 
-// mend replaces each byte that is no UTF-8 and counts them.
-func mend(s string) (string, int) {
+// replaceInvalid replaces each byte that is no UTF-8 and counts them.
+func replaceInvalid(s string) (string, int) {
 	if utf8.ValidString(s) {
 		return s, 0
 	}
@@ -60,20 +60,20 @@ func mend(s string) (string, int) {
 	return b.String(), bad
 }
 
-// cut keeps the beginning and the end of a text that is too long, at the
+// shortenText keeps the beginning and the end of a text that is too long, at the
 // borders of characters, and says between them what is missing.
-func cut(s string, limit int) string {
+func shortenText(s string, limit int) string {
 	if limit < 0 || len(s) <= max(limit, leastText) {
 		return s
 	}
 	room := max(limit, leastText) - 128 // the note is shorter
-	head := border(s, room*3/4)
-	tail := border(s, len(s)-room/4)
+	head := runeStart(s, room*3/4)
+	tail := runeStart(s, len(s)-room/4)
 	return s[:head] + fmt.Sprintf("\n[cut: the tool returned %d bytes of text; the first %d and the last %d are here]\n", len(s), head, len(s)-tail) + s[tail:]
 }
 
-// border moves i back to where a character begins.
-func border(s string, i int) int {
+// runeStart moves i back to where a character begins.
+func runeStart(s string, i int) int {
 	for i > 0 && i < len(s) && !utf8.RuneStart(s[i]) {
 		i--
 	}

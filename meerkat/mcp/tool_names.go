@@ -17,13 +17,13 @@ var (
 	foreign     = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
-// Name returns the name under which a server's tool is offered: server__tool
+// offeredName returns the name under which a server's tool is offered: server__tool
 // where that is a legal name, and else a legal form of it that ends in 12
 // hexadecimal digits of the SHA-256 of both names. It depends on nothing but
 // the two, so that no other server and no restart changes it, and different
 // pairs have different names: a plain name has one place to be cut in, and a
 // plain name that looks like a hashed one is hashed too.
-func Name(server, toolName string) string {
+func offeredName(server, toolName string) string {
 	name := server + "__" + toolName
 	if isPlain(server, toolName) && len(name) <= maxName && !hashed.MatchString(name) {
 		return name

@@ -11,17 +11,17 @@ import (
 	"net/url"
 )
 
-// door is the way to an HTTP server: it adds the server's headers, for its own
+// serverTransport is the way to an HTTP server: it adds the server's headers, for its own
 // host only, bounds what comes back and keeps it exact.
-type door struct {
-	base    http.RoundTripper
-	host    *url.URL
-	headers map[string]string
-	limit   int
-	open    context.Context // ends all requests with it
+type serverTransport struct {
+	base     http.RoundTripper
+	host     *url.URL
+	headers  map[string]string
+	limit    int
+	lifetime context.Context // ends all requests with it
 }
 
-func newDoor(open context.Context, s Server, o Options) (*http.Client, error) {
+func newHTTPClient(open context.Context, s Server, o Options) (*http.Client, error) {
 	host, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func newDoor(open context.Context, s Server, o Options) (*http.Client, error) {
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
 	}
-	client.Transport = door{client.Transport, host, s.Headers, o.MaxMessage, open}
+	client.Transport = serverTransport{client.Transport, host, s.Headers, o.MaxMessage, open}
 	return &client, nil
 }
 
 // RoundTrip implements http.RoundTripper.
-func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
+func (d serverTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme == d.host.Scheme && req.URL.Host == d.host.Host {
 		req = req.Clone(req.Context())
 		for name, value := range d.headers {
@@ -43,12 +43,12 @@ func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	ctx, cancel := context.WithCancel(req.Context())
-	stop := context.AfterFunc(d.open, cancel) //nolint:contextcheck // the link's end, beside that of the request
+	stop := context.AfterFunc(d.lifetime, cancel) //nolint:contextcheck // the link's end, beside that of the request
 	done := func() { stop(); cancel() }
 	res, err := d.base.RoundTrip(req.WithContext(ctx))
 	if err == nil {
-		res.Body = body{res.Body, done}
-		err = d.wrap(res)
+		res.Body = notifyingBody{res.Body, done}
+		err = d.wrapBody(res)
 	}
 	if err != nil {
 		done()
@@ -57,31 +57,31 @@ func (d door) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// body tells when its reader is done with it.
-type body struct {
+// notifyingBody tells when its reader is done with it.
+type notifyingBody struct {
 	io.ReadCloser
 	done func()
 }
 
 // Close implements io.Closer.
-func (b body) Close() error {
+func (b notifyingBody) Close() error {
 	defer b.done()
 	return b.ReadCloser.Close()
 }
 
-func (d door) wrap(res *http.Response) error {
+func (d serverTransport) wrapBody(res *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")) // an unreadable one is neither of ours
 	switch {
 	case kind == "text/event-stream":
-		res.Body = &events{in: bufio.NewReader(res.Body), limit: d.limit, Closer: res.Body}
+		res.Body = &eventStreamBody{in: bufio.NewReader(res.Body), limit: d.limit, Closer: res.Body}
 	case kind == "application/json" && res.StatusCode < 300:
-		return d.whole(res)
+		return d.readWhole(res)
 	}
 	return nil
 }
 
-// whole reads a JSON answer.
-func (d door) whole(res *http.Response) error {
+// readWhole reads a JSON answer.
+func (d serverTransport) readWhole(res *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(res.Body, int64(d.limit)+1))
 	if closeErr := res.Body.Close(); err == nil {
 		err = closeErr
@@ -92,14 +92,14 @@ func (d door) whole(res *http.Response) error {
 	if err != nil {
 		return err
 	}
-	text = keepExact(text)
+	text = keepExactValues(text)
 	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 	res.Header.Del("Content-Length")
 	return nil
 }
 
-// events is the body of an event stream whose data stays exact.
-type events struct {
+// eventStreamBody is the body of an event stream whose data stays exact.
+type eventStreamBody struct {
 	in      *bufio.Reader
 	limit   int
 	pending []byte
@@ -107,14 +107,14 @@ type events struct {
 }
 
 // Read implements io.Reader.
-func (e *events) Read(p []byte) (int, error) {
+func (e *eventStreamBody) Read(p []byte) (int, error) {
 	if len(e.pending) == 0 {
 		line, err := readLine(e.in, e.limit)
 		if err != nil {
 			return 0, err
 		}
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			line = append([]byte("data: "), keepExact(bytes.TrimPrefix(data, []byte(" ")))...)
+			line = append([]byte("data: "), keepExactValues(bytes.TrimPrefix(data, []byte(" ")))...)
 		}
 		line = append(line, '\n')
 		e.pending = line

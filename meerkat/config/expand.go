@@ -16,7 +16,7 @@ var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // expandVariables replaces ${NAME} in every text of v by the variable; $${NAME} stands for
 // the text itself. v is what JSON or TOML decodes to. A variable that is not set
-// is an error: an empty key or path helps nobody.
+// is an error.
 func expandVariables(v any, env map[string]string) (any, error) {
 	switch v := v.(type) {
 	case string:

@@ -52,7 +52,8 @@ type Options struct {
 	// Environ is the environment, "K=V", from which PATH, HOME and the like are
 	// taken, and nothing else is. nil: that of this process; empty: none.
 	Environ []string
-	// Log takes what servers say on stderr and what goes wrong; nil: nobody.
+	// Log receives what servers print on stderr and what goes wrong; nil: it is
+	// dropped.
 	Log *slog.Logger
 	// HTTPClient reaches the servers with a URL: proxy and certificates are
 	// its. nil: a client without a proxy.

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// The SDK decodes schemas and structured content into maps and float64: the
-// order of properties, which models read, and large numbers would be lost
-// (DESIGN §3.1). So each is carried past it as text, in a _meta member beside
-// the value it belongs to.
+// The MCP SDK decodes schemas and structured content into maps and float64. The
+// order of properties, which models read, and large numbers would be lost. So each
+// such value is also carried as text, in a _meta member beside it, which the SDK
+// passes on unchanged.
 const (
 	metaSchema  = "meerkat/inputSchema"
 	metaContent = "meerkat/structuredContent"

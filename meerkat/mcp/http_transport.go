@@ -11,8 +11,9 @@ import (
 	"net/url"
 )
 
-// serverTransport is the way to an HTTP server: it adds the server's headers, for its own
-// host only, bounds what comes back and keeps it exact.
+// serverTransport sends requests to an HTTP server. It adds the server's headers to
+// requests for its own host only, limits the size of replies and keeps their JSON
+// exact.
 type serverTransport struct {
 	base     http.RoundTripper
 	host     *url.URL

@@ -13,9 +13,9 @@ import (
 // maxOtherOutput bounds what a server may print between two messages.
 const maxOtherOutput = 32 << 20
 
-// messageReader reads a server's stdout and lets only JSON-RPC messages through:
-// many a server prints a greeting or a log line there, and one such line would
-// end the connection.
+// messageReader reads a server's stdout and passes only JSON-RPC messages on. Many
+// servers print a greeting or log lines there, and one such line would end the
+// connection.
 type messageReader struct {
 	in          *bufio.Reader
 	limit       int

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// legal is what all three providers take as a name (reference A-21).
+// legal is the form of a name that all three providers accept (A-21).
 var legal = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 func TestName(t *testing.T) {

@@ -56,8 +56,8 @@ type Change struct {
 // the order of the servers, and of each in its own. If one that is not Optional
 // fails, all are closed again and the errors are *ServerError, joined.
 //
-// The end of ctx gives Open up; later it counts for nothing. Whoever opens a
-// Router closes it.
+// When ctx ends, Open gives up; after Open has returned, ctx has no meaning. The
+// caller closes the Router.
 func Open(ctx context.Context, servers []Server, options Options) (*Router, error) {
 	if err := validateServers(servers); err != nil {
 		return nil, err

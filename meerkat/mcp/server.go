@@ -16,7 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// server is one server over all its lives.
+// server is one configured server; it may be started several times.
 type server struct {
 	config   Server
 	options  Options
@@ -24,7 +24,7 @@ type server struct {
 	mask     func(string) string
 	progress *progressRouter
 
-	connecting chan struct{} // held by who dials or closes
+	connecting chan struct{} // held while connecting or closing
 
 	mu         sync.Mutex
 	connection *connection      // nil when there is none
@@ -45,8 +45,8 @@ func newServer(config Server, options Options, p *progressRouter) *server {
 	}
 }
 
-// ensureConnection returns the link, and dials if there is none. The end of ctx ends
-// the wait.
+// ensureConnection returns the connection and makes one if there is none. It stops
+// waiting when ctx ends.
 func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 	select {
 	case s.connecting <- struct{}{}:
@@ -68,8 +68,8 @@ func (s *server) ensureConnection(ctx context.Context) (*connection, error) {
 	return s.connection, nil
 }
 
-// dropEnded drops a link that ended when nobody called: what comes next runs on a
-// new one, and is not told that it may have run.
+// dropEnded drops a connection that ended between two calls. The next call uses a
+// new connection, and its result does not say that the tool may have run.
 func (s *server) dropEnded() {
 	s.mu.Lock()
 	l := s.connection
@@ -179,7 +179,7 @@ func (s *server) callTool(ctx context.Context, call transcript.ToolCall) transcr
 	return convertResult(call, res)
 }
 
-// failureResult says what is known of a call that has no result: whether the tool ran.
+// failureResult answers a call that failed, and says whether the tool may have run.
 func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l *connection, err error) transcript.ToolResult {
 	var refused *jsonrpc.Error
 	switch {
@@ -201,7 +201,7 @@ func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l 
 		s.config.Name, s.serverText(err.Error()))
 }
 
-// serverText is a text of the server without its secrets, at a length that is bounded.
+// serverText returns a text of the server without its secrets and of limited length.
 func (s *server) serverText(text string) string { return clipText(s.mask(text), maxLogLine) }
 
 // codeTransport is what the SDK reports when HTTP fails on the way: nothing that
@@ -220,7 +220,7 @@ func (s *server) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.connecting <- struct{}{} // whoever dials is given up by the router's end, and leaves
+	s.connecting <- struct{}{} // a connection attempt ends with the router and frees the slot
 	defer func() { <-s.connecting }()
 	s.mu.Lock()
 	l := s.connection

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxName is what all providers take (reference A-21).
+// maxName is the longest name that all providers accept.
 const maxName = 64
 
 var (

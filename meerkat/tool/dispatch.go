@@ -9,30 +9,30 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Observer is told about calls as they run. Its functions, which may be nil,
-// are called one at a time, and never after DispatchAll has returned.
+// Observer receives the progress of calls. Its functions may be nil. They are
+// called one at a time, and never after DispatchAll has returned.
 type Observer struct {
-	// Started comes before the tool does anything: what must be on disk before
-	// a side effect is written here (DESIGN §3.6).
+	// Started comes before the tool does anything. A caller writes here what must
+	// be on disk before a side effect.
 	Started func(transcript.ToolCall)
 	// Progress comes between Started and Done.
 	Progress func(transcript.ToolCall, Progress)
 	// Done comes once for each call that started.
 	Done func(transcript.ToolCall, transcript.ToolResult)
 	// Settled comes once for each call, also for one that never started, after
-	// its Done. It says what became of it and how long that took.
+	// its Done. It says how the call ended and how long it took.
 	Settled func(transcript.ToolCall, transcript.ToolResult, Outcome)
 }
 
-// Outcome is what became of a call.
+// Outcome says how a call ended.
 type Outcome struct {
 	Status  Status
 	Took    time.Duration
-	Timeout time.Duration // the bound that was exceeded, with StatusTimedOut
+	Timeout time.Duration // the limit that was exceeded, with StatusTimedOut
 }
 
 // DispatchAll runs calls on d, at most limit at once (0: no limit), and returns
-// their results in the order of the calls (seed 000 §1.1.5). Each result is
+// their results in the order of the calls. Each result is
 // made Sound and has the id of its call.
 //
 // A call whose time is up (Traits.Timeout) is answered so. When ctx ends, calls
@@ -66,7 +66,7 @@ type batch struct {
 	d        Dispatcher
 	observer Observer
 	slots    chan struct{}
-	mu       sync.Mutex // holds the observer to one call at a time
+	mu       sync.Mutex // calls the observer once at a time
 }
 
 // acquireSlot takes a slot, in the order of the calls, unless ctx ends first.
@@ -121,7 +121,7 @@ func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, ti
 		done <- recoverPanic(call, func() transcript.ToolResult { return b.d.Dispatch(reporter.withReporter(bounded), call) })
 	}()
 	result, there := awaitResult(bounded, done)
-	// The bound's own cause tells its end from the run's end (E6): no text does.
+	// The cause of the context tells a timeout from the end of the run.
 	switch late := context.Cause(bounded); {
 	case there && !result.IsError, there && late == nil:
 		return result, Outcome{Status: statusOf(result)}

@@ -12,16 +12,17 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Policy narrows a Dispatcher for a run. Patterns are those of path.Match on
-// tool names: "fs__*".
+// Policy restricts which tools a run offers and limits their calls. Patterns are
+// those of path.Match on tool names, such as "fs__*". The zero Policy restricts
+// nothing.
 type Policy struct {
-	// Allow names the tools on offer; empty: all. Deny takes away from them.
+	// Allow names the tools on offer; empty: all. Deny removes tools from them.
 	Allow, Deny []string
-	// Timeout bounds calls of tools that have no bound of their own.
+	// Timeout limits calls of tools that have no limit of their own.
 	Timeout time.Duration
-	// Timeouts bounds calls by tool name, before all others.
+	// Timeouts limits calls by tool name and overrides all other limits.
 	Timeouts map[string]time.Duration
-	// MaxText and MaxData bound results, as in Traits.
+	// MaxText and MaxData limit results, as in Traits.
 	MaxText, MaxData int
 }
 

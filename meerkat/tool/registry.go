@@ -23,7 +23,7 @@ type registered struct {
 	schema *Schema
 }
 
-// nameForm is what all three providers accept (reference A-21, O- and G-rules).
+// nameForm is what all three providers accept (A-21).
 var nameForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 // New returns a Registry that offers tools in the given order. A tool without
@@ -72,9 +72,9 @@ func (r *Registry) Traits(name string) Traits {
 	return Traits{Timeout: t.Timeout, Idempotent: t.Idempotent, ReadOnly: t.ReadOnly}
 }
 
-// Dispatch implements Dispatcher. Arguments that are no JSON object, or do not
-// fit the tool's schema, are never handed to the tool (DESIGN §3.3); a panic in
-// the tool is an error result.
+// Dispatch implements Dispatcher. Arguments that are not a JSON object or do not
+// match the tool's schema are answered with an error result, and the tool does not
+// run. A panic in the tool is an error result, too.
 func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
 	t, ok := r.tools[call.Name]
 	if !ok {
@@ -116,7 +116,7 @@ func argsProblem(args []byte) string {
 	return ""
 }
 
-// callFunc calls f so that neither a panic nor runtime.Goexit takes the run along.
+// callFunc calls f. Neither a panic nor runtime.Goexit in f ends the run.
 func callFunc(ctx context.Context, f Func, call transcript.ToolCall) transcript.ToolResult {
 	return recoverPanic(call, func() transcript.ToolResult {
 		out, err := f(ctx, call.Args)
@@ -140,7 +140,7 @@ func recoverPanic(call transcript.ToolCall, f func() transcript.ToolResult) tran
 }
 
 // finishResult makes a result of what a tool returned: the id of its call, and text
-// in every error (reference A-47). A tool that gave up because the run did says
+// in every error (A-47). A tool that gave up because the run did says
 // so in its error's type, and the model is told what that means.
 func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.ToolResult, err error) transcript.ToolResult {
 	if ctx.Err() != nil && isContextError(err) {
@@ -157,12 +157,12 @@ func finishResult(ctx context.Context, call transcript.ToolCall, out transcript.
 	return sanitizeResult(out, -1, -1)
 }
 
-// NotExecuted answers a call that no tool has seen.
+// NotExecuted answers a call that never reached its tool; why ends the sentence.
 func NotExecuted(id, why string) transcript.ToolResult {
 	return errorResult(id, "not executed: %s", why)
 }
 
-// Interrupted answers a call of which nobody knows whether it ran.
+// Interrupted answers a call that may or may not have run.
 func Interrupted(id string) transcript.ToolResult {
 	return errorResult(id, "interrupted: the tool may have run; check its effects before calling it again")
 }

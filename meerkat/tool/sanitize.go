@@ -8,8 +8,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// What a result may weigh when nobody says otherwise. Providers refuse requests
-// of more than 20 to 32 MB, and images of more than 5 MB.
+// The default limits of a result in bytes. Providers refuse requests of more than
+// 20 to 32 MB, and images of more than 5 MB.
 const (
 	defaultMaxText = 256 << 10
 	defaultMaxData = 12 << 20
@@ -17,11 +17,11 @@ const (
 	leastText = 1 << 10
 )
 
-// sanitizeResult returns r fit to be sent and stored: valid UTF-8 (tool output is mended
-// here, at intake, and never later; regressions.md R33), at most maxText bytes
-// of text and maxData bytes of parts. What is replaced or left out is said in
-// the text. Zero means the default, a negative bound none. Sound of a sound
-// result is that result.
+// sanitizeResult makes r fit to be sent and stored: valid UTF-8, at most maxText
+// bytes of text and maxData bytes of parts. The text says what was replaced or left
+// out. Tool output is repaired here only, so that what is stored is what was sent.
+// Zero means the default, a negative limit none. A sanitized result does not change
+// again.
 func sanitizeResult(r transcript.ToolResult, maxText, maxData int) transcript.ToolResult {
 	text, bad := replaceInvalid(r.Content)
 	parts, notes := boundParts(r.Parts, orDefault(maxData, defaultMaxData))
@@ -42,7 +42,7 @@ func orDefault(n, standard int) int {
 	return n
 }
 
-// replaceInvalid replaces each byte that is no UTF-8 and counts them.
+// replaceInvalid replaces each byte that is not valid UTF-8 and counts them.
 func replaceInvalid(s string) (string, int) {
 	if utf8.ValidString(s) {
 		return s, 0

@@ -1,10 +1,23 @@
-// Package tool runs the tools that a model calls: a registry of Go functions
-// that checks arguments against their JSON Schema, and a dispatcher that runs
-// the calls of one turn side by side.
+// Package tool runs the tools that a model calls. A [Tool] is a Go function with a
+// JSON Schema; a [Registry] offers several of them and checks the arguments; a
+// [Policy] restricts which ones are on offer; [DispatchAll] runs the calls of one
+// turn in parallel.
 //
-// Whatever goes wrong in a tool is an answer to the model, not an error of the
-// run (seed 001 §13): every call gets exactly one result, so that no tool_use
-// is ever left without its pair.
+//	registry, err := tool.New(tool.Tool{
+//		Def: transcript.ToolDef{
+//			Name: "shout", Description: "Returns a text in capitals.",
+//			InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}}}`),
+//		},
+//		Func: func(ctx context.Context, args []byte) (transcript.ToolResult, error) { … },
+//	})
+//
+// An agent takes tools by meerkat.AgentBuilder.WithTool, and anything else that
+// implements [Dispatcher] by WithDispatcher.
+//
+// The package promises that every call gets exactly one result. What goes wrong in
+// a tool, even a panic, is an error result for the model and not an error of the
+// run: a conversation with a call that has no result would be refused by every
+// provider.
 package tool
 
 import (
@@ -19,14 +32,14 @@ import (
 // no ToolUseID. An error becomes an error result with the error's text.
 type Func func(ctx context.Context, args []byte) (transcript.ToolResult, error)
 
-// Tool is a Func and how it is offered to the model.
+// Tool is a Func and its definition for the model.
 type Tool struct {
 	Def  transcript.ToolDef
 	Func Func
-	// Timeout bounds one call; zero: what the Policy says, else no bound.
+	// Timeout limits one call. Zero: the Policy's limit, or none.
 	Timeout time.Duration
-	// Idempotent says that the tool may run again when nobody knows whether it
-	// ran before an interruption.
+	// Idempotent says that the tool may run a second time when it is unknown
+	// whether it ran before an interruption.
 	Idempotent bool
 	// ReadOnly says that the tool changes nothing.
 	ReadOnly bool
@@ -41,8 +54,8 @@ type Dispatcher interface {
 	Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult
 }
 
-// Traits says what is known of a tool besides its definition. The zero Traits
-// are those of a tool of which nothing is known.
+// Traits are the properties of a tool that its definition does not tell. The zero
+// Traits are those of an unknown tool.
 type Traits struct {
 	Timeout    time.Duration // of one call; zero: no bound
 	Idempotent bool          // see Tool.Idempotent
@@ -52,14 +65,14 @@ type Traits struct {
 	MaxText, MaxData int
 }
 
-// Describer is what a Dispatcher may implement besides. DispatchAll asks it for
-// the bounds of each call.
+// Describer is an optional interface of a Dispatcher. DispatchAll asks it for the
+// limits of each call.
 type Describer interface {
 	// Traits describes the tool of that name, whether or not it exists.
 	Traits(name string) Traits
 }
 
-// TraitsOf describes a tool of d as far as d does.
+// TraitsOf returns the Traits of a tool of d, the zero Traits if d is no Describer.
 func TraitsOf(d Dispatcher, name string) Traits {
 	if t, ok := d.(Describer); ok {
 		return t.Traits(name)
@@ -67,15 +80,14 @@ func TraitsOf(d Dispatcher, name string) Traits {
 	return Traits{}
 }
 
-// Status is what became of a call. Every status has exactly one truth about
-// side effects (DESIGN §3.6).
+// Status says how a call ended. Each status makes one statement about side effects.
 type Status string
 
 // The ways in which a call ends.
 const (
 	StatusComplete    Status = "complete"    // the tool answered
-	StatusError       Status = "error"       // the tool, or who guards it, answered with an error
+	StatusError       Status = "error"       // the tool or its checks answered with an error
 	StatusTimedOut    Status = "timed_out"   // its time was up; it may have had effects
-	StatusCancelled   Status = "cancelled"   // the run ended before the tool started
-	StatusInterrupted Status = "interrupted" // the run ended while the tool ran; nobody knows
+	StatusCancelled   Status = "cancelled"   // the run ended before the tool started; no effects
+	StatusInterrupted Status = "interrupted" // the run ended while the tool ran; it may have had effects
 )

@@ -89,7 +89,7 @@ func newHistogram(name, help string, buckets []float64, labels ...string) *prome
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// Registry is where the metrics are, for whoever serves them.
+// Registry returns the registry that holds the metrics, to serve or gather them.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
 // Listen is the Listener that counts.

@@ -10,11 +10,11 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// The names a caller of the SDK meets, so that one import is enough.
+// The types that every caller uses, so that one import is enough.
 type (
-	// RunResult is what a run came to (seed 001 §6).
+	// RunResult is the result of a run.
 	RunResult = agent.Result
-	// Event is one step of a run as it happens (seed 001 §5).
+	// Event is one step of a run, sent when it happens.
 	Event = agent.Event
 	// SessionID names a session.
 	SessionID = session.ID
@@ -47,23 +47,24 @@ func (a *Agent) Model() string { return a.config.Model }
 // Store returns where the sessions are.
 func (a *Agent) Store() session.Store { return a.config.Store }
 
-// Run starts a session with prompt. Errors are *agent.RunError once there is a
-// session; the RunResult says how far it got even then.
+// Run starts a session with prompt and returns when the model has answered. Once
+// there is a session, errors are *agent.RunError, and the RunResult says how far the
+// run got.
 func (a *Agent) Run(ctx context.Context, prompt string) (RunResult, error) {
 	return agent.Run(ctx, a.config, prompt)
 }
 
-// Resume goes on with a stored session, also one of another process or of
-// another model. An empty prompt is legal when the last turn still wants an
-// answer. What the provider gets ahead of the messages stays as it was; the
-// model is told of a changed system prompt and changed tools (DESIGN §3.5).
+// Resume continues a stored session, also one of another process or of another
+// model. The prompt may be empty when the last turn still needs an answer. What the
+// provider gets before the messages stays as it was; the
+// model is told of a changed system prompt and changed tools in an appended message.
 func (a *Agent) Resume(ctx context.Context, id SessionID, prompt string) (RunResult, error) {
 	return agent.Resume(ctx, a.config, id, prompt)
 }
 
 // Fork starts a session that begins with the first n messages of another one,
-// all of them if n is 0, and returns its id. Calls that the border leaves without
-// a result are closed, truthfully; the other session stays as it is.
+// all of them if n is 0, and returns its id. Calls of tools whose results are cut
+// off get a result that says so. The other session stays as it is.
 func (a *Agent) Fork(ctx context.Context, id SessionID, n int) (SessionID, error) {
 	fork, err := session.NewID()
 	if err != nil {
@@ -95,8 +96,8 @@ func (a *Agent) PreviewResume(ctx context.Context, id SessionID, prompt string) 
 	return agent.PreviewResume(ctx, a.config, id, prompt)
 }
 
-// Health asks the provider whether it is there and takes the key, without paying
-// for a reply. A client that cannot ask is taken as well. Errors are those of
+// Health asks the provider whether it can be reached and accepts the key; that
+// costs nothing. With a client that cannot ask, Health returns nil. Errors are those of
 // provider.HealthChecker.
 func (a *Agent) Health(ctx context.Context) error {
 	if h, ok := a.config.Client.(provider.HealthChecker); ok {

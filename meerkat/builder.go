@@ -24,8 +24,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
-// AgentBuilder collects what an Agent is made of (seed 001 §12). The With
-// functions return the builder; what is wrong shows in Build.
+// AgentBuilder collects the parts of an Agent. The With functions change the builder
+// and return it; Build reports what is wrong. A builder is not safe for concurrent
+// use.
 type AgentBuilder struct {
 	config        agent.Config
 	keys          map[string]string // by provider
@@ -42,15 +43,15 @@ type AgentBuilder struct {
 }
 
 // NewAgent returns a builder of an agent without tools that keeps its sessions
-// in memory and makes failed calls again as provider.DefaultRetry says.
+// in memory and retries failed calls as provider.DefaultRetry says.
 func NewAgent() *AgentBuilder {
 	return &AgentBuilder{keys: map[string]string{}, config: agent.Config{Retry: provider.DefaultRetry}}
 }
 
 // WithConfig sets everything that an agent.Config holds at once, for instance the
 // Agent of a config.Loaded. Functions that are called later change single fields.
-// What the zero Config means is said there: without Retry, for instance, no failed
-// call is made again.
+// The defaults of NewAgent are replaced, too: without Retry no failed call is made
+// again.
 func (b *AgentBuilder) WithConfig(c agent.Config) *AgentBuilder {
 	b.config = c
 	return b
@@ -110,7 +111,7 @@ func (b *AgentBuilder) WithModel(model string) *AgentBuilder {
 }
 
 // WithUnlistedModel lets Build take any model of a known provider. New sessions
-// are marked with it (DESIGN §3.10).
+// are marked with its name, so that they can be resumed with it.
 func (b *AgentBuilder) WithUnlistedModel() *AgentBuilder {
 	b.unlisted = true
 	return b
@@ -218,8 +219,8 @@ func (b *AgentBuilder) WithClock(now func() time.Time) *AgentBuilder {
 	return b
 }
 
-// ErrNoProvider says that Build cannot know whom to speak to. Build also refuses
-// with *catalog.UnsupportedModel, *MissingKeyError and *BadKeyError.
+// ErrNoProvider says that nothing decides the provider. Other errors of Build are
+// *catalog.UnsupportedModel, *MissingKeyError, *BadKeyError and *mcp.ServerError.
 var ErrNoProvider = errors.New("no model provider: set a key, a client or a model")
 
 // MissingKeyError says that the provider of the model has no key.
@@ -248,12 +249,12 @@ func (e *BadKeyError) Error() string {
 }
 
 // Build returns the agent. It checks the model against the catalogue before
-// there is anything that could reach the network (seed 000 §1.3), and starts MCP
-// servers last. The builder may be used again.
+// anything could reach the network, and starts MCP servers last. The builder may be
+// used again.
 func (b *AgentBuilder) Build() (*Agent, error) { return b.BuildContext(context.Background()) }
 
-// BuildContext is Build; the end of ctx gives up on MCP servers that are still
-// starting.
+// BuildContext is Build with a context: when ctx ends, MCP servers that are still
+// starting are given up.
 func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	config := b.config
 	entry, err := b.resolveModel()
@@ -341,7 +342,7 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 var codecs = []provider.Codec{anthropic.Codec{}, openai.Codec{}, gemini.Codec{}}
 
 // accountFingerprint names an account without giving its key away: continuity tokens
-// go back only to who issued them (DESIGN §3.4, other-account).
+// go back only to who issued them (see the hand-off rule other-account).
 func accountFingerprint(key string) string {
 	sum := sha256.Sum256([]byte("meerkat account\x00" + key))
 	return hex.EncodeToString(sum[:8])

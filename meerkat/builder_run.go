@@ -7,14 +7,14 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// WithRetry makes failed calls again as policy says; the zero policy makes none.
-// Without it provider.DefaultRetry holds.
+// WithRetry sets how failed calls are retried; the zero policy retries none. The
+// default is provider.DefaultRetry.
 func (b *AgentBuilder) WithRetry(policy provider.RetryPolicy) *AgentBuilder {
 	b.config.Retry = policy
 	return b
 }
 
-// WithLimits bounds each session over all its runs (seed 001 §10).
+// WithLimits sets the budget of each session, over all its runs.
 func (b *AgentBuilder) WithLimits(limits session.Limits) *AgentBuilder {
 	b.config.Limits = limits
 	return b
@@ -27,14 +27,14 @@ func (b *AgentBuilder) WithWarnAt(share float64) *AgentBuilder {
 	return b
 }
 
-// WithOnInterrupted says what a resumed run does about tools that were running
-// when the session was interrupted.
+// WithOnInterrupted sets what a resumed run does about tools that were running when
+// the session was interrupted.
 func (b *AgentBuilder) WithOnInterrupted(policy agent.Policy) *AgentBuilder {
 	b.config.OnInterrupted = policy
 	return b
 }
 
-// WithCompaction says when the conversation is summarised. Without it none is.
+// WithCompaction sets when the conversation is summarised. The default is never.
 func (b *AgentBuilder) WithCompaction(c agent.Compaction) *AgentBuilder {
 	b.config.Compaction = c
 	return b
@@ -53,8 +53,8 @@ func (b *AgentBuilder) WithEventBuffer(n int) *AgentBuilder {
 	return b
 }
 
-// WithoutKey lets Build go on without a key. Such an agent shows its requests
-// (see Agent.Preview); its calls fail.
+// WithoutKey lets Build succeed without a key. Such an agent can show its requests
+// with [Agent.Preview]; its calls fail.
 func (b *AgentBuilder) WithoutKey() *AgentBuilder {
 	b.keyless = true
 	return b

@@ -10,10 +10,10 @@ import (
 // deltas are dropped, beside the channel's own room.
 const eventBuffer = 256
 
-// RunWithEvents is Run with what happens as it happens (seed 001 §12). It closes
-// events when the last one, which tells how the run ended, has been sent; the
-// caller reads until then. A reader that falls behind misses deltas, and is told
-// so by a stream_truncated event; it misses nothing else.
+// RunWithEvents is Run and sends events while they happen. The last event says how
+// the run ended; then events is closed. The caller must read until then. A reader
+// that falls behind misses deltas, which a stream_truncated event reports, and
+// nothing else.
 func (a *Agent) RunWithEvents(ctx context.Context, prompt string, events chan<- Event) (RunResult, error) {
 	defer close(events)
 	return agent.Run(ctx, a.withEventsTo(events), prompt)

@@ -21,7 +21,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 )
 
-// preparedRun is what one run needs. Whoever opens it closes it.
+// preparedRun holds what one run needs. The caller of prepareRun calls closeAll.
 type preparedRun struct {
 	options *options
 	cfg     *config.Loaded

@@ -24,8 +24,8 @@ const demoSeed = "rkat demo"
 // demoKey is what the demonstration's provider is given. It opens nothing.
 const demoKey = "rkat-demo"
 
-// startDemo serves the built-in provider on loopback. Whoever starts it closes
-// it.
+// startDemo serves the built-in provider on loopback. The caller
+// closes it.
 func (a *app) startDemo() (*simulator.Server, error) {
 	server, err := simulator.Open(simulator.Door{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
 	if err != nil {

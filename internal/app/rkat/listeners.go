@@ -13,7 +13,7 @@ import (
 )
 
 // answerFile is that of --output-last-message. It is empty as long as there is
-// no answer, so that nobody takes an old one for it.
+// no answer, so that an old answer is not mistaken for it.
 type answerFile struct{ file *os.File }
 
 func createAnswerFile(path string) (answerFile, error) {

@@ -46,7 +46,7 @@ func chooseModel(cfg *config.Loaded, unlisted bool) (modelChoice, error) {
 
 // chooseResumedModel decides whom a resumed session speaks to: whom it spoke to last,
 // unless the command line names another one. A model that was let in once stays
-// let in; every other is checked again (DESIGN §3.10).
+// let in; every other is checked again.
 func chooseResumedModel(cfg *config.Loaded, unlisted bool, s *session.Session) (modelChoice, error) {
 	last := modelChoice{provider: s.Provider, model: s.Model, unlisted: unlisted}
 	if s.Prefix != nil {

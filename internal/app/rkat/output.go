@@ -184,7 +184,7 @@ func (a *app) showEvent(e agent.Event) {
 	}
 }
 
-// followOnStderr follows a run on stderr for --stream, as seed 001 §12 does.
+// followOnStderr shows a run on stderr for --stream.
 func (a *app) followOnStderr(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta, agent.ReasoningDelta:

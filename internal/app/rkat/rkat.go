@@ -1,6 +1,18 @@
-// Package rkat is the command line of the agent: it reads flags and
-// configuration, wires meerkat/* together and prints. What an agent does is
-// decided there, not here.
+// Package rkat is the command line of the agent. It reads flags and settings, builds
+// an agent with meerkat.AgentBuilder like any user of the SDK, and prints what
+// happens. What an agent does is decided in package meerkat.
+//
+// [Run] executes one command in this process, as conform does with its built-in
+// subject:
+//
+//	code := rkat.Run(ctx, []string{"run", "--demo", "hi"}, os.Stdin, os.Stdout, os.Stderr, os.Environ())
+//
+// It keeps sessions in files or in memory. SQLite, metrics and spans are
+// [Backends] that the command cmd/rkat adds from package backends.
+//
+// The package promises: answers and results are on stdout, everything else is on
+// stderr; nothing is read from the process but the working folder; exit codes are
+// those of cli.ExitCodes.
 package rkat
 
 import (

@@ -1,8 +1,10 @@
 package meerkat
 
 import (
+	"reflect"
 	"testing"
 
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -26,5 +28,17 @@ func TestApplyChange(t *testing.T) {
 	}
 	if text != want || len(before) != 3 || before[1].Name != "s__a" {
 		t.Errorf("have %s\nwant %s\nfrom %v", text, want, before)
+	}
+}
+
+// TestOptionsSetTheirFields: options that are not visible in a request arrive.
+func TestOptionsSetTheirFields(t *testing.T) {
+	b := NewAgent().WithMemoryStore().WithWarnAt(0.5).WithOnInterrupted(agent.Fail).WithCompaction(agent.Compaction{Threshold: 0.7}).WithMaxOutputTokens(3)
+	if b.config.Store == nil {
+		t.Error("no store")
+	}
+	got := []any{b.config.WarnAt, b.config.OnInterrupted, b.config.Compaction.Threshold, b.config.MaxOutputTokens}
+	if want := []any{0.5, agent.Fail, 0.7, 3}; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

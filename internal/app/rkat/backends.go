@@ -25,8 +25,8 @@ type Backends struct {
 // closed when the command ends.
 type OpenStore func(folder string) (session.Store, error)
 
-// OpenExporter begins to export to the file at path what listen is given. finish
-// is called once, after the last event.
+// OpenExporter opens an export of events to the file at path. Each event goes to
+// listen; finish is called once, after the last event.
 type OpenExporter func(path string) (listen observe.Listener, finish func(context.Context) error, err error)
 
 // exporter writes the file that a flag names.

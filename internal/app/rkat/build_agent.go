@@ -27,7 +27,7 @@ type preparedRun struct {
 	cfg     *config.Loaded
 	store   session.Store
 	choice  modelChoice
-	resumed bool // the session exists: only flags change what it began with
+	resumed bool // the session exists already
 	schema  *outputSchema
 	client  *http.Client
 	agent   *meerkat.Agent
@@ -102,7 +102,7 @@ func classifyBuildError(err error) error {
 	return &cli.UsageError{Err: err}
 }
 
-// newBuilder puts together what flags and settings say of the agent.
+// newBuilder returns a builder with all that flags and settings say.
 func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	settings, err := w.agentSettings()
 	if err != nil {
@@ -139,9 +139,9 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 // before deltas are dropped.
 const eventBuffer = 4096
 
-// agentSettings returns what the configuration says of the agent. System prompt
-// and effort of a session that exists are changed by the command line only: the
-// other layers speak of new sessions.
+// agentSettings returns the settings of the agent. In a session that exists, only
+// the command line changes system prompt and effort: all other layers apply to new
+// sessions.
 func (w *preparedRun) agentSettings() (agent.Config, error) {
 	settings := w.cfg.Agent
 	prompt, byFlag, err := systemPrompt(w.cfg)
@@ -158,7 +158,7 @@ func (w *preparedRun) agentSettings() (agent.Config, error) {
 	return settings, nil
 }
 
-// connectProvider sets how the provider is reached.
+// connectProvider sets key, address and HTTP client of the provider.
 func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err error) {
 	if w.client, err = a.env.httpClient(); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 	}
 }
 
-// ownTools are those of this program.
+// ownTools returns the tools that are part of this program.
 func (o *options) ownTools() []tool.Tool {
 	switch {
 	case o.conformTools:

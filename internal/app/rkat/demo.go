@@ -17,15 +17,15 @@ import (
 	"github.com/meerkat-go/conformance/simulator"
 )
 
-// demoSeed makes the tokens of one demonstration good for the next, so that it
-// can be resumed.
+// demoSeed is the same for all demonstrations, so that the tokens of one are valid in
+// the next and its session can be resumed.
 const demoSeed = "rkat demo"
 
-// demoKey is what the demonstration's provider is given. It opens nothing.
+// demoKey is the API key of the demonstration. No real provider accepts it.
 const demoKey = "rkat-demo"
 
 // startDemo serves the built-in provider on loopback. The caller
-// closes it.
+// closes the server.
 func (a *app) startDemo() (*simulator.Server, error) {
 	server, err := simulator.Open(simulator.Door{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 )
 
-// errFound ends a doctor that found something. What it found is printed.
+// errFound ends doctor when it found something; the report is printed already.
 var errFound = errors.New("doctor: something needs attention; see above")
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -53,7 +53,7 @@ type diagnosis struct {
 	OK        bool                  `json:"ok"`
 }
 
-// storeReport is what the sessions are like.
+// storeReport describes the sessions.
 type storeReport struct {
 	Backend  string    `json:"backend"`
 	Folder   string    `json:"folder,omitempty"`
@@ -61,7 +61,7 @@ type storeReport struct {
 	Findings []finding `json:"findings"`
 }
 
-// finding is one thing about one session.
+// finding is one observation about one session.
 type finding struct {
 	Session session.ID `json:"session"`
 	// Kind is unreadable, torn or open_calls; only the first is damage.
@@ -114,7 +114,7 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Loaded) (storeReport
 		return r, err
 	}
 	if _, err := os.Stat(r.Folder); errors.Is(err, os.ErrNotExist) {
-		return r, nil // a look makes nothing
+		return r, nil // doctor creates nothing
 	}
 	store, err := a.openStore(cfg) //nolint:contextcheck // opening is not broken off halfway
 	if err != nil {
@@ -153,8 +153,8 @@ func examineSession(ctx context.Context, store session.Store, i session.Info) []
 	return found
 }
 
-// tornBytes is how long the torn tail of a session file is. One that is being
-// written looks the same for a moment.
+// tornBytes returns the length of the incomplete record at the end of a session
+// file. A file that is being written may have one for a moment.
 func tornBytes(path string) int {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
-// providerReport is what is known of one provider.
+// providerReport describes one provider.
 type providerReport struct {
 	Provider string `json:"provider"`
 	HasKey   bool   `json:"has_key"`
 	Address  string `json:"address,omitempty"` // "": the provider's own
-	// Health is ok, failed, or empty when nobody asked.
+	// Health is ok, failed, or empty without --online.
 	Health  string `json:"health,omitempty"`
 	Problem string `json:"problem,omitempty"`
 }
 
-// checkProviders describes the providers and, if it may, asks them.
+// checkProviders describes the providers and, with online, asks each that has a key.
 func (a *app) checkProviders(ctx context.Context, cfg *config.Loaded, online bool) ([]providerReport, error) {
 	client, err := a.env.httpClient()
 	if err != nil {
@@ -47,7 +47,7 @@ func (a *app) checkProviders(ctx context.Context, cfg *config.Loaded, online boo
 	return all, nil
 }
 
-// withoutSecrets is an address without what may hold a secret.
+// withoutSecrets returns an address without the parts that may hold a secret.
 func withoutSecrets(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

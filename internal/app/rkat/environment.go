@@ -16,8 +16,9 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
-// environment holds the variables a process was given; the last value counts. What
-// is a setting is read from it by package config, the network's variables here.
+// environment holds variables by name; of several values of one name, the last
+// counts. Package config reads the settings from it, this file the variables of the
+// network.
 type environment map[string]string
 
 func parseEnvironment(env []string) environment {
@@ -41,7 +42,7 @@ func (e environment) firstSet(names ...string) string {
 }
 
 // httpClient returns a client with exactly the proxy and the certificates that
-// e names. net/http would ask the process, and remember the first answer.
+// e names. The default client of net/http would read the process instead.
 func (e environment) httpClient() (*http.Client, error) {
 	proxy, err := e.proxyFunc()
 	if err != nil {
@@ -67,7 +68,7 @@ func (e environment) proxyFunc() (func(*http.Request) (*url.URL, error), error) 
 		HTTPSProxy: e.firstSet("HTTPS_PROXY", "https_proxy"),
 		NoProxy:    e.firstSet("NO_PROXY", "no_proxy"),
 	}
-	// ProxyFunc would ignore what it cannot read, and let everything out.
+	// ProxyFunc would ignore a value that it cannot read, and use no proxy.
 	if !isProxy(config.HTTPProxy) {
 		return nil, cli.Usage("HTTP_PROXY: it is not the address of a proxy; use http://HOST:PORT")
 	}

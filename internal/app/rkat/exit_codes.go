@@ -27,7 +27,7 @@ const (
 )
 
 // reportAsJSON puts an error on stdout where stdout is for machines, unless it is
-// there already. Stderr says it whatever becomes of stdout.
+// there already. The error is printed on stderr in any case.
 func (a *app) reportAsJSON(err error) {
 	if !isError[*reportedError](err) && a.format != formatText {
 		_ = a.reportOutcome(outcome{}, agent.Result{}, err)
@@ -73,7 +73,7 @@ func modelCode(err error) (int, string, bool) {
 	return 0, "", false
 }
 
-// toolServerCode: a server that does not start or answer is not available.
+// toolServerCode classifies errors of MCP servers as not available.
 func toolServerCode(err error) (int, string, bool) {
 	if isError[*mcp.ServerError](err) {
 		return exitUnavailable, "tool_server", true
@@ -123,8 +123,8 @@ func sessionCode(err error) (int, string, bool) {
 	return 0, "", false
 }
 
-// providerCode: a stream that was cut or failed in the middle is the provider not
-// being available, not an answer that was wrong.
+// providerCode classifies errors of the provider. A stream that ended early counts
+// as not available.
 func providerCode(err error) (int, string, bool) {
 	var e *provider.Error
 	if !errors.As(err, &e) {

@@ -6,8 +6,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 )
 
-// options are the flags of run, resume, compact and render that set no key of
-// the configuration; see bindSettings for those that do.
+// options are the flags of run, resume, compact and render that are no settings; see
+// bindSettings for the others.
 type options struct {
 	baseURL            string
 	promptFile         string
@@ -22,7 +22,7 @@ type options struct {
 	conformTools, demo bool
 	last               bool // not of run
 	newSession         bool // render only: a session that does not exist yet
-	keyless, compact   bool // what the command does, no flags
+	keyless, compact   bool // set by the command, not by a flag
 }
 
 // bindRequestFlags adds the flags that decide what is sent.

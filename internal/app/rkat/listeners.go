@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/observe"
 )
 
-// answerFile is that of --output-last-message. It is empty as long as there is
-// no answer, so that an old answer is not mistaken for it.
+// answerFile is the file of --output-last-message. It is emptied before the run, so
+// that it never holds the answer of an earlier one.
 type answerFile struct{ file *os.File }
 
 func createAnswerFile(path string) (answerFile, error) {
@@ -27,7 +27,7 @@ func createAnswerFile(path string) (answerFile, error) {
 	return answerFile{f}, nil
 }
 
-// writeAnswer writes the answer of a run that ended well.
+// writeAnswer writes the answer if the run succeeded, and closes the file.
 func (a answerFile) writeAnswer(text string, failure error) error {
 	if a.file == nil {
 		return nil
@@ -42,7 +42,7 @@ func (a answerFile) writeAnswer(text string, failure error) error {
 	return nil
 }
 
-// eventListener passes events to everybody who asked for them.
+// eventListener returns a listener that passes events to all outputs of the run.
 func (a *app) eventListener(w *preparedRun) func(meerkat.Event) {
 	listeners := []observe.Listener{a.handleEvent}
 	if a.streaming = w.options.stream && a.format == formatText; a.streaming {

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
-// modelChoice is whom a run speaks to.
+// modelChoice is the provider and the model of a run.
 type modelChoice struct {
 	provider string
 	model    string // "": the provider's default
@@ -21,9 +21,9 @@ const (
 	keyProvider = "provider.type"
 )
 
-// chooseModel decides whom a new session speaks to: the model's provider, else the
-// one that is named, else the first with a key. Of a model and a provider that
-// exclude each other the one that was set more strongly counts.
+// chooseModel chooses the provider of a new session: that of the model, else the one
+// that is set, else the first with a key. If model and provider do not belong
+// together, the one from the stronger layer counts.
 func chooseModel(cfg *config.Loaded, unlisted bool) (modelChoice, error) {
 	c := modelChoice{provider: cfg.Provider, model: cfg.Agent.Model, unlisted: unlisted}
 	if c.model == "" {
@@ -44,9 +44,9 @@ func chooseModel(cfg *config.Loaded, unlisted bool) (modelChoice, error) {
 	return c, err
 }
 
-// chooseResumedModel decides whom a resumed session speaks to: whom it spoke to last,
-// unless the command line names another one. A model that was let in once stays
-// let in; every other is checked again.
+// chooseResumedModel chooses the provider and model of a resumed session: the last
+// ones, unless the command line names others. A model that the session is marked
+// with stays allowed; every other is checked again.
 func chooseResumedModel(cfg *config.Loaded, unlisted bool, s *session.Session) (modelChoice, error) {
 	last := modelChoice{provider: s.Provider, model: s.Model, unlisted: unlisted}
 	if s.Prefix != nil {

@@ -34,12 +34,12 @@ type model struct {
 	ContextWindow int      `json:"context_window,omitempty"`
 	MaxOutput     int      `json:"max_output_tokens,omitempty"`
 	Retires       string   `json:"retires,omitempty"`
-	// ReadsFrom lists the other models whose thinking it can be given.
+	// ReadsFrom lists the other models whose thinking it accepts.
 	ReadsFrom    []string     `json:"reads_from"`
 	Capabilities capabilities `json:"capabilities"`
 }
 
-// capabilities are what a model takes, beside what all of them do.
+// capabilities are what a model accepts and others do not.
 type capabilities struct {
 	Prefill          bool `json:"prefill"`            // a conversation that ends with a reply
 	ForcedToolChoice bool `json:"forced_tool_choice"` // that a tool must be called

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// schemaVersion is that of the lines of json-stream; the first one carries it.
+// schemaVersion is the version of the lines of json-stream. The first line has it.
 const schemaVersion = 1
 
 // format is the value of --output.
@@ -39,8 +39,8 @@ func (f *format) Set(s string) error {
 	return fmt.Errorf("it must be one of %s", strings.Join(formats, ", "))
 }
 
-// outcome is what a run prints for machines: the only object of json, the last
-// line of json-stream.
+// outcome is the JSON result of a run: the only object of json, the last line of
+// json-stream.
 type outcome struct {
 	Type          string      `json:"type,omitempty"`
 	SchemaVersion int         `json:"schema_version,omitempty"`
@@ -67,12 +67,12 @@ type failure struct {
 	Message string `json:"message"`
 }
 
-// reportedError is an error that stdout knows already.
+// reportedError is an error that is on stdout already.
 type reportedError struct{ error }
 
 func (e *reportedError) Unwrap() error { return e.error }
 
-// reportOutcome prints how a run ended and returns its error. out has what is not in r.
+// reportOutcome prints how a run ended and returns its error. out has the members that r does not.
 func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
 	if r.SessionID == "" {
 		r.SessionID = a.session // known, though it could not be opened
@@ -92,8 +92,8 @@ func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
 	}
 }
 
-// markReported marks err as printed; a line that could not be written is an error of
-// its own.
+// markReported marks err as printed. If the line could not be written, that is the
+// error.
 func (a *app) markReported(writing, err error) error {
 	switch {
 	case err != nil:
@@ -140,7 +140,7 @@ func countOf[N int | uint64](n N, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// handleEvent prints what happens while it happens.
+// handleEvent prints an event in the format of the run.
 func (a *app) handleEvent(e agent.Event) {
 	if e.Type == agent.Degraded {
 		a.lostParts++
@@ -156,7 +156,8 @@ func (a *app) handleEvent(e agent.Event) {
 	}
 }
 
-// streamEvent prints one line; a failed write shows again at the last line.
+// streamEvent prints one line. A write that fails here fails at the last line, too,
+// which reports it.
 func (a *app) streamEvent(e agent.Event) {
 	line := struct {
 		SchemaVersion int `json:"schema_version,omitempty"`
@@ -169,8 +170,8 @@ func (a *app) streamEvent(e agent.Event) {
 	_ = a.writeLine(line)
 }
 
-// showEvent prints the answer as it comes, but only for eyes: what a program
-// reads must be the whole answer or nothing.
+// showEvent prints the answer while it arrives, on a terminal only: a program must
+// read the whole answer or nothing.
 func (a *app) showEvent(e agent.Event) {
 	switch e.Type {
 	case agent.TextDelta:

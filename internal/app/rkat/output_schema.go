@@ -11,13 +11,13 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
-// outputSchema is what --output-schema asks of the answer.
+// outputSchema is the schema of --output-schema, which the answer must match.
 type outputSchema struct {
 	text  []byte
 	check *tool.Schema
 }
 
-// schemaError says that the answer is not what --output-schema asked for.
+// schemaError says how the answer differs from --output-schema.
 type schemaError struct{ Problem string }
 
 // Error says what is wrong with the answer.
@@ -49,8 +49,8 @@ func readSchema(path string) (*outputSchema, error) {
 	return &outputSchema{[]byte(strings.TrimSpace(text)), check}, nil
 }
 
-// refersOutside reports whether a schema refers to anything outside of it: that is
-// not followed here, so that it would not be checked.
+// refersOutside reports whether a schema refers to another document. Such references
+// are not followed, so that a part of the answer would not be checked.
 func refersOutside(v any) bool {
 	switch v := v.(type) {
 	case []any:
@@ -64,7 +64,7 @@ func refersOutside(v any) bool {
 	return false
 }
 
-// checkAnswer returns the answer as JSON, or what is wrong with it.
+// checkAnswer returns the answer as JSON, or a *schemaError.
 func (s *outputSchema) checkAnswer(answer string) (json.RawMessage, error) {
 	if s == nil {
 		return nil, nil

@@ -60,8 +60,8 @@ func (a *app) compactCommand() *cobra.Command {
 	return cmd
 }
 
-// sessionArgs wants a session, by argument or --last, and so many arguments at
-// most behind it.
+// sessionArgs requires a session, by argument or --last, and accepts more arguments
+// after it.
 func sessionArgs(o *options, more int, behind string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if o.last {
@@ -107,8 +107,8 @@ func (a *app) resumeSession(cmd *cobra.Command, o *options, args []string) error
 	})
 }
 
-// findStored finds the session and the prompt that args mean and decides whom the
-// session speaks to from now on.
+// findStored returns the session and the prompt that args mean, and chooses the model
+// that continues the session.
 func (a *app) findStored(ctx context.Context, w *preparedRun, args []string) (session.ID, string, error) {
 	id, args, err := pickSession(ctx, w.store, w.options.last, args)
 	if err != nil {
@@ -142,7 +142,7 @@ func pickSession(ctx context.Context, store session.Store, last bool, args []str
 	return id, args[1:], err
 }
 
-// runAgent runs an agent, judges the answer and prints what came of it.
+// runAgent builds an agent, runs it, checks the answer and prints the result.
 func (a *app) runAgent(ctx context.Context, w *preparedRun, do func(context.Context, *meerkat.Agent) (meerkat.RunResult, error)) error {
 	runner, err := a.buildAgent(ctx, w)
 	if err != nil {

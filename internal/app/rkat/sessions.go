@@ -154,7 +154,7 @@ type shownSession struct {
 	Runs       []session.Run     `json:"runs"`
 	Tasks      []session.Task    `json:"tasks"`
 	Failures   []session.Failure `json:"failures"`
-	// Open lists the tool calls without an end: it may or may not have come.
+	// Open lists the tool calls without a result; they may or may not have run.
 	Open        []transcript.CallRecord `json:"open_calls"`
 	Compactions []session.Compaction    `json:"compactions"`
 	Messages    []json.RawMessage       `json:"messages"`
@@ -217,7 +217,8 @@ func printSession(w io.Writer, s *session.Session) error {
 	return nil
 }
 
-// modelOf is the model that a session speaks to now: it may have been handed over.
+// modelOf returns the model that answers now; the session may have begun with
+// another.
 func modelOf(s *session.Session) string {
 	if s.Prefix != nil {
 		return s.Prefix.Model

@@ -56,8 +56,8 @@ func workingFolder() string {
 	return dir
 }
 
-// isSetByFlag reports whether the command line itself made a setting: only that
-// changes what a stored session was started with.
+// isSetByFlag reports whether the command line made a setting. Nothing else changes
+// what a stored session was started with.
 func isSetByFlag(cfg *config.Loaded, key string) bool { return cfg.From(key).Layer == config.Flag }
 
 const (
@@ -80,7 +80,7 @@ func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
 	return text, isSetByFlag(cfg, keySystemFile), err
 }
 
-// sessionFolder is where the sessions are.
+// sessionFolder returns the folder of the sessions.
 func sessionFolder(cfg *config.Loaded, env environment) (string, error) {
 	if dir := cfg.Storage.Directory; dir != "" {
 		return dir, nil
@@ -89,7 +89,7 @@ func sessionFolder(cfg *config.Loaded, env environment) (string, error) {
 	return filepath.Join(data, "sessions"), err
 }
 
-// dataFolder is where rkat keeps what outlives a run.
+// dataFolder returns the folder of all that rkat keeps.
 func dataFolder(env environment) (string, error) {
 	if data := env["XDG_DATA_HOME"]; filepath.IsAbs(data) {
 		return filepath.Join(data, "rkat"), nil

@@ -33,8 +33,8 @@ func (a *app) openStore(cfg *config.Loaded) (session.Store, error) {
 	return jsonl.New(dir, nil).SyncEvery(syncEvery(cfg)), nil
 }
 
-// syncEvery says after how many turns what is appended is made durable; 0 is
-// always, a negative number never.
+// syncEvery returns the number of turns between two fsyncs: 0 syncs each record, a
+// negative number never syncs.
 func syncEvery(cfg *config.Loaded) int {
 	switch cfg.Storage.Fsync {
 	case "never":

@@ -21,13 +21,13 @@ type connection struct {
 	endLifetime context.CancelFunc
 }
 
-// handlers are what a server may tell us.
+// handlers receive the notifications of a server.
 type handlers struct {
 	changed  func()
 	progress func(*sdk.ProgressNotificationParams)
 }
 
-// connect starts or reaches a server and shakes hands with it.
+// connect starts or reaches a server and performs the handshake.
 func connect(ctx context.Context, s Server, o Options, h handlers) (*connection, error) {
 	l := &connection{closed: make(chan struct{}), grace: o.Grace}
 	l.lifetime, l.endLifetime = context.WithCancel(context.WithoutCancel(ctx))
@@ -67,7 +67,7 @@ func (l *connection) openTransport(ctx context.Context, s Server, o Options) (sd
 	return &sdk.IOTransport{Reader: pipe{l.messages, l.process}, Writer: l.process.stdin, MaxLineLength: -1}, nil
 }
 
-// newClient is a client that offers servers nothing: no roots, no model, no user.
+// newClient returns a client that offers servers nothing: no roots, no model, no user.
 // The SDK declines what they ask for all the same.
 func newClient(o Options, h handlers) *sdk.Client {
 	return sdk.NewClient(&sdk.Implementation{Name: "rkat", Version: o.Version}, &sdk.ClientOptions{
@@ -82,7 +82,8 @@ func newClient(o Options, h handlers) *sdk.Client {
 	})
 }
 
-// handshakeError ends what has begun and says in words of the user why there is no link.
+// handshakeError closes what was opened and returns why there is no connection, in
+// words of the user.
 func (l *connection) handshakeError(ctx context.Context, err error) error {
 	l.endLifetime()
 	ended, fault := "", error(nil)
@@ -112,17 +113,17 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 
 var errStart = errors.New("start timeout")
 
-// hasEnded reports whether the connection has ended, now or within a moment: the
-// end of a call and the end of its connection race.
-func (l *connection) hasEnded(moment time.Duration) bool {
-	timer := time.NewTimer(moment)
+// hasEnded reports whether the connection has ended or ends within delay: a call may
+// fail before the end of its connection is noticed.
+func (l *connection) hasEnded(delay time.Duration) bool {
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-l.closed:
 	case <-l.outputEnded():
 	case <-timer.C:
 	}
-	select { // what has ended counts, also when the moment was up at once
+	select { // what has ended counts, also when delay is 0
 	case <-l.closed:
 	case <-l.outputEnded():
 	default:
@@ -131,7 +132,7 @@ func (l *connection) hasEnded(moment time.Duration) bool {
 	return true
 }
 
-// outputEnded closes when the server's stdout has ended; over HTTP never.
+// outputEnded returns a channel that closes when the server's stdout has ended; over HTTP never.
 func (l *connection) outputEnded() <-chan struct{} {
 	if l.messages == nil {
 		return nil
@@ -139,7 +140,7 @@ func (l *connection) outputEnded() <-chan struct{} {
 	return l.messages.ended
 }
 
-// endReason says why the connection ended.
+// endReason returns why the connection ended.
 func (l *connection) endReason() string {
 	if l.messages != nil && l.messages.failureCause() != nil {
 		return l.messages.failureCause().Error()

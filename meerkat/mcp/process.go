@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// process is a running server. It is the head of a process group of its own.
+// process is a running server, the leader of its own process group.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -27,7 +27,8 @@ type process struct {
 	tail   tail
 }
 
-// startProcess runs a server's command. The end of ctx does not end it: stop does.
+// startProcess runs a server's command. It runs until stop is called, also when ctx
+// ends.
 func startProcess(ctx context.Context, s Server, o Options) (*process, error) {
 	env := commandEnvironment(s.Env, o.Environ)
 	program, err := findProgram(s.Command, env)
@@ -76,8 +77,8 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// waitForExit waits for the head and takes its group along: a server's helpers have
-// nobody to work for.
+// waitForExit waits for the command to end and then ends its process group: helpers
+// that a server started must not outlive it.
 func (p *process) waitForExit() {
 	_ = p.cmd.Wait() // how it ended is in ProcessState
 	killGroup(p.cmd)
@@ -143,7 +144,7 @@ func (p *process) logStderr(log *slog.Logger, mask func(string) string) {
 	}
 }
 
-// tail keeps the last lines of a server that does not start.
+// tail keeps the last lines of stderr, for the error of a server that does not start.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
@@ -172,7 +173,7 @@ func findProgram(command string, env []string) (string, error) {
 	dirs, _ := lookupVariable(env, "PATH")
 	for _, dir := range filepath.SplitList(dirs) {
 		if !filepath.IsAbs(dir) {
-			continue // a program out of the folder we happen to be in is nobody's wish
+			continue // never a program from the current folder
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, command)); err == nil {
 			return path, nil
@@ -183,7 +184,7 @@ func findProgram(command string, env []string) (string, error) {
 
 var errNotFound = errors.New("not found")
 
-// pipe is the way to a process that the SDK reads and writes. Closing it closes
+// pipe is the connection to a process that the SDK uses. Closing it closes
 // the process's stdin only: stop does the rest.
 type pipe struct {
 	io.Reader

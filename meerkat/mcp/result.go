@@ -14,11 +14,11 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// imageTypes are the images that the providers take.
+// imageTypes are the types of images that all providers accept.
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// convertResult makes of a server's answer what the model is told: text in order,
-// images and files as parts, and in words what has no such form.
+// convertResult turns a server's answer into a result for the model: text in order,
+// images and files as parts, and a description of everything else.
 func convertResult(call transcript.ToolCall, res *sdk.CallToolResult) transcript.ToolResult {
 	var c converter
 	for _, content := range res.Content {
@@ -79,8 +79,8 @@ func (c *converter) addResource(r *sdk.ResourceContents) {
 	}
 }
 
-// addData adds an image or a file. An image whose bytes are none that a provider
-// takes, whatever it is called, would have every later request refused.
+// addData adds an image or a file. An image of another format is left out, whatever
+// its declared type: providers would refuse every later request for it.
 func (c *converter) addData(what, mediaType string, data []byte) {
 	switch seen := http.DetectContentType(data); {
 	case len(data) == 0:
@@ -96,7 +96,7 @@ func (c *converter) addData(what, mediaType string, data []byte) {
 
 func firstNonEmpty(words ...string) string { return append(nonEmpty(words...), "")[0] }
 
-// addStructured keeps structured content that the text does not hold already.
+// addStructured adds structured content unless the text has it already.
 func (c *converter) addStructured(value []byte) {
 	if len(value) == 0 || bytes.Equal(value, []byte("null")) {
 		return
@@ -121,7 +121,7 @@ func sameJSON(a, b []byte) bool {
 	return okX && okY && reflect.DeepEqual(x, y)
 }
 
-// clipText cuts a text at the border of a character.
+// clipText shortens a text to limit bytes without splitting a character.
 func clipText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

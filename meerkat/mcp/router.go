@@ -149,7 +149,7 @@ func (r *Router) Dispatch(ctx context.Context, call transcript.ToolCall) transcr
 }
 
 // Changes reads the lists of servers that said theirs has changed, or that were
-// started again, and returns what differs from what Changes and Open told
+// started again, and returns what differs from what Changes and Open returned
 // before. Defs stays as it is. A list that cannot be read now is asked for
 // again the next time.
 func (r *Router) Changes(ctx context.Context) []Change {
@@ -187,7 +187,7 @@ func (s *server) takeChange(ctx context.Context) (Change, bool) {
 	return c, len(c.Added)+len(c.Removed)+len(c.Altered) > 0
 }
 
-// compareOffers is ordered by name, so that it is told the same way every time.
+// compareOffers returns the differences, ordered by name.
 func compareOffers(server string, before, after map[string]offer) Change {
 	c := Change{Server: server}
 	for name, o := range after {

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxLogLine bounds what one line of a server's output is logged as.
+// maxLogLine is the length in bytes at which a logged line is cut.
 const maxLogLine = 4 << 10
 
-// inherited are the variables that every command gets: where programs, folders
-// and words are, and nothing that would open a door.
+// inherited are the variables that every command gets: paths, folders and language,
+// and nothing that may be a secret.
 var inherited = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
 	// Windows programs do not start without these.
@@ -46,9 +46,9 @@ func lookupVariable(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// newMasker returns a function that takes the values that a server was given out
-// of a text of its own, the longest first. Values of less than eight characters
-// are no secrets.
+// newMasker returns a function that replaces the secrets of a server in a text by
+// their names, the longest first. Values of less than eight characters are not
+// treated as secrets.
 func newMasker(s Server) func(string) string {
 	var all []secret
 	for _, group := range []map[string]string{s.Env, s.Headers} {
@@ -67,11 +67,11 @@ func newMasker(s Server) func(string) string {
 	return strings.NewReplacer(pairs...).Replace
 }
 
-// secret is a value that a server was given, and what it is called.
+// secret is a value that a server was given, with its name.
 type secret struct{ name, value string }
 
-// addressSecrets returns the password and the parameters of an address, as they
-// stand in it and as they mean.
+// addressSecrets returns the password and the parameters of an address, in encoded
+// and decoded form.
 func addressSecrets(address string) (all []secret) {
 	u, err := url.Parse(address)
 	if err != nil {

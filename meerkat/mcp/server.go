@@ -79,7 +79,8 @@ func (s *server) dropEnded() {
 	}
 }
 
-// currentConnection returns the link that there is, or why there will be none.
+// currentConnection returns the connection if there is one, or an error if none may
+// be made any more.
 func (s *server) currentConnection() (*connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *server) currentConnection() (*connection, error) {
 	return nil, nil
 }
 
-// connectAndList makes a link and reads the list of tools. Its caller has the turn.
+// connectAndList connects and reads the list of tools. The caller holds connecting.
 func (s *server) connectAndList(ctx context.Context) (toolList, error) {
 	limit := s.config.StartTimeout
 	if limit <= 0 {
@@ -132,7 +133,7 @@ type maskedError struct {
 func (e maskedError) Error() string { return e.text }
 func (e maskedError) Unwrap() error { return e.err }
 
-// dropConnection forgets a link that has ended.
+// dropConnection forgets a connection that has ended.
 func (s *server) dropConnection(l *connection) {
 	s.mu.Lock()
 	if s.connection == l {
@@ -204,11 +205,11 @@ func (s *server) failureResult(ctx context.Context, call transcript.ToolCall, l 
 // serverText returns a text of the server without its secrets and of limited length.
 func (s *server) serverText(text string) string { return clipText(s.mask(text), maxLogLine) }
 
-// codeTransport is what the SDK reports when HTTP fails on the way: nothing that
-// the server said about the call.
+// codeTransport is the error code that the SDK reports when HTTP itself fails. It is
+// not an answer of the server.
 const codeTransport = -32005
 
-// endDelay is how long the end of a connection may come after that of a call.
+// endDelay is how long after a failed call the end of its connection is awaited.
 const endDelay = 100 * time.Millisecond
 
 func errorResult(call transcript.ToolCall, format string, args ...any) transcript.ToolResult {

@@ -7,9 +7,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 )
 
-// Log writes one record for each step of a run: failures as errors, what a user
-// should look at as warnings, the course of the run as information and the rest
-// for debugging. Deltas are not logged.
+// Log returns a listener that writes one record for each step of a run: failures as
+// errors, what a user should look at as warnings, the course of the run as
+// information, and the rest for debugging. Deltas are not logged.
 func Log(l *slog.Logger) Listener {
 	return func(e agent.Event) {
 		if e.Type.Droppable() {

@@ -23,7 +23,7 @@ type registered struct {
 	schema *Schema
 }
 
-// nameForm is what all three providers accept (A-21).
+// nameForm is the form of names that all three providers accept (A-21).
 var nameForm = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`)
 
 // New returns a Registry that offers tools in the given order. A tool without
@@ -86,7 +86,7 @@ func (r *Registry) Dispatch(ctx context.Context, call transcript.ToolCall) trans
 	return callFunc(ctx, t.Func, call)
 }
 
-// maxNames bounds the tools that Unknown lists.
+// maxNames is the number of tools that UnknownTool lists.
 const maxNames = 100
 
 // UnknownTool answers a call of a tool that is not among defs, and says what is.

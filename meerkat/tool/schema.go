@@ -60,7 +60,7 @@ func decodeObject(value []byte) (map[string]any, error) {
 	return root, nil
 }
 
-// compileSchema keeps a schema that makes the library panic from taking the run along.
+// compileSchema returns an error if the library panics on a schema.
 func compileSchema(root map[string]any) (check *gojsonschema.Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,7 +94,7 @@ func (s *Schema) RejectCall(call transcript.ToolCall) (result transcript.ToolRes
 	return transcript.ToolResult{}, false
 }
 
-// maxProblems bounds how many violations one answer lists.
+// maxProblems is the number of violations that one answer lists.
 const maxProblems = 8
 
 func (s *Schema) findProblems(args []byte) (text string, err error) {

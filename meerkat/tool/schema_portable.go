@@ -33,8 +33,8 @@ var (
 	errCircle = errors.New("holds references that run in circles")
 )
 
-// makePortable takes out of a decoded schema what the checker cannot judge or must
-// not follow, and reports whether the rest is worth checking at all.
+// makePortable removes from a decoded schema what the checker cannot check or must
+// not follow, and reports whether the rest can be checked.
 func makePortable(root map[string]any) (checkable bool, err error) {
 	p := portableSchema{root: root, schemas: map[string]map[string]any{}}
 	if err := p.visitSchema(root, "#", 0); err != nil {
@@ -59,8 +59,8 @@ func (p *portableSchema) visitSchema(s map[string]any, path string, depth int) e
 	return eachChild(s, path, func(_, path string, child map[string]any) error { return p.visitSchema(child, path, depth+1) })
 }
 
-// removeUnsupported takes out references that lead out of the schema, names that change
-// where references lead, and patterns that Go does not have.
+// removeUnsupported removes references to other documents, ids that change the target
+// of references, and patterns that Go does not support.
 func (p *portableSchema) removeUnsupported(s map[string]any, depth int) {
 	for _, key := range []string{"$id", "id"} {
 		if _, named := s[key].(string); named {
@@ -120,8 +120,9 @@ func memberAt(value any, step string) any {
 	return nil
 }
 
-// isBounded refuses circles, and reports whether what is left to do for one value
-// is bounded well. A reference that goes into the value, as in a tree, is none.
+// isBounded reports whether checking one value takes a limited number of steps. A
+// reference back to the same schema for the same value is an error; one for a part
+// of the value, as in a tree, is not.
 func (p *portableSchema) isBounded() (bounded bool, err error) {
 	known := map[string]int{}
 	bounded = true
@@ -135,8 +136,7 @@ func (p *portableSchema) isBounded() (bounded bool, err error) {
 	return bounded, nil
 }
 
-// countWork counts the schemas that one value is held against below s. A reference
-// that leads back to s without going into the value would never end.
+// countWork counts the schemas that one value is checked against below s.
 func (p *portableSchema) countWork(s map[string]any, path string, known map[string]int) (int, error) {
 	const open = -1
 	if n, ok := known[path]; ok {

@@ -7,8 +7,8 @@
 //
 // [Metrics] counts, [Trace] makes spans; both are listeners for
 // meerkat.AgentBuilder.WithEvents, joined by observe.All. Their labels and
-// attributes hold providers, models, tools and kinds of errors, never a key nor
-// what anybody wrote.
+// attributes hold providers, models, tools and kinds of errors, but no key and no
+// text of a user, model or tool.
 package telemetry
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/observe"
 )
 
-// Metrics counts what agents do. Names begin with rkat_; labels are providers,
-// models, tools and kinds, never what anybody wrote.
+// Metrics counts what agents do, for Prometheus. Names of metrics begin with rkat_.
+// It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	runs     *prometheus.CounterVec
@@ -43,13 +43,13 @@ type Metrics struct {
 	toolLabels map[string]bool  // names of tools that are labels
 }
 
-// maxTools bounds the names of tools that become labels: a model may call tools
-// that nobody has, each time another one.
+// maxTools is the number of tool names that become labels. A model may call tools
+// that do not exist, each time by another name.
 const maxTools = 256
 
 const manyTools = "(others)"
 
-// turn is a model call under way.
+// turn is a model call that has not ended.
 type turn struct {
 	provider, model string
 	began           time.Time
@@ -116,7 +116,7 @@ func (m *Metrics) Listen(e agent.Event) {
 		m.losses.WithLabelValues(e.Rule).Inc()
 	case agent.BudgetWarning:
 		m.warnings.WithLabelValues(string(e.BudgetType)).Inc()
-	default: // the others are told by these
+	default: // the other events add nothing to count
 	}
 }
 
@@ -152,7 +152,7 @@ func (m *Metrics) beginTurn(e *agent.Event) {
 	m.openTurns[e.RunID] = &turn{provider: e.Provider, model: observe.Label(e.Model), began: e.TS}
 }
 
-// openTurn is a copy of the turn under way; the zero turn if none is.
+// openTurn returns a copy of the turn that has not ended; the zero turn if none.
 func (m *Metrics) openTurn(run string) turn {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/observe"
 )
 
-// Trace makes spans after OpenTelemetry's conventions for generative AI: one
-// for the run (invoke_agent), below it one for each turn (chat) and one for
-// each tool (execute_tool). Their times are those of the events. parent, which
-// may be nil, returns the context that a run belongs to.
+// Trace returns a listener that makes spans by the conventions of OpenTelemetry for
+// generative AI: one for the run (invoke_agent), and below it one for each turn
+// (chat) and each call of a tool (execute_tool). The times are those of the events.
+// parent returns the context that a run belongs to; nil: none.
 func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) observe.Listener {
 	t := &spanListener{tracer: tracer, parent: parent, runs: map[string]*runSpans{}}
 	return t.handleEvent
@@ -30,7 +30,7 @@ type spanListener struct {
 	runs   map[string]*runSpans
 }
 
-// runSpans are the open ones of a run.
+// runSpans are the open spans of a run.
 type runSpans struct {
 	//nolint:containedctx // the way in which OpenTelemetry nests spans
 	ctx   context.Context
@@ -173,8 +173,8 @@ func (s *runSpans) endRun(e *agent.Event) {
 	s.run.End(trace.WithTimestamp(e.TS))
 }
 
-// markFailed marks a span; the text of an error may hold what somebody wrote, so that
-// only its kind is told.
+// markFailed marks a span with the kind of an error. The text of an error may quote a
+// user or a model and is left out.
 func markFailed(span trace.Span, kind string) {
 	span.SetAttributes(errorType.String(kind))
 	span.SetStatus(codes.Error, kind)

@@ -20,7 +20,7 @@ var unlinked = map[string][]string{
 	"cmd/recorder":         slices.Concat(testFrameworks, heavy),
 	"cmd/rkat":             testFrameworks,
 	"internal/app/conform": slices.Concat(testFrameworks, heavy),
-	"internal/app/rkat":    slices.Concat(testFrameworks, heavy), // cmd/rkat gives them to rkat.RunWith
+	"internal/app/rkat":    slices.Concat(testFrameworks, heavy), // cmd/rkat gives them in rkat.Backends
 	"meerkat":              slices.Concat(testFrameworks, heavy),
 	"conform/harness":      slices.Concat(testFrameworks, heavy),
 }

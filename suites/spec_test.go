@@ -35,7 +35,7 @@ func eachCase(declare func(its caseSpecs)) {
 	Expect(err).NotTo(HaveOccurred())
 	for _, source := range sources() {
 		for _, c := range cases {
-			Context(c.Name()+" with the "+string(source), Ordered, ContinueOnFailure, Label(c.Target.Provider, c.Scenario.Name), func() {
+			Context(c.Name()+" with the "+string(source), Ordered, ContinueOnFailure, func() {
 				declare(caseSpecs{c, source, rules})
 			})
 		}
@@ -56,7 +56,7 @@ func (its caseSpecs) holds(sentence string) {
 	if !requirement.Applies.To(its.Target.Provider, string(its.source)) {
 		return
 	}
-	It(sentence, Label(id, string(requirement.Level)), func(ctx SpecContext) {
+	It(sentence, Label(harness.Labels(its.Case, requirement)...), func(ctx SpecContext) {
 		results := slices.DeleteFunc(its.run(ctx).Results, func(r report.Result) bool { return r.Requirement != id })
 		if len(results) == 0 {
 			Skip("this case does not show it")

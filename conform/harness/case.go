@@ -22,11 +22,11 @@ func AllCases() ([]Case, error) {
 	if err != nil {
 		return nil, err
 	}
-	return CasesOf(scenarios), nil
+	return casesOf(scenarios), nil
 }
 
-// CasesOf returns each scenario with each provider it names, in order.
-func CasesOf(scenarios []*specs.Scenario) []Case {
+// casesOf returns each scenario with each provider it names, in order.
+func casesOf(scenarios []*specs.Scenario) []Case {
 	var cases []Case
 	for _, s := range scenarios {
 		for _, t := range s.Targets {

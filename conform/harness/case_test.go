@@ -15,13 +15,13 @@ func TestCases(t *testing.T) {
 		{Name: "b", Targets: []specs.Target{{Provider: "openai", Model: "o"}}, Steps: []specs.Step{{Prompt: "q", Exit: specs.ExitUnsupported}}},
 	}
 	var names []string
-	for _, c := range CasesOf(all) {
+	for _, c := range casesOf(all) {
 		names = append(names, c.Name())
 	}
 	if diff := cmp.Diff([]string{"a/anthropic", "a/gemini", "b/openai"}, names); diff != "" {
 		t.Error(diff)
 	}
-	first := CasesOf(all)[0]
+	first := casesOf(all)[0]
 	want := []Step{
 		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError},
 		{Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
@@ -29,7 +29,7 @@ func TestCases(t *testing.T) {
 	if diff := cmp.Diff(want, first.Steps()); diff != "" {
 		t.Error(diff)
 	}
-	if !first.HasTraffic() || CasesOf(all)[2].HasTraffic() {
+	if !first.HasTraffic() || casesOf(all)[2].HasTraffic() {
 		t.Error("only a scenario without turns has no traffic")
 	}
 }

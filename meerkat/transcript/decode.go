@@ -11,81 +11,81 @@ import (
 
 func decodeMessage(data []byte) (m Message, err error) {
 	o := openObject(data)
-	m.Role = Role(o.tag("role"))
+	m.Role = Role(o.takeTag("role"))
 	switch m.Role {
 	case RoleSystem, RoleUser, RoleDeveloper:
-		m.Content = o.str("content")
+		m.Content = o.takeString("content")
 		m.Parts = takeList(o, "parts", decodePart)
 	case RoleAssistant:
 		m.Blocks = takeList(o, "blocks", decodeBlock)
-		m.StopReason = StopReason(o.str("stop_reason"))
+		m.StopReason = StopReason(o.takeString("stop_reason"))
 		m.Parts = takeList(o, "parts", decodePart)
-		o.need("blocks", m.Blocks != nil)
+		o.requirePresent("blocks", m.Blocks != nil)
 	case RoleToolResults:
 		m.Results = takeList(o, "results", decodeResult)
-		o.need("results", m.Results != nil)
+		o.requirePresent("results", m.Results != nil)
 	}
-	m.Extra = o.rest()
-	return m, wrap("message", o.err)
+	m.Extra = o.untakenMembers()
+	return m, wrapDecodeError("message", o.err)
 }
 
 func decodeBlock(data []byte) (b Block, err error) {
 	o := openObject(data)
-	b.Type = BlockType(o.tag("block_type"))
+	b.Type = BlockType(o.takeTag("block_type"))
 	switch b.Type {
 	case BlockText:
-		b.Text = o.str("text")
+		b.Text = o.takeString("text")
 	case BlockReasoning:
-		b.Text, _ = o.optStr("text") // serde(default) in seed 000 §3.1
+		b.Text, _ = o.takeOptionalString("text") // serde(default) in seed 000 §3.1
 	case BlockToolUse:
-		b.ID, b.Name, b.Args = o.str("id"), o.str("name"), o.json("args")
-		o.need("args", b.Args != nil)
+		b.ID, b.Name, b.Args = o.takeString("id"), o.takeString("name"), o.takeJSON("args")
+		o.requirePresent("args", b.Args != nil)
 	case BlockOpaque:
-		b.Kind = o.str("kind")
+		b.Kind = o.takeString("kind")
 	default:
-		b.Extra = o.rest()
-		return b, wrap("block", o.err)
+		b.Extra = o.untakenMembers()
+		return b, wrapDecodeError("block", o.err)
 	}
 	b.Meta = takeOne(o, "meta", decodeMeta)
 	b.Origin = takeOne(o, "origin", decodeOrigin)
-	b.Raw = o.bytes("raw")
+	b.Raw = o.takeBytes("raw")
 	b.Parts = takeList(o, "parts", decodePart)
-	b.Extra = o.rest()
-	return b, wrap("block "+string(b.Type), o.err)
+	b.Extra = o.untakenMembers()
+	return b, wrapDecodeError("block "+string(b.Type), o.err)
 }
 
 func decodeMeta(data []byte) (m Meta, err error) {
 	o := openObject(data)
-	m.Provider = MetaProvider(o.tag("provider"))
+	m.Provider = MetaProvider(o.takeTag("provider"))
 	switch m.Provider {
 	case MetaAnthropic:
-		m.Signature = o.str("signature")
+		m.Signature = o.takeString("signature")
 	case MetaAnthropicRedacted:
-		m.Data = o.str("data")
+		m.Data = o.takeString("data")
 	case MetaGemini:
-		m.ThoughtSignature = o.str("thoughtSignature")
+		m.ThoughtSignature = o.takeString("thoughtSignature")
 	case MetaOpenAI:
 		o.openAI(&m)
 	default:
-		m.Unknown = json.RawMessage(bytes.Clone(compact(data)))
-		return m, wrap("meta", o.err)
+		m.Unknown = json.RawMessage(bytes.Clone(compactJSON(data)))
+		return m, wrapDecodeError("meta", o.err)
 	}
-	m.Extra = o.rest()
-	return m, wrap("meta "+string(m.Provider), o.err)
+	m.Extra = o.untakenMembers()
+	return m, wrapDecodeError("meta "+string(m.Provider), o.err)
 }
 
 func (o *object) openAI(m *Meta) {
-	m.ID = o.str("id")
-	if enc, ok := o.optStr("encrypted_content"); ok {
+	m.ID = o.takeString("id")
+	if enc, ok := o.takeOptionalString("encrypted_content"); ok {
 		m.EncryptedContent = &enc
 	}
-	m.Summary = o.strings("summary")
-	m.Phase, _ = o.optStr("phase")
+	m.Summary = o.takeStrings("summary")
+	m.Phase, _ = o.takeOptionalString("phase")
 }
 
-// strings returns a list of strings, nil if absent; see encoder.strings.
-func (o *object) strings(name string) []string {
-	values, exact := o.list(name), o.list(name+exactSuffix)
+// takeStrings returns a list of strings, nil if absent; see encoder.strings.
+func (o *object) takeStrings(name string) []string {
+	values, exact := o.splitList(name), o.splitList(name+exactSuffix)
 	if values == nil {
 		return nil
 	}
@@ -107,48 +107,48 @@ func (o *object) strings(name string) []string {
 
 func decodeOrigin(data []byte) (g Origin, err error) {
 	o := openObject(data)
-	g.Provider = o.str("provider")
-	g.API, _ = o.optStr("api")
-	g.Model, _ = o.optStr("model")
-	g.Account, _ = o.optStr("account")
-	g.ResponseID, _ = o.optStr("response_id")
-	g.Index = o.int("index")
-	g.Extra = o.rest()
-	return g, wrap("origin", o.err)
+	g.Provider = o.takeString("provider")
+	g.API, _ = o.takeOptionalString("api")
+	g.Model, _ = o.takeOptionalString("model")
+	g.Account, _ = o.takeOptionalString("account")
+	g.ResponseID, _ = o.takeOptionalString("response_id")
+	g.Index = o.takeInt("index")
+	g.Extra = o.untakenMembers()
+	return g, wrapDecodeError("origin", o.err)
 }
 
 func decodeResult(data []byte) (r ToolResult, err error) {
 	o := openObject(data)
-	r.ToolUseID, r.Content = o.str("tool_use_id"), o.str("content")
-	r.IsError = o.bool("is_error")
-	status, _ := o.optStr("status")
+	r.ToolUseID, r.Content = o.takeString("tool_use_id"), o.takeString("content")
+	r.IsError = o.takeBool("is_error")
+	status, _ := o.takeOptionalString("status")
 	r.Status = ResultStatus(status)
 	r.Parts = takeList(o, "parts", decodePart)
-	r.Extra = o.rest()
-	return r, wrap("tool result", o.err)
+	r.Extra = o.untakenMembers()
+	return r, wrapDecodeError("tool result", o.err)
 }
 
 func decodePart(data []byte) (p Part, err error) {
 	o := openObject(data)
-	p.Type = o.str("type")
-	p.MediaType, _ = o.optStr("media_type")
-	p.Data = o.bytes("data")
-	p.URL, _ = o.optStr("url")
-	p.Extra = o.rest()
-	return p, wrap("part", o.err)
+	p.Type = o.takeString("type")
+	p.MediaType, _ = o.takeOptionalString("media_type")
+	p.Data = o.takeBytes("data")
+	p.URL, _ = o.takeOptionalString("url")
+	p.Extra = o.untakenMembers()
+	return p, wrapDecodeError("part", o.err)
 }
 
 func decodeToolDef(data []byte) (d ToolDef, err error) {
 	o := openObject(data)
-	d.Name, d.Description = o.str("name"), o.str("description")
-	if schema := o.json("input_schema"); string(schema) != "null" {
+	d.Name, d.Description = o.takeString("name"), o.takeString("description")
+	if schema := o.takeJSON("input_schema"); string(schema) != "null" {
 		d.InputSchema = schema
 	}
-	d.Extra = o.rest()
-	return d, wrap("tool definition", o.err)
+	d.Extra = o.untakenMembers()
+	return d, wrapDecodeError("tool definition", o.err)
 }
 
-func (o *object) need(name string, present bool) {
+func (o *object) requirePresent(name string, present bool) {
 	if !present {
 		o.fail(name, "missing")
 	}
@@ -156,7 +156,7 @@ func (o *object) need(name string, present bool) {
 
 // takeList decodes the elements of an array; nil if it is absent.
 func takeList[T any](o *object, name string, decode func([]byte) (T, error)) []T {
-	values := o.list(name)
+	values := o.splitList(name)
 	if values == nil {
 		return nil
 	}
@@ -171,7 +171,7 @@ func takeList[T any](o *object, name string, decode func([]byte) (T, error)) []T
 }
 
 func takeOne[T any](o *object, name string, decode func([]byte) (T, error)) *T {
-	value := o.take(name)
+	value := o.takeValue(name)
 	if value == nil {
 		return nil
 	}
@@ -182,7 +182,7 @@ func takeOne[T any](o *object, name string, decode func([]byte) (T, error)) *T {
 	return &out
 }
 
-func wrap(what string, err error) error {
+func wrapDecodeError(what string, err error) error {
 	if err == nil {
 		return nil
 	}

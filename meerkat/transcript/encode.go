@@ -23,59 +23,59 @@ func (e *encoder) fail(format string, args ...any) {
 	}
 }
 
-func (e *encoder) open(c byte)  { e.buf = append(e.buf, c) }
-func (e *encoder) close(c byte) { e.buf = append(e.buf, c) }
+func (e *encoder) openContainer(c byte)  { e.buf = append(e.buf, c) }
+func (e *encoder) closeContainer(c byte) { e.buf = append(e.buf, c) }
 
-// next writes the comma before a member or element. No value ends in an
+// writeComma writes the comma before a member or element. No value ends in an
 // opening bracket, so the last byte tells whether this is the first.
-func (e *encoder) next() {
+func (e *encoder) writeComma() {
 	if last := e.buf[len(e.buf)-1]; last != '{' && last != '[' {
 		e.buf = append(e.buf, ',')
 	}
 }
 
-func (e *encoder) key(name string) {
-	e.next()
+func (e *encoder) writeKey(name string) {
+	e.writeComma()
 	e.buf = append(appendString(e.buf, name), ':')
 }
 
-func (e *encoder) str(name, value string) {
-	e.key(name)
+func (e *encoder) writeString(name, value string) {
+	e.writeKey(name)
 	e.buf = appendString(e.buf, value)
 	if !utf8.ValidString(value) {
-		e.bytes(name+exactSuffix, []byte(value))
+		e.writeBase64(name+exactSuffix, []byte(value))
 	}
 }
 
-func (e *encoder) optStr(name, value string) {
+func (e *encoder) writeOptionalString(name, value string) {
 	if value != "" {
-		e.str(name, value)
+		e.writeString(name, value)
 	}
 }
 
-// bytes writes value as base64.
-func (e *encoder) bytes(name string, value []byte) {
-	e.key(name)
+// writeBase64 writes value as base64.
+func (e *encoder) writeBase64(name string, value []byte) {
+	e.writeKey(name)
 	e.buf = append(e.buf, '"')
 	e.buf = base64.StdEncoding.AppendEncode(e.buf, value)
 	e.buf = append(e.buf, '"')
 }
 
-func (e *encoder) bool(name string, value bool) {
-	e.key(name)
+func (e *encoder) writeBool(name string, value bool) {
+	e.writeKey(name)
 	e.buf = strconv.AppendBool(e.buf, value)
 }
 
-func (e *encoder) int(name string, value int) {
-	e.key(name)
+func (e *encoder) writeInt(name string, value int) {
+	e.writeKey(name)
 	e.buf = strconv.AppendInt(e.buf, int64(value), 10)
 }
 
-// json writes value, which should be JSON, and its exact bytes if the JSON
+// writeJSON writes value, which should be JSON, and its exact bytes if the JSON
 // that goes into the file is not value itself. An empty value is written as
 // absent.
-func (e *encoder) json(name string, value []byte, absent string) {
-	e.key(name)
+func (e *encoder) writeJSON(name string, value []byte, absent string) {
+	e.writeKey(name)
 	if len(value) == 0 {
 		e.buf = append(e.buf, absent...)
 		return
@@ -83,12 +83,12 @@ func (e *encoder) json(name string, value []byte, absent string) {
 	readable := readableJSON(value)
 	e.buf = append(e.buf, readable...)
 	if !bytes.Equal(readable, value) || e.html && escapesHTML(value) {
-		e.bytes(name+exactSuffix, value)
+		e.writeBase64(name+exactSuffix, value)
 	}
 }
 
-// extra writes the members of a newer writer.
-func (e *encoder) extra(extra string) {
+// writeExtra writes the members of a newer writer.
+func (e *encoder) writeExtra(extra string) {
 	if extra == "" {
 		return
 	}
@@ -98,189 +98,189 @@ func (e *encoder) extra(extra string) {
 		return
 	}
 	if inner := flat.Bytes()[1 : flat.Len()-1]; len(inner) > 0 {
-		e.next()
+		e.writeComma()
 		e.buf = append(e.buf, inner...)
 	}
 }
 
-func (e *encoder) message(m *Message) {
+func (e *encoder) writeMessage(m *Message) {
 	if m.Role == "" {
 		e.fail("message without a role")
 	}
-	e.open('{')
-	e.str("role", string(m.Role))
+	e.openContainer('{')
+	e.writeString("role", string(m.Role))
 	switch m.Role {
 	case RoleSystem, RoleUser, RoleDeveloper:
-		e.str("content", m.Content)
-		e.parts(m.Parts)
+		e.writeString("content", m.Content)
+		e.writeParts(m.Parts)
 	case RoleAssistant:
-		e.key("blocks")
-		e.open('[')
+		e.writeKey("blocks")
+		e.openContainer('[')
 		for i := range m.Blocks {
-			e.next()
-			e.block(&m.Blocks[i])
+			e.writeComma()
+			e.writeBlock(&m.Blocks[i])
 		}
-		e.close(']')
-		e.str("stop_reason", string(m.StopReason))
-		e.parts(m.Parts)
+		e.closeContainer(']')
+		e.writeString("stop_reason", string(m.StopReason))
+		e.writeParts(m.Parts)
 	case RoleToolResults:
-		e.key("results")
-		e.open('[')
+		e.writeKey("results")
+		e.openContainer('[')
 		for i := range m.Results {
-			e.next()
-			e.result(&m.Results[i])
+			e.writeComma()
+			e.writeResult(&m.Results[i])
 		}
-		e.close(']')
+		e.closeContainer(']')
 	}
-	e.extra(m.Extra)
-	e.close('}')
+	e.writeExtra(m.Extra)
+	e.closeContainer('}')
 }
 
-func (e *encoder) block(b *Block) {
+func (e *encoder) writeBlock(b *Block) {
 	if b.Type == "" {
 		e.fail("block without a type")
 	}
-	e.open('{')
-	e.str("block_type", string(b.Type))
+	e.openContainer('{')
+	e.writeString("block_type", string(b.Type))
 	switch b.Type {
 	case BlockText, BlockReasoning:
-		e.str("text", b.Text)
+		e.writeString("text", b.Text)
 	case BlockToolUse:
-		e.str("id", b.ID)
-		e.str("name", b.Name)
-		e.json("args", b.Args, "{}") // DESIGN §3.3: no arguments are {}
+		e.writeString("id", b.ID)
+		e.writeString("name", b.Name)
+		e.writeJSON("args", b.Args, "{}") // DESIGN §3.3: no arguments are {}
 	case BlockOpaque:
-		e.str("kind", b.Kind)
+		e.writeString("kind", b.Kind)
 	}
 	if b.Meta != nil {
-		e.key("meta")
-		e.meta(b.Meta)
+		e.writeKey("meta")
+		e.writeMeta(b.Meta)
 	}
 	if b.Origin != nil {
-		e.key("origin")
-		e.origin(b.Origin)
+		e.writeKey("origin")
+		e.writeOrigin(b.Origin)
 	}
 	if b.Raw != nil {
-		e.bytes("raw", b.Raw)
+		e.writeBase64("raw", b.Raw)
 	}
-	e.parts(b.Parts)
-	e.extra(b.Extra)
-	e.close('}')
+	e.writeParts(b.Parts)
+	e.writeExtra(b.Extra)
+	e.closeContainer('}')
 }
 
-func (e *encoder) meta(m *Meta) {
+func (e *encoder) writeMeta(m *Meta) {
 	if m.Provider == "" {
 		e.fail("meta without a provider")
 	}
-	e.open('{')
+	e.openContainer('{')
 	if len(m.Unknown) > 0 {
-		e.extra(string(m.Unknown))
-		e.close('}')
+		e.writeExtra(string(m.Unknown))
+		e.closeContainer('}')
 		return
 	}
-	e.str("provider", string(m.Provider))
+	e.writeString("provider", string(m.Provider))
 	switch m.Provider {
 	case MetaAnthropic:
-		e.str("signature", m.Signature)
+		e.writeString("signature", m.Signature)
 	case MetaAnthropicRedacted:
-		e.str("data", m.Data)
+		e.writeString("data", m.Data)
 	case MetaGemini:
-		e.str("thoughtSignature", m.ThoughtSignature)
+		e.writeString("thoughtSignature", m.ThoughtSignature)
 	case MetaOpenAI:
 		e.openAI(m)
 	}
-	e.extra(m.Extra)
-	e.close('}')
+	e.writeExtra(m.Extra)
+	e.closeContainer('}')
 }
 
 func (e *encoder) openAI(m *Meta) {
-	e.str("id", m.ID)
+	e.writeString("id", m.ID)
 	if m.EncryptedContent != nil {
-		e.str("encrypted_content", *m.EncryptedContent)
+		e.writeString("encrypted_content", *m.EncryptedContent)
 	}
 	if m.Summary != nil {
-		e.strings("summary", m.Summary)
+		e.writeStrings("summary", m.Summary)
 	}
-	e.optStr("phase", m.Phase)
+	e.writeOptionalString("phase", m.Phase)
 }
 
-// strings writes a list; if one element is not valid UTF-8 the exact list
+// writeStrings writes a list; if one element is not valid UTF-8 the exact list
 // holds all of them.
-func (e *encoder) strings(name string, values []string) {
-	e.key(name)
-	e.open('[')
+func (e *encoder) writeStrings(name string, values []string) {
+	e.writeKey(name)
+	e.openContainer('[')
 	exact := false
 	for _, v := range values {
-		e.next()
+		e.writeComma()
 		e.buf = appendString(e.buf, v)
 		exact = exact || !utf8.ValidString(v)
 	}
-	e.close(']')
+	e.closeContainer(']')
 	if !exact {
 		return
 	}
-	e.key(name + exactSuffix)
-	e.open('[')
+	e.writeKey(name + exactSuffix)
+	e.openContainer('[')
 	for _, v := range values {
-		e.next()
+		e.writeComma()
 		e.buf = appendString(e.buf, base64.StdEncoding.EncodeToString([]byte(v)))
 	}
-	e.close(']')
+	e.closeContainer(']')
 }
 
-func (e *encoder) origin(o *Origin) {
-	e.open('{')
-	e.str("provider", o.Provider)
-	e.optStr("api", o.API)
-	e.optStr("model", o.Model)
-	e.optStr("account", o.Account)
-	e.optStr("response_id", o.ResponseID)
-	e.int("index", o.Index)
-	e.extra(o.Extra)
-	e.close('}')
+func (e *encoder) writeOrigin(o *Origin) {
+	e.openContainer('{')
+	e.writeString("provider", o.Provider)
+	e.writeOptionalString("api", o.API)
+	e.writeOptionalString("model", o.Model)
+	e.writeOptionalString("account", o.Account)
+	e.writeOptionalString("response_id", o.ResponseID)
+	e.writeInt("index", o.Index)
+	e.writeExtra(o.Extra)
+	e.closeContainer('}')
 }
 
-func (e *encoder) result(r *ToolResult) {
-	e.open('{')
-	e.str("tool_use_id", r.ToolUseID)
-	e.str("content", r.Content)
-	e.bool("is_error", r.IsError)
-	e.optStr("status", string(r.Status))
-	e.parts(r.Parts)
-	e.extra(r.Extra)
-	e.close('}')
+func (e *encoder) writeResult(r *ToolResult) {
+	e.openContainer('{')
+	e.writeString("tool_use_id", r.ToolUseID)
+	e.writeString("content", r.Content)
+	e.writeBool("is_error", r.IsError)
+	e.writeOptionalString("status", string(r.Status))
+	e.writeParts(r.Parts)
+	e.writeExtra(r.Extra)
+	e.closeContainer('}')
 }
 
-func (e *encoder) parts(parts []Part) {
+func (e *encoder) writeParts(parts []Part) {
 	if len(parts) == 0 {
 		return
 	}
-	e.key("parts")
-	e.open('[')
+	e.writeKey("parts")
+	e.openContainer('[')
 	for i := range parts {
-		e.next()
-		e.part(&parts[i])
+		e.writeComma()
+		e.writePart(&parts[i])
 	}
-	e.close(']')
+	e.closeContainer(']')
 }
 
-func (e *encoder) part(p *Part) {
-	e.open('{')
-	e.str("type", p.Type)
-	e.optStr("media_type", p.MediaType)
+func (e *encoder) writePart(p *Part) {
+	e.openContainer('{')
+	e.writeString("type", p.Type)
+	e.writeOptionalString("media_type", p.MediaType)
 	if p.Data != nil {
-		e.bytes("data", p.Data)
+		e.writeBase64("data", p.Data)
 	}
-	e.optStr("url", p.URL)
-	e.extra(p.Extra)
-	e.close('}')
+	e.writeOptionalString("url", p.URL)
+	e.writeExtra(p.Extra)
+	e.closeContainer('}')
 }
 
 func (e *encoder) toolDef(d *ToolDef) {
-	e.open('{')
-	e.str("name", d.Name)
-	e.str("description", d.Description)
-	e.json("input_schema", d.InputSchema, "null")
-	e.extra(d.Extra)
-	e.close('}')
+	e.openContainer('{')
+	e.writeString("name", d.Name)
+	e.writeString("description", d.Description)
+	e.writeJSON("input_schema", d.InputSchema, "null")
+	e.writeExtra(d.Extra)
+	e.closeContainer('}')
 }

@@ -18,58 +18,58 @@ import (
 // AppendJSON appends m as one line of compact JSON without a newline: the form
 // that a session file holds. Unlike json.Marshal it never escapes HTML.
 func (m *Message) AppendJSON(dst []byte) ([]byte, error) {
-	return appendJSON(dst, func(e *encoder) { e.message(m) })
+	return appendJSON(dst, func(e *encoder) { e.writeMessage(m) })
 }
 
 // MarshalJSON is AppendJSON for json.Marshal, which escapes HTML in whatever
 // it is given; arguments that this would change carry an args_exact as well.
 func (m Message) MarshalJSON() ([]byte, error) {
-	return marshal(func(e *encoder) { e.message(&m) })
+	return marshalHTMLSafe(func(e *encoder) { e.writeMessage(&m) })
 }
 
 // UnmarshalJSON reads what AppendJSON or a Rust meerkat wrote.
 func (m *Message) UnmarshalJSON(data []byte) (err error) {
-	return unmarshal(data, func() error { *m, err = decodeMessage(data); return err })
+	return decodeValid(data, func() error { *m, err = decodeMessage(data); return err })
 }
 
 // AppendJSON appends b as compact JSON.
 func (b *Block) AppendJSON(dst []byte) ([]byte, error) {
-	return appendJSON(dst, func(e *encoder) { e.block(b) })
+	return appendJSON(dst, func(e *encoder) { e.writeBlock(b) })
 }
 
 // MarshalJSON is AppendJSON for json.Marshal; see Message.MarshalJSON.
 func (b Block) MarshalJSON() ([]byte, error) {
-	return marshal(func(e *encoder) { e.block(&b) })
+	return marshalHTMLSafe(func(e *encoder) { e.writeBlock(&b) })
 }
 
 // UnmarshalJSON reads one block.
 func (b *Block) UnmarshalJSON(data []byte) (err error) {
-	return unmarshal(data, func() error { *b, err = decodeBlock(data); return err })
+	return decodeValid(data, func() error { *b, err = decodeBlock(data); return err })
 }
 
 // AppendJSON appends r as compact JSON.
 func (r *ToolResult) AppendJSON(dst []byte) ([]byte, error) {
-	return appendJSON(dst, func(e *encoder) { e.result(r) })
+	return appendJSON(dst, func(e *encoder) { e.writeResult(r) })
 }
 
 // MarshalJSON is AppendJSON for json.Marshal; see Message.MarshalJSON.
 func (r ToolResult) MarshalJSON() ([]byte, error) {
-	return marshal(func(e *encoder) { e.result(&r) })
+	return marshalHTMLSafe(func(e *encoder) { e.writeResult(&r) })
 }
 
 // UnmarshalJSON reads one tool result.
 func (r *ToolResult) UnmarshalJSON(data []byte) (err error) {
-	return unmarshal(data, func() error { *r, err = decodeResult(data); return err })
+	return decodeValid(data, func() error { *r, err = decodeResult(data); return err })
 }
 
 // MarshalJSON writes m with its tag first.
 func (m Meta) MarshalJSON() ([]byte, error) {
-	return marshal(func(e *encoder) { e.meta(&m) })
+	return marshalHTMLSafe(func(e *encoder) { e.writeMeta(&m) })
 }
 
 // UnmarshalJSON reads one meta.
 func (m *Meta) UnmarshalJSON(data []byte) (err error) {
-	return unmarshal(data, func() error { *m, err = decodeMeta(data); return err })
+	return decodeValid(data, func() error { *m, err = decodeMeta(data); return err })
 }
 
 // AppendJSON appends d as compact JSON with its schema as it stands.
@@ -79,12 +79,12 @@ func (d *ToolDef) AppendJSON(dst []byte) ([]byte, error) {
 
 // MarshalJSON is AppendJSON for json.Marshal; see Message.MarshalJSON.
 func (d ToolDef) MarshalJSON() ([]byte, error) {
-	return marshal(func(e *encoder) { e.toolDef(&d) })
+	return marshalHTMLSafe(func(e *encoder) { e.toolDef(&d) })
 }
 
 // UnmarshalJSON reads one tool definition.
 func (d *ToolDef) UnmarshalJSON(data []byte) (err error) {
-	return unmarshal(data, func() error { *d, err = decodeToolDef(data); return err })
+	return decodeValid(data, func() error { *d, err = decodeToolDef(data); return err })
 }
 
 // MarshalJSON returns r itself, so that JSON inside JSON never turns into
@@ -111,13 +111,13 @@ func appendJSON(dst []byte, write func(*encoder)) ([]byte, error) {
 	return e.buf, e.err
 }
 
-func marshal(write func(*encoder)) ([]byte, error) {
+func marshalHTMLSafe(write func(*encoder)) ([]byte, error) {
 	e := encoder{html: true}
 	write(&e)
 	return e.buf, e.err
 }
 
-func unmarshal(data []byte, decode func() error) error {
+func decodeValid(data []byte, decode func() error) error {
 	if !json.Valid(data) {
 		return fmt.Errorf("transcript: not valid JSON")
 	}

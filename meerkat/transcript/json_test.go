@@ -205,7 +205,7 @@ func TestNewerWriter(t *testing.T) {
 		`{"role":"tool_results","results":[{"tool_use_id":"a","content":"b","is_error":false,"parts":[{"type":"image","alt":"x"}],"duration_ms":3}],"batch":1}`,
 		`{"role":"user","content":"a","note":"\ud800","note":null}`,
 	} {
-		want := string(compact([]byte(line)))
+		want := string(compactJSON([]byte(line)))
 		if got := encode(t, decode(t, []byte(line))); string(got) != want {
 			t.Errorf("have %s\nwant %s", got, want)
 		}

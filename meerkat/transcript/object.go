@@ -49,10 +49,10 @@ func (m *member) hasName(name, suffix string) bool {
 	return len(m.name) == n+len(suffix) && string(m.name[:n]) == name && string(m.name[n:]) == suffix
 }
 
-// last returns the last member of that name, nil if there is none.
-func (o *object) last(name string) []byte { return o.find(name, "") }
+// findLast returns the last member of that name, nil if there is none.
+func (o *object) findLast(name string) []byte { return o.findMember(name, "") }
 
-func (o *object) find(name, suffix string) []byte {
+func (o *object) findMember(name, suffix string) []byte {
 	var value []byte
 	for i := range o.members {
 		if m := &o.members[i]; m.hasName(name, suffix) {
@@ -62,36 +62,36 @@ func (o *object) find(name, suffix string) []byte {
 	return value
 }
 
-// take is last with null for absent, as serde reads an Option.
-func (o *object) take(name string) []byte { return present(o.last(name)) }
+// takeValue is last with null for absent, as serde reads an Option.
+func (o *object) takeValue(name string) []byte { return nonNull(o.findLast(name)) }
 
-func present(value []byte) []byte {
+func nonNull(value []byte) []byte {
 	if string(value) == "null" {
 		return nil
 	}
 	return value
 }
 
-// str returns a string that must be there.
-func (o *object) str(name string) string {
-	s, ok := o.optStr(name)
+// takeString returns a string that must be there.
+func (o *object) takeString(name string) string {
+	s, ok := o.takeOptionalString(name)
 	if !ok {
 		o.fail(name, "missing")
 	}
 	return s
 }
 
-// tag returns a string that must be there and say something.
-func (o *object) tag(name string) string {
-	s := o.str(name)
+// takeTag returns a string that must be there and say something.
+func (o *object) takeTag(name string) string {
+	s := o.takeString(name)
 	if s == "" {
 		o.fail(name, "empty")
 	}
 	return s
 }
 
-func (o *object) optStr(name string) (string, bool) {
-	value, exact := o.take(name), o.exact(name)
+func (o *object) takeOptionalString(name string) (string, bool) {
+	value, exact := o.takeValue(name), o.takeExact(name)
 	if value == nil {
 		return "", false
 	}
@@ -106,14 +106,14 @@ func (o *object) optStr(name string) (string, bool) {
 	return s, true
 }
 
-// bytes returns decoded base64, nil if the member is absent.
-func (o *object) bytes(name string) []byte { return o.base64(name, "") }
+// takeBytes returns decoded base64, nil if the member is absent.
+func (o *object) takeBytes(name string) []byte { return o.decodeBase64(name, "") }
 
-// exact returns the bytes that a member's twin holds.
-func (o *object) exact(name string) []byte { return o.base64(name, exactSuffix) }
+// takeExact returns the bytes that a member's twin holds.
+func (o *object) takeExact(name string) []byte { return o.decodeBase64(name, exactSuffix) }
 
-func (o *object) base64(name, suffix string) []byte {
-	value := present(o.find(name, suffix))
+func (o *object) decodeBase64(name, suffix string) []byte {
+	value := nonNull(o.findMember(name, suffix))
 	if value == nil {
 		return nil
 	}
@@ -124,17 +124,17 @@ func (o *object) base64(name, suffix string) []byte {
 	return out
 }
 
-// json returns the bytes of a value as they were first written, nil if absent.
-func (o *object) json(name string) []byte {
-	value, exact := o.last(name), o.exact(name)
+// takeJSON returns the bytes of a value as they were first written, nil if absent.
+func (o *object) takeJSON(name string) []byte {
+	value, exact := o.findLast(name), o.takeExact(name)
 	if value != nil && exact != nil && sameJSON(readableJSON(exact), readableJSON(value)) {
 		return exact
 	}
 	return bytes.Clone(value)
 }
 
-func (o *object) bool(name string) bool {
-	switch value := o.take(name); string(value) {
+func (o *object) takeBool(name string) bool {
+	switch value := o.takeValue(name); string(value) {
 	case "true":
 		return true
 	case "", "false":
@@ -144,8 +144,8 @@ func (o *object) bool(name string) bool {
 	return false
 }
 
-func (o *object) int(name string) int {
-	value := o.take(name)
+func (o *object) takeInt(name string) int {
+	value := o.takeValue(name)
 	if value == nil {
 		return 0
 	}
@@ -156,9 +156,9 @@ func (o *object) int(name string) int {
 	return n
 }
 
-// list returns the elements of an array, nil if absent.
-func (o *object) list(name string) [][]byte {
-	value := o.take(name)
+// splitList returns the elements of an array, nil if absent.
+func (o *object) splitList(name string) [][]byte {
+	value := o.takeValue(name)
 	if value == nil {
 		return nil
 	}
@@ -174,8 +174,8 @@ func (o *object) list(name string) [][]byte {
 	return out
 }
 
-// rest returns the members nobody took as one compact JSON object, "" if none.
-func (o *object) rest() string {
+// untakenMembers returns the members nobody took as one compact JSON object, "" if none.
+func (o *object) untakenMembers() string {
 	out := []byte{'{'}
 	for _, m := range o.members {
 		if m.taken {
@@ -185,7 +185,7 @@ func (o *object) rest() string {
 			out = append(out, ',')
 		}
 		out = append(jsontok.AppendQuoted(out, m.name), ':')
-		out = append(out, compact(m.value)...)
+		out = append(out, compactJSON(m.value)...)
 	}
 	if len(out) == 1 {
 		return ""
@@ -193,7 +193,7 @@ func (o *object) rest() string {
 	return string(append(out, '}'))
 }
 
-func compact(value []byte) []byte {
+func compactJSON(value []byte) []byte {
 	var flat bytes.Buffer
 	if json.Compact(&flat, value) != nil {
 		return value

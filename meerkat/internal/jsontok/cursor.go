@@ -44,7 +44,7 @@ func (c *Cursor) Byte(b byte) bool {
 
 // Peek returns the next byte after any white space, 0 at the end.
 func (c *Cursor) Peek() byte {
-	c.space()
+	c.skipSpace()
 	if c.pos < len(c.Src) {
 		return c.Src[c.pos]
 	}
@@ -59,11 +59,11 @@ func (c *Cursor) Since(start int) []byte { return c.Src[start:c.pos:c.pos] }
 
 // End reports whether only white space is left.
 func (c *Cursor) End() bool {
-	c.space()
+	c.skipSpace()
 	return c.pos == len(c.Src)
 }
 
-func (c *Cursor) space() {
+func (c *Cursor) skipSpace() {
 	for c.pos < len(c.Src) {
 		switch c.Src[c.pos] {
 		case ' ', '\n', '\t', '\r':
@@ -82,7 +82,7 @@ func (c *Cursor) String() ([]byte, bool) {
 	}
 	start := c.pos
 	for {
-		c.pos += run(c.Src[c.pos:])
+		c.pos += plainRun(c.Src[c.pos:])
 		if c.pos >= len(c.Src) {
 			return nil, false
 		}
@@ -91,7 +91,7 @@ func (c *Cursor) String() ([]byte, bool) {
 			c.pos++
 			return c.Src[start : c.pos-1], true
 		case '\\':
-			if !c.escape() {
+			if !c.skipEscape() {
 				return nil, false
 			}
 		default: // a control character
@@ -100,8 +100,8 @@ func (c *Cursor) String() ([]byte, bool) {
 	}
 }
 
-// escape consumes one escape sequence.
-func (c *Cursor) escape() bool {
+// skipEscape consumes one escape sequence.
+func (c *Cursor) skipEscape() bool {
 	rest := c.Src[c.pos:]
 	if len(rest) > 1 && unescapes[rest[1]] != 0 {
 		c.pos += 2
@@ -119,34 +119,34 @@ const (
 	highs = 0x8080808080808080
 )
 
-// special flags, with the high bit of each byte, the bytes of x that need
+// flagSpecial flags, with the high bit of each byte, the bytes of x that need
 // attention inside a string: the quote, the backslash and control characters.
 // Only the lowest flag is exact, which is all that counts. Flipping bit 1 puts
 // the quote (0x22) right above the controls, so that one comparison finds both.
-func special(x uint64) uint64 {
+func flagSpecial(x uint64) uint64 {
 	t, s := x^(ones*0x02), x^(ones*'\\')
 	return ((t - ones*0x21) & ^t) | ((s - ones) & ^s)
 }
 
-// run counts the leading bytes of b that need no attention inside a string.
+// plainRun counts the leading bytes of b that need no attention inside a string.
 // Most strings are short, some are very long.
-func run(b []byte) int {
+func plainRun(b []byte) int {
 	n := 0
 	for ; n < 16 && n+8 <= len(b); n += 8 {
-		if f := special(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
+		if f := flagSpecial(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
 			return n + bits.TrailingZeros64(f)/8
 		}
 	}
 	for ; n+32 <= len(b); n += 32 {
 		w := b[n : n+32 : n+32]
-		f0, f1 := special(binary.LittleEndian.Uint64(w)), special(binary.LittleEndian.Uint64(w[8:]))
-		f2, f3 := special(binary.LittleEndian.Uint64(w[16:])), special(binary.LittleEndian.Uint64(w[24:]))
+		f0, f1 := flagSpecial(binary.LittleEndian.Uint64(w)), flagSpecial(binary.LittleEndian.Uint64(w[8:]))
+		f2, f3 := flagSpecial(binary.LittleEndian.Uint64(w[16:])), flagSpecial(binary.LittleEndian.Uint64(w[24:]))
 		if (f0|f1|f2|f3)&highs != 0 {
 			break
 		}
 	}
 	for ; n+8 <= len(b); n += 8 {
-		if f := special(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
+		if f := flagSpecial(binary.LittleEndian.Uint64(b[n:])) & highs; f != 0 {
 			return n + bits.TrailingZeros64(f)/8
 		}
 	}
@@ -166,7 +166,7 @@ func (c *Cursor) Plain() ([]byte, bool) {
 
 // plainFrom consumes the rest of a string that has begun at start.
 func (c *Cursor) plainFrom(start int) ([]byte, bool) {
-	c.pos = start + run(c.Src[start:])
+	c.pos = start + plainRun(c.Src[start:])
 	if c.pos >= len(c.Src) || c.Src[c.pos] != '"' {
 		return nil, false
 	}
@@ -183,7 +183,7 @@ func (c *Cursor) Key() ([]byte, bool) {
 	start := c.pos
 	end := start
 	for end+8 <= len(c.Src) {
-		if f := special(binary.LittleEndian.Uint64(c.Src[end:])) & highs; f != 0 {
+		if f := flagSpecial(binary.LittleEndian.Uint64(c.Src[end:])) & highs; f != 0 {
 			end += bits.TrailingZeros64(f) / 8
 			if c.Src[end] != '"' {
 				return nil, false
@@ -199,7 +199,7 @@ func (c *Cursor) Key() ([]byte, bool) {
 
 // Int consumes an unsigned integer of at most nine digits.
 func (c *Cursor) Int() (int, bool) {
-	c.space()
+	c.skipSpace()
 	start, n := c.pos, 0
 	for c.pos < len(c.Src) && c.Src[c.pos]-'0' <= 9 {
 		n = n*10 + int(c.Src[c.pos]-'0')
@@ -216,9 +216,9 @@ func (c *Cursor) Int() (int, bool) {
 }
 
 // Skip consumes one value of any kind.
-func (c *Cursor) Skip() bool { return c.skip(maxSkip) }
+func (c *Cursor) Skip() bool { return c.skipValue(maxSkip) }
 
-func (c *Cursor) skip(depth int) bool {
+func (c *Cursor) skipValue(depth int) bool {
 	switch c.Peek() {
 	case '"':
 		_, ok := c.String()
@@ -243,7 +243,7 @@ func (c *Cursor) skipObject(depth int) bool {
 		return true
 	}
 	for {
-		if _, ok := c.String(); !ok || !c.Byte(':') || !c.skip(depth) {
+		if _, ok := c.String(); !ok || !c.Byte(':') || !c.skipValue(depth) {
 			return false
 		}
 		if !c.Byte(',') {
@@ -257,7 +257,7 @@ func (c *Cursor) skipArray(depth int) bool {
 	if c.Byte(']') {
 		return true
 	}
-	for c.skip(depth) {
+	for c.skipValue(depth) {
 		if !c.Byte(',') {
 			return c.Byte(']')
 		}
@@ -267,32 +267,32 @@ func (c *Cursor) skipArray(depth int) bool {
 
 // skipNumber follows RFC 8259 §6: -? int frac? exp?
 func (c *Cursor) skipNumber() bool {
-	if c.is('-') {
+	if c.isAt('-') {
 		c.pos++
 	}
-	zero := c.is('0')
-	if n := c.digits(); n == 0 || (zero && n > 1) {
+	zero := c.isAt('0')
+	if n := c.skipDigits(); n == 0 || (zero && n > 1) {
 		return false
 	}
-	if c.is('.') {
+	if c.isAt('.') {
 		c.pos++
-		if c.digits() == 0 {
+		if c.skipDigits() == 0 {
 			return false
 		}
 	}
-	if c.is('e') || c.is('E') {
+	if c.isAt('e') || c.isAt('E') {
 		c.pos++
-		if c.is('+') || c.is('-') {
+		if c.isAt('+') || c.isAt('-') {
 			c.pos++
 		}
-		return c.digits() > 0
+		return c.skipDigits() > 0
 	}
 	return true
 }
 
-func (c *Cursor) is(b byte) bool { return c.pos < len(c.Src) && c.Src[c.pos] == b }
+func (c *Cursor) isAt(b byte) bool { return c.pos < len(c.Src) && c.Src[c.pos] == b }
 
-func (c *Cursor) digits() int {
+func (c *Cursor) skipDigits() int {
 	start := c.pos
 	for c.pos < len(c.Src) && c.Src[c.pos]-'0' <= 9 {
 		c.pos++

@@ -1,5 +1,5 @@
 // Package jsontok reads and edits JSON as bytes, without ever rewriting what
-// it does not understand (DESIGN §3.1, "bytes are sacred").
+// it does not understand: bytes stay as they came.
 //
 // Cursor is a forward scanner. It refuses what it does not expect; what it
 // accepts, and where it ends, is what the jsontext tokeniser says (FuzzCursor,

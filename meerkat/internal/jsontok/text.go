@@ -99,7 +99,7 @@ func joinLow(dst []byte, low uint32) []byte {
 func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 	dst = append(dst, '"')
 	for i := 0; i < len(text); {
-		n := plain(text, i)
+		n := plainPrefix(text, i)
 		dst = append(dst, text[i:i+n]...)
 		if i += n; i < len(text) {
 			dst, i = appendSpecial(dst, text, i)
@@ -108,8 +108,8 @@ func AppendQuoted[T string | []byte](dst []byte, text T) []byte {
 	return append(dst, '"')
 }
 
-// plain counts the bytes of text from i on that stand for themselves.
-func plain[T string | []byte](text T, i int) int {
+// plainPrefix counts the bytes of text from i on that stand for themselves.
+func plainPrefix[T string | []byte](text T, i int) int {
 	start := i
 	for i < len(text) && text[i] >= 0x20 && text[i] != '"' && text[i] != '\\' && text[i] != 0xED {
 		i++

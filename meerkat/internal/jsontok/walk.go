@@ -25,7 +25,7 @@ func Fields(src []byte, f func(name, value []byte) error) error {
 		if !ok || !c.Byte(':') {
 			return c.syntaxError("a member name and a colon")
 		}
-		value, err := c.value()
+		value, err := c.nextValue()
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func Elements(src []byte, f func(value []byte) error) error {
 		if !first && !c.Byte(',') {
 			return c.syntaxError("a comma or a closing bracket")
 		}
-		value, err := c.value()
+		value, err := c.nextValue()
 		if err != nil {
 			return err
 		}
@@ -61,10 +61,10 @@ func Elements(src []byte, f func(value []byte) error) error {
 	return c.onlySpace()
 }
 
-// value consumes one value and returns its bytes. What the cursor refuses goes
+// nextValue consumes one value and returns its bytes. What the cursor refuses goes
 // to the tokeniser, which follows deeper nesting and says what is wrong.
-func (c *Cursor) value() ([]byte, error) {
-	c.space()
+func (c *Cursor) nextValue() ([]byte, error) {
+	c.skipSpace()
 	start := c.pos
 	if !c.Skip() {
 		dec := jsontext.NewDecoder(bytes.NewBuffer(c.Src[start:]), lax...)

@@ -19,8 +19,8 @@ func (w *Writer) Bytes() []byte { return w.buf }
 // Len returns the number of bytes written so far.
 func (w *Writer) Len() int { return len(w.buf) }
 
-// comma separates a value or key from the one before it.
-func (w *Writer) comma() {
+// writeComma separates a value or key from the one before it.
+func (w *Writer) writeComma() {
 	if n := len(w.buf); n > 0 {
 		switch w.buf[n-1] {
 		case '{', '[', ':':
@@ -32,7 +32,7 @@ func (w *Writer) comma() {
 
 // Object writes the members that body writes as one object.
 func (w *Writer) Object(body func()) {
-	w.comma()
+	w.writeComma()
 	w.buf = append(w.buf, '{')
 	body()
 	w.buf = append(w.buf, '}')
@@ -51,7 +51,7 @@ func (w *Writer) Reopen(body func()) {
 
 // Array writes the values that body writes as one array.
 func (w *Writer) Array(body func()) {
-	w.comma()
+	w.writeComma()
 	w.buf = append(w.buf, '[')
 	body()
 	w.buf = append(w.buf, ']')
@@ -59,7 +59,7 @@ func (w *Writer) Array(body func()) {
 
 // Key writes the name of the next member. It must need no escaping.
 func (w *Writer) Key(name string) *Writer {
-	w.comma()
+	w.writeComma()
 	w.buf = append(w.buf, '"')
 	w.buf = append(w.buf, name...)
 	w.buf = append(w.buf, '"', ':')
@@ -68,25 +68,25 @@ func (w *Writer) Key(name string) *Writer {
 
 // Raw writes a JSON value as it stands. The caller has checked it.
 func (w *Writer) Raw(value []byte) {
-	w.comma()
+	w.writeComma()
 	w.buf = append(w.buf, value...)
 }
 
 // Int writes a whole number.
 func (w *Writer) Int(n int) {
-	w.comma()
+	w.writeComma()
 	w.buf = strconv.AppendInt(w.buf, int64(n), 10)
 }
 
 // Float writes a finite number in its shortest form.
 func (w *Writer) Float(f float64) {
-	w.comma()
+	w.writeComma()
 	w.buf = strconv.AppendFloat(w.buf, f, 'f', -1, 64)
 }
 
 // Bool writes true or false.
 func (w *Writer) Bool(b bool) {
-	w.comma()
+	w.writeComma()
 	w.buf = strconv.AppendBool(w.buf, b)
 }
 
@@ -94,7 +94,7 @@ func (w *Writer) Bool(b bool) {
 // \udXXX escapes, any other byte that is not UTF-8 goes through unaltered.
 // It is for what a provider made and gets back (R33).
 func (w *Writer) Str(s string) {
-	w.comma()
+	w.writeComma()
 	w.buf = append(w.buf, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -103,12 +103,12 @@ func (w *Writer) Str(s string) {
 			i++
 			continue
 		}
-		if c == 0xED && !surrogate(s[i:]) {
+		if c == 0xED && !startsWithSurrogate(s[i:]) {
 			i++
 			continue
 		}
 		w.buf = append(w.buf, s[start:i]...)
-		i += w.escape(s[i:])
+		i += w.writeEscape(s[i:])
 		start = i
 	}
 	w.buf = append(w.buf, s[start:]...)
@@ -133,15 +133,15 @@ func (w *Writer) DataURL(mediaType string, content []byte) {
 // Base64 writes content as a standard base64 string.
 func (w *Writer) Base64(content []byte) { w.Str(base64.StdEncoding.EncodeToString(content)) }
 
-// surrogate reports whether s starts with a surrogate in WTF-8.
-func surrogate(s string) bool {
+// startsWithSurrogate reports whether s starts with a surrogate in WTF-8.
+func startsWithSurrogate(s string) bool {
 	return len(s) >= 3 && s[0] == 0xED && s[1] >= 0xA0 && s[1] <= 0xBF && s[2] >= 0x80 && s[2] <= 0xBF
 }
 
 const hex = "0123456789abcdef"
 
-// escape writes the first character of s escaped and returns its length in s.
-func (w *Writer) escape(s string) int {
+// writeEscape writes the first character of s escaped and returns its length in s.
+func (w *Writer) writeEscape(s string) int {
 	switch c := s[0]; c {
 	case '"', '\\':
 		w.buf = append(w.buf, '\\', c)

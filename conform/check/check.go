@@ -100,11 +100,6 @@ func newCheck(id string, run rule) Check {
 	}}
 }
 
-// ForRequirement returns the checks of one requirement in order of id.
-func ForRequirement(id string) []Check {
-	return slices.DeleteFunc(All(), func(c Check) bool { return c.Requirement != id })
-}
-
 // fixOf takes the advice from the catalogue, so that it is written down once.
 func fixOf(requirement string) string {
 	r, err := specs.FindRequirement(requirement)

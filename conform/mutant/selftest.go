@@ -121,11 +121,11 @@ func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Resu
 // mutantsOf returns the mutants of a requirement; catalogue and code must agree.
 func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 	for _, m := range All() {
-		named, claims := slices.Contains(req.Mutants, m.ID), slices.Contains(m.Kills, req.ID)
-		if named != claims {
+		named, covers := slices.Contains(req.Mutants, m.ID), slices.Contains(m.Kills, req.ID)
+		if named != covers {
 			t.addFault("%s: mutant %s stands only in one of catalogue and code", req.ID, m.ID)
 		}
-		if claims {
+		if covers {
 			list = append(list, m)
 		}
 	}

@@ -9,38 +9,38 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// arrived is what has arrived of a reply: all that is left of one that the user
+// partialReply is what has arrived of a reply: all that is left of one that the user
 // interrupts. By the index of the block.
-type arrived struct {
+type partialReply struct {
 	shown bool // something of it was reported
 	whole map[int]transcript.Block
 	texts map[int][]byte // of text blocks that have not ended
 }
 
-func (a *arrived) add(e stream.Event) {
+func (a *partialReply) addEvent(e stream.Event) {
 	switch e.Kind {
 	case stream.EventBlockStart:
 		if e.Block != nil && e.Block.Type == transcript.BlockText {
-			a.begin(e.Index, e.Block.Text)
+			a.beginText(e.Index, e.Block.Text)
 		}
 	case stream.EventTextDelta:
 		if text, ok := a.texts[e.Index]; ok {
 			a.texts[e.Index] = append(text, e.Delta...)
 		}
 	case stream.EventBlockComplete:
-		a.end(e.Index, *e.Block)
+		a.addBlock(e.Index, *e.Block)
 	default:
 	}
 }
 
-func (a *arrived) begin(index int, text string) {
+func (a *partialReply) beginText(index int, text string) {
 	if a.texts == nil {
 		a.texts = map[int][]byte{}
 	}
 	a.texts[index] = []byte(text)
 }
 
-func (a *arrived) end(index int, b transcript.Block) {
+func (a *partialReply) addBlock(index int, b transcript.Block) {
 	if a.whole == nil {
 		a.whole = map[int]transcript.Block{}
 	}
@@ -49,10 +49,10 @@ func (a *arrived) end(index int, b transcript.Block) {
 	delete(a.texts, index)
 }
 
-// blocks returns, in the order in which they started, the blocks that are
+// keepableBlocks returns, in the order in which they started, the blocks that are
 // complete and the texts that are not: of a broken reply the text stays, and no
 // other block that is incomplete (interrupted-reply).
-func (a *arrived) blocks() []transcript.Block {
+func (a *partialReply) keepableBlocks() []transcript.Block {
 	all := maps.Clone(a.whole)
 	for index, text := range a.texts {
 		if s := strings.ToValidUTF8(string(text), ""); strings.TrimSpace(s) != "" {

@@ -146,7 +146,7 @@ func TestClockStandsStill(t *testing.T) {
 	})
 	s := fresh(t)
 	s.session.Elapsed, s.session.Updated = time.Second, epoch
-	if got := s.spent(epoch.Add(-time.Hour)).Elapsed; got != time.Second {
+	if got := s.spentAt(epoch.Add(-time.Hour)).Elapsed; got != time.Second {
 		t.Errorf("%v", got)
 	}
 }

@@ -10,55 +10,55 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// begin opens the run: it closes what an interruption left open, truthfully
+// handleBegin opens the run: it closes what an interruption left open, truthfully
 // (E9, open-call), says what changed, makes the prompt durable and calls the model.
 // A run that cannot begin writes nothing.
-func (p *plan) begin(in begin) {
+func (p *transition) handleBegin(in beginInput) {
 	s := &p.state
-	s.runID, s.began = in.runID, in.at
-	open := opens(&s.session)
+	s.runID, s.beganAt = in.runID, in.at
+	open := findOpenCalls(&s.session)
 	prompt := strings.ToValidUTF8(in.prompt, "\uFFFD")
-	if err := p.mayBegin(prompt, open); err != nil {
-		p.leave(err)
+	if err := p.checkCanBegin(prompt, open); err != nil {
+		p.abandonRun(err)
 		return
 	}
-	s.before = spentBefore(&s.session)
-	p.add(session.Run{At: in.at, ID: in.runID})
-	p.prefix(in.at)
-	p.limits(in.at)
-	p.marks(in.at)
-	s.target = s.aim()
-	s.pending = &opening{prompt: prompt, changes: p.changes()}
+	s.spentEarlier = spentBefore(&s.session)
+	p.addRecords(session.Run{At: in.at, ID: in.runID})
+	p.addPrefix(in.at)
+	p.restoreLimits(in.at)
+	p.addAnnotations(in.at)
+	s.target = s.requestTarget()
+	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
 	if open == nil {
-		p.open(in.at)
+		p.openConversation(in.at)
 		return
 	}
 	s.batch = *open
-	p.reopen(in.at)
+	p.closeOpenCalls(in.at)
 }
 
-// mayBegin says why the run cannot begin, if it cannot.
-func (p *plan) mayBegin(prompt string, open *batch) error {
+// checkCanBegin says why the run cannot begin, if it cannot.
+func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	s := &p.state
 	if s.settings.compactOnly {
 		if len(s.session.Messages) == 0 {
 			return ErrNothingToContinue
 		}
-	} else if strings.TrimSpace(prompt) == "" && open == nil && !continues(s.session.Last()) {
+	} else if strings.TrimSpace(prompt) == "" && open == nil && !canContinue(s.session.Last()) {
 		return ErrNothingToContinue
 	}
 	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {
 		return &MismatchError{"provider", stored.Provider, s.settings.prefix.Provider}
 	}
-	if running := open.running(); len(running) > 0 && s.settings.interrupted == Fail {
+	if running := open.runningCalls(); len(running) > 0 && s.settings.interruptedPolicy == Fail {
 		return &InterruptedError{running}
 	}
-	return p.guard()
+	return p.checkPrefixUnchanged()
 }
 
-// guard checks that what was sent before is still what the session holds (R44,
+// checkPrefixUnchanged checks that what was sent before is still what the session holds (R44,
 // reference A-41). From there on the chain of digests only grows.
-func (p *plan) guard() error {
+func (p *transition) checkPrefixUnchanged() error {
 	s := &p.state
 	if s.session.Prefix == nil {
 		return nil
@@ -67,7 +67,7 @@ func (p *plan) guard() error {
 	if err != nil {
 		return err
 	}
-	s.chain = chain{hash: hash}
+	s.chain = digestChain{hash: hash}
 	calls := s.session.Calls
 	if len(calls) == 0 {
 		return nil
@@ -76,30 +76,30 @@ func (p *plan) guard() error {
 	if last.Sent > len(s.session.Messages) {
 		return &PrefixError{Turn: last.Turn}
 	}
-	if hash, err = s.digest(last.Sent); err == nil && hash != last.Hash {
+	if hash, err = s.extendDigest(last.Sent); err == nil && hash != last.Hash {
 		err = &PrefixError{Turn: last.Turn}
 	}
 	return err
 }
 
-// digest extends the chain to the first n messages.
-func (s *state) digest(n int) (string, error) {
+// extendDigest extends the chain to the first n messages.
+func (s *state) extendDigest(n int) (string, error) {
 	hash, err := session.Extend(s.chain.hash, s.session.Messages[s.chain.n:n]...)
 	if err == nil {
-		s.chain = chain{n, hash}
+		s.chain = digestChain{n, hash}
 	}
 	return hash, err
 }
 
-// prefix stores what goes ahead of the messages. A stored session goes on with
+// addPrefix stores what goes ahead of the messages. A stored session goes on with
 // the system prompt and the tools it was started with (DESIGN §3.5); the model,
 // and the effort, which no token is bound to, may change.
-func (p *plan) prefix(at time.Time) {
+func (p *transition) addPrefix(at time.Time) {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
 	prefix := asked
 	if stored == nil {
 		prefix.Hash, p.err = session.Digest(prefix.System, prefix.Tools, nil)
-		p.state.chain = chain{hash: prefix.Hash}
+		p.state.chain = digestChain{hash: prefix.Hash}
 	} else {
 		prefix = *stored
 		if asked.Effort != "" {
@@ -113,34 +113,34 @@ func (p *plan) prefix(at time.Time) {
 		}
 	}
 	prefix.At = at
-	p.add(prefix)
+	p.addRecords(prefix)
 }
 
-// limits restores the budget of the session and applies what this run changes.
-func (p *plan) limits(at time.Time) {
+// restoreLimits restores the budget of the session and applies what this run changes.
+func (p *transition) restoreLimits(at time.Time) {
 	s := &p.state
 	if b := s.session.Budget; b != nil {
 		s.limits = b.Limits
 	}
 	was := s.limits
 	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
-		p.add(session.Budget{At: at, Limits: s.limits})
+		p.addRecords(session.Budget{At: at, Limits: s.limits})
 	}
 }
 
-// marks notes what the session does not say yet.
-func (p *plan) marks(at time.Time) {
-	for _, m := range p.state.settings.marks {
+// addAnnotations notes what the session does not say yet.
+func (p *transition) addAnnotations(at time.Time) {
+	for _, m := range p.state.settings.annotations {
 		if value, ok := p.state.session.Marked(m.Name); ok && value == m.Value {
 			continue
 		}
 		m.At = at
-		p.add(m)
+		p.addRecords(m)
 	}
 }
 
-// aim says where requests go.
-func (s *state) aim() handoff.Target {
+// requestTarget says where requests go.
+func (s *state) requestTarget() handoff.Target {
 	prefix := s.session.Prefix
 	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
 }
@@ -163,35 +163,35 @@ func (s *settings) entryOf(provider, model string) catalog.Entry {
 	return catalog.Uncatalogued(provider, model)
 }
 
-// open says what the run begins with and calls the model. A developer message
+// openConversation says what the run begins with and calls the model. A developer message
 // rides behind the user's or behind results, never behind a reply (X8): a
 // paused reply that goes on without a prompt is not told of changes.
-func (p *plan) open(at time.Time) {
+func (p *transition) openConversation(at time.Time) {
 	o := p.state.pending
 	p.state.pending = nil
 	if p.state.settings.compactOnly {
-		p.compact(at, "asked for")
+		p.startCompaction(at, "asked for")
 		return
 	}
 	prompted := strings.TrimSpace(o.prompt) != ""
 	if prompted {
 		m := transcript.User(o.prompt)
-		m.Parts = p.state.settings.attached
-		p.message(at, m)
+		m.Parts = p.state.settings.attachments
+		p.addMessage(at, m)
 	}
 	if last := p.state.session.Last(); o.changes != nil && last.Role != transcript.RoleAssistant {
-		p.tellModel(at, o.changes)
+		p.addSettingsChange(at, o.changes)
 		prompted = true
 	}
 	if prompted {
-		p.checkpoint(at, session.ReasonPrompt)
+		p.addCheckpoint(at, session.ReasonPrompt)
 	}
-	p.call(at)
+	p.callModel(at)
 }
 
-// continues reports whether the model can go on after last without a new
+// canContinue reports whether the model can go on after last without a new
 // prompt: there is something to answer, or it paused (R35).
-func continues(last *transcript.Message) bool {
+func canContinue(last *transcript.Message) bool {
 	if last == nil {
 		return false
 	}

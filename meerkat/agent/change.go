@@ -11,75 +11,75 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// The marks of what the model was told last: markTold holds the Digest of the
-// settings, markSystem the system prompt if it is not the stored one.
+// The marks of what the model was told last: annotationSettings holds the Digest of the
+// settings, annotationSystem the system prompt if it is not the stored one.
 const (
-	markTold   = "settings_told"
-	markSystem = "system_told"
+	annotationSettings = "settings_told"
+	annotationSystem   = "system_told"
 )
 
-// change is a difference between what the model knows of the settings and what
+// settingsChange is a difference between what the model knows of the settings and what
 // the run was asked for, in words for the model, and the marks of it.
-type change struct {
-	text  string
-	marks []session.Mark
+type settingsChange struct {
+	text        string
+	annotations []session.Mark
 }
 
 const (
-	replaces = "What follows replaces what was said before about the system prompt and the tools; what it does not name is as it was when this conversation began.\n\n"
-	asBefore = "The system prompt and the tools are again those that this conversation began with."
+	replacesNote = "What follows replaces what was said before about the system prompt and the tools; what it does not name is as it was when this conversation began.\n\n"
+	asBeforeNote = "The system prompt and the tools are again those that this conversation began with."
 )
 
-// changes returns what the model is to be told, nil if it knows. The stored
+// findChanges returns what the model is to be told, nil if it knows. The stored
 // system prompt and tools go out as they are (DESIGN §3.5), so the text says
 // what holds instead of them, all of it: it replaces earlier ones. Who asks for
 // no system prompt asks for the one in force.
-func (p *plan) changes() *change {
+func (p *transition) findChanges() *settingsChange {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
-	system, ok := p.state.session.Marked(markSystem)
+	system, ok := p.state.session.Marked(annotationSystem)
 	if !ok {
 		system = stored.System
 	}
 	if asked.System == "" {
 		asked.System = system
 	}
-	digest, err := session.Digest(asked.System, inOrder(stored.Tools, asked.Tools), nil)
+	digest, err := session.Digest(asked.System, sortToolsLike(stored.Tools, asked.Tools), nil)
 	if err != nil {
 		p.err = err
 		return nil
 	}
-	told, again := p.state.session.Marked(markTold)
+	told, again := p.state.session.Marked(annotationSettings)
 	if !again {
 		told = stored.Hash
 	}
-	text := describe(stored, &asked)
+	text := describeChanges(stored, &asked)
 	switch {
 	case digest == told, text == "" && !again:
 		return nil
 	case text == "":
-		text = asBefore
+		text = asBeforeNote
 	case again:
-		text = replaces + text
+		text = replacesNote + text
 	}
-	c := &change{text, []session.Mark{{Name: markTold, Value: digest}}}
+	c := &settingsChange{text, []session.Mark{{Name: annotationSettings, Value: digest}}}
 	if asked.System != system {
-		c.marks = append(c.marks, session.Mark{Name: markSystem, Value: asked.System})
+		c.annotations = append(c.annotations, session.Mark{Name: annotationSystem, Value: asked.System})
 	}
 	return c
 }
 
-// tellModel appends what has changed, behind the user's words or results.
-func (p *plan) tellModel(at time.Time, c *change) {
-	p.message(at, transcript.Developer(c.text))
-	for _, m := range c.marks {
+// addSettingsChange appends what has changed, behind the user's words or results.
+func (p *transition) addSettingsChange(at time.Time, c *settingsChange) {
+	p.addMessage(at, transcript.Developer(c.text))
+	for _, m := range c.annotations {
 		m.At = at
-		p.add(m)
+		p.addRecords(m)
 	}
 }
 
-// inOrder returns tools in the order in which they are stored, new ones behind:
+// sortToolsLike returns tools in the order in which they are stored, new ones behind:
 // the order in which servers list their tools means nothing.
-func inOrder(stored, tools []transcript.ToolDef) []transcript.ToolDef {
+func sortToolsLike(stored, tools []transcript.ToolDef) []transcript.ToolDef {
 	at := func(d transcript.ToolDef) int {
 		i := slices.IndexFunc(stored, func(s transcript.ToolDef) bool { return s.Name == d.Name })
 		if i < 0 {
@@ -97,14 +97,14 @@ func inOrder(stored, tools []transcript.ToolDef) []transcript.ToolDef {
 	return sorted
 }
 
-func describe(stored, asked *session.Prefix) string {
+func describeChanges(stored, asked *session.Prefix) string {
 	var parts []string
 	if asked.System != stored.System {
 		parts = append(parts, "From here on these instructions take the place of the system prompt:\n\n"+asked.System)
 	}
 	var gone, changed, added []string
 	for _, was := range stored.Tools {
-		switch now := find(asked.Tools, was.Name); {
+		switch now := findTool(asked.Tools, was.Name); {
 		case now == nil:
 			gone = append(gone, was.Name)
 		case now.Description != was.Description || !bytes.Equal(now.InputSchema, was.InputSchema):
@@ -112,7 +112,7 @@ func describe(stored, asked *session.Prefix) string {
 		}
 	}
 	for _, d := range asked.Tools {
-		if find(stored.Tools, d.Name) == nil {
+		if findTool(stored.Tools, d.Name) == nil {
 			added = append(added, d.Name)
 		}
 	}
@@ -127,7 +127,7 @@ func describe(stored, asked *session.Prefix) string {
 	return strings.Join(parts, "\n\n")
 }
 
-func find(tools []transcript.ToolDef, name string) *transcript.ToolDef {
+func findTool(tools []transcript.ToolDef, name string) *transcript.ToolDef {
 	for i := range tools {
 		if tools[i].Name == name {
 			return &tools[i]

@@ -47,44 +47,44 @@ Write nothing else.`
 // bytesPerToken turns sizes into tokens where nobody has counted.
 const bytesPerToken = 4
 
-// full reports whether the conversation is to be summarised before it is sent
+// needsCompaction reports whether the conversation is to be summarised before it is sent
 // again. Right after a summary nobody knows how long it is; the next call says.
-func (s *state) full() bool {
+func (s *state) needsCompaction() bool {
 	c := s.settings.compaction
-	window := s.window()
+	window := s.contextWindow()
 	calls := s.session.Calls
-	if c.Threshold <= 0 || window == 0 || s.sealed || len(calls) == 0 {
+	if c.Threshold <= 0 || window == 0 || s.compactionFailed || len(calls) == 0 {
 		return false
 	}
 	last := calls[len(calls)-1]
-	if last.Sent < s.through() {
+	if last.Sent < s.compactedThrough() {
 		return false
 	}
-	used, from := uint64(0), s.through()
+	used, from := uint64(0), s.compactedThrough()
 	if last.Usage != nil {
-		used, from = tokensOf(last.Provider, *last.Usage), min(last.Sent+1, len(s.session.Messages))
+		used, from = totalTokens(last.Provider, *last.Usage), min(last.Sent+1, len(s.session.Messages))
 	}
 	for i := range s.session.Messages[from:] {
-		used += uint64(weight(&s.session.Messages[from+i])) //nolint:gosec // not negative
+		used += uint64(estimateTokens(&s.session.Messages[from+i])) //nolint:gosec // not negative
 	}
 	return float64(used) >= c.Threshold*float64(window)
 }
 
-func (s *state) window() int {
+func (s *state) contextWindow() int {
 	return cmp.Or(s.settings.compaction.Window, s.target.Model.ContextWindow)
 }
 
-// through is where the last summary ends.
-func (s *state) through() int {
+// compactedThrough is where the last summary ends.
+func (s *state) compactedThrough() int {
 	if n := len(s.session.Compactions); n > 0 {
 		return s.session.Compactions[n-1].Through
 	}
 	return 0
 }
 
-// weight is about how many tokens m has. Tokens of continuity weigh nothing:
+// estimateTokens is about how many tokens m has. Tokens of continuity weigh nothing:
 // what is kept goes without them.
-func weight(m *transcript.Message) int {
+func estimateTokens(m *transcript.Message) int {
 	n := len(m.Content)
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
@@ -105,38 +105,38 @@ func weight(m *transcript.Message) int {
 	return n/bytesPerToken + 1
 }
 
-// compact asks for a summary.
-func (p *plan) compact(at time.Time, reason string) {
-	p.flush()
-	if p.state.settings.compactOnly && !p.within(at) {
+// startCompaction asks for a summary.
+func (p *transition) startCompaction(at time.Time, reason string) {
+	p.flushRecords()
+	if p.state.settings.compactOnly && !p.checkBudgetAndWarn(at) {
 		return
 	}
-	p.state.compacting, p.state.sent = reason, sent{attempt: 1}
-	p.tell(Event{Type: CompactionStarted, Reason: reason})
-	p.summarise(at)
+	p.state.compactReason, p.state.current = reason, currentCall{attempt: 1}
+	p.emitEvent(Event{Type: CompactionStarted, Reason: reason})
+	p.requestSummary(at)
 }
 
-// summarise sends the conversation as it stands with one message behind it, so
+// requestSummary sends the conversation as it stands with one message behind it, so
 // that it keeps to the prefix and its cache; a part of it if all is too long.
-func (p *plan) summarise(at time.Time) {
+func (p *transition) requestSummary(at time.Time) {
 	s := &p.state
 	h := s.session.History()
 	prompt := cmp.Or(s.settings.compaction.Prompt, DefaultCompactionPrompt)
 	h.Messages = append(slices.Clip(h.Messages), transcript.User(prompt))
-	if s.short {
-		h.Compactions = append(h.Compactions, s.half())
+	if s.truncatedHistory {
+		h.Compactions = append(h.Compactions, s.truncatedView())
 	}
-	degraded, err := s.prepare(h)
+	degraded, err := s.prepareCall(h)
 	if err != nil {
-		p.finish(at, err)
+		p.finishRun(at, err)
 		return
 	}
-	if len(s.sent.request.Tools) > 0 {
-		s.sent.request.ToolChoice = "none"
+	if len(s.current.request.Tools) > 0 {
+		s.current.request.ToolChoice = "none"
 	}
-	s.sent.request.OutputSchema = nil // it is for answers
-	p.degrade(degraded)
-	p.ask(at)
+	s.current.request.OutputSchema = nil // it is for answers
+	p.reportDegradations(degraded)
+	p.sendRequest(at)
 }
 
 // summaryHead tells the model what it reads: the summary goes out as a message
@@ -146,55 +146,55 @@ const summaryHead = "The conversation so far has been summarised, partly left ou
 // errNoSummary says that the model did not do as it was told.
 var errNoSummary = errors.New("the model wrote no summary")
 
-// summarised stores the summary: one record, so that a crash leaves either the
+// handleSummary stores the summary: one record, so that a crash leaves either the
 // conversation as it was or the whole compaction.
-func (p *plan) summarised(in replied) {
+func (p *transition) handleSummary(in replyInput) {
 	s := &p.state
-	p.spend(in)
+	p.countUsage(in)
 	m := &in.reply.Message
 	text := strings.TrimSpace(m.String())
 	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
-		p.add(s.record(in, false)) // it was paid for
-		p.notSummarised(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
+		p.addRecords(s.replyRecord(in, false)) // it was paid for
+		p.handleNoSummary(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
 		return
 	}
-	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.keep(), Reason: s.compacting}
+	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.messagesToKeep(), Reason: s.compactReason}
 	if in.reply.UsageKnown {
 		record.Usage = &in.reply.Usage
 	}
-	p.add(record)
-	p.flush()
+	p.addRecords(record)
+	p.flushRecords()
 	size := len(text)
-	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Size: &size, Usage: record.Usage})
-	s.compacting, s.short, s.refused = "", false, nil
+	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, Usage: record.Usage})
+	s.compactReason, s.truncatedHistory, s.overflowErr = "", false, nil
 	if s.settings.compactOnly {
-		s.text, s.stop = text, m.StopReason
-		p.checkpoint(in.at, session.ReasonCompleted)
-		p.finish(in.at, nil)
+		s.text, s.stopReason = text, m.StopReason
+		p.addCheckpoint(in.at, session.ReasonCompleted)
+		p.finishRun(in.at, nil)
 		return
 	}
-	p.call(in.at)
+	p.callModel(in.at)
 }
 
-// notSummarised goes on with the conversation as it is, which may still fit
+// handleNoSummary goes on with the conversation as it is, which may still fit
 // unless the provider has said that it does not.
-func (p *plan) notSummarised(at time.Time, err error) {
+func (p *transition) handleNoSummary(at time.Time, err error) {
 	s := &p.state
-	p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Error: err.Error(), ErrorKind: kindOf(err)})
-	s.compacting, s.sealed = "", true
+	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: kindOf(err)})
+	s.compactReason, s.compactionFailed = "", true
 	switch {
 	case s.settings.compactOnly:
-		p.finish(at, err)
-	case s.refused != nil:
-		p.finish(at, s.refused)
+		p.finishRun(at, err)
+	case s.overflowErr != nil:
+		p.finishRun(at, s.overflowErr)
 	default:
-		p.call(at)
+		p.callModel(at)
 	}
 }
 
-// unit is messages that stay or go together: a reply and the results of its
+// retentionUnit is messages that stay or go together: a reply and the results of its
 // calls, or one other message.
-type unit struct {
+type retentionUnit struct {
 	indices []int
 	weight  int
 	class   int // of retention, 0 first
@@ -209,18 +209,18 @@ const (
 	classReply
 )
 
-// keep chooses what stays verbatim: by class, the newest first, as far as there
+// messagesToKeep chooses what stays verbatim: by class, the newest first, as far as there
 // is room. Pairs of calls and results are never torn (R12).
-func (s *state) keep() []int {
+func (s *state) messagesToKeep() []int {
 	room := s.settings.compaction.Keep
 	if room == 0 {
-		room = cmp.Or(s.window()/10, DefaultKeep)
+		room = cmp.Or(s.contextWindow()/10, DefaultKeep)
 	}
-	return within(room, s.units())
+	return selectUnits(room, s.retentionUnits())
 }
 
-func within(room int, units []unit) []int {
-	slices.SortStableFunc(units, func(a, b unit) int {
+func selectUnits(room int, units []retentionUnit) []int {
+	slices.SortStableFunc(units, func(a, b retentionUnit) int {
 		return cmp.Or(a.class-b.class, b.indices[0]-a.indices[0])
 	})
 	var kept []int
@@ -235,26 +235,26 @@ func within(room int, units []unit) []int {
 	return kept
 }
 
-// units cuts what the provider gets now, without an earlier summary, into units.
-func (s *state) units() []unit {
+// retentionUnits cuts what the provider gets now, without an earlier summary, into units.
+func (s *state) retentionUnits() []retentionUnit {
 	var candidates []int
 	if n := len(s.session.Compactions); n > 0 {
 		candidates = slices.Clone(s.session.Compactions[n-1].Kept)
 	}
-	for i := s.through(); i < len(s.session.Messages); i++ {
+	for i := s.compactedThrough(); i < len(s.session.Messages); i++ {
 		candidates = append(candidates, i)
 	}
-	var units []unit
+	var units []retentionUnit
 	for _, i := range candidates {
 		m := &s.session.Messages[i]
 		if m.Role == transcript.RoleToolResults && len(units) > 0 {
 			u := &units[len(units)-1]
-			u.indices, u.weight, u.class = append(u.indices, i), u.weight+weight(m), classResults
+			u.indices, u.weight, u.class = append(u.indices, i), u.weight+estimateTokens(m), classResults
 			continue
 		}
-		units = append(units, unit{[]int{i}, weight(m), classOf(m)})
+		units = append(units, retentionUnit{[]int{i}, estimateTokens(m), retentionClass(m)})
 	}
-	if n := len(units); n > 0 && !s.complete() {
+	if n := len(units); n > 0 && !s.waitsForUser() {
 		units[n-1].class = classAlways
 	}
 	for i := range slices.Backward(units) {
@@ -266,7 +266,7 @@ func (s *state) units() []unit {
 	return units
 }
 
-func classOf(m *transcript.Message) int {
+func retentionClass(m *transcript.Message) int {
 	switch m.Role {
 	case transcript.RoleUser:
 		return classUser
@@ -277,5 +277,5 @@ func classOf(m *transcript.Message) int {
 	}
 }
 
-// complete reports whether the conversation waits for the user.
-func (s *state) complete() bool { return !continues(s.session.Last()) }
+// waitsForUser reports whether the conversation waits for the user.
+func (s *state) waitsForUser() bool { return !canContinue(s.session.Last()) }

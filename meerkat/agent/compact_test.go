@@ -187,7 +187,7 @@ func TestKeep(t *testing.T) {
 		s := fresh(t)
 		s.session.Messages = history[:c.n]
 		s.settings.compaction.Keep = c.keep
-		if got := fmt.Sprint(s.keep()); got != c.want {
+		if got := fmt.Sprint(s.messagesToKeep()); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -209,7 +209,7 @@ func TestKeepIsLegal(t *testing.T) {
 				s.session.Messages = append(s.session.Messages, text("t").Message)
 			case 3:
 				if n := len(s.session.Messages); n > 0 && rapid.Bool().Draw(t, "compacted") {
-					s.session.Compactions = append(s.session.Compactions, session.Compaction{Through: n, Kept: s.keep()})
+					s.session.Compactions = append(s.session.Compactions, session.Compaction{Through: n, Kept: s.messagesToKeep()})
 				}
 			}
 		}
@@ -217,7 +217,7 @@ func TestKeepIsLegal(t *testing.T) {
 		if len(s.session.Messages) == 0 {
 			return
 		}
-		kept := s.keep()
+		kept := s.messagesToKeep()
 		var left []transcript.Message
 		for i, k := range kept {
 			if k >= len(s.session.Messages) || i > 0 && k <= kept[i-1] {
@@ -226,7 +226,7 @@ func TestKeepIsLegal(t *testing.T) {
 			left = append(left, s.session.Messages[k])
 		}
 		legal(t, left)
-		if last := len(s.session.Messages) - 1; continues(s.session.Last()) && !slices.Contains(kept, last) {
+		if last := len(s.session.Messages) - 1; canContinue(s.session.Last()) && !slices.Contains(kept, last) {
 			t.Fatalf("message %d wants an answer and is not in %v", last, kept)
 		}
 	})
@@ -278,7 +278,7 @@ func TestTooLong(t *testing.T) {
 			}
 			events := heard(&cfg)
 			got, err := Resume(ctx, cfg, sessionID, "new")
-			if c.fails != tooLong(err) || c.fails == (err == nil) || !c.fails && got.Text != "done" {
+			if c.fails != isTooLong(err) || c.fails == (err == nil) || !c.fails && got.Text != "done" {
 				t.Errorf("%+v, %v", got, err)
 			}
 			ordered(t, *events, err)

@@ -129,7 +129,7 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	h := session.Header{Version: session.Version, ID: id, Created: cfg.now(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
 	w, err := cfg.Store.Create(ctx, h)
 	if err != nil {
 		return Result{}, err
@@ -138,7 +138,7 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return cfg.drive(ctx, s, w, prompt, cfg.settings())
+	return cfg.driveRun(ctx, s, w, prompt, cfg.runSettings())
 }
 
 // Resume goes on with a stored session, with a new prompt or, if the last turn
@@ -148,16 +148,16 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 // events. What became of calls that a crash left open is told to the model; see
 // Config.OnInterrupted.
 func Resume(ctx context.Context, cfg Config, id session.ID, prompt string) (Result, error) {
-	return cfg.resume(ctx, id, prompt, func(*settings) {})
+	return cfg.resumeSession(ctx, id, prompt, func(*settings) {})
 }
 
 // Compact summarises a stored session now, whatever its size: the provider gets
 // the summary and what Compaction keeps; the whole history stays in the store.
 func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
-	return cfg.resume(ctx, id, "", func(s *settings) { s.compactOnly = true })
+	return cfg.resumeSession(ctx, id, "", func(s *settings) { s.compactOnly = true })
 }
 
-func (c Config) resume(ctx context.Context, id session.ID, prompt string, change func(*settings)) (Result, error) {
+func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string, change func(*settings)) (Result, error) {
 	cfg, err := c.withDefaults()
 	if err != nil {
 		return Result{SessionID: id}, err
@@ -169,13 +169,13 @@ func (c Config) resume(ctx context.Context, id session.ID, prompt string, change
 	if err := s.Whole(); err != nil {
 		return Result{SessionID: id}, errors.Join(err, w.Close())
 	}
-	set := cfg.settings()
+	set := cfg.runSettings()
 	change(&set)
-	return cfg.drive(ctx, s, w, prompt, set)
+	return cfg.driveRun(ctx, s, w, prompt, set)
 }
 
-// check refuses numbers that mean nothing.
-func (c *Config) check() error {
+// checkNumbers refuses numbers that mean nothing.
+func (c *Config) checkNumbers() error {
 	for _, n := range []struct {
 		name string
 		n    int64
@@ -191,7 +191,7 @@ func (c *Config) check() error {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkNumbers(); err != nil {
 		return c, err
 	}
 	if c.MaxTurns == 0 {
@@ -231,7 +231,7 @@ func (c *Config) defaultSources() {
 		c.Random = rand.Float64
 	}
 	if c.Sleep == nil {
-		c.Sleep = sleep
+		c.Sleep = sleepContext
 	}
 }
 
@@ -243,7 +243,7 @@ func newRunID() (string, error) {
 	return id.String(), nil
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+func sleepContext(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -254,9 +254,9 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (c *Config) now() time.Time { return c.Now().UTC().Round(0) }
+func (c *Config) currentTime() time.Time { return c.Now().UTC().Round(0) }
 
-func (c *Config) settings() settings {
+func (c *Config) runSettings() settings {
 	prefix := session.Prefix{Provider: c.Client.Provider(), Model: c.Model, Effort: c.Effort, System: c.System}
 	if c.Tools != nil {
 		prefix.Tools = c.Tools.Defs()
@@ -264,9 +264,9 @@ func (c *Config) settings() settings {
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
 		temperature: c.Temperature, unary: c.Unary, account: c.Account,
-		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attached: c.Attached,
-		marks: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interrupted: c.OnInterrupted, compaction: c.Compaction,
+		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
+		annotations: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }
@@ -277,8 +277,8 @@ func (c *Config) settings() settings {
 	return s
 }
 
-// tools returns the dispatcher, one without tools if there is none.
-func (c *Config) tools() tool.Dispatcher {
+// toolDispatcher returns the dispatcher, one without tools if there is none.
+func (c *Config) toolDispatcher() tool.Dispatcher {
 	if c.Tools == nil {
 		return &tool.Registry{}
 	}

@@ -7,88 +7,90 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// crew runs the tools of one batch and asks the loop before and after each of
+// toolRunner runs the tools of one batch and asks the loop before and after each of
 // them, so that what must be durable is.
-type crew struct {
-	inbox  chan question
-	gone   chan struct{} // closed when the loop has left
-	cancel context.CancelFunc
+type toolRunner struct {
+	requests chan toolRequest
+	stopped  chan struct{} // closed when the loop has left
+	cancel   context.CancelFunc
 }
 
-// question is an input that waits until its effects have been performed.
-type question struct {
+// toolRequest is an input that waits until its effects have been performed.
+type toolRequest struct {
 	in   input
 	done chan struct{}
 }
 
-func (d *driver) dispatch(ctx context.Context, e dispatch) *crew {
-	ctx, cancel := bounded(ctx, e.left)
-	c := &crew{inbox: make(chan question), gone: make(chan struct{}), cancel: cancel}
+func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
+	ctx, cancel := withTimeLimit(ctx, e.left)
+	c := &toolRunner{requests: make(chan toolRequest), stopped: make(chan struct{}), cancel: cancel}
 	observer := tool.Observer{
-		Started: func(call transcript.ToolCall) { c.ask(starting{d.now(), call.ID}) },
+		Started: func(call transcript.ToolCall) { c.requestStep(toolStartInput{d.currentTime(), call.ID}) },
 		Progress: func(call transcript.ToolCall, p tool.Progress) {
-			c.ask(progressed{call, p})
+			c.requestStep(toolProgressInput{call, p})
 		},
 		Settled: func(call transcript.ToolCall, r transcript.ToolResult, o tool.Outcome) {
-			c.ask(settled{d.now(), call.ID, r, o})
+			c.requestStep(toolResultInput{d.currentTime(), call.ID, r, o})
 		},
 	}
 	go func() {
-		tool.DispatchAll(ctx, vetoed{d.cfg.tools(), c}, e.calls, d.cfg.MaxParallel, observer)
-		c.ask(answered{d.now(), causeOf(ctx), d.offers(ctx)})
+		tool.DispatchAll(ctx, stoppableDispatcher{d.cfg.toolDispatcher(), c}, e.calls, d.cfg.MaxParallel, observer)
+		c.requestStep(toolsDoneInput{d.currentTime(), causeOf(ctx), d.currentTools(ctx)})
 	}()
 	return c
 }
 
-// offers asks which tools there are now.
-func (d *driver) offers(ctx context.Context) []transcript.ToolDef {
+// currentTools asks which tools there are now.
+func (d *driver) currentTools(ctx context.Context) []transcript.ToolDef {
 	if d.cfg.ToolsNow == nil || ctx.Err() != nil {
 		return nil
 	}
 	return d.cfg.ToolsNow(ctx)
 }
 
-// next waits for the crew.
-func (c *crew) next() (input, func()) {
-	q := <-c.inbox
+// nextInput waits for the crew.
+func (c *toolRunner) nextInput() (input, func()) {
+	q := <-c.requests
 	return q.in, func() { close(q.done) }
 }
 
-// ask returns when the loop has done what follows from in, or has left.
-func (c *crew) ask(in input) {
-	q := question{in, make(chan struct{})}
+// requestStep returns when the loop has done what follows from in, or has left.
+func (c *toolRunner) requestStep(in input) {
+	q := toolRequest{in, make(chan struct{})}
 	select {
-	case c.inbox <- q:
-	case <-c.gone:
+	case c.requests <- q:
+	case <-c.stopped:
 		return
 	}
 	select {
 	case <-q.done:
-	case <-c.gone:
+	case <-c.stopped:
 	}
 }
 
-// disband ends what is still running: its session can no longer be written.
-func (c *crew) disband() {
+// stop ends what is still running: its session can no longer be written.
+func (c *toolRunner) stop() {
 	if c != nil {
-		close(c.gone)
+		close(c.stopped)
 		c.cancel()
 	}
 }
 
-// vetoed runs no tool after the loop has left: its start could not be recorded.
-type vetoed struct {
+// stoppableDispatcher runs no tool after the loop has left: its start could not be recorded.
+type stoppableDispatcher struct {
 	tool.Dispatcher
-	crew *crew
+	runner *toolRunner
 }
 
 // Traits implements tool.Describer.
-func (v vetoed) Traits(name string) tool.Traits { return tool.TraitsOf(v.Dispatcher, name) }
+func (v stoppableDispatcher) Traits(name string) tool.Traits {
+	return tool.TraitsOf(v.Dispatcher, name)
+}
 
 // Dispatch implements tool.Dispatcher.
-func (v vetoed) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
+func (v stoppableDispatcher) Dispatch(ctx context.Context, call transcript.ToolCall) transcript.ToolResult {
 	select {
-	case <-v.crew.gone:
+	case <-v.runner.stopped:
 		return tool.NotExecuted(call.ID, "its start could not be recorded")
 	default:
 		return v.Dispatcher.Dispatch(ctx, call)

@@ -15,57 +15,57 @@ import (
 type driver struct {
 	cfg    Config
 	writer session.Writer
-	out    *outlet
+	sink   *eventSink
 	state  state
-	stamp  stamp  // of what is reported now
-	turnID string // of stamp
-	crew   *crew  // the tools that are running
+	stamp  eventStamp  // of what is reported now
+	turnID string      // of stamp
+	tools  *toolRunner // the tools that are running
 
 	clock sync.Mutex // tools ask for the time as well
 	last  time.Time
 }
 
-func (c Config) drive(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
+func (c Config) driveRun(ctx context.Context, s session.Session, w session.Writer, prompt string, set settings) (Result, error) {
 	runID, err := c.NewRunID()
 	if err != nil {
 		return Result{SessionID: s.ID}, &RunError{s.ID, errors.Join(err, w.Close())}
 	}
-	d := &driver{cfg: c, out: newOutlet(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
-	defer d.out.close()
-	err = d.run(ctx, w, prompt)
-	result := d.state.result()
-	d.emit(ending(&result, err))
+	d := &driver{cfg: c, sink: newEventSink(c.OnEvent, c.EventBuffer), state: state{settings: set, session: s, runID: runID}}
+	defer d.sink.close()
+	err = d.runAndClose(ctx, w, prompt)
+	result := d.state.runResult()
+	d.emitEvent(finalEvent(&result, err))
 	if err != nil {
 		return result, &RunError{s.ID, err}
 	}
 	return result, nil
 }
 
-// run performs the run and closes its session, also when a listener or a client
+// runAndClose performs the run and closes its session, also when a listener or a client
 // panics: whoever recovers finds it unlocked.
-func (d *driver) run(ctx context.Context, w session.Writer, prompt string) (err error) {
+func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt string) (err error) {
 	defer func() {
 		if closing := w.Close(); err == nil {
 			err = closing
 		}
 	}()
 	d.writer = w
-	d.emit(Event{Type: RunStarted, Prompt: prompt})
-	return d.loop(ctx, begin{d.now(), d.state.runID, prompt})
+	d.emitEvent(Event{Type: RunStarted, Prompt: prompt})
+	return d.runLoop(ctx, beginInput{d.currentTime(), d.state.runID, prompt})
 }
 
-// now returns the time. Within a run it never goes back, whatever the clock does.
-func (d *driver) now() time.Time {
+// currentTime returns the time. Within a run it never goes back, whatever the clock does.
+func (d *driver) currentTime() time.Time {
 	d.clock.Lock()
 	defer d.clock.Unlock()
-	if now := d.cfg.now(); now.After(d.last) {
+	if now := d.cfg.currentTime(); now.After(d.last) {
 		d.last = now
 	}
 	return d.last
 }
 
-// ending is the last event of a run.
-func ending(r *Result, err error) Event {
+// finalEvent is the last event of a run.
+func finalEvent(r *Result, err error) Event {
 	e := Event{Type: RunCompleted, Result: r.Text, StopReason: r.StopReason, Usage: &r.Usage}
 	if err == nil {
 		return e
@@ -77,38 +77,38 @@ func ending(r *Result, err error) Event {
 	return e
 }
 
-func (d *driver) loop(ctx context.Context, in input) error {
-	defer func() { d.crew.disband() }()
+func (d *driver) runLoop(ctx context.Context, in input) error {
+	defer func() { d.tools.stop() }()
 	for {
 		var effects []effect
 		release := func() {}
 		if in == nil {
-			in, release = d.crew.next()
+			in, release = d.tools.nextInput()
 		}
 		d.state, effects = step(d.state, in)
-		if _, over := in.(answered); over {
-			d.crew.disband()
-			d.crew = nil
+		if _, over := in.(toolsDoneInput); over {
+			d.tools.stop()
+			d.tools = nil
 		}
 		in = nil
 		for _, e := range effects {
 			switch e := e.(type) {
-			case save:
-				d.at(e.stamp)
-				if err := d.save(ctx, e.records); err != nil {
+			case saveEffect:
+				d.setStamp(e.stamp)
+				if err := d.saveRecords(ctx, e.records); err != nil {
 					return err
 				}
-			case notice:
-				d.at(e.stamp)
-				d.emit(e.event)
-			case call:
-				d.at(e.stamp)
-				in = d.call(ctx, e)
-			case wait:
-				in = d.wait(ctx, e)
-			case dispatch:
-				d.crew = d.dispatch(ctx, e)
-			case finish:
+			case eventEffect:
+				d.setStamp(e.stamp)
+				d.emitEvent(e.event)
+			case callEffect:
+				d.setStamp(e.stamp)
+				in = d.callModel(ctx, e)
+			case waitEffect:
+				in = d.waitForRetry(ctx, e)
+			case toolsEffect:
+				d.tools = d.startTools(ctx, e)
+			case finishEffect:
 				return e.err
 			}
 		}
@@ -116,29 +116,29 @@ func (d *driver) loop(ctx context.Context, in input) error {
 	}
 }
 
-// save makes records durable. A run that was cancelled still saves: what has
+// saveRecords makes records durable. A run that was cancelled still saves: what has
 // happened has happened.
-func (d *driver) save(ctx context.Context, records []session.Record) error {
+func (d *driver) saveRecords(ctx context.Context, records []session.Record) error {
 	if err := d.writer.Append(context.WithoutCancel(ctx), records...); err != nil {
 		return err
 	}
 	for _, r := range records {
 		if c, ok := r.(session.Checkpoint); ok {
-			d.emit(Event{Type: CheckpointSaved, Reason: string(c.Reason)})
+			d.emitEvent(Event{Type: CheckpointSaved, Reason: string(c.Reason)})
 		}
 	}
 	return nil
 }
 
-// errSpent is the cause of a context that ends with the time budget.
-var errSpent = errors.New("the time budget is spent")
+// errTimeBudgetSpent is the cause of a context that ends with the time budget.
+var errTimeBudgetSpent = errors.New("the time budget is spent")
 
-// bounded returns ctx, ended after left unless that is 0.
-func bounded(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+// withTimeLimit returns ctx, ended after left unless that is 0.
+func withTimeLimit(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
 	if left == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeoutCause(ctx, left, errSpent)
+	return context.WithTimeoutCause(ctx, left, errTimeBudgetSpent)
 }
 
 // causeOf says why ctx ended, if it did.
@@ -146,7 +146,7 @@ func causeOf(ctx context.Context) cause {
 	switch err := ctx.Err(); {
 	case err == nil:
 		return causeNone
-	case errors.Is(context.Cause(ctx), errSpent):
+	case errors.Is(context.Cause(ctx), errTimeBudgetSpent):
 		return causeBudget
 	case errors.Is(err, context.DeadlineExceeded):
 		return causeLate
@@ -155,54 +155,54 @@ func causeOf(ctx context.Context) cause {
 	}
 }
 
-// call asks the model. Tools start only after it has returned, that is after
+// callModel asks the model. Tools start only after it has returned, that is after
 // the provider's terminal event (DESIGN §3.11).
-func (d *driver) call(ctx context.Context, c call) input {
-	ctx, cancel := bounded(ctx, c.left)
+func (d *driver) callModel(ctx context.Context, c callEffect) input {
+	ctx, cancel := withTimeLimit(ctx, c.left)
 	defer cancel()
 	if why := causeOf(ctx); why != causeNone {
-		return failed{at: d.now(), err: errCancelled(why, "before the call"), cause: why}
+		return failureInput{at: d.currentTime(), err: errCancelled(why, "before the call"), cause: why}
 	}
-	var h arrived
-	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.hear(&h, e) })
+	var h partialReply
+	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.onStreamEvent(&h, e) })
 	if err == nil {
-		return replied{d.now(), reply}
+		return replyInput{d.currentTime(), reply}
 	}
-	return failed{at: d.now(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.blocks(), random: d.cfg.Random()}
+	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), random: d.cfg.Random()}
 }
 
-// hear passes on what streams in and keeps what an interruption would leave.
-func (d *driver) hear(h *arrived, e stream.Event) {
-	h.add(e)
-	if d.state.compacting != "" {
+// onStreamEvent passes on what streams in and keeps what an interruption would leave.
+func (d *driver) onStreamEvent(h *partialReply, e stream.Event) {
+	h.addEvent(e)
+	if d.state.compactReason != "" {
 		return // a summary is no part of the conversation
 	}
 	if out, ok := fromStream(e); ok {
 		h.shown = h.shown || out.Type != AssemblyAnomaly
-		d.emit(out)
+		d.emitEvent(out)
 	}
 }
 
-func (d *driver) wait(ctx context.Context, w wait) input {
-	ctx, cancel := bounded(ctx, w.left)
+func (d *driver) waitForRetry(ctx context.Context, w waitEffect) input {
+	ctx, cancel := withTimeLimit(ctx, w.left)
 	defer cancel()
 	if err := d.cfg.Sleep(ctx, w.delay); err != nil {
-		return failed{at: d.now(), err: err, cause: causeOf(ctx)}
+		return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx)}
 	}
-	return waited{d.now()}
+	return waitedInput{d.currentTime()}
 }
 
-// at moves what is reported to a turn.
-func (d *driver) at(s stamp) {
+// setStamp moves what is reported to a turn.
+func (d *driver) setStamp(s eventStamp) {
 	if s.turn != d.stamp.turn {
 		d.turnID = fmt.Sprintf("%s.%d", d.state.runID, s.turn)
 	}
 	d.stamp = s
 }
 
-// emit stamps an event with where the run stands.
-func (d *driver) emit(e Event) {
-	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.now()
+// emitEvent stamps an event with where the run stands.
+func (d *driver) emitEvent(e Event) {
+	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.currentTime()
 	e.Turn, e.TurnID, e.Attempt = d.stamp.turn, d.turnID, d.stamp.attempt
-	d.out.emit(e)
+	d.sink.emit(e)
 }

@@ -24,20 +24,20 @@ const (
 type input interface{ isInput() }
 
 type (
-	// begin starts a new session or goes on with a stored one. prompt may be
+	// beginInput starts a new session or goes on with a stored one. prompt may be
 	// blank if the session can go on by itself.
-	begin struct {
+	beginInput struct {
 		at     time.Time
 		runID  string
 		prompt string
 	}
-	replied struct {
+	replyInput struct {
 		at    time.Time
 		reply stream.Reply
 	}
-	// failed is a call without a reply. shown says that parts of one were
+	// failureInput is a call without a reply. shown says that parts of one were
 	// reported, blocks are what can be kept of it (arrived).
-	failed struct {
+	failureInput struct {
 		at     time.Time
 		err    error
 		cause  cause
@@ -45,25 +45,25 @@ type (
 		blocks []transcript.Block
 		random float64 // in [0, 1), for the wait
 	}
-	// waited ends the wait between two attempts.
-	waited struct{ at time.Time }
-	// starting asks to run a tool; settled says what became of it; answered ends
+	// waitedInput ends the wait between two attempts.
+	waitedInput struct{ at time.Time }
+	// toolStartInput asks to run a tool; settled says what became of it; answered ends
 	// the batch.
-	starting struct {
+	toolStartInput struct {
 		at time.Time
 		id string
 	}
-	settled struct {
+	toolResultInput struct {
 		at      time.Time
 		id      string
 		result  transcript.ToolResult
 		outcome tool.Outcome
 	}
-	progressed struct {
+	toolProgressInput struct {
 		call     transcript.ToolCall
 		progress tool.Progress
 	}
-	answered struct {
+	toolsDoneInput struct {
 		at    time.Time
 		cause cause
 		// offers is which tools there are now, nil if nobody says.
@@ -71,50 +71,50 @@ type (
 	}
 )
 
-func (begin) isInput()      {}
-func (replied) isInput()    {}
-func (failed) isInput()     {}
-func (waited) isInput()     {}
-func (starting) isInput()   {}
-func (settled) isInput()    {}
-func (answered) isInput()   {}
-func (progressed) isInput() {}
+func (beginInput) isInput()        {}
+func (replyInput) isInput()        {}
+func (failureInput) isInput()      {}
+func (waitedInput) isInput()       {}
+func (toolStartInput) isInput()    {}
+func (toolResultInput) isInput()   {}
+func (toolsDoneInput) isInput()    {}
+func (toolProgressInput) isInput() {}
 
 // effect is what to do next, in order: any number of saves and notices, then at
 // most one call, wait, dispatch or finish. While tools run there may be none.
 type effect interface{ isEffect() }
 
 type (
-	save struct {
+	saveEffect struct {
 		records []session.Record
-		stamp   stamp
+		stamp   eventStamp
 	}
-	notice struct {
+	eventEffect struct {
 		event Event
-		stamp stamp
+		stamp eventStamp
 	}
-	call struct {
+	callEffect struct {
 		request provider.Request
 		left    time.Duration // 0: no time budget
-		stamp   stamp
+		stamp   eventStamp
 	}
-	wait struct {
+	waitEffect struct {
 		delay time.Duration
 		left  time.Duration
 	}
-	dispatch struct {
+	toolsEffect struct {
 		calls []transcript.ToolCall
 		left  time.Duration
 	}
-	finish struct{ err error }
+	finishEffect struct{ err error }
 )
 
-// stamp is the turn and attempt that an event belongs to.
-type stamp struct{ turn, attempt int }
+// eventStamp is the turn and attempt that an event belongs to.
+type eventStamp struct{ turn, attempt int }
 
-func (save) isEffect()     {}
-func (notice) isEffect()   {}
-func (call) isEffect()     {}
-func (wait) isEffect()     {}
-func (dispatch) isEffect() {}
-func (finish) isEffect()   {}
+func (saveEffect) isEffect()   {}
+func (eventEffect) isEffect()  {}
+func (callEffect) isEffect()   {}
+func (waitEffect) isEffect()   {}
+func (toolsEffect) isEffect()  {}
+func (finishEffect) isEffect() {}

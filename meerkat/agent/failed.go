@@ -10,104 +10,104 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// failed makes the call again if that may help, as a whole: nothing of a broken
+// handleFailure makes the call again if that may help, as a whole: nothing of a broken
 // reply is kept, and no tool of it has run (DESIGN §3.11). What a user
 // interrupts is kept as far as it is complete.
-func (p *plan) failed(in failed) {
+func (p *transition) handleFailure(in failureInput) {
 	s := &p.state
 	switch in.cause {
 	case causeUser:
-		p.interrupted(in, transcript.StopAborted, errCancelled(in.cause, p.during()))
+		p.handleInterruption(in, transcript.StopAborted, errCancelled(in.cause, p.describeActivity()))
 		return
 	case causeLate:
-		p.interrupted(in, transcript.StopCancelled, errCancelled(in.cause, p.during()))
+		p.handleInterruption(in, transcript.StopCancelled, errCancelled(in.cause, p.describeActivity()))
 		return
 	case causeBudget:
-		p.interrupted(in, transcript.StopCancelled, s.outOfTime(in.at))
+		p.handleInterruption(in, transcript.StopCancelled, s.timeBudgetError(in.at))
 		return
 	case causeNone: // below
 	}
 	if in.shown {
-		p.tell(Event{Type: StreamReset})
+		p.emitEvent(Event{Type: StreamReset})
 	}
-	if p.overflowed(in) {
+	if p.compactAfterOverflow(in) {
 		return
 	}
 	var failure *provider.Error
 	if errors.As(in.err, &failure) {
-		delay, retry := s.settings.retry.Next(s.sent.attempt, failure, in.random)
-		if left := s.left(in.at); retry && (left == 0 || delay < left) {
-			p.retry(in, delay)
+		delay, retry := s.settings.retry.Next(s.current.attempt, failure, in.random)
+		if left := s.timeLeft(in.at); retry && (left == 0 || delay < left) {
+			p.waitAndRetry(in, delay)
 			return
 		}
 	}
-	if s.compacting != "" {
-		p.notSummarised(in.at, in.err)
+	if s.compactReason != "" {
+		p.handleNoSummary(in.at, in.err)
 		return
 	}
-	p.finish(in.at, in.err)
+	p.finishRun(in.at, in.err)
 }
 
-func (p *plan) during() string {
-	if p.state.compacting != "" {
+func (p *transition) describeActivity() string {
+	if p.state.compactReason != "" {
 		return "while the conversation was summarised"
 	}
 	return "while the model was answering"
 }
 
-// outOfTime is the error of a run that its time budget has ended.
-func (s *state) outOfTime(at time.Time) error {
-	spent := s.spent(at)
+// timeBudgetError is the error of a run that its time budget has ended.
+func (s *state) timeBudgetError(at time.Time) error {
+	spent := s.spentAt(at)
 	spent.Elapsed = max(spent.Elapsed, s.limits.MaxDuration)
 	only := session.Limits{MaxDuration: s.limits.MaxDuration}
 	return only.Exceeded(spent)
 }
 
-func (p *plan) retry(in failed, delay time.Duration) {
+func (p *transition) waitAndRetry(in failureInput, delay time.Duration) {
 	s := &p.state
 	ms := delay.Milliseconds()
-	p.tell(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: kindOf(in.err), DelayMS: &ms})
+	p.emitEvent(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: kindOf(in.err), DelayMS: &ms})
 	s.phase = phaseWaiting
-	p.do(wait{delay, s.left(in.at)})
+	p.addLastEffect(waitEffect{delay, s.timeLeft(in.at)})
 }
 
-// again makes the same call once more.
-func (p *plan) again(at time.Time) {
-	p.state.sent.attempt++
-	if !p.within(at) {
+// handleWaited makes the same call once more.
+func (p *transition) handleWaited(at time.Time) {
+	p.state.current.attempt++
+	if !p.checkBudgetAndWarn(at) {
 		return
 	}
-	p.ask(at)
+	p.sendRequest(at)
 }
 
-// interrupted ends the run in the middle of a reply. Its complete blocks and its
+// handleInterruption ends the run in the middle of a reply. Its complete blocks and its
 // text are kept (interrupted-reply) and its calls closed: none of them has run.
-func (p *plan) interrupted(in failed, stop transcript.StopReason, err error) {
+func (p *transition) handleInterruption(in failureInput, stop transcript.StopReason, err error) {
 	s := &p.state
-	if s.compacting != "" {
-		p.tell(Event{Type: CompactionCompleted, Reason: s.compacting, Error: err.Error(), ErrorKind: kindOf(err)})
-		p.finish(in.at, err)
+	if s.compactReason != "" {
+		p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: kindOf(err)})
+		p.finishRun(in.at, err)
 		return
 	}
-	m := transcript.Assistant(stop, complete(in.blocks)...)
-	if len(m.Blocks) == 0 || repeatsID(&m) {
+	m := transcript.Assistant(stop, completeBlocks(in.blocks)...)
+	if len(m.Blocks) == 0 || hasRepeatedCallID(&m) {
 		if in.shown {
-			p.tell(Event{Type: StreamReset})
+			p.emitEvent(Event{Type: StreamReset})
 		}
-		p.finish(in.at, err)
+		p.finishRun(in.at, err)
 		return
 	}
-	s.stop = stop
-	p.message(in.at, m)
-	s.text = visible(s.session.Messages)
-	p.contents(&m)
-	p.tell(Event{Type: TurnCompleted, StopReason: stop})
-	p.add(s.callRecord(in.at, stop))
-	p.checkpoint(in.at, session.ReasonAssistant)
+	s.stopReason = stop
+	p.addMessage(in.at, m)
+	s.text = visibleText(s.session.Messages)
+	p.emitContents(&m)
+	p.emitEvent(Event{Type: TurnCompleted, StopReason: stop})
+	p.addRecords(s.callRecord(in.at, stop))
+	p.addCheckpoint(in.at, session.ReasonAssistant)
 	if calls := slices.Collect(m.ToolCalls()); len(calls) > 0 {
-		p.refuseAll(in.at, calls, brokenOff, resultStatus(in.cause))
+		p.refuseAllCalls(in.at, calls, brokenOff, resultStatus(in.cause))
 	}
-	p.finish(in.at, err)
+	p.finishRun(in.at, err)
 }
 
 // resultStatus marks results of calls that a user interrupted, and no others
@@ -119,9 +119,9 @@ func resultStatus(c cause) transcript.ResultStatus {
 	return ""
 }
 
-// complete returns the blocks of a broken reply that can stand alone: thoughts
+// completeBlocks returns the blocks of a broken reply that can stand alone: thoughts
 // and blocks of the provider's own at the end belong to what never came.
-func complete(blocks []transcript.Block) []transcript.Block {
+func completeBlocks(blocks []transcript.Block) []transcript.Block {
 	n := len(blocks)
 	for n > 0 && blocks[n-1].Type != transcript.BlockText && blocks[n-1].Type != transcript.BlockToolUse {
 		n--

@@ -2,53 +2,53 @@ package agent
 
 import "github.com/meerkat-go/conformance/meerkat/transcript"
 
-// next is what follows a reply.
-type next int
+// nextAction is what follows a reply.
+type nextAction int
 
 const (
-	nextFinish next = iota
+	nextFinish nextAction = iota
 	nextTools
 	nextCall
 )
 
 // verdict says what becomes of a reply.
 type verdict struct {
-	keep bool // it becomes part of the conversation
-	next next
-	err  error  // how the run ends, nil for well
-	why  string // why its tool calls are not executed
+	keep   bool // it becomes part of the conversation
+	action nextAction
+	err    error  // how the run ends, nil for well
+	why    string // why its tool calls are not executed
 }
 
-// judge decides by stop reason (DESIGN §3.13, regressions.md R30 and R31).
+// judgeReply decides by stop reason (DESIGN §3.13, regressions.md R30 and R31).
 // Whatever is not known to be good is an error, and a reply that is none is
 // not kept. A message without blocks cannot be sent on any wire (R9), so it is
 // not kept either.
-func judge(m *transcript.Message) verdict {
-	v := byStop(m)
-	if repeatsID(m) {
+func judgeReply(m *transcript.Message) verdict {
+	v := verdictByStopReason(m)
+	if hasRepeatedCallID(m) {
 		v = verdict{err: &StopError{Stop: m.StopReason, Detail: "two tool calls have the same id"}}
 	}
 	v.keep = v.keep && len(m.Blocks) > 0
 	return v
 }
 
-func byStop(m *transcript.Message) verdict {
+func verdictByStopReason(m *transcript.Message) verdict {
 	switch m.StopReason {
 	case transcript.StopEndTurn, transcript.StopStopSequence:
 		if m.HasToolCalls() {
-			return verdict{keep: true, next: nextTools}
+			return verdict{keep: true, action: nextTools}
 		}
 		return verdict{keep: true}
 	case transcript.StopToolUse:
 		if m.HasToolCalls() {
-			return verdict{keep: true, next: nextTools}
+			return verdict{keep: true, action: nextTools}
 		}
 		return verdict{err: &StopError{Stop: m.StopReason, Detail: "the model stopped for tools but called none"}}
 	case transcript.StopPauseTurn:
 		if m.HasToolCalls() {
-			return verdict{keep: true, next: nextTools}
+			return verdict{keep: true, action: nextTools}
 		}
-		return verdict{keep: true, next: nextCall}
+		return verdict{keep: true, action: nextCall}
 	case transcript.StopMaxTokens, transcript.StopContextWindow:
 		return verdict{keep: true, err: &TruncatedError{Stop: m.StopReason}, why: cutOff}
 	case transcript.StopRefusal, transcript.StopContentFilter:
@@ -69,8 +69,8 @@ const (
 	filtered  = "the reply was refused or filtered"
 )
 
-// repeatsID reports whether two calls of m could not be told apart.
-func repeatsID(m *transcript.Message) bool {
+// hasRepeatedCallID reports whether two calls of m could not be told apart.
+func hasRepeatedCallID(m *transcript.Message) bool {
 	seen := map[string]bool{}
 	for c := range m.ToolCalls() {
 		if seen[c.ID] {

@@ -10,9 +10,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// opens returns the calls at the end of the session that are not answered, nil
+// findOpenCalls returns the calls at the end of the session that are not answered, nil
 // if there are none, with what the ledger knows of them.
-func opens(s *session.Session) *batch {
+func findOpenCalls(s *session.Session) *toolBatch {
 	last := len(s.Messages) - 1
 	done := map[string]bool{}
 	for ; last >= 0 && s.Messages[last].Role == transcript.RoleToolResults; last-- {
@@ -24,7 +24,7 @@ func opens(s *session.Session) *batch {
 		return nil
 	}
 	m := &s.Messages[last]
-	b := batch{message: last}
+	b := toolBatch{message: last}
 	for c := range m.ToolCalls() {
 		if !done[c.ID] {
 			b.calls = append(b.calls, c)
@@ -33,35 +33,35 @@ func opens(s *session.Session) *batch {
 	if b.calls == nil {
 		return nil
 	}
-	v := byStop(m)
+	v := verdictByStopReason(m)
 	for _, c := range b.calls {
-		b.answers = append(b.answers, recalled(s, last, c, v.why))
+		b.answers = append(b.answers, recallAnswer(s, last, c, v.why))
 	}
 	return &b
 }
 
-// recalled is what is known of a call that was left open. why says that the
+// recallAnswer is what is known of a call that was left open. why says that the
 // reply was one whose calls are never run. A session of a writer without a
 // ledger does not say what had started.
-func recalled(s *session.Session, at int, c transcript.ToolCall, why string) answer {
+func recallAnswer(s *session.Session, at int, c transcript.ToolCall, why string) toolAnswer {
 	e, _ := s.Ledger.Lookup(at, c.ID)
 	switch {
 	case why != "":
-		return answer{known: true, status: refused, result: tool.NotExecuted(c.ID, why)}
+		return toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, why)}
 	case e.Result != nil:
-		return answer{known: true, status: statusOf(e), ran: true, result: *e.Result}
+		return toolAnswer{known: true, status: answerStatus(e), started: true, result: *e.Result}
 	case e.Status.Final():
-		return closure(c.ID, e.Status) // the results that followed were lost
+		return closingAnswer(c.ID, e.Status) // the results that followed were lost
 	case e.Status == transcript.CallProposed && len(s.Runs) > 0:
-		return answer{status: string(transcript.CallCancelled)}
+		return toolAnswer{status: string(transcript.CallCancelled)}
 	default:
-		return answer{status: string(transcript.CallInterrupted)}
+		return toolAnswer{status: string(transcript.CallInterrupted)}
 	}
 }
 
-// closure answers a call that an interruption left open.
-func closure(id string, status transcript.CallStatus) answer {
-	a := answer{known: true, status: string(status)}
+// closingAnswer answers a call that an interruption left open.
+func closingAnswer(id string, status transcript.CallStatus) toolAnswer {
+	a := toolAnswer{known: true, status: string(status)}
 	switch status {
 	case transcript.CallComplete, transcript.CallError:
 		a.result = handoff.Closure(id, status)
@@ -73,15 +73,15 @@ func closure(id string, status transcript.CallStatus) answer {
 	return a
 }
 
-func statusOf(e transcript.CallRecord) string {
+func answerStatus(e transcript.CallRecord) string {
 	if e.Status == transcript.CallComplete {
 		return string(tool.StatusComplete)
 	}
 	return string(tool.StatusError)
 }
 
-// running lists the calls of which nobody knows whether they ran.
-func (b *batch) running() []transcript.CallRecord {
+// runningCalls lists the calls of which nobody knows whether they ran.
+func (b *toolBatch) runningCalls() []transcript.CallRecord {
 	if b == nil {
 		return nil
 	}
@@ -96,31 +96,31 @@ func (b *batch) running() []transcript.CallRecord {
 
 const notStarted = "the session was interrupted before this tool started"
 
-// reopen answers the calls that an interruption left open, or runs them again
+// closeOpenCalls answers the calls that an interruption left open, or runs them again
 // if the policy and the tool say so.
-func (p *plan) reopen(at time.Time) {
+func (p *transition) closeOpenCalls(at time.Time) {
 	s := &p.state
 	b := s.batch
 	for i, c := range b.calls {
-		if b.answers[i].known || s.mayRepeat(c.Name) {
+		if b.answers[i].known || s.canRepeatTool(c.Name) {
 			continue
 		}
-		b = b.with(i, closure(c.ID, transcript.CallStatus(b.answers[i].status)))
+		b = b.withAnswer(i, closingAnswer(c.ID, transcript.CallStatus(b.answers[i].status)))
 	}
 	s.batch = b
-	if b.open() == 0 {
-		p.conclude(at)
-		p.open(at)
+	if b.openCount() == 0 {
+		p.addResults(at)
+		p.openConversation(at)
 		return
 	}
-	p.dispatch(at)
+	p.dispatchTools(at)
 }
 
-func (s *state) mayRepeat(name string) bool {
-	return s.settings.interrupted == RetryIdempotent && s.settings.idempotent != nil && s.settings.idempotent(name) && s.offers(name)
+func (s *state) canRepeatTool(name string) bool {
+	return s.settings.interruptedPolicy == RetryIdempotent && s.settings.idempotent != nil && s.settings.idempotent(name) && s.offersTool(name)
 }
 
-// offers reports whether a tool is there to be run.
-func (s *state) offers(name string) bool {
+// offersTool reports whether a tool is there to be run.
+func (s *state) offersTool(name string) bool {
 	return slices.ContainsFunc(s.settings.prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == name })
 }

@@ -2,14 +2,14 @@ package agent
 
 import "sync"
 
-// outlet numbers events and hands them to the listener. With a buffer, the
+// eventSink numbers events and hands them to the listener. With a buffer, the
 // listener runs beside the run and may fall behind: deltas that find the buffer
 // full are dropped, and what comes through next is preceded by a
 // stream_truncated that counts them; every other event waits for room.
-type outlet struct {
-	listen func(Event)
-	queue  chan Event // nil: the listener is called at once
-	done   chan struct{}
+type eventSink struct {
+	listener func(Event)
+	queue    chan Event // nil: the listener is called at once
+	done     chan struct{}
 
 	mu      sync.Mutex
 	seq     int
@@ -17,9 +17,9 @@ type outlet struct {
 	last    Event // the stamp of the deltas that were dropped
 }
 
-// newOutlet returns an outlet to listen, which may be nil.
-func newOutlet(listen func(Event), buffer int) *outlet {
-	o := &outlet{listen: listen}
+// newEventSink returns an outlet to listen, which may be nil.
+func newEventSink(listen func(Event), buffer int) *eventSink {
+	o := &eventSink{listener: listen}
 	if listen == nil || buffer <= 0 {
 		return o
 	}
@@ -35,8 +35,8 @@ func newOutlet(listen func(Event), buffer int) *outlet {
 
 // emit passes e on. It is safe for concurrent use; the numbers are in the order
 // in which the listener hears the events.
-func (o *outlet) emit(e Event) {
-	if o.listen == nil {
+func (o *eventSink) emit(e Event) {
+	if o.listener == nil {
 		return
 	}
 	o.mu.Lock()
@@ -50,23 +50,23 @@ func (o *outlet) emit(e Event) {
 		gap := Event{Type: StreamTruncated, SessionID: o.last.SessionID, RunID: o.last.RunID, TS: o.last.TS,
 			Turn: o.last.Turn, TurnID: o.last.TurnID, Attempt: o.last.Attempt, Dropped: o.dropped}
 		o.dropped = 0
-		o.pass(gap)
+		o.deliver(gap)
 	}
-	o.pass(e)
+	o.deliver(e)
 }
 
-func (o *outlet) pass(e Event) {
+func (o *eventSink) deliver(e Event) {
 	e.Seq = o.seq
 	o.seq++
 	if o.queue == nil {
-		o.listen(e)
+		o.listener(e)
 		return
 	}
 	o.queue <- e
 }
 
 // close waits until the listener has heard everything.
-func (o *outlet) close() {
+func (o *eventSink) close() {
 	if o.queue != nil {
 		close(o.queue)
 		<-o.done

@@ -15,7 +15,7 @@ import (
 func TestSlowListener(t *testing.T) {
 	release := make(chan struct{})
 	var got []Event
-	o := newOutlet(func(e Event) {
+	o := newEventSink(func(e Event) {
 		<-release
 		got = append(got, e)
 	}, 4)
@@ -56,7 +56,7 @@ func TestOutletLosesNothingElse(t *testing.T) {
 		pace := make(chan struct{}, 200)
 		slow := rapid.Bool().Draw(t, "slow")
 		var got []Event
-		o := newOutlet(func(e Event) {
+		o := newEventSink(func(e Event) {
 			if slow {
 				<-pace
 			}

@@ -7,51 +7,51 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
-// tooLong reports whether the provider refused a request for its length.
-func tooLong(err error) bool {
+// isTooLong reports whether the provider refused a request for its length.
+func isTooLong(err error) bool {
 	var failure *provider.Error
 	return errors.As(err, &failure) && failure.Kind == provider.ContextTooLong
 }
 
-// overflowed answers a refusal of a request that is too long by a summary of
+// compactAfterOverflow answers a refusal of a request that is too long by a summary of
 // part of the conversation, if that may help: once, until there is more to
 // summarise. It reports whether it did.
-func (p *plan) overflowed(in failed) bool {
+func (p *transition) compactAfterOverflow(in failureInput) bool {
 	s := &p.state
 	switch {
-	case !tooLong(in.err) || s.short || len(s.half().Kept) == len(indices(s.units())):
+	case !isTooLong(in.err) || s.truncatedHistory || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())):
 		return false
-	case s.compacting != "":
-		s.short = true
-		p.summarise(in.at)
+	case s.compactReason != "":
+		s.truncatedHistory = true
+		p.requestSummary(in.at)
 		return true
-	case s.settings.compaction.Threshold <= 0 || s.sealed || s.through() == len(s.session.Messages):
+	case s.settings.compaction.Threshold <= 0 || s.compactionFailed || s.compactedThrough() == len(s.session.Messages):
 		return false
 	}
-	s.short, s.refused = true, in.err
-	p.compact(in.at, "the provider says that the conversation is too long")
+	s.truncatedHistory, s.overflowErr = true, in.err
+	p.startCompaction(in.at, "the provider says that the conversation is too long")
 	return true
 }
 
 // leftOut stands for what a request for a summary has no room for.
 const leftOut = "(Parts of the conversation are left out here: it has become too long.)"
 
-// half is a view of about half of the conversation: what counts most of it, and
+// truncatedView is a view of about half of the conversation: what counts most of it, and
 // the summary of what went before.
-func (s *state) half() handoff.Compaction {
+func (s *state) truncatedView() handoff.Compaction {
 	c := handoff.Compaction{Through: len(s.session.Messages), Summary: leftOut, Made: len(s.session.Messages)}
 	if n := len(s.session.Compactions); n > 0 {
 		c.Summary = s.session.Compactions[n-1].Summary + "\n\n" + leftOut
 	}
-	units, all := s.units(), 0
+	units, all := s.retentionUnits(), 0
 	for _, u := range units {
 		all += u.weight
 	}
-	c.Kept = within(all/2, units)
+	c.Kept = selectUnits(all/2, units)
 	return c
 }
 
-func indices(units []unit) []int {
+func unitIndices(units []retentionUnit) []int {
 	var all []int
 	for _, u := range units {
 		all = append(all, u.indices...)

@@ -41,12 +41,12 @@ func Preview(cfg Config, prompt string) (Request, error) {
 	if err != nil {
 		return Request{}, err
 	}
-	h := session.Header{Version: session.Version, ID: id, Created: cfg.now(), Provider: cfg.Client.Provider(), Model: cfg.Model}
+	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
 	s, err := session.Load(h)
 	if err != nil {
 		return Request{}, err
 	}
-	r, err := cfg.preview(s, prompt)
+	r, err := cfg.previewRequest(s, prompt)
 	r.SessionID = "" // it was never stored
 	return r, err
 }
@@ -65,38 +65,38 @@ func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string
 	if err != nil {
 		return Request{SessionID: id}, err
 	}
-	r, err := cfg.preview(s, prompt)
+	r, err := cfg.previewRequest(s, prompt)
 	if err != nil {
 		return r, &RunError{id, err}
 	}
 	return r, nil
 }
 
-// preview takes the first step of a run and performs none of its effects.
-func (c Config) preview(s session.Session, prompt string) (Request, error) {
+// previewRequest takes the first step of a run and performs none of its effects.
+func (c Config) previewRequest(s session.Session, prompt string) (Request, error) {
 	r := Request{SessionID: s.ID, Provider: c.Client.Provider(), Model: c.Model}
-	_, effects := step(state{settings: c.settings(), session: s}, begin{at: c.now(), runID: "preview", prompt: prompt})
+	_, effects := step(state{settings: c.runSettings(), session: s}, beginInput{at: c.currentTime(), runID: "preview", prompt: prompt})
 	for _, e := range effects {
 		switch e := e.(type) {
-		case notice:
+		case eventEffect:
 			if e.event.Degradation != nil {
 				r.Degraded = append(r.Degraded, *e.event.Degradation)
 			}
-		case call:
+		case callEffect:
 			var err error
 			r.Model = e.request.Model
 			r.Body, err = c.Client.Render(&e.request)
 			return r, err
-		case dispatch:
-			return r, fmt.Errorf("%w: %s", ErrToolsFirst, strings.Join(names(e.calls), ", "))
-		case finish:
+		case toolsEffect:
+			return r, fmt.Errorf("%w: %s", ErrToolsFirst, strings.Join(toolNames(e.calls), ", "))
+		case finishEffect:
 			return r, e.err
 		}
 	}
 	return r, errors.New("the run would do nothing")
 }
 
-func names(calls []transcript.ToolCall) []string {
+func toolNames(calls []transcript.ToolCall) []string {
 	out := make([]string, len(calls))
 	for i, c := range calls {
 		out[i] = c.Name

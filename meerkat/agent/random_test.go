@@ -148,10 +148,10 @@ func BenchmarkBuild(b *testing.B) {
 }
 
 func oneTurn(s state, id string) state {
-	s, _ = step(s, replied{epoch, calls(id)})
-	s, _ = step(s, starting{epoch, id})
-	s, _ = step(s, settled{at: epoch, id: id, result: transcript.ToolResult{ToolUseID: id, Content: "r"}})
-	s, _ = step(s, answered{at: epoch})
+	s, _ = step(s, replyInput{epoch, calls(id)})
+	s, _ = step(s, toolStartInput{epoch, id})
+	s, _ = step(s, toolResultInput{at: epoch, id: id, result: transcript.ToolResult{ToolUseID: id, Content: "r"}})
+	s, _ = step(s, toolsDoneInput{at: epoch})
 	return s
 }
 
@@ -170,6 +170,6 @@ func grown(tb testing.TB, n int) state {
 		tb.Fatal(err)
 	}
 	s.settings.maxTurns = 1 << 30
-	s, _ = step(s, begin{epoch, "r1", "go"})
+	s, _ = step(s, beginInput{epoch, "r1", "go"})
 	return s
 }

@@ -214,11 +214,11 @@ func TestChangedBack(t *testing.T) {
 	}{
 		{"be long", &counter{}, long + "\n\nThese tools are no longer available, and calls of them are refused: old, kept.\n\n" +
 			"The tool run has changed. Its description: \nIts input schema: { \"type\": \"object\" }"},
-		{"", before, replaces + long},
+		{"", before, replacesNote + long},
 		{"", before, ""},
-		{"be brief", before, asBefore},
+		{"be brief", before, asBeforeNote},
 		{"", before, ""},
-		{"be long", before, replaces + long},
+		{"be long", before, replacesNote + long},
 	} {
 		c.cfg.System, c.cfg.Tools = step.system, step.tools
 		_, said := c.resume("go on", text("done"))

@@ -8,28 +8,28 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// spent is what the session has used up at a time (E18).
-func (s *state) spent(at time.Time) session.Spent {
-	b := s.before
-	b.Tokens += s.tokens
-	b.ToolCalls += s.ran + s.over
-	b.Turns += s.calls
+// spentAt is what the session has used up at a time (E18).
+func (s *state) spentAt(at time.Time) session.Spent {
+	b := s.spentEarlier
+	b.Tokens += s.tokensUsed
+	b.ToolCalls += s.toolsStarted + s.toolsOverBudget
+	b.Turns += s.callsAnswered
 	b.Elapsed = s.session.Elapsed + max(0, at.Sub(s.session.Updated))
 	return b
 }
 
-// left is how long the time budget still lets the run go on, 0 without one.
-func (s *state) left(at time.Time) time.Duration {
-	left, ok := s.limits.TimeLeft(s.spent(at))
+// timeLeft is how long the time budget still lets the run go on, 0 without one.
+func (s *state) timeLeft(at time.Time) time.Duration {
+	left, ok := s.limits.TimeLeft(s.spentAt(at))
 	if !ok {
 		return 0
 	}
 	return max(left, 1)
 }
 
-// tokensOf counts all kinds of tokens of one call (E18). Some providers
+// totalTokens counts all kinds of tokens of one call (E18). Some providers
 // count cached input beside the rest of the input, the others within it.
-func tokensOf(name string, u transcript.Usage) uint64 {
+func totalTokens(name string, u transcript.Usage) uint64 {
 	n := u.Total()
 	if !catalog.ProviderNamed(name).Traits.CacheBesideInput {
 		return n
@@ -55,12 +55,12 @@ func spentBefore(s *session.Session) session.Spent {
 			b.Turns++
 		}
 		if c.Usage != nil {
-			b.Tokens += tokensOf(c.Provider, *c.Usage)
+			b.Tokens += totalTokens(c.Provider, *c.Usage)
 		}
 	}
 	for _, c := range s.Compactions {
 		if c.Usage != nil && s.Prefix != nil {
-			b.Tokens += tokensOf(s.Prefix.Provider, *c.Usage)
+			b.Tokens += totalTokens(s.Prefix.Provider, *c.Usage)
 		}
 	}
 	type name struct {

@@ -9,42 +9,42 @@ import (
 
 // step says what follows from in. It is pure.
 func step(s state, in input) (state, []effect) {
-	p := plan{state: s}
+	p := transition{state: s}
 	switch in := in.(type) {
-	case begin:
-		p.begin(in)
-	case replied:
-		p.replied(in)
-	case failed:
-		p.failed(in)
-	case waited:
-		p.again(in.at)
-	case starting:
-		p.starting(in)
-	case progressed:
-		p.progressed(in)
-	case settled:
-		p.settled(in)
-	case answered:
-		p.answered(in)
+	case beginInput:
+		p.handleBegin(in)
+	case replyInput:
+		p.handleReply(in)
+	case failureInput:
+		p.handleFailure(in)
+	case waitedInput:
+		p.handleWaited(in.at)
+	case toolStartInput:
+		p.handleToolStart(in)
+	case toolProgressInput:
+		p.handleToolProgress(in)
+	case toolResultInput:
+		p.handleToolResult(in)
+	case toolsDoneInput:
+		p.handleToolsDone(in)
 	default:
 		panic("agent: unknown input")
 	}
-	return p.result()
+	return p.finishStep()
 }
 
-// plan collects the effects of one step while it applies their records to the
+// transition collects the effects of one step while it applies their records to the
 // state. Records that are added one after the other become one save, so that
 // they are durable together.
-type plan struct {
+type transition struct {
 	state   state
 	effects []effect
 	records []session.Record
 	err     error
 }
 
-// add saves records before whatever is done next.
-func (p *plan) add(records ...session.Record) {
+// addRecords saves records before whatever is done next.
+func (p *transition) addRecords(records ...session.Record) {
 	if p.err != nil {
 		return
 	}
@@ -53,86 +53,88 @@ func (p *plan) add(records ...session.Record) {
 	}
 }
 
-func (p *plan) message(at time.Time, m transcript.Message) {
-	p.add(session.Entry{At: at, Message: m})
+func (p *transition) addMessage(at time.Time, m transcript.Message) {
+	p.addRecords(session.Entry{At: at, Message: m})
 }
 
-func (p *plan) checkpoint(at time.Time, reason session.Reason) {
-	p.add(session.Checkpoint{At: at, Reason: reason})
+func (p *transition) addCheckpoint(at time.Time, reason session.Reason) {
+	p.addRecords(session.Checkpoint{At: at, Reason: reason})
 }
 
-// tell reports an event. Records that were added before are saved after it
+// emitEvent reports an event. Records that were added before are saved after it
 // unless they are flushed.
-func (p *plan) tell(e Event) { p.effects = append(p.effects, notice{e, p.stamp()}) }
-
-func (p *plan) stamp() stamp {
-	if p.state.turns == 0 {
-		return stamp{}
-	}
-	return stamp{p.state.turns, p.state.sent.attempt}
+func (p *transition) emitEvent(e Event) {
+	p.effects = append(p.effects, eventEffect{e, p.currentStamp()})
 }
 
-func (p *plan) flush() {
+func (p *transition) currentStamp() eventStamp {
+	if p.state.turns == 0 {
+		return eventStamp{}
+	}
+	return eventStamp{p.state.turns, p.state.current.attempt}
+}
+
+func (p *transition) flushRecords() {
 	if len(p.records) > 0 {
-		p.effects = append(p.effects, save{p.records, p.stamp()})
+		p.effects = append(p.effects, saveEffect{p.records, p.currentStamp()})
 		p.records = nil
 	}
 }
 
-// do is the last effect of a step.
-func (p *plan) do(e effect) {
-	p.flush()
+// addLastEffect is the last effect of a step.
+func (p *transition) addLastEffect(e effect) {
+	p.flushRecords()
 	p.effects = append(p.effects, e)
 }
 
-// result ends the step. Records that contradict the session end the run, with
+// finishStep ends the step. Records that contradict the session end the run, with
 // what was saved before them.
-func (p *plan) result() (state, []effect) {
+func (p *transition) finishStep() (state, []effect) {
 	if p.err != nil {
 		p.state.phase = phaseDone
-		return p.state, []effect{finish{p.err}}
+		return p.state, []effect{finishEffect{p.err}}
 	}
-	p.flush()
+	p.flushRecords()
 	return p.state, p.effects
 }
 
-// finish ends the run: its error and what it came to are the last records.
-func (p *plan) finish(at time.Time, err error) {
+// finishRun ends the run: its error and what it came to are the last records.
+func (p *transition) finishRun(at time.Time, err error) {
 	s := &p.state
 	if err != nil {
-		p.add(session.Failure{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
+		p.addRecords(session.Failure{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
 	}
-	p.add(session.Task{
-		At: at, RunID: s.runID, Turns: s.turns, ToolCalls: s.tools, Usage: s.usage,
-		DurationMS: at.Sub(s.began).Milliseconds(), StopReason: s.stop,
+	p.addRecords(session.Task{
+		At: at, RunID: s.runID, Turns: s.turns, ToolCalls: s.toolCalls, Usage: s.usage,
+		DurationMS: at.Sub(s.beganAt).Milliseconds(), StopReason: s.stopReason,
 	})
 	s.phase = phaseDone
-	p.do(finish{err})
+	p.addLastEffect(finishEffect{err})
 }
 
-// leave ends a run that has changed nothing, so that nothing is written.
-func (p *plan) leave(err error) {
+// abandonRun ends a run that has changed nothing, so that nothing is written.
+func (p *transition) abandonRun(err error) {
 	p.records, p.state.phase = nil, phaseDone
-	p.do(finish{err})
+	p.addLastEffect(finishEffect{err})
 }
 
-// within reports whether the budget leaves room for a model call; if it does
+// checkBudgetAndWarn reports whether the budget leaves room for a model call; if it does
 // not, the run is over. Limits that are nearly reached are told once (E18).
-func (p *plan) within(at time.Time) bool {
+func (p *transition) checkBudgetAndWarn(at time.Time) bool {
 	s := &p.state
-	spent := s.spent(at)
-	p.warn(spent)
+	spent := s.spentAt(at)
+	p.emitBudgetWarnings(spent)
 	if err := s.limits.Exceeded(spent); err != nil {
-		p.finish(at, err)
+		p.finishRun(at, err)
 		return false
 	}
 	return true
 }
 
-func (p *plan) warn(spent session.Spent) {
+func (p *transition) emitBudgetWarnings(spent session.Spent) {
 	s := &p.state
-	for _, w := range s.limits.Warnings(spent, s.settings.warnAt, s.warned) {
-		s.warned = append(s.warned[:len(s.warned):len(s.warned)], w.Kind)
-		p.tell(Event{Type: BudgetWarning, BudgetType: w.Kind, Used: w.Used, Limit: w.Limit, Percent: w.Share * 100})
+	for _, w := range s.limits.Warnings(spent, s.settings.warnAt, s.warnedKinds) {
+		s.warnedKinds = append(s.warnedKinds[:len(s.warnedKinds):len(s.warnedKinds)], w.Kind)
+		p.emitEvent(Event{Type: BudgetWarning, BudgetType: w.Kind, Used: w.Used, Limit: w.Limit, Percent: w.Share * 100})
 	}
 }

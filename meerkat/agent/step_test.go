@@ -20,7 +20,7 @@ func fresh(t interface{ Fatal(...any) }) state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state{session: s, settings: settings{maxTurns: 3, interrupted: AskModel, prefix: session.Prefix{Provider: "anthropic", Model: "m", System: "s", Tools: (&counter{}).Defs()}}}
+	return state{session: s, settings: settings{maxTurns: 3, interruptedPolicy: AskModel, prefix: session.Prefix{Provider: "anthropic", Model: "m", System: "s", Tools: (&counter{}).Defs()}}}
 }
 
 // prefixed is the prefix of the settings of a fresh state.
@@ -86,25 +86,25 @@ func show(s state) string {
 func anyInput(t *rapid.T, s *state) input {
 	switch s.phase {
 	case phaseNew, phaseDone:
-		return begin{epoch, "r", rapid.StringN(1, 4, -1).Draw(t, "prompt")}
+		return beginInput{epoch, "r", rapid.StringN(1, 4, -1).Draw(t, "prompt")}
 	case phaseWaiting:
-		return waited{epoch}
+		return waitedInput{epoch}
 	case phaseTools:
 		for i, c := range s.batch.calls {
 			switch a := s.batch.answers[i]; {
 			case a.known:
-			case a.ran:
+			case a.started:
 				status := rapid.SampledFrom([]tool.Status{tool.StatusComplete, tool.StatusError, tool.StatusTimedOut, tool.StatusInterrupted}).Draw(t, "status")
-				return settled{epoch, c.ID, transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete}, tool.Outcome{Status: status}}
+				return toolResultInput{epoch, c.ID, transcript.ToolResult{ToolUseID: c.ID, Content: "r", IsError: status != tool.StatusComplete}, tool.Outcome{Status: status}}
 			default:
-				return starting{epoch, c.ID}
+				return toolStartInput{epoch, c.ID}
 			}
 		}
-		return answered{at: epoch, cause: rapid.SampledFrom([]cause{causeNone, causeUser}).Draw(t, "cause")}
+		return toolsDoneInput{at: epoch, cause: rapid.SampledFrom([]cause{causeNone, causeUser}).Draw(t, "cause")}
 	case phaseCalling: // below
 	}
 	if rapid.IntRange(0, 4).Draw(t, "fails") == 0 {
-		return failed{at: epoch, err: &provider.Error{Kind: provider.Overloaded}, cause: rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),
+		return failureInput{at: epoch, err: &provider.Error{Kind: provider.Overloaded}, cause: rapid.SampledFrom([]cause{causeNone, causeUser, causeLate}).Draw(t, "cause"),
 			shown: rapid.Bool().Draw(t, "shown"), blocks: []transcript.Block{transcript.Text("t"), transcript.Reasoning("r", nil)}}
 	}
 	stop := rapid.SampledFrom([]transcript.StopReason{"end_turn", "tool_use", "max_tokens", "pause_turn", "refusal", "?"}).Draw(t, "stop")
@@ -112,5 +112,5 @@ func anyInput(t *rapid.T, s *state) input {
 	if stop == "tool_use" || rapid.Bool().Draw(t, "calls?") {
 		r.Message.Blocks = append(r.Message.Blocks, calls("a", "b").Message.Blocks...)
 	}
-	return replied{epoch, r}
+	return replyInput{epoch, r}
 }

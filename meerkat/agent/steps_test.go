@@ -158,12 +158,12 @@ func (m *machine) step(in input) {
 	for _, e := range effects {
 		m.output = append(m.output, describeEffect(e))
 		switch e := e.(type) {
-		case save:
+		case saveEffect:
 			saved = true
-		case call:
+		case callEffect:
 			legal(m.t, e.request.Messages)
 			agrees(m.t, &m.state.session)
-		case finish:
+		case finishEffect:
 			if saved {
 				legal(m.t, m.state.session.Messages)
 				agrees(m.t, &m.state.session)
@@ -177,27 +177,27 @@ func (m *machine) readInput(line, name string, args []argument) input {
 	m.t.Helper()
 	switch name {
 	case "begin":
-		return begin{m.clock, "r1", argumentAt(args, 0)}
+		return beginInput{m.clock, "r1", argumentAt(args, 0)}
 	case "reply":
-		return replied{m.clock, readReply(m.t, args)}
+		return replyInput{m.clock, readReply(m.t, args)}
 	case "fail":
 		return m.readFailure(args)
 	case "waited":
-		return waited{m.clock}
+		return waitedInput{m.clock}
 	case "start":
-		return starting{m.clock, args[0].value}
+		return toolStartInput{m.clock, args[0].value}
 	case "progress":
 		done, err := strconv.ParseFloat(argumentAt(args, 1), 64)
 		if err != nil {
 			m.t.Fatalf("%s: %v", line, err)
 		}
-		return progressed{transcript.ToolCall{ID: args[0].value, Name: "run"}, tool.Progress{Done: done}}
+		return toolProgressInput{transcript.ToolCall{ID: args[0].value, Name: "run"}, tool.Progress{Done: done}}
 	case "settle":
 		status := tool.Status(args[1].value)
 		result := transcript.ToolResult{ToolUseID: args[0].value, Content: argumentAt(args, 2), IsError: status != tool.StatusComplete}
-		return settled{m.clock, args[0].value, result, tool.Outcome{Status: status, Timeout: time.Second}}
+		return toolResultInput{m.clock, args[0].value, result, tool.Outcome{Status: status, Timeout: time.Second}}
 	case "answered":
-		in := answered{at: m.clock}
+		in := toolsDoneInput{at: m.clock}
 		for _, a := range args {
 			switch a.key {
 			case "cause":
@@ -222,8 +222,8 @@ func argumentAt(args []argument, i int) string {
 var causesByName = map[string]cause{"user": causeUser, "deadline": causeLate, "budget": causeBudget}
 
 // readFailure reads "fail KIND" with what had arrived before.
-func (m *machine) readFailure(args []argument) failed {
-	in := failed{at: m.clock}
+func (m *machine) readFailure(args []argument) failureInput {
+	in := failureInput{at: m.clock}
 	failure := &provider.Error{Kind: provider.Kind(args[0].value), Provider: "anthropic"}
 	in.err = failure
 	if args[0].value == "bug" {
@@ -314,7 +314,7 @@ func (m *machine) set(line string, args []argument) {
 		"retries": func(v string) {
 			s.retry = provider.RetryPolicy{MaxRetries: number(v), InitialDelay: time.Second, MaxDelay: time.Minute, Multiplier: 3}
 		},
-		"policy":         func(v string) { s.interrupted = Policy(v) },
+		"policy":         func(v string) { s.interruptedPolicy = Policy(v) },
 		"idempotent":     func(v string) { s.idempotent = func(name string) bool { return name == v } },
 		"effort":         func(v string) { s.prefix.Effort = v },
 		"system":         func(v string) { s.prefix.System = v },
@@ -406,7 +406,7 @@ func (m *machine) edit(line string, args []argument) {
 // describeState says where the run stands.
 func describeState(s *state) string {
 	phases := map[phase]string{phaseNew: "new", phaseCalling: "calling", phaseWaiting: "waiting", phaseTools: "tools", phaseDone: "done"}
-	line := fmt.Sprintf("state: %s, turns %d, tool calls %d, tokens %d of %d", phases[s.phase], s.turns, s.tools, s.usage.Total(), s.session.Usage.Total())
+	line := fmt.Sprintf("state: %s, turns %d, tool calls %d, tokens %d of %d", phases[s.phase], s.turns, s.toolCalls, s.usage.Total(), s.session.Usage.Total())
 	if s.text != "" {
 		line += fmt.Sprintf(", text %q", s.text)
 	}
@@ -416,15 +416,15 @@ func describeState(s *state) string {
 // describeEffect is one line of output.
 func describeEffect(e effect) string {
 	switch e := e.(type) {
-	case save:
+	case saveEffect:
 		records := make([]string, len(e.records))
 		for i, r := range e.records {
 			records[i] = describeRecord(r)
 		}
 		return "save: " + strings.Join(records, " | ")
-	case notice:
+	case eventEffect:
 		return "event: " + describeEvent(&e.event)
-	case call:
+	case callEffect:
 		last := e.request.Messages[len(e.request.Messages)-1]
 		line := fmt.Sprintf("call: %d in the conversation, the last is %s", len(e.request.Messages), describeMessage(&last))
 		if e.stamp.attempt > 1 {
@@ -434,11 +434,11 @@ func describeEffect(e effect) string {
 			line += fmt.Sprintf(", for at most %v", e.left)
 		}
 		return line
-	case dispatch:
+	case toolsEffect:
 		return "run tools: " + strings.Join(callIDs(e.calls), " ")
-	case wait:
+	case waitEffect:
 		return fmt.Sprintf("wait: %v", e.delay)
-	case finish:
+	case finishEffect:
 		if e.err == nil {
 			return "finish: well"
 		}

@@ -16,75 +16,75 @@ import (
 // conversation again (DESIGN §3.13).
 const maxPauses = 5
 
-// call sends the conversation, if limits and budget leave room for it; when it
+// callModel sends the conversation, if limits and budget leave room for it; when it
 // has become too long, it is summarised first.
-func (p *plan) call(at time.Time) {
+func (p *transition) callModel(at time.Time) {
 	s := &p.state
 	if s.turns >= s.settings.maxTurns {
-		p.finish(at, &TurnLimitError{Limit: s.settings.maxTurns})
+		p.finishRun(at, &TurnLimitError{Limit: s.settings.maxTurns})
 		return
 	}
-	p.flush()
-	if !p.within(at) {
+	p.flushRecords()
+	if !p.checkBudgetAndWarn(at) {
 		return
 	}
-	if s.full() {
-		p.compact(at, "the conversation fills its share of the context window")
+	if s.needsCompaction() {
+		p.startCompaction(at, "the conversation fills its share of the context window")
 		return
 	}
-	degraded, err := s.prepare(s.session.History())
+	degraded, err := s.prepareCall(s.session.History())
 	if err != nil {
-		p.finish(at, err)
+		p.finishRun(at, err)
 		return
 	}
 	s.turns++
 	s.text = ""
-	p.degrade(degraded)
-	p.tell(Event{Type: TurnStarted, Provider: s.target.Provider, Model: s.target.Model.Model})
-	p.ask(at)
+	p.reportDegradations(degraded)
+	p.emitEvent(Event{Type: TurnStarted, Provider: s.target.Provider, Model: s.target.Model.Model})
+	p.sendRequest(at)
 }
 
-// ask makes the call under way.
-func (p *plan) ask(at time.Time) {
+// sendRequest makes the call under way.
+func (p *transition) sendRequest(at time.Time) {
 	p.state.phase = phaseCalling
-	p.do(call{p.state.sent.request, p.state.left(at), p.stamp()})
+	p.addLastEffect(callEffect{p.state.current.request, p.state.timeLeft(at), p.currentStamp()})
 }
 
-// degrade tells what the provider does not get, each loss once.
-func (p *plan) degrade(all []handoff.Degradation) {
+// reportDegradations tells what the provider does not get, each loss once.
+func (p *transition) reportDegradations(all []handoff.Degradation) {
 	s := &p.state
 	for _, d := range all {
-		if s.told[d] {
+		if s.reportedDegradations[d] {
 			continue
 		}
-		s.sent.degraded = append(s.sent.degraded, d)
+		s.current.degraded = append(s.current.degraded, d)
 	}
-	if s.sent.degraded == nil {
+	if s.current.degraded == nil {
 		return
 	}
-	told := make(map[handoff.Degradation]bool, len(s.told)+len(s.sent.degraded))
-	for d := range s.told {
+	told := make(map[handoff.Degradation]bool, len(s.reportedDegradations)+len(s.current.degraded))
+	for d := range s.reportedDegradations {
 		told[d] = true
 	}
-	for _, d := range s.sent.degraded {
+	for _, d := range s.current.degraded {
 		told[d] = true
-		p.tell(Event{Type: Degraded, Rule: d.Rule, Degradation: &d})
+		p.emitEvent(Event{Type: Degraded, Rule: d.Rule, Degradation: &d})
 	}
-	s.told = told
+	s.reportedDegradations = told
 }
 
-// prepare makes the first attempt at a call with a conversation.
-func (s *state) prepare(h handoff.History) (degraded []handoff.Degradation, err error) {
-	s.sent = sent{messages: len(s.session.Messages), attempt: 1}
-	if s.sent.request, degraded, err = s.request(h); err != nil {
+// prepareCall makes the first attempt at a call with a conversation.
+func (s *state) prepareCall(h handoff.History) (degraded []handoff.Degradation, err error) {
+	s.current = currentCall{messages: len(s.session.Messages), attempt: 1}
+	if s.current.request, degraded, err = s.buildRequest(h); err != nil {
 		return degraded, err
 	}
-	s.sent.hash, err = s.digest(s.sent.messages)
+	s.current.hash, err = s.extendDigest(s.current.messages)
 	return degraded, err
 }
 
-// request renders a conversation for the target.
-func (s *state) request(h handoff.History) (provider.Request, []handoff.Degradation, error) {
+// buildRequest renders a conversation for the target.
+func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Degradation, error) {
 	prefix := s.session.Prefix
 	t, err := handoff.Build(h, s.target)
 	req := provider.Request{
@@ -106,66 +106,66 @@ func (s *state) request(h handoff.History) (provider.Request, []handoff.Degradat
 	return req, t.Degraded, err
 }
 
-// replied keeps the reply if it can be kept and does what it asks for.
-func (p *plan) replied(in replied) {
+// handleReply keeps the reply if it can be kept and does what it asks for.
+func (p *transition) handleReply(in replyInput) {
 	s := &p.state
-	if s.compacting != "" {
-		p.summarised(in)
+	if s.compactReason != "" {
+		p.handleSummary(in)
 		return
 	}
 	m := &in.reply.Message
 	m.Role = transcript.RoleAssistant // whatever a client of one's own forgets
-	p.spend(in)
-	s.stop, s.text = m.StopReason, ""
-	v := judge(m)
-	p.report(in, v.keep)
+	p.countUsage(in)
+	s.stopReason, s.text = m.StopReason, ""
+	v := judgeReply(m)
+	p.reportReply(in, v.keep)
 	if v.keep {
-		p.message(in.at, *m)
-		s.text = visible(s.session.Messages)
+		p.addMessage(in.at, *m)
+		s.text = visibleText(s.session.Messages)
 	}
-	p.add(s.record(in, v.keep))
+	p.addRecords(s.replyRecord(in, v.keep))
 	if v.keep {
-		p.checkpoint(in.at, session.ReasonAssistant)
+		p.addCheckpoint(in.at, session.ReasonAssistant)
 	}
-	p.follow(in.at, v, m)
+	p.applyVerdict(in.at, v, m)
 }
 
-// spend counts what a reply took.
-func (p *plan) spend(in replied) {
+// countUsage counts what a reply took.
+func (p *transition) countUsage(in replyInput) {
 	if in.reply.UsageKnown {
 		p.state.usage.Add(in.reply.Usage)
-		p.state.tokens += tokensOf(p.state.target.Provider, in.reply.Usage)
+		p.state.tokensUsed += totalTokens(p.state.target.Provider, in.reply.Usage)
 	}
 }
 
-// report tells of a reply; what one has shown that is not kept is void.
-func (p *plan) report(in replied, kept bool) {
+// reportReply tells of a reply; what one has shown that is not kept is void.
+func (p *transition) reportReply(in replyInput, kept bool) {
 	m := &in.reply.Message
 	switch {
 	case kept:
-		p.contents(m)
+		p.emitContents(m)
 	case len(m.Blocks) > 0:
-		p.tell(Event{Type: StreamReset})
+		p.emitEvent(Event{Type: StreamReset})
 	}
 	done := Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits}
 	if in.reply.UsageKnown {
 		done.Usage = &in.reply.Usage
 	}
-	p.tell(done)
+	p.emitEvent(done)
 }
 
-// contents tells what a reply says and asks for.
-func (p *plan) contents(m *transcript.Message) {
+// emitContents tells what a reply says and asks for.
+func (p *transition) emitContents(m *transcript.Message) {
 	if text := m.String(); text != "" {
-		p.tell(Event{Type: TextComplete, Content: text})
+		p.emitEvent(Event{Type: TextComplete, Content: text})
 	}
 	for c := range m.ToolCalls() {
-		p.tell(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
+		p.emitEvent(Event{Type: ToolCallRequested, ID: c.ID, Name: c.Name, Args: c.JSON()})
 	}
 }
 
-// record is the usage record of the call that ended.
-func (s *state) record(in replied, kept bool) session.Call {
+// replyRecord is the usage record of the call that ended.
+func (s *state) replyRecord(in replyInput, kept bool) session.Call {
 	c := s.callRecord(in.at, in.reply.Message.StopReason)
 	c.ResponseID, c.Discarded = in.reply.ResponseID, !kept
 	if in.reply.UsageKnown {
@@ -175,56 +175,56 @@ func (s *state) record(in replied, kept bool) session.Call {
 }
 
 func (s *state) callRecord(at time.Time, stop transcript.StopReason) session.Call {
-	s.calls++
+	s.callsAnswered++
 	return session.Call{
-		At: at, RunID: s.runID, Turn: len(s.session.Calls) + 1, Attempt: s.sent.attempt,
+		At: at, RunID: s.runID, Turn: len(s.session.Calls) + 1, Attempt: s.current.attempt,
 		Provider: s.session.Prefix.Provider, Model: s.session.Prefix.Model,
-		Sent: s.sent.messages, Hash: s.sent.hash, StopReason: stop, Degraded: s.sent.degraded,
+		Sent: s.current.messages, Hash: s.current.hash, StopReason: stop, Degraded: s.current.degraded,
 	}
 }
 
-// follow does what the verdict on the reply says.
-func (p *plan) follow(at time.Time, v verdict, m *transcript.Message) {
+// applyVerdict does what the verdict on the reply says.
+func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message) {
 	s := &p.state
 	calls := slices.Collect(m.ToolCalls())
-	switch v.next {
+	switch v.action {
 	case nextTools:
 		s.pauses = 0
-		s.batch = batch{message: len(s.session.Messages) - 1, calls: calls, answers: make([]answer, len(calls))}
-		p.dispatch(at)
+		s.batch = toolBatch{message: len(s.session.Messages) - 1, calls: calls, answers: make([]toolAnswer, len(calls))}
+		p.dispatchTools(at)
 		return
 	case nextCall:
 		s.pauses++
-		p.resend(at)
+		p.resendPaused(at)
 		return
 	case nextFinish: // below
 	}
 	if v.keep && len(calls) > 0 {
-		p.refuseAll(at, calls, v.why, "")
+		p.refuseAllCalls(at, calls, v.why, "")
 	}
 	if v.keep || v.err == nil {
-		p.checkpoint(at, session.ReasonCompleted)
+		p.addCheckpoint(at, session.ReasonCompleted)
 	}
-	p.finish(at, v.err)
+	p.finishRun(at, v.err)
 }
 
-// refuseAll answers the calls of the last reply, none of which will run.
-func (p *plan) refuseAll(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
-	b := batch{message: len(p.state.session.Messages) - 1, calls: calls}
+// refuseAllCalls answers the calls of the last reply, none of which will run.
+func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
+	b := toolBatch{message: len(p.state.session.Messages) - 1, calls: calls}
 	for _, c := range calls {
-		a := answer{known: true, status: refused, result: tool.NotExecuted(c.ID, why)}
+		a := toolAnswer{known: true, status: statusRefused, result: tool.NotExecuted(c.ID, why)}
 		a.result.Status = status
 		b.answers = append(b.answers, a)
 	}
 	p.state.batch = b
-	p.conclude(at)
+	p.addResults(at)
 }
 
-// resend answers a pause by sending the conversation as it stands.
-func (p *plan) resend(at time.Time) {
+// resendPaused answers a pause by sending the conversation as it stands.
+func (p *transition) resendPaused(at time.Time) {
 	if p.state.pauses > maxPauses {
-		p.finish(at, &StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
+		p.finishRun(at, &StopError{Stop: transcript.StopPauseTurn, Detail: "the model paused too often in a row; resume to let it go on"})
 		return
 	}
-	p.call(at)
+	p.callModel(at)
 }

@@ -263,7 +263,7 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	}
 	config.Model = entry.Model
 	if entry.Unlisted {
-		config.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: entry.Model}}
+		config.Annotations = []session.Annotation{{Name: session.AnnotationAllowUnlisted, Value: entry.Model}}
 	}
 	if config.Client == nil {
 		if config.Client, err = b.newClient(entry.Provider); err != nil {

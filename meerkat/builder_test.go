@@ -108,8 +108,8 @@ func TestUnlistedLeavesAMark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if model, ok := s.Marked(session.MarkAllowUnlisted); !ok || model != a.Model() {
-		t.Errorf("marks %v", s.Marks)
+	if model, ok := s.AnnotationValue(session.AnnotationAllowUnlisted); !ok || model != a.Model() {
+		t.Errorf("marks %v", s.Annotations)
 	}
 }
 

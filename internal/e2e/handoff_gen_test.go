@@ -148,7 +148,7 @@ func (p *play) speak() {
 		if rapid.IntRange(0, 4).Draw(p.t, "part?") == 0 {
 			m.Parts = []transcript.Part{anyPart().Draw(p.t, "part")}
 		}
-		p.add(session.Entry{Message: m})
+		p.add(session.MessageRecord{Message: m})
 	}
 }
 
@@ -197,10 +197,10 @@ func (p *play) result(id string) transcript.ToolResult {
 func (p *play) answer(results []transcript.ToolResult) {
 	for len(results) > 0 {
 		n := rapid.IntRange(1, len(results)).Draw(p.t, "together")
-		p.add(session.Entry{Message: transcript.ToolResults(results[:n]...)})
+		p.add(session.MessageRecord{Message: transcript.ToolResults(results[:n]...)})
 		results = results[n:]
 		if rapid.IntRange(0, 5).Draw(p.t, "between?") == 0 {
-			p.add(session.Entry{Message: transcript.Developer("Between.")})
+			p.add(session.MessageRecord{Message: transcript.Developer("Between.")})
 		}
 	}
 }

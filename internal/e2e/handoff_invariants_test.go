@@ -188,14 +188,14 @@ func TestSwitch(t *testing.T) {
 
 // says adds a reply and answers its calls.
 func (p *play) says(m transcript.Message) {
-	p.add(session.Entry{Message: m})
+	p.add(session.MessageRecord{Message: m})
 	var results []transcript.ToolResult
 	for c := range m.ToolCalls() {
 		results = append(results, transcript.ToolResult{ToolUseID: c.ID, Content: "ok"})
 	}
 	if results == nil {
-		p.add(session.Entry{Message: transcript.User("Go on.")})
+		p.add(session.MessageRecord{Message: transcript.User("Go on.")})
 		return
 	}
-	p.add(session.Entry{Message: transcript.ToolResults(results...)})
+	p.add(session.MessageRecord{Message: transcript.ToolResults(results...)})
 }

@@ -124,7 +124,7 @@ type play struct {
 }
 
 func newPlay(t fataler, w *world) *play {
-	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"}, session.Entry{Message: transcript.User("Begin.")})
+	s, err := session.Load(session.Header{Version: 1, ID: "0199a2b4-0000-7000-8000-000000000001"}, session.MessageRecord{Message: transcript.User("Begin.")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (p *play) try(r session.Record) {
 func (p *play) build(who someone) handoff.Transcript {
 	out, err := handoff.Build(p.s.History(), who.target(p))
 	if errors.Is(err, handoff.ErrNothing) {
-		p.add(session.Entry{Message: transcript.User("Anybody?")})
+		p.add(session.MessageRecord{Message: transcript.User("Anybody?")})
 		out, err = handoff.Build(p.s.History(), who.target(p))
 	}
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *play) turn() {
 		p.compact()
 		return
 	case 1, 2:
-		p.add(session.Entry{Message: fabricated().Draw(p.t, "fabricated")})
+		p.add(session.MessageRecord{Message: fabricated().Draw(p.t, "fabricated")})
 	default:
 		who := p.somebody()
 		emit, stop := anyEmit().Draw(p.t, "emit"), anyStop(catalog.ProviderOf(who.model)).Draw(p.t, "stop")
@@ -223,10 +223,10 @@ func (p *play) turn() {
 		case 1:
 			m = damaged(p.t, m)
 		case 2: // written twice
-			p.add(session.Entry{Message: m})
+			p.add(session.MessageRecord{Message: m})
 			p.settle()
 		}
-		p.add(session.Entry{Message: m})
+		p.add(session.MessageRecord{Message: m})
 	}
 	p.settle()
 	p.speak()

@@ -28,7 +28,7 @@ var lengths = []int{10, 1_000, 10_000}
 
 // spoken are the records of a real session: a prompt, a thought with a call, its
 // result, the answer.
-func spoken(b *testing.B) (header session.Header, prefix session.Prefix, messages []session.Entry) {
+func spoken(b *testing.B) (header session.Header, prefix session.Prefix, messages []session.MessageRecord) {
 	b.Helper()
 	dir := b.TempDir()
 	result, err := sessionAgent(b, jsonl.New(dir, nil), simulator.Transport(simulator.New(simulator.Config{}))).Run(b.Context(), "Echo the word heron.")
@@ -40,7 +40,7 @@ func spoken(b *testing.B) (header session.Header, prefix session.Prefix, message
 		b.Fatal(len(s.Messages), err)
 	}
 	for _, m := range s.Messages {
-		messages = append(messages, session.Entry{At: s.Created, Message: m})
+		messages = append(messages, session.MessageRecord{At: s.Created, Message: m})
 	}
 	return s.Header, *s.Prefix, messages
 }

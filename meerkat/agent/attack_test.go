@@ -39,7 +39,7 @@ func TestTornClosure(t *testing.T) {
 			if err := w.Append(ctx,
 				session.Run{At: epoch, ID: "r0"},
 				session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", System: "be brief", Tools: tools.Defs(), Hash: hash},
-				session.Entry{At: epoch, Message: transcript.User("go")}, session.Entry{At: epoch, Message: reply},
+				session.MessageRecord{At: epoch, Message: transcript.User("go")}, session.MessageRecord{At: epoch, Message: reply},
 				session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "safe", Status: status}},
 			); err != nil {
 				t.Fatal(err)
@@ -196,8 +196,8 @@ func TestNothingToTell(t *testing.T) {
 	if _, err := Resume(ctx, cfg, sessionID, "on"); err != nil {
 		t.Fatal(err)
 	}
-	if s := load(t, store); len(s.Messages) != 4 || len(s.Marks) != 0 {
-		t.Errorf("%v, %v", s.Messages, s.Marks)
+	if s := load(t, store); len(s.Messages) != 4 || len(s.Annotations) != 0 {
+		t.Errorf("%v, %v", s.Messages, s.Annotations)
 	}
 }
 

@@ -131,7 +131,7 @@ func (p *transition) restoreLimits(at time.Time) {
 // addAnnotations notes what the session does not say yet.
 func (p *transition) addAnnotations(at time.Time) {
 	for _, m := range p.state.settings.annotations {
-		if value, ok := p.state.session.Marked(m.Name); ok && value == m.Value {
+		if value, ok := p.state.session.AnnotationValue(m.Name); ok && value == m.Value {
 			continue
 		}
 		m.At = at

@@ -22,7 +22,7 @@ const (
 // the run was asked for, in words for the model, and the marks of it.
 type settingsChange struct {
 	text        string
-	annotations []session.Mark
+	annotations []session.Annotation
 }
 
 const (
@@ -36,7 +36,7 @@ const (
 // no system prompt asks for the one in force.
 func (p *transition) findChanges() *settingsChange {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
-	system, ok := p.state.session.Marked(annotationSystem)
+	system, ok := p.state.session.AnnotationValue(annotationSystem)
 	if !ok {
 		system = stored.System
 	}
@@ -48,7 +48,7 @@ func (p *transition) findChanges() *settingsChange {
 		p.err = err
 		return nil
 	}
-	told, again := p.state.session.Marked(annotationSettings)
+	told, again := p.state.session.AnnotationValue(annotationSettings)
 	if !again {
 		told = stored.Hash
 	}
@@ -61,9 +61,9 @@ func (p *transition) findChanges() *settingsChange {
 	case again:
 		text = replacesNote + text
 	}
-	c := &settingsChange{text, []session.Mark{{Name: annotationSettings, Value: digest}}}
+	c := &settingsChange{text, []session.Annotation{{Name: annotationSettings, Value: digest}}}
 	if asked.System != system {
-		c.annotations = append(c.annotations, session.Mark{Name: annotationSystem, Value: asked.System})
+		c.annotations = append(c.annotations, session.Annotation{Name: annotationSystem, Value: asked.System})
 	}
 	return c
 }

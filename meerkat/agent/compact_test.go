@@ -126,7 +126,7 @@ func TestCompactionFails(t *testing.T) {
 		if _, err := Compact(ctx, cfg, sessionID); err == nil {
 			t.Errorf("%s: no error on demand", name)
 		}
-		if s := load(t, store); len(s.Compactions) != 0 || s.Failures == nil || s.Usage.Total() != spent+paid(bad) {
+		if s := load(t, store); len(s.Compactions) != 0 || s.Errors == nil || s.Usage.Total() != spent+paid(bad) {
 			t.Errorf("%s: %+v", name, s.Compactions)
 		}
 	}

@@ -86,8 +86,8 @@ type Config struct {
 	// does by itself.
 	Compaction Compaction
 
-	// Marks are written into the session unless it has them.
-	Marks []session.Mark
+	// Annotations are written into the session unless it has them.
+	Annotations []session.Annotation
 
 	Now      func() time.Time                                 // nil: time.Now
 	NewID    func() (session.ID, error)                       // nil: session.NewID
@@ -265,7 +265,7 @@ func (c *Config) runSettings() settings {
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
 		temperature: c.Temperature, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
-		annotations: c.Marks, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
+		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
 		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction,
 	}
 	if tools := c.Tools; tools != nil {

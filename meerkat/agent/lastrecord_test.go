@@ -42,7 +42,7 @@ func eventful(t *testing.T, store *jsonl.Store) []byte {
 	on("two", &model{replies: []any{says("max_tokens", transcript.ToolUse("c", "run", []byte(`{"x`)))}}, func(c *Config) { c.System = "be long" })
 	on("three", &model{replies: []any{text("sum"), calls("d"), text("sum"), text("three")}}, func(c *Config) {
 		c.Compaction = Compaction{Threshold: 0.01, Window: 100, Keep: 20}
-		c.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: "m"}}
+		c.Annotations = []session.Annotation{{Name: session.AnnotationAllowUnlisted, Value: "m"}}
 	})
 	on("four", &model{replies: []any{errors.New("no route")}}, func(*Config) {})
 	cctx, cancel := context.WithCancel(ctx)

@@ -60,7 +60,7 @@ func TestPreviewResume(t *testing.T) {
 	reply := calls("a").Message
 	err = w.Append(t.Context(), session.Run{At: epoch, ID: "r"},
 		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Tools: c.Defs(), Hash: hash},
-		session.Entry{At: epoch, Message: transcript.User("go")}, session.Entry{At: epoch, Message: reply},
+		session.MessageRecord{At: epoch, Message: transcript.User("go")}, session.MessageRecord{At: epoch, Message: reply},
 		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "a", Name: "run", Status: transcript.CallRunning}})
 	if err != nil {
 		t.Fatal(err)

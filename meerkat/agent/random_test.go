@@ -162,8 +162,8 @@ func grown(tb testing.TB, n int) state {
 	records := []session.Record{session.Run{At: epoch, ID: "r0"}}
 	for i := range n / 2 {
 		id := fmt.Sprint(i)
-		records = append(records, session.Entry{At: epoch, Message: calls(id).Message},
-			session.Entry{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "r"})})
+		records = append(records, session.MessageRecord{At: epoch, Message: calls(id).Message},
+			session.MessageRecord{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: "r"})})
 	}
 	var err error
 	if s.session, err = s.session.With(records...); err != nil {

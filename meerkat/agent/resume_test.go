@@ -25,7 +25,7 @@ func killed(t *testing.T) session.Store {
 		t.Fatal(err)
 	}
 	reply := says("tool_use")
-	records := []session.Record{session.Run{At: epoch, ID: "r0"}, prefixOf(), session.Entry{At: epoch, Message: transcript.User("go")}, nil}
+	records := []session.Record{session.Run{At: epoch, ID: "r0"}, prefixOf(), session.MessageRecord{At: epoch, Message: transcript.User("go")}, nil}
 	for _, name := range []string{"ended", "safe", "risky", "new"} {
 		reply.Message.Blocks = append(reply.Message.Blocks, transcript.ToolUse("id_"+name, name, []byte("{}")))
 		e := transcript.CallRecord{Message: 1, CallID: "id_" + name, Name: name, Status: transcript.CallRunning}
@@ -33,7 +33,7 @@ func killed(t *testing.T) session.Store {
 			records = append(records, session.Tool{At: epoch, CallRecord: e})
 		}
 	}
-	records[3] = session.Entry{At: epoch, Message: reply.Message}
+	records[3] = session.MessageRecord{At: epoch, Message: reply.Message}
 	records = append(records, session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "id_ended", Name: "ended", Status: transcript.CallComplete,
 		Result: &transcript.ToolResult{ToolUseID: "id_ended", Content: "found"}}})
 	if err := errors.Join(w.Append(ctx, records...), w.Close()); err != nil {

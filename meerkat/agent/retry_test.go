@@ -103,8 +103,8 @@ func TestRetryEnds(t *testing.T) {
 			t.Errorf("%s: %v after %d calls, want %d", name, err, len(m.requests), c.calls)
 		}
 		s := load(t, cfg.Store)
-		if len(s.Failures) != 1 || s.Failures[0].Kind != kindOf(c.err) || len(s.Tasks) != 1 {
-			t.Errorf("%s: %+v %+v", name, s.Failures, s.Tasks)
+		if len(s.Errors) != 1 || s.Errors[0].Kind != kindOf(c.err) || len(s.RunEnds) != 1 {
+			t.Errorf("%s: %+v %+v", name, s.Errors, s.RunEnds)
 		}
 	}
 }

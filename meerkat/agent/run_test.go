@@ -356,22 +356,22 @@ func TestFailedRunEndsWithItsError(t *testing.T) {
 func TestMarks(t *testing.T) {
 	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{text("a"), text("b")}}, store, nil)
-	cfg.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: "x"}}
+	cfg.Annotations = []session.Annotation{{Name: session.AnnotationAllowUnlisted, Value: "x"}}
 	if _, err := Run(ctx, cfg, "go"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Resume(ctx, cfg, sessionID, "more"); err != nil {
 		t.Fatal(err)
 	}
-	if s := load(t, store); len(s.Marks) != 1 || s.Marks[0].At != epoch {
-		t.Errorf("%+v", s.Marks)
+	if s := load(t, store); len(s.Annotations) != 1 || s.Annotations[0].At != epoch {
+		t.Errorf("%+v", s.Annotations)
 	}
 	cfg.Client, cfg.Model = &model{replies: []any{text("c")}}, "y"
-	cfg.Marks = []session.Mark{{Name: session.MarkAllowUnlisted, Value: "y"}}
+	cfg.Annotations = []session.Annotation{{Name: session.AnnotationAllowUnlisted, Value: "y"}}
 	if _, err := Resume(ctx, cfg, sessionID, "more"); err != nil {
 		t.Fatal(err)
 	}
-	if s := load(t, store); len(s.Marks) != 2 || s.Marks[1].Value != "y" {
-		t.Errorf("%+v", s.Marks)
+	if s := load(t, store); len(s.Annotations) != 2 || s.Annotations[1].Value != "y" {
+		t.Errorf("%+v", s.Annotations)
 	}
 }

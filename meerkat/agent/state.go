@@ -74,7 +74,7 @@ type settings struct {
 	attachments       []transcript.Part // to the prompt
 	account           string
 	api               string
-	annotations       []session.Mark
+	annotations       []session.Annotation
 	limits            session.Limits
 	warnAt            float64
 	retry             provider.RetryPolicy

@@ -54,7 +54,7 @@ func (p *transition) addRecords(records ...session.Record) {
 }
 
 func (p *transition) addMessage(at time.Time, m transcript.Message) {
-	p.addRecords(session.Entry{At: at, Message: m})
+	p.addRecords(session.MessageRecord{At: at, Message: m})
 }
 
 func (p *transition) addCheckpoint(at time.Time, reason session.Reason) {
@@ -102,9 +102,9 @@ func (p *transition) finishStep() (state, []effect) {
 func (p *transition) finishRun(at time.Time, err error) {
 	s := &p.state
 	if err != nil {
-		p.addRecords(session.Failure{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
+		p.addRecords(session.ErrorRecord{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
 	}
-	p.addRecords(session.Task{
+	p.addRecords(session.RunEnd{
 		At: at, RunID: s.runID, Turns: s.turns, ToolCalls: s.toolCalls, Usage: s.usage,
 		DurationMS: at.Sub(s.beganAt).Milliseconds(), StopReason: s.stopReason,
 	})

@@ -356,14 +356,14 @@ func (m *machine) store(line string, args []argument) {
 		prefix.Model = m.state.settings.prefix.Model
 		r = prefix
 	case "system":
-		r = session.Entry{At: m.clock, Message: transcript.System(args[1].value)}
+		r = session.MessageRecord{At: m.clock, Message: transcript.System(args[1].value)}
 	case "user":
-		r = session.Entry{At: m.clock, Message: transcript.User(args[1].value)}
+		r = session.MessageRecord{At: m.clock, Message: transcript.User(args[1].value)}
 	case "reply":
-		r = session.Entry{At: m.clock, Message: readReply(m.t, args[1:]).Message}
+		r = session.MessageRecord{At: m.clock, Message: readReply(m.t, args[1:]).Message}
 	case "result":
 		result := transcript.ToolResult{ToolUseID: args[1].value, Content: argumentAt(args, 2)}
-		r = session.Entry{At: m.clock, Message: transcript.ToolResults(result)}
+		r = session.MessageRecord{At: m.clock, Message: transcript.ToolResults(result)}
 	case "running":
 		r = session.Tool{At: m.clock, CallRecord: entry(transcript.CallRunning)}
 	case "ended":
@@ -461,7 +461,7 @@ func describeRecord(r session.Record) string {
 		return "run " + r.ID
 	case session.Prefix:
 		return joinNonEmpty("prefix", r.Provider, r.Model, r.Effort)
-	case session.Entry:
+	case session.MessageRecord:
 		return describeMessage(&r.Message)
 	case session.Call:
 		line := fmt.Sprintf("usage %s attempt %d", r.StopReason, r.Attempt)
@@ -471,15 +471,15 @@ func describeRecord(r session.Record) string {
 		return line
 	case session.Tool:
 		return fmt.Sprintf("ledger %s %s", r.CallID, r.Status)
-	case session.Failure:
+	case session.ErrorRecord:
 		return "error " + r.Kind
-	case session.Task:
+	case session.RunEnd:
 		return fmt.Sprintf("task turns %d tool calls %d", r.Turns, r.ToolCalls)
 	case session.Compaction:
 		return fmt.Sprintf("compaction through %d keeps %v %q", r.Through, r.Kept, r.Summary)
 	case session.Budget:
 		return "budget"
-	case session.Mark:
+	case session.Annotation:
 		return "mark " + r.Name
 	case session.Checkpoint:
 		return "checkpoint " + string(r.Reason)

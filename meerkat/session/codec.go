@@ -30,23 +30,23 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	var err error
 	start := len(dst)
 	switch r := r.(type) {
-	case Entry:
-		dst, err = appendEntry(dst, r)
+	case MessageRecord:
+		dst, err = appendMessageRecord(dst, r)
 	case Prefix:
 		dst, err = appendPrefix(dst, r)
 	case Tool:
-		dst, err = appendFlat(dst, r.kind(), newToolLine(r))
-	case Failure:
-		dst, err = appendFlat(dst, r.kind(), r.mended())
+		dst, err = appendFlat(dst, r.recordKind(), newToolLine(r))
+	case ErrorRecord:
+		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
 	case Compaction:
-		dst, err = appendFlat(dst, r.kind(), r.mended())
+		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
 	case Unknown:
 		return dst, fmt.Errorf("session: a record of kind %q can only be kept, not written", r.Kind)
 	default:
-		dst, err = appendFlat(dst, r.kind(), r)
+		dst, err = appendFlat(dst, r.recordKind(), r)
 	}
 	if err != nil {
-		return dst, fmt.Errorf("session: %s record: %w", r.kind(), err)
+		return dst, fmt.Errorf("session: %s record: %w", r.recordKind(), err)
 	}
 	return append(appendSum(dst, start), '\n'), nil
 }
@@ -63,7 +63,7 @@ func appendFlat(dst []byte, kind string, v any) ([]byte, error) {
 	return append(dst, bytes.TrimSpace(buf.Bytes()[1:])...), nil
 }
 
-func appendEntry(dst []byte, e Entry) ([]byte, error) {
+func appendMessageRecord(dst []byte, e MessageRecord) ([]byte, error) {
 	dst = append(dst, `{"record":"message","at":"`...)
 	dst = e.At.AppendFormat(dst, time.RFC3339Nano)
 	dst, err := e.Message.AppendJSON(append(dst, `","message":`...))
@@ -92,13 +92,13 @@ func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
 			return dst, err
 		}
 	}
-	return appendFlat(dst, p.kind(), line)
+	return appendFlat(dst, p.recordKind(), line)
 }
 
-// quickEntry reads a message record in the very form that AppendRecord gives it,
+// scanMessageRecord reads a message record in the very form that AppendRecord gives it,
 // which most of a session is, in a third of the time. It is not ok for any other
 // line, whatever is the matter with it.
-func quickEntry(line []byte) (e Entry, ok bool) {
+func scanMessageRecord(line []byte) (e MessageRecord, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"record":"message","at":`))
 	end := len(rest) - sumLength
 	if !ok || end < 0 || !bytes.HasPrefix(rest[end:], []byte(sumMember)) || !bytes.HasSuffix(rest, []byte(`"}`)) {
@@ -116,7 +116,7 @@ func quickEntry(line []byte) (e Entry, ok bool) {
 // *VersionError, a prefix whose hash or a line whose checksum does not fit is
 // an error.
 func DecodeRecord(line []byte) (Record, error) {
-	if e, ok := quickEntry(line); ok {
+	if e, ok := scanMessageRecord(line); ok {
 		return e, checkSum(line)
 	}
 	var tag struct {
@@ -125,14 +125,14 @@ func DecodeRecord(line []byte) (Record, error) {
 	if err := json.Unmarshal(line, &tag); err != nil {
 		return nil, err
 	}
-	r, err := decode(tag.Record, line)
+	r, err := decodeKind(tag.Record, line)
 	if err == nil {
 		err = checkSum(line) // a newer version is told before what it may do otherwise
 	}
 	return r, err
 }
 
-func decode(kind string, line []byte) (Record, error) {
+func decodeKind(kind string, line []byte) (Record, error) {
 	switch kind {
 	case "":
 		return nil, fmt.Errorf("not a record: no member \"record\"")
@@ -141,7 +141,7 @@ func decode(kind string, line []byte) (Record, error) {
 	case "prefix":
 		return decodePrefix(line)
 	case "message":
-		return decodeEntry(line)
+		return decodeMessageRecord(line)
 	case "usage":
 		return decodeFlat[Call](line)
 	case "run":
@@ -149,15 +149,15 @@ func decode(kind string, line []byte) (Record, error) {
 	case "ledger":
 		return decodeTool(line)
 	case "error":
-		return decodeFlat[Failure](line)
+		return decodeFlat[ErrorRecord](line)
 	case "task":
-		return decodeFlat[Task](line)
+		return decodeFlat[RunEnd](line)
 	case "compaction":
 		return decodeFlat[Compaction](line)
 	case "budget":
 		return decodeFlat[Budget](line)
 	case "mark":
-		return decodeFlat[Mark](line)
+		return decodeFlat[Annotation](line)
 	case "checkpoint":
 		return decodeFlat[Checkpoint](line)
 	case "repair":
@@ -220,7 +220,7 @@ func decodeHeader(line []byte) (Record, error) {
 	return h, err
 }
 
-func decodeEntry(line []byte) (Record, error) {
+func decodeMessageRecord(line []byte) (Record, error) {
 	var e struct {
 		At      time.Time           `json:"at"`
 		Message *transcript.Message `json:"message"`
@@ -231,7 +231,7 @@ func decodeEntry(line []byte) (Record, error) {
 	if e.Message == nil {
 		return nil, fmt.Errorf("message record without a message")
 	}
-	return Entry{e.At, *e.Message}, nil
+	return MessageRecord{e.At, *e.Message}, nil
 }
 
 func decodePrefix(line []byte) (Record, error) {

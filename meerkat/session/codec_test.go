@@ -19,12 +19,12 @@ func FuzzEntry(f *testing.F) {
 		transcript.User(`a ",\"message\":{" b`), transcript.Assistant("end_turn", transcript.Reasoning("t", nil), transcript.ToolUse("i", "n", []byte(`{"a":1.0}`))),
 		transcript.ToolResults(transcript.ToolResult{ToolUseID: "i", Content: "bad \xff"}),
 	} {
-		line, err := AppendRecord(nil, Entry{At: at, Message: m})
+		line, err := AppendRecord(nil, MessageRecord{At: at, Message: m})
 		line = bytes.TrimSpace(line)
 		if err != nil {
 			f.Fatal(err)
 		}
-		if _, ok := quickEntry(line); !ok {
+		if _, ok := scanMessageRecord(line); !ok {
 			f.Errorf("%s is not read quickly", line)
 		}
 		f.Add(line)
@@ -35,15 +35,15 @@ func FuzzEntry(f *testing.F) {
 		if bytes.IndexByte(line, '\n') >= 0 {
 			return // Parse gives none
 		}
-		quick, ok := quickEntry(line)
+		quick, ok := scanMessageRecord(line)
 		if !ok {
 			return
 		}
-		slow, err := decodeEntry(line)
+		slow, err := decodeMessageRecord(line)
 		if err != nil || !json.Valid(line) || !strings.Contains(string(line), `"record":"message"`) {
 			t.Fatalf("%q is read, but %v", line, err)
 		}
-		if s := slow.(Entry); !s.At.Equal(quick.At) || !reflect.DeepEqual(s.Message, quick.Message) {
+		if s := slow.(MessageRecord); !s.At.Equal(quick.At) || !reflect.DeepEqual(s.Message, quick.Message) {
 			t.Errorf("%q\n%+v\n%+v", line, quick, s)
 		}
 	})

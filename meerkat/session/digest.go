@@ -27,7 +27,7 @@ func Digest(system string, tools []transcript.ToolDef, messages []transcript.Mes
 		h.Write(append(line, '\n'))
 	}
 	h.Write([]byte("messages\n"))
-	return Extend(form(h.Sum(nil)), messages...)
+	return Extend(formatDigest(h.Sum(nil)), messages...)
 }
 
 // Extend returns the Digest of the conversation that digest stands for with
@@ -40,9 +40,9 @@ func Extend(digest string, messages ...transcript.Message) (string, error) {
 			return "", err
 		}
 		sum := sha256.Sum256(line)
-		digest = form(sum[:])
+		digest = formatDigest(sum[:])
 	}
 	return digest, nil
 }
 
-func form(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
+func formatDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

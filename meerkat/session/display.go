@@ -52,7 +52,7 @@ type displayEvent struct {
 	Status     displayStatus         `json:"status,omitempty"`
 	StopReason transcript.StopReason `json:"stop_reason,omitempty"`
 	Usage      *transcript.Usage     `json:"usage,omitempty"`
-	Task       *Task                 `json:"task,omitempty"`
+	RunEnd     *RunEnd               `json:"task,omitempty"`
 }
 
 // displayImage is an image or a file beside a text: its bytes, or its address.
@@ -98,7 +98,7 @@ func (b *displayBuilder) addEvent(e displayEvent) {
 	b.events = append(b.events, e)
 }
 
-func (b *displayBuilder) addItem(item Moment) {
+func (b *displayBuilder) addItem(item TimelineItem) {
 	s := b.session
 	switch item.Kind {
 	case "run":
@@ -110,10 +110,10 @@ func (b *displayBuilder) addItem(item Moment) {
 		c := &s.Calls[item.Index]
 		b.addEvent(displayEvent{Type: displayUsage, Usage: c.Usage, StopReason: c.StopReason})
 	case "error":
-		f := &s.Failures[item.Index]
+		f := &s.Errors[item.Index]
 		b.addEvent(displayEvent{Type: displayError, Name: f.Kind, Text: f.Message})
 	case "task":
-		b.addEvent(displayEvent{Type: displayTaskMetadata, Task: &s.Tasks[item.Index]})
+		b.addEvent(displayEvent{Type: displayTaskMetadata, RunEnd: &s.RunEnds[item.Index]})
 	case "compaction":
 		c := &s.Compactions[item.Index]
 		b.addEvent(displayEvent{Type: displayCompaction, Text: c.Summary, Usage: c.Usage})

@@ -40,20 +40,20 @@ func stored(t *testing.T) *Session {
 	err = w.Append(t.Context(),
 		Run{At: at(1), ID: "run-1"},
 		Prefix{At: at(1), Provider: "anthropic", Model: "m", System: "Be <b>brief</b>.", Hash: hash},
-		Entry{At: at(1), Message: transcript.System("not shown")},
-		Entry{At: at(1), Message: transcript.Message{Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>", Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}}}},
-		Entry{At: at(2), Message: calls},
+		MessageRecord{At: at(1), Message: transcript.System("not shown")},
+		MessageRecord{At: at(1), Message: transcript.Message{Role: transcript.RoleUser, Content: "<img src=x onerror=alert(1)>", Parts: []transcript.Part{{Type: "image", MediaType: "image/svg+xml", Data: []byte("<svg onload=x>")}}}},
+		MessageRecord{At: at(2), Message: calls},
 		Call{At: at(2), Turn: 1, Sent: 1, StopReason: transcript.StopToolUse, Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4}},
 		Checkpoint{At: at(2), Reason: ReasonAssistant},
-		Entry{At: at(3), Message: transcript.ToolResults(
+		MessageRecord{At: at(3), Message: transcript.ToolResults(
 			transcript.ToolResult{ToolUseID: "c1", Content: "text of the file", Parts: []transcript.Part{png}},
 			transcript.ToolResult{ToolUseID: "c2", Content: "not executed", IsError: true, Status: transcript.ResultAborted})},
-		Entry{At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"}},
-		Failure{At: at(4), RunID: "run-1", Kind: "overloaded", Message: "the provider is overloaded"},
-		Task{At: at(4), RunID: "run-1", Turns: 1, ToolCalls: 2, DurationMS: 3000},
+		MessageRecord{At: at(3), Message: transcript.Message{Role: transcript.RoleDeveloper, Content: "the tools changed"}},
+		ErrorRecord{At: at(4), RunID: "run-1", Kind: "overloaded", Message: "the provider is overloaded"},
+		RunEnd{At: at(4), RunID: "run-1", Turns: 1, ToolCalls: 2, DurationMS: 3000},
 		Run{At: at(5), ID: "run-2"},
 		Compaction{At: at(5), Through: 1, Summary: "what was said"},
-		Entry{At: at(6), Message: hidden},
+		MessageRecord{At: at(6), Message: hidden},
 		Call{At: at(6), Turn: 2, Sent: 5, StopReason: transcript.StopAborted},
 	)
 	if err != nil {

@@ -20,8 +20,8 @@ type growth struct {
 // says. For those who compare sessions field by field.
 func (growth) Equal(growth) bool { return true }
 
-// own makes the room behind the slices of s its own.
-func (s *Session) own() {
+// growOrCopy makes the room behind the slices of s its own.
+func (s *Session) growOrCopy() {
 	if s.grown.newest != nil && s.grown.newest.CompareAndSwap(s.grown.at, s.grown.at+1) {
 		s.grown.at++
 		return
@@ -29,52 +29,52 @@ func (s *Session) own() {
 	s.Messages = slices.Clip(s.Messages)
 	s.Calls = slices.Clip(s.Calls)
 	s.Runs = slices.Clip(s.Runs)
-	s.Tasks = slices.Clip(s.Tasks)
-	s.Failures = slices.Clip(s.Failures)
+	s.RunEnds = slices.Clip(s.RunEnds)
+	s.Errors = slices.Clip(s.Errors)
 	s.Compactions = slices.Clip(s.Compactions)
-	s.Marks = slices.Clip(s.Marks)
+	s.Annotations = slices.Clip(s.Annotations)
 	s.Timeline = slices.Clip(s.Timeline)
 	s.grown = growth{newest: new(atomic.Int64)}
 }
 
-func (s *Session) add(r Record) error {
+func (s *Session) applyRecord(r Record) error {
 	if _, isHeader := r.(Header); isHeader == (s.ID != "") {
 		return fmt.Errorf("session: the header must be the first record and the only one")
 	}
-	if err := s.fold(r); err != nil {
+	if err := s.foldRecord(r); err != nil {
 		return err
 	}
-	s.pass(r)
-	s.date(r)
+	s.advanceClock(r)
+	s.addToTimeline(r)
 	return nil
 }
 
-// date puts r into the timeline if one of the slices holds it.
-func (s *Session) date(r Record) {
+// addToTimeline puts r into the timeline if one of the slices holds it.
+func (s *Session) addToTimeline(r Record) {
 	var held int
 	switch r.(type) {
 	case Run:
 		held = len(s.Runs)
-	case Entry:
+	case MessageRecord:
 		held = len(s.Messages)
 	case Call:
 		held = len(s.Calls)
-	case Failure:
-		held = len(s.Failures)
-	case Task:
-		held = len(s.Tasks)
+	case ErrorRecord:
+		held = len(s.Errors)
+	case RunEnd:
+		held = len(s.RunEnds)
 	case Compaction:
 		held = len(s.Compactions)
-	case Mark:
-		held = len(s.Marks)
+	case Annotation:
+		held = len(s.Annotations)
 	default:
 		return
 	}
-	s.Timeline = append(s.Timeline, Moment{At: r.when(), Kind: r.kind(), Index: held - 1})
+	s.Timeline = append(s.Timeline, TimelineItem{At: r.recordTime(), Kind: r.recordKind(), Index: held - 1})
 }
 
-// fold adds what r says.
-func (s *Session) fold(r Record) (err error) {
+// foldRecord adds what r says.
+func (s *Session) foldRecord(r Record) (err error) {
 	switch r := r.(type) {
 	case Header:
 		s.Header, s.Updated = r, r.Created
@@ -82,42 +82,42 @@ func (s *Session) fold(r Record) (err error) {
 		s.Prefix = &r
 	case Run:
 		s.Runs = append(s.Runs, r)
-	case Entry:
-		s.message(r.Message)
+	case MessageRecord:
+		s.foldMessage(r.Message)
 	case Call:
 		s.Calls = append(s.Calls, r)
-		s.spend(r.Usage)
+		s.addUsage(r.Usage)
 	case Tool:
 		if s.Ledger, err = s.Ledger.With(r.CallRecord); err != nil {
 			return fmt.Errorf("session: %w", err)
 		}
-	case Failure:
-		s.Failures = append(s.Failures, r.mended())
-	case Task:
-		s.Tasks = append(s.Tasks, r)
+	case ErrorRecord:
+		s.Errors = append(s.Errors, r.withValidUTF8())
+	case RunEnd:
+		s.RunEnds = append(s.RunEnds, r)
 	case Compaction:
-		return s.compact(r.mended())
+		return s.foldCompaction(r.withValidUTF8())
 	case Budget:
 		s.Budget = &r
-	case Mark:
-		s.Marks = append(s.Marks, r)
+	case Annotation:
+		s.Annotations = append(s.Annotations, r)
 	case Checkpoint:
 		s.Checkpoint = r.Reason
-		s.forked = s.forked || r.Reason == ReasonForked
+		s.forkComplete = s.forkComplete || r.Reason == ReasonForked
 	}
 	return nil
 }
 
-func (s *Session) spend(u *transcript.Usage) {
+func (s *Session) addUsage(u *transcript.Usage) {
 	if u != nil {
 		s.Usage.Add(*u)
 	}
 }
 
-// pass moves the clock. Between two runs, and until a torn tail is repaired, no
+// advanceClock moves the clock. Between two runs, and until a torn tail is repaired, no
 // time is spent.
-func (s *Session) pass(r Record) {
-	at := r.when()
+func (s *Session) advanceClock(r Record) {
+	at := r.recordTime()
 	if !at.After(s.Updated) {
 		return
 	}
@@ -131,41 +131,41 @@ func (s *Session) pass(r Record) {
 	s.Updated = at
 }
 
-// message adds m and what it says of tool calls: a reply proposes its calls,
+// foldMessage adds m and what it says of tool calls: a reply proposes its calls,
 // results end them. What the ledger knows already stands; a result that was
 // written twice, or that nobody asked for, changes nothing.
-func (s *Session) message(m transcript.Message) {
+func (s *Session) foldMessage(m transcript.Message) {
 	s.Messages = append(s.Messages, m)
 	for c := range m.ToolCalls() {
-		s.note(transcript.CallRecord{Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: transcript.CallProposed})
+		s.foldLedgerEntry(transcript.CallRecord{Message: len(s.Messages) - 1, CallID: c.ID, Name: c.Name, Status: transcript.CallProposed})
 	}
 	for i := range m.Results {
-		s.settle(&m.Results[i])
+		s.foldResult(&m.Results[i])
 	}
 }
 
-func (s *Session) note(e transcript.CallRecord) {
+func (s *Session) foldLedgerEntry(e transcript.CallRecord) {
 	if l, err := s.Ledger.With(e); err == nil {
 		s.Ledger = l
 	}
 }
 
-// settle ends the open call of the last reply that r answers. A result that
+// foldResult ends the open call of the last reply that r answers. A result that
 // comes after a further reply is too late: the model has been told otherwise.
-func (s *Session) settle(r *transcript.ToolResult) {
+func (s *Session) foldResult(r *transcript.ToolResult) {
 	last := len(s.Messages) - 1
 	for last >= 0 && s.Messages[last].Role != transcript.RoleAssistant {
 		last--
 	}
 	if e, ok := s.Ledger.Lookup(last, r.ToolUseID); ok {
-		e.Result, e.Status = r, ended(e.Status, r)
-		s.note(e)
+		e.Result, e.Status = r, finalStatus(e.Status, r)
+		s.foldLedgerEntry(e)
 	}
 }
 
-// ended is what a result says of the end of a call. How one ended that the
+// finalStatus is what a result says of the end of a call. How one ended that the
 // ledger knows to have ended is not for the result to say.
-func ended(was transcript.CallStatus, r *transcript.ToolResult) transcript.CallStatus {
+func finalStatus(was transcript.CallStatus, r *transcript.ToolResult) transcript.CallStatus {
 	switch {
 	case was.Final():
 		return was
@@ -179,10 +179,10 @@ func ended(was transcript.CallStatus, r *transcript.ToolResult) transcript.CallS
 	return transcript.CallComplete
 }
 
-// compact adds c if it speaks of messages that exist, in order, and brings none
+// foldCompaction adds c if it speaks of messages that exist, in order, and brings none
 // back that an earlier compaction left out: thinking since then was bound to a
 // conversation without them.
-func (s *Session) compact(c Compaction) error {
+func (s *Session) foldCompaction(c Compaction) error {
 	var before Compaction
 	if n := len(s.Compactions); n > 0 {
 		before = s.Compactions[n-1]
@@ -199,6 +199,6 @@ func (s *Session) compact(c Compaction) error {
 	}
 	c.Seen = len(s.Messages)
 	s.Compactions = append(s.Compactions, c)
-	s.spend(c.Usage)
+	s.addUsage(c.Usage)
 	return nil
 }

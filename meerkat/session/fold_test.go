@@ -25,16 +25,16 @@ func load(t *testing.T, records ...session.Record) session.Session {
 	return s
 }
 
-func calling(ids ...string) session.Entry {
+func calling(ids ...string) session.MessageRecord {
 	var blocks []transcript.Block
 	for _, id := range ids {
 		blocks = append(blocks, transcript.ToolUse(id, "t", []byte("{}")))
 	}
-	return session.Entry{Message: transcript.Assistant(transcript.StopToolUse, blocks...)}
+	return session.MessageRecord{Message: transcript.Assistant(transcript.StopToolUse, blocks...)}
 }
 
-func answering(results ...transcript.ToolResult) session.Entry {
-	return session.Entry{Message: transcript.ToolResults(results...)}
+func answering(results ...transcript.ToolResult) session.MessageRecord {
+	return session.MessageRecord{Message: transcript.ToolResults(results...)}
 }
 
 func tool(message int, id string, s transcript.CallStatus) session.Tool {
@@ -83,7 +83,7 @@ func TestAnEndLearnsItsResult(t *testing.T) {
 // not write into each other.
 func TestBranches(t *testing.T) {
 	say := func(s session.Session, text string) session.Session {
-		s, err := s.With(session.Entry{Message: transcript.User(text)})
+		s, err := s.With(session.MessageRecord{Message: transcript.User(text)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,10 +112,10 @@ func TestRepeatedIDs(t *testing.T) {
 func TestElapsedCountsRunsAlone(t *testing.T) {
 	at := func(s int) time.Time { return epoch.Add(time.Duration(s) * time.Second) }
 	s := load(t,
-		session.Mark{At: at(5), Name: "before any run"},
-		session.Run{At: at(10), ID: "r1"}, session.Entry{At: at(12)}, session.Entry{At: at(13)}, // killed here
+		session.Annotation{At: at(5), Name: "before any run"},
+		session.Run{At: at(10), ID: "r1"}, session.MessageRecord{At: at(12)}, session.MessageRecord{At: at(13)}, // killed here
 		session.Repair{At: at(100)},
-		session.Run{At: at(101), ID: "r2"}, session.Task{At: at(105)},
+		session.Run{At: at(101), ID: "r2"}, session.RunEnd{At: at(105)},
 	)
 	if s.Elapsed != 7*time.Second || len(s.Runs) != 2 || !s.Updated.Equal(at(105)) {
 		t.Errorf("elapsed %s, updated %s, runs %v", s.Elapsed, s.Updated, s.Runs)
@@ -123,7 +123,7 @@ func TestElapsedCountsRunsAlone(t *testing.T) {
 }
 
 func TestRecordsThatContradict(t *testing.T) {
-	user := session.Entry{Message: transcript.User("u")}
+	user := session.MessageRecord{Message: transcript.User("u")}
 	for name, records := range map[string][]session.Record{
 		"a call ends twice":      {calling("a"), tool(0, "a", transcript.CallComplete), tool(0, "a", transcript.CallCancelled)},
 		"compaction of nothing":  {user, session.Compaction{Through: 2}},
@@ -140,7 +140,7 @@ func TestRecordsThatContradict(t *testing.T) {
 }
 
 func TestHistory(t *testing.T) {
-	s := load(t, session.Entry{Message: transcript.User("u")}, calling("a"),
+	s := load(t, session.MessageRecord{Message: transcript.User("u")}, calling("a"),
 		session.Compaction{Through: 1, Summary: "bad \xff", Usage: &transcript.Usage{InputTokens: 2}},
 		session.Budget{Limits: session.Limits{MaxTurns: 3}})
 	h := s.History()
@@ -223,9 +223,9 @@ func anyRecord() *rapid.Generator[session.Record] {
 				Status: rapid.SampledFrom([]transcript.CallStatus{transcript.CallRunning, transcript.CallComplete}).Draw(t, "status"),
 				Result: &transcript.ToolResult{ToolUseID: "a" + id, Content: text.Draw(t, "content")}}}
 		case 4:
-			return session.Failure{At: at, RunID: "r", Kind: "k", Message: text.Draw(t, "message")}
+			return session.ErrorRecord{At: at, RunID: "r", Kind: "k", Message: text.Draw(t, "message")}
 		case 5:
-			return session.Task{At: at, RunID: "r", Turns: 1, Usage: transcript.Usage{InputTokens: 1}, StopReason: transcript.StopEndTurn}
+			return session.RunEnd{At: at, RunID: "r", Turns: 1, Usage: transcript.Usage{InputTokens: 1}, StopReason: transcript.StopEndTurn}
 		case 6:
 			return session.Compaction{At: at, Through: rapid.IntRange(0, 3).Draw(t, "through"), Summary: text.Draw(t, "summary"), Reason: "r"}
 		case 7:
@@ -235,7 +235,7 @@ func anyRecord() *rapid.Generator[session.Record] {
 			return session.Call{At: at, RunID: "r", Turn: 1, Attempt: 2, Usage: &transcript.Usage{OutputTokens: 3, ReasoningTokens: &reasoning},
 				Degraded: []handoff.Degradation{{Rule: "foreign-thinking", Message: 1, Block: -1, Reason: "r"}}}
 		default:
-			return session.Entry{At: at, Message: transcript.Developer("d")}
+			return session.MessageRecord{At: at, Message: transcript.Developer("d")}
 		}
 	})
 }

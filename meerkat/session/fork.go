@@ -25,36 +25,36 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 		records = append(records, *s.Prefix)
 		h.Provider, h.Model = s.Prefix.Provider, s.Prefix.Model
 	}
-	records = append(records, s.until(n)...)
-	if open := s.openAt(n); len(open) > 0 {
-		records = append(records, Entry{At: at, Message: transcript.ToolResults(open...)})
+	records = append(records, s.recordsUntil(n)...)
+	if open := s.closingResults(n); len(open) > 0 {
+		records = append(records, MessageRecord{At: at, Message: transcript.ToolResults(open...)})
 	}
 	return h, append(records, Checkpoint{At: at, Reason: ReasonForked}), nil
 }
 
-// until returns what the timeline says of the first n messages: themselves,
+// recordsUntil returns what the timeline says of the first n messages: themselves,
 // the requests that carried no more than them, compactions within them, and the
 // marks that were made by then. The mark of the model, which the fork goes on
 // with, is kept in any case.
-func (s *Session) until(n int) (records []Record) {
+func (s *Session) recordsUntil(n int) (records []Record) {
 	messages := 0
 	for _, m := range s.Timeline {
 		switch m.Kind {
-		case Mark{}.kind():
-			if mark := s.Marks[m.Index]; messages <= n || mark.Name == MarkAllowUnlisted {
+		case Annotation{}.recordKind():
+			if mark := s.Annotations[m.Index]; messages <= n || mark.Name == AnnotationAllowUnlisted {
 				records = append(records, mark)
 			}
-		case Entry{}.kind():
+		case MessageRecord{}.recordKind():
 			messages++
 			if m.Index < n {
-				records = append(append(records, s.ends(m)...), Entry{At: m.At, Message: s.Messages[m.Index]})
+				records = append(append(records, s.unrunCalls(m)...), MessageRecord{At: m.At, Message: s.Messages[m.Index]})
 			}
-		case Call{}.kind():
+		case Call{}.recordKind():
 			if c := s.Calls[m.Index]; c.Sent < n {
 				c.Usage = nil // the parent has paid
 				records = append(records, c)
 			}
-		case Compaction{}.kind():
+		case Compaction{}.recordKind():
 			if c := s.Compactions[m.Index]; c.Through <= n {
 				c.Usage = nil
 				records = append(records, c)
@@ -64,9 +64,9 @@ func (s *Session) until(n int) (records []Record) {
 	return records
 }
 
-// ends returns what the ledger knows of the calls that a message answers and the
+// unrunCalls returns what the ledger knows of the calls that a message answers and the
 // message itself does not say: that they never ran, or may have.
-func (s *Session) ends(m Moment) (records []Record) {
+func (s *Session) unrunCalls(m TimelineItem) (records []Record) {
 	results := s.Messages[m.Index].Results
 	last := m.Index
 	for last > 0 && s.Messages[last].Role == transcript.RoleToolResults {
@@ -81,9 +81,9 @@ func (s *Session) ends(m Moment) (records []Record) {
 	return records
 }
 
-// openAt returns results for the calls of the first n messages whose results
+// closingResults returns results for the calls of the first n messages whose results
 // come later or never, and says which it is.
-func (s *Session) openAt(n int) (results []transcript.ToolResult) {
+func (s *Session) closingResults(n int) (results []transcript.ToolResult) {
 	last := n - 1
 	answered := map[string]bool{}
 	for ; last > 0 && s.Messages[last].Role == transcript.RoleToolResults; last-- {
@@ -93,13 +93,13 @@ func (s *Session) openAt(n int) (results []transcript.ToolResult) {
 	}
 	for c := range s.Messages[last].ToolCalls() {
 		if !answered[c.ID] {
-			results = append(results, s.leftBehind(last, c.ID))
+			results = append(results, s.forkedCallResult(last, c.ID))
 		}
 	}
 	return results
 }
 
-func (s *Session) leftBehind(message int, callID string) transcript.ToolResult {
+func (s *Session) forkedCallResult(message int, callID string) transcript.ToolResult {
 	r := transcript.ToolResult{ToolUseID: callID, IsError: true, Content: "not executed: the conversation was forked before this tool started"}
 	switch e, _ := s.Ledger.Lookup(message, callID); e.Status {
 	case transcript.CallRunning, transcript.CallComplete, transcript.CallError, transcript.CallInterrupted:
@@ -115,7 +115,7 @@ var ErrTornFork = errors.New("the fork was cut off while it was written; delete 
 // Whole returns ErrTornFork for a fork whose beginning is not all there: it
 // would go on as a shorter conversation than the one that was forked.
 func (s *Session) Whole() error {
-	if s.Forked != nil && !s.forked {
+	if s.Forked != nil && !s.forkComplete {
 		return fmt.Errorf("session %s: %w", s.ID, ErrTornFork)
 	}
 	return nil

@@ -36,13 +36,13 @@ func parent(t *testing.T, store session.Store) session.ID {
 	err = w.Append(t.Context(),
 		session.Run{At: at(1), ID: "r"},
 		session.Prefix{At: at(1), Provider: "openai", Model: "n", System: "s", Hash: mustDigest(t)},
-		session.Mark{At: at(1), Name: session.MarkAllowUnlisted, Value: "n"},
-		session.Entry{At: at(1), Message: transcript.User("go")},
-		session.Entry{At: at(2), Message: calls("a", "b")},
+		session.Annotation{At: at(1), Name: session.AnnotationAllowUnlisted, Value: "n"},
+		session.MessageRecord{At: at(1), Message: transcript.User("go")},
+		session.MessageRecord{At: at(2), Message: calls("a", "b")},
 		session.Call{At: at(2), Turn: 1, Sent: 1, Hash: "h1", Usage: &usage},
-		session.Entry{At: at(3), Message: result("b")},
-		session.Entry{At: at(4), Message: result("a")},
-		session.Entry{At: at(5), Message: calls("a")},
+		session.MessageRecord{At: at(3), Message: result("b")},
+		session.MessageRecord{At: at(4), Message: result("a")},
+		session.MessageRecord{At: at(5), Message: calls("a")},
 		session.Call{At: at(5), Turn: 2, Sent: 4, Hash: "h2", Usage: &usage},
 		session.Tool{At: at(6), CallRecord: transcript.CallRecord{Message: 4, CallID: "a", Name: "t", Status: transcript.CallRunning}},
 		session.Checkpoint{At: at(6), Reason: session.ReasonAssistant},
@@ -93,7 +93,7 @@ func TestFork(t *testing.T) {
 		} else if extra > 0 && !startsWith(got.Last().Results[0].Content, closed[n]) {
 			t.Errorf("%d: %q", n, got.Last().Results[0].Content)
 		}
-		if got.Model != "n" || got.Provider != "openai" || got.Prefix.System != "s" || *got.Forked != (session.Forked{ID: id, Messages: n}) || len(got.Marks) != 1 {
+		if got.Model != "n" || got.Provider != "openai" || got.Prefix.System != "s" || *got.Forked != (session.Forked{ID: id, Messages: n}) || len(got.Annotations) != 1 {
 			t.Errorf("%d: %+v", n, got.Header)
 		}
 		if err := store.Delete(t.Context(), branch); err != nil {
@@ -114,13 +114,13 @@ func TestForkForgetsLaterMarks(t *testing.T) {
 	at := time.Unix(9, 0).UTC()
 	whole, err := session.Load(
 		session.Header{Version: session.Version, ID: id, Created: at},
-		session.Mark{At: at, Name: "early"},
-		session.Entry{At: at, Message: transcript.User("go")},
-		session.Mark{At: at, Name: "of the first"},
-		session.Entry{At: at, Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("gone"))},
-		session.Entry{At: at, Message: transcript.Developer("the tools changed")},
-		session.Mark{At: at, Name: "told"},
-		session.Mark{At: at, Name: session.MarkAllowUnlisted, Value: "m"},
+		session.Annotation{At: at, Name: "early"},
+		session.MessageRecord{At: at, Message: transcript.User("go")},
+		session.Annotation{At: at, Name: "of the first"},
+		session.MessageRecord{At: at, Message: transcript.Assistant(transcript.StopEndTurn, transcript.Text("gone"))},
+		session.MessageRecord{At: at, Message: transcript.Developer("the tools changed")},
+		session.Annotation{At: at, Name: "told"},
+		session.Annotation{At: at, Name: session.AnnotationAllowUnlisted, Value: "m"},
 	)
 	if err != nil {
 		t.Fatal(err)
@@ -131,10 +131,10 @@ func TestForkForgetsLaterMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		fork, err := session.Load(append([]session.Record{h}, records...)...)
-		if _, told := fork.Marked("told"); err != nil || len(fork.Marks) != want || told != (n == 3) {
-			t.Errorf("%d: %+v, %v", n, fork.Marks, err)
+		if _, told := fork.AnnotationValue("told"); err != nil || len(fork.Annotations) != want || told != (n == 3) {
+			t.Errorf("%d: %+v, %v", n, fork.Annotations, err)
 		}
-		if _, ok := fork.Marked(session.MarkAllowUnlisted); !ok {
+		if _, ok := fork.AnnotationValue(session.AnnotationAllowUnlisted); !ok {
 			t.Errorf("%d: the model is no longer known to be unlisted", n)
 		}
 	}
@@ -147,7 +147,7 @@ func TestForkKeepsTheTruth(t *testing.T) {
 	answers := transcript.Message{Role: transcript.RoleToolResults}
 	records := []session.Record{
 		session.Header{Version: session.Version, ID: "0199a2b4-0000-7000-8000-000000000001", Created: at},
-		session.Entry{At: at, Message: transcript.User("go")}, nil,
+		session.MessageRecord{At: at, Message: transcript.User("go")}, nil,
 	}
 	for _, status := range []transcript.CallStatus{transcript.CallComplete, transcript.CallError, transcript.CallCancelled, transcript.CallInterrupted} {
 		id := string(status)
@@ -155,8 +155,8 @@ func TestForkKeepsTheTruth(t *testing.T) {
 		answers.Results = append(answers.Results, transcript.ToolResult{ToolUseID: id, Content: id, IsError: status != transcript.CallComplete})
 		records = append(records, session.Tool{At: at, CallRecord: transcript.CallRecord{Message: 1, CallID: id, Name: "t", Status: status}})
 	}
-	records[2] = session.Entry{At: at, Message: reply}
-	whole, err := session.Load(append(records, session.Entry{At: at, Message: answers})...)
+	records[2] = session.MessageRecord{At: at, Message: reply}
+	whole, err := session.Load(append(records, session.MessageRecord{At: at, Message: answers})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,15 +33,15 @@ func Parse(name string, data []byte) (Parsed, error) {
 		good := len(data) - len(rest)
 		if p.Session.ID != "" && len(bytes.TrimSpace(rest)) == 0 {
 			whole := bytes.TrimRight(text, "\x00")
-			if brokenOff(whole) {
+			if isTorn(whole) {
 				break
 			}
 			if len(whole) < len(text) { // of this record, only the newline was lost
 				text, good, ended = whole, start+len(whole), false
 			}
 		}
-		if err := p.add(text); err != nil {
-			return p, located(name, line, err)
+		if err := p.addLine(text); err != nil {
+			return p, withLocation(name, line, err)
 		}
 		p.Good, p.Unended = good, !ended
 	}
@@ -51,23 +51,23 @@ func Parse(name string, data []byte) (Parsed, error) {
 	return p, nil
 }
 
-// brokenOff reports whether line, without the zeros that some file systems leave
+// isTorn reports whether line, without the zeros that some file systems leave
 // where the rest was to be, is the beginning of a record, or nothing of it.
-func brokenOff(line []byte) bool {
+func isTorn(line []byte) bool {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(line)).Decode(&whole)
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-func (p *Parsed) add(line []byte) error {
+func (p *Parsed) addLine(line []byte) error {
 	r, err := DecodeRecord(line)
 	if err != nil {
 		return err
 	}
-	return p.Session.add(r)
+	return p.Session.applyRecord(r)
 }
 
-func located(name string, line int, err error) error {
+func withLocation(name string, line int, err error) error {
 	var version *VersionError
 	if errors.As(err, &version) {
 		version.Path = name

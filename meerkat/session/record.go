@@ -11,14 +11,14 @@ import (
 // Tool, Failure, Task, Compaction, Budget, Mark, Checkpoint, Repair or, from a
 // newer writer, Unknown.
 type Record interface {
-	kind() string
-	when() time.Time
+	recordKind() string
+	recordTime() time.Time
 }
 
-// Moment is a record in the order of a session: its time, its kind as in the
+// TimelineItem is a record in the order of a session: its time, its kind as in the
 // file ("run", "message", "usage", "error", "task", "compaction" or "mark") and
 // its index among those of its kind in the Session.
-type Moment struct {
+type TimelineItem struct {
 	At    time.Time
 	Kind  string
 	Index int
@@ -54,8 +54,8 @@ type Prefix struct {
 	Hash string
 }
 
-// Entry is one message of the conversation.
-type Entry struct {
+// MessageRecord is one message of the conversation.
+type MessageRecord struct {
 	At      time.Time
 	Message transcript.Message
 }
@@ -84,17 +84,17 @@ type Call struct {
 	Degraded []handoff.Degradation `json:"degraded,omitempty"`
 }
 
-// Mark notes a fact about the session that must not be forgotten, such as
-// MarkAllowUnlisted.
-type Mark struct {
+// Annotation notes a fact about the session that must not be forgotten, such as
+// AnnotationAllowUnlisted.
+type Annotation struct {
 	At    time.Time `json:"at"`
 	Name  string    `json:"name"`
 	Value string    `json:"value,omitempty"`
 }
 
-// MarkAllowUnlisted says that a model outside the allowlist was let in; its
+// AnnotationAllowUnlisted says that a model outside the allowlist was let in; its
 // value is the model (DESIGN §3.10).
-const MarkAllowUnlisted = "allow_unlisted_model"
+const AnnotationAllowUnlisted = "allow_unlisted_model"
 
 // Reason says why a checkpoint was taken.
 type Reason string
@@ -126,41 +126,41 @@ type Repair struct {
 // because they only append.
 type Unknown struct{ Kind string }
 
-func (Header) kind() string     { return "header" }
-func (Prefix) kind() string     { return "prefix" }
-func (Run) kind() string        { return "run" }
-func (Entry) kind() string      { return "message" }
-func (Call) kind() string       { return "usage" }
-func (Tool) kind() string       { return "ledger" }
-func (Failure) kind() string    { return "error" }
-func (Task) kind() string       { return "task" }
-func (Compaction) kind() string { return "compaction" }
-func (Budget) kind() string     { return "budget" }
-func (Mark) kind() string       { return "mark" }
-func (Checkpoint) kind() string { return "checkpoint" }
-func (Repair) kind() string     { return "repair" }
-func (u Unknown) kind() string  { return u.Kind }
+func (Header) recordKind() string        { return "header" }
+func (Prefix) recordKind() string        { return "prefix" }
+func (Run) recordKind() string           { return "run" }
+func (MessageRecord) recordKind() string { return "message" }
+func (Call) recordKind() string          { return "usage" }
+func (Tool) recordKind() string          { return "ledger" }
+func (ErrorRecord) recordKind() string   { return "error" }
+func (RunEnd) recordKind() string        { return "task" }
+func (Compaction) recordKind() string    { return "compaction" }
+func (Budget) recordKind() string        { return "budget" }
+func (Annotation) recordKind() string    { return "mark" }
+func (Checkpoint) recordKind() string    { return "checkpoint" }
+func (Repair) recordKind() string        { return "repair" }
+func (u Unknown) recordKind() string     { return u.Kind }
 
-func (h Header) when() time.Time     { return h.Created }
-func (p Prefix) when() time.Time     { return p.At }
-func (r Run) when() time.Time        { return r.At }
-func (e Entry) when() time.Time      { return e.At }
-func (c Call) when() time.Time       { return c.At }
-func (t Tool) when() time.Time       { return t.At }
-func (f Failure) when() time.Time    { return f.At }
-func (t Task) when() time.Time       { return t.At }
-func (c Compaction) when() time.Time { return c.At }
-func (b Budget) when() time.Time     { return b.At }
-func (m Mark) when() time.Time       { return m.At }
-func (c Checkpoint) when() time.Time { return c.At }
-func (r Repair) when() time.Time     { return r.At }
-func (Unknown) when() time.Time      { return time.Time{} }
+func (h Header) recordTime() time.Time        { return h.Created }
+func (p Prefix) recordTime() time.Time        { return p.At }
+func (r Run) recordTime() time.Time           { return r.At }
+func (e MessageRecord) recordTime() time.Time { return e.At }
+func (c Call) recordTime() time.Time          { return c.At }
+func (t Tool) recordTime() time.Time          { return t.At }
+func (f ErrorRecord) recordTime() time.Time   { return f.At }
+func (t RunEnd) recordTime() time.Time        { return t.At }
+func (c Compaction) recordTime() time.Time    { return c.At }
+func (b Budget) recordTime() time.Time        { return b.At }
+func (m Annotation) recordTime() time.Time    { return m.At }
+func (c Checkpoint) recordTime() time.Time    { return c.At }
+func (r Repair) recordTime() time.Time        { return r.At }
+func (Unknown) recordTime() time.Time         { return time.Time{} }
 
 // Latest returns the latest time that records carry.
 func Latest(records ...Record) time.Time {
 	var last time.Time
 	for _, r := range records {
-		if at := r.when(); at.After(last) {
+		if at := r.recordTime(); at.After(last) {
 			last = at
 		}
 	}

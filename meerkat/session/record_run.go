@@ -25,16 +25,16 @@ type Tool struct {
 	transcript.CallRecord
 }
 
-// Failure is the error that a run ended with, free of secrets.
-type Failure struct {
+// ErrorRecord is the error that a run ended with, free of secrets.
+type ErrorRecord struct {
 	At      time.Time `json:"at"`
 	RunID   string    `json:"run_id,omitempty"`
 	Kind    string    `json:"kind"`
 	Message string    `json:"message"`
 }
 
-// Task is what a run came to.
-type Task struct {
+// RunEnd is what a run came to.
+type RunEnd struct {
 	At         time.Time             `json:"at"`
 	RunID      string                `json:"run_id,omitempty"`
 	Turns      int                   `json:"turns"`
@@ -67,22 +67,22 @@ type Budget struct {
 	Limits Limits    `json:"limits"`
 }
 
-// mended returns f as it can be stored: bytes that are not UTF-8 are U+FFFD.
-func (f Failure) mended() Failure {
-	f.Message = mend(f.Message)
+// withValidUTF8 returns f as it can be stored: bytes that are not UTF-8 are U+FFFD.
+func (f ErrorRecord) withValidUTF8() ErrorRecord {
+	f.Message = toValidUTF8(f.Message)
 	return f
 }
 
-// mended is Failure.mended; the summary must be the same before and after it
+// withValidUTF8 is Failure.mended; the summary must be the same before and after it
 // was stored, for it is sent.
-func (c Compaction) mended() Compaction {
-	c.Summary, c.Reason = mend(c.Summary), mend(c.Reason)
+func (c Compaction) withValidUTF8() Compaction {
+	c.Summary, c.Reason = toValidUTF8(c.Summary), toValidUTF8(c.Reason)
 	return c
 }
 
-func mend(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+func toValidUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
-// view is what handoff needs to know of c.
-func (c Compaction) view() handoff.Compaction {
+// handoffView is what handoff needs to know of c.
+func (c Compaction) handoffView() handoff.Compaction {
 	return handoff.Compaction{Through: c.Through, Summary: c.Summary, Kept: c.Kept, Made: c.Seen}
 }

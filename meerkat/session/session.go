@@ -58,20 +58,20 @@ type Session struct {
 	Usage       transcript.Usage
 	Calls       []Call
 	Runs        []Run
-	Tasks       []Task
-	Failures    []Failure
+	RunEnds     []RunEnd
+	Errors      []ErrorRecord
 	Compactions []Compaction
 	// Budget is the one in force, nil if none was ever set.
-	Budget *Budget
-	Marks  []Mark
+	Budget      *Budget
+	Annotations []Annotation
 	// Checkpoint is the reason of the last checkpoint, "" before the first.
 	Checkpoint Reason
 	// Timeline lists the records that the slices above hold, in the order in
 	// which they were written.
-	Timeline []Moment
+	Timeline []TimelineItem
 
-	forked bool // a fork's beginning is all there
-	grown  growth
+	forkComplete bool // a fork's beginning is all there
+	grown        growth
 }
 
 // Load returns the Session that records add up to. The first must be a Header.
@@ -83,9 +83,9 @@ func Load(records ...Record) (Session, error) {
 // the records alone: the value that With returned last grows in place behind
 // the end of the others; only when an older value grows again is it copied.
 func (s Session) With(records ...Record) (Session, error) {
-	s.own()
+	s.growOrCopy()
 	for _, r := range records {
-		if err := s.add(r); err != nil {
+		if err := s.applyRecord(r); err != nil {
 			return s, err
 		}
 	}
@@ -96,14 +96,14 @@ func (s Session) With(records ...Record) (Session, error) {
 func (s *Session) History() handoff.History {
 	h := handoff.History{Messages: s.Messages, Ledger: s.Ledger}
 	for _, c := range s.Compactions {
-		h.Compactions = append(h.Compactions, c.view())
+		h.Compactions = append(h.Compactions, c.handoffView())
 	}
 	return h
 }
 
-// Marked returns the value of the last mark of that name.
-func (s *Session) Marked(name string) (string, bool) {
-	for _, m := range slices.Backward(s.Marks) {
+// AnnotationValue returns the value of the last mark of that name.
+func (s *Session) AnnotationValue(name string) (string, bool) {
+	for _, m := range slices.Backward(s.Annotations) {
 		if m.Name == name {
 			return m.Value, true
 		}

@@ -30,12 +30,12 @@ func TestNewID(t *testing.T) {
 // TestWithLeavesTheOldValue: a Session is a value, also when it grows twice
 // from the same state.
 func TestWithLeavesTheOldValue(t *testing.T) {
-	base, err := session.Load(session.Header{Version: 1, ID: "x", Created: epoch}, session.Entry{Message: transcript.User("a")})
+	base, err := session.Load(session.Header{Version: 1, ID: "x", Created: epoch}, session.MessageRecord{Message: transcript.User("a")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, _ := base.With(session.Entry{Message: transcript.User("b")}, session.Call{Usage: &transcript.Usage{InputTokens: 1}})
-	two, _ := base.With(session.Entry{Message: transcript.User("c")})
+	one, _ := base.With(session.MessageRecord{Message: transcript.User("b")}, session.Call{Usage: &transcript.Usage{InputTokens: 1}})
+	two, _ := base.With(session.MessageRecord{Message: transcript.User("c")})
 	if len(base.Messages) != 1 || one.Last().Content != "b" || two.Last().Content != "c" || two.Usage.Total() != 0 {
 		t.Errorf("%v\n%v\n%v", base, one, two)
 	}
@@ -43,7 +43,7 @@ func TestWithLeavesTheOldValue(t *testing.T) {
 
 func TestHeaderComesFirstAndOnce(t *testing.T) {
 	h := session.Header{Version: 1, ID: "x", Created: epoch}
-	for name, records := range map[string][]session.Record{"none": {session.Mark{}}, "two": {h, h}} {
+	for name, records := range map[string][]session.Record{"none": {session.Annotation{}}, "two": {h, h}} {
 		if _, err := session.Load(records...); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -114,11 +114,11 @@ func TestFind(t *testing.T) {
 }
 
 func TestMarked(t *testing.T) {
-	s, _ := session.Load(session.Header{Version: 1, ID: "x"}, session.Mark{Name: "a", Value: "1"}, session.Mark{Name: "a", Value: "2"})
-	if v, ok := s.Marked("a"); !ok || v != "2" {
+	s, _ := session.Load(session.Header{Version: 1, ID: "x"}, session.Annotation{Name: "a", Value: "1"}, session.Annotation{Name: "a", Value: "2"})
+	if v, ok := s.AnnotationValue("a"); !ok || v != "2" {
 		t.Errorf("%q, %v", v, ok)
 	}
-	if _, ok := s.Marked("b"); ok {
+	if _, ok := s.AnnotationValue("b"); ok {
 		t.Error("b is marked")
 	}
 }

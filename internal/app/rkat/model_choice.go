@@ -62,7 +62,7 @@ func chooseResumedModel(cfg *config.Loaded, unlisted bool, s *session.Session) (
 	case provider && cfg.Provider != last.provider:
 		return modelChoice{provider: cfg.Provider, unlisted: unlisted}, nil
 	}
-	if marked, ok := s.Marked(session.MarkAllowUnlisted); ok && marked == c.model {
+	if marked, ok := s.AnnotationValue(session.AnnotationAllowUnlisted); ok && marked == c.model {
 		c.unlisted = true
 	}
 	entry, err := lookupModel(c.model, c.unlisted)

@@ -141,19 +141,19 @@ func (a *app) showCommand() *cobra.Command {
 // shownSession is the JSON of sessions show.
 type shownSession struct {
 	session.Header
-	Updated    time.Time         `json:"updated_at"`
-	Effort     string            `json:"effort,omitempty"`
-	System     string            `json:"system"`
-	Tools      []json.RawMessage `json:"tools"`
-	PrefixHash string            `json:"prefix_hash,omitempty"`
-	Usage      transcript.Usage  `json:"usage"`
-	Budget     *session.Limits   `json:"budget,omitempty"`
-	Calls      []session.Call    `json:"calls"`
-	Marks      []session.Mark    `json:"marks"`
-	Checkpoint session.Reason    `json:"checkpoint"`
-	Runs       []session.Run     `json:"runs"`
-	Tasks      []session.Task    `json:"tasks"`
-	Failures   []session.Failure `json:"failures"`
+	Updated    time.Time             `json:"updated_at"`
+	Effort     string                `json:"effort,omitempty"`
+	System     string                `json:"system"`
+	Tools      []json.RawMessage     `json:"tools"`
+	PrefixHash string                `json:"prefix_hash,omitempty"`
+	Usage      transcript.Usage      `json:"usage"`
+	Budget     *session.Limits       `json:"budget,omitempty"`
+	Calls      []session.Call        `json:"calls"`
+	Marks      []session.Annotation  `json:"marks"`
+	Checkpoint session.Reason        `json:"checkpoint"`
+	Runs       []session.Run         `json:"runs"`
+	Tasks      []session.RunEnd      `json:"tasks"`
+	Failures   []session.ErrorRecord `json:"failures"`
 	// Open lists the tool calls without a result; they may or may not have run.
 	Open        []transcript.CallRecord `json:"open_calls"`
 	Compactions []session.Compaction    `json:"compactions"`
@@ -177,9 +177,9 @@ func (a *app) showSession(ctx context.Context, store session.Store, id session.I
 
 func newShownSession(s *session.Session) (out shownSession, err error) {
 	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
-		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Mark{}, s.Marks...),
-		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.Task{}, s.Tasks...),
-		Failures: append([]session.Failure{}, s.Failures...), Compactions: append([]session.Compaction{}, s.Compactions...),
+		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Annotation{}, s.Annotations...),
+		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.RunEnd{}, s.RunEnds...),
+		Failures: append([]session.ErrorRecord{}, s.Errors...), Compactions: append([]session.Compaction{}, s.Compactions...),
 		Open:  append([]transcript.CallRecord{}, s.Ledger.Open()...),
 		Tools: []json.RawMessage{}, Messages: make([]json.RawMessage, len(s.Messages))}
 	for i := range s.Messages {

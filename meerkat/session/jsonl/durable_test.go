@@ -35,7 +35,7 @@ func TestDurable(t *testing.T) {
 	defer func() { _ = w.Close() }()
 	for n := range 3 {
 		before := len(synced)
-		if err := w.Append(ctx, session.Entry{At: time.Now(), Message: transcript.User("hello")}); err != nil {
+		if err := w.Append(ctx, session.MessageRecord{At: time.Now(), Message: transcript.User("hello")}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(store.Path(id))
@@ -47,7 +47,7 @@ func TestDurable(t *testing.T) {
 		}
 	}
 	refuse = errors.New("disk gone")
-	entry := session.Entry{At: time.Now(), Message: transcript.User("lost")}
+	entry := session.MessageRecord{At: time.Now(), Message: transcript.User("lost")}
 	if err := w.Append(ctx, entry); err == nil || !strings.Contains(err.Error(), "disk gone") {
 		t.Errorf("an append that is not durable: %v", err)
 	}
@@ -69,7 +69,7 @@ func TestSyncEvery(t *testing.T) {
 		for range 5 {
 			err = errors.Join(err, w.Append(ctx, session.Checkpoint{At: time.Now(), Reason: session.ReasonAssistant}))
 		}
-		err = errors.Join(err, w.Append(ctx, session.Mark{At: time.Now(), Name: "m"}), w.Close(), w.Close())
+		err = errors.Join(err, w.Append(ctx, session.Annotation{At: time.Now(), Name: "m"}), w.Close(), w.Close())
 		if err != nil || synced != want {
 			t.Errorf("every %d turns: %d syncs, want %d (%v)", turns, synced, want, err)
 		}

@@ -42,7 +42,7 @@ func written(tb testing.TB, store *jsonl.Store, n int) []byte {
 		tb.Fatal(err)
 	}
 	for i := range n {
-		if err := w.Append(ctx, session.Entry{At: epoch, Message: transcript.User(fmt.Sprint("message ", i))}); err != nil {
+		if err := w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User(fmt.Sprint("message ", i))}); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 		if err != nil || len(got.Messages) != lines {
 			t.Fatalf("cut %d: Open holds %d messages, %v; want %d", cut, len(got.Messages), err, lines)
 		}
-		if err := errors.Join(w.Append(ctx, session.Entry{At: epoch, Message: transcript.User("next")}), w.Close()); err != nil {
+		if err := errors.Join(w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User("next")}), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 		after, err := store.Load(ctx, id)
@@ -157,10 +157,10 @@ func TestNewlineLost(t *testing.T) {
 		if err != nil || len(s.Messages) != 2 {
 			t.Fatalf("%q: %d messages, %v", zeros, len(s.Messages), err)
 		}
-		if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+		if err := errors.Join(w.Append(ctx, session.Annotation{At: epoch, Name: "m"}), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := store.Load(ctx, id); err != nil || len(s.Messages) != 2 || len(s.Marks) != 1 {
+		if s, err := store.Load(ctx, id); err != nil || len(s.Messages) != 2 || len(s.Annotations) != 1 {
 			t.Errorf("%q: %+v, %v", zeros, s.Timeline, err)
 		}
 	}
@@ -278,7 +278,7 @@ func TestReplacedUnderTheLock(t *testing.T) {
 		if err := errors.Join(err, change(store.Path(id))); err != nil {
 			t.Fatal(err)
 		}
-		err = w.Append(ctx, session.Mark{At: epoch, Name: "m"})
+		err = w.Append(ctx, session.Annotation{At: epoch, Name: "m"})
 		if err == nil || !strings.Contains(err.Error(), store.Path(id)) || !strings.Contains(err.Error(), "removed or replaced") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -299,11 +299,11 @@ func TestSymlink(t *testing.T) {
 	if err != nil || len(s.Messages) != 1 {
 		t.Fatal(s, err)
 	}
-	if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+	if err := errors.Join(w.Append(ctx, session.Annotation{At: epoch, Name: "m"}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := store.Load(ctx, id); err != nil || len(s.Marks) != 1 {
-		t.Errorf("%+v, %v", s.Marks, err)
+	if s, err := store.Load(ctx, id); err != nil || len(s.Annotations) != 1 {
+		t.Errorf("%+v, %v", s.Annotations, err)
 	}
 }
 
@@ -348,7 +348,7 @@ func TestUnknownRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Append(ctx, session.Mark{At: epoch, Name: "m"}), w.Close()); err != nil {
+	if err := errors.Join(w.Append(ctx, session.Annotation{At: epoch, Name: "m"}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if data, _ := os.ReadFile(store.Path(id)); !bytes.HasPrefix(data, whole) {
@@ -447,7 +447,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = w.Close() }()
-			turn := session.Entry{At: epoch, Message: transcript.User(strings.Repeat("text ", 200))}
+			turn := session.MessageRecord{At: epoch, Message: transcript.User(strings.Repeat("text ", 200))}
 			fill := make([]session.Record, n)
 			for i := range fill {
 				fill[i] = turn

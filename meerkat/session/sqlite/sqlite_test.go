@@ -70,7 +70,7 @@ func create(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) 
 }
 
 func message(text string) session.Record {
-	return session.Entry{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
+	return session.MessageRecord{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
 }
 
 // damage runs a statement on the database behind the store's back.

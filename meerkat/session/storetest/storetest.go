@@ -73,7 +73,7 @@ func header(n int) session.Header {
 }
 
 func user(text string) session.Record {
-	return session.Entry{At: epoch, Message: transcript.User(text)}
+	return session.MessageRecord{At: epoch, Message: transcript.User(text)}
 }
 
 // history has every kind of record and bytes that break careless stores.
@@ -88,21 +88,21 @@ func history() []session.Record {
 	read := uint64(7)
 	return []session.Record{
 		session.Prefix{At: epoch, Provider: "anthropic", Model: "claude-opus-4-5", Effort: "low", System: "be <brief>", Tools: tools, Hash: hash},
-		session.Mark{At: epoch, Name: session.MarkAllowUnlisted, Value: "m"},
+		session.Annotation{At: epoch, Name: session.AnnotationAllowUnlisted, Value: "m"},
 		session.Run{At: epoch, ID: "run 1"},
 		session.Budget{At: epoch, Limits: session.Limits{MaxTokens: 9, MaxDuration: time.Minute}},
 		user("hi \xed\xa0\x80 \x00"),
 		session.Checkpoint{At: epoch, Reason: session.ReasonPrompt},
-		session.Entry{At: epoch, Message: calls},
+		session.MessageRecord{At: epoch, Message: calls},
 		session.Call{At: epoch, Turn: 1, Provider: "anthropic", Model: "m", Sent: 1, Hash: "sha256:x", StopReason: transcript.StopToolUse,
 			Usage: &transcript.Usage{InputTokens: 3, OutputTokens: 4, CacheReadTokens: &read}},
 		session.Checkpoint{At: epoch, Reason: session.ReasonAssistant},
 		session.Tool{At: epoch, CallRecord: transcript.CallRecord{Message: 1, CallID: "toolu_1", Name: "t", Status: transcript.CallRunning}},
-		session.Entry{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: "toolu_1", Content: strings.Repeat("\xff line\n", 1<<13)})},
+		session.MessageRecord{At: epoch, Message: transcript.ToolResults(transcript.ToolResult{ToolUseID: "toolu_1", Content: strings.Repeat("\xff line\n", 1<<13)})},
 		session.Call{At: epoch, Turn: 2, Provider: "anthropic", Model: "m", Sent: 3, Hash: "sha256:y", StopReason: transcript.StopEndTurn, Discarded: true},
 		session.Compaction{At: epoch, Through: 2, Summary: "<&> \uFFFD", Kept: []int{0}, Reason: "threshold"},
-		session.Failure{At: epoch, RunID: "run 1", Kind: "overloaded", Message: "<&>"},
-		session.Task{At: epoch, RunID: "run 1", Turns: 2, ToolCalls: 1, DurationMS: 60000, StopReason: transcript.StopEndTurn},
+		session.ErrorRecord{At: epoch, RunID: "run 1", Kind: "overloaded", Message: "<&>"},
+		session.RunEnd{At: epoch, RunID: "run 1", Turns: 2, ToolCalls: 1, DurationMS: 60000, StopReason: transcript.StopEndTurn},
 		session.Checkpoint{At: epoch.Add(time.Minute), Reason: session.ReasonCompleted},
 	}
 }
@@ -290,7 +290,7 @@ func poisoned(store session.Store) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	bad := session.Entry{At: epoch} // a message without a role cannot be stored
+	bad := session.MessageRecord{At: epoch} // a message without a role cannot be stored
 	if err := w.Append(ctx, user("a"), bad); err == nil {
 		return errors.New("a message that cannot be stored was accepted")
 	}
@@ -400,7 +400,7 @@ func paged(store session.Store) error {
 // backwards holds the time of the last update to the latest one that a record
 // carries, over several writers.
 func backwards(store session.Store) error {
-	if err := errors.Join(filled(store, 0), filled(store, 1, session.Mark{At: epoch.Add(9 * time.Hour), Name: "late"}, user("earlier"))); err != nil {
+	if err := errors.Join(filled(store, 0), filled(store, 1, session.Annotation{At: epoch.Add(9 * time.Hour), Name: "late"}, user("earlier"))); err != nil {
 		return err
 	}
 	for range 2 {

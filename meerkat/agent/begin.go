@@ -37,7 +37,7 @@ func (p *transition) handleBegin(in beginInput) {
 	p.closeOpenCalls(in.at)
 }
 
-// checkCanBegin says why the run cannot begin, if it cannot.
+// checkCanBegin returns why the run cannot begin, nil if it can.
 func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	s := &p.state
 	if s.settings.compactOnly {
@@ -56,8 +56,9 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	return p.checkPrefixUnchanged()
 }
 
-// checkPrefixUnchanged checks that what was sent before is still what the session holds (R44,
-// reference A-41). From there on the chain of digests only grows.
+// checkPrefixUnchanged checks that the session still holds what was sent before:
+// providers bind their tokens to it. From here on the chain of digests
+// only grows.
 func (p *transition) checkPrefixUnchanged() error {
 	s := &p.state
 	if s.session.Prefix == nil {
@@ -139,7 +140,7 @@ func (p *transition) addAnnotations(at time.Time) {
 	}
 }
 
-// requestTarget says where requests go.
+// requestTarget returns the provider, API, account and model that requests go to.
 func (s *state) requestTarget() handoff.Target {
 	prefix := s.session.Prefix
 	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}

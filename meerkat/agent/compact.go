@@ -108,8 +108,10 @@ func estimateTokens(m *transcript.Message) int {
 // startCompaction asks for a summary.
 func (p *transition) startCompaction(at time.Time, reason string) {
 	p.flushRecords()
-	if p.state.settings.compactOnly && !p.checkBudgetAndWarn(at) {
-		return
+	if p.state.settings.compactOnly {
+		if p.checkBudgetAndWarn(at); p.hasEnded() {
+			return
+		}
 	}
 	p.state.compactReason, p.state.current = reason, currentCall{attempt: 1}
 	p.emitEvent(Event{Type: CompactionStarted, Reason: reason})

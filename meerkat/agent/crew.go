@@ -48,7 +48,7 @@ func (d *driver) currentTools(ctx context.Context) []transcript.ToolDef {
 	return d.cfg.ToolsNow(ctx)
 }
 
-// nextInput waits for the crew.
+// nextInput waits for the tools to report.
 func (c *toolRunner) nextInput() (input, func()) {
 	q := <-c.requests
 	return q.in, func() { close(q.done) }

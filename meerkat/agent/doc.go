@@ -1,16 +1,28 @@
-// Package agent runs the loop of seed 000 Appendix A: call the model, run the
-// tools it asks for, call it again, until it is done.
+// Package agent runs a conversation with a model: it calls the model, runs the
+// tools that the reply asks for, and calls it again until the reply is complete.
 //
-// The loop is a pure function, step, from a state and an input to the next
-// state and a list of effects; Run, Resume and Compact are a thin driver that
-// performs them. What a session must never forget is an effect of its own and
-// stands in front of whatever depends on it: a checkpoint is on disk before the
-// tools run, the start of a tool before the tool, the results before the next
-// call (seed 000 §4.2, DESIGN §3.6).
+// A [Config] says what the agent is made of. [Run] starts a session, [Resume]
+// goes on with a stored one, and [Compact] summarises one; each returns a
+// [Result] and reports what happens as [Event] values. Most programs build an
+// agent with package meerkat instead, which fills in a Config.
 //
-//	begin ─▶ call ─▶ replied ─▶ dispatch ─▶ starting, settled … answered ─▶ call …
-//	            ╰▶ failed ─▶ wait ─▶ waited ─▶ call      (DESIGN §3.11)
+//	result, err := agent.Run(ctx, agent.Config{
+//		Client: client, // a provider.Client
+//		Store:  session.NewMemoryStore(),
+//		Model:  "claude-opus-4-5",
+//	}, "What is in this folder?")
 //
-// A run can be cancelled anywhere: what is complete is kept, calls that are open
-// are closed with what is known of them, and the session can be resumed.
+// Inside, the loop is a pure function, step, from a state and an input to the
+// next state and a list of effects. A thin driver performs the effects:
+//
+//	begin ─▶ call ─▶ reply ─▶ run tools ─▶ tools done ─▶ call …
+//	            ╰▶ failure ─▶ wait ─▶ call
+//
+// The files in testdata/steps show it, topic by topic.
+//
+// The package promises: a checkpoint is on disk before the tools run, the start
+// of a tool before the tool, and the results before the next call. A run can be
+// cancelled at any point: what is complete is kept, open tool calls are closed
+// with what is known of them, and the session can be resumed. No tool runs twice
+// unless its author allows it, see [Policy].
 package agent

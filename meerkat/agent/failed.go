@@ -30,7 +30,8 @@ func (p *transition) handleFailure(in failureInput) {
 	if in.shown {
 		p.emitEvent(Event{Type: StreamReset})
 	}
-	if p.compactAfterOverflow(in) {
+	if p.state.canShortenAfter(in.err) {
+		p.compactAfterOverflow(in)
 		return
 	}
 	var failure *provider.Error
@@ -74,7 +75,7 @@ func (p *transition) waitAndRetry(in failureInput, delay time.Duration) {
 // handleWaited makes the same call once more.
 func (p *transition) handleWaited(at time.Time) {
 	p.state.current.attempt++
-	if !p.checkBudgetAndWarn(at) {
+	if p.checkBudgetAndWarn(at); p.hasEnded() {
 		return
 	}
 	p.sendRequest(at)

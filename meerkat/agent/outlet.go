@@ -17,7 +17,7 @@ type eventSink struct {
 	last    Event // the stamp of the deltas that were dropped
 }
 
-// newEventSink returns an outlet to listen, which may be nil.
+// newEventSink returns an eventSink to listener, which may be nil.
 func newEventSink(listen func(Event), buffer int) *eventSink {
 	o := &eventSink{listener: listen}
 	if listen == nil || buffer <= 0 {

@@ -13,24 +13,30 @@ func isTooLong(err error) bool {
 	return errors.As(err, &failure) && failure.Kind == provider.ContextTooLong
 }
 
-// compactAfterOverflow answers a refusal of a request that is too long by a summary of
-// part of the conversation, if that may help: once, until there is more to
-// summarise. It reports whether it did.
-func (p *transition) compactAfterOverflow(in failureInput) bool {
-	s := &p.state
-	switch {
-	case !isTooLong(in.err) || s.truncatedHistory || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())):
-		return false
-	case s.compactReason != "":
-		s.truncatedHistory = true
-		p.requestSummary(in.at)
-		return true
-	case s.settings.compaction.Threshold <= 0 || s.compactionFailed || s.compactedThrough() == len(s.session.Messages):
+// canShortenAfter reports whether a summary of a part of the conversation can
+// help after err: the provider rejected the request as too long, a part would be
+// shorter, and this run has not tried it yet.
+func (s *state) canShortenAfter(err error) bool {
+	if !isTooLong(err) || s.truncatedHistory || len(s.truncatedView().Kept) == len(unitIndices(s.retentionUnits())) {
 		return false
 	}
-	s.truncatedHistory, s.overflowErr = true, in.err
+	if s.compactReason != "" {
+		return true
+	}
+	return s.settings.compaction.Threshold > 0 && !s.compactionFailed && s.compactedThrough() < len(s.session.Messages)
+}
+
+// compactAfterOverflow asks for a summary of a part of the conversation. A
+// request for a summary that was too long itself is sent again with that part.
+func (p *transition) compactAfterOverflow(in failureInput) {
+	s := &p.state
+	s.truncatedHistory = true
+	if s.compactReason != "" {
+		p.requestSummary(in.at)
+		return
+	}
+	s.overflowErr = in.err
 	p.startCompaction(in.at, "the provider says that the conversation is too long")
-	return true
 }
 
 // leftOut stands for what a request for a summary has no room for.

@@ -41,9 +41,10 @@ type state struct {
 	batch                toolBatch                    // the tools under way
 	// pending is what is said once the tools of an earlier run are answered.
 	pending *runOpening
-	// compactReason is the reason of the compaction under way, short says that it
-	// sees a part of the conversation only, and refused why: the provider's word.
-	// sealed says that this run does not try another one.
+	// compactReason says why a compaction is under way, "" when none is.
+	// truncatedHistory is set when its request carries a part of the conversation.
+	// overflowErr is the provider's error that caused it, if one did.
+	// compactionFailed keeps this run from trying another one.
 	compactReason    string
 	truncatedHistory bool
 	overflowErr      error

@@ -43,7 +43,8 @@ type transition struct {
 	err     error
 }
 
-// addRecords saves records before whatever is done next.
+// addRecords applies records to the session. They are saved before the next
+// effect that needs them on disk.
 func (p *transition) addRecords(records ...session.Record) {
 	if p.err != nil {
 		return
@@ -81,7 +82,7 @@ func (p *transition) flushRecords() {
 	}
 }
 
-// addLastEffect is the last effect of a step.
+// addLastEffect saves what is pending and adds the last effect of a step.
 func (p *transition) addLastEffect(e effect) {
 	p.flushRecords()
 	p.effects = append(p.effects, e)
@@ -98,7 +99,7 @@ func (p *transition) finishStep() (state, []effect) {
 	return p.state, p.effects
 }
 
-// finishRun ends the run: its error and what it came to are the last records.
+// finishRun ends the run. Its error and its summary are the last records.
 func (p *transition) finishRun(at time.Time, err error) {
 	s := &p.state
 	if err != nil {
@@ -118,18 +119,18 @@ func (p *transition) abandonRun(err error) {
 	p.addLastEffect(finishEffect{err})
 }
 
-// checkBudgetAndWarn reports whether the budget leaves room for a model call; if it does
-// not, the run is over. Limits that are nearly reached are told once (E18).
-func (p *transition) checkBudgetAndWarn(at time.Time) bool {
-	s := &p.state
-	spent := s.spentAt(at)
+// checkBudgetAndWarn warns of limits that are nearly reached, once each, and
+// ends the run when no room is left for a model call. Ask hasEnded afterwards.
+func (p *transition) checkBudgetAndWarn(at time.Time) {
+	spent := p.state.spentAt(at)
 	p.emitBudgetWarnings(spent)
-	if err := s.limits.Exceeded(spent); err != nil {
+	if err := p.state.limits.Exceeded(spent); err != nil {
 		p.finishRun(at, err)
-		return false
 	}
-	return true
 }
+
+// hasEnded reports whether the run is over.
+func (p *transition) hasEnded() bool { return p.state.phase == phaseDone }
 
 func (p *transition) emitBudgetWarnings(spent session.Spent) {
 	s := &p.state

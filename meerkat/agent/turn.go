@@ -13,11 +13,11 @@ import (
 )
 
 // maxPauses is how often in a row a pause_turn is answered by sending the
-// conversation again (DESIGN §3.13).
+// conversation again.
 const maxPauses = 5
 
-// callModel sends the conversation, if limits and budget leave room for it; when it
-// has become too long, it is summarised first.
+// callModel sends the conversation if the limits leave room for it. A
+// conversation that has become too long is summarised first.
 func (p *transition) callModel(at time.Time) {
 	s := &p.state
 	if s.turns >= s.settings.maxTurns {
@@ -25,7 +25,7 @@ func (p *transition) callModel(at time.Time) {
 		return
 	}
 	p.flushRecords()
-	if !p.checkBudgetAndWarn(at) {
+	if p.checkBudgetAndWarn(at); p.hasEnded() {
 		return
 	}
 	if s.needsCompaction() {
@@ -44,7 +44,7 @@ func (p *transition) callModel(at time.Time) {
 	p.sendRequest(at)
 }
 
-// sendRequest makes the call under way.
+// sendRequest sends the prepared request.
 func (p *transition) sendRequest(at time.Time) {
 	p.state.phase = phaseCalling
 	p.addLastEffect(callEffect{p.state.current.request, p.state.timeLeft(at), p.currentStamp()})
@@ -73,7 +73,7 @@ func (p *transition) reportDegradations(all []handoff.Degradation) {
 	s.reportedDegradations = told
 }
 
-// prepareCall makes the first attempt at a call with a conversation.
+// prepareCall prepares the first attempt to send a conversation.
 func (s *state) prepareCall(h handoff.History) (degraded []handoff.Degradation, err error) {
 	s.current = currentCall{messages: len(s.session.Messages), attempt: 1}
 	if s.current.request, degraded, err = s.buildRequest(h); err != nil {

@@ -1,7 +1,22 @@
-// Package session holds what a conversation leaves behind: an append-only list
-// of records, the Session they add up to, and the Store that keeps them.
+// Package session stores conversations as append-only lists of records.
 //
-// A Session is a fold over its records and nothing else (DESIGN §3.9), so a
-// store only ever appends. Deltas of a stream are never records. The format is
-// one JSON object per line, see AppendRecord; stores may share it.
+// A [Record] is one fact: a message, the cost of a model call, the start of a
+// tool, the end of a run. A [Session] is what the records of one conversation
+// add up to. A [Store] keeps them: [MemoryStore] for as long as the process
+// lives, package jsonl in files, package sqlite in a database.
+//
+//	store := session.NewMemoryStore()
+//	w, err := store.Create(ctx, session.Header{Version: session.Version, ID: id, Created: now})
+//	err = w.Append(ctx, session.MessageRecord{At: now, Message: transcript.User("hello")})
+//	err = w.Close()
+//	s, err := store.Load(ctx, id) // s.Messages holds the message
+//
+// [Limits] bound what a session may spend over all its runs. [WriteHTML] and
+// [WriteJSONL] export what a user saw.
+//
+// The package promises: a store only appends, one process at a time writes a
+// session, a crash loses at most the record that was being written, and a
+// damaged record is an error instead of a shorter conversation. The stored form
+// is one JSON object a line, see [AppendRecord]; deltas of a stream are never
+// stored.
 package session

@@ -15,7 +15,7 @@ type Record interface {
 	recordTime() time.Time
 }
 
-// TimelineItem is a record in the order of a session: its time, its kind as in the
+// TimelineItem refers to a record, in the order of a session: its time, its kind as in the
 // file ("run", "message", "usage", "error", "task", "compaction" or "mark") and
 // its index among those of its kind in the Session.
 type TimelineItem struct {
@@ -84,7 +84,7 @@ type Call struct {
 	Degraded []handoff.Degradation `json:"degraded,omitempty"`
 }
 
-// Annotation notes a fact about the session that must not be forgotten, such as
+// Annotation stores a fact about the session under a name, such as
 // AnnotationAllowUnlisted.
 type Annotation struct {
 	At    time.Time `json:"at"`

@@ -33,7 +33,7 @@ type ErrorRecord struct {
 	Message string    `json:"message"`
 }
 
-// RunEnd is what a run came to.
+// RunEnd sums up a run that has ended.
 type RunEnd struct {
 	At         time.Time             `json:"at"`
 	RunID      string                `json:"run_id,omitempty"`
@@ -73,8 +73,8 @@ func (f ErrorRecord) withValidUTF8() ErrorRecord {
 	return f
 }
 
-// withValidUTF8 is Failure.mended; the summary must be the same before and after it
-// was stored, for it is sent.
+// withValidUTF8 returns c as it can be stored. The summary is sent to the
+// provider, so it must be the same before and after it was stored.
 func (c Compaction) withValidUTF8() Compaction {
 	c.Summary, c.Reason = toValidUTF8(c.Summary), toValidUTF8(c.Reason)
 	return c

@@ -56,29 +56,29 @@ func tokenLimit(n *jsontree.Node) int {
 }
 
 // readers say what a request of a provider wants.
-var readers = map[string]func(*jsontree.Node) script.Ask{"anthropic": askAnthropic, "openai": askOpenAI, "gemini": askGemini}
+var readers = map[string]func(*jsontree.Node) script.Intent{"anthropic": anthropicIntent, "openai": openaiIntent, "gemini": geminiIntent}
 
-// askOf reads a request that the provider's Read has accepted: what it may hold is
+// intentOf reads a request that the provider's Read has accepted: what it may hold is
 // Check's business.
-func askOf(req script.Request) script.Ask { return readers[req.Provider](req.Document) }
+func intentOf(req script.Request) script.Intent { return readers[req.Provider](req.Document) }
 
 // turns follows a conversation: a prompt starts anew, unless it stands beside
 // results, as agents' reminders do.
 type turns struct {
-	script.Ask
+	script.Intent
 	names map[string]string // of calls, by id
 }
 
-func (t *turns) prompt(text string) {
+func (t *turns) startPrompt(text string) {
 	if text != "" {
 		t.Prompt, t.Calls = text, nil
 	}
 }
 
-// spoke begins the results anew: the model has said something.
-func (t *turns) spoke() { t.Results = nil }
+// startResults begins the results anew: the model has said something.
+func (t *turns) startResults() { t.Results = nil }
 
-func (t *turns) result(id, name, text string) {
+func (t *turns) addResult(id, name, text string) {
 	if name == "" {
 		name = t.names[id]
 	}
@@ -86,7 +86,7 @@ func (t *turns) result(id, name, text string) {
 	t.Results = append(t.Results, script.Called{Name: name, Result: text})
 }
 
-func askAnthropic(d *jsontree.Node) script.Ask {
+func anthropicIntent(d *jsontree.Node) script.Intent {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = texts(d.Get("system")), tokenLimit(d.Get("max_tokens"))
 	t.Schema = d.Get("output_config").Get("format").Get("schema").Map()
@@ -97,7 +97,7 @@ func askAnthropic(d *jsontree.Node) script.Ask {
 		if tool.Has("input_schema") {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("input_schema").Map()})
 		}
-		t.hosts(tool.Get("type").Text(), "web_search_", "code_execution_")
+		t.addHostedTool(tool.Get("type").Text(), "web_search_", "code_execution_")
 	}
 	switch choice := d.Get("tool_choice"); choice.Get("type").Text() {
 	case "none":
@@ -108,14 +108,14 @@ func askAnthropic(d *jsontree.Node) script.Ask {
 		t.Choice = choice.Get("name").Text()
 	}
 	for _, m := range objectsOf(d.Get("messages")) {
-		t.message(m)
+		t.addMessage(m)
 	}
-	return t.Ask
+	return t.Intent
 }
 
-// hosts notes a tool of the provider's own, by how the types of those for
+// addHostedTool notes a tool of the provider's own, by how the types of those for
 // searching and for running code begin.
-func (t *turns) hosts(kind, search, code string) {
+func (t *turns) addHostedTool(kind, search, code string) {
 	switch {
 	case strings.HasPrefix(kind, search):
 		t.Hosted = append(t.Hosted, string(specs.KindSearch))
@@ -124,9 +124,9 @@ func (t *turns) hosts(kind, search, code string) {
 	}
 }
 
-func (t *turns) message(m *jsontree.Node) {
+func (t *turns) addMessage(m *jsontree.Node) {
 	if m.Get("role").Text() == "assistant" {
-		t.spoke()
+		t.startResults()
 	}
 	before := len(t.Calls)
 	for _, b := range objectsOf(m.Get("content")) {
@@ -134,23 +134,23 @@ func (t *turns) message(m *jsontree.Node) {
 		case "tool_use":
 			t.names[b.Get("id").Text()] = b.Get("name").Text()
 		case "tool_result":
-			t.result(b.Get("tool_use_id").Text(), "", texts(b.Get("content")))
+			t.addResult(b.Get("tool_use_id").Text(), "", texts(b.Get("content")))
 		}
 	}
 	if m.Get("role").Text() == "user" && len(t.Calls) == before {
-		t.prompt(texts(m.Get("content")))
+		t.startPrompt(texts(m.Get("content")))
 	}
 }
 
-func askOpenAI(d *jsontree.Node) script.Ask {
+func openaiIntent(d *jsontree.Node) script.Intent {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = d.Get("instructions").Text(), tokenLimit(d.Get("max_output_tokens"))
-	t.Schema = structured(d.Get("text").Get("format"))
+	t.Schema = formatSchema(d.Get("text").Get("format"))
 	for _, tool := range objectsOf(d.Get("tools")) {
 		if tool.Get("type").Text() == "function" {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("parameters").Map()})
 		}
-		t.hosts(tool.Get("type").Text(), "web_search", "code_interpreter")
+		t.addHostedTool(tool.Get("type").Text(), "web_search", "code_interpreter")
 	}
 	switch d.Get("tool_choice").Text() {
 	case "none":
@@ -161,72 +161,72 @@ func askOpenAI(d *jsontree.Node) script.Ask {
 	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" {
 		t.Choice = choice.Get("name").Text()
 	}
-	t.prompt(d.Get("input").Text())
+	t.startPrompt(d.Get("input").Text())
 	for _, item := range objectsOf(d.Get("input")) {
 		if strings.HasSuffix(item.Get("type").Text(), "_call") || item.Get("role").Text() == "assistant" {
-			t.spoke()
+			t.startResults()
 		}
 		switch {
 		case item.Get("type").Text() == "function_call":
 			t.names[item.Get("call_id").Text()] = item.Get("name").Text()
 		case item.Get("type").Text() == "function_call_output":
-			t.result(item.Get("call_id").Text(), "", texts(item.Get("output")))
+			t.addResult(item.Get("call_id").Text(), "", texts(item.Get("output")))
 		case item.Get("role").Text() == "user":
-			t.prompt(texts(item.Get("content")))
+			t.startPrompt(texts(item.Get("content")))
 		case item.Get("role").Text() == "system" || item.Get("role").Text() == "developer":
 			t.System += "\n" + texts(item.Get("content"))
 		}
 	}
-	return t.Ask
+	return t.Intent
 }
 
-func askGemini(d *jsontree.Node) script.Ask {
+func geminiIntent(d *jsontree.Node) script.Intent {
 	t := turns{}
 	settings := member(d, "generationConfig", "generation_config")
 	t.System = texts(member(d, "systemInstruction", "system_instruction").Get("parts"))
 	t.Limit = tokenLimit(member(settings, "maxOutputTokens", "max_output_tokens"))
-	t.Schema, t.Bare = shaped(settings)
+	t.Schema, t.Bare = answerSchema(settings)
 	for _, set := range objectsOf(d.Get("tools")) {
 		for _, f := range objectsOf(member(set, "functionDeclarations", "function_declarations")) {
 			t.Tools = append(t.Tools, script.Tool{Name: f.Get("name").Text(),
 				Schema: member(f, "parametersJsonSchema", "parameters_json_schema", "parameters").Map()})
 		}
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(set.Names()))) {
-			t.hosts(strings.ReplaceAll(strings.ToLower(name), "_", ""), "googlesearch", "codeexecution")
+			t.addHostedTool(strings.ReplaceAll(strings.ToLower(name), "_", ""), "googlesearch", "codeexecution")
 		}
 	}
 	t.Choice = geminiChoice(member(member(d, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"))
 	for _, c := range objectsOf(d.Get("contents")) {
 		if c.Get("role").Text() == "model" {
-			t.spoke()
+			t.startResults()
 		}
 		before := len(t.Calls)
 		for _, p := range objectsOf(c.Get("parts")) {
 			if r := member(p, "functionResponse", "function_response"); r.Is(jsontree.Object) {
-				t.result("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
+				t.addResult("", r.Get("name").Text(), resultOf(r.Get("response").Decoded()))
 			}
 		}
 		if c.Get("role").Text() != "model" && len(t.Calls) == before {
-			t.prompt(texts(c.Get("parts")))
+			t.startPrompt(texts(c.Get("parts")))
 		}
 	}
-	return t.Ask
+	return t.Intent
 }
 
 // anyObject is the schema of an answer that is to be JSON and no more.
 var anyObject = map[string]any{"type": "object"}
 
-// structured is the schema of OpenAI's format, nil for prose.
-func structured(format *jsontree.Node) map[string]any {
+// formatSchema is the schema of OpenAI's format, nil for prose.
+func formatSchema(format *jsontree.Node) map[string]any {
 	if format.Get("type").Text() == "json_object" {
 		return anyObject
 	}
 	return format.Get("schema").Map()
 }
 
-// shaped is the schema of Gemini's answer, nil for prose, and whether the answer
+// answerSchema is the schema of Gemini's answer, nil for prose, and whether the answer
 // is to be one of its values without quotation marks.
-func shaped(settings *jsontree.Node) (schema map[string]any, bare bool) {
+func answerSchema(settings *jsontree.Node) (schema map[string]any, bare bool) {
 	mime := member(settings, "responseMimeType", "response_mime_type").Text()
 	schema = member(settings, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema").Map()
 	if schema == nil && mime == "application/json" {

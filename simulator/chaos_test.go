@@ -165,7 +165,7 @@ func TestChaos(t *testing.T) {
 // its answer, is given up.
 func TestSlow(t *testing.T) {
 	patient := New(Config{})
-	patient.(*handler).patience = 50 * time.Millisecond
+	patient.(*handler).clientTimeout = 50 * time.Millisecond
 	h := counted(patient)
 	server, err := Open(Door{Plain: true}, h)
 	if err != nil {

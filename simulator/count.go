@@ -9,30 +9,30 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// count says how many tokens a request has.
-func (h *handler) count(c *call) script.Plan {
+// countTokens says how many tokens a request has.
+func (h *handler) countTokens(c *call) script.Plan {
 	c.asked = c.provider.parse(c.Request, c.body)
 	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejected(c.provider, refusal)
+		return rejectionPlan(c.provider, refusal)
 	}
-	return h.whole(c, c.asked.CountTokens())
+	return h.bodyPlan(c, c.asked.CountTokens())
 }
 
-// document plans a response that is no reply of a model, with the headers of
+// documentPlan plans a response that is no reply of a model, with the headers of
 // one.
-func (h *handler) document(c *call, v any) script.Plan {
-	return h.whole(c, script.JSON(v))
+func (h *handler) documentPlan(c *call, v any) script.Plan {
+	return h.bodyPlan(c, script.JSON(v))
 }
 
-func (h *handler) whole(c *call, body []byte) script.Plan {
+func (h *handler) bodyPlan(c *call, body []byte) script.Plan {
 	if c.route.provider == "gemini" {
 		body = indented(body)
 	}
-	return script.Plan{Status: http.StatusOK, Header: h.header(c, script.FormUnary), Writes: [][]byte{body}}
+	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, script.FormUnary), Writes: [][]byte{body}}
 }
 
-// header is that of a reply; what is random in it depends on the request.
-func (h *handler) header(c *call, form script.Form) http.Header {
+// replyHeader is that of a reply; what is random in it depends on the request.
+func (h *handler) replyHeader(c *call, form script.Form) http.Header {
 	sum := sha256.Sum256(append([]byte(c.Method+c.URL.RequestURI()), c.body...))
 	header := c.provider.Header(script.Reply{Request: script.Request{Form: form}, Seed: hex.EncodeToString(sum[:8]), At: c.env.Now})
 	header.Set("Date", c.env.Now.UTC().Format(http.TimeFormat))

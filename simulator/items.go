@@ -7,15 +7,15 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// parsed is the tree of a text that the simulator wrote.
-func parsed(text []byte) *jsontree.Node {
+// parseOwn is the tree of a text that the simulator wrote.
+func parseOwn(text []byte) *jsontree.Node {
 	root, _ := jsontree.ParseStrict(text, jsontree.MaxDepth)
 	return root
 }
 
-// with is the object with other values for some of its members: names and raw
+// withMembers is the object with other values for some of its members: names and raw
 // values alternate. What it lacks is added.
-func with(object *jsontree.Node, changes ...string) []byte {
+func withMembers(object *jsontree.Node, changes ...string) []byte {
 	out := script.Object{}
 	for i, name := range object.Names() {
 		out = append(out, name, &object.Items()[i])
@@ -34,16 +34,16 @@ func with(object *jsontree.Node, changes ...string) []byte {
 	return script.JSON(out)
 }
 
-// unfinished is a response that has nothing to show yet.
-func unfinished(response []byte, status string) []byte {
-	return with(parsed(response), "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
+// unfinishedResponse is a response that has nothing to show yet.
+func unfinishedResponse(response []byte, status string) []byte {
+	return withMembers(parseOwn(response), "status", `"`+status+`"`, "background", "true", "output", "[]", "completed_at", "null", "usage", "null")
 }
 
 // inputItems are the items of an input. A text is one message.
 func inputItems(input *jsontree.Node) []*jsontree.Node {
 	if input.Is(jsontree.String) {
 		part := script.Object{"type", "input_text", "text", input}
-		return []*jsontree.Node{parsed(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
+		return []*jsontree.Node{parseOwn(script.JSON(script.Object{"type", "message", "role", "user", "content", script.Array{part}}))}
 	}
 	list := input.List()
 	items := make([]*jsontree.Node, len(list))
@@ -59,14 +59,14 @@ func withInput(request *jsontree.Node, items []*jsontree.Node) []byte {
 	for _, i := range items {
 		input = append(input, i)
 	}
-	return with(request, "input", string(script.JSON(input)))
+	return withMembers(request, "input", string(script.JSON(input)))
 }
 
-// conversation is the input of a stored response and its output. Its thoughts
+// storedInput is the input of a stored response and its output. Its thoughts
 // are sealed, whether the client asked for that or not: they are its own.
-func conversation(c *call, r script.Reply) []*jsontree.Node {
-	r.Request.Form, r.Request.Sealed = script.FormUnary, true
-	response := parsed(c.provider.Frames(r)[0])
+func storedInput(c *call, r script.Reply) []*jsontree.Node {
+	r.Request.Form, r.Request.IssuesTokens = script.FormUnary, true
+	response := parseOwn(c.provider.Frames(r)[0])
 	return append(inputItems(r.Request.Document.Get("input")), inputItems(response.Get("output"))...)
 }
 
@@ -74,9 +74,9 @@ func conversation(c *call, r script.Reply) []*jsontree.Node {
 // ids of its own.
 const maxBlocks = 1 << 20
 
-// identified gives items their types and ids, as the API does when it stores
+// withIDs gives items their types and ids, as the API does when it stores
 // them, and says the rest as it does: what came is complete, and a text is a part.
-func identified(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
+func withIDs(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 	for i, item := range items {
 		if !item.Is(jsontree.Object) {
 			continue
@@ -95,7 +95,7 @@ func identified(items []*jsontree.Node, r script.Reply) []*jsontree.Node {
 		if content.Is(jsontree.String) {
 			changes = append(changes, "content", string(script.JSON(script.Array{textPart(item.Get("role").Text(), content)})))
 		}
-		items[i] = parsed(with(item, changes...))
+		items[i] = parseOwn(withMembers(item, changes...))
 	}
 	return items
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// models lists the models that there are.
-func (h *handler) models(c *call) script.Plan {
-	return h.whole(c, c.provider.list(query(c.Request)))
+// listModels lists the models that there are.
+func (h *handler) listModels(c *call) script.Plan {
+	return h.bodyPlan(c, c.provider.list(query(c.Request)))
 }
 
-// model says what one of them is.
-func (h *handler) model(c *call) script.Plan {
+// showModel says what one of them is.
+func (h *handler) showModel(c *call) script.Plan {
 	info, ok := c.provider.info(c.id)
 	if !ok {
 		refusal := unknownModel[c.route.provider](c.id)
-		return rejected(c.provider, &refusal)
+		return rejectionPlan(c.provider, &refusal)
 	}
-	return h.whole(c, info)
+	return h.bodyPlan(c, info)
 }
 
 func listAnthropic(q url.Values) []byte {

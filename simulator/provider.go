@@ -14,7 +14,7 @@ import (
 
 // provider is all that differs between the three.
 type provider struct {
-	script.Voice
+	script.Provider
 	// parse reads a request for Check and for the script, once for both.
 	parse func(*http.Request, []byte) request
 	rules func() []rule.Info
@@ -43,24 +43,24 @@ type request interface {
 	CountTokens() []byte
 }
 
-// parses makes one provider's Parse a parse.
-func parses[R request](parse func(*http.Request, []byte) R) func(*http.Request, []byte) request {
+// parseFunc makes one provider's Parse a parse.
+func parseFunc[R request](parse func(*http.Request, []byte) R) func(*http.Request, []byte) request {
 	return func(r *http.Request, body []byte) request { return parse(r, body) }
 }
 
 var providers = map[string]provider{
 	"anthropic": {
-		Voice: anthropic.Voice{}, parse: parses(anthropic.Parse), rules: anthropic.Rules, reject: anthropic.Voice{}.Reject,
+		Provider: anthropic.Provider{}, parse: parseFunc(anthropic.Parse), rules: anthropic.Rules, reject: anthropic.Provider{}.Reject,
 		accepted: anthropic.Accepted, list: listAnthropic, info: anthropic.Model,
 		credentials: []string{"x-api-key", "Authorization"}, keyless: "x-api-key header is required",
 	},
 	"openai": {
-		Voice: openai.Voice{}, parse: parses(openai.Parse), rules: openai.Rules, reject: openai.Voice{}.Reject,
+		Provider: openai.Provider{}, parse: parseFunc(openai.Parse), rules: openai.Rules, reject: openai.Provider{}.Reject,
 		accepted: openai.Accepted, list: listOpenAI, info: openai.Model,
 		credentials: []string{"Authorization"}, keyless: "You didn't provide an API key.",
 	},
 	"gemini": {
-		Voice: gemini.Voice{}, parse: parses(gemini.Parse), rules: gemini.Rules, reject: gemini.Voice{}.Reject,
+		Provider: gemini.Provider{}, parse: parseFunc(gemini.Parse), rules: gemini.Rules, reject: gemini.Provider{}.Reject,
 		accepted: gemini.Accepted, list: listGemini, info: gemini.Model,
 		credentials: []string{"x-goog-api-key"},
 	},
@@ -87,8 +87,8 @@ func Accepted(name string) []rule.Info {
 	return nil
 }
 
-// rejected plans a refusal in the provider's envelope and headers.
-func rejected(p provider, r *rule.Refusal) script.Plan {
+// rejectionPlan plans a refusal in the provider's envelope and headers.
+func rejectionPlan(p provider, r *rule.Refusal) script.Plan {
 	status, header, body := p.reject(r)
 	return script.Plan{Status: status, Header: header, Writes: [][]byte{body}}
 }

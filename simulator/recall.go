@@ -10,33 +10,33 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// recall answers for a stored response.
-func (h *handler) recall(c *call) script.Plan {
+// answerStored answers for a stored response.
+func (h *handler) answerStored(c *call) script.Plan {
 	if c.op == opResponse && c.Method == http.MethodDelete {
-		if !h.stored.delete(c.id, c.account()) {
-			return rejected(c.provider, missing(c.id))
+		if !h.stored.deleteResponse(c.id, c.accountOf()) {
+			return rejectionPlan(c.provider, notStored(c.id))
 		}
-		return h.document(c, script.Object{"id", c.id, "object", "response", "deleted", true})
+		return h.documentPlan(c, script.Object{"id", c.id, "object", "response", "deleted", true})
 	}
 	var e entry
-	if !h.stored.get(c.id, c.account(), func(stored *entry) { e = c.look(stored) }) {
-		return rejected(c.provider, missing(c.id))
+	if !h.stored.get(c.id, c.accountOf(), func(stored *entry) { e = c.lookAt(stored) }) {
+		return rejectionPlan(c.provider, notStored(c.id))
 	}
 	switch {
 	case c.op == opItems:
-		return h.items(c, e)
+		return h.listItems(c, e)
 	case c.op == opCancel && !e.background:
-		return rejected(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
+		return rejectionPlan(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error",
 			Message: "Cannot cancel a synchronous response."})
 	case c.op == opResponse && query(c.Request).Get("stream") == "true":
-		return h.resume(c, e)
+		return h.resumeStream(c, e)
 	}
-	return h.whole(c, e.shown(c))
+	return h.bodyPlan(c, e.currentBody(c))
 }
 
-// look is what happens to a response that is asked for: one in the background
+// lookAt is what happens to a response that is asked for: one in the background
 // is in progress the first time and done the second.
-func (c *call) look(e *entry) entry {
+func (c *call) lookAt(e *entry) entry {
 	if c.op == opCancel && e.background && e.asked < 2 {
 		e.cancelled = true
 	}
@@ -46,8 +46,8 @@ func (c *call) look(e *entry) entry {
 	return *e
 }
 
-// shown is the response object as it is now.
-func (e entry) shown(c *call) []byte {
+// currentBody is the response object as it is now.
+func (e entry) currentBody(c *call) []byte {
 	whole := e.reply
 	whole.Request.Form = script.FormUnary
 	body := c.provider.Frames(whole)[0]
@@ -55,20 +55,20 @@ func (e entry) shown(c *call) []byte {
 	case !e.background:
 		return body
 	case e.cancelled:
-		return unfinished(body, "cancelled")
+		return unfinishedResponse(body, "cancelled")
 	case e.asked < 2:
-		return unfinished(body, "in_progress")
+		return unfinishedResponse(body, "in_progress")
 	}
-	return with(parsed(body), "background", "true")
+	return withMembers(parseOwn(body), "background", "true")
 }
 
-// resume streams a response again, from behind an event.
-func (h *handler) resume(c *call, e entry) script.Plan {
+// resumeStream streams a response again, from behind an event.
+func (h *handler) resumeStream(c *call, e entry) script.Plan {
 	after := -1
 	if text := query(c.Request).Get("starting_after"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return rejected(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_type",
+			return rejectionPlan(c.provider, &rule.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_type",
 				Param: "starting_after", Message: "Invalid type for 'starting_after': expected an integer, but got a string instead."})
 		}
 		after = n
@@ -76,14 +76,14 @@ func (h *handler) resume(c *call, e entry) script.Plan {
 	again := e.reply
 	again.Request.Form = script.FormSSE
 	frames := c.provider.Frames(again)
-	return script.Plan{Status: http.StatusOK, Header: h.header(c, script.FormSSE), Writes: frames[min(max(after+1, 0), len(frames)):]}
+	return script.Plan{Status: http.StatusOK, Header: h.replyHeader(c, script.FormSSE), Writes: frames[min(max(after+1, 0), len(frames)):]}
 }
 
-// items lists the input of a stored response, the newest first unless asked
+// listItems lists the input of a stored response, the newest first unless asked
 // otherwise.
-func (h *handler) items(c *call, e entry) script.Plan {
+func (h *handler) listItems(c *call, e entry) script.Plan {
 	input := e.reply.Request.Document.Get("input")
-	list, asked := identified(inputItems(input), e.reply), query(c.Request)
+	list, asked := withIDs(inputItems(input), e.reply), query(c.Request)
 	if asked.Get("order") != "asc" {
 		slices.Reverse(list)
 	}
@@ -95,11 +95,11 @@ func (h *handler) items(c *call, e entry) script.Plan {
 	if err != nil || limit < 1 || limit > 100 {
 		limit = 20
 	}
-	return h.document(c, page(list, limit))
+	return h.documentPlan(c, itemsPage(list, limit))
 }
 
-// page is the first of a list, as the API's lists are.
-func page(list []*jsontree.Node, limit int) script.Object {
+// itemsPage is the first of a list, as the API's lists are.
+func itemsPage(list []*jsontree.Node, limit int) script.Object {
 	data, first, last := script.Array{}, any(nil), any(nil)
 	for i, item := range list[:min(limit, len(list))] {
 		data = append(data, item)

@@ -36,13 +36,13 @@ type route struct {
 	path     string // without the provider's prefix
 }
 
-func (r route) allows(method string) bool { return slices.Contains(methods[r.op], method) }
+func (r route) allowsMethod(method string) bool { return slices.Contains(methods[r.op], method) }
 
-// find says what a request is for. A path may begin with /PROVIDER; without it
+// routeOf says what a request is for. A path may begin with /PROVIDER; without it
 // the host tells, then what only one provider has in its paths, then the
 // credential.
-func find(r *http.Request) route {
-	provider, path := prefixed(r.URL.Path)
+func routeOf(r *http.Request) route {
+	provider, path := cutProvider(r.URL.Path)
 	provider = cmp.Or(provider, byHost(r.Host), byPath(path))
 	if provider == "" {
 		provider = cmp.Or(byCredential(r), "openai")
@@ -51,8 +51,8 @@ func find(r *http.Request) route {
 	return route{provider, op, id, path}
 }
 
-// prefixed cuts the provider's name off a path.
-func prefixed(path string) (provider, rest string) {
+// cutProvider cuts the provider's name off a path.
+func cutProvider(path string) (provider, rest string) {
 	first, _, more := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if _, ok := operations[first]; ok && more {
 		return first, path[1+len(first):]

@@ -47,7 +47,7 @@ func TestFind(t *testing.T) {
 		if c.header != "" {
 			r.Header.Set(c.header, "k")
 		}
-		if want, got := (route{c.provider, c.op, c.id, c.path}), find(r); got != want {
+		if want, got := (route{c.provider, c.op, c.id, c.path}), routeOf(r); got != want {
 			t.Errorf("%s: %+v, want %+v", c.url, got, want)
 		}
 	}

@@ -65,7 +65,7 @@ func Open(d Door, h http.Handler) (*Server, error) {
 		ErrorLog: log.New(io.Discard, "", 0), // aborts are part of the script
 	}
 	if d.Plain {
-		s.run(func() error { return s.http.Serve(listener) })
+		s.serveUntilClosed(func() error { return s.http.Serve(listener) })
 		return s, nil
 	}
 	cert, ca, err := certificate()
@@ -75,7 +75,7 @@ func Open(d Door, h http.Handler) (*Server, error) {
 	}
 	s.URL, s.CA = "https://"+listener.Addr().String(), ca
 	s.http.TLSConfig = &tls.Config{Certificates: []tls.Certificate{cert}}
-	s.run(func() error { return s.http.ServeTLS(listener, "", "") })
+	s.serveUntilClosed(func() error { return s.http.ServeTLS(listener, "", "") })
 	return s, nil
 }
 
@@ -95,7 +95,7 @@ func protocols(d Door) *http.Protocols {
 	return p
 }
 
-func (s *Server) run(serve func() error) {
+func (s *Server) serveUntilClosed(serve func() error) {
 	go func() {
 		defer close(s.done)
 		_ = serve() // ErrServerClosed, always

@@ -15,14 +15,14 @@ type words struct {
 	tooLarge             rule.Refusal
 }
 
-func constant(r rule.Refusal) func(string, string) rule.Refusal {
+func sameRefusal(r rule.Refusal) func(string, string) rule.Refusal {
 	return func(string, string) rule.Refusal { return r }
 }
 
-var said = map[string]words{
+var routeErrors = map[string]words{
 	"anthropic": {
-		notFound:   constant(rule.Refusal{Status: 404, Type: "not_found_error", Message: "Not Found"}),
-		notAllowed: constant(rule.Refusal{Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"}),
+		notFound:   sameRefusal(rule.Refusal{Status: 404, Type: "not_found_error", Message: "Not Found"}),
+		notAllowed: sameRefusal(rule.Refusal{Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"}),
 		tooLarge:   rule.Refusal{Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
 	},
 	"openai": {
@@ -36,26 +36,26 @@ var said = map[string]words{
 		tooLarge: rule.Refusal{Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
 	},
 	"gemini": {
-		notFound:   constant(rule.Refusal{Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."}),
-		notAllowed: constant(rule.Refusal{Status: 405, Type: "INVALID_ARGUMENT", Message: "Request method is not allowed for this resource."}),
+		notFound:   sameRefusal(rule.Refusal{Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."}),
+		notAllowed: sameRefusal(rule.Refusal{Status: 405, Type: "INVALID_ARGUMENT", Message: "Request method is not allowed for this resource."}),
 		tooLarge: rule.Refusal{Status: 413, Type: "INVALID_ARGUMENT",
 			Message: fmt.Sprintf("Request payload size exceeds the limit: %d bytes.", maxRequest)},
 	},
 }
 
-// misdirected refuses what asks for nothing that there is; nil when it does.
-func misdirected(r *http.Request, to route) *rule.Refusal {
+// routeRefusal refuses what asks for nothing that there is; nil when it does.
+func routeRefusal(r *http.Request, to route) *rule.Refusal {
 	var refusal rule.Refusal
 	switch {
 	case to.op == opUnknown:
-		refusal = said[to.provider].notFound(r.Method, to.path)
-	case !to.allows(r.Method):
-		refusal = said[to.provider].notAllowed(r.Method, to.path)
+		refusal = routeErrors[to.provider].notFound(r.Method, to.path)
+	case !to.allowsMethod(r.Method):
+		refusal = routeErrors[to.provider].notAllowed(r.Method, to.path)
 	default:
 		return nil
 	}
 	return &refusal
 }
 
-// allowed is the Allow header of status 405.
-func (r route) allowed() string { return strings.Join(methods[r.op], ", ") }
+// allowHeader is the Allow header of status 405.
+func (r route) allowHeader() string { return strings.Join(methods[r.op], ", ") }

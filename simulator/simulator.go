@@ -40,8 +40,8 @@ type Config struct {
 	Level rule.Level
 	// Off holds the ids of rules that are not enforced.
 	Off []string
-	// ForeignSeals accepts continuity tokens that were issued elsewhere.
-	ForeignSeals bool
+	// ForeignTokens accepts continuity tokens that were issued elsewhere.
+	ForeignTokens bool
 	// Mismatch, if not nil, is told of each request that the scenario did not
 	// expect. It is called from several goroutines.
 	Mismatch func(*script.Mismatch)
@@ -51,9 +51,9 @@ type Config struct {
 	Pace time.Duration
 }
 
-// patience outlasts a debugger's breakpoint and lets go of clients that have died
+// clientTimeout outlasts a debugger's breakpoint and lets go of clients that have died
 // without a word.
-const patience = 5 * time.Minute
+const clientTimeout = 5 * time.Minute
 
 // epoch is the time a provider has by default.
 var epoch = time.Date(2026, time.November, 21, 9, 0, 0, 0, time.UTC)
@@ -64,7 +64,7 @@ func New(c Config) http.Handler {
 	if c.Now == nil {
 		c.Now = func() time.Time { return epoch }
 	}
-	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable(), patience: patience}
+	h := &handler{Config: c, off: map[string]bool{}, key: seal.NewKey(c.Seed), stored: newTable(), clientTimeout: clientTimeout}
 	for _, id := range c.Off {
 		h.off[id] = true
 	}
@@ -76,9 +76,9 @@ type handler struct {
 	off    map[string]bool
 	key    seal.Key
 	stored *table
-	// patience is how long a client may take to send a request, and how long to
+	// clientTimeout is how long a client may take to send a request, and how long to
 	// take in a reply that is not paced.
-	patience time.Duration
+	clientTimeout time.Duration
 	// attempts are of requests that the script turns down at first.
 	attempts script.Attempts
 }
@@ -96,28 +96,28 @@ type call struct {
 // ServeHTTP answers one request, whatever it holds, in the shape of the provider
 // that it is for.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	to := find(r)
+	to := routeOf(r)
 	p := providers[to.provider]
-	if !h.serves(to.provider) {
+	if !h.servesProvider(to.provider) {
 		to.op = opUnknown
 	}
-	if refusal := misdirected(r, to); refusal != nil {
+	if refusal := routeRefusal(r, to); refusal != nil {
 		if refusal.Status == http.StatusMethodNotAllowed {
-			w.Header().Set("Allow", to.allowed())
+			w.Header().Set("Allow", to.allowHeader())
 		}
-		h.play(w, r, rejected(p, refusal))
+		h.writePlan(w, r, rejectionPlan(p, refusal))
 		return
 	}
 	body, err := h.bodyOf(w, r)
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		refusal := said[to.provider].tooLarge
-		h.play(w, r, rejected(p, &refusal))
+		refusal := routeErrors[to.provider].tooLarge
+		h.writePlan(w, r, rejectionPlan(p, &refusal))
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
 	default:
-		h.play(w, r, h.answer(&call{Request: under(r, to.path), route: to, provider: p, body: body, env: h.env()}))
+		h.writePlan(w, r, h.planAnswer(&call{Request: withPath(r, to.path), route: to, provider: p, body: body, env: h.ruleEnv()}))
 	}
 }
 
@@ -132,31 +132,31 @@ func (h *handler) bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error)
 		return nil, &http.MaxBytesError{Limit: maxRequest}
 	}
 	in := http.NewResponseController(w)
-	_ = in.SetReadDeadline(time.Now().Add(h.patience)) // a recorder has none
+	_ = in.SetReadDeadline(time.Now().Add(h.clientTimeout)) // a recorder has none
 	defer func() { _ = in.SetReadDeadline(time.Time{}) }()
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
 	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
 	return body.Bytes(), err
 }
 
-// refused plans a refusal with the headers of a reply.
-func (h *handler) refused(c *call, r *script.Refusal) script.Plan {
+// refusalPlan plans a refusal with the headers of a reply.
+func (h *handler) refusalPlan(c *call, r *script.Refusal) script.Plan {
 	plan := script.Refused(c.provider, r)
-	header := h.header(c, script.FormUnary)
+	header := h.replyHeader(c, script.FormUnary)
 	maps.Copy(header, plan.Header)
 	plan.Header = header
 	if id := header.Get("Request-Id"); id != "" { // Anthropic says it in the body, too
-		plan.Writes[0] = with(parsed(plan.Writes[0]), "request_id", `"`+id+`"`)
+		plan.Writes[0] = withMembers(parseOwn(plan.Writes[0]), "request_id", `"`+id+`"`)
 	}
 	return plan
 }
 
-func (h *handler) serves(provider string) bool {
+func (h *handler) servesProvider(provider string) bool {
 	return h.Providers == nil || slices.Contains(h.Providers, provider)
 }
 
-// under is r with another path, as rules and voices are to see it.
-func under(r *http.Request, path string) *http.Request {
+// withPath is r with another path, as rules and voices are to see it.
+func withPath(r *http.Request, path string) *http.Request {
 	if r.URL.Path == path {
 		return r
 	}
@@ -166,76 +166,76 @@ func under(r *http.Request, path string) *http.Request {
 	return &seen
 }
 
-func (h *handler) env() rule.Env {
-	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, Off: h.off, ForeignSeals: h.ForeignSeals}
+func (h *handler) ruleEnv() rule.Env {
+	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, Off: h.off, ForeignTokens: h.ForeignTokens}
 }
 
-// answer plans the response.
-func (h *handler) answer(c *call) script.Plan {
+// planAnswer plans the response.
+func (h *handler) planAnswer(c *call) script.Plan {
 	switch {
 	case realKey(c.Request):
-		return h.refused(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
+		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: "the simulator refuses a key that looks real; set a made-up one"})
 	case c.op == opGenerate:
-		return h.generate(c)
+		return h.planGenerate(c)
 	case c.op == opCount:
-		return h.count(c)
-	case !authorized(c):
-		return h.refused(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.provider.keyless})
+		return h.countTokens(c)
+	case !hasKey(c):
+		return h.refusalPlan(c, &script.Refusal{Kind: script.RefuseAuth, Message: c.provider.keyless})
 	}
 	switch c.op {
 	case opModels:
-		return h.models(c)
+		return h.listModels(c)
 	case opModel:
-		return h.model(c)
+		return h.showModel(c)
 	default:
-		return h.recall(c)
+		return h.answerStored(c)
 	}
 }
 
-// generate is a model call: checked, then answered by the script.
-func (h *handler) generate(c *call) script.Plan {
+// planGenerate is a model call: checked, then answered by the script.
+func (h *handler) planGenerate(c *call) script.Plan {
 	c.asked = c.provider.parse(c.Request, c.body)
 	if refusal := c.asked.Check(c.env); refusal != nil {
-		return rejected(c.provider, refusal)
+		return rejectionPlan(c.provider, refusal)
 	}
-	if refusal := h.unfold(c); refusal != nil {
-		return rejected(c.provider, refusal)
+	if refusal := h.expandPrevious(c); refusal != nil {
+		return rejectionPlan(c.provider, refusal)
 	}
 	req, refusal := c.asked.Turn()
 	if refusal != nil {
-		return h.refused(c, refusal)
+		return h.refusalPlan(c, refusal)
 	}
-	reply, refusal := h.reply(req, c.env)
+	reply, refusal := h.composeReply(req, c.env)
 	if refusal != nil {
-		return h.refused(c, refusal)
+		return h.refusalPlan(c, refusal)
 	}
-	return h.keep(c, reply, script.Perform(c.provider.Voice, reply))
+	return h.storeReply(c, reply, script.PlanReply(c.provider.Provider, reply))
 }
 
-// reply is what the model says: beside the main loop what is polite, in it what
+// composeReply is what the model says: beside the main loop what is polite, in it what
 // the script says, without a script what the prompt asks for.
-func (h *handler) reply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
+func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	if h.Scenario != nil && len(req.Tools) > 0 {
-		return h.scripted(req, env)
+		return h.scriptedReply(req, env)
 	}
-	asked := askOf(req)
-	if text, limited, ok := script.Aside(asked); ok {
+	asked := intentOf(req)
+	if text, limited, ok := script.SideTraffic(asked); ok {
 		stop := specs.StopEnd
 		if limited {
 			stop = specs.StopMaxTokens
 		}
-		return script.Improvised(req, []specs.Block{{Kind: specs.KindText, Text: text}}, stop, env.Key, env.Now), nil
+		return script.Generated(req, []specs.Block{{Kind: specs.KindText, Text: text}}, stop, env.Key, env.Now), nil
 	}
 	if h.Scenario != nil {
-		return h.scripted(req, env)
+		return h.scriptedReply(req, env)
 	}
-	said, stop := script.Converse(asked)
-	return script.Improvised(req, said, stop, env.Key, env.Now), nil
+	said, stop := script.AutoReply(asked)
+	return script.Generated(req, said, stop, env.Key, env.Now), nil
 }
 
-func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
+func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, Attempts: &h.attempts,
-		Ask: func(req script.Request) script.Ask { return askOf(req) }}
+		Intent: func(req script.Request) script.Intent { return intentOf(req) }}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)
@@ -243,11 +243,11 @@ func (h *handler) scripted(req script.Request, env rule.Env) (script.Reply, *scr
 	return reply, refusal
 }
 
-// play performs a plan. Each write of a stream is flushed and becomes one chunk;
+// writePlan performs a plan. Each write of a stream is flushed and becomes one chunk;
 // a document that is whole says its length.
-func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
+func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Plan) {
 	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Now().Add(h.patience + time.Duration(len(p.Writes))*h.Pace)) // a recorder has none
+	_ = out.SetWriteDeadline(time.Now().Add(h.clientTimeout + time.Duration(len(p.Writes))*h.Pace)) // a recorder has none
 	maps.Copy(w.Header(), p.Header)
 	if w.Header().Get("Date") == "" {
 		w.Header().Set("Date", h.Now().UTC().Format(http.TimeFormat))
@@ -264,7 +264,7 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
 		if _, err := w.Write(chunk); err != nil || out.Flush() != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if !pause(r, h.Pace) {
+		if !pauseWrite(r, h.Pace) {
 			return
 		}
 	}
@@ -277,8 +277,8 @@ func (h *handler) play(w http.ResponseWriter, r *http.Request, p script.Plan) {
 	}
 }
 
-// pause waits and reports whether the client is still there.
-func pause(r *http.Request, d time.Duration) bool {
+// pauseWrite waits and reports whether the client is still there.
+func pauseWrite(r *http.Request, d time.Duration) bool {
 	if d == 0 {
 		return true
 	}
@@ -320,9 +320,9 @@ func realKey(r *http.Request) bool {
 // real is what keys and tokens of the three providers begin with.
 var real = []string{"sk-", "sess-", "AIza", "AQ.", "ya29."}
 
-// authorized reports whether there is a key of the kind that the provider takes;
+// hasKey reports whether there is a key of the kind that the provider takes;
 // which one it is does not matter.
-func authorized(c *call) bool {
+func hasKey(c *call) bool {
 	return slices.ContainsFunc(c.provider.credentials, func(header string) bool { return c.Header.Get(header) != "" }) ||
 		c.route.provider == "gemini" && query(c.Request).Get("key") != ""
 }

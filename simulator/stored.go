@@ -50,12 +50,12 @@ func (t *table) put(id string, e *entry) {
 	t.byID[id] = e
 	t.bytes += len(e.reply.Request.Body)
 	for len(t.order) > maxStored || t.bytes > maxStoredBytes && len(t.order) > 1 {
-		t.drop(t.order[0])
+		t.removeEntry(t.order[0])
 	}
 }
 
-// drop removes id, which is there; the caller holds the lock.
-func (t *table) drop(id string) {
+// removeEntry removes id, which is there; the caller holds the lock.
+func (t *table) removeEntry(id string) {
 	e := t.byID[id]
 	t.bytes -= len(e.reply.Request.Body)
 	delete(t.byID, id)
@@ -67,8 +67,8 @@ func (t *table) drop(id string) {
 	}
 }
 
-func (t *table) delete(id, account string) bool {
-	return t.get(id, account, func(*entry) { t.drop(id) })
+func (t *table) deleteResponse(id, account string) bool {
+	return t.get(id, account, func(*entry) { t.removeEntry(id) })
 }
 
 // get calls f with the entry, under the table's lock. To another account than
@@ -83,20 +83,20 @@ func (t *table) get(id, account string, f func(*entry)) bool {
 	return ok
 }
 
-// missing is what is said of an id that is not, or no longer, stored.
-func missing(id string) *rule.Refusal {
+// notStored is what is said of an id that is not, or no longer, stored.
+func notStored(id string) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
 		Message: fmt.Sprintf("Response with id '%s' not found.", id)}
 }
 
-// account is whose key the request carries.
-func (c *call) account() string {
+// accountOf is whose key the request carries.
+func (c *call) accountOf() string {
 	return seal.Account(strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
 }
 
-// unfold puts the conversation that previous_response_id names before the
+// expandPrevious puts the conversation that previous_response_id names before the
 // request's input and checks the whole of it (rule O-25, DESIGN §5).
-func (h *handler) unfold(c *call) *rule.Refusal {
+func (h *handler) expandPrevious(c *call) *rule.Refusal {
 	if c.route.provider != "openai" {
 		return nil
 	}
@@ -105,21 +105,21 @@ func (h *handler) unfold(c *call) *rule.Refusal {
 		return nil
 	}
 	var before script.Reply
-	if !h.stored.get(previous, c.account(), func(e *entry) { before = e.reply }) {
-		if h.ForeignSeals {
+	if !h.stored.get(previous, c.accountOf(), func(e *entry) { before = e.reply }) {
+		if h.ForeignTokens {
 			return nil // it was issued elsewhere, so what it said is not known
 		}
 		return &rule.Refusal{Rule: "O-25", Status: http.StatusBadRequest, Type: "invalid_request_error",
 			Code: "previous_response_not_found", Param: "previous_response_id",
 			Message: fmt.Sprintf("Previous response with id '%s' not found.", previous)}
 	}
-	c.body = withInput(c.asked.Document(), append(conversation(c, before), inputItems(input)...))
+	c.body = withInput(c.asked.Document(), append(storedInput(c, before), inputItems(input)...))
 	c.asked = c.provider.parse(c.Request, c.body)
-	return c.provider.parse(c.Request, with(c.asked.Document(), "previous_response_id", "null")).Check(c.env)
+	return c.provider.parse(c.Request, withMembers(c.asked.Document(), "previous_response_id", "null")).Check(c.env)
 }
 
-// keep stores a response that the client may ask for again.
-func (h *handler) keep(c *call, reply script.Reply, plan script.Plan) script.Plan {
+// storeReply stores a response that the client may ask for again.
+func (h *handler) storeReply(c *call, reply script.Reply, plan script.Plan) script.Plan {
 	if c.route.provider != "openai" || plan.Status != http.StatusOK {
 		return plan
 	}
@@ -129,7 +129,7 @@ func (h *handler) keep(c *call, reply script.Reply, plan script.Plan) script.Pla
 	}
 	h.stored.put(id, &entry{reply: reply, background: background})
 	if background && reply.Request.Form == script.FormUnary {
-		plan.Writes = [][]byte{unfinished(plan.Writes[0], "queued")}
+		plan.Writes = [][]byte{unfinishedResponse(plan.Writes[0], "queued")}
 	}
 	return plan
 }

@@ -260,7 +260,7 @@ func FuzzAnything(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	h := New(Config{})
-	lenient := New(Config{Level: 2, ForeignSeals: true})
+	lenient := New(Config{Level: 2, ForeignTokens: true})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for name, c := range talks {
 			for _, url := range []string{c.url, map[string]string{

@@ -30,7 +30,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
 			defer func() { _ = r.Body.Close() }()
 		}
-		w.end(handled(t.h, w, received(ctx, r)))
+		w.finishReply(serveRecovered(t.h, w, serverRequest(ctx, r)))
 	}()
 	select {
 	case <-w.began:
@@ -38,15 +38,15 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			leave()
 			return nil, w.failure
 		}
-		return w.response(r, &reading{body, leave}), nil
+		return w.httpResponse(r, &reading{body, leave}), nil
 	case <-ctx.Done():
 		leave()
 		return nil, ctx.Err()
 	}
 }
 
-// received is r as a server of HTTP/1.1 sees it.
-func received(ctx context.Context, r *http.Request) *http.Request {
+// serverRequest is r as a server of HTTP/1.1 sees it.
+func serverRequest(ctx context.Context, r *http.Request) *http.Request {
 	in := r.Clone(ctx)
 	in.Proto, in.ProtoMajor, in.ProtoMinor = "HTTP/1.1", 1, 1
 	in.RequestURI, in.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
@@ -59,8 +59,8 @@ func received(ctx context.Context, r *http.Request) *http.Request {
 	return in
 }
 
-// handled returns what broke the reply off.
-func handled(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+// serveRecovered returns what broke the reply off.
+func serveRecovered(h http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		if cause := recover(); cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it like this
 			err = io.ErrUnexpectedEOF
@@ -115,8 +115,8 @@ func (w *reply) FlushError() error {
 	return err
 }
 
-// end sends what is left, and how the reply ended.
-func (w *reply) end(broken error) {
+// finishReply sends what is left, and how the reply ended.
+func (w *reply) finishReply(broken error) {
 	if broken == nil {
 		_ = w.FlushError() // the client may be gone
 	}
@@ -129,8 +129,8 @@ func (w *reply) end(broken error) {
 	_ = w.pipe.CloseWithError(broken)
 }
 
-// response is what the client gets.
-func (w *reply) response(r *http.Request, body io.ReadCloser) *http.Response {
+// httpResponse is what the client gets.
+func (w *reply) httpResponse(r *http.Request, body io.ReadCloser) *http.Response {
 	resp := &http.Response{
 		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -44,10 +44,10 @@ func FindRequirement(id string) (Requirement, error) {
 			return r, nil
 		}
 	}
-	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, ErrUnknownRequirement, strings.Join(Nearest(id, 1, ids(all)), ""))
+	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, ErrUnknownRequirement, strings.Join(Nearest(id, 1, requirementIDs(all)), ""))
 }
 
-func ids(all []Requirement) []string {
+func requirementIDs(all []Requirement) []string {
 	names := make([]string, len(all))
 	for i, r := range all {
 		names[i] = r.ID
@@ -75,7 +75,7 @@ func LoadRequirements(fsys fs.FS) ([]Requirement, error) {
 			return nil, err
 		}
 		list, err := ParseRequirements(file, data)
-		errs = append(errs, err, claim(home, file, list))
+		errs = append(errs, err, claimIDs(home, file, list))
 		all = append(all, list...)
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -85,9 +85,9 @@ func LoadRequirements(fsys fs.FS) ([]Requirement, error) {
 	return all, nil
 }
 
-// claim enters the ids of list in home and reports those already there: an id
+// claimIDs enters the ids of list in home and reports those already there: an id
 // stands for one sentence, a check id for one check.
-func claim(home map[string]string, file string, list []Requirement) error {
+func claimIDs(home map[string]string, file string, list []Requirement) error {
 	var errs []error
 	for _, r := range list {
 		for _, id := range append([]string{r.ID}, r.Checks...) {
@@ -119,7 +119,7 @@ func ParseRequirements(file string, data []byte) ([]Requirement, error) {
 	var errs []error
 	for i, r := range list {
 		name := cmp.Or(r.ID, fmt.Sprintf("entry %d", i+1))
-		for _, fault := range r.faults(strings.TrimSuffix(path.Base(file), ".yaml")) {
+		for _, fault := range r.findFaults(strings.TrimSuffix(path.Base(file), ".yaml")) {
 			errs = append(errs, fmt.Errorf("%s: %s: %s", file, name, fault))
 		}
 	}

@@ -54,14 +54,14 @@ func parseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
 		return nil, fmt.Errorf("%s: no rule; a policy without one refuses every model", file)
 	}
 	for i := range m.Rules {
-		if err := m.Rules[i].compile(); err != nil {
+		if err := m.Rules[i].compilePattern(); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", file, m.Rules[i].Name, err)
 		}
 	}
 	return &m, nil
 }
 
-func (r *ModelRule) compile() error {
+func (r *ModelRule) compilePattern() error {
 	var err error
 	if r.pattern, err = regexp.Compile(r.Pattern); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (r *ModelRule) compile() error {
 func (m *ModelPolicy) Allows(model string) (ok bool, reason string) {
 	reason = "no family of the allowlist has such a name"
 	for i := range m.Rules {
-		ok, why := m.Rules[i].allows(model)
+		ok, why := m.Rules[i].admitsModel(model)
 		if ok {
 			return true, ""
 		}
@@ -90,9 +90,9 @@ func (m *ModelPolicy) Allows(model string) (ok bool, reason string) {
 	return false, reason
 }
 
-// allows reports whether the rule admits a model, and if not, why. The reason is
+// admitsModel reports whether the rule admits a model, and if not, why. The reason is
 // empty when the model is of another family.
-func (r *ModelRule) allows(model string) (ok bool, reason string) {
+func (r *ModelRule) admitsModel(model string) (ok bool, reason string) {
 	g := r.pattern.FindStringSubmatch(model)
 	if g == nil {
 		return false, ""

@@ -11,16 +11,16 @@ import (
 func Nearest(name string, n int, candidates []string) []string {
 	distance := map[string]int{}
 	for _, c := range candidates {
-		distance[c] = edits(strings.ToUpper(name), strings.ToUpper(c))
+		distance[c] = editDistance(strings.ToUpper(name), strings.ToUpper(c))
 	}
 	sorted := slices.Clone(candidates)
 	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(distance[a], distance[b]) })
 	return sorted[:min(n, len(sorted))]
 }
 
-// edits counts what turns a into b: letters added, taken away, replaced, or
+// editDistance counts what turns a into b: letters added, taken away, replaced, or
 // swapped with their neighbour, the slip of fast fingers.
-func edits(a, b string) int {
+func editDistance(a, b string) int {
 	var before []int // the row before the last
 	last := make([]int, len(b)+1)
 	for j := range last {

@@ -35,8 +35,8 @@ func Fresh(text, seed string) string {
 	})
 }
 
-// misplaced reports whether text has what looks like the place of a nonce and is
+// hasBadNonce reports whether text has what looks like the place of a nonce and is
 // none.
-func misplaced(text string) bool {
+func hasBadNonce(text string) bool {
 	return strings.Contains(text, "{{") && strings.Contains(nonce.ReplaceAllString(text, ""), "{{nonce")
 }

@@ -80,10 +80,10 @@ type Applies struct {
 // To reports whether the requirement speaks of evidence from source with
 // provider.
 func (a Applies) To(provider, source string) bool {
-	return allows(a.Provider, provider) && allows(a.Source, source)
+	return emptyOrContains(a.Provider, provider) && emptyOrContains(a.Source, source)
 }
 
-func allows(list []string, name string) bool {
+func emptyOrContains(list []string, name string) bool {
 	if len(list) == 0 {
 		return true
 	}

@@ -221,7 +221,7 @@ type Found struct{ Title, URL string }
 type Code struct{ Source, Output string }
 
 // For reports whether provider emits the block.
-func (b Block) For(provider string) bool { return allows(b.Only, provider) }
+func (b Block) For(provider string) bool { return emptyOrContains(b.Only, provider) }
 
 // Scenarios returns the embedded scenarios in order of name. The slice is the
 // caller's; what its elements point to is shared and must not be changed.

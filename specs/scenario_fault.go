@@ -69,7 +69,7 @@ var (
 	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
 )
 
-func (p *scenarioParser) stop(n *yaml.Node) Stop {
+func (p *scenarioParser) parseStop(n *yaml.Node) Stop {
 	var known []string
 	for _, provider := range providers {
 		for _, s := range stops[provider] {
@@ -81,38 +81,38 @@ func (p *scenarioParser) stop(n *yaml.Node) Stop {
 	return Stop(p.oneOf(n, known...))
 }
 
-func (p *scenarioParser) rejection(n *yaml.Node) *Rejection {
+func (p *scenarioParser) parseRejection(n *yaml.Node) *Rejection {
 	r := Rejection{Times: 1}
-	p.fields(n, fields{
+	p.parseFields(n, fields{
 		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, rejections...) },
 		"retry": func(n *yaml.Node) { r.Retry = p.oneOf(n, retryForms...) },
-		"times": func(n *yaml.Node) { r.Times = p.positive(n) },
+		"times": func(n *yaml.Node) { r.Times = p.parseCount(n) },
 	}, "kind")
 	return &r
 }
 
-func (p *scenarioParser) grease(n *yaml.Node) Grease { return Grease(p.oneOf(n, greases...)) }
+func (p *scenarioParser) parseGrease(n *yaml.Node) Grease { return Grease(p.oneOf(n, greases...)) }
 
 // wanting checks that provider can do what the turn asks for.
 func (p *scenarioParser) wanting(t Turn, provider string) {
 	if t.Stop != "" && !slices.Contains(stops[provider], t.Stop) {
-		p.fail(t.Line, "%s has no stop %s; known there: %s", provider, t.Stop, joined(stops[provider]))
+		p.failAt(t.Line, "%s has no stop %s; known there: %s", provider, t.Stop, joinNames(stops[provider]))
 	}
 	says := func(b Block) bool { return b.For(provider) && b.Kind == KindText }
 	if provider == "openai" && t.Stop == StopRefusal && !slices.ContainsFunc(t.Emit, says) {
-		p.fail(t.Line, "a refusal of openai is a text; the turn has none")
+		p.failAt(t.Line, "a refusal of openai is a text; the turn has none")
 	}
 	if t.Stop == StopBlocked && len(t.Emit) > 0 {
-		p.fail(t.Line, "a prompt that is blocked gets no reply; leave emit out")
+		p.failAt(t.Line, "a prompt that is blocked gets no reply; leave emit out")
 	}
 	for _, g := range t.Grease {
 		if of := greaseOf[g]; of != "" && of != provider {
-			p.fail(t.Line, "grease %s is for %s only; a scenario with it cannot be played with %s", g, of, provider)
+			p.failAt(t.Line, "grease %s is for %s only; a scenario with it cannot be played with %s", g, of, provider)
 		}
 	}
 }
 
-func joined(all []Stop) string {
+func joinNames(all []Stop) string {
 	names := make([]string, len(all))
 	for i, s := range all {
 		names[i] = string(s)

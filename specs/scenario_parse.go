@@ -43,9 +43,9 @@ func ParseScenario(file string, data []byte) (s *Scenario, err error) {
 	archive := txtar.Parse(data)
 	s = &Scenario{Name: scenarioName(file)}
 	p.name(s.Name)
-	p.comment(s, string(archive.Comment))
-	p.document(s, p.body(archive, data))
-	p.consistent(s)
+	p.parseComment(s, string(archive.Comment))
+	p.parseDocument(s, p.parseBody(archive, data))
+	p.checkConsistent(s)
 	return s, nil
 }
 
@@ -54,63 +54,63 @@ func ParseScenario(file string, data []byte) (s *Scenario, err error) {
 // the format is, not as what could be wrong with it.
 type scenarioParser struct{ file string }
 
-func (p *scenarioParser) fail(line int, format string, args ...any) {
+func (p *scenarioParser) failAt(line int, format string, args ...any) {
 	panic(&ScenarioError{File: p.file, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
 func (p *scenarioParser) name(name string) {
 	if !kebab.MatchString(name) {
-		p.fail(1, "file name %q is not lower case with dashes", name)
+		p.failAt(1, "file name %q is not lower case with dashes", name)
 	}
 }
 
-// comment splits the text before the first file into the reason and, from the
+// parseComment splits the text before the first file into the reason and, from the
 // line that starts with "requirements:" to the end, ids.
-func (p *scenarioParser) comment(s *Scenario, comment string) {
+func (p *scenarioParser) parseComment(s *Scenario, comment string) {
 	lines := strings.Split(strings.TrimRight(comment, "\n"), "\n")
 	last := len(lines)
 	at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, requirementsLine) })
 	if at < 0 {
-		p.fail(last, "the comment must end with a line %q and requirement ids", requirementsLine)
+		p.failAt(last, "the comment must end with a line %q and requirement ids", requirementsLine)
 	}
 	s.Why = strings.TrimSpace(strings.Join(lines[:at], "\n"))
 	if s.Why == "" {
-		p.fail(1, "the comment must say why the scenario exists")
+		p.failAt(1, "the comment must say why the scenario exists")
 	}
 	list := strings.TrimPrefix(strings.Join(lines[at:], " "), requirementsLine)
 	s.Requirements = strings.Fields(list)
 	if len(s.Requirements) == 0 {
-		p.fail(last, "no requirement; name at least one")
+		p.failAt(last, "no requirement; name at least one")
 	}
 	for i, id := range s.Requirements {
 		if _, ok := areaOf(id); !ok {
-			p.fail(last, "requirement %q is not AREA-NNN with a known area", id)
+			p.failAt(last, "requirement %q is not AREA-NNN with a known area", id)
 		}
 		if slices.Contains(s.Requirements[:i], id) {
-			p.fail(last, "requirement %s stands twice", id)
+			p.failAt(last, "requirement %s stands twice", id)
 		}
 	}
 }
 
-// body returns scenario.yaml with as many empty lines before it as it has
+// parseBody returns scenario.yaml with as many empty lines before it as it has
 // lines before it in data, so that YAML's line numbers are the file's.
-func (p *scenarioParser) body(archive *txtar.Archive, data []byte) []byte {
+func (p *scenarioParser) parseBody(archive *txtar.Archive, data []byte) []byte {
 	var body []byte
 	for _, f := range archive.Files {
 		marker := []byte("-- " + f.Name + " --")
 		line := 1 + bytes.Count(data[:max(0, bytes.Index(data, marker))], []byte("\n"))
 		if f.Name != scenarioDoc || body != nil {
-			p.fail(line, "unexpected file %q; a scenario holds one %s", f.Name, scenarioDoc)
+			p.failAt(line, "unexpected file %q; a scenario holds one %s", f.Name, scenarioDoc)
 		}
 		body = append(bytes.Repeat([]byte("\n"), line), f.Data...)
 	}
 	if body == nil {
-		p.fail(1, "no file %s", scenarioDoc)
+		p.failAt(1, "no file %s", scenarioDoc)
 	}
 	return body
 }
 
-func (p *scenarioParser) document(s *Scenario, body []byte) {
+func (p *scenarioParser) parseDocument(s *Scenario, body []byte) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(body, &doc); err != nil {
 		text, line := err.Error(), 1
@@ -121,34 +121,34 @@ func (p *scenarioParser) document(s *Scenario, body []byte) {
 			line = 1 + bytes.Count(body[:max(0, bytes.Index(body, []byte("*"+m[1])))], []byte("\n"))
 			text = strings.TrimPrefix(text, "yaml: ")
 		}
-		p.fail(line, "%s", text)
+		p.failAt(line, "%s", text)
 	}
 	if len(doc.Content) == 0 {
-		p.fail(1, "%s is empty", scenarioDoc)
+		p.failAt(1, "%s is empty", scenarioDoc)
 	}
-	p.fields(doc.Content[0], fields{
-		"title":     func(n *yaml.Node) { s.Title = p.filled(n) },
-		"system":    func(n *yaml.Node) { s.System = p.text(n) },
-		"providers": func(n *yaml.Node) { s.Targets = p.targets(n) },
-		"player":    func(n *yaml.Node) { s.Steps = list(p, n, p.step) },
-		"turns":     func(n *yaml.Node) { s.Turns = list(p, n, p.turn) },
+	p.parseFields(doc.Content[0], fields{
+		"title":     func(n *yaml.Node) { s.Title = p.parseFilledText(n) },
+		"system":    func(n *yaml.Node) { s.System = p.parseText(n) },
+		"providers": func(n *yaml.Node) { s.Targets = p.parseTargets(n) },
+		"player":    func(n *yaml.Node) { s.Steps = parseList(p, n, p.parseStep) },
+		"turns":     func(n *yaml.Node) { s.Turns = parseList(p, n, p.parseTurn) },
 	}, "title", "providers", "player")
 }
 
-func (p *scenarioParser) targets(n *yaml.Node) []Target {
+func (p *scenarioParser) parseTargets(n *yaml.Node) []Target {
 	given := map[string]Target{}
 	known := fields{}
 	for _, provider := range providers {
 		known[provider] = func(n *yaml.Node) {
 			t := Target{Provider: provider}
-			p.fields(n, fields{
-				"model":  func(n *yaml.Node) { t.Model = p.filled(n) },
+			p.parseFields(n, fields{
+				"model":  func(n *yaml.Node) { t.Model = p.parseFilledText(n) },
 				"effort": func(n *yaml.Node) { t.Effort = p.oneOf(n, efforts...) },
 			}, "model")
 			given[provider] = t
 		}
 	}
-	p.fields(n, known)
+	p.parseFields(n, known)
 	var targets []Target
 	for _, provider := range providers {
 		if t, ok := given[provider]; ok {
@@ -156,56 +156,56 @@ func (p *scenarioParser) targets(n *yaml.Node) []Target {
 		}
 	}
 	if targets == nil {
-		p.fail(n.Line, "no provider; name at least one of %s", strings.Join(providers, ", "))
+		p.failAt(n.Line, "no provider; name at least one of %s", strings.Join(providers, ", "))
 	}
 	return targets
 }
 
-func (p *scenarioParser) step(n *yaml.Node) Step {
+func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 	s := Step{Exit: ExitOK, Line: n.Line}
 	given := 0
-	p.fields(n, fields{
-		"prompt": func(n *yaml.Node) { s.Prompt = p.filled(n); given++ },
-		"resume": func(n *yaml.Node) { s.Resume, s.Prompt = true, p.text(n); given++ },
+	p.parseFields(n, fields{
+		"prompt": func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
+		"resume": func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
 		"exit": func(n *yaml.Node) {
 			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitUnsupported)))
 		},
-		"says": func(n *yaml.Node) { s.Says = p.filled(n) },
+		"says": func(n *yaml.Node) { s.Says = p.parseFilledText(n) },
 	})
 	if given != 1 {
-		p.fail(n.Line, "a step has either prompt or resume")
+		p.failAt(n.Line, "a step has either prompt or resume")
 	}
 	return s
 }
 
-// consistent checks what only the whole scenario shows.
-func (p *scenarioParser) consistent(s *Scenario) {
+// checkConsistent checks what only the whole scenario shows.
+func (p *scenarioParser) checkConsistent(s *Scenario) {
 	for i, step := range s.Steps {
 		if step.Resume != (i > 0) {
-			p.fail(step.Line, "the first step is a prompt, every other one a resume")
+			p.failAt(step.Line, "the first step is a prompt, every other one a resume")
 		}
 	}
 	traffic := slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Exit != ExitUnsupported })
 	if traffic != (len(s.Turns) > 0) {
-		p.fail(s.Steps[0].Line, "a scenario has turns, unless every step ends unsupported")
+		p.failAt(s.Steps[0].Line, "a scenario has turns, unless every step ends unsupported")
 	}
 	for i, t := range s.Turns {
 		if t.Prompts > 0 && i == 0 {
-			p.fail(t.Line, "the first turn has no turn before it to replace")
+			p.failAt(t.Line, "the first turn has no turn before it to replace")
 		}
 		if i > 0 && t.Stop == StopPause && s.Turns[i-1].Stop == StopPause {
-			p.fail(t.Line, "the turn before paused; the one that goes on does not pause again")
+			p.failAt(t.Line, "the turn before paused; the one that goes on does not pause again")
 		}
 		for _, target := range s.Targets {
-			p.ends(t, target.Provider)
+			p.parseExit(t, target.Provider)
 			p.wanting(t, target.Provider)
 		}
 	}
 }
 
-// ends checks that a cut or an error has a place for provider, and that the
+// parseExit checks that a cut or an error has a place for provider, and that the
 // turn says anything to it.
-func (p *scenarioParser) ends(t Turn, provider string) {
+func (p *scenarioParser) parseExit(t Turn, provider string) {
 	var after After
 	switch {
 	case t.Cut != nil:
@@ -216,9 +216,9 @@ func (p *scenarioParser) ends(t Turn, provider string) {
 		after = *t.Stall
 	}
 	if after != nil && after[provider] == 0 {
-		p.fail(t.Line, "after names no event count for %s", provider)
+		p.failAt(t.Line, "after names no event count for %s", provider)
 	}
 	if len(t.Emit) > 0 && !slices.ContainsFunc(t.Emit, func(b Block) bool { return b.For(provider) }) {
-		p.fail(t.Line, "the turn emits nothing for %s", provider)
+		p.failAt(t.Line, "the turn emits nothing for %s", provider)
 	}
 }

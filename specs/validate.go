@@ -32,42 +32,42 @@ func areaOf(id string) (string, bool) {
 	return m[1], true
 }
 
-// faults lists what is wrong with r as an entry of the file named stem.yaml.
-func (r Requirement) faults(stem string) []string {
+// findFaults lists what is wrong with r as an entry of the file named stem.yaml.
+func (r Requirement) findFaults(stem string) []string {
 	var f faults
 	area, ok := areaOf(r.ID)
-	f.unless(ok, "id is not AREA-NNN with one of the areas %s", strings.Join(Areas, ", "))
-	f.unless(!ok || strings.EqualFold(area, stem), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
-	f.filled("title", r.Title)
-	f.filled("text", r.Text)
-	f.filled("why", r.Why)
-	f.filled("fix", r.Fix)
+	f.addUnless(ok, "id is not AREA-NNN with one of the areas %s", strings.Join(Areas, ", "))
+	f.addUnless(!ok || strings.EqualFold(area, stem), "stands in %s.yaml; move it to %s.yaml", stem, strings.ToLower(area))
+	f.requireText("title", r.Title)
+	f.requireText("text", r.Text)
+	f.requireText("why", r.Why)
+	f.requireText("fix", r.Fix)
 	f.oneOf("level", string(r.Level), string(Must), string(Should), string(May))
 	f.oneOf("status", string(r.Status), string(Draft), string(Provisional), string(Stable), string(Withdrawn))
-	f.unless(isDate("2006-01", r.Since), "since %q is not a month written yyyy-mm", r.Since)
+	f.addUnless(isDate("2006-01", r.Since), "since %q is not a month written yyyy-mm", r.Since)
 	r.sourceFaults(&f)
-	f.subset("applies.provider", r.Applies.Provider, providers)
-	f.subset("applies.source", r.Applies.Source, sources)
+	f.requireSubset("applies.provider", r.Applies.Provider, providers)
+	f.requireSubset("applies.source", r.Applies.Source, sources)
 	if r.Status != Withdrawn {
-		f.unless(len(r.Checks) > 0, "has no check; name at least one")
-		f.unless(len(r.Mutants) > 0, "has no mutant; a check that nothing must trip proves nothing")
+		f.addUnless(len(r.Checks) > 0, "has no check; name at least one")
+		f.addUnless(len(r.Mutants) > 0, "has no mutant; a check that nothing must trip proves nothing")
 	}
 	for _, c := range r.Checks {
 		aspect, ok := strings.CutPrefix(c, r.ID+"/")
-		f.unless(ok && kebab.MatchString(aspect), "check %q is not %s/aspect in lower case with dashes", c, r.ID)
+		f.addUnless(ok && kebab.MatchString(aspect), "check %q is not %s/aspect in lower case with dashes", c, r.ID)
 	}
 	for i, m := range r.Mutants {
-		f.unless(kebab.MatchString(m), "mutant %q is not lower case with dashes", m)
-		f.unless(!slices.Contains(r.Mutants[:i], m), "mutant %q stands twice", m)
+		f.addUnless(kebab.MatchString(m), "mutant %q is not lower case with dashes", m)
+		f.addUnless(!slices.Contains(r.Mutants[:i], m), "mutant %q stands twice", m)
 	}
 	return f
 }
 
 func (r Requirement) sourceFaults(f *faults) {
-	f.unless(len(r.Sources) > 0, "has no source; cite one")
+	f.addUnless(len(r.Sources) > 0, "has no source; cite one")
 	for _, s := range r.Sources {
-		f.unless((s.URL == "") != (s.Doc == ""), "source needs either url or doc")
-		f.unless(s.URL == "" || isDate("2006-01-02", s.Retrieved), "source %s: retrieved %q is not a day written yyyy-mm-dd", s.URL, s.Retrieved)
+		f.addUnless((s.URL == "") != (s.Doc == ""), "source needs either url or doc")
+		f.addUnless(s.URL == "" || isDate("2006-01-02", s.Retrieved), "source %s: retrieved %q is not a day written yyyy-mm-dd", s.URL, s.Retrieved)
 	}
 }
 
@@ -79,24 +79,24 @@ func isDate(layout, s string) bool {
 // faults collects sentences about one entry.
 type faults []string
 
-func (f *faults) unless(ok bool, format string, args ...any) {
+func (f *faults) addUnless(ok bool, format string, args ...any) {
 	if !ok {
 		*f = append(*f, fmt.Sprintf(format, args...))
 	}
 }
 
-func (f *faults) filled(name, value string) {
-	f.unless(strings.TrimSpace(value) != "", "%s is empty; write it", name)
+func (f *faults) requireText(name, value string) {
+	f.addUnless(strings.TrimSpace(value) != "", "%s is empty; write it", name)
 }
 
 func (f *faults) oneOf(name, value string, known ...string) {
-	f.unless(slices.Contains(known, value), "%s %q is unknown; use %s", name, value, strings.Join(known, ", "))
+	f.addUnless(slices.Contains(known, value), "%s %q is unknown; use %s", name, value, strings.Join(known, ", "))
 }
 
-func (f *faults) subset(name string, values, known []string) {
+func (f *faults) requireSubset(name string, values, known []string) {
 	for i, v := range values {
 		f.oneOf(name, v, known...)
-		f.unless(!slices.Contains(values[:i], v), "%s %q stands twice", name, v)
+		f.addUnless(!slices.Contains(values[:i], v), "%s %q stands twice", name, v)
 	}
 }
 

@@ -11,20 +11,20 @@ import (
 func Accepted() []rule.Info { return slices.Clone(accepted) }
 
 var accepted = []rule.Info{
-	accepts("A-8", "recorded", "the first message may be the assistant's"),
-	accepts("A-10", "documented", "several messages of one role may follow each other; they are one turn"),
-	accepts("A-11", "recorded", "a text beside a call may be empty"),
-	accepts("A-18", "recorded", "an id may stand on several calls"),
-	accepts("A-42", "documented", "thinking of a model that this one cannot read is dropped without an error"),
-	accepts("ANT-P6", "recorded", "calls and results may stand in a request without tools"),
-	accepts("ANT-T8", "documented", "closed turns may lack their thinking"),
-	accepts("ANT-I3", "recorded", "ids of calls begin with anything"),
-	accepts("ANT-X12", "reported", "text may follow a call"),
-	accepts("ANT-S2", "inferred", "a turn that paused at a server tool may come back as the last message"),
-	accepts("ANT-B3", "documented", "bound thinking may be left out from the start of the history, or altogether"),
+	acceptedRule("A-8", "recorded", "the first message may be the assistant's"),
+	acceptedRule("A-10", "documented", "several messages of one role may follow each other; they are one turn"),
+	acceptedRule("A-11", "recorded", "a text beside a call may be empty"),
+	acceptedRule("A-18", "recorded", "an id may stand on several calls"),
+	acceptedRule("A-42", "documented", "thinking of a model that this one cannot read is dropped without an error"),
+	acceptedRule("ANT-P6", "recorded", "calls and results may stand in a request without tools"),
+	acceptedRule("ANT-T8", "documented", "closed turns may lack their thinking"),
+	acceptedRule("ANT-I3", "recorded", "ids of calls begin with anything"),
+	acceptedRule("ANT-X12", "reported", "text may follow a call"),
+	acceptedRule("ANT-S2", "inferred", "a turn that paused at a server tool may come back as the last message"),
+	acceptedRule("ANT-B3", "documented", "bound thinking may be left out from the start of the history, or altogether"),
 }
 
-func accepts(id, source, what string) rule.Info {
+func acceptedRule(id, source, what string) rule.Info {
 	r := rule.Info{ID: id, Demand: what, Source: source, Confidence: rule.High}
 	if source == "inferred" {
 		r.Confidence = rule.Low

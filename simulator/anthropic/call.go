@@ -24,7 +24,7 @@ type call struct {
 	turns  []turn
 	flaws  []flaw
 	looked bool      // inspected has run
-	seals  *verifier // that has run over all thinking, nil before
+	tokens *verifier // that has run over all thinking, nil before
 }
 
 // message is one message of the request as it stands there.
@@ -113,20 +113,20 @@ func turnsOf(said []message) []turn {
 	return turns
 }
 
-func (c *call) beta(name string) bool { return slices.Contains(c.betas, name) }
+func (c *call) hasBeta(name string) bool { return slices.Contains(c.betas, name) }
 
-// key is the credential, from either header that may carry it.
-func (c *call) key() string {
+// apiKey is the credential, from either header that may carry it.
+func (c *call) apiKey() string {
 	if key := c.header.Get("X-Api-Key"); key != "" {
 		return key
 	}
 	return strings.TrimPrefix(c.header.Get("Authorization"), "Bearer ")
 }
 
-func (c *call) account() string { return seal.Account(c.key()) }
+func (c *call) accountOf() string { return seal.Account(c.apiKey()) }
 
-// thinking is the form of thinking in force, "" when the model does not think.
-func (c *call) thinking() string {
+// thinkingForm is the form of thinking in force, "" when the model does not think.
+func (c *call) thinkingForm() string {
 	switch kind := c.root.Given("thinking").Get("type").Text(); {
 	case kind == thinkDisabled:
 		return ""
@@ -137,15 +137,15 @@ func (c *call) thinking() string {
 	}
 }
 
-// forces reports whether the request forces a tool.
-func (c *call) forces() bool {
+// forcesTool reports whether the request forces a tool.
+func (c *call) forcesTool() bool {
 	kind := c.root.Given("tool_choice").Get("type").Text()
 	return kind == "any" || kind == "tool"
 }
 
-// latest is the index in turns of the last one of the assistant, -1 if there is
+// latestAssistantTurn is the index in turns of the last one of the assistant, -1 if there is
 // none.
-func (c *call) latest() int {
+func (c *call) latestAssistantTurn() int {
 	for i, t := range slices.Backward(c.turns) {
 		if t.role == "assistant" {
 			return i
@@ -154,13 +154,13 @@ func (c *call) latest() int {
 	return -1
 }
 
-// last is the last message, nil if there is none.
-func (c *call) last() *message {
+// lastMessage is the last message, nil if there is none.
+func (c *call) lastMessage() *message {
 	if len(c.said) == 0 {
 		return nil
 	}
 	return &c.said[len(c.said)-1]
 }
 
-// thought reports whether the block is thinking, in clear or not.
-func (b block) thought() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }
+// isThinking reports whether the block is thinking, in clear or not.
+func (b block) isThinking() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }

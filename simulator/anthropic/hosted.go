@@ -11,17 +11,17 @@ import (
 // originResult is the origin of what search results carry for the provider.
 const originResult = "anthropic/search_result"
 
-// hosts reports whether the provider runs the block's tool itself.
-func hosts(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
+// isHosted reports whether the provider runs the block's tool itself.
+func isHosted(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
 
-// hosted are the two blocks of a tool that the provider runs (reference §3.1):
+// hostedBlocks are the two blocks of a tool that the provider runs (reference §3.1):
 // the call, whole, and its result.
-func hosted(r script.Reply, n int, b script.Block) (use, result script.Object) {
+func hostedBlocks(r script.Reply, n int, b script.Block) (use, result script.Object) {
 	id, name := r.ID("srvtoolu_01", n, script.Alnum, 22), "web_search"
 	var input script.Object
 	var found any
 	if b.Kind == specs.KindSearch {
-		input, found = script.Object{"query", b.Search.Query}, results(r, b.Search)
+		input, found = script.Object{"query", b.Search.Query}, searchResults(r, b.Search)
 	} else {
 		name, input = codeTool(r, b.Code)
 		found = script.Object{"type", name + "_result", "stdout", b.Code.Output, "stderr", "", "return_code", 0, "content", script.Array{}}
@@ -52,9 +52,9 @@ func codeTool(r script.Reply, c *specs.Code) (name string, input script.Object) 
 	return "bash_code_execution", script.Object{"command", c.Source}
 }
 
-// results are those of a search. What the provider wants back is encrypted; the
+// searchResults are those of a search. What the provider wants back is encrypted; the
 // simulator does not look at it again.
-func results(r script.Reply, s *specs.Search) script.Array {
+func searchResults(r script.Reply, s *specs.Search) script.Array {
 	all := script.Array{}
 	for i, f := range s.Results {
 		token := r.Key.Envelope(seal.Facts{Origin: originResult, Content: []byte(f.Title + f.URL)}, seal.Place{Reply: messageID(r), Ordinal: uint16(i)})
@@ -63,46 +63,46 @@ func results(r script.Reply, s *specs.Search) script.Array {
 	return all
 }
 
-// hosted emits the blocks of a tool of the provider: the call's input streams,
+// addHosted emits the blocks of a tool of the provider: the call's input streams,
 // the result is whole from the start.
-func (s *stream) hosted(n int, b script.Block) {
-	use, result := hosted(s.Reply, n, b)
+func (s *stream) addHosted(n int, b script.Block) {
+	use, result := hostedBlocks(s.Reply, n, b)
 	input := use[len(use)-1]
 	use[len(use)-1] = script.Object{}
-	s.start(use)
-	s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
-	s.stop()
-	s.start(result)
-	s.stop()
+	s.startBlock(use)
+	s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(script.JSON(input)), 7)...))
+	s.stopBlock()
+	s.startBlock(result)
+	s.stopBlock()
 }
 
-// start begins a content block. A ping follows the first.
-func (s *stream) start(block script.Object) {
-	s.event("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
+// startBlock begins a content block. A ping follows the first.
+func (s *stream) startBlock(block script.Object) {
+	s.addEvent("content_block_start", script.Object{"type", "content_block_start", "index", s.index, "content_block", block})
 	if s.index == 0 {
-		s.ping()
+		s.addPing()
 	}
 }
 
-func (s *stream) stop() {
-	s.event("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
+func (s *stream) stopBlock() {
+	s.addEvent("content_block_stop", script.Object{"type", "content_block_stop", "index", s.index})
 	s.index++
 }
 
-// future is a block of a type that nobody knows yet, and a delta of one.
-func (s *stream) future() {
+// addFutureBlock is a block of a type that nobody knows yet, and a delta of one.
+func (s *stream) addFutureBlock() {
 	if !script.Greased(s.Reply, specs.GreaseBlock) {
 		return
 	}
-	s.start(futureBlock())
-	s.deltas("future_delta", "note", []string{"newer"})
-	s.stop()
+	s.startBlock(futureBlock())
+	s.addDeltas("future_delta", "note", []string{"newer"})
+	s.stopBlock()
 }
 
 func futureBlock() script.Object { return script.Object{"type", script.FutureBlock, "note", "new"} }
 
-// searches adds to the usage how often the provider searched, if it did.
-func searches(r script.Reply, used script.Object) script.Object {
+// countSearches adds to the usage how often the provider searched, if it did.
+func countSearches(r script.Reply, used script.Object) script.Object {
 	n := 0
 	for _, b := range r.Blocks {
 		if b.Kind == specs.KindSearch {

@@ -28,7 +28,7 @@ func Models(limit int, after, before string) []byte {
 	end := min(from+limit, to)
 	data, first, last := script.Array{}, any(nil), any(nil)
 	for i := from; i < end; i++ {
-		data = append(data, catalogue[i].document())
+		data = append(data, catalogue[i].modelDocument())
 		if last = catalogue[i].id; i == from {
 			first = last
 		}
@@ -44,14 +44,14 @@ func Model(id string) (body []byte, ok bool) {
 	if m == nil {
 		return nil, false
 	}
-	return script.JSON(m.document()), true
+	return script.JSON(m.modelDocument()), true
 }
 
 func indexOf(id string) int {
 	return slices.IndexFunc(catalogue, func(m model) bool { return m.id == id })
 }
 
-func (m *model) document() script.Object {
+func (m *model) modelDocument() script.Object {
 	lifecycle := "active"
 	if m.deprecated != "" {
 		lifecycle = "deprecated"
@@ -78,7 +78,7 @@ func (m *model) capabilities() script.Object {
 	}
 	types := script.Object{}
 	for _, form := range []string{thinkAdaptive, thinkBetween, thinkDisabled, thinkEnabled} {
-		types = append(types, form, can(m.thinks(form)))
+		types = append(types, form, can(m.takesThinking(form)))
 	}
 	return script.Object{
 		"batch", can(true), "citations", can(true), "code_execution", can(true), "context_management", script.Object{

@@ -9,10 +9,10 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// mint returns the token of each block of a reply, "" for one without, and what
+// signReply returns the token of each block of a reply, "" for one without, and what
 // the reply says about the thinking of its request: under the beta of binding
 // controls that is the last field of the message.
-func mint(r script.Reply) (tokens []string, notes script.Object) {
+func signReply(r script.Reply) (tokens []string, notes script.Object) {
 	c, ok := r.Request.Parsed.(*call)
 	if !ok {
 		c = parseCall(nil, r.Request.Body)
@@ -20,26 +20,26 @@ func mint(r script.Reply) (tokens []string, notes script.Object) {
 	if c.model == nil {
 		c.model = &model{id: r.Request.Model}
 	}
-	v := c.continued(r.Key)
-	if c.beta(betaBinding) {
-		notes = script.Object{"input_transformations", v.transformations()}
+	v := c.continueFrom(r.Key)
+	if c.hasBeta(betaBinding) {
+		notes = script.Object{"input_transformations", v.droppedThinking()}
 	}
-	return v.mint(r), notes
+	return v.signBlocks(r), notes
 }
 
-// continued is where the conversation ends, to go on from. What Check has found
+// continueFrom is where the conversation ends, to go on from. What Check has found
 // out is taken over: of tokens that it did not know it kept nothing.
-func (c *call) continued(k seal.Key) *verifier {
-	if c.seals == nil || c.seals.key != k {
-		return c.verified(k, true)
+func (c *call) continueFrom(k seal.Key) *verifier {
+	if c.tokens == nil || c.tokens.key != k {
+		return c.verifyTokens(k, true)
 	}
-	v := *c.seals
+	v := *c.tokens
 	v.prefix = v.prefix.clone()
 	return &v
 }
 
-// transformations name the thinking that was dropped (ANT-B4, A-42).
-func (v *verifier) transformations() script.Array {
+// droppedThinking name the thinking that was dropped (ANT-B4, A-42).
+func (v *verifier) droppedThinking() script.Array {
 	list := script.Array{}
 	for _, d := range v.defects {
 		if d.reason != "" {
@@ -49,10 +49,10 @@ func (v *verifier) transformations() script.Array {
 	return list
 }
 
-// mint walks on through the reply from where the conversation ended.
-func (v *verifier) mint(r script.Reply) []string {
+// signBlocks walks on through the reply from where the conversation ended.
+func (v *verifier) signBlocks(r script.Reply) []string {
 	tokens := make([]string, len(r.Blocks))
-	all := stamps(r)
+	all := claimsOf(r)
 	turns := v.nextTurn()
 	for n, b := range r.Blocks {
 		s, ok := all[n]
@@ -60,8 +60,8 @@ func (v *verifier) mint(r script.Reply) []string {
 			continue
 		}
 		if !ok {
-			for _, said := range reply(r, n, b) {
-				v.prefix.write("assistant", said)
+			for _, said := range prefixTexts(r, n, b) {
+				v.prefix.writeText("assistant", said)
 			}
 			continue
 		}
@@ -74,7 +74,7 @@ func (v *verifier) mint(r script.Reply) []string {
 		if b.Kind == specs.KindRedacted {
 			origin = OriginRedacted
 		}
-		tokens[n] = s.seal(r.Key, origin, len(thought(b)))
+		tokens[n] = s.signToken(r.Key, origin, len(thoughtText(b)))
 		v.previous = digestOf([]byte(tokens[n]))
 	}
 	return tokens
@@ -101,15 +101,15 @@ func (v *verifier) spokenBefore() uint16 {
 	return uint16(min(n, 1<<16-1))
 }
 
-// stamps places the thinking blocks of a reply, by the blocks' index.
-func stamps(r script.Reply) map[int]stamp {
-	all := map[int]stamp{}
+// claimsOf places the thinking blocks of a reply, by the blocks' index.
+func claimsOf(r script.Reply) map[int]claims {
+	all := map[int]claims{}
 	var order []int
 	for n, b := range r.Blocks {
 		if b.Kind != specs.KindThinking && b.Kind != specs.KindRedacted {
 			continue
 		}
-		s := stamp{omitted: b.Kind == specs.KindThinking && thought(b) == "", content: digestOf([]byte(thought(b)))}
+		s := claims{omitted: b.Kind == specs.KindThinking && thoughtText(b) == "", content: digestOf([]byte(thoughtText(b)))}
 		s.Reply, s.Ordinal = messageID(r), uint16(len(order))
 		if s.run = s.Ordinal; n > 0 && slices.Contains(order, n-1) {
 			s.run = all[n-1].run
@@ -124,15 +124,15 @@ func stamps(r script.Reply) map[int]stamp {
 	return all
 }
 
-// reply is a block of a reply as the prefix of the next counts it.
-func reply(r script.Reply, n int, b script.Block) [][]byte {
+// prefixTexts is a block of a reply as the prefix of the next counts it.
+func prefixTexts(r script.Reply, n int, b script.Block) [][]byte {
 	switch {
 	case b.Kind == specs.KindCall:
 		input, _ := jsontree.ParseStrict(b.Arguments(), jsontree.MaxDepth)
 		return [][]byte{appendCall(nil, callID(r, n), b.Name, input)}
-	case hosts(b):
+	case isHosted(b):
 		var said [][]byte
-		use, result := hosted(r, n, b)
+		use, result := hostedBlocks(r, n, b)
 		for _, block := range []script.Object{use, result} {
 			in, _ := jsontree.ParseStrict(script.JSON(block), jsontree.MaxDepth)
 			said = append(said, appendBlock(nil, in))

@@ -66,11 +66,11 @@ const (
 // catalogue is the models that are served, newest first as the API lists them
 // (reference §6.1). Retired ones are unknown, as they are to the API.
 var catalogue = []model{
-	newest("claude-haiku-5-5", "Claude Haiku 5.5", "haiku", "2026-10-14", opusNew),
-	newest("claude-sonnet-5-5", "Claude Sonnet 5.5", "sonnet", "2026-09-29", opusNew),
-	newest("claude-fable-5-1", "Claude Fable 5.1", "fable", "2026-08-31", fableNew),
-	newest("claude-mythos-5-1", "Claude Mythos 5.1", "mythos", "2026-08-31", fableNew),
-	newest("claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-08-31", opusNew),
+	newestModel("claude-haiku-5-5", "Claude Haiku 5.5", "haiku", "2026-10-14", opusNew),
+	newestModel("claude-sonnet-5-5", "Claude Sonnet 5.5", "sonnet", "2026-09-29", opusNew),
+	newestModel("claude-fable-5-1", "Claude Fable 5.1", "fable", "2026-08-31", fableNew),
+	newestModel("claude-mythos-5-1", "Claude Mythos 5.1", "mythos", "2026-08-31", fableNew),
+	newestModel("claude-opus-5-5", "Claude Opus 5.5", "opus", "2026-08-31", opusNew),
 	{id: "claude-opus-5", name: "Claude Opus 5", line: "opus", created: "2026-07-23", context: m1, output: k128,
 		thinking: adaptiveForm, on: true, hides: true, effort: efforts5, forced: true, system: true},
 	{id: "claude-fable-5", name: "Claude Fable 5", line: "fable", created: "2026-06-30", context: m1, output: k128,
@@ -87,20 +87,20 @@ var catalogue = []model{
 		thinking: bothForms, effort: efforts4, interleaves: true, sampling: true, forced: true},
 	{id: "claude-opus-4-6", name: "Claude Opus 4.6", line: "opus", created: "2026-02-04", context: m1, output: k128,
 		thinking: bothForms, effort: efforts4, sampling: true, forced: true},
-	budgeted("claude-opus-4-5-20251101", "claude-opus-4-5", "Claude Opus 4.5", "opus", "2025-11-24"),
-	budgeted("claude-haiku-4-5-20251001", "claude-haiku-4-5", "Claude Haiku 4.5", "haiku", "2025-10-15"),
-	budgeted("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", "Claude Sonnet 4.5", "sonnet", "2025-09-29"),
+	budgetModel("claude-opus-4-5-20251101", "claude-opus-4-5", "Claude Opus 4.5", "opus", "2025-11-24"),
+	budgetModel("claude-haiku-4-5-20251001", "claude-haiku-4-5", "Claude Haiku 4.5", "haiku", "2025-10-15"),
+	budgetModel("claude-sonnet-4-5-20250929", "claude-sonnet-4-5", "Claude Sonnet 4.5", "sonnet", "2025-09-29"),
 }
 
-// newest is a model that always thinks, refuses forced tools and binds its
+// newestModel is a model that always thinks, refuses forced tools and binds its
 // thinking to the conversation before it.
-func newest(id, name, line, created string, g generation) model {
+func newestModel(id, name, line, created string, g generation) model {
 	return model{id: id, name: name, line: line, created: created, context: m1, output: k128, thinking: alwaysForm,
 		on: true, hides: true, effort: efforts5, system: true, binds: true, generation: g}
 }
 
-// budgeted is a model of the 4.5 family. Only Opus takes an effort.
-func budgeted(id, alias, name, line, created string) model {
+// budgetModel is a model of the 4.5 family. Only Opus takes an effort.
+func budgetModel(id, alias, name, line, created string) model {
 	m := model{id: id, alias: alias, name: name, line: line, created: created, context: k200, output: k64,
 		thinking: budgets, prefill: true, sampling: true, forced: true, interleaves: line != "haiku"}
 	switch line {
@@ -122,9 +122,9 @@ func modelOf(name string) *model {
 	return nil
 }
 
-func (m *model) thinks(form string) bool { return slices.Contains(m.thinking, form) }
+func (m *model) takesThinking(form string) bool { return slices.Contains(m.thinking, form) }
 
-// reads reports whether m reads the thinking of other, as A-42 has it.
-func (m *model) reads(other *model) bool {
+// readsThinkingOf reports whether m reads the thinking of other, as A-42 has it.
+func (m *model) readsThinkingOf(other *model) bool {
 	return m.generation == other.generation || slices.Contains(reads[m.generation], other.generation)
 }

@@ -90,20 +90,20 @@ func withoutQuery(b *jsontree.Node) *jsontree.Node {
 	return jsontree.NewObject([]string{"type", "url"}, jsontree.NewString(b.Get("type").Text()), jsontree.NewString(url))
 }
 
-// add counts a block of a role in.
-func (p *prefix) add(role string, b block) {
+// addBlock counts a block of a role in.
+func (p *prefix) addBlock(role string, b block) {
 	if b.kind == "compaction" {
 		p.said.Reset()
 		p.compacted = true
 	}
 	if b.Node == nil {
-		p.write(role, appendText(nil, b.text))
+		p.writeText(role, appendText(nil, b.text))
 		return
 	}
-	p.write(role, appendBlock(nil, b.Node))
+	p.writeText(role, appendBlock(nil, b.Node))
 }
 
-func (p *prefix) write(role string, text []byte) {
+func (p *prefix) writeText(role string, text []byte) {
 	if p.said != nil && len(bytes.TrimSpace(text)) > 0 {
 		p.said.Write(append([]byte(role+" "), text...))
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// Voice is the script.Voice of Anthropic.
-type Voice struct{}
+// Provider is the script.Provider of Anthropic.
+type Provider struct{}
 
-// Provider returns "anthropic".
-func (Voice) Provider() string { return "anthropic" }
+// Name returns "anthropic".
+func (Provider) Name() string { return "anthropic" }
 
 // Serves reports whether path is the Messages call.
-func (Voice) Serves(path string) bool { return path == "/v1/messages" }
+func (Provider) Serves(path string) bool { return path == "/v1/messages" }
 
 // Request is a request that was read once: rules, script and reply look at the
 // same reading. It is for one goroutine.
@@ -37,7 +37,7 @@ func (q Request) Check(env rule.Env) *rule.Refusal { return rule.First(rules, q.
 func (q Request) Document() *jsontree.Node { return q.call.root }
 
 // Read understands a Messages request as Request.Turn does.
-func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
 }
 
@@ -48,7 +48,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	switch {
 	case c.header.Get("Anthropic-Version") == "":
 		return script.Request{}, script.Invalid("anthropic-version: header is required")
-	case c.key() == "":
+	case c.apiKey() == "":
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth, Message: "x-api-key header is required"}
 	case c.root == nil:
 		return script.Request{}, script.Invalid("the request body is not valid JSON: %v", c.bad)
@@ -57,7 +57,7 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case len(c.said) == 0:
 		return script.Request{}, script.Invalid("messages: at least one message is required")
 	}
-	out := script.Request{Provider: Voice{}.Provider(), Model: c.name, Body: c.body, Sealed: true, Document: c.root, Parsed: c}
+	out := script.Request{Provider: Provider{}.Name(), Model: c.name, Body: c.body, IssuesTokens: true, Document: c.root, Parsed: c}
 	if !c.root.Get("stream").True() {
 		out.Form = script.FormUnary
 	}
@@ -66,19 +66,19 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 			out.Turns++
 		}
 	}
-	out.Prompts = prompts(c)
-	out.Continues = c.last().role == "assistant"
+	out.Prompts = countPrompts(c)
+	out.Continues = c.lastMessage().role == "assistant"
 	tools := c.root.Get("tools").List()
 	for i := range tools {
 		out.Tools = append(out.Tools, tools[i].Get("name").Text())
 	}
-	out.Thinks, out.Shown = c.shows()
+	out.Thinks, out.Shown = c.showsThinking()
 	return out, nil
 }
 
-// prompts counts the messages in which the user says something: a text, not
+// countPrompts counts the messages in which the user says something: a text, not
 // only results.
-func prompts(c *call) int {
+func countPrompts(c *call) int {
 	n := 0
 	for _, m := range c.said {
 		if m.role == "user" && slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "text" }) {
@@ -88,10 +88,10 @@ func prompts(c *call) int {
 	return n
 }
 
-// shows reports whether the model thinks, and whether the text of its thoughts
+// showsThinking reports whether the model thinks, and whether the text of its thoughts
 // is shown: newer models withhold it unless asked for it (reference §6.1).
-func (c *call) shows() (on, shown bool) {
-	on = c.thinking() != ""
+func (c *call) showsThinking() (on, shown bool) {
+	on = c.thinkingForm() != ""
 	display := c.root.Given("thinking").Get("display").Text()
 	shown = display == "summarized" || display == "" && (c.model == nil || !c.model.hides)
 	return on, on && shown

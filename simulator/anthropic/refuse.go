@@ -35,9 +35,9 @@ var words = map[string]string{
 }
 
 // Refuse returns the error envelope.
-func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
+func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusals[r.Kind]
-	return to.status, "application/json", script.JSON(fault(to.kind, wording(r), refusalID(to.kind, wording(r))))
+	return to.status, "application/json", script.JSON(errorDocument(to.kind, wording(r), refusalID(to.kind, wording(r))))
 }
 
 func wording(r *script.Refusal) string {
@@ -50,13 +50,13 @@ func wording(r *script.Refusal) string {
 	return r.Message
 }
 
-func fault(kind, message, id string) script.Object {
+func errorDocument(kind, message, id string) script.Object {
 	return script.Object{"type", "error", "error", script.Object{"type", kind, "message", message}, "request_id", id}
 }
 
 // Failure is the error event; the stream ends after it.
-func (v Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
+func (v Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
 	s := &stream{Reply: r, frames: make([][]byte, sent)}
-	s.event("error", fault(refusals[kind].kind, words[kind], v.Header(r).Get("Request-Id")))
+	s.addEvent("error", errorDocument(refusals[kind].kind, words[kind], v.Header(r).Get("Request-Id")))
 	return s.frames[sent:]
 }

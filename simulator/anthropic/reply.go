@@ -12,7 +12,7 @@ import (
 
 // Header is what the API sends with a reply (reference §1.1). What is the same
 // each time is shared among replies: set a header anew, never within its values.
-func (v Voice) Header(r script.Reply) http.Header {
+func (v Provider) Header(r script.Reply) http.Header {
 	now, drawn := []string{r.At.UTC().Format("2006-01-02T15:04:05Z")}, r.ID("", 1, script.Hex, 64)
 	h := maps.Clone(headers)
 	h["Cf-Ray"] = []string{drawn[:16] + "-SIM"}
@@ -72,26 +72,26 @@ type stream struct {
 }
 
 // Frames returns the events of r, or its one JSON document.
-func (v Voice) Frames(r script.Reply) [][]byte {
+func (v Provider) Frames(r script.Reply) [][]byte {
 	if r.Request.Form == script.FormUnary {
-		return [][]byte{unary(r)}
+		return [][]byte{unaryDocument(r)}
 	}
-	tokens, notes := mint(r)
+	tokens, notes := signReply(r)
 	s := &stream{Reply: r, bill: billOf(r), tokens: tokens}
-	s.event("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, s.started()), notes...)})
+	s.addEvent("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, s.startUsage()), notes...)})
 	for n, b := range r.Blocks {
-		s.block(n, b)
+		s.addBlock(n, b)
 	}
-	s.future()
-	s.event("message_delta", append(script.Object{"type", "message_delta",
-		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", details(r)}, "usage", searches(r, s.ended())}, s.edited()...))
-	s.event("message_stop", script.Object{"type", "message_stop"})
+	s.addFutureBlock()
+	s.addEvent("message_delta", append(script.Object{"type", "message_delta",
+		"delta", script.Object{"stop_reason", r.Stop, "stop_sequence", nil, "stop_details", details(r)}, "usage", countSearches(r, s.endUsage())}, s.contextEdits()...))
+	s.addEvent("message_stop", script.Object{"type", "message_stop"})
 	return s.frames
 }
 
-// event appends one event. Like the API it pads the JSON with a random run of
+// addEvent appends one event. Like the API it pads the JSON with a random run of
 // spaces before the last brace.
-func (s *stream) event(name string, data script.Object) {
+func (s *stream) addEvent(name string, data script.Object) {
 	s.frames = append(s.frames, script.Compose(func(frame []byte) []byte {
 		frame = append(append(frame, "event: "...), name...)
 		frame = script.AppendJSON(append(frame, "\ndata: "...), data)
@@ -100,47 +100,47 @@ func (s *stream) event(name string, data script.Object) {
 	}))
 }
 
-// ping follows the first content_block_start; its data has a space no other
+// addPing follows the first content_block_start; its data has a space no other
 // event has.
-func (s *stream) ping() {
+func (s *stream) addPing() {
 	s.frames = append(s.frames, []byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
 }
 
-// block emits one content block, nothing for an empty text.
-func (s *stream) block(n int, b script.Block) {
+// addBlock emits one content block, nothing for an empty text.
+func (s *stream) addBlock(n int, b script.Block) {
 	if b.Kind == specs.KindSignedText && b.Text == "" {
 		return
 	}
-	if hosts(b) {
-		s.hosted(n, b)
+	if isHosted(b) {
+		s.addHosted(n, b)
 		return
 	}
-	s.start(opening(s.Reply, s.tokens, n, b))
+	s.startBlock(openingEvent(s.Reply, s.tokens, n, b))
 	switch b.Kind {
 	case specs.KindThinking:
-		s.think(thoughtPieces(b))
-		s.deltas("signature_delta", "signature", []string{s.tokens[n]})
+		s.addThinking(thoughtPieces(b))
+		s.addDeltas("signature_delta", "signature", []string{s.tokens[n]})
 	case specs.KindText, specs.KindSignedText:
-		s.deltas("text_delta", "text", script.Words(b.Text, 3))
+		s.addDeltas("text_delta", "text", script.Words(b.Text, 3))
 	case specs.KindCall:
-		s.deltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
+		s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
 	case specs.KindRedacted, specs.KindSearch, specs.KindCode: // are whole from the start, or hosted
 	}
-	s.stop()
+	s.stopBlock()
 }
 
-func (s *stream) deltas(kind, field string, pieces []string) {
+func (s *stream) addDeltas(kind, field string, pieces []string) {
 	for _, piece := range pieces {
-		s.event("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+		s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
 			"delta", script.Object{"type", kind, field, piece}})
 	}
 }
 
-// think emits a thought; to clients that ask for it with a running estimate of
+// addThinking emits a thought; to clients that ask for it with a running estimate of
 // its tokens, which the last delta lacks.
-func (s *stream) think(pieces []string) {
+func (s *stream) addThinking(pieces []string) {
 	if !s.counts {
-		s.deltas("thinking_delta", "thinking", pieces)
+		s.addDeltas("thinking_delta", "thinking", pieces)
 		return
 	}
 	if len(pieces) == 1 && pieces[0] == "" {
@@ -151,13 +151,13 @@ func (s *stream) think(pieces []string) {
 		if i < len(pieces)-1 {
 			estimate = 50 * (i + 1)
 		}
-		s.event("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+		s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
 			"delta", script.Object{"type", "thinking_delta", "thinking", piece, "estimated_tokens", estimate}})
 	}
 }
 
-// thought joins the parts of a thought; other providers keep them apart.
-func thought(b script.Block) string { return strings.Join(b.Parts, "\n\n") }
+// thoughtText joins the parts of a thought; other providers keep them apart.
+func thoughtText(b script.Block) string { return strings.Join(b.Parts, "\n\n") }
 
 // thoughtPieces are the deltas of a thought: one empty delta when its text is
 // withheld.
@@ -165,12 +165,12 @@ func thoughtPieces(b script.Block) []string {
 	if len(b.Parts) == 0 {
 		return []string{""}
 	}
-	return script.Words(thought(b), 4)
+	return script.Words(thoughtText(b), 4)
 }
 
-// opening is the block of content_block_start: all of a redacted block, the
+// openingEvent is the block of content_block_start: all of a redacted block, the
 // rest without what its deltas bring.
-func opening(r script.Reply, tokens []string, n int, b script.Block) script.Object {
+func openingEvent(r script.Reply, tokens []string, n int, b script.Block) script.Object {
 	switch b.Kind {
 	case specs.KindThinking:
 		return script.Object{"type", "thinking", "thinking", "", "signature", ""}
@@ -187,9 +187,9 @@ func callID(r script.Reply, n int) string { return r.ID("toolu_01", n, script.Al
 
 func messageID(r script.Reply) string { return r.ID("msg_01", 0, script.Alnum, 22) }
 
-// speaker is the model that answers under a name: an alias stands for a
+// replyModel is the model that answers under a name: an alias stands for a
 // snapshot.
-func speaker(name string) string {
+func replyModel(name string) string {
 	if m := modelOf(name); m != nil {
 		return m.id
 	}
@@ -202,24 +202,24 @@ func envelope(r script.Reply, content script.Array, stop any, used script.Object
 	if stop != nil {
 		said = details(r)
 	}
-	return script.Object{"model", speaker(r.Request.Model), "id", messageID(r), "type", "message", "role", "assistant",
+	return script.Object{"model", replyModel(r.Request.Model), "id", messageID(r), "type", "message", "role", "assistant",
 		"content", content, "stop_reason", stop, "stop_sequence", nil, "stop_details", said, "usage", used}
 }
 
-func unary(r script.Reply) []byte {
+func unaryDocument(r script.Reply) []byte {
 	content := script.Array{}
-	tokens, notes := mint(r)
+	tokens, notes := signReply(r)
 	for n, b := range r.Blocks {
 		switch {
 		case b.Kind == specs.KindThinking:
-			content = append(content, script.Object{"type", "thinking", "thinking", thought(b), "signature", tokens[n]})
+			content = append(content, script.Object{"type", "thinking", "thinking", thoughtText(b), "signature", tokens[n]})
 		case b.Kind == specs.KindRedacted:
-			content = append(content, opening(r, tokens, n, b))
+			content = append(content, openingEvent(r, tokens, n, b))
 		case b.Kind == specs.KindCall:
 			content = append(content, script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name,
 				"input", json.RawMessage(b.Arguments()), "caller", script.Object{"type", "direct"}})
-		case hosts(b):
-			use, result := hosted(r, n, b)
+		case isHosted(b):
+			use, result := hostedBlocks(r, n, b)
 			content = append(content, use, result)
 		case b.Text != "":
 			content = append(content, script.Object{"type", "text", "text", b.Text})
@@ -229,5 +229,5 @@ func unary(r script.Reply) []byte {
 		content = append(content, futureBlock())
 	}
 	b := billOf(r)
-	return script.JSON(append(append(envelope(r, content, r.Stop, searches(r, b.whole())), b.edited()...), notes...))
+	return script.JSON(append(append(envelope(r, content, r.Stop, countSearches(r, b.wholeUsage())), b.contextEdits()...), notes...))
 }

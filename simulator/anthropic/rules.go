@@ -34,30 +34,30 @@ type anthropicRule = rule.Rule[*call]
 
 // rules are all rules, in order.
 var rules = slices.Concat(transportRules, shapeRules, modelRules, parameterRules, thinkingRules, toolRules,
-	contentRules, pairingRules, turnRules, limitRules, sealRules)
+	contentRules, pairingRules, turnRules, limitRules, tokenRules)
 
-// sure is a rule that the live API is sure to enforce.
-func sure(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+// sureRule is a rule that the live API is sure to enforce.
+func sureRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
 	return anthropicRule{Info: rule.Info{ID: id, Demand: demand, Source: source, Confidence: rule.High, Least: rule.Live}, Broken: broken}
 }
 
-// likely is a rule that is known from few reports, or contested.
-func likely(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
-	r := sure(id, source, demand, broken)
+// likelyRule is a rule that is known from few reports, or contested.
+func likelyRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sureRule(id, source, demand, broken)
 	r.Confidence = rule.Medium
 	return r
 }
 
-// doubtful is a rule that only strictness asks for.
-func doubtful(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
-	r := sure(id, source, demand, broken)
+// doubtfulRule is a rule that only strictness asks for.
+func doubtfulRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sureRule(id, source, demand, broken)
 	r.Confidence, r.Least = rule.Low, rule.Strict
 	return r
 }
 
-// always is a rule without which a reply cannot be made.
-func always(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
-	r := sure(id, source, demand, broken)
+// basicRule is a rule without which a reply cannot be made.
+func basicRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
+	r := sureRule(id, source, demand, broken)
 	r.Least = rule.Lenient
 	return r
 }
@@ -66,8 +66,8 @@ func invalid(format string, args ...any) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusBadRequest, Type: typeInvalid, Message: fmt.Sprintf(format, args...)}
 }
 
-// when refuses in these words if broken.
-func when(broken bool, words string) *rule.Refusal {
+// invalidIf refuses in these words if broken.
+func invalidIf(broken bool, words string) *rule.Refusal {
 	if broken {
 		return invalid("%s", words)
 	}
@@ -76,17 +76,17 @@ func when(broken bool, words string) *rule.Refusal {
 
 // Reject returns the error envelope of a refusal. It says whether trying again
 // is of any use, which clients believe before the status (reference §1.1, §4).
-func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
 	id := refusalID(r.Type, r.Message)
 	header = maps.Clone(constant)
-	header["Request-Id"], header["X-Should-Retry"] = []string{id}, []string{strconv.FormatBool(passing(r.Status))}
+	header["Request-Id"], header["X-Should-Retry"] = []string{id}, []string{strconv.FormatBool(isTransient(r.Status))}
 	if r.Status == http.StatusUnauthorized {
 		header.Del("Anthropic-Organization-Id") // there is none
 	}
-	return r.Status, header, script.JSON(fault(r.Type, r.Message, id))
+	return r.Status, header, script.JSON(errorDocument(r.Type, r.Message, id))
 }
 
-// passing reports whether a status is of a state that passes.
-func passing(status int) bool {
+// isTransient reports whether a status is of a state that passes.
+func isTransient(status int) bool {
 	return status == http.StatusRequestTimeout || status == http.StatusConflict || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }

@@ -9,20 +9,20 @@ import (
 )
 
 var contentRules = []anthropicRule{
-	sure("A-8", "reported", "there is at least one message", someMessage),
-	likely("A-9", "documented", "only newer models take system messages in the conversation", systemTaken),
-	likely("ANT-B8", "reported", "a system message follows the user, or a server tool's result", systemPlaced),
-	sure("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", blocksPlaced),
-	sure("A-12", "reported", "no message is empty but a last one of the assistant", someContent),
-	sure("ANT-X6", "reported", "an empty text has no cache mark", markedText),
-	sure("A-11", "reported", "text is not empty, unless it stands beside a call", someText),
-	sure("A-43", "reported", "there are up to four cache marks", fewMarks),
-	sure("A-46", "documented", "images are readable and within their limits", imagesFit),
-	sure("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
+	sureRule("A-8", "reported", "there is at least one message", someMessage),
+	likelyRule("A-9", "documented", "only newer models take system messages in the conversation", systemTaken),
+	likelyRule("ANT-B8", "reported", "a system message follows the user, or a server tool's result", systemPlaced),
+	sureRule("A-24", "reported", "results and pictures come from the user, thinking and calls from the assistant", blocksPlaced),
+	sureRule("A-12", "reported", "no message is empty but a last one of the assistant", someContent),
+	sureRule("ANT-X6", "reported", "an empty text has no cache mark", markedText),
+	sureRule("A-11", "reported", "text is not empty, unless it stands beside a call", someText),
+	sureRule("A-43", "reported", "there are up to four cache marks", fewMarks),
+	sureRule("A-46", "documented", "images are readable and within their limits", imagesFit),
+	sureRule("A-47", "reported", "the result of an error has text and nothing but text", errorsSay),
 }
 
 func someMessage(c *call, _ rule.Env) *rule.Refusal {
-	return when(len(c.said) == 0, "messages: at least one message is required")
+	return invalidIf(len(c.said) == 0, "messages: at least one message is required")
 }
 
 func systemTaken(c *call, _ rule.Env) *rule.Refusal {

@@ -27,7 +27,7 @@ type picture struct {
 	source *jsontree.Node
 }
 
-func (c *call) pictures() []picture {
+func (c *call) allPictures() []picture {
 	var all []picture
 	for i, m := range c.said {
 		for j, b := range m.blocks {
@@ -47,7 +47,7 @@ func (c *call) pictures() []picture {
 }
 
 func imagesFit(c *call, _ rule.Env) *rule.Refusal {
-	all := c.pictures()
+	all := c.allPictures()
 	most := 600
 	if c.model != nil && c.model.context <= k200 {
 		most = 100
@@ -60,16 +60,16 @@ func imagesFit(c *call, _ rule.Env) *rule.Refusal {
 		side = maxSideOfMany
 	}
 	for _, p := range all {
-		if refusal := p.fits(side); refusal != nil {
+		if refusal := p.checkSize(side); refusal != nil {
 			return refusal
 		}
 	}
 	return nil
 }
 
-// fits looks into pictures that come with the request. Of WebP only the bytes
+// checkSize looks into pictures that come with the request. Of WebP only the bytes
 // are counted.
-func (p picture) fits(side int) *rule.Refusal {
+func (p picture) checkSize(side int) *rule.Refusal {
 	data := p.source.Get("data")
 	if p.source.Get("type").Text() != "base64" || data == nil {
 		return nil

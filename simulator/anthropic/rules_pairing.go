@@ -8,22 +8,22 @@ import (
 )
 
 var pairingRules = []anthropicRule{
-	sure("A-15", "reported", "each call is answered in the very next message", answered(allResults)),
-	sure("A-16", "documented", "results stand before anything else in that message", answered(leadingResults)),
-	sure("A-17", "reported", "there is no result without its call in the message before", called),
-	sure("A-19", "reported", "a call has one result", answeredOnce),
-	likely("ANT-S1", "reported", "a call of a server tool has its result", served),
+	sureRule("A-15", "reported", "each call is answered in the very next message", callsAnswered(allResults)),
+	sureRule("A-16", "documented", "results stand before anything else in that message", callsAnswered(leadingResults)),
+	sureRule("A-17", "reported", "there is no result without its call in the message before", resultsCalled),
+	sureRule("A-19", "reported", "a call has one result", answeredOnce),
+	likelyRule("ANT-S1", "reported", "a call of a server tool has its result", serverCallsAnswered),
 }
 
-// answered holds a turn of calls against results of the next.
-func answered(results func(turn) []string) func(*call, rule.Env) *rule.Refusal {
+// callsAnswered holds a turn of calls against results of the next.
+func callsAnswered(results func(turn) []string) func(*call, rule.Env) *rule.Refusal {
 	return func(c *call, _ rule.Env) *rule.Refusal {
 		for i, t := range c.turns {
 			var ids []string
 			if i+1 < len(c.turns) {
 				ids = results(c.turns[i+1])
 			}
-			if at, missing := unanswered(t, ids); len(missing) > 0 {
+			if at, missing := unansweredCalls(t, ids); len(missing) > 0 {
 				return invalid("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", at, strings.Join(missing, ", "))
 			}
 		}
@@ -31,9 +31,9 @@ func answered(results func(turn) []string) func(*call, rule.Env) *rule.Refusal {
 	}
 }
 
-// unanswered are the calls of a turn that have no result, and the message that
+// unansweredCalls are the calls of a turn that have no result, and the message that
 // holds the last of them.
-func unanswered(t turn, results []string) (at int, missing []string) {
+func unansweredCalls(t turn, results []string) (at int, missing []string) {
 	for _, b := range t.blocks {
 		id := b.Get("id").Text()
 		if b.kind == "tool_use" && t.role == "assistant" && !slices.Contains(results, id) && !slices.Contains(missing, id) {
@@ -67,14 +67,14 @@ func leadingResults(t turn) []string {
 	return ids
 }
 
-func called(c *call, _ rule.Env) *rule.Refusal {
+func resultsCalled(c *call, _ rule.Env) *rule.Refusal {
 	for i, t := range c.turns {
 		if t.role != "user" {
 			continue
 		}
 		for _, b := range t.blocks {
 			id := b.Get("tool_use_id").Text()
-			if b.kind != "tool_result" || i > 0 && calls(c.turns[i-1], id) {
+			if b.kind != "tool_result" || i > 0 && hasCall(c.turns[i-1], id) {
 				continue
 			}
 			return invalid("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.message, b.index, id)
@@ -83,7 +83,7 @@ func called(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func calls(t turn, id string) bool {
+func hasCall(t turn, id string) bool {
 	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" && b.Get("id").Text() == id })
 }
 
@@ -104,8 +104,8 @@ func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// served lets the last turn be without results: it may have paused.
-func served(c *call, _ rule.Env) *rule.Refusal {
+// serverCallsAnswered lets the last turn be without results: it may have paused.
+func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 	for i, t := range c.turns {
 		if t.role != "assistant" || i == len(c.turns)-1 {
 			continue
@@ -125,17 +125,17 @@ func served(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var turnRules = []anthropicRule{
-	sure("A-40", "reported", "a message does not end with thinking", endsInSpeech),
-	sure("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking", loopThinks),
-	likely("A-39", "reported", "while thinking is off, a last message of the assistant has no thinking", finalThoughtless),
-	sure("A-14", "recorded", "from 4.6 on the last message is not the assistant's", unprefilled),
-	sure("A-13", "reported", "a prefilled answer does not end in white space", trimmed),
+	sureRule("A-40", "reported", "a message does not end with thinking", endsInSpeech),
+	sureRule("A-38", "reported", "with a thinking budget, the turn of an open tool loop starts with thinking", loopThinks),
+	likelyRule("A-39", "reported", "while thinking is off, a last message of the assistant has no thinking", finalThoughtless),
+	sureRule("A-14", "recorded", "from 4.6 on the last message is not the assistant's", noPrefill),
+	sureRule("A-13", "reported", "a prefilled answer does not end in white space", prefillTrimmed),
 }
 
 func endsInSpeech(c *call, _ rule.Env) *rule.Refusal {
 	for _, t := range c.turns {
 		n := len(t.blocks)
-		if t.role == "assistant" && n > 0 && t.blocks[n-1].thought() {
+		if t.role == "assistant" && n > 0 && t.blocks[n-1].isThinking() {
 			return invalid("messages.%d: The final block in an assistant message cannot be `%s`.", t.blocks[n-1].message, t.blocks[n-1].kind)
 		}
 	}
@@ -146,14 +146,14 @@ func endsInSpeech(c *call, _ rule.Env) *rule.Refusal {
 // thinking between calls the later ones may do without.
 func loopThinks(c *call, _ rule.Env) *rule.Refusal {
 	n := len(c.turns)
-	if c.asked() != thinkEnabled || n < 2 || len(leadingResults(c.turns[n-1])) == 0 {
+	if c.askedThinking() != thinkEnabled || n < 2 || len(leadingResults(c.turns[n-1])) == 0 {
 		return nil
 	}
 	t := c.turns[n-2]
 	for i := n - 3; i > 0 && onlyResults(c.turns[i]); i -= 2 {
 		t = c.turns[i-1]
 	}
-	if len(t.blocks) == 0 || t.blocks[0].thought() {
+	if len(t.blocks) == 0 || t.blocks[0].isThinking() {
 		return nil
 	}
 	return invalid("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."+thinkingDocs, t.message, t.blocks[0].kind) //nolint:misspell // the API spells it so
@@ -166,42 +166,42 @@ func onlyResults(t turn) bool {
 }
 
 func finalThoughtless(c *call, _ rule.Env) *rule.Refusal {
-	last := c.last()
-	if last == nil || last.role != "assistant" || c.thinking() != "" {
+	last := c.lastMessage()
+	if last == nil || last.role != "assistant" || c.thinkingForm() != "" {
 		return nil
 	}
 	for _, b := range last.blocks {
-		if b.thought() {
+		if b.isThinking() {
 			return invalid("messages.%d.content.%d: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`. To use thinking blocks, enable `thinking` in your request.", b.message, b.index)
 		}
 	}
 	return nil
 }
 
-// unprefilled lets a turn pass that paused while the provider's own tools ran
+// noPrefill lets a turn pass that paused while the provider's own tools ran
 // (ANT-S2).
-func unprefilled(c *call, _ rule.Env) *rule.Refusal {
-	last := c.last()
+func noPrefill(c *call, _ rule.Env) *rule.Refusal {
+	last := c.lastMessage()
 	if c.model == nil || c.model.prefill || last == nil || last.role != "assistant" {
 		return nil
 	}
 	paused := slices.ContainsFunc(last.blocks, func(b block) bool {
 		return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" || b.kind == "compaction" || strings.HasSuffix(b.kind, "_tool_result")
 	})
-	return when(!paused, "This model does not support assistant message prefill. The conversation must end with a user message.")
+	return invalidIf(!paused, "This model does not support assistant message prefill. The conversation must end with a user message.")
 }
 
-func trimmed(c *call, _ rule.Env) *rule.Refusal {
-	last := c.last()
+func prefillTrimmed(c *call, _ rule.Env) *rule.Refusal {
+	last := c.lastMessage()
 	if last == nil || last.role != "assistant" || len(last.blocks) == 0 {
 		return nil
 	}
 	end := last.blocks[len(last.blocks)-1]
-	return when(end.kind == "text" && end.text != strings.TrimRight(end.text, " \t\r\n"), "messages: final assistant content cannot end with trailing whitespace")
+	return invalidIf(end.kind == "text" && end.text != strings.TrimRight(end.text, " \t\r\n"), "messages: final assistant content cannot end with trailing whitespace")
 }
 
 var limitRules = []anthropicRule{
-	sure("A-45", "recorded", "the prompt fits the context window", promptFits),
+	sureRule("A-45", "recorded", "the prompt fits the context window", promptFits),
 }
 
 // promptFits goes by an estimate of the tokens, so only what is far too long is

@@ -11,14 +11,14 @@ import (
 const thinkingDocs = " Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 
 var parameterRules = []anthropicRule{
-	sure("A-7", "recorded", "max_tokens is not above what the model puts out", outputFits),
-	likely("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
-	sure("A-32", "recorded", "the effort is one the model offers", effortOffered),
+	sureRule("A-7", "recorded", "max_tokens is not above what the model puts out", outputFits),
+	likelyRule("A-31", "reported", "models from 4.7 on take no sampling parameters", samplingTaken),
+	sureRule("A-32", "recorded", "the effort is one the model offers", effortOffered),
 }
 
 func outputFits(c *call, _ rule.Env) *rule.Refusal {
 	n, ok := c.root.Get("max_tokens").Whole()
-	if c.model == nil || !ok || n <= c.model.output || c.beta("output-300k-2026-03-24") && n <= 300_000 {
+	if c.model == nil || !ok || n <= c.model.output || c.hasBeta("output-300k-2026-03-24") && n <= 300_000 {
 		return nil
 	}
 	return invalid("max_tokens: %d > %d, which is the maximum allowed number of output tokens for %s", n, c.model.output, c.name)
@@ -48,59 +48,59 @@ func effortOffered(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var thinkingRules = []anthropicRule{
-	sure("A-28", "documented", "no thinking budget on models that are adaptive only", budgetTaken),
-	sure("A-29", "documented", "no adaptive thinking on 4.5 and older", adaptiveTaken),
-	sure("A-30", "documented", "thinking is not disabled where it is always on", disabledTaken),
-	sure("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", budgetFits),
-	sure("A-26", "documented", "no tool is forced while thinking has a budget", unforced),
-	sure("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", sampledForThought),
+	sureRule("A-28", "documented", "no thinking budget on models that are adaptive only", budgetTaken),
+	sureRule("A-29", "documented", "no adaptive thinking on 4.5 and older", adaptiveTaken),
+	sureRule("A-30", "documented", "thinking is not disabled where it is always on", disabledTaken),
+	sureRule("A-25", "documented", "the thinking budget is below max_tokens, unless thinking is interleaved", budgetFits),
+	sureRule("A-26", "documented", "no tool is forced while thinking has a budget", toolNotForced),
+	sureRule("A-27", "reported", "while thinking: temperature 1, top_p of 0.95 or more, no top_k", sampledForThought),
 }
 
-// asked is the form of thinking that the request names.
-func (c *call) asked() string { return c.root.Given("thinking").Get("type").Text() }
+// askedThinking is the form of thinking that the request names.
+func (c *call) askedThinking() string { return c.root.Given("thinking").Get("type").Text() }
 
-func unsupported(form string) *rule.Refusal {
+func unsupportedThinking(form string) *rule.Refusal {
 	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, form)
 }
 
 func budgetTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.asked() != thinkEnabled || c.model.thinks(thinkEnabled) {
+	if c.model == nil || c.askedThinking() != thinkEnabled || c.model.takesThinking(thinkEnabled) {
 		return nil
 	}
-	return unsupported(thinkEnabled)
+	return unsupportedThinking(thinkEnabled)
 }
 
 func adaptiveTaken(c *call, _ rule.Env) *rule.Refusal {
-	return when(c.model != nil && c.asked() == thinkAdaptive && !c.model.thinks(thinkAdaptive), "adaptive thinking is not supported on this model")
+	return invalidIf(c.model != nil && c.askedThinking() == thinkAdaptive && !c.model.takesThinking(thinkAdaptive), "adaptive thinking is not supported on this model")
 }
 
 func disabledTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.asked() != thinkDisabled {
+	if c.model == nil || c.askedThinking() != thinkDisabled {
 		return nil
 	}
 	level := c.root.Given("output_config").Given("effort").Text()
-	if c.model.thinks(thinkDisabled) && (c.model.id != "claude-opus-5" || level != "xhigh" && level != "max") {
+	if c.model.takesThinking(thinkDisabled) && (c.model.id != "claude-opus-5" || level != "xhigh" && level != "max") {
 		return nil
 	}
-	return unsupported(thinkDisabled)
+	return unsupportedThinking(thinkDisabled)
 }
 
 func budgetFits(c *call, _ rule.Env) *rule.Refusal {
 	budget, ok := c.root.Given("thinking").Get("budget_tokens").Whole()
 	most, limited := c.root.Get("max_tokens").Whole()
-	interleaved := c.beta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
-	if c.asked() != thinkEnabled || !ok || !limited || budget < most || interleaved {
+	interleaved := c.hasBeta(betaInterleaved) && len(c.root.Get("tools").List()) > 0
+	if c.askedThinking() != thinkEnabled || !ok || !limited || budget < most || interleaved {
 		return nil
 	}
 	return invalid("`max_tokens` must be greater than `thinking.budget_tokens`." + thinkingDocs + "#max-tokens-and-context-window-size")
 }
 
-func unforced(c *call, _ rule.Env) *rule.Refusal {
-	return when(c.asked() == thinkEnabled && c.forces(), "Thinking may not be enabled when tool_choice forces tool use.")
+func toolNotForced(c *call, _ rule.Env) *rule.Refusal {
+	return invalidIf(c.askedThinking() == thinkEnabled && c.forcesTool(), "Thinking may not be enabled when tool_choice forces tool use.")
 }
 
 func sampledForThought(c *call, _ rule.Env) *rule.Refusal {
-	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.asked()]
+	mode := map[string]string{thinkEnabled: "when thinking is enabled", thinkAdaptive: "when thinking is enabled or in adaptive mode"}[c.askedThinking()]
 	if mode == "" {
 		return nil
 	}
@@ -117,11 +117,11 @@ func sampledForThought(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var toolRules = []anthropicRule{
-	sure("A-21", "reported", "each tool has a name of its own", toolsUnique),
-	sure("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
-	sure("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", forcedTaken),
-	sure("A-48", "recorded", "strict tools keep to their limits", strictFits),
-	sure("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
+	sureRule("A-21", "reported", "each tool has a name of its own", toolsUnique),
+	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
+	sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", forcedTaken),
+	sureRule("A-48", "recorded", "strict tools keep to their limits", strictFits),
+	sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
 }
 
 func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
@@ -152,5 +152,5 @@ func choiceExists(c *call, _ rule.Env) *rule.Refusal {
 }
 
 func forcedTaken(c *call, _ rule.Env) *rule.Refusal {
-	return when(c.model != nil && !c.model.forced && c.forces(), `tool_choice: type "tool" and "any" are not supported for this model.`)
+	return invalidIf(c.model != nil && !c.model.forced && c.forcesTool(), `tool_choice: type "tool" and "any" are not supported for this model.`)
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
-var sealRules = []anthropicRule{
-	sure("A-34", "documented", "a signature verifies: unaltered, of this account, over this text", sealed("A-34")),
-	sure("A-36", "reported", "redacted data verifies", sealed("A-36")),
-	sure("ANT-T6", "reported", "a text is not emptied under its signature", sealed("ANT-T6")),
-	sure("A-37", "documented", "the thinking of the latest turn is as issued: unedited, in order, none left out", sealed("A-37")),
-	doubtful("A-37", "inferred", "no thinking stands after more turns than there were when it was issued", sealed(ruleMoved)),
-	sure("A-41", "documented", "thinking is bound to system, tools and messages as they were", sealed("A-41")),
-	sure("ANT-B2", "reported", "bound thinking has the thinking before it that it had", sealed("ANT-B2")),
+var tokenRules = []anthropicRule{
+	sureRule("A-34", "documented", "a signature verifies: unaltered, of this account, over this text", tokensValid("A-34")),
+	sureRule("A-36", "reported", "redacted data verifies", tokensValid("A-36")),
+	sureRule("ANT-T6", "reported", "a text is not emptied under its signature", tokensValid("ANT-T6")),
+	sureRule("A-37", "documented", "the thinking of the latest turn is as issued: unedited, in order, none left out", tokensValid("A-37")),
+	doubtfulRule("A-37", "inferred", "no thinking stands after more turns than there were when it was issued", tokensValid(ruleMoved)),
+	sureRule("A-41", "documented", "thinking is bound to system, tools and messages as they were", tokensValid("A-41")),
+	sureRule("ANT-B2", "reported", "bound thinking has the thinking before it that it had", tokensValid("ANT-B2")),
 }
 
 // ruleMoved is A-37 as far as only strictness asks for it.
@@ -32,10 +32,10 @@ type defect struct {
 
 func (d defect) path() string { return fmt.Sprintf("messages.%d.content.%d", d.message, d.index) }
 
-// sealed refuses with the first defect of the seals if it is one of this rule.
-func sealed(id string) func(*call, rule.Env) *rule.Refusal {
+// tokensValid refuses with the first defect of the seals if it is one of this rule.
+func tokensValid(id string) func(*call, rule.Env) *rule.Refusal {
 	return func(c *call, env rule.Env) *rule.Refusal {
-		for _, d := range c.inspectSeals(env.Key, env.ForeignSeals) {
+		for _, d := range c.inspectTokens(env.Key, env.ForeignTokens) {
 			if d.rule == id {
 				refusal := invalid("%s", d.text)
 				refusal.Note = d.note
@@ -46,21 +46,21 @@ func sealed(id string) func(*call, rule.Env) *rule.Refusal {
 	}
 }
 
-// inspectSeals verifies all thinking of the request, once.
-func (c *call) inspectSeals(k seal.Key, foreign bool) []defect {
+// inspectTokens verifies all thinking of the request, once.
+func (c *call) inspectTokens(k seal.Key, foreign bool) []defect {
 	if c.model == nil {
 		return nil
 	}
-	if c.seals == nil {
-		c.seals = c.verified(k, foreign)
+	if c.tokens == nil {
+		c.tokens = c.verifyTokens(k, foreign)
 	}
-	return c.seals.defects
+	return c.tokens.defects
 }
 
-// verified walks through the whole conversation.
-func (c *call) verified(k seal.Key, foreign bool) *verifier {
-	v := &verifier{call: c, key: k, foreign: foreign, account: digestOf([]byte(c.account())), prefix: newPrefix(c), latest: c.latest()}
-	v.run()
+// verifyTokens walks through the whole conversation.
+func (c *call) verifyTokens(k seal.Key, foreign bool) *verifier {
+	v := &verifier{call: c, key: k, foreign: foreign, account: digestOf([]byte(c.accountOf())), prefix: newPrefix(c), latest: c.latestAssistantTurn()}
+	v.walkTurns()
 	return v
 }
 
@@ -94,27 +94,27 @@ type verifier struct {
 // placed is a verified token and where it stands.
 type placed struct {
 	block
-	stamp
+	claims
 	at int // in the turn
 }
 
-func (v *verifier) run() {
+func (v *verifier) walkTurns() {
 	v.replies = map[string]bool{}
 	spoken := 0
 	for i, t := range v.turns {
 		v.issued = v.issued[:0]
 		for at, b := range t.blocks {
-			if b.thought() {
-				v.inspect(b, at, i == v.latest)
+			if b.isThinking() {
+				v.inspectBlock(b, at, i == v.latest)
 			} else if v.model.binds {
-				v.prefix.add(t.role, b)
+				v.prefix.addBlock(t.role, b)
 			}
 		}
 		if t.role != "assistant" {
 			continue
 		}
 		if i == v.latest {
-			v.sequence(spoken)
+			v.checkSequence(spoken)
 		}
 		for _, p := range v.issued {
 			v.replies[p.Reply] = true
@@ -124,48 +124,48 @@ func (v *verifier) run() {
 	}
 }
 
-func (v *verifier) refuse(rule string, b block, words, note string) {
+func (v *verifier) addDefect(rule string, b block, words, note string) {
 	d := defect{rule: rule, message: b.message, index: b.index, note: note}
 	d.text = d.path() + ": " + words
 	v.defects = append(v.defects, d)
 }
 
-func (v *verifier) drop(b block, reason string) {
+func (v *verifier) addDropped(b block, reason string) {
 	v.defects = append(v.defects, defect{message: b.message, index: b.index, reason: reason})
 }
 
-// inspect verifies one block by itself and against what stands before it.
-func (v *verifier) inspect(b block, at int, latest bool) {
+// inspectBlock verifies one block by itself and against what stands before it.
+func (v *verifier) inspectBlock(b block, at int, latest bool) {
 	id, words, token, origin := "A-34", wrongSignature, b.Get("signature").Text(), OriginSignature
 	if b.kind == "redacted_thinking" {
 		id, words, token, origin = "A-36", wrongData, b.Get("data").Text(), OriginRedacted
 	}
-	s, ok := openStamp(v.key, origin, token)
+	s, ok := openToken(v.key, origin, token)
 	switch {
 	case !ok && v.foreign:
 	case !ok && token == "":
-		v.refuse(id, b, words, "the token is empty")
+		v.addDefect(id, b, words, "the token is empty")
 	case !ok:
-		v.refuse(id, b, words, "the token was altered, cut, or not issued here as this kind of block")
+		v.addDefect(id, b, words, "the token was altered, cut, or not issued here as this kind of block")
 	case s.account != v.account:
-		v.refuse(id, b, words, "the token was issued to another account")
-	case !v.readable(s):
-		v.drop(b, reasonModel)
+		v.addDefect(id, b, words, "the token was issued to another account")
+	case !v.canRead(s):
+		v.addDropped(b, reasonModel)
 	default:
 		v.inspectText(b, s, latest)
 		v.issued = append(v.issued, placed{b, s, at})
-		v.bind(b, s, token)
+		v.checkBinding(b, s, token)
 	}
 }
 
-func (v *verifier) readable(s stamp) bool {
+func (v *verifier) canRead(s claims) bool {
 	by := modelOf(s.model)
-	return by != nil && v.model.reads(by)
+	return by != nil && v.model.readsThinkingOf(by)
 }
 
 // inspectText holds the text against the one that was issued. An edit in the
 // latest turn has words of its own.
-func (v *verifier) inspectText(b block, s stamp, latest bool) {
+func (v *verifier) inspectText(b block, s claims, latest bool) {
 	thought := b.Get("thinking").Text()
 	switch {
 	case b.kind != "thinking" || s.omitted || digestOf([]byte(thought)) == s.content:
@@ -173,16 +173,16 @@ func (v *verifier) inspectText(b block, s stamp, latest bool) {
 		v.defects = append(v.defects, defect{rule: "ANT-T6", message: b.message, index: b.index,
 			text: defect{message: b.message, index: b.index}.path() + ".thinking: each thinking block must contain thinking"})
 	case latest:
-		v.refuse("A-37", b, modified, textEdited)
+		v.addDefect("A-37", b, modified, textEdited)
 	default:
-		v.refuse("A-34", b, wrongSignature, textEdited)
+		v.addDefect("A-34", b, wrongSignature, textEdited)
 	}
 }
 
-// sequence holds the thinking of the latest turn against the replies that it was
+// checkSequence holds the thinking of the latest turn against the replies that it was
 // issued in: blocks that nothing separates must be just those that nothing
 // separated, and of no reply may one be missing.
-func (v *verifier) sequence(spoken int) {
+func (v *verifier) checkSequence(spoken int) {
 	for i, p := range v.issued {
 		var before *placed
 		if i > 0 {
@@ -195,7 +195,7 @@ func (v *verifier) sequence(spoken int) {
 			note = "an earlier turn has thinking of the same reply"
 		case p.turns < v.newest:
 			note = "it was issued before the thinking of an earlier turn"
-		case !follows(before, p):
+		case !mayFollow(before, p):
 			note = "it does not stand where it was issued among the thinking of its reply: one is missing, moved or apart"
 		case i == len(v.issued)-1 && p.Ordinal+1 != p.Total:
 			note = "the thinking that followed it in its reply is missing"
@@ -204,14 +204,14 @@ func (v *verifier) sequence(spoken int) {
 		default:
 			continue
 		}
-		v.refuse(rule, p.block, modified, note)
+		v.addDefect(rule, p.block, modified, note)
 		return
 	}
 }
 
-// follows reports whether a block may come right after before, which is nil for
+// mayFollow reports whether a block may come right after before, which is nil for
 // the first.
-func follows(before *placed, p placed) bool {
+func mayFollow(before *placed, p placed) bool {
 	switch {
 	case before == nil:
 		return p.Ordinal == 0
@@ -222,26 +222,26 @@ func follows(before *placed, p placed) bool {
 	return p.Ordinal == before.Ordinal+1 && together == (before.at+1 == p.at)
 }
 
-// bind checks a block against the conversation before it, for models that bind
+// checkBinding checks a block against the conversation before it, for models that bind
 // their thinking (A-41, ANT-B1 to B4). A block that fails is dropped if the
 // request asks for it.
-func (v *verifier) bind(b block, s stamp, token string) {
-	if words := v.mismatch(s); words != "" {
-		if v.drops() {
-			v.drop(b, reasonPrefix)
+func (v *verifier) checkBinding(b block, s claims, token string) {
+	if words := v.prefixMismatch(s); words != "" {
+		if v.dropsMismatches() {
+			v.addDropped(b, reasonPrefix)
 			return
 		}
 		id, said := "A-41", wrongSignature+". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to \"drop_block\"."
 		if words == missingThought {
 			id = "ANT-B2"
 		}
-		if !v.beta(betaBinding) {
+		if !v.hasBeta(betaBinding) {
 			said += " That setting requires the `" + betaBinding + "` value in the `anthropic-beta` header."
 		}
 		if words != unnamed {
 			said += " " + words
 		}
-		v.refuse(id, b, said, "")
+		v.addDefect(id, b, said, "")
 	}
 	v.previous = digestOf([]byte(token))
 }
@@ -253,9 +253,9 @@ const (
 	unnamed        = "?"
 )
 
-// mismatch says what differs, "" for nothing. Thinking that was issued before a
+// prefixMismatch says what differs, "" for nothing. Thinking that was issued before a
 // compaction cannot be held against what it replaced (ANT-B7).
-func (v *verifier) mismatch(s stamp) string {
+func (v *verifier) prefixMismatch(s claims) string {
 	switch before := v.previous; {
 	case !v.model.binds || !s.bound:
 		return ""
@@ -273,7 +273,7 @@ func (v *verifier) mismatch(s stamp) string {
 	return ""
 }
 
-// drops reports whether the request wants mismatching thinking dropped.
-func (c *call) drops() bool {
-	return c.beta(betaBinding) && c.root.Given("thinking").Given("block_binding").Get("prefix_mismatch_behavior").Text() == "drop_block"
+// dropsMismatches reports whether the request wants mismatching thinking dropped.
+func (c *call) dropsMismatches() bool {
+	return c.hasBeta(betaBinding) && c.root.Given("thinking").Given("block_binding").Get("prefix_mismatch_behavior").Text() == "drop_block"
 }

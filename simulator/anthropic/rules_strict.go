@@ -23,7 +23,7 @@ func strictFits(c *call, _ rule.Env) *rule.Refusal {
 			continue
 		}
 		schema := t.Get("input_schema")
-		if name := circular(schema); name != "" {
+		if name := circularDefinition(schema); name != "" {
 			return invalid("tools.%d.custom: Invalid schema: Circular reference detected in %s", i, name)
 		}
 		strict++
@@ -44,8 +44,8 @@ func strictFits(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// each visits a schema and all schemas in it.
-func each(v *jsontree.Node, visit func(*jsontree.Node)) {
+// eachSchema visits a schema and all schemas in it.
+func eachSchema(v *jsontree.Node, visit func(*jsontree.Node)) {
 	if v == nil {
 		return
 	}
@@ -53,13 +53,13 @@ func each(v *jsontree.Node, visit func(*jsontree.Node)) {
 		visit(v)
 	}
 	for i := range v.Items() {
-		each(&v.Items()[i], visit)
+		eachSchema(&v.Items()[i], visit)
 	}
 }
 
 func countOptional(schema *jsontree.Node) int {
 	n := 0
-	each(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *jsontree.Node) {
 		properties := v.Get("properties")
 		if !properties.Is(jsontree.Object) {
 			return
@@ -76,7 +76,7 @@ func countOptional(schema *jsontree.Node) int {
 
 func countUnions(schema *jsontree.Node) int {
 	n := 0
-	each(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *jsontree.Node) {
 		if v.Get("type").Is(jsontree.Array) || v.Get("anyOf").Is(jsontree.Array) {
 			n++
 		}
@@ -84,16 +84,16 @@ func countUnions(schema *jsontree.Node) int {
 	return n
 }
 
-// circular names a definition of the schema that refers to itself, "" if there
+// circularDefinition names a definition of the schema that refers to itself, "" if there
 // is none.
-func circular(schema *jsontree.Node) string {
+func circularDefinition(schema *jsontree.Node) string {
 	for _, section := range []string{"$defs", "definitions"} {
 		defs := schema.Get(section)
 		if !defs.Is(jsontree.Object) {
 			continue
 		}
 		for _, name := range defs.Names() {
-			if reaches(schema, "#/"+section+"/"+name, "#/"+section+"/"+name, map[string]bool{}) {
+			if refersTo(schema, "#/"+section+"/"+name, "#/"+section+"/"+name, map[string]bool{}) {
 				return name
 			}
 		}
@@ -101,15 +101,15 @@ func circular(schema *jsontree.Node) string {
 	return ""
 }
 
-// reaches reports whether following references from one definition leads to
+// refersTo reports whether following references from one definition leads to
 // another.
-func reaches(schema *jsontree.Node, from, to string, seen map[string]bool) bool {
+func refersTo(schema *jsontree.Node, from, to string, seen map[string]bool) bool {
 	seen[from] = true
 	section, name, _ := strings.Cut(strings.TrimPrefix(from, "#/"), "/")
 	found := false
-	each(schema.Get(section).Get(name), func(v *jsontree.Node) {
+	eachSchema(schema.Get(section).Get(name), func(v *jsontree.Node) {
 		ref := v.Get("$ref").Text()
-		if ref != "" && (ref == to || !seen[ref] && reaches(schema, ref, to, seen)) {
+		if ref != "" && (ref == to || !seen[ref] && refersTo(schema, ref, to, seen)) {
 			found = true
 		}
 	})
@@ -130,7 +130,7 @@ func outputSchemaFits(c *call, _ rule.Env) *rule.Refusal {
 		path, schema = "output_config.format.schema", c.root.Given("output_config").Given("format").Get("schema")
 	}
 	var refusal *rule.Refusal
-	each(schema, func(v *jsontree.Node) {
+	eachSchema(schema, func(v *jsontree.Node) {
 		kind := v.Get("type").Text()
 		for _, word := range bounds[kind] {
 			if refusal == nil && v.Get(word) != nil {

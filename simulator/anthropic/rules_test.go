@@ -293,17 +293,17 @@ func TestCount(t *testing.T) {
 }
 
 func TestReject(t *testing.T) {
-	status, header, body := Voice{}.Reject(&rule.Refusal{Status: 404, Type: typeNotFound, Message: "model: x"})
+	status, header, body := Provider{}.Reject(&rule.Refusal{Status: 404, Type: typeNotFound, Message: "model: x"})
 	id := header.Get("Request-Id")
 	want := `{"type":"error","error":{"type":"not_found_error","message":"model: x"},"request_id":"` + id + `"}`
 	if status != 404 || string(body) != want || !strings.HasPrefix(id, "req_011C") || header.Get("Anthropic-Organization-Id") == "" {
 		t.Errorf("%d %v %s", status, header, body)
 	}
-	if _, other, _ := (Voice{}).Reject(&rule.Refusal{Status: 401, Type: typeAuth, Message: "invalid x-api-key"}); other.Get("Request-Id") == id || other.Get("Anthropic-Organization-Id") != "" {
+	if _, other, _ := (Provider{}).Reject(&rule.Refusal{Status: 401, Type: typeAuth, Message: "invalid x-api-key"}); other.Get("Request-Id") == id || other.Get("Anthropic-Organization-Id") != "" {
 		t.Errorf("another refusal, of nobody: %v", other)
 	}
 	for status, again := range map[int]string{400: "false", 401: "false", 404: "false", 413: "false", 408: "true", 429: "true", 500: "true", 529: "true"} {
-		if _, header, _ := (Voice{}).Reject(&rule.Refusal{Status: status}); header.Get("X-Should-Retry") != again {
+		if _, header, _ := (Provider{}).Reject(&rule.Refusal{Status: status}); header.Get("X-Should-Retry") != again {
 			t.Errorf("%d says that trying again is of use: %s; want %s", status, header.Get("X-Should-Retry"), again)
 		}
 	}

@@ -17,17 +17,17 @@ import (
 const maxBody = 32 << 20
 
 var transportRules = []anthropicRule{
-	sure("A-2", "recorded", "a request carries a valid key", authenticated),
-	sure("A-1", "reported", "the header anthropic-version is there", versioned),
-	sure("A-4", "reported", "every name in anthropic-beta is known", betasKnown),
-	sure("A-49", "documented", "the body has up to 32 MB", bodyFits),
-	always("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
+	sureRule("A-2", "recorded", "a request carries a valid key", keyValid),
+	sureRule("A-1", "reported", "the header anthropic-version is there", versionGiven),
+	sureRule("A-4", "reported", "every name in anthropic-beta is known", betasKnown),
+	sureRule("A-49", "documented", "the body has up to 32 MB", bodyFits),
+	basicRule("ANT-X10", "reported", "the body is JSON without lone surrogates", isJSON),
 }
 
-// authenticated takes every key but an empty one and those that say that they
+// keyValid takes every key but an empty one and those that say that they
 // are invalid: the simulator knows no others.
-func authenticated(c *call, _ rule.Env) *rule.Refusal {
-	switch key := c.key(); {
+func keyValid(c *call, _ rule.Env) *rule.Refusal {
+	switch key := c.apiKey(); {
 	case key == "":
 		return &rule.Refusal{Status: http.StatusUnauthorized, Type: typeAuth, Message: "x-api-key header is required"}
 	case strings.HasPrefix(key, "invalid"):
@@ -36,8 +36,8 @@ func authenticated(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func versioned(c *call, _ rule.Env) *rule.Refusal {
-	return when(c.header.Get("Anthropic-Version") == "", "anthropic-version: header is required")
+func versionGiven(c *call, _ rule.Env) *rule.Refusal {
+	return invalidIf(c.header.Get("Anthropic-Version") == "", "anthropic-version: header is required")
 }
 
 // betas are the beta names that are known: those of the official SDKs and of the
@@ -94,29 +94,29 @@ func isJSON(c *call, _ rule.Env) *rule.Refusal {
 			what = "unexpected end of data"
 		}
 	}
-	line, column := position(c.body, at)
+	line, column := lineAndColumn(c.body, at)
 	return invalid("The request body is not valid JSON: %s: line %d column %d (char %d)", what, line, column, at)
 }
 
-// position is the line and column, from 1, of an offset.
-func position(body []byte, at int) (line, column int) {
+// lineAndColumn is the line and column, from 1, of an offset.
+func lineAndColumn(body []byte, at int) (line, column int) {
 	before := string(body[:min(max(at, 0), len(body))])
 	return 1 + strings.Count(before, "\n"), at - strings.LastIndex(before, "\n")
 }
 
 var shapeRules = []anthropicRule{
-	always("A-6", "recorded", "mandatory fields are there", modelNamed),
-	sure("A-5", "documented", "there are no unknown fields, at any depth", flawed("A-5")),
-	sure("A-6", "recorded", "mandatory fields are there", flawed("A-6")),
-	sure("A-7", "recorded", "fields have their types and ranges", flawed("A-7")),
-	likely("A-9", "reported", "roles are user, assistant and system", flawed("A-9")),
-	sure("A-20", "reported", "ids of calls are letters, digits, _ and -", flawed("A-20")),
-	sure("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", flawed("A-21")),
-	likely("A-22", "reported", "the input of a call is an object", flawed("A-22")),
-	sure("A-35", "reported", "a thinking block has its signature", flawed("A-35")),
-	sure("ANT-T5", "reported", "a thinking block has its thinking", flawed("ANT-T5")),
-	likely("A-44", "documented", "thinking has no cache mark", flawed("A-44")),
-	sure("A-46", "documented", "images are of four types", flawed("A-46")),
+	basicRule("A-6", "recorded", "mandatory fields are there", modelNamed),
+	sureRule("A-5", "documented", "there are no unknown fields, at any depth", schemaKept("A-5")),
+	sureRule("A-6", "recorded", "mandatory fields are there", schemaKept("A-6")),
+	sureRule("A-7", "recorded", "fields have their types and ranges", schemaKept("A-7")),
+	likelyRule("A-9", "reported", "roles are user, assistant and system", schemaKept("A-9")),
+	sureRule("A-20", "reported", "ids of calls are letters, digits, _ and -", schemaKept("A-20")),
+	sureRule("A-21", "reported", "names of tools are up to 128 letters, digits, _ and -", schemaKept("A-21")),
+	likelyRule("A-22", "reported", "the input of a call is an object", schemaKept("A-22")),
+	sureRule("A-35", "reported", "a thinking block has its signature", schemaKept("A-35")),
+	sureRule("ANT-T5", "reported", "a thinking block has its thinking", schemaKept("ANT-T5")),
+	likelyRule("A-44", "documented", "thinking has no cache mark", schemaKept("A-44")),
+	sureRule("A-46", "documented", "images are of four types", schemaKept("A-46")),
 }
 
 // shapeLeast says how much each rule of the schema is asked for, filled from
@@ -129,10 +129,10 @@ func init() {
 	}
 }
 
-// flawed refuses with the first flaw that counts if it is one of this rule.
-func flawed(id string) func(*call, rule.Env) *rule.Refusal {
+// schemaKept refuses with the first flaw that counts if it is one of this rule.
+func schemaKept(id string) func(*call, rule.Env) *rule.Refusal {
 	return func(c *call, env rule.Env) *rule.Refusal {
-		for _, f := range c.inspected() {
+		for _, f := range c.schemaFlaws() {
 			if env.Level > shapeLeast[f.rule] || env.Off[f.rule] {
 				continue
 			}
@@ -145,8 +145,8 @@ func flawed(id string) func(*call, rule.Env) *rule.Refusal {
 	}
 }
 
-// inspected is what the schema finds.
-func (c *call) inspected() []flaw {
+// schemaFlaws is what the schema finds.
+func (c *call) schemaFlaws() []flaw {
 	if !c.looked {
 		c.looked = true
 		in := &inspector{betas: c.betas}
@@ -175,7 +175,7 @@ func modelNamed(c *call, _ rule.Env) *rule.Refusal {
 }
 
 var modelRules = []anthropicRule{
-	always("A-3", "recorded", "the model is served", modelServed),
+	basicRule("A-3", "recorded", "the model is served", modelServed),
 }
 
 func modelServed(c *call, _ rule.Env) *rule.Refusal {

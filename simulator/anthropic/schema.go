@@ -44,7 +44,7 @@ var (
 	resultContent = tagged(map[string]shape{
 		"text": textBlock, "image": imageBlock, "document": documentBlock, "search_result": searchBlock,
 		"tool_reference": object(need("type", text), need("tool_name", text), mark),
-	}, func(kind string) shape { return known(kind, "browser_state", "mcp_tool_reference") })
+	}, func(kind string) shape { return knownBlock(kind, "browser_state", "mcp_tool_reference") })
 
 	documentBlock = object(need("type", text), need("source", documentSource), optional("title", text),
 		optional("context", text), optional("citations", citationSettings), mark)
@@ -79,11 +79,11 @@ func otherBlock(kind string) shape {
 	if strings.HasSuffix(kind, "_tool_result") {
 		return open(need("tool_use_id", toolID))
 	}
-	return known(kind, "tool_addition", "tool_removal", "mcp_tool_listing", "fallback", script.FutureBlock)
+	return knownBlock(kind, "tool_addition", "tool_removal", "mcp_tool_listing", "fallback", script.FutureBlock)
 }
 
-// known takes anything under one of some types.
-func known(kind string, kinds ...string) shape {
+// knownBlock takes anything under one of some types.
+func knownBlock(kind string, kinds ...string) shape {
 	if slices.Contains(kinds, kind) {
 		return open()
 	}
@@ -105,9 +105,9 @@ var customTool = object(
 var serverTools = []string{"advisor_", "bash_", "browser_toolset_", "code_execution_", "computer_", "mcp_toolset",
 	"memory_", "text_editor_", "tool_search_tool_", "web_fetch_", "web_search_"}
 
-// tool is a tool of the client's, which need not say its type, or of the
+// toolShape is a tool of the client's, which need not say its type, or of the
 // provider's.
-func tool(in *inspector, v *jsontree.Node, at *jsontree.Path) {
+func toolShape(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	kind := v.Get("type").Text()
 	switch {
 	case !isObject(in, v, at, "A-7"):
@@ -116,7 +116,7 @@ func tool(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	case slices.ContainsFunc(serverTools, func(p string) bool { return strings.HasPrefix(kind, p) }):
 		open(optional("name", text), mark)(in, v, in.paths.Member(at, kind))
 	default:
-		in.say("A-7", at, "Input tag '"+kind+"' found using 'type' does not match any of the expected tags: 'custom' and those of server tools")
+		in.addFlaw("A-7", at, "Input tag '"+kind+"' found using 'type' does not match any of the expected tags: 'custom' and those of server tools")
 	}
 }
 
@@ -143,7 +143,7 @@ var (
 // blockBinding is unknown without its beta.
 func blockBinding(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	if !slices.Contains(in.betas, betaBinding) {
-		in.say("A-5", at, "Extra inputs are not permitted")
+		in.addFlaw("A-5", at, "Extra inputs are not permitted")
 		return
 	}
 	object(optional("prefix_mismatch_behavior", oneOf("A-7", "error", "drop_block")))(in, v, at)
@@ -152,7 +152,7 @@ func blockBinding(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 // common is what a request for a message and one for its count share.
 var common = []field{
 	need("model", upTo("A-6", 256)), need("messages", list(messageShape)),
-	optional("system", either(list(textBlock))), optional("tools", list(tool)), optional("tool_choice", toolChoice),
+	optional("system", either(list(textBlock))), optional("tools", list(toolShape)), optional("tool_choice", toolChoice),
 	optional("thinking", thinking), optional("output_config", outputConfig), optional("output_format", format),
 	optional("cache_control", cache), optional("context_management", dict), optional("mcp_servers", list(dict)),
 	optional("speed", oneOf("A-7", "standard", "fast")),

@@ -64,14 +64,14 @@ func (d *dialogue) answer(blocks ...script.Block) fields {
 	if refusal := check(body, d.headers...); refusal != nil {
 		d.t.Fatalf("turn %d: %v (%s)", d.turn, refusal, refusal.Note)
 	}
-	request, refused := Voice{}.Read(ask("/v1/messages", body, d.headers...), []byte(body))
+	request, refused := Provider{}.Read(ask("/v1/messages", body, d.headers...), []byte(body))
 	if refused != nil {
 		d.t.Fatal(refused)
 	}
 	reply := script.Reply{Request: request, Ordinal: d.turn, Blocks: blocks, Stop: specs.StopTool, Seed: "s", Key: env.Key, At: time.Unix(0, 0)}
 	d.turn++
 	var out fields
-	if err := json.Unmarshal(Voice{}.Frames(reply)[0], &out); err != nil {
+	if err := json.Unmarshal(Provider{}.Frames(reply)[0], &out); err != nil {
 		d.t.Fatal(err)
 	}
 	return out
@@ -257,7 +257,7 @@ func TestForeignSeals(t *testing.T) {
 	d := talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes())
 	d.block(1, 0)["signature"] = "EqQBCkYIBRgCKkD"
 	body := d.encode()
-	if got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: env.Key, ForeignSeals: true}); got != nil {
+	if got := Check(ask("/v1/messages", body), []byte(body), rule.Env{Key: env.Key, ForeignTokens: true}); got != nil {
 		t.Error(got)
 	}
 	d = talk(t, "claude-sonnet-4-6").step(thinks("one"), invokes())
@@ -379,10 +379,10 @@ func TestSameForStreams(t *testing.T) {
 	d.turn--
 	d.body["stream"] = true
 	body := d.encode()
-	request, _ := Voice{}.Read(ask("/v1/messages", body), []byte(body))
+	request, _ := Provider{}.Read(ask("/v1/messages", body), []byte(body))
 	reply := script.Reply{Request: request, Blocks: []script.Block{thinks("one"), redact, invokes()}, Seed: "s", Key: env.Key, At: time.Unix(0, 0)}
 	var stream strings.Builder
-	for _, frame := range (Voice{}).Frames(reply) {
+	for _, frame := range (Provider{}).Frames(reply) {
 		stream.Write(frame)
 	}
 	for i, field := range []string{"signature", "data"} {

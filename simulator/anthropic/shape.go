@@ -21,7 +21,7 @@ type inspector struct {
 	paths jsontree.Paths
 }
 
-func (in *inspector) say(rule string, at *jsontree.Path, text string) {
+func (in *inspector) addFlaw(rule string, at *jsontree.Path, text string) {
 	if path := at.Dotted(); path != "" {
 		text = path + ": " + text
 	}
@@ -52,7 +52,7 @@ func object(fields ...field) shape {
 		inspectFields(in, v, at, fields)
 		for _, name := range v.Names() {
 			if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				in.say(extraRule(at, name), in.paths.Member(at, name), "Extra inputs are not permitted")
+				in.addFlaw(extraRule(at, name), in.paths.Member(at, name), "Extra inputs are not permitted")
 			}
 		}
 	}
@@ -78,7 +78,7 @@ func open(fields ...field) shape {
 
 func isObject(in *inspector, v *jsontree.Node, at *jsontree.Path, rule string) bool {
 	if !v.Is(jsontree.Object) {
-		in.say(rule, at, "Input should be a valid dictionary")
+		in.addFlaw(rule, at, "Input should be a valid dictionary")
 		return false
 	}
 	return true
@@ -93,7 +93,7 @@ func inspectFields(in *inspector, v *jsontree.Node, at *jsontree.Path, fields []
 			if rule == "" {
 				rule = "A-6"
 			}
-			in.say(rule, in.paths.Member(at, f.name), "Field required")
+			in.addFlaw(rule, in.paths.Member(at, f.name), "Field required")
 		case member == nil, member.Is(jsontree.Null) && !f.need:
 		default:
 			f.shape(in, member, in.paths.Member(at, f.name))
@@ -116,7 +116,7 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 		}
 		kind := v.Get("type")
 		if kind == nil {
-			in.say("A-6", in.paths.Member(at, "type"), "Field required")
+			in.addFlaw("A-6", in.paths.Member(at, "type"), "Field required")
 			return
 		}
 		s := kinds[kind.Text()]
@@ -124,7 +124,7 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 			s = other(kind.Text())
 		}
 		if s == nil {
-			in.say("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.Text(), expected))
+			in.addFlaw("A-7", at, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags: %s", kind.Text(), expected))
 			return
 		}
 		s(in, v, in.paths.Member(at, kind.Text()))
@@ -135,7 +135,7 @@ func tagged(kinds map[string]shape, other func(kind string) shape) shape {
 func list(s shape) shape {
 	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if !v.Is(jsontree.Array) {
-			in.say("A-7", at, "Input should be a valid list")
+			in.addFlaw("A-7", at, "Input should be a valid list")
 			return
 		}
 		for i := range v.Items() {
@@ -158,7 +158,7 @@ func anything(*inspector, *jsontree.Node, *jsontree.Path) {}
 func kindOf(kind jsontree.Kind, text string) shape {
 	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if !v.Is(kind) {
-			in.say("A-7", at, "Input should be a valid "+text)
+			in.addFlaw("A-7", at, "Input should be a valid "+text)
 		}
 	}
 }
@@ -171,7 +171,7 @@ var (
 
 func boolean(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 	if !v.Is(jsontree.Bool) {
-		in.say("A-7", at, "Input should be a valid boolean")
+		in.addFlaw("A-7", at, "Input should be a valid boolean")
 	}
 }
 
@@ -181,9 +181,9 @@ func integer(least int) shape {
 		n, ok := v.Whole()
 		switch {
 		case !ok:
-			in.say("A-7", at, "Input should be a valid integer")
+			in.addFlaw("A-7", at, "Input should be a valid integer")
 		case n < least:
-			in.say("A-7", at, fmt.Sprintf("Input should be greater than or equal to %d", least))
+			in.addFlaw("A-7", at, fmt.Sprintf("Input should be greater than or equal to %d", least))
 		}
 	}
 }
@@ -194,9 +194,9 @@ func between(least, most float64) shape {
 		n, ok := v.Number()
 		switch {
 		case !ok:
-			in.say("A-7", at, "Input should be a valid number")
+			in.addFlaw("A-7", at, "Input should be a valid number")
 		case n < least || n > most:
-			in.say("A-7", at, fmt.Sprintf("range: %g..%g", least, most))
+			in.addFlaw("A-7", at, fmt.Sprintf("range: %g..%g", least, most))
 		}
 	}
 }
@@ -213,7 +213,7 @@ func oneOf(rule string, words ...string) shape {
 	}
 	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		if !v.Is(jsontree.String) || !slices.Contains(words, v.Text()) {
-			in.say(rule, at, "Input should be "+said)
+			in.addFlaw(rule, at, "Input should be "+said)
 		}
 	}
 }
@@ -224,9 +224,9 @@ func matching(rule, pattern string) shape {
 	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		switch {
 		case !v.Is(jsontree.String):
-			in.say("A-7", at, "Input should be a valid string")
+			in.addFlaw("A-7", at, "Input should be a valid string")
 		case !re.MatchString(v.Text()):
-			in.say(rule, at, "String should match pattern '"+pattern+"'")
+			in.addFlaw(rule, at, "String should match pattern '"+pattern+"'")
 		}
 	}
 }
@@ -236,11 +236,11 @@ func upTo(rule string, most int) shape {
 	return func(in *inspector, v *jsontree.Node, at *jsontree.Path) {
 		switch n := utf8.RuneCountInString(v.Text()); {
 		case !v.Is(jsontree.String):
-			in.say("A-7", at, "Input should be a valid string")
+			in.addFlaw("A-7", at, "Input should be a valid string")
 		case n == 0:
-			in.say(rule, at, "String should have at least 1 character")
+			in.addFlaw(rule, at, "String should have at least 1 character")
 		case n > most:
-			in.say(rule, at, fmt.Sprintf("String should have at most %d characters", most))
+			in.addFlaw(rule, at, fmt.Sprintf("String should have at most %d characters", most))
 		}
 	}
 }

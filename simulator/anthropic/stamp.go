@@ -22,10 +22,10 @@ func digestOf(b []byte) digest {
 	return digest(sum[:8])
 }
 
-// stamp is what a token says of the thinking it was issued with. Each fact is
+// claims is what a token says of the thinking it was issued with. Each fact is
 // kept apart, so that the refusal can say which of them differs (A-34, A-36,
 //
-type stamp struct {
+type claims struct {
 	seal.Place        // its note is what follows
 	model      string // its id
 	account    digest // it was issued to
@@ -47,8 +47,8 @@ const (
 	flagCompacted
 )
 
-// note writes the stamp's own part into its place.
-func (s *stamp) note() {
+// writeNote writes the stamp's own part into its place.
+func (s *claims) writeNote() {
 	var flags byte
 	for bit, on := range map[byte]bool{flagOmitted: s.omitted, flagBound: s.bound, flagCompacted: s.compacted} {
 		if on {
@@ -68,13 +68,13 @@ func (s *stamp) note() {
 // noteSize is the length of a note without the model's name.
 const noteSize = 1 + 2*2 + 6*8
 
-// readStamp is the inverse of note.
-func readStamp(p seal.Place) (stamp, bool) {
+// readClaims is the inverse of note.
+func readClaims(p seal.Place) (claims, bool) {
 	b := []byte(p.Note)
 	if len(b) < noteSize {
-		return stamp{}, false
+		return claims{}, false
 	}
-	s := stamp{Place: p, omitted: b[0]&flagOmitted != 0, bound: b[0]&flagBound != 0, compacted: b[0]&flagCompacted != 0}
+	s := claims{Place: p, omitted: b[0]&flagOmitted != 0, bound: b[0]&flagBound != 0, compacted: b[0]&flagCompacted != 0}
 	b = b[1:]
 	for _, n := range []*uint16{&s.turns, &s.run} {
 		*n, b = binary.BigEndian.Uint16(b), b[2:]
@@ -86,17 +86,17 @@ func readStamp(p seal.Place) (stamp, bool) {
 	return s, true
 }
 
-// seal returns the token. size is the length in bytes of the thought.
-func (s stamp) seal(k seal.Key, origin string, size int) string {
-	s.note()
+// signToken returns the token. size is the length in bytes of the thought.
+func (s claims) signToken(k seal.Key, origin string, size int) string {
+	s.writeNote()
 	return k.EnvelopeFor(size, seal.Facts{Origin: origin}, s.Place)
 }
 
-// openStamp reads a token. ok is false for one that was never issued like this.
-func openStamp(k seal.Key, origin, token string) (stamp, bool) {
+// openToken reads a token. ok is false for one that was never issued like this.
+func openToken(k seal.Key, origin, token string) (claims, bool) {
 	p, err := k.OpenEnvelope(seal.Facts{Origin: origin}, token)
 	if err != nil {
-		return stamp{}, false
+		return claims{}, false
 	}
-	return readStamp(p)
+	return readClaims(p)
 }

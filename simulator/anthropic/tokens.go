@@ -39,4 +39,4 @@ func tokensOf(v *jsontree.Node) int {
 }
 
 // inputTokens is what the prompt counts for.
-func inputTokens(root *jsontree.Node) int { return measure(root).total }
+func inputTokens(root *jsontree.Node) int { return measurePrompt(root).total }

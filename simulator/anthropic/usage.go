@@ -26,10 +26,10 @@ type meter struct {
 	long   bool
 }
 
-func measure(root *jsontree.Node) meter {
+func measurePrompt(root *jsontree.Node) meter {
 	m := meter{}
 	for _, name := range []string{"tools", "system"} {
-		m.content(root.Get(name))
+		m.countContent(root.Get(name))
 	}
 	said := root.Get("messages").List()
 	for i := range said {
@@ -37,33 +37,33 @@ func measure(root *jsontree.Node) meter {
 			m.before = m.total
 		}
 		m.total += frame + tokensOf(said[i].Get("role"))
-		m.content(said[i].Get("content"))
+		m.countContent(said[i].Get("content"))
 	}
-	m.mark(root.Get("cache_control"))
+	m.noteMark(root.Get("cache_control"))
 	return m
 }
 
-// content counts a text, or blocks of which each may carry a mark.
-func (m *meter) content(v *jsontree.Node) {
+// countContent counts a text, or blocks of which each may carry a mark.
+func (m *meter) countContent(v *jsontree.Node) {
 	if !v.Is(jsontree.Array) {
 		m.total += tokensOf(v)
 		return
 	}
 	for i := range v.Items() {
 		m.total += tokensOf(&v.Items()[i])
-		m.mark(v.Items()[i].Given("cache_control"))
+		m.noteMark(v.Items()[i].Given("cache_control"))
 	}
 }
 
-func (m *meter) mark(control *jsontree.Node) {
+func (m *meter) noteMark(control *jsontree.Node) {
 	if control.Is(jsontree.Object) {
 		m.marked, m.long = m.total, control.Get("ttl").Text() == "1h"
 	}
 }
 
-// spent divides the count as if the request before this one, which ended where
+// splitByCache divides the count as if the request before this one, which ended where
 // the model spoke last, had filled the cache.
-func (m meter) spent() spent {
+func (m meter) splitByCache() spent {
 	if m.marked < leastCached {
 		return spent{input: m.total}
 	}
@@ -95,8 +95,8 @@ func billOf(r script.Reply) bill {
 		b.input = r.InputTokens()
 		return b
 	}
-	b.spent = measure(c.root).spent()
-	b.edits, b.counts = c.beta("context-management-2025-06-27") || c.beta("compact-2026-01-12"), c.beta("thinking-token-count-2026-05-13")
+	b.spent = measurePrompt(c.root).splitByCache()
+	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta("compact-2026-01-12"), c.hasBeta("thinking-token-count-2026-05-13")
 	if c.model != nil {
 		b.reports = b.reports || c.model.hides && c.model.on
 		if c.model.alias == "" {
@@ -106,62 +106,62 @@ func billOf(r script.Reply) bill {
 	return b
 }
 
-func (b bill) prompt() script.Object {
+func (b bill) promptUsage() script.Object {
 	return script.Object{"input_tokens", b.input, "cache_creation_input_tokens", b.written, "cache_read_input_tokens", b.read}
 }
 
-func (b bill) creation() script.Object {
+func (b bill) creationUsage() script.Object {
 	if b.long {
 		return script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", b.written}
 	}
 	return script.Object{"ephemeral_5m_input_tokens", b.written, "ephemeral_1h_input_tokens", 0}
 }
 
-// details are what is said of the output behind its number.
-func (b bill) details() script.Object {
+// outputDetails are what is said of the output behind its number.
+func (b bill) outputDetails() script.Object {
 	if !b.reports {
 		return nil
 	}
 	return script.Object{"output_tokens_details", script.Object{"thinking_tokens", b.thought}}
 }
 
-// passes are the passes over the context that the reply took: one, for nothing
+// contextPasses are the passes over the context that the reply took: one, for nothing
 // is edited here.
-func (b bill) passes() script.Object {
+func (b bill) contextPasses() script.Object {
 	if !b.edits {
 		return nil
 	}
 	return script.Object{"iterations", script.Array{script.Object{
 		"input_tokens", b.input, "output_tokens", b.output, "cache_read_input_tokens", b.read, "cache_creation_input_tokens", b.written,
-		"cache_creation", b.creation(), "type", "message",
+		"cache_creation", b.creationUsage(), "type", "message",
 	}}}
 }
 
-// edited is what was done to the context.
-func (b bill) edited() script.Object {
+// contextEdits is what was done to the context.
+func (b bill) contextEdits() script.Object {
 	if !b.edits {
 		return nil
 	}
 	return script.Object{"context_management", script.Object{"applied_edits", script.Array{}}}
 }
 
-// started is what message_start says: hardly anything is written yet.
-func (b bill) started() script.Object {
-	return append(append(b.prompt(), "cache_creation", b.creation(), "output_tokens", min(4, b.output)), b.origin()...)
+// startUsage is what message_start says: hardly anything is written yet.
+func (b bill) startUsage() script.Object {
+	return append(append(b.promptUsage(), "cache_creation", b.creationUsage(), "output_tokens", min(4, b.output)), b.origin()...)
 }
 
 func (b bill) origin() script.Object {
 	return script.Object{"service_tier", "standard", "inference_geo", b.geo}
 }
 
-// ended is what message_delta says. It is cumulative: it overwrites what
+// endUsage is what message_delta says. It is cumulative: it overwrites what
 // message_start said.
-func (b bill) ended() script.Object {
-	return append(append(append(b.prompt(), "output_tokens", b.output), b.details()...), b.passes()...)
+func (b bill) endUsage() script.Object {
+	return append(append(append(b.promptUsage(), "output_tokens", b.output), b.outputDetails()...), b.contextPasses()...)
 }
 
-// whole is what a document says.
-func (b bill) whole() script.Object {
-	o := append(append(b.prompt(), "cache_creation", b.creation()), b.passes()...)
-	return append(append(append(o, "output_tokens", b.output), b.details()...), b.origin()...)
+// wholeUsage is what a document says.
+func (b bill) wholeUsage() script.Object {
+	o := append(append(b.promptUsage(), "cache_creation", b.creationUsage()), b.contextPasses()...)
+	return append(append(append(o, "output_tokens", b.output), b.outputDetails()...), b.origin()...)
 }

@@ -25,9 +25,9 @@ var syntaxWords = map[jsontree.Problem]string{
 	jsontree.BadWord:           "Unexpected token.",
 }
 
-// parse reads one JSON value. A fault is in the words of the API's parser, which
+// parseBody reads one JSON value. A fault is in the words of the API's parser, which
 // show the place; "" when there is none.
-func parse(body []byte) (root *jsontree.Node, fault string) {
+func parseBody(body []byte) (root *jsontree.Node, fault string) {
 	root, failure := jsontree.ParseLenient(body, maxDepth)
 	if failure == nil {
 		return root, ""

@@ -26,7 +26,7 @@ func (r Request) Check(env rule.Env) *rule.Refusal {
 	q := r.q
 	refusal := rule.First(rules, q, env)
 	if refusal != nil {
-		refusal.Listed = form(q.Request, q.method) == script.FormArray
+		refusal.Listed = formOf(q.Request, q.method) == script.FormArray
 	}
 	return refusal
 }
@@ -52,9 +52,9 @@ var accepted = []rule.Info{
 	{ID: "GEM-C4", Demand: "before Gemini 3 a function response may have another name than its call", Source: "recorded", Confidence: rule.High},
 }
 
-// generating is a rule about generate requests; a count of tokens is not held to
+// generateOnly is a rule about generate requests; a count of tokens is not held to
 // it.
-func generating(broken func(*request, rule.Env) *rule.Refusal) func(*request, rule.Env) *rule.Refusal {
+func generateOnly(broken func(*request, rule.Env) *rule.Refusal) func(*request, rule.Env) *rule.Refusal {
 	return func(q *request, env rule.Env) *rule.Refusal {
 		if q.method == count {
 			return nil
@@ -68,8 +68,8 @@ func invalid(format string, args ...any) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusBadRequest, Type: "INVALID_ARGUMENT", Message: fmt.Sprintf(format, args...)}
 }
 
-// listed is a refusal that names every place at fault, nil when there is none.
-func listed(faults []string) *rule.Refusal {
+// invalidList is a refusal that names every place at fault, nil when there is none.
+func invalidList(faults []string) *rule.Refusal {
 	text := ""
 	for _, f := range faults {
 		text += "* GenerateContentRequest." + f + "\n"

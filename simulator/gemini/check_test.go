@@ -212,12 +212,12 @@ func TestReject(t *testing.T) {
 	a := ask{body: `{"x":1}`, path: strings.Replace(dev, "generateContent", "streamGenerateContent", 1)}
 	for path, list := range map[string]bool{a.path: true, a.path + "?alt=sse": false, dev: false} {
 		a.path = path
-		status, header, body := Voice{}.Reject(Check(a.request(), []byte(a.body), rule.Env{}))
+		status, header, body := Provider{}.Reject(Check(a.request(), []byte(a.body), rule.Env{}))
 		if status != 400 || header.Get("Content-Type") != "application/json; charset=UTF-8" || !json.Valid(body) || (body[0] == '[') != list {
 			t.Errorf("%s: status %d, %v: %s", path, status, header, body)
 		}
 	}
-	_, _, body := Voice{}.Reject(Check(ask{header: "x-goog-api-key: invalid"}.request(), nil, rule.Env{}))
+	_, _, body := Provider{}.Reject(Check(ask{header: "x-goog-api-key: invalid"}.request(), nil, rule.Env{}))
 	const want = `{
   "error": {
     "code": 400,
@@ -268,13 +268,13 @@ func FuzzCheck(f *testing.F) {
 		r.URL.Path = path
 		r.Header.Set("x-goog-api-key", key)
 		for _, foreign := range []bool{true, false} {
-			got := Check(r, body, rule.Env{Key: testKey, ForeignSeals: foreign})
+			got := Check(r, body, rule.Env{Key: testKey, ForeignTokens: foreign})
 			if got == nil {
-				_, _ = Voice{}.Read(r, body)
+				_, _ = Provider{}.Read(r, body)
 				_ = Parse(r, body).CountTokens()
 				continue
 			}
-			if _, _, doc := (Voice{}).Reject(got); !json.Valid(doc) || got.Rule == "" || got.Status < 400 {
+			if _, _, doc := (Provider{}).Reject(got); !json.Valid(doc) || got.Rule == "" || got.Status < 400 {
 				t.Fatalf("%+v: %s", got, doc)
 			}
 		}

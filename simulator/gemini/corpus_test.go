@@ -87,7 +87,7 @@ var otherwords = map[string]string{
 // and words. Recorders remove keys, so all but those recorded without are given
 // one.
 func TestCorpus(t *testing.T) {
-	env := rule.Env{Key: seal.NewKey("corpus"), ForeignSeals: true}
+	env := rule.Env{Key: seal.NewKey("corpus"), ForeignTokens: true}
 	counts := map[string]int{}
 	for _, rec := range readCorpus(t) {
 		r, err := http.NewRequest(http.MethodPost, rec.url, nil)
@@ -124,7 +124,7 @@ func TestCorpus(t *testing.T) {
 
 // skipped says why a recording says nothing about Check, "" when it does.
 func skipped(rec recorded, to route, ok bool) string {
-	_, served := find(to.model)
+	_, served := findModel(to.model)
 	switch {
 	case rec.body == nil || rec.status == 0:
 		return "the source kept no request, or no response"

@@ -4,18 +4,18 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// frame puts chunks on the wire: events that end in CRLF CRLF, or a JSON array
+// sseFrame puts chunks on the wire: events that end in CRLF CRLF, or a JSON array
 // that grows (reference §1.4, §3.3).
-func frame(chunks [][]byte, form script.Form) [][]byte {
+func sseFrame(chunks [][]byte, form script.Form) [][]byte {
 	var frames [][]byte
 	for i, c := range chunks {
 		switch {
 		case form == script.FormSSE:
-			frames = append(frames, join("data: ", spaced(c), "\r\n\r\n"))
+			frames = append(frames, joinFrames("data: ", withSpaces(c), "\r\n\r\n"))
 		case i == 0:
-			frames = append(frames, join("[", pretty(c), ""))
+			frames = append(frames, joinFrames("[", prettyJSON(c), ""))
 		default:
-			frames = append(frames, join(",\r\n", pretty(c), ""))
+			frames = append(frames, joinFrames(",\r\n", prettyJSON(c), ""))
 		}
 	}
 	if form == script.FormArray {
@@ -25,13 +25,13 @@ func frame(chunks [][]byte, form script.Form) [][]byte {
 	return frames
 }
 
-func join(before string, body []byte, after string) []byte {
+func joinFrames(before string, body []byte, after string) []byte {
 	return append(append([]byte(before), body...), after...)
 }
 
-// spaced writes JSON as the stream has it: a space after each colon between
+// withSpaces writes JSON as the stream has it: a space after each colon between
 // name and value, none after a comma, and < and > as escapes.
-func spaced(doc []byte) []byte {
+func withSpaces(doc []byte) []byte {
 	out := make([]byte, 0, len(doc)+len(doc)/8)
 	quoted, escaped := false, false
 	for _, c := range doc {
@@ -57,8 +57,8 @@ func spaced(doc []byte) []byte {
 	return out
 }
 
-// pretty writes JSON as unary replies have it: two spaces an indent.
-func pretty(doc []byte) []byte {
+// prettyJSON writes JSON as unary replies have it: two spaces an indent.
+func prettyJSON(doc []byte) []byte {
 	return script.Compose(func(out []byte) []byte { return appendPretty(out, doc) })
 }
 
@@ -89,15 +89,15 @@ func appendPretty(out, doc []byte) []byte {
 		case ':':
 			out = append(out, ' ')
 		case '"':
-			end := at + closing(doc[at:])
+			end := at + closingFrame(doc[at:])
 			out, at = append(out, doc[at:end]...), end
 		}
 	}
 	return out
 }
 
-// closing is the length of a string behind its first quotation mark.
-func closing(s []byte) int {
+// closingFrame is the length of a string behind its first quotation mark.
+func closingFrame(s []byte) int {
 	for i := 0; ; i++ {
 		switch s[i] {
 		case '\\':

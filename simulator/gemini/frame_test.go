@@ -16,7 +16,7 @@ func FuzzPretty(f *testing.F) {
 		if !json.Valid(doc) || json.Indent(&want, bytes.TrimSpace(doc), "", "  ") != nil {
 			return
 		}
-		if got := pretty(doc); !bytes.Equal(got, want.Bytes()) {
+		if got := prettyJSON(doc); !bytes.Equal(got, want.Bytes()) {
 			t.Fatalf("%q becomes %q, want %q", doc, got, want.Bytes())
 		}
 	})

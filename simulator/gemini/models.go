@@ -26,13 +26,13 @@ type spec struct {
 	Limit, Output int
 }
 
-// since reports whether the model has at least that version.
-func (m spec) since(major, minor int) bool {
+// atLeast reports whether the model has at least that version.
+func (m spec) atLeast(major, minor int) bool {
 	return m.Major > major || m.Major == major && m.Minor >= minor
 }
 
-// signs reports whether calls must come back with their signatures (rule G-17).
-func (m spec) signs() bool { return m.since(3, 0) }
+// needsSignatures reports whether calls must come back with their signatures (rule G-17).
+func (m spec) needsSignatures() bool { return m.atLeast(3, 0) }
 
 // family is the models that read each other's signatures: a generation. Nothing
 // is known of finer borders, so there are none.
@@ -47,38 +47,38 @@ var (
 // models are those served. Generation 2 is there for agents that ask for it in
 // error, and is checked as leniently as it answered.
 var models = []spec{
-	model("gemini-2.0-flash", 2, 0, nil, false),
-	model("gemini-2.0-flash-exp", 2, 0, nil, false),
-	model("gemini-2.0-flash-lite", 2, 0, nil, false),
-	model("gemini-2.5-flash", 2, 5, nil, false),
-	model("gemini-2.5-flash-lite", 2, 5, nil, false),
-	model("gemini-2.5-flash-lite-preview-06-17", 2, 5, nil, false),
-	model("gemini-2.5-flash-preview-05-20", 2, 5, nil, false),
-	model("gemini-2.5-pro", 2, 5, nil, true),
-	model("gemini-2.5-pro-preview-03-25", 2, 5, nil, true),
-	model("gemini-3-flash-preview", 3, 0, anyLevel, false),
-	model("gemini-3-pro-preview", 3, 0, twoLevels, true),
-	model("gemini-3.1-flash-lite", 3, 1, anyLevel, false),
-	model("gemini-3.1-flash-lite-preview", 3, 1, anyLevel, false),
-	model("gemini-3.1-pro-preview", 3, 1, noMinimal, true),
-	model("gemini-3.1-pro-preview-customtools", 3, 1, noMinimal, true),
-	model("gemini-3.5-flash", 3, 5, anyLevel, false),
-	model("gemini-3.5-flash-lite", 3, 5, anyLevel, false),
-	model("gemini-3.6-flash", 3, 6, anyLevel, false),
-	model("gemini-3.7-flash", 3, 7, noMinimal, false),
-	model("gemini-3.8-flash", 3, 8, noMinimal, false),
-	model("gemini-4-argon", 4, 0, anyLevel, false),
-	model("gemini-flash-latest", 2, 5, nil, false),
+	newSpec("gemini-2.0-flash", 2, 0, nil, false),
+	newSpec("gemini-2.0-flash-exp", 2, 0, nil, false),
+	newSpec("gemini-2.0-flash-lite", 2, 0, nil, false),
+	newSpec("gemini-2.5-flash", 2, 5, nil, false),
+	newSpec("gemini-2.5-flash-lite", 2, 5, nil, false),
+	newSpec("gemini-2.5-flash-lite-preview-06-17", 2, 5, nil, false),
+	newSpec("gemini-2.5-flash-preview-05-20", 2, 5, nil, false),
+	newSpec("gemini-2.5-pro", 2, 5, nil, true),
+	newSpec("gemini-2.5-pro-preview-03-25", 2, 5, nil, true),
+	newSpec("gemini-3-flash-preview", 3, 0, anyLevel, false),
+	newSpec("gemini-3-pro-preview", 3, 0, twoLevels, true),
+	newSpec("gemini-3.1-flash-lite", 3, 1, anyLevel, false),
+	newSpec("gemini-3.1-flash-lite-preview", 3, 1, anyLevel, false),
+	newSpec("gemini-3.1-pro-preview", 3, 1, noMinimal, true),
+	newSpec("gemini-3.1-pro-preview-customtools", 3, 1, noMinimal, true),
+	newSpec("gemini-3.5-flash", 3, 5, anyLevel, false),
+	newSpec("gemini-3.5-flash-lite", 3, 5, anyLevel, false),
+	newSpec("gemini-3.6-flash", 3, 6, anyLevel, false),
+	newSpec("gemini-3.7-flash", 3, 7, noMinimal, false),
+	newSpec("gemini-3.8-flash", 3, 8, noMinimal, false),
+	newSpec("gemini-4-argon", 4, 0, anyLevel, false),
+	newSpec("gemini-flash-latest", 2, 5, nil, false),
 }
 
-func model(name string, major, minor int, levels []string, always bool) spec {
+func newSpec(name string, major, minor int, levels []string, always bool) spec {
 	return spec{
-		Name: name, Display: display(name), Major: major, Minor: minor, Levels: levels, Always: always,
+		Name: name, Display: displayName(name), Major: major, Minor: minor, Levels: levels, Always: always,
 		Invalid: major > 3 || major == 3 && minor >= 5, Limit: 1 << 20, Output: 1 << 16,
 	}
 }
 
-func display(name string) string {
+func displayName(name string) string {
 	words := strings.Split(name, "-")
 	for i, w := range words {
 		words[i] = strings.ToUpper(w[:1]) + w[1:]
@@ -86,8 +86,8 @@ func display(name string) string {
 	return strings.Join(words, " ")
 }
 
-// find returns a model by its name, with or without "models/".
-func find(name string) (spec, bool) {
+// findModel returns a model by its name, with or without "models/".
+func findModel(name string) (spec, bool) {
 	name = strings.TrimPrefix(name, "models/")
 	i := slices.IndexFunc(models, func(m spec) bool { return m.Name == name })
 	if i < 0 {
@@ -121,13 +121,13 @@ func Models(size int, token string) []byte {
 	to := min(from+min(size, maxPageSize), len(models))
 	list := script.Array{}
 	for _, m := range models[from:to] {
-		list = append(list, m.document())
+		list = append(list, m.modelDocument())
 	}
 	page := script.Object{"models", list}
 	if to < len(models) {
 		page = append(page, "nextPageToken", base64.RawURLEncoding.EncodeToString([]byte(models[to].Name)))
 	}
-	return pretty(script.JSON(page))
+	return prettyJSON(script.JSON(page))
 }
 
 func pageStart(token string) int {
@@ -142,21 +142,21 @@ func pageStart(token string) int {
 // Model is the body of GET /v1beta/models/NAME; false when there is no such
 // model.
 func Model(name string) ([]byte, bool) {
-	m, ok := find(name)
+	m, ok := findModel(name)
 	if !ok {
 		return nil, false
 	}
-	return pretty(script.JSON(m.document())), true
+	return prettyJSON(script.JSON(m.modelDocument())), true
 }
 
-func (m spec) document() script.Object {
+func (m spec) modelDocument() script.Object {
 	o := script.Object{
 		"name", "models/" + m.Name, "version", "001", "displayName", m.Display,
 		"description", "Simulated " + m.Display, "inputTokenLimit", m.Limit, "outputTokenLimit", m.Output,
 		"supportedGenerationMethods", script.Array{"generateContent", "countTokens", "createCachedContent", "batchGenerateContent"},
 		"temperature", 1, "topP", 0.95, "topK", 64, "maxTemperature", 2,
 	}
-	if m.since(2, 5) {
+	if m.atLeast(2, 5) {
 		o = append(o, "thinking", true)
 	}
 	return o

@@ -48,19 +48,19 @@ type message struct{ fields map[string]*field }
 
 func messageOf(fields ...field) *message {
 	m := &message{fields: make(map[string]*field, 2*len(fields))}
-	m.add(fields...)
+	m.addFields(fields...)
 	return m
 }
 
-func (m *message) add(fields ...field) {
+func (m *message) addFields(fields ...field) {
 	for i := range fields {
 		f := &fields[i]
-		m.fields[f.name], m.fields[camel(f.name)] = f, f
+		m.fields[f.name], m.fields[camelCase(f.name)] = f, f
 	}
 }
 
-// camel is the JSON spelling of a name.
-func camel(name string) string {
+// camelCase is the JSON spelling of a name.
+func camelCase(name string) string {
 	words := strings.Split(name, "_")
 	for i := 1; i < len(words); i++ {
 		if words[i] != "" {
@@ -86,20 +86,20 @@ type transcoder struct {
 	paths      jsontree.Paths
 }
 
-func (t *transcoder) add(rule string, at *jsontree.Path, format string, args ...any) {
+func (t *transcoder) addViolation(rule string, at *jsontree.Path, format string, args ...any) {
 	t.violations = append(t.violations, violation{rule, at.String(), fmt.Sprintf(format, args...)})
 }
 
-// unknown is a member with no place in its message.
-func (t *transcoder) unknown(rule, name string, at *jsontree.Path, why string) {
+// addUnknown is a member with no place in its message.
+func (t *transcoder) addUnknown(rule, name string, at *jsontree.Path, why string) {
 	where := ""
 	if at != nil {
 		where = fmt.Sprintf(" at '%s'", at)
 	}
-	t.add(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
+	t.addViolation(rule, at, "Invalid JSON payload received. Unknown name %q%s: %s", name, where, why)
 }
 
-func (t *transcoder) message(n *jsontree.Node, m *message, at *jsontree.Path) {
+func (t *transcoder) readMessage(n *jsontree.Node, m *message, at *jsontree.Path) {
 	if m == nil {
 		return // its fields are not ours to know
 	}
@@ -108,33 +108,33 @@ func (t *transcoder) message(n *jsontree.Node, m *message, at *jsontree.Path) {
 		f, v := m.fields[name], &n.Items()[i]
 		switch {
 		case f == nil || f.vertex && !t.vertex:
-			t.unknown("G-3", name, at, "Cannot find field.")
+			t.addUnknown("G-3", name, at, "Cannot find field.")
 			continue
 		case v.Is(jsontree.Null) && f.kind != anyValue:
 			continue
 		case f.oneof && set:
-			t.add("G-8", at, "Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", at, name)
+			t.addViolation("G-8", at, "Invalid value at '%s' (oneof), oneof field 'data' is already set. Cannot set '%s'", at, name)
 			continue
 		}
 		set = set || f.oneof
-		t.field(v, f, name, at)
+		t.readField(v, f, name, at)
 	}
 }
 
-// field reads one member of the message at at.
-func (t *transcoder) field(v *jsontree.Node, f *field, name string, at *jsontree.Path) {
+// readField reads one member of the message at at.
+func (t *transcoder) readField(v *jsontree.Node, f *field, name string, at *jsontree.Path) {
 	path := t.paths.Member(at, f.name)
 	switch {
 	case v.Is(jsontree.Array) && f.repeated:
 		for i := range v.Items() {
-			t.value(&v.Items()[i], f, t.paths.Element(path, i))
+			t.readValue(&v.Items()[i], f, t.paths.Element(path, i))
 		}
 	case v.Is(jsontree.Array) && f.kind != anyValue:
-		t.unknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
+		t.addUnknown(ruleOf(path), name, at, "Proto field is not repeating, cannot start list.")
 	case v.Is(jsontree.Object) && f.kind < aMessage:
-		t.unknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
+		t.addUnknown(ruleOf(path), name, at, "Starting an object on a scalar field.")
 	default:
-		t.value(v, f, path)
+		t.readValue(v, f, path)
 	}
 }
 
@@ -149,47 +149,47 @@ func ruleOf(at *jsontree.Path) string {
 	return "G-3"
 }
 
-func (t *transcoder) value(v *jsontree.Node, f *field, path *jsontree.Path) {
+func (t *transcoder) readValue(v *jsontree.Node, f *field, path *jsontree.Path) {
 	switch f.kind {
 	case anyValue:
 	case aMessage, aStruct, aMap:
 		if !v.Is(jsontree.Object) {
-			t.invalid(path, f.typeName(), v)
+			t.addInvalid(path, f.typeName(), v)
 			return
 		}
-		t.object(v, f, path)
+		t.readObject(v, f, path)
 	case aBytes:
 		if !v.Is(jsontree.String) {
-			t.invalid(path, f.typeName(), v)
+			t.addInvalid(path, f.typeName(), v)
 		} else if _, ok := decodeBase64(v.Text()); !ok {
-			t.add(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.Text()))
+			t.addViolation(ruleOf(path), path, "Invalid value at '%s' (TYPE_BYTES), Base64 decoding failed for %s", path, quoteJSON(v.Text()))
 		}
 	default:
-		if !f.holds(v) {
-			t.invalid(path, f.typeName(), v)
+		if !f.acceptsScalar(v) {
+			t.addInvalid(path, f.typeName(), v)
 		}
 	}
 }
 
-func (t *transcoder) object(v *jsontree.Node, f *field, path *jsontree.Path) {
+func (t *transcoder) readObject(v *jsontree.Node, f *field, path *jsontree.Path) {
 	switch f.kind {
 	case aMessage:
-		t.message(v, f.message, path)
+		t.readMessage(v, f.message, path)
 	case aMap:
 		for i := range v.Items() {
 			entry := t.paths.Element(path, i)
-			t.value(&v.Items()[i], &field{kind: aMessage, message: f.message, of: f.of}, t.paths.Member(entry, "value"))
+			t.readValue(&v.Items()[i], &field{kind: aMessage, message: f.message, of: f.of}, t.paths.Member(entry, "value"))
 		}
 	default: // a struct takes any members
 	}
 }
 
-func (t *transcoder) invalid(path *jsontree.Path, typeName string, v *jsontree.Node) {
-	t.add(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, shown(v))
+func (t *transcoder) addInvalid(path *jsontree.Path, typeName string, v *jsontree.Node) {
+	t.addViolation(ruleOf(path), path, "Invalid value at '%s' (%s), %s", path, typeName, quoteValue(v))
 }
 
-// shown is a value as errors quote it: objects and arrays not at all.
-func shown(v *jsontree.Node) string {
+// quoteValue is a value as errors quote it: objects and arrays not at all.
+func quoteValue(v *jsontree.Node) string {
 	switch {
 	case v.Is(jsontree.String):
 		return quoteJSON(v.Text())
@@ -212,9 +212,9 @@ func (f *field) typeName() string {
 	}
 }
 
-// holds reports whether a scalar takes the value, with the leniency of proto
+// acceptsScalar reports whether a scalar takes the value, with the leniency of proto
 // JSON: numbers in strings, enums in lower case or as numbers.
-func (f *field) holds(v *jsontree.Node) bool {
+func (f *field) acceptsScalar(v *jsontree.Node) bool {
 	switch f.kind {
 	case aString:
 		return v.Is(jsontree.String)
@@ -227,11 +227,11 @@ func (f *field) holds(v *jsontree.Node) bool {
 		_, ok := numberOf(v)
 		return ok
 	default:
-		return f.holdsEnum(v)
+		return f.acceptsEnum(v)
 	}
 }
 
-func (f *field) holdsEnum(v *jsontree.Node) bool {
+func (f *field) acceptsEnum(v *jsontree.Node) bool {
 	if v.Is(jsontree.Number) {
 		return true
 	}

@@ -10,14 +10,14 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// Voice is the script.Voice of Gemini.
-type Voice struct{}
+// Provider is the script.Provider of Gemini.
+type Provider struct{}
 
-// Provider returns "gemini".
-func (Voice) Provider() string { return "gemini" }
+// Name returns "gemini".
+func (Provider) Name() string { return "gemini" }
 
 // Serves reports whether path is a generate call of a model.
-func (Voice) Serves(path string) bool {
+func (Provider) Serves(path string) bool {
 	to, ok := routeOf(path)
 	return ok && to.generates()
 }
@@ -35,7 +35,7 @@ func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r,
 func (r Request) Document() *jsontree.Node { return r.q.body }
 
 // Read understands a generate request as Request.Turn does.
-func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
 }
 
@@ -43,7 +43,7 @@ func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal
 // with one it knows only what leaves nothing to answer; the rest is Check's.
 func (r Request) Turn() (script.Request, *script.Refusal) {
 	q := r.q
-	if credential(q.Request) == "" {
+	if credentialOf(q.Request) == "" {
 		return script.Request{}, &script.Refusal{Kind: script.RefuseAuth}
 	}
 	if q.syntax != "" {
@@ -53,31 +53,31 @@ func (r Request) Turn() (script.Request, *script.Refusal) {
 		return script.Request{}, script.Invalid("* GenerateContentRequest.contents: contents is not specified\n")
 	}
 	out := script.Request{
-		Provider: Voice{}.Provider(), Model: q.route.model, Form: form(q.Request, q.method), Body: q.sent, Thinks: !q.thoughtless(),
-		Shown:  q.thinking().Given("includeThoughts", "include_thoughts").True(),
-		Sealed: true, Account: account(q.Request, q.route), Document: q.body,
+		Provider: Provider{}.Name(), Model: q.route.model, Form: formOf(q.Request, q.method), Body: q.sent, Thinks: !q.thinkingOff(),
+		Shown:        q.thinkingConfig().Given("includeThoughts", "include_thoughts").True(),
+		IssuesTokens: true, Account: accountOf(q.Request, q.route), Document: q.body,
 	}
 	own := make([]bool, len(q.contents))
 	for i, c := range q.contents {
-		own[i] = c.own()
-		if c.says() {
+		own[i] = c.isModels()
+		if c.hasUserText() {
 			out.Prompts++
 		}
 	}
 	out.Turns = script.Runs(own)
-	for _, d := range q.declarations() {
+	for _, d := range q.functionDeclarations() {
 		out.Tools = append(out.Tools, d.name())
 	}
 	return out, nil
 }
 
-// says reports whether the user says something in the content: a text, not only
+// hasUserText reports whether the user says something in the content: a text, not only
 // results.
-func (c content) says() bool { return !c.own() && len(c.pick("text")) > 0 }
+func (c content) hasUserText() bool { return !c.isModels() && len(c.partsWith("text")) > 0 }
 
-// thoughtless reports whether thinking is turned off, which Gemini 3 does not
+// thinkingOff reports whether thinking is turned off, which Gemini 3 does not
 // let one do.
-func (q *request) thoughtless() bool {
-	budget, ok := q.budget()
-	return ok && budget == 0 && !q.model.Always && !q.model.signs()
+func (q *request) thinkingOff() bool {
+	budget, ok := q.thinkingBudget()
+	return ok && budget == 0 && !q.model.Always && !q.model.needsSignatures()
 }

@@ -21,10 +21,10 @@ const contentType = "application/json; charset=UTF-8"
 
 // Reject returns a refusal as the API sends it: one object, or one in a list
 // where a list was asked for (reference §4).
-func (Voice) Reject(r *rule.Refusal) (int, http.Header, []byte) {
-	body := pretty(script.JSON(failure(r)))
+func (Provider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
+	body := prettyJSON(script.JSON(failure(r)))
 	if r.Listed {
-		body = join("[", body, "\n]")
+		body = joinFrames("[", body, "\n]")
 	}
 	return r.Status, http.Header{
 		"Content-Type": {contentType}, "Server": {"scaffolding on HTTPServer2"}, "Vary": {"Origin", "X-Origin", "Referer"},
@@ -33,9 +33,9 @@ func (Voice) Reject(r *rule.Refusal) (int, http.Header, []byte) {
 }
 
 // Refuse returns the error envelope.
-func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
+func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
 	to := refusal(r)
-	return to.Status, contentType, pretty(script.JSON(failure(to)))
+	return to.Status, contentType, prettyJSON(script.JSON(failure(to)))
 }
 
 // refusal puts a script's refusal into the provider's words.
@@ -59,10 +59,10 @@ func failure(r *rule.Refusal) script.Object {
 }
 
 // Failure is a chunk that holds an error instead of candidates.
-func (Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
+func (Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
 	chunk := script.JSON(failure(refusal(&script.Refusal{Kind: kind})))
 	if r.Request.Form == script.FormArray && sent > 0 {
-		return [][]byte{join(",\r\n", pretty(chunk), "\n]")}
+		return [][]byte{joinFrames(",\r\n", prettyJSON(chunk), "\n]")}
 	}
-	return frame([][]byte{chunk}, r.Request.Form)
+	return sseFrame([][]byte{chunk}, r.Request.Form)
 }

@@ -17,7 +17,7 @@ const calledFunctions = "Model generated function call(s)."
 
 // Header is what the API sends with a reply (reference §1.3). What is the same
 // each time is shared among replies: set a header anew, never within its values.
-func (v Voice) Header(r script.Reply) http.Header {
+func (v Provider) Header(r script.Reply) http.Header {
 	h := maps.Clone(headers)
 	h["Server-Timing"] = []string{"gfet4t7; dur=" + strconv.Itoa(400+r.Roll("timing", 0, 2000))}
 	if r.Request.Form == script.FormSSE {
@@ -45,8 +45,8 @@ type emitted struct {
 	thought int
 }
 
-// says reports whether the part is a text or a call of the reply itself.
-func (e emitted) says() bool {
+// hasText reports whether the part is a text or a call of the reply itself.
+func (e emitted) hasText() bool {
 	return len(e.object) == 2 && e.object[0] == "text" || e.object[0] == "functionCall"
 }
 
@@ -63,51 +63,51 @@ type reply struct {
 }
 
 // Frames returns the chunks of r in the request's form.
-func (v Voice) Frames(r script.Reply) [][]byte {
+func (v Provider) Frames(r script.Reply) [][]byte {
 	c := &reply{Reply: r, words: 5, prompt: promptOf(r)}
-	c.model, _ = find(r.Request.Model)
+	c.model, _ = findModel(r.Request.Model)
 	if r.Request.Form == script.FormUnary {
 		c.words = math.MaxInt32
 	}
 	for n, b := range r.Blocks {
-		c.block(n, b)
+		c.addBlock(n, b)
 	}
-	c.future()
+	c.addFuturePart()
 	if r.Request.Form == script.FormUnary {
-		return [][]byte{pretty(c.document())}
+		return [][]byte{prettyJSON(c.document())}
 	}
-	return frame(c.chunks(), r.Request.Form)
+	return sseFrame(c.allChunks(), r.Request.Form)
 }
 
-// chunks are the response objects of a stream: one for each part, then the one
+// allChunks are the response objects of a stream: one for each part, then the one
 // that ends it (reference §3.3).
-func (c *reply) chunks() [][]byte {
+func (c *reply) allChunks() [][]byte {
 	if c.Stop == specs.StopBlocked {
-		return [][]byte{c.blocked()}
+		return [][]byte{c.blockedDocument()}
 	}
 	var chunks [][]byte
 	if c.greased(specs.GreaseStop) {
-		chunks = append(chunks, c.chunk(script.Array{script.Object{"text", ""}}, 0, 0, "finishReason", "STOP"))
+		chunks = append(chunks, c.writeChunk(script.Array{script.Object{"text", ""}}, 0, 0, "finishReason", "STOP"))
 	}
-	parts, last := c.parts, c.last()
-	if n := len(parts) - 1; n >= 0 && !c.model.signs() && parts[n].says() {
+	parts, last := c.parts, c.lastChunk()
+	if n := len(parts) - 1; n >= 0 && !c.model.needsSignatures() && parts[n].hasText() {
 		parts, last = parts[:n], parts[n].object // up to Gemini 2.5 what is said last ends the reply
 	}
 	for _, p := range parts {
-		chunks = append(chunks, c.chunk(script.Array{p.object}, p.output, p.thought))
+		chunks = append(chunks, c.writeChunk(script.Array{p.object}, p.output, p.thought))
 	}
-	chunks = append(chunks, c.chunk(script.Array{last}, c.output, c.thought, c.ending()...))
+	chunks = append(chunks, c.writeChunk(script.Array{last}, c.output, c.thought, c.finishReason()...))
 	if c.greased(specs.GreaseUsage) {
 		chunks = append(chunks, script.JSON(c.frame(nil, c.output, c.thought)))
 	}
 	return chunks
 }
 
-// last is the final part: it carries the signature of a turn of text, and
+// lastChunk is the final part: it carries the signature of a turn of text, and
 // nothing when a call has carried it.
-func (c *reply) last() script.Object {
+func (c *reply) lastChunk() script.Object {
 	o := script.Object{"text", ""}
-	if c.signed || c.calls() || !c.model.signs() {
+	if c.signed || c.countCalls() || !c.model.needsSignatures() {
 		return o
 	}
 	return append(o, "thoughtSignature", c.textSignature())
@@ -116,10 +116,10 @@ func (c *reply) last() script.Object {
 // greased reports whether the turn asks for g.
 func (c *reply) greased(g specs.Grease) bool { return slices.Contains(c.Turn.Grease, g) }
 
-// ending is why the model stopped, and what it had looked up.
-func (c *reply) ending() script.Object { return append(c.finish(), c.grounding()...) }
+// finishReason is why the model stopped, and what it had looked up.
+func (c *reply) finishReason() script.Object { return append(c.addFinish(), c.grounding()...) }
 
-func (c *reply) finish() script.Object {
+func (c *reply) addFinish() script.Object {
 	switch {
 	case c.Stop == specs.StopMaxTokens:
 		return script.Object{"finishReason", "MAX_TOKENS"}
@@ -127,13 +127,13 @@ func (c *reply) finish() script.Object {
 		return script.Object{"finishReason", "SAFETY"}
 	case c.Stop == specs.StopFilter:
 		return script.Object{"finishReason", "PROHIBITED_CONTENT"}
-	case c.calls():
+	case c.countCalls():
 		return script.Object{"finishReason", "STOP", "finishMessage", calledFunctions}
 	}
 	return script.Object{"finishReason", "STOP"}
 }
 
-func (c *reply) calls() bool {
+func (c *reply) countCalls() bool {
 	return slices.ContainsFunc(c.Blocks, isCall)
 }
 
@@ -141,49 +141,49 @@ func (c *reply) calls() bool {
 // not, since a call is one part and comes whole or not at all.
 func isCall(b script.Block) bool { return b.Kind == specs.KindCall && !b.Partial }
 
-// block adds the parts of one block.
-func (c *reply) block(n int, b script.Block) {
+// addBlock adds the parts of one block.
+func (c *reply) addBlock(n int, b script.Block) {
 	switch b.Kind {
 	case specs.KindThinking, specs.KindRedacted:
 		c.thought += 16
 		for _, text := range b.Parts {
 			c.thought += script.Tokens(text)
-			c.add(script.Object{"text", text, "thought", true})
+			c.addPart(script.Object{"text", text, "thought", true})
 		}
 	case specs.KindText:
 		for _, piece := range script.Words(b.Text, c.words) {
 			c.output += script.Tokens(piece)
-			c.add(script.Object{"text", piece})
+			c.addPart(script.Object{"text", piece})
 		}
 	case specs.KindSignedText:
 		c.output += script.Tokens(b.Text)
 		c.signed = true
-		c.add(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
+		c.addPart(script.Object{"text", b.Text, "thoughtSignature", c.textSignature()})
 	case specs.KindCall:
 		c.output += script.Tokens(b.Name + string(b.Args))
 		if isCall(b) {
-			c.add(c.call(n, b))
+			c.addPart(c.addCall(n, b))
 		}
 	case specs.KindCode:
-		c.code(n, b)
+		c.addCode(n, b)
 	case specs.KindSearch:
-		c.search(n, b)
+		c.addSearch(n, b)
 	}
 }
 
-func (c *reply) add(o script.Object) {
+func (c *reply) addPart(o script.Object) {
 	c.parts = append(c.parts, emitted{object: o, output: c.output, thought: c.thought})
 }
 
-// call is a whole call in one part. The first of a turn is signed, the others
+// addCall is a whole call in one part. The first of a turn is signed, the others
 // never are.
-func (c *reply) call(n int, b script.Block) script.Object {
+func (c *reply) addCall(n int, b script.Block) script.Object {
 	f := script.Object{"name", b.Name, "args", json.RawMessage(b.Arguments())}
 	if issuesIDs(c.Request.Model) {
 		f = append(f, "id", c.ID("", n, script.Base36, 8))
 	}
 	o := script.Object{"functionCall", f}
-	if c.signed || !c.model.signs() && !c.Request.Thinks {
+	if c.signed || !c.model.needsSignatures() && !c.Request.Thinks {
 		return o
 	}
 	c.signed = true
@@ -199,32 +199,32 @@ func issuesIDs(model string) bool {
 // textSignature is the one of a text. Where in the reply that stands is the
 // client's business (rule G-22).
 func (c *reply) textSignature() string {
-	s := c.stamp("text")
-	return s.seal(c.Key, c.thought)
+	s := c.newClaims("text")
+	return s.signToken(c.Key, c.thought)
 }
 
 // callSignature is bound to the call, which is the first of its reply.
 func (c *reply) callSignature(b script.Block) string {
-	s := c.stamp("call")
-	args, _ := parse(b.Arguments())
+	s := c.newClaims("call")
+	args, _ := parseBody(b.Arguments())
 	s.payload = payloadOf(b.Name, args)
 	for _, other := range c.Blocks {
 		if isCall(other) {
 			s.total++
 		}
 	}
-	return s.seal(c.Key, c.thought)
+	return s.signToken(c.Key, c.thought)
 }
 
-func (c *reply) stamp(kind string) stamp {
-	return stamp{reply: c.responseID(), account: c.Request.Account, family: c.model.family(), kind: kind}
+func (c *reply) newClaims(kind string) claims {
+	return claims{reply: c.responseID(), account: c.Request.Account, family: c.model.family(), kind: kind}
 }
 
 // responseID looks like base64url of some bytes.
 func (c *reply) responseID() string { return c.ID("", 0, script.Alnum+"-_", 23) }
 
-// chunk is one response object. Usage is a running total.
-func (c *reply) chunk(parts script.Array, output, thought int, ending ...any) []byte {
+// writeChunk is one response object. Usage is a running total.
+func (c *reply) writeChunk(parts script.Array, output, thought int, ending ...any) []byte {
 	candidate := script.Object{"content", script.Object{"parts", parts, "role", "model"}}
 	candidate = append(candidate, ending[:min(2, len(ending))]...)
 	candidate = append(candidate, "index", 0)
@@ -245,18 +245,18 @@ func (c *reply) frame(candidates script.Array, output, thought int) script.Objec
 // on its last text.
 func (c *reply) document() []byte {
 	if c.Stop == specs.StopBlocked {
-		return c.blocked()
+		return c.blockedDocument()
 	}
 	parts := script.Array{}
 	for _, p := range c.parts {
 		parts = append(parts, p.object)
 	}
 	switch end := len(c.Blocks) - 1; {
-	case c.signed || c.calls() || len(parts) > 0 && !c.model.signs():
+	case c.signed || c.countCalls() || len(parts) > 0 && !c.model.needsSignatures():
 	case end >= 0 && c.Blocks[end].Kind == specs.KindText:
 		parts[len(parts)-1] = append(c.parts[len(parts)-1].object, "thoughtSignature", c.textSignature())
 	default:
-		parts = append(parts, c.last())
+		parts = append(parts, c.lastChunk())
 	}
-	return c.chunk(parts, c.output, c.thought, c.ending()...)
+	return c.writeChunk(parts, c.output, c.thought, c.finishReason()...)
 }

@@ -28,12 +28,12 @@ func TestOddStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := script.Reply{Request: script.Request{Model: "gemini-3.5-flash", Form: script.FormSSE, Body: []byte(hello)},
 				Turn: c.turn, Blocks: c.blocks, Stop: c.stop, Key: testKey, At: time.Unix(0, 0)}
-			frames := Voice{}.Frames(r)
+			frames := Provider{}.Frames(r)
 			if len(frames) != len(c.reasons) {
 				t.Fatalf("%d chunks, want %d: %s", len(frames), len(c.reasons), frames)
 			}
 			for i, frame := range frames {
-				n, fault := parse(frame[len("data: "):])
+				n, fault := parseBody(frame[len("data: "):])
 				if fault != "" {
 					t.Fatal(fault)
 				}

@@ -56,10 +56,10 @@ var dataNames = map[string]string{
 func readRequest(r *http.Request, body []byte) *request {
 	to, _ := routeOf(r.URL.Path)
 	q := &request{route: to, Request: r, sent: body}
-	q.model, q.served = find(to.model)
+	q.model, q.served = findModel(to.model)
 	root := jsontree.NewObject(nil)
 	if len(body) > 0 {
-		root, q.syntax = parse(body)
+		root, q.syntax = parseBody(body)
 	}
 	q.body = root
 	if !root.Is(jsontree.Object) {
@@ -68,26 +68,26 @@ func readRequest(r *http.Request, body []byte) *request {
 		}
 		q.body = jsontree.NewObject(nil)
 	}
-	q.transcode()
-	q.read()
+	q.checkMessages()
+	q.readContents()
 	return q
 }
 
-// transcode holds the body against the messages.
-func (q *request) transcode() {
+// checkMessages holds the body against the messages.
+func (q *request) checkMessages() {
 	t := transcoder{vertex: q.vertex}
 	shape := theRequest
 	if q.method == count {
 		shape = theCount
 	}
-	t.message(q.body, shape, nil)
+	t.readMessage(q.body, shape, nil)
 	q.violations = t.violations
 	if inner := q.body.Given("generateContentRequest", "generate_content_request"); q.method == count && inner != nil {
 		q.body = inner
 	}
 }
 
-func (q *request) read() {
+func (q *request) readContents() {
 	q.config = q.body.Given("generationConfig", "generation_config")
 	q.toolConfig = q.body.Given("toolConfig", "tool_config")
 	q.tools = elementsOf(q.body.Given("tools"))
@@ -121,11 +121,11 @@ func readPart(n *jsontree.Node, at int) part {
 	return p
 }
 
-// own reports whether the model said it.
-func (c content) own() bool { return c.role == "model" }
+// isModels reports whether the model said it.
+func (c content) isModels() bool { return c.role == "model" }
 
-// pick returns the parts that hold data.
-func (c content) pick(data string) []part {
+// partsWith returns the parts that hold data.
+func (c content) partsWith(data string) []part {
 	var found []part
 	for _, p := range c.parts {
 		if p.data == data {
@@ -135,9 +135,9 @@ func (c content) pick(data string) []part {
 	return found
 }
 
-// prompts reports whether the user says something: anything but results.
-func (c content) prompts() bool {
-	if c.own() {
+// isPrompt reports whether the user says something: anything but results.
+func (c content) isPrompt() bool {
+	if c.isModels() {
 		return false
 	}
 	for _, p := range c.parts {
@@ -151,20 +151,20 @@ func (c content) prompts() bool {
 func (p part) name() string { return p.value.Given("name").Text() }
 func (p part) id() string   { return p.value.Given("id").Text() }
 
-// current is the index of the first content of the current turn: the one after
+// currentTurn is the index of the first content of the current turn: the one after
 // which only the model and results of its calls follow (rule G-17).
-func (q *request) current() int {
+func (q *request) currentTurn() int {
 	for i := len(q.contents) - 1; i >= 0; i-- {
-		if q.contents[i].prompts() {
+		if q.contents[i].isPrompt() {
 			return i
 		}
 	}
 	return 0
 }
 
-// declarations are the functions that the request offers, with the index of
+// functionDeclarations are the functions that the request offers, with the index of
 // their tool.
-func (q *request) declarations() []declaration {
+func (q *request) functionDeclarations() []declaration {
 	var all []declaration
 	for i := range q.tools {
 		list := elementsOf(q.tools[i].Given("functionDeclarations", "function_declarations"))

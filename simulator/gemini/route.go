@@ -47,15 +47,15 @@ func routeOf(path string) (route, bool) {
 
 func (r route) generates() bool { return r.method == unary || r.method == stream }
 
-// name is the resource name of the model in the provider's words.
-func (r route) name() string {
+// resourceName is the resource name of the model in the provider's words.
+func (r route) resourceName() string {
 	if r.vertex {
 		return r.prefix + "publishers/google/models/" + r.model
 	}
 	return "models/" + r.model
 }
 
-func form(r *http.Request, method string) script.Form {
+func formOf(r *http.Request, method string) script.Form {
 	switch {
 	case method != stream:
 		return script.FormUnary
@@ -65,8 +65,8 @@ func form(r *http.Request, method string) script.Form {
 	return script.FormArray
 }
 
-// credential is the key or the token that a request carries, "" without one.
-func credential(r *http.Request) string {
+// credentialOf is the key or the token that a request carries, "" without one.
+func credentialOf(r *http.Request) string {
 	if key := r.Header.Get("X-Goog-Api-Key"); key != "" {
 		return key
 	}
@@ -79,11 +79,11 @@ func credential(r *http.Request) string {
 	return bearer
 }
 
-// account is whose request it is: the project where the path names one, since
+// accountOf is whose request it is: the project where the path names one, since
 // tokens of access expire, else that of the key.
-func account(r *http.Request, to route) string {
+func accountOf(r *http.Request, to route) string {
 	if to.prefix != "" {
 		return to.prefix
 	}
-	return seal.Account(credential(r))
+	return seal.Account(credentialOf(r))
 }

@@ -17,7 +17,7 @@ var modelRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-2", Demand: "there is the model, and it generates", Source: "recorded", Confidence: rule.High, Least: rule.Lenient}, Broken: modelUnknown},
 }
 
-func service(q *request) string {
+func serviceName(q *request) string {
 	if q.vertex {
 		return "aiplatform.googleapis.com"
 	}
@@ -26,12 +26,12 @@ func service(q *request) string {
 
 func keyMissing(q *request, _ rule.Env) *rule.Refusal {
 	switch {
-	case credential(q.Request) != "":
+	case credentialOf(q.Request) != "":
 		return nil
 	case q.vertex:
 		return &rule.Refusal{Status: http.StatusUnauthorized, Type: "UNAUTHENTICATED",
 			Message: "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project.",
-			Details: script.JSON(script.Array{errorInfo("CREDENTIALS_MISSING", service(q))})}
+			Details: script.JSON(script.Array{errorInfo("CREDENTIALS_MISSING", serviceName(q))})}
 	}
 	return &rule.Refusal{Status: http.StatusForbidden, Type: "PERMISSION_DENIED", Message: unregistered}
 }
@@ -43,12 +43,12 @@ const (
 
 // keyInvalid answers a bad key with 400, as the API does (reference §1.3).
 func keyInvalid(q *request, _ rule.Env) *rule.Refusal {
-	if validKey(credential(q.Request)) {
+	if validKey(credentialOf(q.Request)) {
 		return nil
 	}
 	refusal := invalid(badKey)
 	refusal.Details = script.JSON(script.Array{
-		errorInfo("API_KEY_INVALID", service(q)),
+		errorInfo("API_KEY_INVALID", serviceName(q)),
 		script.Object{"@type", "type.googleapis.com/google.rpc.LocalizedMessage", "locale", "en-US", "message", badKey},
 	})
 	return refusal
@@ -79,12 +79,12 @@ func modelUnknown(q *request, _ rule.Env) *rule.Refusal {
 
 func notFound(to route) string {
 	if to.vertex {
-		return "Publisher Model `" + to.name() + "` not found."
+		return "Publisher Model `" + to.resourceName() + "` not found."
 	}
 	supported := to.method
 	if supported == stream {
 		supported = unary // the API names the method that the model lacks; both are one
 	}
-	return to.name() + " is not found for API version " + to.version + ", or is not supported for " + supported +
+	return to.resourceName() + " is not found for API version " + to.version + ", or is not supported for " + supported +
 		". Call ModelService.ListModels to see the list of available models and their supported methods."
 }

@@ -9,36 +9,36 @@ import (
 
 // settingRules are about how to answer.
 var settingRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(levelAndBudget)},
-	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(levelUnsupported)},
-	{Info: rule.Info{ID: "G-25", Demand: "no budget of 0 where the model always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(budgetZero)},
-	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generating(circulation)},
-	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generating(modeWithoutTools)},
-	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generating(temperature)},
-	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(tooLong)},
+	{Info: rule.Info{ID: "G-23", Demand: "a thinking level or a budget, not both", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelAndBudget)},
+	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelUnsupported)},
+	{Info: rule.Info{ID: "G-25", Demand: "no budget of 0 where the model always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(budgetZero)},
+	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(circulationAllowed)},
+	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
+	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
+	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
 
-func (q *request) thinking() *jsontree.Node {
+func (q *request) thinkingConfig() *jsontree.Node {
 	return q.config.Given("thinkingConfig", "thinking_config")
 }
 
-func (q *request) level() string {
-	return enumName(q.thinking().Given("thinkingLevel", "thinking_level"))
+func (q *request) thinkingLevel() string {
+	return enumName(q.thinkingConfig().Given("thinkingLevel", "thinking_level"))
 }
 
-func (q *request) budget() (float64, bool) {
-	return numberOf(q.thinking().Given("thinkingBudget", "thinking_budget"))
+func (q *request) thinkingBudget() (float64, bool) {
+	return numberOf(q.thinkingConfig().Given("thinkingBudget", "thinking_budget"))
 }
 
 func levelAndBudget(q *request, _ rule.Env) *rule.Refusal {
-	if _, budgeted := q.budget(); budgeted && q.level() != "" {
+	if _, budgeted := q.thinkingBudget(); budgeted && q.thinkingLevel() != "" {
 		return invalid("You can only set only one of thinking budget and thinking level.")
 	}
 	return nil
 }
 
 func levelUnsupported(q *request, _ rule.Env) *rule.Refusal {
-	level := q.level()
+	level := q.thinkingLevel()
 	switch {
 	case level == "" || level == levels[0] || slices.Contains(q.model.Levels, level):
 		return nil
@@ -51,42 +51,42 @@ func levelUnsupported(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func budgetZero(q *request, _ rule.Env) *rule.Refusal {
-	if budget, ok := q.budget(); ok && budget == 0 && q.model.Always {
+	if budget, ok := q.thinkingBudget(); ok && budget == 0 && q.model.Always {
 		return invalid("Budget 0 is invalid. This model only works in thinking mode.")
 	}
 	return nil
 }
 
-func circulation(q *request, _ rule.Env) *rule.Refusal {
+func circulationAllowed(q *request, _ rule.Env) *rule.Refusal {
 	on := q.toolConfig.Given("includeServerSideToolInvocations", "include_server_side_tool_invocations").True()
-	if on && !q.model.signs() {
+	if on && !q.model.needsSignatures() {
 		return invalid("Tool call context circulation is not enabled for models/%s", q.model.Name)
 	}
 	return nil
 }
 
 func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
-	if q.toolConfig.Given("functionCallingConfig", "function_calling_config") != nil && len(q.declarations()) == 0 {
+	if q.toolConfig.Given("functionCallingConfig", "function_calling_config") != nil && len(q.functionDeclarations()) == 0 {
 		return invalid("Function calling config is set without function_declarations.")
 	}
 	return nil
 }
 
-func temperature(q *request, _ rule.Env) *rule.Refusal {
+func temperatureFits(q *request, _ rule.Env) *rule.Refusal {
 	t := q.config.Given("temperature")
 	degrees, ok := numberOf(t)
 	switch {
 	case !ok || degrees >= 0 && degrees < 2.0001:
 		return nil
 	case !q.vertex:
-		return listed([]string{"generation_config.temperature: temperature must be in the range [0.0, 2.0]."})
+		return invalidList([]string{"generation_config.temperature: temperature must be in the range [0.0, 2.0]."})
 	}
 	refusal := invalid("Unable to submit request because it has a temperature value of %g but the supported range is from 0 (inclusive) to 2.0001 (exclusive). Update the value and try again.", degrees)
 	refusal.Details = []byte("[]")
 	return refusal
 }
 
-func tooLong(q *request, _ rule.Env) *rule.Refusal {
+func promptFits(q *request, _ rule.Env) *rule.Refusal {
 	if tokens := countTokens(q.body); tokens > q.model.Limit {
 		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, q.model.Limit)
 	}

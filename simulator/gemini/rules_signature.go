@@ -9,25 +9,25 @@ import (
 // signatureRules are about thought signatures, which Gemini demands from
 // generation 3 on.
 var signatureRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-21", Demand: "the signature of a call stands on the call; one on the function response alone does not count", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(signedElsewhere)},
-	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(unsigned)},
-	{Info: rule.Info{ID: "G-18", Demand: "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(corruptedNow)},
-	{Info: rule.Info{ID: "G-18", Demand: "so is one of a closed turn", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generating(corruptedBefore)},
-	{Info: rule.Info{ID: "GEM-S4", Demand: "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generating(misplaced)},
-	{Info: rule.Info{ID: "GEM-S9", Demand: "a server tool's call comes back with its signature; the words are inferred", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generating(serverCallUnsigned)},
+	{Info: rule.Info{ID: "G-21", Demand: "the signature of a call stands on the call; one on the function response alone does not count", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(signedElsewhere)},
+	{Info: rule.Info{ID: "G-17", Demand: "from Gemini 3 on: in the current turn the first call of each content has its signature", Source: "documented, reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(firstCallSigned)},
+	{Info: rule.Info{ID: "G-18", Demand: "a signature of the current turn is whole, and was issued to this account by this generation of models, on a part of this kind", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(corruptedNow)},
+	{Info: rule.Info{ID: "G-18", Demand: "so is one of a closed turn", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(corruptedBefore)},
+	{Info: rule.Info{ID: "GEM-S4", Demand: "the signature of a call stands where it was issued, once: on that call, with its arguments, among as many calls", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(callSignaturesInPlace)},
+	{Info: rule.Info{ID: "GEM-S9", Demand: "a server tool's call comes back with its signature; the words are inferred", Source: "reported", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(serverCallUnsigned)},
 }
 
 // unsignedCall is the first call of a content of the current turn that lacks a
 // signature it must have.
 func (q *request) unsignedCalls(yield func(c content, call part) bool) {
-	if !q.model.signs() {
+	if !q.model.needsSignatures() {
 		return
 	}
-	for _, c := range q.contents[q.current():] {
-		if !c.own() {
+	for _, c := range q.contents[q.currentTurn():] {
+		if !c.isModels() {
 			continue
 		}
-		if calls := c.pick("functionCall"); len(calls) > 0 && calls[0].signature == "" && !yield(c, calls[0]) {
+		if calls := c.partsWith("functionCall"); len(calls) > 0 && calls[0].signature == "" && !yield(c, calls[0]) {
 			return
 		}
 	}
@@ -38,23 +38,23 @@ func signedElsewhere(q *request, _ rule.Env) *rule.Refusal {
 		if c.at+1 >= len(q.contents) {
 			continue
 		}
-		for _, response := range q.contents[c.at+1].pick("functionResponse") {
+		for _, response := range q.contents[c.at+1].partsWith("functionResponse") {
 			if response.signature != "" {
-				return q.missing(c, call, "the signature stands on the function response, where it proves nothing")
+				return q.signatureMissing(c, call, "the signature stands on the function response, where it proves nothing")
 			}
 		}
 	}
 	return nil
 }
 
-func unsigned(q *request, _ rule.Env) *rule.Refusal {
+func firstCallSigned(q *request, _ rule.Env) *rule.Refusal {
 	for c, call := range q.unsignedCalls {
-		return q.missing(c, call, "the first call of its content, in the current turn")
+		return q.signatureMissing(c, call, "the first call of its content, in the current turn")
 	}
 	return nil
 }
 
-func (q *request) missing(c content, call part, note string) *rule.Refusal {
+func (q *request) signatureMissing(c content, call part, note string) *rule.Refusal {
 	refusal := invalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s` , position %d. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.", call.name(), c.at+1)
 	if q.vertex {
 		refusal = invalid("Unable to submit request because function call `default_api:%s` in the %d. content block is missing a `thought_signature`. Learn more: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures", call.name(), c.at+1)
@@ -63,8 +63,8 @@ func (q *request) missing(c content, call part, note string) *rule.Refusal {
 	return refusal
 }
 
-// corrupted is the API's answer to a signature it does not like.
-func (q *request) corrupted(c content, p part, format string, args ...any) *rule.Refusal {
+// signatureCorrupted is the API's answer to a signature it does not like.
+func (q *request) signatureCorrupted(c content, p part, format string, args ...any) *rule.Refusal {
 	refusal := invalid("Corrupted thought signature.")
 	switch {
 	case q.vertex:
@@ -77,37 +77,37 @@ func (q *request) corrupted(c content, p part, format string, args ...any) *rule
 }
 
 func corruptedNow(q *request, env rule.Env) *rule.Refusal {
-	return q.anyCorrupted(q.contents[q.current():], env)
+	return q.anyCorrupted(q.contents[q.currentTurn():], env)
 }
 
 func corruptedBefore(q *request, env rule.Env) *rule.Refusal {
-	return q.anyCorrupted(q.contents[:q.current()], env)
+	return q.anyCorrupted(q.contents[:q.currentTurn()], env)
 }
 
 // anyCorrupted verifies every signature. Models before 3 look at none.
 func (q *request) anyCorrupted(contents []content, env rule.Env) *rule.Refusal {
-	if !q.model.signs() {
+	if !q.model.needsSignatures() {
 		return nil
 	}
 	for _, c := range contents {
 		for _, p := range c.parts {
-			if !verifiable(c, p, q.vertex) {
+			if !mustVerify(c, p, q.vertex) {
 				continue
 			}
-			s, ours := opened(env.Key, p.signature)
-			if !ours && env.ForeignSeals {
+			s, ours := openToken(env.Key, p.signature)
+			if !ours && env.ForeignTokens {
 				continue
 			}
-			if why := q.fault(s, ours, p); why != "" {
-				return q.corrupted(c, p, "%s", why)
+			if why := q.signatureFault(s, ours, p); why != "" {
+				return q.signatureCorrupted(c, p, "%s", why)
 			}
 		}
 	}
 	return nil
 }
 
-// fault says what is wrong with a signature on a part, "" when nothing is.
-func (q *request) fault(s stamp, ours bool, p part) string {
+// signatureFault says what is wrong with a signature on a part, "" when nothing is.
+func (q *request) signatureFault(s claims, ours bool, p part) string {
 	kind := "text"
 	if p.data == "functionCall" {
 		kind = "call"
@@ -115,7 +115,7 @@ func (q *request) fault(s stamp, ours bool, p part) string {
 	switch {
 	case !ours:
 		return "the signature is altered, or was issued by somebody else"
-	case s.account != account(q.Request, q.route):
+	case s.account != accountOf(q.Request, q.route):
 		return "the signature was issued to another account"
 	case s.family != q.model.family():
 		return "the signature was issued by another generation of models, " + s.family
@@ -125,15 +125,15 @@ func (q *request) fault(s stamp, ours bool, p part) string {
 	return ""
 }
 
-// verifiable reports whether a part has a signature that must be good. On a
+// mustVerify reports whether a part has a signature that must be good. On a
 // function response it is idle: it neither counts nor harms (rule G-21).
-func verifiable(c content, p part, vertex bool) bool {
-	return p.signature != "" && c.own() && (p.data != "functionCall" || !dummy(p.signature, vertex))
+func mustVerify(c content, p part, vertex bool) bool {
+	return p.signature != "" && c.isModels() && (p.data != "functionCall" || !isStandIn(p.signature, vertex))
 }
 
-// dummy reports whether a signature is one of those that turn the validation
+// isStandIn reports whether a signature is one of those that turn the validation
 // off, which work on calls only (rule G-20), as text or in base64.
-func dummy(signature string, vertex bool) bool {
+func isStandIn(signature string, vertex bool) bool {
 	decoded, _ := decodeBase64(signature)
 	for _, s := range []string{signature, string(decoded)} {
 		if s == "skip_thought_signature_validator" || s == "context_engineering_is_the_way_to_go" && !vertex {
@@ -143,24 +143,24 @@ func dummy(signature string, vertex bool) bool {
 	return false
 }
 
-// misplaced verifies where the signatures of calls stand.
-func misplaced(q *request, env rule.Env) *rule.Refusal {
-	if !q.model.signs() {
+// callSignaturesInPlace verifies where the signatures of calls stand.
+func callSignaturesInPlace(q *request, env rule.Env) *rule.Refusal {
+	if !q.model.needsSignatures() {
 		return nil
 	}
 	seen := map[string]bool{}
 	for _, c := range q.contents {
-		if !c.own() {
+		if !c.isModels() {
 			continue
 		}
-		calls := c.pick("functionCall")
+		calls := c.partsWith("functionCall")
 		for i, p := range calls {
-			s, ours := opened(env.Key, p.signature)
+			s, ours := openToken(env.Key, p.signature)
 			if !ours || s.kind != "call" {
 				continue
 			}
-			if why := s.elsewhere(p, i, len(calls), seen[p.signature]); why != "" {
-				return q.corrupted(c, p, "%s", why)
+			if why := s.placeFault(p, i, len(calls), seen[p.signature]); why != "" {
+				return q.signatureCorrupted(c, p, "%s", why)
 			}
 			seen[p.signature] = true
 		}
@@ -168,7 +168,7 @@ func misplaced(q *request, env rule.Env) *rule.Refusal {
 	return nil
 }
 
-func (s stamp) elsewhere(p part, ordinal, total int, again bool) string {
+func (s claims) placeFault(p part, ordinal, total int, again bool) string {
 	switch {
 	case again:
 		return "the signature stands on another call already"
@@ -183,11 +183,11 @@ func (s stamp) elsewhere(p part, ordinal, total int, again bool) string {
 }
 
 func serverCallUnsigned(q *request, _ rule.Env) *rule.Refusal {
-	if !q.model.signs() {
+	if !q.model.needsSignatures() {
 		return nil
 	}
 	for _, c := range q.contents {
-		for _, p := range c.pick("toolCall") {
+		for _, p := range c.partsWith("toolCall") {
 			if p.signature == "" {
 				refusal := invalid("Request contains an invalid argument.")
 				refusal.Note = fmt.Sprintf("contents[%d].parts[%d]: the server tool's call has lost its signature", c.at, p.at)

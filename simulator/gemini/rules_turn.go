@@ -9,13 +9,13 @@ import (
 // turnRules are about who says what after what. Neighbours of one role count as
 // one turn (rule G-31).
 var turnRules = []rule.Rule[*request]{
-	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generating(roleUnknown)},
-	{Info: rule.Info{ID: "G-16", Demand: "the last content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(endsWithModel)},
-	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(callsFirst)},
-	{Info: rule.Info{ID: "G-14", Demand: "function responses follow calls at once", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(responsesAstray)},
-	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generating(responsesMiscounted)},
-	{Info: rule.Info{ID: "GEM-C4", Demand: "from Gemini 3 on: function responses have the names of the calls", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: generating(responsesMisnamed)},
-	{Info: rule.Info{ID: "G-32", Demand: "ids of calls and responses: on both sides and equal, or on neither; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generating(idsMismatched)},
+	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(roleUnknown)},
+	{Info: rule.Info{ID: "G-16", Demand: "the last content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(endsWithModel)},
+	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(callsFirst)},
+	{Info: rule.Info{ID: "G-14", Demand: "function responses follow calls at once", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesAstray)},
+	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesMiscounted)},
+	{Info: rule.Info{ID: "GEM-C4", Demand: "from Gemini 3 on: function responses have the names of the calls", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(responsesMisnamed)},
+	{Info: rule.Info{ID: "G-32", Demand: "ids of calls and responses: on both sides and equal, or on neither; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
 }
 
 func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
@@ -32,7 +32,7 @@ func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func endsWithModel(q *request, _ rule.Env) *rule.Refusal {
-	if last := len(q.contents) - 1; last >= 0 && q.contents[last].own() {
+	if last := len(q.contents) - 1; last >= 0 && q.contents[last].isModels() {
 		return invalid("Please ensure that single turn requests end with a user role or the role field is empty.")
 	}
 	return nil
@@ -46,16 +46,16 @@ type step struct {
 	to     int     // index behind its last
 }
 
-// steps are the runs of the model, in order.
-func (q *request) steps() []step {
+// modelSteps are the runs of the model, in order.
+func (q *request) modelSteps() []step {
 	var all []step
 	for i := 0; i < len(q.contents); i++ {
-		if !q.contents[i].own() {
+		if !q.contents[i].isModels() {
 			continue
 		}
 		s := step{from: i}
-		for ; i < len(q.contents) && q.contents[i].own(); i++ {
-			s.calls = append(s.calls, q.contents[i].pick("functionCall")...)
+		for ; i < len(q.contents) && q.contents[i].isModels(); i++ {
+			s.calls = append(s.calls, q.contents[i].partsWith("functionCall")...)
 		}
 		if s.to = i; i < len(q.contents) {
 			s.answer = q.contents[i]
@@ -66,7 +66,7 @@ func (q *request) steps() []step {
 }
 
 func callsFirst(q *request, _ rule.Env) *rule.Refusal {
-	if steps := q.steps(); len(steps) > 0 && steps[0].from == 0 && len(steps[0].calls) > 0 {
+	if steps := q.modelSteps(); len(steps) > 0 && steps[0].from == 0 && len(steps[0].calls) > 0 {
 		return invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 	}
 	return nil
@@ -74,28 +74,28 @@ func callsFirst(q *request, _ rule.Env) *rule.Refusal {
 
 func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
 	answers := map[int]bool{}
-	for _, s := range q.steps() {
+	for _, s := range q.modelSteps() {
 		answers[s.to] = len(s.calls) > 0
-		q.split(s, answers)
+		q.noteSplitAnswers(s, answers)
 	}
 	for _, c := range q.contents {
-		if len(c.pick("functionResponse")) > 0 && !answers[c.at] {
+		if len(c.partsWith("functionResponse")) > 0 && !answers[c.at] {
 			return invalid("Please ensure that function response turn comes immediately after a function call turn.")
 		}
 	}
 	return nil
 }
 
-// split notes the contents over which the responses to one step are spread: they
+// noteSplitAnswers notes the contents over which the responses to one step are spread: they
 // are too few in the first, rather than astray in the others (GEM-C1).
-func (q *request) split(s step, answers map[int]bool) {
-	if !q.model.signs() {
+func (q *request) noteSplitAnswers(s step, answers map[int]bool) {
+	if !q.model.needsSignatures() {
 		return
 	}
-	missing := len(s.calls) - len(s.answer.pick("functionResponse"))
+	missing := len(s.calls) - len(s.answer.partsWith("functionResponse"))
 	for i := s.to + 1; missing > 0 && missing < len(s.calls) && i < len(q.contents); i++ {
-		n := len(q.contents[i].pick("functionResponse"))
-		if n == 0 || q.contents[i].own() {
+		n := len(q.contents[i].partsWith("functionResponse"))
+		if n == 0 || q.contents[i].isModels() {
 			return
 		}
 		answers[i], missing = true, missing-n
@@ -105,8 +105,8 @@ func (q *request) split(s step, answers map[int]bool) {
 const miscounted = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 
 func responsesMiscounted(q *request, _ rule.Env) *rule.Refusal {
-	for _, s := range q.steps() {
-		if q.model.signs() && len(s.calls) > 0 && len(s.answer.pick("functionResponse")) != len(s.calls) {
+	for _, s := range q.modelSteps() {
+		if q.model.needsSignatures() && len(s.calls) > 0 && len(s.answer.partsWith("functionResponse")) != len(s.calls) {
 			return invalid(miscounted)
 		}
 	}
@@ -114,9 +114,9 @@ func responsesMiscounted(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func responsesMisnamed(q *request, _ rule.Env) *rule.Refusal {
-	for _, s := range q.steps() {
-		responses := s.answer.pick("functionResponse")
-		if !q.model.signs() || len(responses) == 0 || sameNames(s.calls, responses) {
+	for _, s := range q.modelSteps() {
+		responses := s.answer.partsWith("functionResponse")
+		if !q.model.needsSignatures() || len(responses) == 0 || sameNames(s.calls, responses) {
 			continue
 		}
 		if q.vertex {
@@ -127,21 +127,21 @@ func responsesMisnamed(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func sameNames(calls, responses []part) bool { return same(calls, responses, part.name) }
+func sameNames(calls, responses []part) bool { return sameKeys(calls, responses, part.name) }
 
 func idsMismatched(q *request, _ rule.Env) *rule.Refusal {
-	for _, s := range q.steps() {
-		responses := s.answer.pick("functionResponse")
-		if !within(s.calls, responses, part.id) {
+	for _, s := range q.modelSteps() {
+		responses := s.answer.partsWith("functionResponse")
+		if !containsKeys(s.calls, responses, part.id) {
 			return invalid("Function response id does not match any function call id.")
 		}
 	}
 	return nil
 }
 
-// within reports whether each of some has a key of one of all, used once: who
+// containsKeys reports whether each of some has a key of one of all, used once: who
 // counts them is rule G-15.
-func within(all, some []part, key func(part) string) bool {
+func containsKeys(all, some []part, key func(part) string) bool {
 	left := map[string]int{}
 	for _, p := range all {
 		left[key(p)]++
@@ -154,8 +154,8 @@ func within(all, some []part, key func(part) string) bool {
 	return true
 }
 
-// same reports whether both lists have the same keys, in any order.
-func same(a, b []part, key func(part) string) bool {
+// sameKeys reports whether both lists have the same keys, in any order.
+func sameKeys(a, b []part, key func(part) string) bool {
 	keys := func(parts []part) []string {
 		all := make([]string, len(parts))
 		for i, p := range parts {

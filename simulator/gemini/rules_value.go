@@ -28,7 +28,7 @@ func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
 	if q.vertex {
 		return invalid("Unable to submit request because at least one contents field is required. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
 	}
-	return listed([]string{"contents: contents is not specified"})
+	return invalidList([]string{"contents: contents is not specified"})
 }
 
 func partsEmpty(q *request, _ rule.Env) *rule.Refusal {
@@ -41,7 +41,7 @@ func partsEmpty(q *request, _ rule.Env) *rule.Refusal {
 	if faults != nil && q.vertex {
 		return invalid("Unable to submit request because it must include at least one parts field, which describes the prompt input. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini")
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 func partEmpty(q *request, _ rule.Env) *rule.Refusal {
@@ -53,36 +53,36 @@ func partEmpty(q *request, _ rule.Env) *rule.Refusal {
 			}
 		}
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 func responseNameless(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
 	for _, c := range q.contents {
-		for _, p := range c.pick("functionResponse") {
+		for _, p := range c.partsWith("functionResponse") {
 			if p.name() == "" {
 				faults = append(faults, fmt.Sprintf("contents[%d].parts[%d].function_response.name: Name cannot be empty.", c.at, p.at))
 			}
 		}
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 var functionName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$`)
 
 func functionNames(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
-	for _, d := range q.declarations() {
+	for _, d := range q.functionDeclarations() {
 		if !functionName.MatchString(d.name()) {
 			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].name: Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128.", d.tool, d.at))
 		}
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 func functionsTwice(q *request, _ rule.Env) *rule.Refusal {
 	seen := map[string]bool{}
-	for _, d := range q.declarations() {
+	for _, d := range q.functionDeclarations() {
 		if seen[d.name()] {
 			return invalid("Duplicate function declaration found: %s", d.name())
 		}
@@ -93,22 +93,22 @@ func functionsTwice(q *request, _ rule.Env) *rule.Refusal {
 
 func parametersTwice(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
-	for _, d := range q.declarations() {
+	for _, d := range q.functionDeclarations() {
 		if d.Given("parameters") != nil && d.Given("parametersJsonSchema", "parameters_json_schema") != nil {
 			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d]: only one of parameters and parameters_json_schema can be set.", d.tool, d.at))
 		}
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 func schemaForm(q *request, _ rule.Env) *rule.Refusal {
 	var faults []string
-	for _, d := range q.declarations() {
+	for _, d := range q.functionDeclarations() {
 		if s := d.Given("parameters"); s != nil {
 			faults = schemaFaults(faults, s, fmt.Sprintf("tools[%d].function_declarations[%d].parameters", d.tool, d.at))
 		}
 	}
-	return listed(faults)
+	return invalidList(faults)
 }
 
 // schemaFaults appends what is wrong with a schema and those in it.

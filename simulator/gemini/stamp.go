@@ -12,10 +12,10 @@ import (
 // OriginThought is the origin of thoughtSignature.
 const OriginThought = "gemini/thought_signature"
 
-// stamp is what a signature says of itself. It travels inside the token, which
+// claims is what a signature says of itself. It travels inside the token, which
 // nobody else can write, so that a token tells what is wrong with where it
 // stands.
-type stamp struct {
+type claims struct {
 	reply   string // responseId of the reply that it was issued in
 	account string
 	family  string
@@ -28,25 +28,25 @@ type stamp struct {
 	ordinal, total int
 }
 
-// seal mints the token. It is the longer the more was thought: extra bytes.
-func (s stamp) seal(key seal.Key, extra int) string {
+// signToken mints the token. It is the longer the more was thought: extra bytes.
+func (s claims) signToken(key seal.Key, extra int) string {
 	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload, strings.Repeat("=", min(extra, 1<<14))}, "\x00")
 	return key.Envelope(seal.Facts{Origin: OriginThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
 }
 
-// opened reads the stamp in a token; false when it is none of ours, or altered.
-func opened(key seal.Key, token string) (stamp, bool) {
-	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, standard(token))
+// openToken reads the stamp in a token; false when it is none of ours, or altered.
+func openToken(key seal.Key, token string) (claims, bool) {
+	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, standardBase64(token))
 	f := strings.Split(place.Reply, "\x00")
 	if err != nil || len(f) != 6 {
-		return stamp{}, false
+		return claims{}, false
 	}
-	return stamp{f[0], f[1], f[2], f[3], f[4], int(place.Ordinal), int(place.Total)}, true
+	return claims{f[0], f[1], f[2], f[3], f[4], int(place.Ordinal), int(place.Total)}, true
 }
 
-// standard spells a token as it was issued: what stands in JSON for bytes may be
+// standardBase64 spells a token as it was issued: what stands in JSON for bytes may be
 // of either alphabet, and some clients cut the padding.
-func standard(token string) string {
+func standardBase64(token string) string {
 	bare := strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(token, "="))
 	return bare + strings.Repeat("=", (4-len(bare)%4)%4)
 }

@@ -29,13 +29,13 @@ const (
 )
 
 // signedBy is a call of f with {"a":1} signed as s says, with defaults.
-func signedBy(s stamp) string {
-	return fmt.Sprintf(`model: {"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":%q}`, s.with().seal(testKey, 40))
+func signedBy(s claims) string {
+	return fmt.Sprintf(`model: {"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":%q}`, s.with().signToken(testKey, 40))
 }
 
 // with fills in what a signature of f says when it is right.
-func (s stamp) with() stamp {
-	args, _ := parse([]byte(`{"a":1}`))
+func (s claims) with() claims {
+	args, _ := parseBody([]byte(`{"a":1}`))
 	if s.kind == "" {
 		s.kind = "call"
 	}
@@ -51,9 +51,9 @@ func (s stamp) with() stamp {
 	return s
 }
 
-var called = signedBy(stamp{})
+var called = signedBy(claims{})
 
-func pair() string { return signedBy(stamp{total: 2}) + `,{"functionCall":{"name":"g"}}` }
+func pair() string { return signedBy(claims{total: 2}) + `,{"functionCall":{"name":"g"}}` }
 
 func TestTurnRules(t *testing.T) {
 	checks(t, []ask{
@@ -79,7 +79,7 @@ func TestTurnRules(t *testing.T) {
 		{name: "two of two", body: talk(user, pair(), twice)},
 		{name: "calls of two contents", body: talk(user, called, `model: {"functionCall":{"name":"g"},"thoughtSignature":"skip_thought_signature_validator"}`, twice)},
 		{name: "another name", body: talk(user, called, strings.Replace(answer, `"f"`, `"call_1"`, 1)), rule: "GEM-C4", message: miscounted},
-		{name: "another name on Vertex", path: vertex, body: talk(user, signedBy(stamp{account: "projects/p/locations/global/"}), strings.Replace(answer, `"f"`, `"call_1"`, 1)), rule: "GEM-C4", message: "Request contains an invalid argument."},
+		{name: "another name on Vertex", path: vertex, body: talk(user, signedBy(claims{account: "projects/p/locations/global/"}), strings.Replace(answer, `"f"`, `"call_1"`, 1)), rule: "GEM-C4", message: "Request contains an invalid argument."},
 		{name: "another name before 3", path: older, body: talk(user, called, strings.Replace(answer, `"f"`, `"call_1"`, 1))},
 		{name: "another order", body: talk(user, pair(), `user: {"functionResponse":{"name":"g","response":{}}},{"functionResponse":{"name":"f","response":{}}}`)},
 		{name: "id on one side", body: talk(user, called, strings.Replace(answer, `"name"`, `"id":"x","name"`, 1)), rule: "G-32", message: "Function response id does not match any function call id."},
@@ -122,21 +122,21 @@ func TestSignatureRules(t *testing.T) {
 		{name: "the other alphabet, no padding", body: altered(func(s string) string {
 			return strings.TrimRight(strings.NewReplacer("+", "-", "/", "_").Replace(s), "=")
 		})},
-		{name: "another model's words", path: strings.Replace(dev, "3.5-flash", "3-flash-preview", 1), body: talk(user, signedBy(stamp{account: "x"}), answer), rule: "G-18", message: "Corrupted thought signature."},
+		{name: "another model's words", path: strings.Replace(dev, "3.5-flash", "3-flash-preview", 1), body: talk(user, signedBy(claims{account: "x"}), answer), rule: "G-18", message: "Corrupted thought signature."},
 		{name: "another account", header: "x-goog-api-key: k@other", body: talk(user, called, answer), rule: "G-18", message: invalid},
-		{name: "this account", header: "x-goog-api-key: k@other", body: talk(user, signedBy(stamp{account: "other"}), answer)},
+		{name: "this account", header: "x-goog-api-key: k@other", body: talk(user, signedBy(claims{account: "other"}), answer)},
 		{name: "another family", path: strings.Replace(dev, "3.5-flash", "4-argon", 1), body: talk(user, called, answer), rule: "G-18", message: invalid},
 		{name: "another model of the family", path: strings.Replace(dev, "3.5-flash", "3.1-pro-preview", 1), body: talk(user, called, answer)},
-		{name: "of a text", body: talk(user, signedBy(stamp{kind: "text"}), answer), rule: "G-18", message: invalid},
+		{name: "of a text", body: talk(user, signedBy(claims{kind: "text"}), answer), rule: "G-18", message: invalid},
 		{name: "on a text", body: talk(user, "model: "+on(`"text":"a"`), user), rule: "G-18", message: invalid},
-		{name: "altered in a closed turn", body: talk(user, signedBy(stamp{account: "x"}), answer, said, user), rule: "G-18", message: invalid},
-		{name: "altered in a closed turn, live", level: rule.Live, body: talk(user, signedBy(stamp{account: "x"}), answer, said, user)},
+		{name: "altered in a closed turn", body: talk(user, signedBy(claims{account: "x"}), answer, said, user), rule: "G-18", message: invalid},
+		{name: "altered in a closed turn, live", level: rule.Live, body: talk(user, signedBy(claims{account: "x"}), answer, said, user)},
 		{name: "another argument", body: strings.Replace(talk(user, called, answer), `{"a":1}`, `{"a":2}`, 1), rule: "GEM-S4", message: invalid},
 		{name: "another argument, live", level: rule.Live, body: strings.Replace(talk(user, called, answer), `{"a":1}`, `{"a":2}`, 1)},
 		{name: "other spelling", body: strings.Replace(talk(user, called, answer), `{"a":1}`, "{ \"\\u0061\" :\t1.0}", 1)},
 		{name: "used twice", body: talk(user, called, answer, called, answer), rule: "GEM-S4", message: invalid},
-		{name: "a call left out", body: talk(user, signedBy(stamp{total: 2}), answer), rule: "GEM-S4", message: invalid},
-		{name: "calls swapped", body: talk(user, `model: {"functionCall":{"name":"f"},"thoughtSignature":"skip_thought_signature_validator"},`+strings.TrimPrefix(signedBy(stamp{total: 2}), "model: "), strings.Replace(twice, `"g"`, `"f"`, 1)), rule: "GEM-S4", message: invalid},
+		{name: "a call left out", body: talk(user, signedBy(claims{total: 2}), answer), rule: "GEM-S4", message: invalid},
+		{name: "calls swapped", body: talk(user, `model: {"functionCall":{"name":"f"},"thoughtSignature":"skip_thought_signature_validator"},`+strings.TrimPrefix(signedBy(claims{total: 2}), "model: "), strings.Replace(twice, `"g"`, `"f"`, 1)), rule: "GEM-S4", message: invalid},
 		{name: "server tool", body: talk(user, `model: {"toolCall":{"id":"1"}}`, user), rule: "GEM-S9", message: "Request contains an invalid argument."},
 		{name: "server tool before 3", path: older, body: talk(user, `model: {"toolCall":{"id":"1"}}`, user)},
 	})
@@ -145,9 +145,9 @@ func TestSignatureRules(t *testing.T) {
 // TestNotes holds that a bad signature is named for people.
 func TestNotes(t *testing.T) {
 	for body, want := range map[string]string{
-		talk(user, signedBy(stamp{account: "x"}), answer):                                        "contents[1].parts[0]: the signature was issued to another account",
-		talk(user, signedBy(stamp{family: "gemini-4"}), answer):                                  "contents[1].parts[0]: the signature was issued by another generation of models, gemini-4",
-		talk(user, signedBy(stamp{total: 3}), answer):                                            "contents[1].parts[0]: the reply had 3 calls, the content has 1",
+		talk(user, signedBy(claims{account: "x"}), answer):                                       "contents[1].parts[0]: the signature was issued to another account",
+		talk(user, signedBy(claims{family: "gemini-4"}), answer):                                 "contents[1].parts[0]: the signature was issued by another generation of models, gemini-4",
+		talk(user, signedBy(claims{total: 3}), answer):                                           "contents[1].parts[0]: the reply had 3 calls, the content has 1",
 		strings.Replace(talk(user, called, answer), `"name":"f","args"`, `"name":"g","args"`, 1): "",
 	} {
 		got := Check(ask{}.request(), []byte(body), rule.Env{Key: testKey})
@@ -182,7 +182,7 @@ func TestLoop(t *testing.T) {
 			},
 			Seed: "loop", Key: testKey, At: time.Unix(0, 0),
 		}
-		doc, fault := parse(Voice{}.Frames(reply)[0])
+		doc, fault := parseBody(Provider{}.Frames(reply)[0])
 		if fault != "" {
 			t.Fatal(fault)
 		}
@@ -200,7 +200,7 @@ func TestLoop(t *testing.T) {
 		if got := Check(a.request(), []byte(back), rule.Env{}); got == nil || got.Rule != "G-18" {
 			t.Errorf("%s: another key: %v", model, got)
 		}
-		if got := Check(a.request(), []byte(back), rule.Env{ForeignSeals: true}); got != nil {
+		if got := Check(a.request(), []byte(back), rule.Env{ForeignTokens: true}); got != nil {
 			t.Errorf("%s: another key, foreign seals accepted: %v", model, got)
 		}
 	}
@@ -223,7 +223,7 @@ func idOf(c *jsontree.Node, call int) string {
 func TestModels(t *testing.T) {
 	seen := map[string]bool{}
 	for token := ""; ; {
-		doc, fault := parse(Models(5, token))
+		doc, fault := parseBody(Models(5, token))
 		if fault != "" {
 			t.Fatal(fault)
 		}
@@ -262,7 +262,7 @@ func TestScenarioModels(t *testing.T) {
 	}
 	for _, s := range all {
 		if target, ok := s.Target("gemini"); ok && len(s.Turns) > 0 {
-			if _, ok := find(target.Model); !ok {
+			if _, ok := findModel(target.Model); !ok {
 				t.Errorf("%s: %s is not served", s.Name, target.Model)
 			}
 		}

@@ -23,11 +23,11 @@ func promptOf(r script.Reply) prompt {
 	if r.Request.Document == nil {
 		return prompt{input: r.InputTokens()}
 	}
-	return measure(r.Request.Document)
+	return measurePrompt(r.Request.Document)
 }
 
-// measure counts what the model reads, in its order.
-func measure(body *jsontree.Node) prompt {
+// measurePrompt counts what the model reads, in its order.
+func measurePrompt(body *jsontree.Node) prompt {
 	var p prompt
 	for _, name := range [][2]string{{"systemInstruction", "system_instruction"}, {"tools"}} {
 		if n := body.Given(name[:]...); n != nil {
@@ -59,9 +59,9 @@ func (c *reply) usage(output, thought int) script.Object {
 	if c.cached > 0 {
 		u = append(u, "cachedContentTokenCount", c.cached)
 	}
-	u = append(u, "promptTokensDetails", texts(c.input))
+	u = append(u, "promptTokensDetails", textDetails(c.input))
 	if c.cached > 0 {
-		u = append(u, "cacheTokensDetails", texts(c.cached))
+		u = append(u, "cacheTokensDetails", textDetails(c.cached))
 	}
 	if thought > 0 {
 		u = append(u, "thoughtsTokenCount", thought)
@@ -69,16 +69,16 @@ func (c *reply) usage(output, thought int) script.Object {
 	return append(u, "serviceTier", "standard")
 }
 
-// texts are so many tokens of text, by kind of content.
-func texts(n int) script.Array {
+// textDetails are so many tokens of text, by kind of content.
+func textDetails(n int) script.Array {
 	return script.Array{script.Object{"modality", "TEXT", "tokenCount", n}}
 }
 
 // CountTokens is the body of a countTokens reply to a request that Check accepts:
 // as many as the usage of a reply to it would say.
 func (r Request) CountTokens() []byte {
-	tokens := measure(r.q.body).input
-	return pretty(script.JSON(script.Object{"totalTokens", tokens, "promptTokensDetails", texts(tokens)}))
+	tokens := measurePrompt(r.q.body).input
+	return prettyJSON(script.JSON(script.Object{"totalTokens", tokens, "promptTokensDetails", textDetails(tokens)}))
 }
 
 // countTokens estimates how many tokens a value counts for: its texts, and not

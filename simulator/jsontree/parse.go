@@ -55,7 +55,7 @@ func parse(text string, maxDepth int, lenient bool) (*Node, *SyntaxError) {
 	p.skipSpace()
 	root := p.parseValue(0)
 	if p.skipSpace(); p.failure == nil && p.at < len(p.text) {
-		p.fail(EndExpected)
+		p.failWith(EndExpected)
 	}
 	failure := p.failure
 	p.text, p.failure = "", nil
@@ -82,8 +82,8 @@ type parser struct {
 
 var parsers = sync.Pool{New: func() any { return new(parser) }}
 
-// fail notes the first problem, at the next byte.
-func (p *parser) fail(problem Problem) {
+// failWith notes the first problem, at the next byte.
+func (p *parser) failWith(problem Problem) {
 	if p.failure == nil {
 		p.failure = &SyntaxError{Offset: p.at, Problem: problem}
 	}
@@ -115,9 +115,9 @@ func (p *parser) parseValue(depth int) (n Node) {
 	start := p.at
 	switch {
 	case depth > p.maxDepth:
-		p.fail(TooDeep)
+		p.failWith(TooDeep)
 	case p.at >= len(p.text):
-		p.fail(ValueExpected)
+		p.failWith(ValueExpected)
 	default:
 		switch c := p.text[p.at]; c {
 		case '{':
@@ -133,7 +133,7 @@ func (p *parser) parseValue(depth int) (n Node) {
 		case 't', 'f', 'n':
 			n.kind = p.parseWord()
 		default:
-			p.fail(ValueExpected)
+			p.failWith(ValueExpected)
 		}
 	}
 	n.raw = p.text[start:p.at]
@@ -148,12 +148,12 @@ func (p *parser) parseObject(depth int) (names []string, items []Node) {
 	name, item := p.names.mark(), p.items.mark()
 	for {
 		if p.skipSpace(); p.at >= len(p.text) || p.text[p.at] != '"' {
-			p.fail(NameExpected)
+			p.failWith(NameExpected)
 			return nil, nil
 		}
 		p.names.push(p.parseString())
 		if !p.skipByte(':') {
-			p.fail(ColonExpected)
+			p.failWith(ColonExpected)
 		}
 		p.skipSpace()
 		if p.failure == nil {
@@ -165,7 +165,7 @@ func (p *parser) parseObject(depth int) (names []string, items []Node) {
 		case p.skipByte('}'):
 			return p.names.take(name), p.items.take(item)
 		case !p.skipByte(','):
-			p.fail(MemberEndExpected)
+			p.failWith(MemberEndExpected)
 			return nil, nil
 		}
 	}
@@ -186,7 +186,7 @@ func (p *parser) parseArray(depth int) []Node {
 		case p.skipByte(']'):
 			return p.items.take(item)
 		case !p.skipByte(','):
-			p.fail(ItemEndExpected)
+			p.failWith(ItemEndExpected)
 			return nil
 		}
 	}
@@ -214,14 +214,14 @@ func (p *parser) parseString() string {
 			escaped = true
 			p.at++
 		case c < ' ':
-			p.fail(ControlCharacter)
+			p.failWith(ControlCharacter)
 			return ""
 		default:
 			ascii = false
 		}
 	}
 	p.at = len(p.text)
-	p.fail(QuoteExpected)
+	p.failWith(QuoteExpected)
 	return ""
 }
 
@@ -236,9 +236,9 @@ func (p *parser) decodeString(quoted string, escaped, ascii bool) string {
 	}
 	var replaced string
 	if json.Unmarshal([]byte(quoted), &replaced) != nil {
-		p.fail(BadEscape)
+		p.failWith(BadEscape)
 	} else if !p.lenient {
-		p.fail(BadText)
+		p.failWith(BadText)
 	}
 	return replaced
 }
@@ -258,7 +258,7 @@ func (p *parser) parseNumber() Kind {
 	}
 	if !isNumber(p.text[start:p.at]) {
 		p.at = start
-		p.fail(BadNumber)
+		p.failWith(BadNumber)
 	}
 	return kind
 }
@@ -311,6 +311,6 @@ func (p *parser) parseWord() Kind {
 			return Bool
 		}
 	}
-	p.fail(BadWord)
+	p.failWith(BadWord)
 	return 0
 }

@@ -36,7 +36,7 @@ func holdParse(t *testing.T, text string) {
 		t.Errorf("%q reads %#v, want %#v", text, lenient.Decoded(), want)
 	}
 	strict, err := ParseStrict([]byte(text), MaxDepth)
-	switch described := describe([]byte(text)); {
+	switch described := describeFailure([]byte(text)); {
 	case !reflect.DeepEqual(err, described):
 		t.Errorf("%q is refused with %v, the library says %v", text, err, described)
 	case err == nil && !reflect.DeepEqual(strict.Decoded(), lenient.Decoded()):

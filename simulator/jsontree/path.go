@@ -52,15 +52,15 @@ type Paths struct{ room []Path }
 
 // Member returns the path of a member of the value at parent.
 func (s *Paths) Member(parent *Path, name string) *Path {
-	return s.put(Path{parent: parent, name: name})
+	return s.putPath(Path{parent: parent, name: name})
 }
 
 // Element returns the path of an element of the array at parent.
 func (s *Paths) Element(parent *Path, index int) *Path {
-	return s.put(Path{parent: parent, index: index})
+	return s.putPath(Path{parent: parent, index: index})
 }
 
-func (s *Paths) put(p Path) *Path {
+func (s *Paths) putPath(p Path) *Path {
 	if len(s.room) == 0 {
 		s.room = make([]Path, minRoom)
 	}

@@ -27,7 +27,7 @@ func ParseStrict(body []byte, maxDepth int) (*Node, error) {
 	if failure == nil {
 		return root, nil
 	}
-	if err := describe(body); err != nil {
+	if err := describeFailure(body); err != nil {
 		return nil, err
 	}
 	if failure.Problem == TooDeep {
@@ -36,9 +36,9 @@ func ParseStrict(body []byte, maxDepth int) (*Node, error) {
 	return nil, failure
 }
 
-// describe returns what jsontext says of a text that is not valid, nil when it
+// describeFailure returns what jsontext says of a text that is not valid, nil when it
 // finds nothing wrong. Names may be repeated in an object.
-func describe(body []byte) error {
+func describeFailure(body []byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true))
 	if _, err := d.ReadValue(); err != nil {
 		return err

@@ -18,11 +18,11 @@ func Check(r *http.Request, body []byte, env rule.Env) *rule.Refusal {
 // Check is the function Check.
 func (r Request) Check(env rule.Env) *rule.Refusal {
 	q := r.q
-	q.recognise(env.Key)
+	q.openTokens(env.Key)
 	if refusal := rule.First(accessRules, q, env); refusal != nil {
 		return refusal
 	}
-	for _, b := range q.breaches() {
+	for _, b := range q.schemaBreaches() {
 		if refusal := rule.First(shapeRules, b, env); refusal != nil {
 			return refusal
 		}
@@ -36,7 +36,7 @@ func Rules() []rule.Info {
 }
 
 // meaningRules are about a request that has the right form.
-var meaningRules = slices.Concat(modelRules, stateRules, toolRules, fileRules, pairRules, sealRules, sizeRules)
+var meaningRules = slices.Concat(modelRules, stateRules, toolRules, fileRules, pairRules, tokenRules, sizeRules)
 
 // The sources of a rule.
 const (
@@ -46,20 +46,20 @@ const (
 	inferred   = "inferred"
 )
 
-// demand is one rule about a whole request, enforced from Live on.
-func demand(id, what, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
+// liveRule is one rule about a whole request, enforced from Live on.
+func liveRule(id, what, source string, sure rule.Confidence, broken func(*request, rule.Env) *rule.Refusal) rule.Rule[*request] {
 	return rule.Rule[*request]{Info: rule.Info{ID: id, Demand: what, Source: source, Confidence: sure, Least: rule.Live}, Broken: broken}
 }
 
-// strictly is a rule that the live API enforces at times or that few reports
+// strictRule is a rule that the live API enforces at times or that few reports
 // speak of.
-func strictly(r rule.Rule[*request]) rule.Rule[*request] {
+func strictRule(r rule.Rule[*request]) rule.Rule[*request] {
 	r.Least = rule.Strict
 	return r
 }
 
-// basic is a rule without which there is nothing to answer.
-func basic(r rule.Rule[*request]) rule.Rule[*request] {
+// basicRule is a rule without which there is nothing to answer.
+func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
 	r.Least = rule.Lenient
 	return r
 }
@@ -67,19 +67,19 @@ func basic(r rule.Rule[*request]) rule.Rule[*request] {
 // shapeRules judge one breach of the schema each: which of them answers is
 // decided by the place in the request that is looked at first.
 var shapeRules = []rule.Rule[breach]{
-	shaped(breachCore, rule.Lenient, "O-3", "the request names a model and has an input", reported),
-	shaped(breachMissing, rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported),
-	shaped(breachUnknown, rule.Live, "O-4", "there is no unknown parameter, at any depth", recorded),
-	shaped(breachType, rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded),
-	shaped(breachValue, rule.Live, "O-5", "enumerations have a documented value", recorded),
-	shaped(breachRange, rule.Live, "O-6", "numbers are in their range", recorded),
-	shaped(breachLength, rule.Live, "O-7", "strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported),
-	shaped(breachID, rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported),
-	shaped(breachPart, rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported),
-	shaped(breachName, rule.Live, "O-18", "a tool's name has letters, digits, _ and - only", reported),
+	shapeRule(breachCore, rule.Lenient, "O-3", "the request names a model and has an input", reported),
+	shapeRule(breachMissing, rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported),
+	shapeRule(breachUnknown, rule.Live, "O-4", "there is no unknown parameter, at any depth", recorded),
+	shapeRule(breachType, rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded),
+	shapeRule(breachValue, rule.Live, "O-5", "enumerations have a documented value", recorded),
+	shapeRule(breachRange, rule.Live, "O-6", "numbers are in their range", recorded),
+	shapeRule(breachLength, rule.Live, "O-7", "strings, arrays and objects have a length in their range; a call_id 1 to 64 characters", reported),
+	shapeRule(breachID, rule.Live, "O-8", "an item's id has its type's prefix, and letters, digits, _ and - only", reported),
+	shapeRule(breachPart, rule.Live, "O-16", "content parts fit the role: output_text and refusal for the assistant", reported),
+	shapeRule(breachName, rule.Live, "O-18", "a tool's name has letters, digits, _ and - only", reported),
 }
 
-func shaped(k breachKind, least rule.Level, id, what, source string) rule.Rule[breach] {
+func shapeRule(k breachKind, least rule.Level, id, what, source string) rule.Rule[breach] {
 	return rule.Rule[breach]{
 		Info: rule.Info{ID: id, Demand: what, Source: source, Confidence: rule.High, Least: least},
 		Broken: func(b breach, _ rule.Env) *rule.Refusal {

@@ -284,9 +284,9 @@ func TestLevels(t *testing.T) {
 		body string
 		want string
 	}{
-		{rule.Env{Level: rule.Live, ForeignSeals: true}, lone, ""},
-		{rule.Env{Level: rule.Strict, ForeignSeals: true}, lone, "O-12"},
-		{rule.Env{Level: rule.Strict, ForeignSeals: true, Off: map[string]bool{"O-12": true}}, lone, ""},
+		{rule.Env{Level: rule.Live, ForeignTokens: true}, lone, ""},
+		{rule.Env{Level: rule.Strict, ForeignTokens: true}, lone, "O-12"},
+		{rule.Env{Level: rule.Strict, ForeignTokens: true, Off: map[string]bool{"O-12": true}}, lone, ""},
 		{rule.Env{Level: rule.Strict}, lone, "O-12"},
 		{rule.Env{Level: rule.Live}, lone, "O-15"},
 		{rule.Env{Level: rule.Lenient}, lone, ""},
@@ -322,7 +322,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestReject(t *testing.T) {
-	status, header, text := Voice{}.Reject(ask(testEnv, "", about(prompt)))
+	status, header, text := Provider{}.Reject(ask(testEnv, "", about(prompt)))
 	var got struct{ Error map[string]any }
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
@@ -351,7 +351,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
 		r.Header.Set("Authorization", "Bearer test-key")
-		if _, refusal := (Voice{}).Read(r, []byte(text)); refusal != nil && got == nil {
+		if _, refusal := (Provider{}).Read(r, []byte(text)); refusal != nil && got == nil {
 			t.Fatalf("accepted, then not understood: %v", refusal)
 		}
 	})
@@ -378,7 +378,7 @@ func TestForeignPrompt(t *testing.T) {
 	r.Header.Set("Authorization", "Bearer test")
 	r.Header.Set("Content-Type", "application/json")
 	q := Parse(r, body)
-	if refusal := q.Check(rule.Env{ForeignSeals: true}); refusal != nil {
+	if refusal := q.Check(rule.Env{ForeignTokens: true}); refusal != nil {
 		t.Error(refusal)
 	}
 	if turn, refusal := q.Turn(); refusal != nil || turn.Model != promptModel {

@@ -80,7 +80,7 @@ const placeholder = "its recorder replaced the ids of responses by placeholders,
 // TestCorpus holds that what the API accepted is accepted, seals of others
 // aside, and what it refused is refused for the same reason.
 func TestCorpus(t *testing.T) {
-	env := rule.Env{ForeignSeals: true}
+	env := rule.Env{ForeignTokens: true}
 	counts, used := map[string]int{}, map[string]bool{}
 	for _, e := range traffic(t) {
 		got := e.check(env)
@@ -114,7 +114,7 @@ func TestCorpus(t *testing.T) {
 func (e exchange) served() bool {
 	var request struct{ Model string }
 	_ = json.Unmarshal([]byte(e.body), &request) // what cannot be read names none
-	return request.Model == "" || find(request.Model) != nil
+	return request.Model == "" || findModel(request.Model) != nil
 }
 
 // check sends the request with a key unless the API had refused the key, which
@@ -151,7 +151,7 @@ func (e exchange) compare(t *testing.T, got *rule.Refusal) {
 func TestCorpusAltered(t *testing.T) {
 	for _, e := range traffic(t) {
 		e.body = strings.Replace(e.body, "{", `{"no_such_parameter":1,`, 1)
-		if got := e.check(rule.Env{ForeignSeals: true}); e.status < 300 && got == nil {
+		if got := e.check(rule.Env{ForeignTokens: true}); e.status < 300 && got == nil {
 			t.Errorf("%s: accepted with an unknown parameter", e.name)
 		}
 	}

@@ -20,35 +20,35 @@ const (
 	sinceGPT52 = 1_765_300_000
 )
 
-// echo is a member as it was sent, or otherwise.
-func (q *request) echo(name string, otherwise script.Raw) any {
+// echoMember is a member as it was sent, or otherwise.
+func (q *request) echoMember(name string, otherwise script.Raw) any {
 	return sentOr(q.body, name, otherwise)
 }
 
-// fraction is echo for a number that is written with its fraction.
-func (q *request) fraction(name string, otherwise script.Raw) any {
+// echoFraction is echo for a number that is written with its fraction.
+func (q *request) echoFraction(name string, otherwise script.Raw) any {
 	if v := q.body.Get(name); v.Is(jsontree.Integer) {
 		return script.Raw(v.Raw() + ".0")
 	}
-	return q.echo(name, otherwise)
+	return q.echoMember(name, otherwise)
 }
 
 func (q *request) topP() any {
 	if q.model.created >= sinceGPT52 {
-		return q.fraction("top_p", "0.98")
+		return q.echoFraction("top_p", "0.98")
 	}
-	return q.fraction("top_p", "1.0")
+	return q.echoFraction("top_p", "1.0")
 }
 
 func (q *request) cacheRetention() any {
 	if q.model.created >= sinceGPT51 {
-		return q.echo("prompt_cache_retention", `"24h"`)
+		return q.echoMember("prompt_cache_retention", `"24h"`)
 	}
-	return q.echo("prompt_cache_retention", `"in_memory"`)
+	return q.echoMember("prompt_cache_retention", `"in_memory"`)
 }
 
-// reasoning has nulls for a model that does not reason, and no mode.
-func (q *request) reasoning() script.Object {
+// echoReasoning has nulls for a model that does not reason, and no mode.
+func (q *request) echoReasoning() script.Object {
 	asked := q.body.Get("reasoning")
 	or := func(name string, otherwise any) any {
 		if v := asked.Get(name); v.Is(jsontree.String) {
@@ -60,7 +60,7 @@ func (q *request) reasoning() script.Object {
 		return script.Object{"context", nil, "effort", nil, "summary", nil}
 	}
 	context := "current_turn"
-	if q.model.has(canMode) {
+	if q.model.hasTrait(canMode) {
 		context = "all_turns"
 	}
 	summary := or("summary", nil)
@@ -70,7 +70,7 @@ func (q *request) reasoning() script.Object {
 	return script.Object{"context", or("context", context), "effort", or("effort", q.model.effort), "mode", or("mode", "standard"), "summary", summary}
 }
 
-func (q *request) text() script.Object {
+func (q *request) echoText() script.Object {
 	asked := q.body.Get("text")
 	var format any = script.Object{"type", "text"}
 	switch f := asked.Get("format"); {
@@ -83,7 +83,7 @@ func (q *request) text() script.Object {
 	return script.Object{"format", format, "verbosity", sentOr(asked, "verbosity", `"medium"`)}
 }
 
-func (q *request) tools() script.Array {
+func (q *request) echoTools() script.Array {
 	list := script.Array{}
 	for i := range q.body.Get("tools").List() {
 		t := &q.body.Get("tools").List()[i]
@@ -96,14 +96,14 @@ func (q *request) tools() script.Array {
 			o = append(o, "defer_loading", t.Get("defer_loading"))
 		}
 		list = append(list, append(o, "description", sentOr(t, "description", "null"), "name", sentOr(t, "name", "null"), "output_schema", sentOr(t, "output_schema", "null"),
-			"parameters", parameters(t), "strict", sentOr(t, "strict", "true")))
+			"parameters", echoParameters(t), "strict", sentOr(t, "strict", "true")))
 	}
 	return list
 }
 
-// parameters are the schema of a function: closed, with every member required,
+// echoParameters are the schema of a function: closed, with every member required,
 // unless strictness was declined or already asked for.
-func parameters(tool *jsontree.Node) any {
+func echoParameters(tool *jsontree.Node) any {
 	schema := tool.Get("parameters")
 	switch {
 	case tool.Has("strict"):

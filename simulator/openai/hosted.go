@@ -8,35 +8,35 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// hosts reports whether the provider runs the block's tool itself.
-func hosts(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
+// isHosted reports whether the provider runs the block's tool itself.
+func isHosted(b script.Block) bool { return b.Kind == specs.KindSearch || b.Kind == specs.KindCode }
 
-// hosted is the item of a tool that the provider runs (reference §3.2). What it
+// hostedItem is the item of a tool that the provider runs (reference §3.2). What it
 // found and what code printed are shown to those who ask for it.
-func (v *voiced) hosted(n int, status string, done bool) script.Object {
+func (v *signedReply) hostedItem(n int, status string, done bool) script.Object {
 	b := v.Blocks[n]
 	if b.Kind == specs.KindSearch {
 		action := script.Object{"type", "search"}
 		if done {
 			action = append(action, "queries", script.Array{b.Search.Query}, "query", b.Search.Query)
 		}
-		if done && v.q.shows("web_search_call.action.sources") {
+		if done && v.q.includesResult("web_search_call.action.sources") {
 			action = append(action, "sources", sources(b.Search))
 		}
-		return script.Object{"id", v.id(n), "type", "web_search_call", "status", status, "action", action}
+		return script.Object{"id", v.itemID(n), "type", "web_search_call", "status", status, "action", action}
 	}
 	var source string
 	var outputs any
 	if done {
 		source = b.Code.Source
 	}
-	if v.q.shows("code_interpreter_call.outputs") {
+	if v.q.includesResult("code_interpreter_call.outputs") {
 		outputs = script.Array{}
 		if done && b.Code.Output != "" {
 			outputs = script.Array{script.Object{"type", "logs", "logs", b.Code.Output}}
 		}
 	}
-	return script.Object{"id", v.id(n), "type", "code_interpreter_call", "status", status, "code", source,
+	return script.Object{"id", v.itemID(n), "type", "code_interpreter_call", "status", status, "code", source,
 		"container_id", v.ID("cntr_", 0, script.Hex, 48), "outputs", outputs}
 }
 
@@ -48,15 +48,15 @@ func sources(s *specs.Search) script.Array {
 	return all
 }
 
-// shows reports whether the request includes what is left out otherwise.
-func (q *request) shows(what string) bool {
+// includesResult reports whether the request includes what is left out otherwise.
+func (q *request) includesResult(what string) bool {
 	return slices.ContainsFunc(q.body.Get("include").List(), func(v jsontree.Node) bool { return v.Text() == what })
 }
 
-// hosted tells how the provider's own tool gets on.
-func (s *stream) hosted(n int, b script.Block) {
-	id := s.id(n)
-	say := func(name string) { s.event(name, "item_id", id, "output_index", s.output) }
+// addHosted tells how the provider's own tool gets on.
+func (s *stream) addHosted(n int, b script.Block) {
+	id := s.itemID(n)
+	say := func(name string) { s.addEvent(name, "item_id", id, "output_index", s.output) }
 	if b.Kind == specs.KindSearch {
 		say("web_search_call.in_progress")
 		say("web_search_call.searching")
@@ -65,41 +65,41 @@ func (s *stream) hosted(n int, b script.Block) {
 	}
 	say("code_interpreter_call.in_progress")
 	for _, piece := range script.Slices(b.Code.Source, 4) {
-		s.event("code_interpreter_call_code.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece), "output_index", s.output)
+		s.addEvent("code_interpreter_call_code.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
 	}
-	s.event("code_interpreter_call_code.done", "code", b.Code.Source, "item_id", id, "output_index", s.output)
+	s.addEvent("code_interpreter_call_code.done", "code", b.Code.Source, "item_id", id, "output_index", s.output)
 	say("code_interpreter_call.interpreting")
 	say("code_interpreter_call.completed")
 }
 
-// future is an item of a type that nobody knows yet.
-func (s *stream) future() {
+// addFutureItem is an item of a type that nobody knows yet.
+func (s *stream) addFutureItem() {
 	if !script.Greased(s.Reply, specs.GreaseBlock) {
 		return
 	}
 	item := script.Object{"id", s.ID("fut_", 0, script.Hex, 50), "type", script.FutureItem, "status", "completed", "note", "new"}
 	if s.Request.Form != script.FormUnary {
-		s.added(item)
-		s.event("output_item.done", "item", item, "output_index", s.output)
+		s.addItem(item)
+		s.addEvent("output_item.done", "item", item, "output_index", s.output)
 		s.output++
 	}
 	s.items = append(s.items, item)
 }
 
-// refusal streams the text of a model that declines.
-func (s *stream) refusal(id, text string) {
-	s.event("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(""))
+// addRefusal streams the text of a model that declines.
+func (s *stream) addRefusal(id, text string) {
+	s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(""))
 	for _, piece := range script.Words(text, 1) {
-		s.event("refusal.delta", "content_index", 0, "delta", piece, "item_id", id, "output_index", s.output)
+		s.addEvent("refusal.delta", "content_index", 0, "delta", piece, "item_id", id, "output_index", s.output)
 	}
-	s.event("refusal.done", "content_index", 0, "item_id", id, "output_index", s.output, "refusal", text)
-	s.event("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(text))
+	s.addEvent("refusal.done", "content_index", 0, "item_id", id, "output_index", s.output, "refusal", text)
+	s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", refusalPart(text))
 }
 
 func refusalPart(text string) script.Object { return script.Object{"type", "refusal", "refusal", text} }
 
-// part is what the message of a block holds in this reply.
-func (v *voiced) part(text string) script.Object {
+// contentPart is what the message of a block holds in this reply.
+func (v *signedReply) contentPart(text string) script.Object {
 	if v.Stop == specs.StopRefusal {
 		return refusalPart(text)
 	}

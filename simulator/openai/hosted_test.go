@@ -26,7 +26,7 @@ func TestHostedPairing(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer made-up")
 		return r
 	}
-	req, refusal := Voice{}.Read(post(ask), []byte(ask))
+	req, refusal := Provider{}.Read(post(ask), []byte(ask))
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -37,8 +37,8 @@ func TestHostedPairing(t *testing.T) {
 		req.Form = script.FormUnary
 		reply := script.Reply{Request: req, Key: key, At: time.Unix(1, 0), Blocks: []script.Block{{Kind: specs.KindThinking}, b, {Kind: specs.KindText, Text: "done"}}}
 		var doc struct{ Output []json.RawMessage }
-		if err := json.Unmarshal((Voice{}).Frames(reply)[0], &doc); err != nil || len(doc.Output) != 3 {
-			t.Fatalf("%v: %s", err, Voice{}.Frames(reply)[0])
+		if err := json.Unmarshal((Provider{}).Frames(reply)[0], &doc); err != nil || len(doc.Output) != 3 {
+			t.Fatalf("%v: %s", err, Provider{}.Frames(reply)[0])
 		}
 		for _, c := range []struct {
 			keep []int

@@ -53,21 +53,21 @@ func replyOf(r script.Reply) (reply [13]byte) {
 
 const tagSize = 10
 
-func (p place) mint(k seal.Key) string {
-	meta := p.meta()
-	tag := k.MAC(p.use(), []byte(p.prefix), p.reply[:], meta[:])[:tagSize]
-	raw := append(p.reply[:], mask(k, p.reply, tag, meta)...)
+func (p place) signID(k seal.Key) string {
+	meta := p.metaBytes()
+	tag := k.MAC(p.macUse(), []byte(p.prefix), p.reply[:], meta[:])[:tagSize]
+	raw := append(p.reply[:], maskMeta(k, p.reply, tag, meta)...)
 	return p.prefix + hex.EncodeToString(append(raw, tag...))
 }
 
-func (p place) use() string {
+func (p place) macUse() string {
 	if p.account == "" {
 		return "openai/id"
 	}
 	return "openai/id@" + p.account
 }
 
-func (p place) meta() [2]byte {
+func (p place) metaBytes() [2]byte {
 	flags := min(p.run, 15)
 	for i, prefix := range prefixes {
 		if prefix == p.next {
@@ -80,14 +80,14 @@ func (p place) meta() [2]byte {
 	return [2]byte{p.ordinal, flags}
 }
 
-func mask(k seal.Key, reply [13]byte, tag []byte, meta [2]byte) []byte {
+func maskMeta(k seal.Key, reply [13]byte, tag []byte, meta [2]byte) []byte {
 	pad := k.MAC("openai/id/mask", reply[:], tag)
 	return []byte{meta[0] ^ pad[0], meta[1] ^ pad[1]}
 }
 
-// locate reads an id that this provider issued to the account; ok is false for
+// openID reads an id that this provider issued to the account; ok is false for
 // all others.
-func locate(k seal.Key, id, account string) (p place, ok bool) {
+func openID(k seal.Key, id, account string) (p place, ok bool) {
 	prefix, digits, _ := strings.Cut(id, "_")
 	prefix += "_"
 	raw, err := hex.DecodeString(digits)
@@ -97,17 +97,17 @@ func locate(k seal.Key, id, account string) (p place, ok bool) {
 	p.account = account
 	copy(p.reply[:], raw)
 	tag := raw[len(p.reply)+2:]
-	meta := [2]byte(mask(k, p.reply, tag, [2]byte(raw[len(p.reply):])))
+	meta := [2]byte(maskMeta(k, p.reply, tag, [2]byte(raw[len(p.reply):])))
 	p.ordinal, p.run, p.stored = meta[0], meta[1]&15, meta[1]>>7 == 1
 	p.prefix, p.next = prefix, prefixes[int(meta[1]>>4&7)%len(prefixes)]
-	return p, p.mint(k) == id
+	return p, p.signID(k) == id
 }
 
-// before is the id of the reasoning item directly before the item at p.
-func (p place) before(k seal.Key) string {
+// idBefore is the id of the reasoning item directly before the item at p.
+func (p place) idBefore(k seal.Key) string {
 	return place{
 		prefix: prefixReasoning, reply: p.reply, ordinal: p.ordinal - 1, run: p.run - 1, next: p.prefix, stored: p.stored, account: p.account,
-	}.mint(k)
+	}.signID(k)
 }
 
 // follows reports whether the item at p stood directly behind that at q.

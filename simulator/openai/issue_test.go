@@ -31,12 +31,12 @@ func issue(t *testing.T, key, request string, form script.Form, blocks ...script
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
 	r.Header.Set("Authorization", "Bearer "+key)
-	asked, refusal := Voice{}.Read(r, []byte(request))
+	asked, refusal := Provider{}.Read(r, []byte(request))
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
 	asked.Form = form
-	frames := Voice{}.Frames(script.Reply{
+	frames := Provider{}.Frames(script.Reply{
 		Request: asked, Blocks: blocks, Stop: specs.StopEnd, Seed: request, Key: testEnv.Key, At: time.Unix(1_795_000_000, 0),
 	})
 	var out struct {
@@ -189,7 +189,7 @@ func TestSeals(t *testing.T) {
 		{replay("gpt-5.2", `{"type":"compaction","encrypted_content":"gAAA"}`), passes, refused("The encrypted content gAAA could not be verified.")},
 	})
 	refused(parsed).compare(t, ask(testEnv, "test-key@other", passes))
-	foreign := rule.Env{Key: testEnv.Key, ForeignSeals: true}
+	foreign := rule.Env{Key: testEnv.Key, ForeignTokens: true}
 	if got := ask(foreign, "test-key", replay("gpt-5.2", seal("gAAAAABforeign"))); got != nil {
 		t.Errorf("foreign seals are to be accepted: %v", got)
 	}
@@ -292,8 +292,8 @@ func TestIDs(t *testing.T) {
 			reply:   [13]byte(rapid.SliceOfN(rapid.Byte(), 13, 13).Draw(t, "reply")),
 			account: rapid.SampledFrom([]string{"", "other"}).Draw(t, "account"),
 		}
-		id := p.mint(testEnv.Key)
-		if got, ok := locate(testEnv.Key, id, p.account); !ok || got != p || len(id) != len(p.prefix)+50 {
+		id := p.signID(testEnv.Key)
+		if got, ok := openID(testEnv.Key, id, p.account); !ok || got != p || len(id) != len(p.prefix)+50 {
 			t.Fatalf("%s: %+v %t, want %+v", id, got, ok, p)
 		}
 		next := p
@@ -307,10 +307,10 @@ func TestIDs(t *testing.T) {
 		at := rapid.IntRange(len(p.prefix), len(id)-1).Draw(t, "at")
 		other := []byte(id)
 		other[at] = "0123456789abcdef0"[strings.IndexByte("0123456789abcdef", id[at])+1]
-		if _, ok := locate(testEnv.Key, string(other), p.account); ok {
+		if _, ok := openID(testEnv.Key, string(other), p.account); ok {
 			t.Fatalf("%s passes for %s", other, id)
 		}
-		if _, ok := locate(testEnv.Key, id, p.account+"x"); ok {
+		if _, ok := openID(testEnv.Key, id, p.account+"x"); ok {
 			t.Fatalf("%s passes for one of another account", id)
 		}
 	})

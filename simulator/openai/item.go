@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// voiced is a reply and what the request settles about it.
-type voiced struct {
+// signedReply is a reply and what the request settles about it.
+type signedReply struct {
 	script.Reply
 	q *request
 	// reply is what all its ids share.
@@ -26,14 +26,14 @@ type voiced struct {
 	own string
 }
 
-func voice(r script.Reply) *voiced {
-	v := &voiced{Reply: r, q: requestOf(r), reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
-	if v.q.model.has(binds) {
-		_, v.prefix = v.q.prefixes()
-		v.dropped = v.q.transformations()
+func newSignedReply(r script.Reply) *signedReply {
+	v := &signedReply{Reply: r, q: requestOf(r), reply: replyOf(r), ids: make([]string, len(r.Blocks)), spoken: make([]int, 0, len(r.Blocks))}
+	if v.q.model.hasTrait(binds) {
+		_, v.prefix = v.q.prefixDigests()
+		v.dropped = v.q.droppedReasoning()
 	}
 	for n := range r.Blocks {
-		if !silent(r.Blocks[n]) {
+		if !hasNoItem(r.Blocks[n]) {
 			v.spoken = append(v.spoken, n)
 		}
 	}
@@ -44,28 +44,28 @@ func voice(r script.Reply) *voiced {
 // a request that was read nothing is echoed.
 func requestOf(r script.Reply) *request {
 	q, read := r.Request.Parsed.(*request)
-	if read && q.recognised && q.by == r.Key {
+	if read && q.tokensOpened && q.by == r.Key {
 		return q
 	}
 	var body *jsontree.Node
 	if read {
 		body = q.body
 	}
-	q = interpret(body, r.Request.Account)
-	q.recognise(r.Key)
+	q = newRequest(body, r.Request.Account)
+	q.openTokens(r.Key)
 	return q
 }
 
-// silent blocks have no item here: a signed text without text.
-func silent(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
+// hasNoItem blocks have no item here: a signed text without text.
+func hasNoItem(b script.Block) bool { return b.Kind == specs.KindSignedText && b.Text == "" }
 
-func thought(b script.Block) bool {
+func isThinking(b script.Block) bool {
 	return b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted
 }
 
 func prefixOf(b script.Block) string {
 	switch {
-	case thought(b):
+	case isThinking(b):
 		return prefixReasoning
 	case b.Kind == specs.KindCall:
 		return prefixCall
@@ -77,23 +77,23 @@ func prefixOf(b script.Block) string {
 	return prefixMessage
 }
 
-func (v *voiced) responseID() string {
+func (v *signedReply) responseID() string {
 	if v.own == "" {
-		v.own = place{prefix: prefixResponse, reply: v.reply, stored: v.q.store, account: v.q.account}.mint(v.Key)
+		v.own = place{prefix: prefixResponse, reply: v.reply, stored: v.q.store, account: v.q.account}.signID(v.Key)
 	}
 	return v.own
 }
 
-// id is that of the item of block n: it tells where the item stood.
-func (v *voiced) id(n int) string {
+// itemID is that of the item of block n: it tells where the item stood.
+func (v *signedReply) itemID(n int) string {
 	if v.ids[n] == "" {
-		v.ids[n] = v.place(n).mint(v.Key)
+		v.ids[n] = v.placeOf(n).signID(v.Key)
 	}
 	return v.ids[n]
 }
 
-// place is where the item of block n stands.
-func (v *voiced) place(n int) place {
+// placeOf is where the item of block n stands.
+func (v *signedReply) placeOf(n int) place {
 	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store, account: v.q.account}
 	for i, m := range v.spoken {
 		if m == n {
@@ -103,48 +103,48 @@ func (v *voiced) place(n int) place {
 			}
 			break
 		}
-		if p.run++; !thought(v.Blocks[m]) {
+		if p.run++; !isThinking(v.Blocks[m]) {
 			p.run = 0
 		}
 	}
 	return p
 }
 
-func (v *voiced) callID(n int) string { return v.ID("call_", n, script.Alnum, 24) }
+func (v *signedReply) callID(n int) string { return v.ID("call_", n, script.Alnum, 24) }
 
-// item is the finished output item of block n as stage shows it.
-func (v *voiced) item(n int, stage seal.Stage, status string) script.Object {
+// itemAt is the finished output item of block n as stage shows it.
+func (v *signedReply) itemAt(n int, stage seal.Stage, status string) script.Object {
 	b := v.Blocks[n]
 	switch {
-	case thought(b):
+	case isThinking(b):
 		summary := script.Array{}
 		for _, part := range b.Parts {
 			summary = append(summary, summaryPart(part))
 		}
-		return v.reasoning(n, stage, summary)
+		return v.reasoningItem(n, stage, summary)
 	case b.Kind == specs.KindCall:
-		return v.call(n, status, streamed(b))
-	case hosts(b):
-		return v.hosted(n, "completed", true)
+		return v.callItem(n, status, streamed(b))
+	case isHosted(b):
+		return v.hostedItem(n, "completed", true)
 	default: // text, signed or not
-		return v.message(n, status, script.Array{v.part(b.Text)})
+		return v.messageItem(n, status, script.Array{v.contentPart(b.Text)})
 	}
 }
 
-func (v *voiced) reasoning(n int, stage seal.Stage, summary script.Array) script.Object {
-	o := script.Object{"id", v.id(n), "type", "reasoning", "content", script.Array{}}
-	if v.Request.Sealed {
-		o = append(o, "encrypted_content", v.encrypted(n, stage))
+func (v *signedReply) reasoningItem(n int, stage seal.Stage, summary script.Array) script.Object {
+	o := script.Object{"id", v.itemID(n), "type", "reasoning", "content", script.Array{}}
+	if v.Request.IssuesTokens {
+		o = append(o, "encrypted_content", v.encryptedContent(n, stage))
 	}
 	return append(o, "summary", summary)
 }
 
-// encrypted is bound to the item's id, the account, the family of the model and
+// encryptedContent is bound to the item's id, the account, the family of the model and
 // what stood before: it does not verify elsewhere (rule O-15).
-func (v *voiced) encrypted(n int, stage seal.Stage) string {
-	b := binding{id: v.id(n), family: v.q.model.family, account: v.q.account, prefix: v.prefix}
+func (v *signedReply) encryptedContent(n int, stage seal.Stage) string {
+	b := binding{id: v.itemID(n), family: v.q.model.family, account: v.q.account, prefix: v.prefix}
 	for i := range v.Blocks {
-		if thought(v.Blocks[i]) {
+		if isThinking(v.Blocks[i]) {
 			b.total++
 			if i < n {
 				b.ordinal++
@@ -154,22 +154,22 @@ func (v *voiced) encrypted(n int, stage seal.Stage) string {
 	return v.Key.Fernet(seal.Facts{Origin: OriginEncrypted}, b.place(), stage, v.At)
 }
 
-func (v *voiced) call(n int, status, arguments string) script.Object {
-	return script.Object{"id", v.id(n), "type", "function_call", "status", status, "arguments", arguments,
+func (v *signedReply) callItem(n int, status, arguments string) script.Object {
+	return script.Object{"id", v.itemID(n), "type", "function_call", "status", status, "arguments", arguments,
 		"call_id", v.callID(n), "name", v.Blocks[n].Name}
 }
 
-func (v *voiced) message(n int, status string, content script.Array) script.Object {
-	o := script.Object{"id", v.id(n), "type", "message", "status", status, "content", content}
-	if v.q.model.has(canPhase) {
-		o = append(o, "phase", v.phase(n))
+func (v *signedReply) messageItem(n int, status string, content script.Array) script.Object {
+	o := script.Object{"id", v.itemID(n), "type", "message", "status", status, "content", content}
+	if v.q.model.hasTrait(canPhase) {
+		o = append(o, "phase", v.messagePhase(n))
 	}
 	return append(o, "role", "assistant")
 }
 
-// phase is what newer models say of a message: commentary before a call, else
+// messagePhase is what newer models say of a message: commentary before a call, else
 // the final answer.
-func (v *voiced) phase(n int) string {
+func (v *signedReply) messagePhase(n int) string {
 	for _, b := range v.Blocks[n:] {
 		if b.Kind == specs.KindCall {
 			return "commentary"

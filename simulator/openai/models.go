@@ -39,7 +39,7 @@ const (
 
 func (m *model) reasons() bool { return len(m.efforts) > 0 }
 
-func (m *model) has(a ability) bool { return m.can&a != 0 }
+func (m *model) hasTrait(a ability) bool { return m.can&a != 0 }
 
 // thinks reports whether the model reasons when asked for an effort, "" for
 // none given.
@@ -64,38 +64,38 @@ var (
 // what an agent should choose. An agent that lets a model through which it must
 // not use is to be noticed, so the older ones are here too.
 var models = slices.Concat(
-	named("gpt-3.5", 1_677_610_602, nil, "", 16_385, 0, "gpt-3.5-turbo"),
-	named("gpt-4", 1_687_882_411, nil, "", 8_192, 0, "gpt-4", "gpt-4-0613"),
-	named("gpt-4", 1_712_361_441, nil, "", 128_000, 0, "gpt-4-turbo", "gpt-4-turbo-2024-04-09"),
-	named("gpt-4o", 1_715_367_049, nil, "", 128_000, 0, "gpt-4o", "gpt-4o-2024-05-13", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20",
+	namedModel("gpt-3.5", 1_677_610_602, nil, "", 16_385, 0, "gpt-3.5-turbo"),
+	namedModel("gpt-4", 1_687_882_411, nil, "", 8_192, 0, "gpt-4", "gpt-4-0613"),
+	namedModel("gpt-4", 1_712_361_441, nil, "", 128_000, 0, "gpt-4-turbo", "gpt-4-turbo-2024-04-09"),
+	namedModel("gpt-4o", 1_715_367_049, nil, "", 128_000, 0, "gpt-4o", "gpt-4o-2024-05-13", "gpt-4o-2024-08-06", "gpt-4o-2024-11-20",
 		"gpt-4o-mini", "gpt-4o-mini-2024-07-18", "chatgpt-4o-latest"),
-	named("gpt-4.1", 1_744_316_542, nil, "", 1_047_576, 0, "gpt-4.1", "gpt-4.1-2025-04-14", "gpt-4.1-mini", "gpt-4.1-mini-2025-04-14",
+	namedModel("gpt-4.1", 1_744_316_542, nil, "", 1_047_576, 0, "gpt-4.1", "gpt-4.1-2025-04-14", "gpt-4.1-mini", "gpt-4.1-mini-2025-04-14",
 		"gpt-4.1-nano", "gpt-4.1-nano-2025-04-14"),
-	named("o1", 1_734_375_816, classic, "medium", 200_000, 0, "o1", "o1-2024-12-17"),
-	named("o3", 1_744_225_308, classic, "medium", 200_000, 0, "o3", "o3-2025-04-16", "o3-pro", "o3-mini", "o3-mini-2025-01-31"),
-	named("o4", 1_744_225_351, classic, "medium", 200_000, 0, "o4-mini", "o4-mini-2025-04-16", "codex-mini-latest"),
-	named("gpt-5", 1_754_425_777, minimal, "medium", 272_000, 0, "gpt-5", "gpt-5-2025-08-07", "gpt-5-mini", "gpt-5-mini-2025-08-07",
+	namedModel("o1", 1_734_375_816, classic, "medium", 200_000, 0, "o1", "o1-2024-12-17"),
+	namedModel("o3", 1_744_225_308, classic, "medium", 200_000, 0, "o3", "o3-2025-04-16", "o3-pro", "o3-mini", "o3-mini-2025-01-31"),
+	namedModel("o4", 1_744_225_351, classic, "medium", 200_000, 0, "o4-mini", "o4-mini-2025-04-16", "codex-mini-latest"),
+	namedModel("gpt-5", 1_754_425_777, minimal, "medium", 272_000, 0, "gpt-5", "gpt-5-2025-08-07", "gpt-5-mini", "gpt-5-mini-2025-08-07",
 		"gpt-5-nano", "gpt-5-nano-2025-08-07"),
-	named("gpt-5", 1_757_527_818, classic, "medium", 272_000, 0, "gpt-5-codex"),
-	named("gpt-5.1", 1_762_800_673, switching, "none", 272_000, 0, "gpt-5.1", "gpt-5.1-2025-11-13", "gpt-5.1-codex"),
-	named("gpt-5.2", 1_765_313_051, xhigh, "none", 272_000, 0, "gpt-5.2", "gpt-5.2-2025-12-11", "gpt-5.2-codex"),
-	named("gpt-5.2", 1_765_343_983, always, "medium", 272_000, 0, "gpt-5.2-pro", "gpt-5.2-pro-2025-12-11"),
-	named("gpt-5.2", 1_765_344_352, fixed, "medium", 128_000, 0, "gpt-5.2-chat-latest"),
-	named("gpt-5.3", 1_770_000_000, xhigh, "none", 272_000, canPhase, "gpt-5.3-codex"),
-	named("gpt-5.3", 1_770_000_000, fixed, "medium", 128_000, canPhase, "gpt-5.3-chat-latest"),
-	named("gpt-5.4", 1_772_668_800, xhigh, "none", 1_050_000, canPhase|canContext, "gpt-5.4", "gpt-5.4-2026-03-05",
+	namedModel("gpt-5", 1_757_527_818, classic, "medium", 272_000, 0, "gpt-5-codex"),
+	namedModel("gpt-5.1", 1_762_800_673, switching, "none", 272_000, 0, "gpt-5.1", "gpt-5.1-2025-11-13", "gpt-5.1-codex"),
+	namedModel("gpt-5.2", 1_765_313_051, xhigh, "none", 272_000, 0, "gpt-5.2", "gpt-5.2-2025-12-11", "gpt-5.2-codex"),
+	namedModel("gpt-5.2", 1_765_343_983, always, "medium", 272_000, 0, "gpt-5.2-pro", "gpt-5.2-pro-2025-12-11"),
+	namedModel("gpt-5.2", 1_765_344_352, fixed, "medium", 128_000, 0, "gpt-5.2-chat-latest"),
+	namedModel("gpt-5.3", 1_770_000_000, xhigh, "none", 272_000, canPhase, "gpt-5.3-codex"),
+	namedModel("gpt-5.3", 1_770_000_000, fixed, "medium", 128_000, canPhase, "gpt-5.3-chat-latest"),
+	namedModel("gpt-5.4", 1_772_668_800, xhigh, "none", 1_050_000, canPhase|canContext, "gpt-5.4", "gpt-5.4-2026-03-05",
 		"gpt-5.4-mini", "gpt-5.4-mini-2026-03-17", "gpt-5.4-nano", "gpt-5.4-nano-2026-03-17"),
-	named("gpt-5.4", 1_772_668_800, always, "medium", 1_050_000, canPhase|canContext, "gpt-5.4-pro", "gpt-5.4-pro-2026-03-05"),
-	named("gpt-5.5", 1_776_902_400, xhigh, "medium", 1_050_000, canPhase|canContext, "gpt-5.5", "gpt-5.5-2026-04-23"),
-	named("gpt-5.5", 1_776_902_400, always, "medium", 1_050_000, canPhase|canContext, "gpt-5.5-pro", "gpt-5.5-pro-2026-04-23"),
-	named("gpt-5.6", 1_783_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode,
+	namedModel("gpt-5.4", 1_772_668_800, always, "medium", 1_050_000, canPhase|canContext, "gpt-5.4-pro", "gpt-5.4-pro-2026-03-05"),
+	namedModel("gpt-5.5", 1_776_902_400, xhigh, "medium", 1_050_000, canPhase|canContext, "gpt-5.5", "gpt-5.5-2026-04-23"),
+	namedModel("gpt-5.5", 1_776_902_400, always, "medium", 1_050_000, canPhase|canContext, "gpt-5.5-pro", "gpt-5.5-pro-2026-04-23"),
+	namedModel("gpt-5.6", 1_783_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode,
 		"gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.6-cyber"),
-	named("gpt-6", 1_790_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode|binds,
+	namedModel("gpt-6", 1_790_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode|binds,
 		"gpt-6-astra", "gpt-6-sol", "gpt-6-luna", "gpt-6-rosalind"),
-	named("gpt-6.1", 1_794_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode|binds, "gpt-6.1-sol", "gpt-6.1-terra"),
+	namedModel("gpt-6.1", 1_794_000_000, toMax, "medium", 1_050_000, canPhase|canContext|canMode|binds, "gpt-6.1-sol", "gpt-6.1-terra"),
 )
 
-func named(family string, created int64, efforts []string, effort string, context int, can ability, ids ...string) []model {
+func namedModel(family string, created int64, efforts []string, effort string, context int, can ability, ids ...string) []model {
 	all := make([]model, len(ids))
 	for i, id := range ids {
 		all[i] = model{id, family, created, efforts, effort, context, can}
@@ -111,13 +111,13 @@ var byID = func() map[string]*model {
 	return index
 }()
 
-func find(id string) *model { return byID[id] }
+func findModel(id string) *model { return byID[id] }
 
 // Models returns the body of GET /v1/models.
 func Models() []byte {
 	data := script.Array{}
 	for i := range models {
-		data = append(data, models[i].object())
+		data = append(data, models[i].modelDocument())
 	}
 	return script.JSON(script.Object{"object", "list", "data", data})
 }
@@ -125,13 +125,13 @@ func Models() []byte {
 // Model returns the body of GET /v1/models/{id}; ok is false when the model is
 // not served.
 func Model(id string) (body []byte, ok bool) {
-	m := find(id)
+	m := findModel(id)
 	if m == nil {
 		return nil, false
 	}
-	return script.JSON(m.object()), true
+	return script.JSON(m.modelDocument()), true
 }
 
-func (m *model) object() script.Object {
+func (m *model) modelDocument() script.Object {
 	return script.Object{"id", m.id, "object", "model", "created", m.created, "owned_by", "system"}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// Voice is the script.Voice of OpenAI.
-type Voice struct{}
+// Provider is the script.Provider of OpenAI.
+type Provider struct{}
 
-// Provider returns "openai".
-func (Voice) Provider() string { return "openai" }
+// Name returns "openai".
+func (Provider) Name() string { return "openai" }
 
 // Serves reports whether path is the Responses call.
-func (Voice) Serves(path string) bool { return path == "/v1/responses" }
+func (Provider) Serves(path string) bool { return path == "/v1/responses" }
 
 // Request is a request that was read once: rules, script and reply look at the
 // same reading. It is for one goroutine.
@@ -25,13 +25,13 @@ type Request struct{ q *request }
 
 // Parse reads a request to POST /v1/responses. It never fails: what is wrong with
 // it, Check says. The Request keeps hold of body, which must not change any more.
-func Parse(r *http.Request, body []byte) Request { return Request{read(r, body)} }
+func Parse(r *http.Request, body []byte) Request { return Request{readRequest(r, body)} }
 
 // Document is the body, nil when it is not JSON.
 func (q Request) Document() *jsontree.Node { return q.q.body }
 
 // Read understands a Responses request as Request.Turn does.
-func (Voice) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
+func (Provider) Read(r *http.Request, body []byte) (script.Request, *script.Refusal) {
 	return Parse(r, body).Turn()
 }
 
@@ -52,20 +52,20 @@ func (q Request) Turn() (script.Request, *script.Refusal) {
 	case !body.Has("input"):
 		return script.Request{}, script.Invalid("Missing required parameter: 'input'.")
 	case !input.Is(jsontree.String | jsontree.Array):
-		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describe(input.Kind()))
+		return script.Request{}, script.Invalid("Invalid type for 'input': expected one of a string or array of objects, but got %s instead.", describeKind(input.Kind()))
 	}
-	return q.q.turn(), nil
+	return q.q.scriptRequest(), nil
 }
 
-func (q *request) turn() script.Request {
+func (q *request) scriptRequest() script.Request {
 	in := q.body
 	out := script.Request{
-		Provider: Voice{}.Provider(), Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
-		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), Sealed: q.includes(),
+		Provider: Provider{}.Name(), Model: q.model.id, Account: q.account, Body: q.sent, Document: q.body, Parsed: q,
+		Thinks: q.thinks(), Shown: in.Get("reasoning").Has("summary"), IssuesTokens: q.wantsEncrypted(),
 	}
 	own := make([]bool, len(q.items))
 	for i := range q.items {
-		own[i] = q.items[i].own()
+		own[i] = q.items[i].isModels()
 		if q.items[i].Get("role").Text() == "user" {
 			out.Prompts++
 		}

@@ -12,7 +12,7 @@ const (
 )
 
 // Refuse returns the error envelope (reference §4).
-func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
+func (Provider) Refuse(r *script.Refusal) (int, string, []byte) {
 	status, kind, text := 400, "invalid_request_error", r.Message
 	var param, code any
 	switch r.Kind {
@@ -31,16 +31,16 @@ func (Voice) Refuse(r *script.Refusal) (int, string, []byte) {
 
 // Failure is an error event with the fault nested, then response.failed
 // (reference §3.2).
-func (Voice) Failure(r script.Reply, sent int, kind string) [][]byte {
+func (Provider) Failure(r script.Reply, sent int, kind string) [][]byte {
 	code, text := "server_error", serverError
 	if kind == script.RefuseOverloaded {
 		code, text = "server_is_overloaded", overloaded
 	}
-	s := &stream{voiced: voice(r), sequence: sent, failure: script.Object{"code", code, "message", text}}
+	s := &stream{signedReply: newSignedReply(r), sequence: sent, failure: script.Object{"code", code, "message", text}}
 	fault := script.Object{"type", "error", "sequence_number", s.sequence,
 		"error", script.Object{"type", "server_error", "code", code, "message", text, "param", nil}}
 	s.sequence++
 	s.frames = append(s.frames, fmt.Appendf(nil, "event: error\ndata: %s\n\n", script.JSON(fault)))
-	s.lifecycle("failed", "failed", script.Array{}, nil)
+	s.addLifecycle("failed", "failed", script.Array{}, nil)
 	return s.frames
 }

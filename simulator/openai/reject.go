@@ -13,7 +13,7 @@ import (
 
 // Reject returns a refusal in the API's envelope with its headers (reference
 // §1.2, §4). Equal refusals have equal bytes.
-func (Voice) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
+func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []byte) {
 	fault := script.Object{"message", r.Message, "type", r.Type, "param", orNothing(r.Param), "code", orNothing(r.Code)}
 	body = script.JSON(script.Object{"error", fault})
 	sum := sha256.Sum256(body)

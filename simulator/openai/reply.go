@@ -13,7 +13,7 @@ import (
 
 // Header is what the API sends with a reply (reference §1.2). What is the same
 // each time is shared among replies: set a header anew, never within its values.
-func (v Voice) Header(r script.Reply) http.Header {
+func (v Provider) Header(r script.Reply) http.Header {
 	h := maps.Clone(headers)
 	h["Cf-Ray"] = []string{r.ID("", 1, script.Hex, 16) + "-SIM"}
 	h["Openai-Processing-Ms"] = []string{strconv.Itoa(200 + r.Roll("processing", 0, 600))}
@@ -53,7 +53,7 @@ var headers = func() http.Header {
 
 // stream collects the frames of one reply.
 type stream struct {
-	*voiced
+	*signedReply
 	sequence int
 	frames   [][]byte
 	output   int // index of the next item
@@ -63,44 +63,44 @@ type stream struct {
 }
 
 // Frames returns the events of r, or its one JSON document.
-func (Voice) Frames(r script.Reply) [][]byte {
-	s := &stream{voiced: voice(r)}
+func (Provider) Frames(r script.Reply) [][]byte {
+	s := &stream{signedReply: newSignedReply(r)}
 	if r.Request.Form == script.FormUnary {
 		for _, n := range s.spoken {
-			s.items = append(s.items, s.item(n, seal.StageCompleted, s.status(n)))
+			s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
 		}
-		s.future()
-		return [][]byte{script.JSON(s.response(s.end(), s.items, s.usage()))}
+		s.addFutureItem()
+		return [][]byte{script.JSON(s.responseObject(s.addEnd(), s.items, s.usage()))}
 	}
-	s.lifecycle("created", "in_progress", script.Array{}, nil)
-	s.lifecycle("in_progress", "in_progress", script.Array{}, nil)
+	s.addLifecycle("created", "in_progress", script.Array{}, nil)
+	s.addLifecycle("in_progress", "in_progress", script.Array{}, nil)
 	for _, n := range s.spoken {
-		s.emit(n, r.Blocks[n])
+		s.addBlock(n, r.Blocks[n])
 	}
-	s.future()
-	s.lifecycle(s.end(), s.end(), s.items, s.usage())
+	s.addFutureItem()
+	s.addLifecycle(s.addEnd(), s.addEnd(), s.items, s.usage())
 	return s.frames
 }
 
-// end is the response's last status.
-func (s *stream) end() string {
+// addEnd is the response's last status.
+func (s *stream) addEnd() string {
 	if s.Stop == specs.StopMaxTokens || s.Stop == specs.StopFilter {
 		return "incomplete"
 	}
 	return "completed"
 }
 
-// status is that of item n: truncation cuts the last one.
-func (s *stream) status(n int) string {
+// endStatus is that of item n: truncation cuts the last one.
+func (s *stream) endStatus(n int) string {
 	if n == len(s.Blocks)-1 {
-		return s.end()
+		return s.addEnd()
 	}
 	return "completed"
 }
 
-// event appends one event with the next sequence number. Like the API it
+// addEvent appends one event with the next sequence number. Like the API it
 // writes the type first and the other names in order.
-func (s *stream) event(name string, data ...any) {
+func (s *stream) addEvent(name string, data ...any) {
 	const number = "sequence_number"
 	at := 0
 	for at < len(data) && data[at].(string) < number {
@@ -117,75 +117,75 @@ func (s *stream) event(name string, data ...any) {
 	s.sequence++
 }
 
-func (s *stream) lifecycle(name, status string, output script.Array, usage any) {
-	s.event(name, "response", s.response(status, output, usage))
+func (s *stream) addLifecycle(name, status string, output script.Array, usage any) {
+	s.addEvent(name, "response", s.responseObject(status, output, usage))
 }
 
-// emit sends one output item from added to done.
-func (s *stream) emit(n int, b script.Block) {
+// addBlock sends one output item from added to done.
+func (s *stream) addBlock(n int, b script.Block) {
 	switch {
-	case thought(b):
-		s.added(s.reasoning(n, seal.StageAdded, script.Array{}))
-		s.summary(s.id(n), b.Parts)
+	case isThinking(b):
+		s.addItem(s.reasoningItem(n, seal.StageAdded, script.Array{}))
+		s.addSummary(s.itemID(n), b.Parts)
 	case b.Kind == specs.KindCall:
-		s.added(s.call(n, "in_progress", ""))
-		s.arguments(s.id(n), streamed(b))
-	case hosts(b):
-		s.added(s.voiced.hosted(n, "in_progress", false))
-		s.hosted(n, b)
+		s.addItem(s.callItem(n, "in_progress", ""))
+		s.addArguments(s.itemID(n), streamed(b))
+	case isHosted(b):
+		s.addItem(s.signedReply.hostedItem(n, "in_progress", false))
+		s.addHosted(n, b)
 	case s.Stop == specs.StopRefusal:
-		s.added(s.message(n, "in_progress", script.Array{}))
-		s.refusal(s.id(n), b.Text)
+		s.addItem(s.messageItem(n, "in_progress", script.Array{}))
+		s.addRefusal(s.itemID(n), b.Text)
 	default:
-		s.added(s.message(n, "in_progress", script.Array{}))
-		s.text(s.id(n), b.Text)
+		s.addItem(s.messageItem(n, "in_progress", script.Array{}))
+		s.addText(s.itemID(n), b.Text)
 	}
-	s.event("output_item.done", "item", s.item(n, seal.StageDone, s.status(n)), "output_index", s.output)
-	s.items = append(s.items, s.item(n, seal.StageCompleted, s.status(n)))
+	s.addEvent("output_item.done", "item", s.itemAt(n, seal.StageDone, s.endStatus(n)), "output_index", s.output)
+	s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
 	s.output++
 }
 
-func (s *stream) added(item script.Object) {
-	s.event("output_item.added", "item", item, "output_index", s.output)
+func (s *stream) addItem(item script.Object) {
+	s.addEvent("output_item.added", "item", item, "output_index", s.output)
 }
 
-func (s *stream) summary(id string, parts []string) {
+func (s *stream) addSummary(id string, parts []string) {
 	for i, part := range parts {
-		s.event("reasoning_summary_part.added", "item_id", id, "output_index", s.output, "part", summaryPart(""), "summary_index", i)
+		s.addEvent("reasoning_summary_part.added", "item_id", id, "output_index", s.output, "part", summaryPart(""), "summary_index", i)
 		for _, piece := range script.Words(part, 2) {
-			s.event("reasoning_summary_text.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece),
+			s.addEvent("reasoning_summary_text.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece),
 				"output_index", s.output, "summary_index", i)
 		}
-		s.event("reasoning_summary_text.done", "item_id", id, "output_index", s.output, "summary_index", i, "text", part)
-		s.event("reasoning_summary_part.done", "item_id", id, "output_index", s.output, "part", summaryPart(part), "summary_index", i)
+		s.addEvent("reasoning_summary_text.done", "item_id", id, "output_index", s.output, "summary_index", i, "text", part)
+		s.addEvent("reasoning_summary_part.done", "item_id", id, "output_index", s.output, "part", summaryPart(part), "summary_index", i)
 	}
 }
 
-func (s *stream) arguments(id, arguments string) {
+func (s *stream) addArguments(id, arguments string) {
 	for _, piece := range script.Slices(arguments, 5) {
-		s.event("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscation(piece), "output_index", s.output)
+		s.addEvent("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
 	}
-	s.event("function_call_arguments.done", "arguments", arguments, "item_id", id, "output_index", s.output)
+	s.addEvent("function_call_arguments.done", "arguments", arguments, "item_id", id, "output_index", s.output)
 }
 
-func (s *stream) text(id, text string) {
-	s.event("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(""))
+func (s *stream) addText(id, text string) {
+	s.addEvent("content_part.added", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(""))
 	for _, piece := range script.Words(text, 1) {
-		s.event("output_text.delta", "content_index", 0, "delta", piece, "item_id", id, "logprobs", script.Array{},
-			"obfuscation", s.obfuscation(piece), "output_index", s.output)
+		s.addEvent("output_text.delta", "content_index", 0, "delta", piece, "item_id", id, "logprobs", script.Array{},
+			"obfuscation", s.obfuscationOf(piece), "output_index", s.output)
 	}
-	s.event("output_text.done", "content_index", 0, "item_id", id, "logprobs", script.Array{}, "output_index", s.output, "text", text)
-	s.event("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(text))
+	s.addEvent("output_text.done", "content_index", 0, "item_id", id, "logprobs", script.Array{}, "output_index", s.output, "text", text)
+	s.addEvent("content_part.done", "content_index", 0, "item_id", id, "output_index", s.output, "part", textPart(text))
 }
 
-// obfuscation pads a delta to a multiple of 16 characters with random ones.
-func (s *stream) obfuscation(delta string) string {
+// obfuscationOf pads a delta to a multiple of 16 characters with random ones.
+func (s *stream) obfuscationOf(delta string) string {
 	return s.ID("", s.sequence, script.Alnum, 16-len(delta)%16)
 }
 
-// response is the response object; what the client set is echoed. A document
+// responseObject is the response object; what the client set is echoed. A document
 // says who pays, an event does not.
-func (s *stream) response(status string, output script.Array, usage any) script.Object {
+func (s *stream) responseObject(status string, output script.Array, usage any) script.Object {
 	q := s.q
 	var details, completed any
 	if status == "incomplete" {
@@ -197,27 +197,27 @@ func (s *stream) response(status string, output script.Array, usage any) script.
 	if status == "completed" {
 		completed = s.At.Unix() + 2
 	}
-	tier := q.echo("service_tier", `"auto"`)
+	tier := q.echoMember("service_tier", `"auto"`)
 	if usage != nil && (!q.body.Has("service_tier") || q.body.Get("service_tier").Text() == "auto") {
 		tier = script.Raw(`"default"`)
 	}
 	if s.tools == nil {
-		s.tools = script.JSON(q.tools())
+		s.tools = script.JSON(q.echoTools())
 	}
-	o := append(make(script.Object, 0, 80), "id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echo("background", "false"))
+	o := append(make(script.Object, 0, 80), "id", s.responseID(), "object", "response", "created_at", s.At.Unix(), "status", status, "background", q.echoMember("background", "false"))
 	if s.Request.Form == script.FormUnary {
 		o = append(o, "billing", script.Object{"payer", "developer"})
 	}
 	o = append(o,
 		"completed_at", completed, "error", s.failure, "frequency_penalty", script.Raw("0.0"), "incomplete_details", details,
-		"instructions", q.echo("instructions", "null"), "max_output_tokens", q.echo("max_output_tokens", "null"), "max_tool_calls", q.echo("max_tool_calls", "null"),
-		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls", q.echo("parallel_tool_calls", "true"),
-		"presence_penalty", script.Raw("0.0"), "previous_response_id", q.echo("previous_response_id", "null"), "prompt_cache_key", q.echo("prompt_cache_key", "null"),
-		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.reasoning(), "safety_identifier", q.echo("safety_identifier", "null"), "service_tier", tier,
-		"store", q.echo("store", "true"), "temperature", q.fraction("temperature", "1.0"), "text", q.text(),
-		"tool_choice", q.echo("tool_choice", `"auto"`), "tool_usage", script.Raw(toolUsage), "tools", s.tools,
-		"top_logprobs", q.echo("top_logprobs", "0"), "top_p", q.topP(),
-		"truncation", q.echo("truncation", `"disabled"`), "usage", usage, "user", q.echo("user", "null"), "metadata", q.echo("metadata", "{}"))
+		"instructions", q.echoMember("instructions", "null"), "max_output_tokens", q.echoMember("max_output_tokens", "null"), "max_tool_calls", q.echoMember("max_tool_calls", "null"),
+		"model", spokenBy(s.Request.Model), "moderation", nil, "output", output, "parallel_tool_calls", q.echoMember("parallel_tool_calls", "true"),
+		"presence_penalty", script.Raw("0.0"), "previous_response_id", q.echoMember("previous_response_id", "null"), "prompt_cache_key", q.echoMember("prompt_cache_key", "null"),
+		"prompt_cache_retention", q.cacheRetention(), "reasoning", q.echoReasoning(), "safety_identifier", q.echoMember("safety_identifier", "null"), "service_tier", tier,
+		"store", q.echoMember("store", "true"), "temperature", q.echoFraction("temperature", "1.0"), "text", q.echoText(),
+		"tool_choice", q.echoMember("tool_choice", `"auto"`), "tool_usage", script.Raw(toolUsage), "tools", s.tools,
+		"top_logprobs", q.echoMember("top_logprobs", "0"), "top_p", q.topP(),
+		"truncation", q.echoMember("truncation", `"disabled"`), "usage", usage, "user", q.echoMember("user", "null"), "metadata", q.echoMember("metadata", "{}"))
 	if s.dropped != nil {
 		o = append(o, "input_transformations", s.dropped)
 	}

@@ -31,8 +31,8 @@ type request struct {
 	store bool
 	items []item
 	// by is the key that the items were recognised with, if they were.
-	by         seal.Key
-	recognised bool
+	by           seal.Key
+	tokensOpened bool
 }
 
 // item is one input item. typ is never empty.
@@ -49,16 +49,16 @@ type item struct {
 	ours    bool
 }
 
-func read(r *http.Request, body []byte) *request {
+func readRequest(r *http.Request, body []byte) *request {
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	root, err := parseObject(body)
-	q := interpret(root, seal.Account(key))
+	q := newRequest(root, seal.Account(key))
 	q.key, q.sent, q.err = key, body, err
 	return q
 }
 
-// interpret is what a body means, whether it keeps to the schema or not.
-func interpret(v *jsontree.Node, account string) *request {
+// newRequest is what a body means, whether it keeps to the schema or not.
+func newRequest(v *jsontree.Node, account string) *request {
 	q := &request{body: v, account: account}
 	q.store = (v.Get("store").True() || !v.Get("store").Is(jsontree.Bool)) && account != accountZDR
 	q.setModel(v.Get("model").Text())
@@ -66,35 +66,35 @@ func interpret(v *jsontree.Node, account string) *request {
 	return q
 }
 
-// breaches are what the schema finds.
-func (q *request) breaches() []breach {
+// schemaBreaches are what the schema finds.
+func (q *request) schemaBreaches() []breach {
 	if q.err != nil {
 		return nil
 	}
 	var w walk
-	w.request(q.body)
+	w.checkRequest(q.body)
 	return w.breaches
 }
 
-// recognise lets the items know what the holder of the key can tell.
-func (q *request) recognise(k seal.Key) {
-	if q.recognised && q.by == k {
+// openTokens lets the items know what the holder of the key can tell.
+func (q *request) openTokens(k seal.Key) {
+	if q.tokensOpened && q.by == k {
 		return
 	}
-	q.by, q.recognised = k, true
+	q.by, q.tokensOpened = k, true
 	for i := range q.items {
-		q.items[i].recognise(k, q.account)
+		q.items[i].openTokens(k, q.account)
 	}
 }
 
-// recognise looks at an item's id and encrypted content with the key.
-func (i *item) recognise(k seal.Key, account string) {
+// openTokens looks at an item's id and encrypted content with the key.
+func (i *item) openTokens(k seal.Key, account string) {
 	i.place, i.issued, i.binding, i.ours = place{}, false, binding{}, false
 	if i.id != "" {
-		i.place, i.issued = locate(k, i.id, account)
+		i.place, i.issued = openID(k, i.id, account)
 	}
 	if token := i.Get("encrypted_content"); token.Is(jsontree.String) {
-		i.binding, i.ours = unseal(k, token.Text())
+		i.binding, i.ours = openEncrypted(k, token.Text())
 	}
 }
 
@@ -107,7 +107,7 @@ func (q *request) setModel(id string) {
 	if id == "" && q.body.Has("prompt") {
 		id = promptModel
 	}
-	if q.model = find(id); q.model != nil {
+	if q.model = findModel(id); q.model != nil {
 		q.known = true
 		return
 	}
@@ -118,11 +118,11 @@ func (q *request) effort() string { return q.body.Get("reasoning").Get("effort")
 
 func (q *request) thinks() bool { return q.model.thinks(q.effort()) }
 
-// chained says that the request goes on from something that is stored, so that
+// continuesStored says that the request goes on from something that is stored, so that
 // its input need not hold everything. An input that holds the response it goes
 // on from holds everything.
-func (q *request) chained(k seal.Key) bool {
-	if previous, ok := locate(k, q.body.Get("previous_response_id").Text(), q.account); ok && q.holds(previous) {
+func (q *request) continuesStored(k seal.Key) bool {
+	if previous, ok := openID(k, q.body.Get("previous_response_id").Text(), q.account); ok && q.containsResponse(previous) {
 		return false
 	}
 	if q.body.Has("previous_response_id") || q.body.Has("conversation") || q.body.Has("prompt") {
@@ -131,8 +131,8 @@ func (q *request) chained(k seal.Key) bool {
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.typ == "item_reference" || i.typ == "compaction" })
 }
 
-// holds reports whether an item of the response is in the input.
-func (q *request) holds(response place) bool {
+// containsResponse reports whether an item of the response is in the input.
+func (q *request) containsResponse(response place) bool {
 	return slices.ContainsFunc(q.items, func(i item) bool { return i.issued && i.place.reply == response.reply })
 }
 
@@ -157,41 +157,41 @@ func itemsOf(body *jsontree.Node) []item {
 	return items
 }
 
-// own reports whether a provider wrote the item.
-func (i *item) own() bool {
+// isModels reports whether a provider wrote the item.
+func (i *item) isModels() bool {
 	if i.typ == "message" {
 		return i.Get("role").Text() == "assistant"
 	}
 	return i.typ == "reasoning" || strings.HasSuffix(i.typ, "_call")
 }
 
-// prefixes returns for each item the digest of what stood before the reply it
+// prefixDigests returns for each item the digest of what stood before the reply it
 // belongs to, and of everything: tools, the format of the answer, the input
 // (rule OAI-B1).
-func (q *request) prefixes() (each [][]byte, whole []byte) {
+func (q *request) prefixDigests() (each [][]byte, whole []byte) {
 	h := sha256.New()
-	canonical(h, q.body.Get("tools"))
-	canonical(h, q.body.Get("text").Get("format"))
+	writeCanonical(h, q.body.Get("tools"))
+	writeCanonical(h, q.body.Get("text").Get("format"))
 	each = make([][]byte, len(q.items))
 	for i := range q.items {
 		it := &q.items[i]
-		if i > 0 && it.own() && q.items[i-1].own() {
+		if i > 0 && it.isModels() && q.items[i-1].isModels() {
 			each[i] = each[i-1]
 		} else {
 			each[i] = h.Sum(nil)
 		}
-		it.digest(h)
+		it.writeDigest(h)
 	}
 	return each, h.Sum(nil)
 }
 
-// digest writes the item; a text that is alone may stand with or without its
+// writeDigest writes the item; a text that is alone may stand with or without its
 // part.
-func (i *item) digest(h hash.Hash) {
+func (i *item) writeDigest(h hash.Hash) {
 	content := i.Get("content")
 	switch {
 	case i.typ != "message":
-		canonical(h, i.Node)
+		writeCanonical(h, i.Node)
 		return
 	case content.Is(jsontree.String):
 		h.Write([]byte("\x00" + i.Get("role").Text() + "\x00" + content.Text()))
@@ -204,13 +204,13 @@ func (i *item) digest(h hash.Hash) {
 			h.Write([]byte("\x00" + part.Get("text").Text()))
 			continue
 		}
-		canonical(h, part)
+		writeCanonical(h, part)
 	}
 }
 
-// canonical writes v without regard to the order of its members and to white
+// writeCanonical writes v without regard to the order of its members and to white
 // space.
-func canonical(h hash.Hash, v *jsontree.Node) {
+func writeCanonical(h hash.Hash, v *jsontree.Node) {
 	raw := jsontext.Value(v.Raw())
 	_ = raw.Canonicalize() // what cannot be, a number out of range, stays as sent
 	h.Write([]byte{0})

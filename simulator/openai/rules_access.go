@@ -15,10 +15,10 @@ const (
 )
 
 var accessRules = []rule.Rule[*request]{
-	demand("O-1", "there is a key", recorded, rule.High, keyless),
-	demand("O-1", "the key is valid; one that begins with invalid or test-invalid is not", recorded, rule.High, wrongKey),
-	demand("O-31", "the account has quota; the account \"exhausted\" has none", recorded, rule.High, exhausted),
-	basic(demand("O-5", "the body is one JSON object", recorded, rule.High, unreadable)),
+	liveRule("O-1", "there is a key", recorded, rule.High, keyGiven),
+	liveRule("O-1", "the key is valid; one that begins with invalid or test-invalid is not", recorded, rule.High, keyValid),
+	liveRule("O-31", "the account has quota; the account \"exhausted\" has none", recorded, rule.High, quotaLeft),
+	basicRule(liveRule("O-5", "the body is one JSON object", recorded, rule.High, bodyReadable)),
 }
 
 const keysPage = "https://platform.openai.com/account/api-keys."
@@ -27,7 +27,7 @@ func unauthorised(message string) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusUnauthorized, Type: "invalid_request_error", Code: "invalid_api_key", Message: message}
 }
 
-func keyless(q *request, _ rule.Env) *rule.Refusal {
+func keyGiven(q *request, _ rule.Env) *rule.Refusal {
 	if q.key != "" {
 		return nil
 	}
@@ -36,15 +36,15 @@ func keyless(q *request, _ rule.Env) *rule.Refusal {
 		"and are prompted for a username and password. You can obtain an API key from " + keysPage)
 }
 
-func wrongKey(q *request, _ rule.Env) *rule.Refusal {
+func keyValid(q *request, _ rule.Env) *rule.Refusal {
 	if !strings.HasPrefix(strings.TrimPrefix(q.key, "test-"), "invalid") {
 		return nil
 	}
-	return unauthorised("Incorrect API key provided: " + masked(q.key) + ". You can find your API key at " + keysPage)
+	return unauthorised("Incorrect API key provided: " + maskKey(q.key) + ". You can find your API key at " + keysPage)
 }
 
-// masked shows the first eight and the last four characters of a key.
-func masked(key string) string {
+// maskKey shows the first eight and the last four characters of a key.
+func maskKey(key string) string {
 	const head, tail = 8, 4
 	if len(key) <= head+tail {
 		return key
@@ -52,7 +52,7 @@ func masked(key string) string {
 	return key[:head] + strings.Repeat("*", len(key)-head-tail) + key[len(key)-tail:]
 }
 
-func exhausted(q *request, _ rule.Env) *rule.Refusal {
+func quotaLeft(q *request, _ rule.Env) *rule.Refusal {
 	if q.account != accountExhausted {
 		return nil
 	}
@@ -63,7 +63,7 @@ func exhausted(q *request, _ rule.Env) *rule.Refusal {
 	}
 }
 
-func unreadable(q *request, _ rule.Env) *rule.Refusal {
+func bodyReadable(q *request, _ rule.Env) *rule.Refusal {
 	if q.err == nil {
 		return nil
 	}

@@ -11,17 +11,17 @@ import (
 )
 
 var fileRules = []rule.Rule[*request]{
-	demand("O-3", "an image has a file_id or an image_url", reported, rule.High, imagesHaveSource),
-	demand("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, filesHaveType),
-	demand("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, linksHaveType),
+	liveRule("O-3", "an image has a file_id or an image_url", reported, rule.High, imagesHaveSource),
+	liveRule("O-30", "a file's data is a data URL of a supported type", recorded, rule.High, filesHaveType),
+	liveRule("O-30", "a file behind a URL has a supported type", recorded, rule.Medium, linksHaveType),
 }
 
 var sizeRules = []rule.Rule[*request]{
-	demand("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, fits),
+	liveRule("O-27", "the input fits the model's context, estimated at four bytes a token", recorded, rule.Medium, inputFits),
 }
 
-// parts calls f with each part of one type and its place, until f refuses.
-func (q *request) parts(typ string, f func(at string, part *jsontree.Node) *rule.Refusal) *rule.Refusal {
+// eachPart calls f with each part of one type and its place, until f refuses.
+func (q *request) eachPart(typ string, f func(at string, part *jsontree.Node) *rule.Refusal) *rule.Refusal {
 	for i := range q.items {
 		for _, member := range []string{"content", "output"} {
 			parts := q.items[i].Get(member).List()
@@ -39,7 +39,7 @@ func (q *request) parts(typ string, f func(at string, part *jsontree.Node) *rule
 }
 
 func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_image", func(at string, part *jsontree.Node) *rule.Refusal {
 		if part.Has("file_id") != part.Has("image_url") {
 			return nil
 		}
@@ -52,7 +52,7 @@ func imagesHaveSource(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func filesHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_file", func(at string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_file", func(at string, part *jsontree.Node) *rule.Refusal {
 		data := part.Get("file_data")
 		if !data.Is(jsontree.String) || data.Text() == "" {
 			return nil
@@ -88,7 +88,7 @@ func unsupportedFile(mime string) bool {
 var mediaEndings = map[string]bool{".mp3": true, ".wav": true, ".ogg": true, ".flac": true, ".m4a": true, ".mp4": true, ".mov": true, ".mkv": true, ".webm": true, ".avi": true}
 
 func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
-	return q.parts("input_file", func(_ string, part *jsontree.Node) *rule.Refusal {
+	return q.eachPart("input_file", func(_ string, part *jsontree.Node) *rule.Refusal {
 		link, err := url.Parse(part.Get("file_url").Text())
 		if err == nil && mediaEndings[strings.ToLower(urlpath.Ext(link.Path))] {
 			return invalid("unsupported_file", "input", "The file type you uploaded is not supported. Please try again with a pdf")
@@ -97,7 +97,7 @@ func linksHaveType(q *request, _ rule.Env) *rule.Refusal {
 	})
 }
 
-func fits(q *request, _ rule.Env) *rule.Refusal {
+func inputFits(q *request, _ rule.Env) *rule.Refusal {
 	const bytesPerToken = 4
 	most := q.model.context * bytesPerToken
 	if len(q.body.Raw()) <= most || q.body.Get("truncation").Text() == "auto" || q.textSize() <= most {
@@ -114,7 +114,7 @@ func (q *request) textSize() int {
 		size -= len(q.items[i].Get("encrypted_content").Raw())
 	}
 	for typ, members := range map[string][]string{"input_image": {"image_url"}, "input_file": {"file_data"}} {
-		_ = q.parts(typ, func(_ string, part *jsontree.Node) *rule.Refusal {
+		_ = q.eachPart(typ, func(_ string, part *jsontree.Node) *rule.Refusal {
 			for _, m := range members {
 				size -= len(part.Get(m).Raw())
 			}

@@ -8,13 +8,13 @@ import (
 )
 
 var modelRules = []rule.Rule[*request]{
-	demand("O-2", "the model exists", recorded, rule.High, modelExists),
-	demand("O-21", "include asks for encrypted reasoning of models that reason", reported, rule.High, includeFits),
-	demand("O-22", "reasoning is set on models that reason", recorded, rule.High, reasoningFits),
-	demand("O-23", "the model offers the effort", reported, rule.High, effortFits),
-	strictly(demand("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred, rule.Low, settingsFit)),
-	demand("O-24", "temperature and top_p are not set while the model reasons", recorded, rule.High, samplingFits),
-	demand("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High, summaryAllowed),
+	liveRule("O-2", "the model exists", recorded, rule.High, modelExists),
+	liveRule("O-21", "include asks for encrypted reasoning of models that reason", reported, rule.High, includeFits),
+	liveRule("O-22", "reasoning is set on models that reason", recorded, rule.High, reasoningFits),
+	liveRule("O-23", "the model offers the effort", reported, rule.High, effortFits),
+	strictRule(liveRule("O-22", "reasoning.context and reasoning.mode are set on models that have them", inferred, rule.Low, settingsFit)),
+	liveRule("O-24", "temperature and top_p are not set while the model reasons", recorded, rule.High, samplingFits),
+	liveRule("O-28", "summaries go to verified organisations; the account \"unverified\" is none", reported, rule.High, summaryAllowed),
 }
 
 func modelExists(q *request, _ rule.Env) *rule.Refusal {
@@ -24,19 +24,19 @@ func modelExists(q *request, _ rule.Env) *rule.Refusal {
 	return invalid("model_not_found", "model", "The requested model '%s' does not exist.", q.model.id)
 }
 
-// includes reports whether the request asks for encrypted reasoning.
-func (q *request) includes() bool {
+// wantsEncrypted reports whether the request asks for encrypted reasoning.
+func (q *request) wantsEncrypted() bool {
 	return slices.ContainsFunc(q.body.Get("include").List(), func(v jsontree.Node) bool { return v.Text() == "reasoning.encrypted_content" })
 }
 
 func includeFits(q *request, _ rule.Env) *rule.Refusal {
-	if q.model.reasons() || !q.includes() {
+	if q.model.reasons() || !q.wantsEncrypted() {
 		return nil
 	}
 	return invalid("", "include", "Encrypted content is not supported with this model.")
 }
 
-func unsupported(parameter string) *rule.Refusal {
+func unsupportedParameter(parameter string) *rule.Refusal {
 	return invalid("unsupported_parameter", parameter, "Unsupported parameter: '%s' is not supported with this model.", parameter)
 }
 
@@ -44,7 +44,7 @@ func unsupported(parameter string) *rule.Refusal {
 func (q *request) firstOf(members ...string) *rule.Refusal {
 	for _, name := range members {
 		if q.body.Get("reasoning").Has(name) {
-			return unsupported("reasoning." + name)
+			return unsupportedParameter("reasoning." + name)
 		}
 	}
 	return nil
@@ -59,10 +59,10 @@ func reasoningFits(q *request, _ rule.Env) *rule.Refusal {
 
 func settingsFit(q *request, _ rule.Env) *rule.Refusal {
 	var lacking []string
-	if !q.model.has(canContext) {
+	if !q.model.hasTrait(canContext) {
 		lacking = append(lacking, "context")
 	}
-	if !q.model.has(canMode) {
+	if !q.model.hasTrait(canMode) {
 		lacking = append(lacking, "mode")
 	}
 	return q.firstOf(lacking...)
@@ -74,7 +74,7 @@ func effortFits(q *request, _ rule.Env) *rule.Refusal {
 		return nil
 	}
 	return invalid("unsupported_value", "reasoning.effort", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.",
-		effort, q.model.id, quoted(q.model.efforts, "and"))
+		effort, q.model.id, quoteList(q.model.efforts, "and"))
 }
 
 func samplingFits(q *request, _ rule.Env) *rule.Refusal {
@@ -83,7 +83,7 @@ func samplingFits(q *request, _ rule.Env) *rule.Refusal {
 	}
 	for _, name := range []string{"temperature", "top_p"} {
 		if q.body.Has(name) {
-			return unsupported(name)
+			return unsupportedParameter(name)
 		}
 	}
 	return nil

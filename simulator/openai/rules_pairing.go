@@ -7,13 +7,13 @@ import (
 )
 
 var pairRules = []rule.Rule[*request]{
-	demand("O-9", "no two items have the same id", reported, rule.High, uniqueIDs),
-	demand("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High, followed),
-	demand("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High, preceded),
-	demand("O-10", "a call has its output", reported, rule.High, answered),
-	demand("O-11", "an output has its call, which stands before it", reported, rule.High, called),
-	strictly(demand("OAI-P6", "a call has one output", reported, rule.Low, answeredOnce)),
-	strictly(demand("O-12", "reasoning is followed by an item of the model, before anybody else says something", inferred, rule.Low, notAlone)),
+	liveRule("O-9", "no two items have the same id", reported, rule.High, uniqueIDs),
+	liveRule("O-12", "a stored reasoning item is followed by the item it led to", recorded, rule.High, reasoningFollowed),
+	liveRule("O-13", "a stored item is directly behind the reasoning that led to it", reported, rule.High, reasoningPrecedes),
+	liveRule("O-10", "a call has its output", reported, rule.High, callsAnswered),
+	liveRule("O-11", "an output has its call, which stands before it", reported, rule.High, outputsCalled),
+	strictRule(liveRule("OAI-P6", "a call has one output", reported, rule.Low, answeredOnce)),
+	strictRule(liveRule("O-12", "reasoning is followed by an item of the model, before anybody else says something", inferred, rule.Low, notAlone)),
 }
 
 func uniqueIDs(q *request, _ rule.Env) *rule.Refusal {
@@ -28,10 +28,10 @@ func uniqueIDs(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// stored is where an item stood that the provider keeps: its neighbours are
+// storedPlace is where an item stood that the provider keeps: its neighbours are
 // known (pairing matrix, reference §5.2). With store false, or without an id,
 // nothing is looked up.
-func (q *request) stored(at int) (place, bool) {
+func (q *request) storedPlace(at int) (place, bool) {
 	if !q.store || at < 0 || at >= len(q.items) {
 		return place{}, false
 	}
@@ -39,35 +39,35 @@ func (q *request) stored(at int) (place, bool) {
 	return it.place, it.issued && it.place.stored
 }
 
-func followed(q *request, _ rule.Env) *rule.Refusal {
+func reasoningFollowed(q *request, _ rule.Env) *rule.Refusal {
 	for i := range q.items {
-		p, ok := q.stored(i)
+		p, ok := q.storedPlace(i)
 		if !ok || p.prefix != prefixReasoning || p.next == "" {
 			continue
 		}
-		if next, ok := q.stored(i + 1); !ok || !next.follows(p) {
-			return alone(q.items[i].id)
+		if next, ok := q.storedPlace(i + 1); !ok || !next.follows(p) {
+			return reasoningAlone(q.items[i].id)
 		}
 	}
 	return nil
 }
 
-func alone(id string) *rule.Refusal {
+func reasoningAlone(id string) *rule.Refusal {
 	return invalid("", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", id)
 }
 
 // typesOf are the types of the items that a reference may stand for.
 var typesOf = map[string]string{prefixMessage: "message", prefixCall: "function_call", prefixSearch: "web_search_call", prefixCode: "code_interpreter_call"}
 
-func preceded(q *request, env rule.Env) *rule.Refusal {
+func reasoningPrecedes(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {
-		p, ok := q.stored(i)
+		p, ok := q.storedPlace(i)
 		if !ok || p.run == 0 || p.prefix == prefixReasoning {
 			continue
 		}
-		if before, ok := q.stored(i - 1); !ok || !p.follows(before) {
+		if before, ok := q.storedPlace(i - 1); !ok || !p.follows(before) {
 			return invalid("", "input", "Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.",
-				q.items[i].id, typesOf[p.prefix], p.before(env.Key))
+				q.items[i].id, typesOf[p.prefix], p.idBefore(env.Key))
 		}
 	}
 	return nil
@@ -80,7 +80,7 @@ var outputs = map[string]string{"function_call": "function call", "custom_tool_c
 // call is what an output belongs to.
 type call struct{ typ, id string }
 
-func answered(q *request, _ rule.Env) *rule.Refusal {
+func callsAnswered(q *request, _ rule.Env) *rule.Refusal {
 	last := map[call]int{}
 	for i := range q.items {
 		if it := &q.items[i]; strings.HasSuffix(it.typ, "_output") {
@@ -97,13 +97,13 @@ func answered(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-func called(q *request, env rule.Env) *rule.Refusal {
+func outputsCalled(q *request, env rule.Env) *rule.Refusal {
 	open := map[call]bool{}
 	for i := range q.items {
 		it := &q.items[i]
 		open[call{it.typ, it.callID}] = true
 		typ, isOutput := strings.CutSuffix(it.typ, "_output")
-		if name, ok := outputs[typ]; isOutput && ok && !open[call{typ, it.callID}] && !q.chained(env.Key) {
+		if name, ok := outputs[typ]; isOutput && ok && !open[call{typ, it.callID}] && !q.continuesStored(env.Key) {
 			return invalid("", "input", "No tool call found for %s output with call_id %s.", name, it.callID)
 		}
 	}
@@ -131,10 +131,10 @@ func notAlone(q *request, env rule.Env) *rule.Refusal {
 		if q.items[i].typ != "reasoning" || q.followedByModel(i) {
 			continue
 		}
-		if p, ok := q.items[i].origin(env.Key); ok && p.next == "" {
+		if p, ok := q.items[i].originPlace(env.Key); ok && p.next == "" {
 			continue
 		}
-		return alone(q.items[i].id)
+		return reasoningAlone(q.items[i].id)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func notAlone(q *request, env rule.Env) *rule.Refusal {
 func (q *request) followedByModel(i int) bool {
 	for i++; i < len(q.items); i++ {
 		if it := &q.items[i]; it.typ != "reasoning" {
-			return it.own() || it.typ == "item_reference" || strings.HasPrefix(it.typ, "mcp_")
+			return it.isModels() || it.typ == "item_reference" || strings.HasPrefix(it.typ, "mcp_")
 		}
 	}
 	return false

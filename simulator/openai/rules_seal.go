@@ -13,11 +13,11 @@ import (
 // OriginEncrypted is the origin of encrypted_content.
 const OriginEncrypted = "openai/encrypted_content"
 
-var sealRules = []rule.Rule[*request]{
-	demand("O-15", "encrypted content is whole and was issued here, to this account", reported, rule.High, sealsVerify),
-	demand("O-15", "encrypted content is under the id it was issued for", reported, rule.High, sealsBelong),
-	strictly(demand("O-15", "encrypted content is of a model of the same family", inferred, rule.Medium, sealsReadable)),
-	strictly(demand("O-12", "the reasoning of a reply is complete and in its order", inferred, rule.Low, sealsComplete)),
+var tokenRules = []rule.Rule[*request]{
+	liveRule("O-15", "encrypted content is whole and was issued here, to this account", reported, rule.High, tokensVerify),
+	liveRule("O-15", "encrypted content is under the id it was issued for", reported, rule.High, tokensBelong),
+	strictRule(liveRule("O-15", "encrypted content is of a model of the same family", inferred, rule.Medium, tokensReadable)),
+	strictRule(liveRule("O-12", "the reasoning of a reply is complete and in its order", inferred, rule.Low, tokensComplete)),
 }
 
 // binding is what an encrypted content tells us of itself. All of it is under
@@ -44,8 +44,8 @@ func bindingOf(p seal.Place) (b binding, ok bool) {
 	return binding{p.Reply, note[0], note[1], prefix, p.Ordinal, p.Total}, err == nil
 }
 
-// unseal opens an encrypted content of this issuer.
-func unseal(k seal.Key, token string) (binding, bool) {
+// openEncrypted opens an encrypted content of this issuer.
+func openEncrypted(k seal.Key, token string) (binding, bool) {
 	p, _, err := k.OpenFernet(seal.Facts{Origin: OriginEncrypted}, token)
 	if err != nil {
 		return binding{}, false
@@ -53,8 +53,8 @@ func unseal(k seal.Key, token string) (binding, bool) {
 	return bindingOf(p)
 }
 
-// sealed calls f with each item that has an encrypted content, until f refuses.
-func (q *request) sealed(f func(it *item) *rule.Refusal) *rule.Refusal {
+// eachEncrypted calls f with each item that has an encrypted content, until f refuses.
+func (q *request) eachEncrypted(f func(it *item) *rule.Refusal) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
 		if it.typ != "reasoning" && it.typ != "compaction" || !it.Has("encrypted_content") {
@@ -67,52 +67,52 @@ func (q *request) sealed(f func(it *item) *rule.Refusal) *rule.Refusal {
 	return nil
 }
 
-// origin is where a reasoning item stood: its id tells, or the one inside its
+// originPlace is where a reasoning item stood: its id tells, or the one inside its
 // seal when the client left it out.
-func (i *item) origin(k seal.Key) (place, bool) {
+func (i *item) originPlace(k seal.Key) (place, bool) {
 	if i.issued || !i.ours {
 		return i.place, i.issued
 	}
-	return locate(k, i.binding.id, i.binding.account)
+	return openID(k, i.binding.id, i.binding.account)
 }
 
-func sealsVerify(q *request, env rule.Env) *rule.Refusal {
-	return q.sealed(func(it *item) *rule.Refusal {
-		if it.ours && it.binding.account == q.account || !it.ours && env.ForeignSeals {
+func tokensVerify(q *request, env rule.Env) *rule.Refusal {
+	return q.eachEncrypted(func(it *item) *rule.Refusal {
+		if it.ours && it.binding.account == q.account || !it.ours && env.ForeignTokens {
 			return nil
 		}
-		return unverified(it, "Encrypted content could not be decrypted or parsed.")
+		return tokenUnverified(it, "Encrypted content could not be decrypted or parsed.")
 	})
 }
 
-func sealsBelong(q *request, _ rule.Env) *rule.Refusal {
-	return q.sealed(func(it *item) *rule.Refusal {
+func tokensBelong(q *request, _ rule.Env) *rule.Refusal {
+	return q.eachEncrypted(func(it *item) *rule.Refusal {
 		if !it.ours || it.id == "" || it.id == it.binding.id {
 			return nil
 		}
-		return unverified(it, "Encrypted content item_id did not match the target item id.")
+		return tokenUnverified(it, "Encrypted content item_id did not match the target item id.")
 	})
 }
 
-func sealsReadable(q *request, _ rule.Env) *rule.Refusal {
-	return q.sealed(func(it *item) *rule.Refusal {
+func tokensReadable(q *request, _ rule.Env) *rule.Refusal {
+	return q.eachEncrypted(func(it *item) *rule.Refusal {
 		if !it.ours || it.binding.family == q.model.family {
 			return nil
 		}
-		return unverified(it, "Encrypted content could not be decrypted or parsed.")
+		return tokenUnverified(it, "Encrypted content could not be decrypted or parsed.")
 	})
 }
 
-func unverified(it *item, reason string) *rule.Refusal {
+func tokenUnverified(it *item, reason string) *rule.Refusal {
 	what := "for item " + it.id
 	if it.id == "" {
-		what = shortened(it.Get("encrypted_content").Text())
+		what = shortenToken(it.Get("encrypted_content").Text())
 	}
 	return invalid("invalid_encrypted_content", "", "The encrypted content %s could not be verified. Reason: %s", what, reason)
 }
 
-// shortened shows both ends of a token.
-func shortened(token string) string {
+// shortenToken shows both ends of a token.
+func shortenToken(token string) string {
 	const end = 4
 	if len(token) <= 2*end {
 		return token
@@ -120,43 +120,43 @@ func shortened(token string) string {
 	return token[:end] + "..." + token[len(token)-end:]
 }
 
-// sealsComplete looks at the reasoning of each reply that any of is left: all
+// tokensComplete looks at the reasoning of each reply that any of is left: all
 // of it must be there, in order.
-func sealsComplete(q *request, env rule.Env) *rule.Refusal {
+func tokensComplete(q *request, env rule.Env) *rule.Refusal {
 	var reply [13]byte
 	var last binding // of that reply
 	var next uint16
-	refusal := q.sealed(func(it *item) *rule.Refusal {
-		p, ok := it.origin(env.Key)
+	refusal := q.eachEncrypted(func(it *item) *rule.Refusal {
+		p, ok := it.originPlace(env.Key)
 		if !it.ours || !ok {
 			return nil
 		}
 		if p.reply != reply {
 			if next < last.total {
-				return alone(last.id)
+				return reasoningAlone(last.id)
 			}
 			reply, next = p.reply, 0
 		}
 		if last = it.binding; last.ordinal != next {
-			return alone(last.id)
+			return reasoningAlone(last.id)
 		}
 		next++
 		return nil
 	})
 	if refusal == nil && next < last.total {
-		return alone(last.id)
+		return reasoningAlone(last.id)
 	}
 	return refusal
 }
 
-// transformations says which reasoning is dropped because what stands before it
+// droppedReasoning says which reasoning is dropped because what stands before it
 // has changed (rule OAI-B1); nil for none.
-func (q *request) transformations() script.Array {
-	if !q.model.has(binds) {
+func (q *request) droppedReasoning() script.Array {
+	if !q.model.hasTrait(binds) {
 		return nil
 	}
 	var dropped script.Array
-	prefixes, _ := q.prefixes()
+	prefixes, _ := q.prefixDigests()
 	for i := range q.items {
 		it := &q.items[i]
 		if it.typ == "reasoning" && it.ours && !bytes.Equal(it.binding.prefix, prefixes[i]) {

@@ -19,33 +19,33 @@ func invalid(code, param, format string, args ...any) *rule.Refusal {
 	}
 }
 
-// missing breaks rule O-3.
-func missing(p *jsontree.Path) *rule.Refusal {
+// missingParameter breaks rule O-3.
+func missingParameter(p *jsontree.Path) *rule.Refusal {
 	return invalid("missing_required_parameter", p.String(), "Missing required parameter: '%s'.", p)
 }
 
-// unknown breaks rule O-4.
-func unknown(p *jsontree.Path) *rule.Refusal {
+// unknownParameter breaks rule O-4.
+func unknownParameter(p *jsontree.Path) *rule.Refusal {
 	return invalid("unknown_parameter", p.String(), "Unknown parameter: '%s'.", p)
 }
 
 // wrongType breaks rule O-5.
 func wrongType(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
-	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expected(), describe(v.Kind()))
+	return invalid("invalid_type", p.String(), "Invalid type for '%s': expected %s, but got %s instead.", p, s.expectedWords(), describeKind(v.Kind()))
 }
 
 // unsupportedValue breaks rule O-5, and O-16 for the parts of a message.
 func unsupportedValue(p *jsontree.Path, got string, values []string) *rule.Refusal {
-	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoted(values, "and"))
+	return invalid("invalid_value", p.String(), "Invalid value: '%s'. Supported values are: %s.", got, quoteList(values, "and"))
 }
 
-// below and above break rule O-6.
-func below(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+// belowMinimum and above break rule O-6.
+func belowMinimum(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_below_min_value", p.String(), "Invalid '%s': %s below minimum value. Expected a value >= %s, but got %s instead.",
 		p, s.unit(), plainNumber(s.least), v.Raw())
 }
 
-func above(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
+func aboveMaximum(p *jsontree.Path, s *shape, v *jsontree.Node) *rule.Refusal {
 	return invalid(s.unit()+"_above_max_value", p.String(), "Invalid '%s': %s above maximum value. Expected a value <= %s, but got %s instead.",
 		p, s.unit(), plainNumber(s.most), v.Raw())
 }
@@ -85,29 +85,29 @@ func foreignID(p *jsontree.Path, id, begin string) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': '%s'. Expected an ID that begins with '%s'.", p, id, begin)
 }
 
-// mismatch breaks rule O-18.
-func mismatch(p *jsontree.Path, pattern *regexp.Regexp) *rule.Refusal {
+// patternMismatch breaks rule O-18.
+func patternMismatch(p *jsontree.Path, pattern *regexp.Regexp) *rule.Refusal {
 	return invalid("invalid_value", p.String(), "Invalid '%s': string does not match pattern. Expected a string that matches the pattern '%s'.", p, pattern)
 }
 
-// expected names what may stand in a place.
-func (s *shape) expected() string {
+// expectedWords names what may stand in a place.
+func (s *shape) expectedWords() string {
 	if s.enum != nil && s.kinds&^jsontree.Null == jsontree.String {
-		return "one of " + quoted(s.enum, "or")
+		return "one of " + quoteList(s.enum, "or")
 	}
 	var words []string
 	for k := jsontree.Bool; k <= jsontree.Object; k <<= 1 {
 		if s.kinds&k != 0 && (k != jsontree.Integer || s.kinds&jsontree.Decimal == 0) {
-			words = append(words, s.word(k))
+			words = append(words, s.kindWord(k))
 		}
 	}
 	if len(words) == 1 {
-		return article(words[0])
+		return withArticle(words[0])
 	}
-	return "one of " + article(words[0]) + " or " + strings.Join(words[1:], " or ")
+	return "one of " + withArticle(words[0]) + " or " + strings.Join(words[1:], " or ")
 }
 
-func (s *shape) word(k jsontree.Kind) string {
+func (s *shape) kindWord(k jsontree.Kind) string {
 	if k == jsontree.Array && s.elem != nil {
 		switch s.elem.kinds &^ jsontree.Null {
 		case jsontree.Object:
@@ -140,23 +140,23 @@ func nameOf(k jsontree.Kind) string {
 	}
 }
 
-// describe names a kind that is not expected.
-func describe(k jsontree.Kind) string {
+// describeKind names a kind that is not expected.
+func describeKind(k jsontree.Kind) string {
 	if k == jsontree.Null {
 		return "null"
 	}
-	return article(nameOf(k))
+	return withArticle(nameOf(k))
 }
 
-func article(word string) string {
+func withArticle(word string) string {
 	if strings.ContainsRune("aio", rune(word[0])) {
 		return "an " + word
 	}
 	return "a " + word
 }
 
-// quoted lists values as the API does: 'a', 'b', and 'c'.
-func quoted(values []string, last string) string {
+// quoteList lists values as the API does: 'a', 'b', and 'c'.
+func quoteList(values []string, last string) string {
 	switch n := len(values); n {
 	case 0:
 		return ""

@@ -10,18 +10,18 @@ import (
 )
 
 var stateRules = []rule.Rule[*request]{
-	basic(demand("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
-	strictly(demand("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
-	demand("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
-	demand("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
-	demand("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
+	basicRule(liveRule("O-3", "a prompt that stands for the model is one that is stored; here none is, the words are inferred", inferred, rule.Low, promptExists)),
+	strictRule(liveRule("O-17", "reasoning is sent back without its raw text", reported, rule.Medium, noRawReasoning)),
+	liveRule("O-26", "previous_response_id and conversation are not given together", documented, rule.High, oneChain),
+	liveRule("O-25", "previous_response_id is the id of a response that was stored", recorded, rule.High, previousExists),
+	liveRule("O-14", "an id that must be looked up is that of an item that was stored", reported, rule.High, itemsExist),
 }
 
 // promptExists refuses what only a stored prompt could complete. Beside a model a
 // prompt is passed over: there is enough to answer. Where tokens of others are
 // taken, so are prompts that others have stored.
 func promptExists(q *request, env rule.Env) *rule.Refusal {
-	if q.body.Has("model") || !q.body.Has("prompt") || env.ForeignSeals {
+	if q.body.Has("model") || !q.body.Has("prompt") || env.ForeignTokens {
 		return nil
 	}
 	refusal := invalid("", "prompt", "Prompt with id '%s' not found.", q.body.Get("prompt").Get("id").Text())
@@ -60,8 +60,8 @@ func previousExists(q *request, env rule.Env) *rule.Refusal {
 		return invalid("unsupported_parameter", "previous_response_id",
 			"Previous response cannot be used for this organization due to Zero Data Retention.")
 	}
-	p, issued := locate(env.Key, id, q.account)
-	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignSeals && foreignResponse(id) {
+	p, issued := openID(env.Key, id, q.account)
+	if issued && p.stored && p.prefix == prefixResponse || !issued && env.ForeignTokens && foreignResponse(id) {
 		return nil
 	}
 	return previousNotFound(id)
@@ -87,7 +87,7 @@ func itemsExist(q *request, env rule.Env) *rule.Refusal {
 		if !bare || it.id == "" {
 			continue
 		}
-		if it.issued && it.place.stored || !it.issued && env.ForeignSeals {
+		if it.issued && it.place.stored || !it.issued && env.ForeignTokens {
 			continue
 		}
 		return itemNotFound(q, it.id)

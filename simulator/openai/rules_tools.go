@@ -9,14 +9,14 @@ import (
 )
 
 var toolRules = []rule.Rule[*request]{
-	demand("O-20", "the root of a function's schema is an object", reported, rule.Medium, rootObjects),
-	demand("O-19", "strict schemas are closed and require every key", recorded, rule.High, strictSchemas),
-	demand("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, choiceExists),
+	liveRule("O-20", "the root of a function's schema is an object", reported, rule.Medium, rootObjects),
+	liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, strictSchemas),
+	liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, choiceExists),
 }
 
-// functions calls f for each function tool of the request with its path, until
+// eachTool calls f for each function tool of the request with its path, until
 // f refuses.
-func (q *request) functions(f func(at string, tool *jsontree.Node) *rule.Refusal) *rule.Refusal {
+func (q *request) eachTool(f func(at string, tool *jsontree.Node) *rule.Refusal) *rule.Refusal {
 	return eachFunction("tools", q.body.Get("tools").List(), f)
 }
 
@@ -38,7 +38,7 @@ func eachFunction(at string, tools []jsontree.Node, f func(string, *jsontree.Nod
 }
 
 func rootObjects(q *request, _ rule.Env) *rule.Refusal {
-	return q.functions(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
 		parameters := tool.Get("parameters")
 		if !parameters.Is(jsontree.Object) || parameters.Get("type").Text() == "object" {
 			return nil
@@ -54,15 +54,15 @@ func rootObjects(q *request, _ rule.Env) *rule.Refusal {
 
 func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
 	if format := q.body.Get("text").Get("format"); format.Get("strict").True() {
-		if fault := looseness(nil, format.Get("schema")); fault != "" {
+		if fault := schemaLooseness(nil, format.Get("schema")); fault != "" {
 			return invalid("invalid_json_schema", "text.format.schema", "Invalid schema for response_format '%s': %s", format.Get("name").Text(), fault)
 		}
 	}
-	return q.functions(func(at string, tool *jsontree.Node) *rule.Refusal {
+	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
 		if !tool.Get("strict").True() {
 			return nil
 		}
-		fault := looseness(nil, tool.Get("parameters"))
+		fault := schemaLooseness(nil, tool.Get("parameters"))
 		if fault == "" {
 			return nil
 		}
@@ -70,8 +70,8 @@ func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
 	})
 }
 
-// looseness says what is not strict in a schema, "" when all is.
-func looseness(context []string, schema *jsontree.Node) string {
+// schemaLooseness says what is not strict in a schema, "" when all is.
+func schemaLooseness(context []string, schema *jsontree.Node) string {
 	if !schema.Is(jsontree.Object) {
 		return ""
 	}
@@ -81,20 +81,20 @@ func looseness(context []string, schema *jsontree.Node) string {
 	for _, keyword := range []string{"properties", "$defs", "definitions"} {
 		group := schema.Get(keyword)
 		for i, name := range group.Names() {
-			if fault := looseness(deeper(context, keyword, name), &group.Items()[i]); fault != "" {
+			if fault := schemaLooseness(appendContext(context, keyword, name), &group.Items()[i]); fault != "" {
 				return fault
 			}
 		}
 	}
 	for i := range schema.Get("anyOf").List() {
-		if fault := looseness(deeper(context, "anyOf", fmt.Sprint(i)), &schema.Get("anyOf").List()[i]); fault != "" {
+		if fault := schemaLooseness(appendContext(context, "anyOf", fmt.Sprint(i)), &schema.Get("anyOf").List()[i]); fault != "" {
 			return fault
 		}
 	}
-	return looseness(deeper(context, "items"), schema.Get("items"))
+	return schemaLooseness(appendContext(context, "items"), schema.Get("items"))
 }
 
-func deeper(context []string, names ...string) []string {
+func appendContext(context []string, names ...string) []string {
 	return append(context[:len(context):len(context)], names...)
 }
 
@@ -105,7 +105,7 @@ func looseObject(context []string, schema *jsontree.Node) string {
 		return ""
 	}
 	if extra := schema.Get("additionalProperties"); !extra.Is(jsontree.Bool) || extra.Raw()[0] != 'f' {
-		return fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", tuple(context))
+		return fmt.Sprintf("In context=%s, 'additionalProperties' is required to be supplied and to be false.", pythonTuple(context))
 	}
 	required := map[string]bool{}
 	for _, name := range schema.Get("required").List() {
@@ -114,14 +114,14 @@ func looseObject(context []string, schema *jsontree.Node) string {
 	for _, name := range properties.Names() {
 		if !required[name] {
 			return fmt.Sprintf("In context=%s, 'required' is required to be supplied and to be an array including every key in properties. Missing '%s'.",
-				tuple(context), name)
+				pythonTuple(context), name)
 		}
 	}
 	return ""
 }
 
-// tuple writes a context as the API does, which is written in Python.
-func tuple(context []string) string {
+// pythonTuple writes a context as the API does, which is written in Python.
+func pythonTuple(context []string) string {
 	if len(context) == 1 {
 		return "('" + context[0] + "',)"
 	}

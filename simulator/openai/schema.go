@@ -42,12 +42,12 @@ var requestShape = obj(
 	opt("background", flag),
 	opt("prompt_cache_key", atMost(64, str)),
 	opt("prompt_cache_retention", enum("in_memory", "24h")),
-	opt("prompt_cache_options", obj(append(plain("prewarm"), opt("comparison_response_id", str), opt("mode", str), opt("ttl", str))...)),
+	opt("prompt_cache_options", obj(append(plainFields("prewarm"), opt("comparison_response_id", str), opt("mode", str), opt("ttl", str))...)),
 	opt("safety_identifier", atMost(64, str)),
 	opt("user", str),
 	opt("context_management", list(obj(must("type", str), opt("compact_threshold", whole)))),
-	opt("moderation", obj(plain("model", "policy")...)),
-	opt("access_programs", obj(plain("cyber")...)),
+	opt("moderation", obj(plainFields("model", "policy")...)),
+	opt("access_programs", obj(plainFields("cyber")...)),
 )
 
 var reasoningShape = obj(
@@ -89,14 +89,14 @@ var choiceShape = func() shape {
 var functionFields = append([]field{
 	must("name", toolNames), opt("description", str), opt("parameters", freeform), opt("strict", flag),
 	opt("async", flag), opt("defer_loading", flag), opt("allowed_callers", list(str)), opt("output_schema", freeform),
-}, plain("function")...)
+}, plainFields("function")...)
 
 var customFields = []field{
 	must("name", toolNames), opt("description", str), opt("async", flag), opt("defer_loading", flag), opt("allowed_callers", list(str)),
 	opt("format", byType(variantOf("text"), variantOf("grammar", must("definition", str), must("syntax", enum("lark", "regex"))))),
 }
 
-var webSearch = plain("filters", "user_location", "search_context_size", "external_web_access", "search_content_types")
+var webSearch = plainFields("filters", "user_location", "search_context_size", "external_web_access", "search_content_types")
 
 // toolShape is one of a request's tools.
 var toolShape = byType(
@@ -107,14 +107,14 @@ var toolShape = byType(
 	variantOf("tool_search", opt("description", str), opt("parameters", freeform), opt("execution", enum("server", "client"))),
 	variantOf("web_search", webSearch...), variantOf("web_search_2025_08_26", webSearch...),
 	variantOf("web_search_preview", webSearch...), variantOf("web_search_preview_2025_03_11", webSearch...),
-	variantOf("file_search", append([]field{must("vector_store_ids", list(str))}, plain("max_num_results", "filters", "ranking_options")...)...),
-	variantOf("code_interpreter", append([]field{must("container", orText(freeform))}, plain("allowed_callers")...)...),
-	variantOf("mcp", append([]field{must("server_label", str)}, plain("authorization", "defer_loading", "server_description", "server_url",
+	variantOf("file_search", append([]field{must("vector_store_ids", list(str))}, plainFields("max_num_results", "filters", "ranking_options")...)...),
+	variantOf("code_interpreter", append([]field{must("container", orText(freeform))}, plainFields("allowed_callers")...)...),
+	variantOf("mcp", append([]field{must("server_label", str)}, plainFields("authorization", "defer_loading", "server_description", "server_url",
 		"tunnel_id", "allowed_callers", "allowed_tools", "headers", "require_approval", "connector_id")...)...),
-	variantOf("image_generation", plain("frame_count", "frame_duration_ms", "output_compression", "partial_images", "input_fidelity", "action",
+	variantOf("image_generation", plainFields("frame_count", "frame_duration_ms", "output_compression", "partial_images", "input_fidelity", "action",
 		"background", "complexity", "input_image_mask", "model", "moderation", "output_format", "quality", "size", "svg")...),
 	variantOf("computer"), variantOf("local_shell"), variantOf("programmatic_tool_calling"),
-	variantOf("computer_use_preview", plain("display_height", "display_width", "environment")...),
-	variantOf("shell", plain("allowed_callers", "environment")...),
-	variantOf("apply_patch", plain("allowed_callers")...),
+	variantOf("computer_use_preview", plainFields("display_height", "display_width", "environment")...),
+	variantOf("shell", plainFields("allowed_callers", "environment")...),
+	variantOf("apply_patch", plainFields("allowed_callers")...),
 )

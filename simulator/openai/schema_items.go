@@ -7,7 +7,7 @@ import (
 
 var progress = enum("in_progress", "completed", "incomplete")
 
-var breakpoint = plain("prompt_cache_breakpoint")
+var breakpoint = plainFields("prompt_cache_breakpoint")
 
 var inputText = variantOf("input_text", append([]field{must("text", atMost(maxText, str))}, breakpoint...)...)
 
@@ -25,10 +25,10 @@ var inputParts = func() shape {
 }()
 
 var annotations = byType(
-	variantOf("file_citation", plain("file_id", "filename", "index")...),
-	variantOf("url_citation", plain("start_index", "end_index", "title", "url")...),
-	variantOf("container_file_citation", plain("container_id", "start_index", "end_index", "file_id", "filename")...),
-	variantOf("file_path", plain("file_id", "index")...),
+	variantOf("file_citation", plainFields("file_id", "filename", "index")...),
+	variantOf("url_citation", plainFields("start_index", "end_index", "title", "url")...),
+	variantOf("container_file_citation", plainFields("container_id", "start_index", "end_index", "file_id", "filename")...),
+	variantOf("file_path", plainFields("file_id", "index")...),
 )
 
 // outputParts is what an assistant says (rule O-16).
@@ -45,7 +45,7 @@ var roles = []string{"assistant", "system", "developer", "user"}
 
 func messageFields(parts shape) []field {
 	return []field{
-		must("role", enum(roles...)), must("content", orText(list(parts))), opt("type", str), opt("id", id("msg")),
+		must("role", enum(roles...)), must("content", orText(list(parts))), opt("type", str), opt("id", idShape("msg")),
 		opt("status", progress), opt("phase", enum("commentary", "final_answer")),
 	}
 }
@@ -67,46 +67,46 @@ const (
 var itemShape = func() shape {
 	s := byType(
 		variantOf("message"),
-		variantOf("reasoning", must("summary", list(byType(variantOf("summary_text", must("text", str))))), opt("id", id("rs")),
+		variantOf("reasoning", must("summary", list(byType(variantOf("summary_text", must("text", str))))), opt("id", idShape("rs")),
 			opt("encrypted_content", str), opt("content", list(byType(variantOf("reasoning_text", must("text", str))))), nonNull("status", progress)),
 		variantOf("function_call", must("call_id", callIDs), must("name", between(1, 128, str)), must("arguments", atMost(maxText, str)),
-			opt("id", id("fc")), opt("status", progress), opt("namespace", str), opt("async", flag), caller),
-		variantOf("function_call_output", must("call_id", callIDs), must("output", output), opt("id", id("fc")), opt("status", progress),
+			opt("id", idShape("fc")), opt("status", progress), opt("namespace", str), opt("async", flag), caller),
+		variantOf("function_call_output", must("call_id", callIDs), must("output", output), opt("id", idShape("fc")), opt("status", progress),
 			opt("name", str), opt("namespace", str), caller),
 		variantOf("custom_tool_call", must("call_id", callIDs), must("name", between(1, 128, str)), must("input", atMost(maxText, str)),
-			opt("id", id("ctc")), opt("status", progress), opt("namespace", str), opt("async", flag), caller),
-		variantOf("custom_tool_call_output", must("call_id", callIDs), must("output", output), opt("id", id("ctc")), opt("status", progress), caller),
+			opt("id", idShape("ctc")), opt("status", progress), opt("namespace", str), opt("async", flag), caller),
+		variantOf("custom_tool_call_output", must("call_id", callIDs), must("output", output), opt("id", idShape("ctc")), opt("status", progress), caller),
 		variantOf("item_reference", opt("type", str), must("id", atMost(maxID, str))),
-		variantOf("compaction", must("encrypted_content", str), opt("id", id("cmp"))),
+		variantOf("compaction", must("encrypted_content", str), opt("id", idShape("cmp"))),
 		variantOf("compaction_trigger", opt("id", str)),
 		variantOf("additional_tools", must("tools", list(toolShape)), opt("role", enum("developer")), opt("id", str)),
 		variantOf("configuration_update", opt("id", str), opt("reasoning", reasoningShape), opt("text", textShape)),
-		variantOf("tool_search_call", append(plain("arguments", "execution", "status", "caller"), opt("id", id("tsc")), opt("call_id", callIDs))...),
-		variantOf("tool_search_output", append(plain("execution", "status", "caller"), must("tools", list(toolShape)), opt("id", id("tso")), opt("call_id", callIDs))...),
-		hosted("web_search_call", "ws", "action", "results"), hosted("file_search_call", "fs", "queries", "results"),
-		hosted("code_interpreter_call", "ci", "code", "outputs", "container_id"),
-		hosted("image_generation_call", "ig", "result", "revised_prompt", "action", "background", "output_format", "quality", "size", "error", "svg_usage"),
-		hosted("mcp_call", "mcp", "arguments", "name", "server_label", "approval_request_id", "output", "error"),
-		hosted("mcp_list_tools", "mcpl", "server_label", "tools", "error"),
-		hosted("mcp_approval_request", "mcpr", "arguments", "name", "server_label"),
-		hosted("mcp_approval_response", "", "approval_request_id", "approve", "reason"),
-		hosted("computer_call", "cu", "call_id", "pending_safety_checks", "action", "actions"),
-		hosted("computer_call_output", "", "call_id", "output", "acknowledged_safety_checks"),
-		hosted("local_shell_call", "", "call_id", "action"), hosted("local_shell_call_output", "", "output", "call_id"),
-		hosted("shell_call", "sh", "call_id", "action", "caller", "environment"),
-		hosted("shell_call_output", "sh", "call_id", "output", "max_output_length", "caller"),
-		hosted("apply_patch_call", "apc", "call_id", "operation", "caller"), hosted("apply_patch_call_output", "apc", "call_id", "output", "caller"),
-		hosted("program", "", "call_id", "code", "fingerprint"), hosted("program_output", "", "call_id", "result"),
+		variantOf("tool_search_call", append(plainFields("arguments", "execution", "status", "caller"), opt("id", idShape("tsc")), opt("call_id", callIDs))...),
+		variantOf("tool_search_output", append(plainFields("execution", "status", "caller"), must("tools", list(toolShape)), opt("id", idShape("tso")), opt("call_id", callIDs))...),
+		hostedVariant("web_search_call", "ws", "action", "results"), hostedVariant("file_search_call", "fs", "queries", "results"),
+		hostedVariant("code_interpreter_call", "ci", "code", "outputs", "container_id"),
+		hostedVariant("image_generation_call", "ig", "result", "revised_prompt", "action", "background", "output_format", "quality", "size", "error", "svg_usage"),
+		hostedVariant("mcp_call", "mcp", "arguments", "name", "server_label", "approval_request_id", "output", "error"),
+		hostedVariant("mcp_list_tools", "mcpl", "server_label", "tools", "error"),
+		hostedVariant("mcp_approval_request", "mcpr", "arguments", "name", "server_label"),
+		hostedVariant("mcp_approval_response", "", "approval_request_id", "approve", "reason"),
+		hostedVariant("computer_call", "cu", "call_id", "pending_safety_checks", "action", "actions"),
+		hostedVariant("computer_call_output", "", "call_id", "output", "acknowledged_safety_checks"),
+		hostedVariant("local_shell_call", "", "call_id", "action"), hostedVariant("local_shell_call_output", "", "output", "call_id"),
+		hostedVariant("shell_call", "sh", "call_id", "action", "caller", "environment"),
+		hostedVariant("shell_call_output", "sh", "call_id", "output", "max_output_length", "caller"),
+		hostedVariant("apply_patch_call", "apc", "call_id", "operation", "caller"), hostedVariant("apply_patch_call_output", "apc", "call_id", "output", "caller"),
+		hostedVariant("program", "", "call_id", "code", "fingerprint"), hostedVariant("program_output", "", "call_id", "result"),
 		variant{inputMessage, obj(messageFields(inputParts)...)},
 		variant{outputMessage, obj(messageFields(outputParts)...)},
-		variant{futureItem, obj(plain("id", "type", "status", "note")...)},
+		variant{futureItem, obj(plainFields("id", "type", "status", "note")...)},
 	)
 	s.pick = itemType
 	return s
 }()
 
-func hosted(name, begin string, fields ...string) variant {
-	return variantOf(name, append(plain(append(fields, "status")...), opt("id", id(begin)))...)
+func hostedVariant(name, begin string, fields ...string) variant {
+	return variantOf(name, append(plainFields(append(fields, "status")...), opt("id", idShape(begin)))...)
 }
 
 // itemType names the variant of an item. Without a type it is a message, or a

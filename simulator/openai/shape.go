@@ -45,7 +45,7 @@ type variant struct {
 	shape
 }
 
-func (s *shape) field(name string) *field {
+func (s *shape) fieldNamed(name string) *field {
 	i := slices.IndexFunc(s.fields, func(f field) bool { return f.name == name })
 	if i < 0 {
 		return nil
@@ -53,7 +53,7 @@ func (s *shape) field(name string) *field {
 	return &s.fields[i]
 }
 
-func (s *shape) variant(name string) *shape {
+func (s *shape) variantNamed(name string) *shape {
 	i := slices.IndexFunc(s.variants, func(v variant) bool { return v.name == name })
 	if i < 0 {
 		return nil
@@ -97,12 +97,12 @@ var (
 	toolNames = shape{kinds: jsontree.String, least: 1, most: 128, pattern: regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)}
 )
 
-// id is an item's own id.
-func id(begin string) shape { return shape{kinds: jsontree.String, begin: begin} }
+// idShape is an item's own id.
+func idShape(begin string) shape { return shape{kinds: jsontree.String, begin: begin} }
 
-// plain are optional members of any kind: their names are known, their values
+// plainFields are optional members of any kind: their names are known, their values
 // are another tool's business.
-func plain(names ...string) []field {
+func plainFields(names ...string) []field {
 	fields := make([]field, len(names))
 	for i, name := range names {
 		fields[i] = field{name: name}
@@ -113,7 +113,7 @@ func plain(names ...string) []field {
 // byType is an object that names its variant in type.
 func byType(variants ...variant) shape {
 	for i := range variants {
-		if variants[i].field("type") == nil {
+		if variants[i].fieldNamed("type") == nil {
 			variants[i].fields = append([]field{must("type", str)}, variants[i].fields...)
 		}
 	}

@@ -6,7 +6,7 @@ import "github.com/meerkat-go/conformance/simulator/script"
 // when it is not kept, and whether it is made in the background: such a one is
 // kept in any case, else nobody could fetch it.
 func Kept(r script.Reply) (id string, background bool) {
-	v := voice(r)
+	v := newSignedReply(r)
 	background = v.q.body.Get("background").True()
 	if !v.q.store && !background {
 		return "", false

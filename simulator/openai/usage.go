@@ -16,17 +16,17 @@ const (
 // mediaTokens is what a picture or a file counts for.
 const mediaTokens = 765
 
-// measure counts what the model reads of a request in its order: instructions,
+// measurePrompt counts what the model reads of a request in its order: instructions,
 // tools, input. before is the part that an earlier request of the conversation
 // had: up to where the model spoke last.
-func (q *request) measure() (total, before int) {
+func (q *request) measurePrompt() (total, before int) {
 	for _, name := range []string{"instructions", "tools"} {
 		total += tokensOf(q.body.Get(name))
 	}
 	total += tokensOf(q.body.Get("text").Get("format"))
 	for i := range q.items {
 		it := &q.items[i]
-		if it.own() && (i == 0 || !q.items[i-1].own()) {
+		if it.isModels() && (i == 0 || !q.items[i-1].isModels()) {
 			before = total
 		}
 		total += tokensOf(it.Node)
@@ -63,8 +63,8 @@ func tokensOf(v *jsontree.Node) int {
 	return n
 }
 
-// cached is the part of a prompt that comes from the cache.
-func cached(before int) int {
+// cachedTokens is the part of a prompt that comes from the cache.
+func cachedTokens(before int) int {
 	if before < leastCached {
 		return 0
 	}
@@ -73,9 +73,9 @@ func cached(before int) int {
 
 func (s *stream) usage() script.Object {
 	all, thought := s.OutputTokens()
-	input, before := s.q.measure()
+	input, before := s.q.measurePrompt()
 	return script.Object{
-		"input_tokens", input, "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", cached(before)},
+		"input_tokens", input, "input_tokens_details", script.Object{"cache_write_tokens", 0, "cached_tokens", cachedTokens(before)},
 		"output_tokens", all, "output_tokens_details", script.Object{"reasoning_tokens", thought}, "total_tokens", input + all,
 	}
 }
@@ -83,6 +83,6 @@ func (s *stream) usage() script.Object {
 // CountTokens is the body that answers a request to count tokens: as many as the
 // usage of a reply to it would say.
 func (q Request) CountTokens() []byte {
-	total, _ := q.q.measure()
+	total, _ := q.q.measurePrompt()
 	return script.JSON(script.Object{"object", "response.input_tokens", "input_tokens", total})
 }

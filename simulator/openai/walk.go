@@ -41,72 +41,72 @@ type walk struct {
 	paths    jsontree.Paths
 }
 
-func (w *walk) add(k breachKind, r *rule.Refusal) {
+func (w *walk) addBreach(k breachKind, r *rule.Refusal) {
 	if len(w.breaches) < maxBreaches {
 		w.breaches = append(w.breaches, breach{k, r})
 	}
 }
 
-// request checks a whole body. What it is about comes first: without a stored
+// checkRequest checks a whole body. What it is about comes first: without a stored
 // prompt it needs a model, without anything that holds the conversation an
 // input (rule O-3).
-func (w *walk) request(v *jsontree.Node) {
+func (w *walk) checkRequest(v *jsontree.Node) {
 	prompt := v.Has("prompt")
 	if !prompt && !v.Has("model") {
-		w.add(breachCore, missing(w.paths.Member(nil, "model")))
+		w.addBreach(breachCore, missingParameter(w.paths.Member(nil, "model")))
 	}
 	if !prompt && !v.Has("input") && !v.Has("previous_response_id") && !v.Has("conversation") {
-		w.add(breachCore, missing(w.paths.Member(nil, "input")))
+		w.addBreach(breachCore, missingParameter(w.paths.Member(nil, "input")))
 	}
-	w.object(nil, &requestShape, v)
+	w.checkObject(nil, &requestShape, v)
 }
 
-func (w *walk) check(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkValue(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	switch {
 	case s.kinds == 0 || v.Is(jsontree.Null) && s.kinds&jsontree.Null != 0:
 	case !v.Is(s.kinds):
-		w.add(breachType, wrongType(p, s, v))
+		w.addBreach(breachType, wrongType(p, s, v))
 	case v.Is(jsontree.String):
-		w.text(p, s, v.Text())
+		w.checkText(p, s, v.Text())
 	case v.Is(jsontree.Number):
-		w.number(p, s, v)
+		w.checkNumber(p, s, v)
 	case v.Is(jsontree.Array):
-		w.array(p, s, v)
+		w.checkArray(p, s, v)
 	case v.Is(jsontree.Object):
-		w.object(p, s, v)
+		w.checkObject(p, s, v)
 	}
 }
 
-func (w *walk) text(p *jsontree.Path, s *shape, t string) {
+func (w *walk) checkText(p *jsontree.Path, s *shape, t string) {
 	length := float64(len(t))
 	if length > s.most { // only then can the characters be too many
 		length = float64(utf8.RuneCountInString(t))
 	}
 	switch {
 	case s.enum != nil && !slices.Contains(s.enum, t):
-		w.add(breachValue, unsupportedValue(p, t, s.enum))
+		w.addBreach(breachValue, unsupportedValue(p, t, s.enum))
 	case s.most > 0 && length < s.least:
-		w.add(breachLength, emptyString(p))
+		w.addBreach(breachLength, emptyString(p))
 	case s.most > 0 && length > s.most:
-		w.add(breachLength, tooLong(p, int(s.most), int(length)))
+		w.addBreach(breachLength, tooLong(p, int(s.most), int(length)))
 	case s.pattern != nil && !s.pattern.MatchString(t):
-		w.add(breachName, mismatch(p, s.pattern))
+		w.addBreach(breachName, patternMismatch(p, s.pattern))
 	case s.begin != "":
-		w.id(p, s.begin, t)
+		w.checkID(p, s.begin, t)
 	}
 }
 
 // maxID is how long an item's id may be (rule O-8).
 const maxID = 64
 
-func (w *walk) id(p *jsontree.Path, begin, id string) {
+func (w *walk) checkID(p *jsontree.Path, begin, id string) {
 	switch {
 	case len(id) > maxID:
-		w.add(breachLength, tooLong(p, maxID, utf8.RuneCountInString(id)))
+		w.addBreach(breachLength, tooLong(p, maxID, utf8.RuneCountInString(id)))
 	case !idCharacters(id):
-		w.add(breachID, strangeID(p, id))
+		w.addBreach(breachID, strangeID(p, id))
 	case len(id) < len(begin) || id[:len(begin)] != begin:
-		w.add(breachID, foreignID(p, id, begin))
+		w.addBreach(breachID, foreignID(p, id, begin))
 	}
 }
 
@@ -119,61 +119,61 @@ func idCharacters(id string) bool {
 	return true
 }
 
-func (w *walk) number(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkNumber(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	if s.most == 0 {
 		return
 	}
 	switch n, _ := v.Number(); {
 	case n < s.least:
-		w.add(breachRange, below(p, s, v))
+		w.addBreach(breachRange, belowMinimum(p, s, v))
 	case n > s.most && s.most < math.MaxInt32:
-		w.add(breachRange, above(p, s, v))
+		w.addBreach(breachRange, aboveMaximum(p, s, v))
 	}
 }
 
-func (w *walk) array(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkArray(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	if s.kinds&jsontree.String == 0 && s.most > 0 && len(v.Items()) > int(s.most) {
-		w.add(breachLength, arrayTooLong(p, int(s.most), len(v.Items())))
+		w.addBreach(breachLength, arrayTooLong(p, int(s.most), len(v.Items())))
 	}
 	if s.elem == nil {
 		return
 	}
 	for i := range v.Items() {
-		w.check(w.paths.Element(p, i), s.elem, &v.Items()[i])
+		w.checkValue(w.paths.Element(p, i), s.elem, &v.Items()[i])
 	}
 }
 
-func (w *walk) object(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkObject(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	if s.variants != nil {
-		if s = w.resolve(p, s, v); s == nil {
+		if s = w.resolveVariant(p, s, v); s == nil {
 			return
 		}
 	}
 	if s.most > 0 && len(v.Items()) > int(s.most) {
-		w.add(breachLength, tooManyProperties(p, int(s.most), len(v.Items())))
+		w.addBreach(breachLength, tooManyProperties(p, int(s.most), len(v.Items())))
 	}
-	w.fields(p, s, v)
+	w.checkFields(p, s, v)
 	for i, name := range v.Names() {
 		switch {
 		case s.open && s.members != nil:
-			w.check(w.paths.Member(p, name), s.members, &v.Items()[i])
-		case !s.open && s.field(name) == nil:
-			w.add(breachUnknown, unknown(w.paths.Member(p, name)))
+			w.checkValue(w.paths.Member(p, name), s.members, &v.Items()[i])
+		case !s.open && s.fieldNamed(name) == nil:
+			w.addBreach(breachUnknown, unknownParameter(w.paths.Member(p, name)))
 		}
 	}
 }
 
-// resolve picks the variant that an object says it is.
-func (w *walk) resolve(p *jsontree.Path, s *shape, v *jsontree.Node) *shape {
+// resolveVariant picks the variant that an object says it is.
+func (w *walk) resolveVariant(p *jsontree.Path, s *shape, v *jsontree.Node) *shape {
 	name := s.pick(v)
 	if name == "" {
-		w.add(breachMissing, missing(w.paths.Member(p, "type")))
+		w.addBreach(breachMissing, missingParameter(w.paths.Member(p, "type")))
 		return nil
 	}
-	if found := s.variant(name); found != nil {
+	if found := s.variantNamed(name); found != nil {
 		return found
 	}
-	w.add(s.unknownVariant, unsupportedValue(p, name, s.variantNames()))
+	w.addBreach(s.unknownVariant, unsupportedValue(p, name, s.variantNames()))
 	return nil
 }
 
@@ -188,14 +188,14 @@ func (s *shape) variantNames() []string {
 	return names
 }
 
-func (w *walk) fields(p *jsontree.Path, s *shape, v *jsontree.Node) {
+func (w *walk) checkFields(p *jsontree.Path, s *shape, v *jsontree.Node) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		switch m := v.Get(f.name); {
 		case m != nil:
-			w.check(w.paths.Member(p, f.name), &f.shape, m)
+			w.checkValue(w.paths.Member(p, f.name), &f.shape, m)
 		case f.must:
-			w.add(breachMissing, missing(w.paths.Member(p, f.name)))
+			w.addBreach(breachMissing, missingParameter(w.paths.Member(p, f.name)))
 		}
 	}
 }

@@ -69,9 +69,9 @@ type Env struct {
 	Level Level
 	// Off holds the ids of rules that are switched off.
 	Off map[string]bool
-	// ForeignSeals accepts continuity tokens that this simulator did not issue,
+	// ForeignTokens accepts continuity tokens that this simulator did not issue,
 	// as recorded traffic holds them; everything else about them is checked.
-	ForeignSeals bool
+	ForeignTokens bool
 }
 
 // Refusal is a provider's no, in its own words.

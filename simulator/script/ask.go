@@ -7,9 +7,9 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Ask is what a request wants, as far as an answer without a script depends on
+// Intent is what a request wants, as far as an answer without a script depends on
 // it.
-type Ask struct {
+type Intent struct {
 	System string
 	// Prompt is the last text of the user.
 	Prompt string
@@ -44,11 +44,13 @@ type Tool struct {
 	Schema map[string]any // of its arguments
 }
 
-// hosts reports whether the provider's own tool for a kind of block is offered.
-func (a Ask) hosts(kind specs.BlockKind) bool { return slices.Contains(a.Hosted, string(kind)) }
+// offersHosted reports whether the provider's own tool for a kind of block is offered.
+func (a Intent) offersHosted(kind specs.BlockKind) bool {
+	return slices.Contains(a.Hosted, string(kind))
+}
 
-// schema is that of a tool's arguments, nil for a tool without.
-func (a Ask) schema(name string) map[string]any {
+// toolSchema is that of a tool's arguments, nil for a tool without.
+func (a Intent) toolSchema(name string) map[string]any {
 	for _, t := range a.Tools {
 		if t.Name == name {
 			return t.Schema
@@ -74,10 +76,10 @@ var sidelines = []string{
 	"a task routing ai",
 }
 
-// Aside answers what is no part of an agent's main loop: titles, topics, quota
+// SideTraffic answers what is no part of an agent's main loop: titles, topics, quota
 // probes. It is conservative: a request that offers a tool or already holds a
 // turn of the model after the prompt is never one.
-func Aside(a Ask) (answer string, limited, ok bool) {
+func SideTraffic(a Intent) (answer string, limited, ok bool) {
 	if len(a.Tools) > 0 || len(a.Calls) > 0 {
 		return "", false, false
 	}
@@ -87,14 +89,14 @@ func Aside(a Ask) (answer string, limited, ok bool) {
 	said := strings.ToLower(a.System + "\n" + a.Prompt)
 	for _, s := range sidelines {
 		if strings.Contains(said, s) {
-			return answerIn(a, title(a.Prompt)), false, true
+			return answerIn(a, titleOf(a.Prompt)), false, true
 		}
 	}
 	return "", false, false
 }
 
-// title is the first words of a prompt's last line.
-func title(prompt string) string {
+// titleOf is the first words of a prompt's last line.
+func titleOf(prompt string) string {
 	lines := strings.Split(strings.TrimSpace(prompt), "\n")
 	words := strings.Fields(lines[len(lines)-1])
 	if len(words) == 0 {
@@ -104,7 +106,7 @@ func title(prompt string) string {
 }
 
 // answerIn is text in the form that is asked for, if there is one.
-func answerIn(a Ask, text string) string {
+func answerIn(a Intent, text string) string {
 	if a.Schema == nil {
 		return text
 	}

@@ -15,43 +15,43 @@ import (
 )
 
 // quoted finds what a prompt puts between quotation marks.
-var quoted = lazily(`["“«]([^"“”«»\n]{1,200})["”»]`)
+var quoted = lazyPattern(`["“«]([^"“”«»\n]{1,200})["”»]`)
 
-// lazily compiles a pattern when it is first asked for: programs that hold a
+// lazyPattern compiles a pattern when it is first asked for: programs that hold a
 // simulator they seldom use start sooner.
-func lazily(pattern string) func() *regexp.Regexp {
+func lazyPattern(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // effects are what the names of tools tell that change things. Such a tool is
 // called only when the prompt or the request names it.
-var effects = lazily(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
+var effects = lazyPattern(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
 
-// Converse is what a model says when no script tells it: it thinks, calls the
+// AutoReply is what a model says when no script tells it: it thinks, calls the
 // tools that the prompt names, or else the first harmless one, with arguments
 // that fulfil their schemas, and reports what they answered. Equal requests get
 // equal answers. One that is longer than the request allows ends where it must,
 // with the stop that says so.
-func Converse(a Ask) ([]specs.Block, specs.Stop) { return within(converse(a), a.Limit) }
+func AutoReply(a Intent) ([]specs.Block, specs.Stop) { return fitLimit(autoBlocks(a), a.Limit) }
 
-func converse(a Ask) []specs.Block {
-	if tools := wanted(a); len(tools) > 0 {
-		return calls(a, tools)
+func autoBlocks(a Intent) []specs.Block {
+	if tools := wantedTools(a); len(tools) > 0 {
+		return callBlocks(a, tools)
 	}
 	switch {
 	case a.Schema != nil:
-		return []specs.Block{thinks("The answer has a given form. I fill it in."), says(answerIn(a, word(a.Prompt)))}
+		return []specs.Block{thinkingBlock("The answer has a given form. I fill it in."), textBlock(answerIn(a, quotedWord(a.Prompt)))}
 	case len(a.Calls) > 0:
-		return []specs.Block{thinks("The results are here. I look at them and report."), says(report(a.Calls))}
+		return []specs.Block{thinkingBlock("The results are here. I look at them and report."), textBlock(reportResults(a.Calls))}
 	}
-	return []specs.Block{thinks("The user wrote something and I answer it. No tool is needed for that."), says(reply(a.Prompt))}
+	return []specs.Block{thinkingBlock("The user wrote something and I answer it. No tool is needed for that."), textBlock(answerPrompt(a.Prompt))}
 }
 
-// wanted are the tools to call now: those demanded, else, after a prompt, those
+// wantedTools are the tools to call now: those demanded, else, after a prompt, those
 // it names, else the first that changes nothing.
-func wanted(a Ask) []Tool {
+func wantedTools(a Intent) []Tool {
 	named := func(name string) []Tool {
-		return filter(a.Tools, func(t Tool) bool { return t.Name == name })
+		return filterTools(a.Tools, func(t Tool) bool { return t.Name == name })
 	}
 	switch {
 	case a.Choice == ChoiceNone || len(a.Tools) == 0:
@@ -62,10 +62,10 @@ func wanted(a Ask) []Tool {
 		return nil
 	}
 	prompt := strings.ToLower(a.Prompt)
-	if tools := filter(a.Tools, func(t Tool) bool { return mentions(prompt, strings.ToLower(t.Name)) }); len(tools) > 0 {
+	if tools := filterTools(a.Tools, func(t Tool) bool { return mentionsWord(prompt, strings.ToLower(t.Name)) }); len(tools) > 0 {
 		return tools
 	}
-	if tools := filter(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(tools) > 0 {
+	if tools := filterTools(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(tools) > 0 {
 		return tools[:1]
 	}
 	if a.Choice == ChoiceAny {
@@ -74,61 +74,61 @@ func wanted(a Ask) []Tool {
 	return nil
 }
 
-// mentions reports whether text holds name as a word of its own.
-func mentions(text, name string) bool {
+// mentionsWord reports whether text holds name as a word of its own.
+func mentionsWord(text, name string) bool {
 	for at := 0; name != ""; at++ {
 		i := strings.Index(text[at:], name)
 		if i < 0 {
 			return false
 		}
 		at += i
-		if end := at + len(name); !inside(text, at-1) && !inside(text, end) {
+		if end := at + len(name); !isNameByte(text, at-1) && !isNameByte(text, end) {
 			return true
 		}
 	}
 	return false
 }
 
-// inside reports whether the byte at i continues a name.
-func inside(text string, i int) bool {
+// isNameByte reports whether the byte at i continues a name.
+func isNameByte(text string, i int) bool {
 	return i >= 0 && i < len(text) && (text[i] == '_' || text[i] >= 'a' && text[i] <= 'z' || text[i] >= '0' && text[i] <= '9')
 }
 
-func calls(a Ask, tools []Tool) []specs.Block {
+func callBlocks(a Intent, tools []Tool) []specs.Block {
 	var names []string
 	for _, t := range tools {
 		names = append(names, t.Name)
 	}
 	list := strings.Join(names, ", ")
 	blocks := []specs.Block{
-		thinks(fmt.Sprintf("The user wants: %s I call %s and look at what comes back.", sentence(a.Prompt), list)),
-		says(fmt.Sprintf("Calling %s.", list)),
+		thinkingBlock(fmt.Sprintf("The user wants: %s I call %s and look at what comes back.", oneSentence(a.Prompt), list)),
+		textBlock(fmt.Sprintf("Calling %s.", list)),
 	}
 	for _, t := range tools {
-		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: fill(t.Schema, word(a.Prompt))})
+		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: fillArguments(t.Schema, quotedWord(a.Prompt))})
 	}
 	return blocks
 }
 
-func report(done []Called) string {
+func reportResults(done []Called) string {
 	var lines []string
 	for _, c := range done {
-		lines = append(lines, fmt.Sprintf("The tool %s answered: %s", c.Name, sentence(c.Result)))
+		lines = append(lines, fmt.Sprintf("The tool %s answered: %s", c.Name, oneSentence(c.Result)))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// reply answers a prompt: with what it asks to hear, if it quotes that.
-func reply(prompt string) string {
+// answerPrompt answers a prompt: with what it asks to hear, if it quotes that.
+func answerPrompt(prompt string) string {
 	asks := regexp.MustCompile(`(?i)\b(say|reply|respond|answer|repeat|echo|output|print)\b`)
 	if q := quoted().FindStringSubmatch(prompt); q != nil && asks.MatchString(prompt) {
 		return q[1]
 	}
-	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", sentence(prompt))
+	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", oneSentence(prompt))
 }
 
-// sentence is text on one line, cut where it is long, with a stop at its end.
-func sentence(s string) string {
+// oneSentence is text on one line, cut where it is long, with a stop at its end.
+func oneSentence(s string) string {
 	const most = 160
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > most {
@@ -140,27 +140,27 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// word is what to write where a tool wants a text: what the prompt quotes.
-func word(prompt string) string {
+// quotedWord is what to write where a tool wants a text: what the prompt quotes.
+func quotedWord(prompt string) string {
 	if q := quoted().FindStringSubmatch(prompt); q != nil {
 		return q[1]
 	}
 	return "example"
 }
 
-func thinks(text string) specs.Block {
+func thinkingBlock(text string) specs.Block {
 	return specs.Block{Kind: specs.KindThinking, Parts: []string{text}}
 }
 
-func says(text string) specs.Block { return specs.Block{Kind: specs.KindText, Text: text} }
+func textBlock(text string) specs.Block { return specs.Block{Kind: specs.KindText, Text: text} }
 
-func filter(tools []Tool, keep func(Tool) bool) []Tool {
+func filterTools(tools []Tool, keep func(Tool) bool) []Tool {
 	return slices.DeleteFunc(slices.Clone(tools), func(t Tool) bool { return !keep(t) })
 }
 
-// Improvised is the reply to req that says emit, without a script. What a
+// Generated is the reply to req that says emit, without a script. What a
 // provider draws at random depends on the request alone.
-func Improvised(req Request, emit []specs.Block, stop specs.Stop, key seal.Key, at time.Time) Reply {
+func Generated(req Request, emit []specs.Block, stop specs.Stop, key seal.Key, at time.Time) Reply {
 	var blocks []Block
 	for _, e := range emit {
 		if e.Kind == specs.KindThinking && !req.Thinks {

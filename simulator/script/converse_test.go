@@ -104,24 +104,24 @@ func TestConverse(t *testing.T) {
 	bash, look := Tool{Name: "Bash", Schema: echo.Schema}, Tool{Name: "mcp__x__look"}
 	for _, c := range []struct {
 		name string
-		ask  Ask
+		ask  Intent
 		want string // a part of what is emitted
 	}{
-		{"no tools", Ask{Prompt: "How are you?"}, "text You wrote: How are you? I am"},
-		{"a quoted answer", Ask{Prompt: `Say "heron".`}, "text heron"},
-		{"a harmless tool", Ask{Prompt: "Go.", Tools: []Tool{bash, echo}}, `call echo{"text":"example"}`},
-		{"the quoted argument", Ask{Prompt: `Use echo with "heron"`, Tools: []Tool{look, echo}}, `call echo{"text":"heron"}`},
-		{"two tools named", Ask{Prompt: "First bash, then echo", Tools: []Tool{bash, echo}}, `call Bash{"text":"example"}; call echo{`},
-		{"no part of a word", Ask{Prompt: "echoes", Tools: []Tool{look, echo}}, "call mcp__x__look{}"},
-		{"nothing harmless", Ask{Prompt: "Go.", Tools: []Tool{bash}}, "text You wrote: Go."},
-		{"forced", Ask{Prompt: "Go.", Tools: []Tool{bash}, Choice: ChoiceAny}, "call Bash"},
-		{"forced one", Ask{Prompt: "Go.", Tools: []Tool{echo, bash}, Choice: "Bash"}, "call Bash"},
-		{"forbidden", Ask{Prompt: "echo", Tools: []Tool{echo}, Choice: ChoiceNone}, "text You wrote"},
-		{"after a call", Ask{Prompt: "echo", Tools: []Tool{echo}, Calls: []Called{{"echo", "heron"}}}, "text The tool echo answered: heron."},
-		{"a value", Ask{Prompt: "x", Schema: map[string]any{"enum": []any{"red", "blue"}}, Bare: true}, "text red"},
-		{"a form", Ask{Prompt: "x", Schema: echo.Schema}, `text {"text":"example"}`},
+		{"no tools", Intent{Prompt: "How are you?"}, "text You wrote: How are you? I am"},
+		{"a quoted answer", Intent{Prompt: `Say "heron".`}, "text heron"},
+		{"a harmless tool", Intent{Prompt: "Go.", Tools: []Tool{bash, echo}}, `call echo{"text":"example"}`},
+		{"the quoted argument", Intent{Prompt: `Use echo with "heron"`, Tools: []Tool{look, echo}}, `call echo{"text":"heron"}`},
+		{"two tools named", Intent{Prompt: "First bash, then echo", Tools: []Tool{bash, echo}}, `call Bash{"text":"example"}; call echo{`},
+		{"no part of a word", Intent{Prompt: "echoes", Tools: []Tool{look, echo}}, "call mcp__x__look{}"},
+		{"nothing harmless", Intent{Prompt: "Go.", Tools: []Tool{bash}}, "text You wrote: Go."},
+		{"forced", Intent{Prompt: "Go.", Tools: []Tool{bash}, Choice: ChoiceAny}, "call Bash"},
+		{"forced one", Intent{Prompt: "Go.", Tools: []Tool{echo, bash}, Choice: "Bash"}, "call Bash"},
+		{"forbidden", Intent{Prompt: "echo", Tools: []Tool{echo}, Choice: ChoiceNone}, "text You wrote"},
+		{"after a call", Intent{Prompt: "echo", Tools: []Tool{echo}, Calls: []Called{{"echo", "heron"}}}, "text The tool echo answered: heron."},
+		{"a value", Intent{Prompt: "x", Schema: map[string]any{"enum": []any{"red", "blue"}}, Bare: true}, "text red"},
+		{"a form", Intent{Prompt: "x", Schema: echo.Schema}, `text {"text":"example"}`},
 	} {
-		if got := emitted(converse(c.ask)); !strings.Contains(got, c.want) {
+		if got := emitted(autoBlocks(c.ask)); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
 	}
@@ -129,17 +129,17 @@ func TestConverse(t *testing.T) {
 
 func TestAside(t *testing.T) {
 	for _, c := range []struct {
-		ask  Ask
+		ask  Intent
 		want string
 	}{
-		{Ask{System: "You are a title generator. You output ONLY a thread title.", Prompt: "Mend the parser of dates, please"}, "Mend the parser of dates"},
-		{Ask{Prompt: "quota", Limit: 1}, "OK"},
-		{Ask{Prompt: "quota", Limit: 1, Tools: []Tool{{Name: "echo"}}}, ""},
-		{Ask{Prompt: "Generate a title for this", Tools: []Tool{{Name: "echo"}}}, ""},
-		{Ask{Prompt: "Write a book"}, ""},
-		{Ask{Prompt: "Please write a 5-10 word title for the following conversation:\n\n", Schema: map[string]any{"type": "object", "properties": map[string]any{"title": map[string]any{"type": "string"}}}}, `{"title":"Please write a 5-10 word"}`},
+		{Intent{System: "You are a title generator. You output ONLY a thread title.", Prompt: "Mend the parser of dates, please"}, "Mend the parser of dates"},
+		{Intent{Prompt: "quota", Limit: 1}, "OK"},
+		{Intent{Prompt: "quota", Limit: 1, Tools: []Tool{{Name: "echo"}}}, ""},
+		{Intent{Prompt: "Generate a title for this", Tools: []Tool{{Name: "echo"}}}, ""},
+		{Intent{Prompt: "Write a book"}, ""},
+		{Intent{Prompt: "Please write a 5-10 word title for the following conversation:\n\n", Schema: map[string]any{"type": "object", "properties": map[string]any{"title": map[string]any{"type": "string"}}}}, `{"title":"Please write a 5-10 word"}`},
 	} {
-		if got, _, ok := Aside(c.ask); got != c.want || ok != (c.want != "") {
+		if got, _, ok := SideTraffic(c.ask); got != c.want || ok != (c.want != "") {
 			t.Errorf("%+v: %q, %t; want %q", c.ask, got, ok, c.want)
 		}
 	}
@@ -148,9 +148,9 @@ func TestAside(t *testing.T) {
 // TestImprovised holds that what a reply draws at random depends on its request,
 // and thoughts on what the request allows.
 func TestImprovised(t *testing.T) {
-	say := converse(Ask{Prompt: "x"})
-	one := Improvised(Request{Provider: "p", Body: []byte("1"), Thinks: true}, say, "", seal.Key{}, time.Time{})
-	two := Improvised(Request{Provider: "p", Body: []byte("2")}, say, "", seal.Key{}, time.Time{})
+	say := autoBlocks(Intent{Prompt: "x"})
+	one := Generated(Request{Provider: "p", Body: []byte("1"), Thinks: true}, say, "", seal.Key{}, time.Time{})
+	two := Generated(Request{Provider: "p", Body: []byte("2")}, say, "", seal.Key{}, time.Time{})
 	if one.ID("x", 0, Hex, 8) == two.ID("x", 0, Hex, 8) {
 		t.Error("two requests have the same ids")
 	}
@@ -163,14 +163,14 @@ func TestImprovised(t *testing.T) {
 // one, says so, and keeps to the limit as usage counts it.
 func TestLimit(t *testing.T) {
 	echo := Tool{Name: "echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string","minLength":60}},"required":["text"]}`)}
-	for _, a := range []Ask{{Prompt: "Tell me about 🦩🦩🦩🦩 and herons and kestrels."}, {Prompt: "echo", Tools: []Tool{echo}}} {
-		whole, stop := Converse(a)
+	for _, a := range []Intent{{Prompt: "Tell me about 🦩🦩🦩🦩 and herons and kestrels."}, {Prompt: "echo", Tools: []Tool{echo}}} {
+		whole, stop := AutoReply(a)
 		if stop != "" {
 			t.Errorf("without a limit it stops for %s", stop)
 		}
 		for a.Limit = 2; a.Limit < 200; a.Limit++ {
-			got, stop := Converse(a)
-			all, _ := Improvised(Request{Thinks: true, Shown: true}, got, stop, seal.Key{}, time.Time{}).OutputTokens()
+			got, stop := AutoReply(a)
+			all, _ := Generated(Request{Thinks: true, Shown: true}, got, stop, seal.Key{}, time.Time{}).OutputTokens()
 			short := len(got) < len(whole) || emitted(got) != emitted(whole)
 			if all > max(a.Limit, 17) || short != (stop == specs.StopMaxTokens) {
 				t.Fatalf("limit %d: %d tokens, stop %q: %s", a.Limit, all, stop, emitted(got))
@@ -181,7 +181,7 @@ func TestLimit(t *testing.T) {
 				}
 			}
 		}
-		if got, stop := Converse(a); stop != "" || emitted(got) != emitted(whole) {
+		if got, stop := AutoReply(a); stop != "" || emitted(got) != emitted(whole) {
 			t.Errorf("with room enough: %q %s", stop, emitted(got))
 		}
 	}

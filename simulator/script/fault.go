@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
-// Rejecter is a Voice that gives refusals in its provider's envelope.
+// Rejecter is a Provider that gives refusals in its provider's envelope.
 type Rejecter interface {
 	Reject(*rule.Refusal) (status int, header http.Header, body []byte)
 }
@@ -24,9 +24,9 @@ type Attempts struct {
 	seen map[[sha256.Size]byte]int
 }
 
-// next returns how often req was asked for before. Nil has no memory: every
+// countAttempt returns how often req was asked for before. Nil has no memory: every
 // request is the first.
-func (a *Attempts) next(req Request, ordinal int) int {
+func (a *Attempts) countAttempt(req Request, ordinal int) int {
 	if a == nil {
 		return 0
 	}
@@ -72,9 +72,9 @@ var rejections = map[string]map[string]rule.Refusal{
 	},
 }
 
-// rejected plans the status that a turn turns its request down with; false when
+// rejectionPlan plans the status that a turn turns its request down with; false when
 // the request came often enough.
-func rejected(v Voice, r Reply) (Plan, bool) {
+func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	to := r.Turn.Refuse
 	voice, ok := v.(Rejecter)
 	if to == nil || r.Attempt >= to.Times || !ok {

@@ -13,16 +13,16 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// plainVoice says each block's text as one event and gives refusals as they are.
-type plainVoice struct{ frames []string }
+// plainProvider says each block's text as one event and gives refusals as they are.
+type plainProvider struct{ frames []string }
 
-func (plainVoice) Provider() string                               { return "" }
-func (plainVoice) Serves(string) bool                             { return true }
-func (plainVoice) Read(*http.Request, []byte) (Request, *Refusal) { return Request{}, nil }
-func (plainVoice) Failure(Reply, int, string) [][]byte            { return nil }
-func (plainVoice) Header(Reply) http.Header                       { return http.Header{} }
-func (plainVoice) Refuse(*Refusal) (int, string, []byte)          { return 0, "", nil }
-func (plainVoice) Reject(r *rule.Refusal) (int, http.Header, []byte) {
+func (plainProvider) Name() string                                   { return "" }
+func (plainProvider) Serves(string) bool                             { return true }
+func (plainProvider) Read(*http.Request, []byte) (Request, *Refusal) { return Request{}, nil }
+func (plainProvider) Failure(Reply, int, string) [][]byte            { return nil }
+func (plainProvider) Header(Reply) http.Header                       { return http.Header{} }
+func (plainProvider) Refuse(*Refusal) (int, string, []byte)          { return 0, "", nil }
+func (plainProvider) Reject(r *rule.Refusal) (int, http.Header, []byte) {
 	return r.Status, http.Header{}, JSON(Object{"type", r.Type, "code", r.Code, "text", r.Message, "details", json.RawMessage(append([]byte(nil), or(r.Details, "null")...))})
 }
 
@@ -33,7 +33,7 @@ func or(b []byte, otherwise string) []byte {
 	return b
 }
 
-func (v plainVoice) Frames(Reply) [][]byte {
+func (v plainProvider) Frames(Reply) [][]byte {
 	var out [][]byte
 	for _, f := range v.frames {
 		out = append(out, []byte(f))
@@ -69,7 +69,7 @@ func TestRejections(t *testing.T) {
 			if refusal != nil {
 				t.Fatal(refusal)
 			}
-			return Perform(plainVoice{frames: []string{"{}"}}, reply)
+			return PlanReply(plainProvider{frames: []string{"{}"}}, reply)
 		}
 		for range 2 {
 			if got := ask("q"); got.Status != c.status || got.Header.Get(c.header) != c.value || !bytes.Contains(got.Writes[0], []byte(c.text)) {
@@ -106,7 +106,7 @@ func TestStall(t *testing.T) {
 		if form == FormUnary {
 			frames = frames[:1]
 		}
-		got := Perform(plainVoice{frames: frames}, Reply{Request: Request{Provider: "openai", Form: form}, Turn: turn})
+		got := PlanReply(plainProvider{frames: frames}, Reply{Request: Request{Provider: "openai", Form: form}, Turn: turn})
 		if !got.Stall || len(got.Writes) != want || got.Document() {
 			t.Errorf("form %d: %+v", form, got)
 		}
@@ -133,7 +133,7 @@ func TestGrease(t *testing.T) {
 		{"gemini", nil, []string{`"a"`, `"c"`}},
 	} {
 		r := Reply{Request: Request{Provider: c.provider}, Turn: specs.Turn{Grease: c.grease}}
-		got := greased(r, plainVoice{frames: streams[c.provider]}.Frames(r))
+		got := withGrease(r, plainProvider{frames: streams[c.provider]}.Frames(r))
 		if len(got) != len(c.want) {
 			t.Fatalf("%s %v: %d frames, want %d", c.provider, c.grease, len(got), len(c.want))
 		}
@@ -144,7 +144,7 @@ func TestGrease(t *testing.T) {
 			}
 		}
 	}
-	one := greased(Reply{Request: Request{Form: FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}, [][]byte{[]byte("{\n  \"a\": 1\n}\n")})
+	one := withGrease(Reply{Request: Request{Form: FormUnary, Provider: "openai"}, Turn: specs.Turn{Grease: []specs.Grease{specs.GreaseEvent, specs.GreaseField}}}, [][]byte{[]byte("{\n  \"a\": 1\n}\n")})
 	if len(one) != 1 || !json.Valid(one[0]) || !bytes.Contains(one[0], []byte("x_future_field")) {
 		t.Errorf("a document becomes %s", one)
 	}
@@ -157,7 +157,7 @@ func TestNonce(t *testing.T) {
 		Text: "{{nonce}} {{nonce x}} {{nonce X}}", Args: []byte(`{"t":"{{nonce x}}"}`), Parts: []string{"{{nonce}}"},
 		Code:   &specs.Code{Source: "{{nonce x}}", Output: "{{nonce}}"},
 		Search: &specs.Search{Query: "{{nonce}}", Results: []specs.Found{{Title: "{{nonce x}}", URL: "https://{{nonce}}"}}},
-	}.fresh("a")
+	}.withNonces("a")
 	if got.Text != word("")+" "+word("x")+" {{nonce X}}" || string(got.Args) != `{"t":"`+word("x")+`"}` || got.Parts[0] != word("") {
 		t.Errorf("%+v", got)
 	}

@@ -18,7 +18,7 @@ const maxDepth = 12
 // them. Of conditions between fields it knows nothing.
 func Fill(schema map[string]any, word string) any {
 	f := filler{root: schema, word: word}
-	return f.value(schema, maxDepth)
+	return f.fillValue(schema, maxDepth)
 }
 
 type filler struct {
@@ -28,48 +28,48 @@ type filler struct {
 	nth int
 }
 
-// value is the given one where the schema gives one, else one of its type.
-func (f filler) value(s map[string]any, depth int) any {
-	s = f.resolved(s, depth)
+// fillValue is the given one where the schema gives one, else one of its type.
+func (f filler) fillValue(s map[string]any, depth int) any {
+	s = f.resolveRef(s, depth)
 	if v, ok := s["const"]; ok {
-		return plain(v)
+		return plainValue(v)
 	}
 	for _, given := range []string{"default", "example"} {
 		if v, ok := s[given]; ok && v != nil {
-			return plain(v)
+			return plainValue(v)
 		}
 	}
 	for _, given := range []string{"enum", "examples"} {
 		if list, _ := s[given].([]any); len(list) > 0 {
-			return plain(list[f.nth%len(list)])
+			return plainValue(list[f.nth%len(list)])
 		}
 	}
 	if depth == 0 {
 		return nil
 	}
-	switch kind(s) {
+	switch schemaType(s) {
 	case "object":
-		return f.object(s, depth)
+		return f.fillObject(s, depth)
 	case "array":
-		return f.array(s, depth)
+		return f.fillArray(s, depth)
 	case "integer", "number":
-		return number(s, f.nth)
+		return fillNumber(s, f.nth)
 	case "boolean":
 		return false
 	case "null":
 		return nil
 	}
-	return f.text(s)
+	return f.fillText(s)
 }
 
-// resolved follows references and takes the first real alternative.
-func (f filler) resolved(s map[string]any, depth int) map[string]any {
+// resolveRef follows references and takes the first real alternative.
+func (f filler) resolveRef(s map[string]any, depth int) map[string]any {
 	for range depth {
 		if ref, ok := s["$ref"].(string); ok {
-			s = f.referred(ref)
+			s = f.lookUpRef(ref)
 			continue
 		}
-		next := alternative(s)
+		next := firstAlternative(s)
 		if next == nil {
 			return s
 		}
@@ -78,7 +78,7 @@ func (f filler) resolved(s map[string]any, depth int) map[string]any {
 	return s
 }
 
-func (f filler) referred(ref string) map[string]any {
+func (f filler) lookUpRef(ref string) map[string]any {
 	var at any = f.root
 	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(ref, "#"), "/"), "/") {
 		if m, ok := at.(map[string]any); ok && name != "" {
@@ -89,13 +89,13 @@ func (f filler) referred(ref string) map[string]any {
 	return m
 }
 
-// alternative is the first of a choice that is more than null, together with
+// firstAlternative is the first of a choice that is more than null, together with
 // what stands beside the choice; nil when there is none. Of parts that must all
 // hold it takes all.
-func alternative(s map[string]any) map[string]any {
+func firstAlternative(s map[string]any) map[string]any {
 	if all, _ := s["allOf"].([]any); len(all) > 0 {
 		m, _ := all[0].(map[string]any)
-		if m = merged(s, m, "allOf"); len(all) > 1 {
+		if m = mergeSchemas(s, m, "allOf"); len(all) > 1 {
 			m["allOf"] = all[1:]
 		}
 		return m
@@ -104,16 +104,16 @@ func alternative(s map[string]any) map[string]any {
 		list, _ := s[of].([]any)
 		for _, one := range list {
 			m, _ := one.(map[string]any)
-			if m == nil || kind(m) == "null" {
+			if m == nil || schemaType(m) == "null" {
 				continue
 			}
-			return merged(s, m, of)
+			return mergeSchemas(s, m, of)
 		}
 	}
 	return nil
 }
 
-func merged(outer, inner map[string]any, without string) map[string]any {
+func mergeSchemas(outer, inner map[string]any, without string) map[string]any {
 	all := map[string]any{}
 	for k, v := range outer {
 		if k != without {
@@ -138,8 +138,8 @@ func merged(outer, inner map[string]any, without string) map[string]any {
 	return all
 }
 
-// kind is the schema's type in lower case; of several the first but null.
-func kind(s map[string]any) string {
+// schemaType is the schema's type in lower case; of several the first but null.
+func schemaType(s map[string]any) string {
 	switch t := s["type"].(type) {
 	case string:
 		return strings.ToLower(t)
@@ -159,24 +159,24 @@ func kind(s map[string]any) string {
 	return ""
 }
 
-// object has what is required; of one that requires nothing the first property
+// fillObject has what is required; of one that requires nothing the first property
 // by name, so that a call says something.
-func (f filler) object(s map[string]any, depth int) Object {
+func (f filler) fillObject(s map[string]any, depth int) Object {
 	properties, _ := s["properties"].(map[string]any)
 	o := Object{}
-	for _, name := range f.named(s, properties) {
+	for _, name := range f.fillNamed(s, properties) {
 		property, _ := properties[name].(map[string]any)
 		if property == nil {
 			property, _ = s["additionalProperties"].(map[string]any)
 		}
-		o = append(o, name, f.value(property, depth-1))
+		o = append(o, name, f.fillValue(property, depth-1))
 	}
 	return o
 }
 
-// named are the names that an object has: those required, then others until
+// fillNamed are the names that an object has: those required, then others until
 // there are enough.
-func (f filler) named(s, properties map[string]any) []string {
+func (f filler) fillNamed(s, properties map[string]any) []string {
 	var names []string
 	required, _ := s["required"].([]any)
 	for _, r := range required {
@@ -184,7 +184,7 @@ func (f filler) named(s, properties map[string]any) []string {
 			names = append(names, name)
 		}
 	}
-	least := integer(s, "minProperties", 0)
+	least := integerOf(s, "minProperties", 0)
 	if len(names) == 0 && len(properties) > 0 {
 		least = max(least, 1)
 	}
@@ -199,11 +199,11 @@ func (f filler) named(s, properties map[string]any) []string {
 	return names
 }
 
-func (f filler) array(s map[string]any, depth int) Array {
+func (f filler) fillArray(s map[string]any, depth int) Array {
 	items, _ := s["items"].(map[string]any)
 	tuple, _ := s["prefixItems"].([]any)
-	least := max(integer(s, "minItems", 1), len(tuple))
-	if most := integer(s, "maxItems", least); most < least {
+	least := max(integerOf(s, "minItems", 1), len(tuple))
+	if most := integerOf(s, "maxItems", least); most < least {
 		least = most
 	}
 	a := Array{}
@@ -215,36 +215,36 @@ func (f filler) array(s map[string]any, depth int) Array {
 		if f.nth = 0; s["uniqueItems"] == true {
 			f.nth = n
 		}
-		a = append(a, f.value(item, depth-1))
+		a = append(a, f.fillValue(item, depth-1))
 	}
 	return a
 }
 
-// number is the smallest allowed one that is not negative without need, or the
+// fillNumber is the smallest allowed one that is not negative without need, or the
 // nth after it.
-func number(s map[string]any, nth int) any {
-	n, ok := float(s, "minimum")
+func fillNumber(s map[string]any, nth int) any {
+	n, ok := floatOf(s, "minimum")
 	if !ok {
 		n = 1
 	}
-	if above, ok := float(s, "exclusiveMinimum"); ok && n <= above {
+	if above, ok := floatOf(s, "exclusiveMinimum"); ok && n <= above {
 		n = math.Floor(above) + 1
 	}
-	step, stepped := float(s, "multipleOf")
+	step, stepped := floatOf(s, "multipleOf")
 	if !stepped || step <= 0 {
 		step = 1
 	}
 	n += float64(nth) * step
-	if most, ok := float(s, "maximum"); ok && n > most {
+	if most, ok := floatOf(s, "maximum"); ok && n > most {
 		n = most
 	}
-	if below, ok := float(s, "exclusiveMaximum"); ok && n >= below {
+	if below, ok := floatOf(s, "exclusiveMaximum"); ok && n >= below {
 		n = math.Ceil(below) - 1
 	}
 	if stepped {
 		n = math.Ceil(n/step) * step
 	}
-	if kind(s) == "integer" || n == math.Trunc(n) {
+	if schemaType(s) == "integer" || n == math.Trunc(n) {
 		return int64(math.Ceil(n))
 	}
 	return n
@@ -257,7 +257,7 @@ var formats = map[string]string{
 	"hostname": "example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
 }
 
-func (f filler) text(s map[string]any) string {
+func (f filler) fillText(s map[string]any) string {
 	word := f.word
 	if f.nth > 0 {
 		word = fmt.Sprintf("%s-%d", word, f.nth+1)
@@ -266,24 +266,24 @@ func (f filler) text(s map[string]any) string {
 		return formats[format]
 	}
 	if pattern, _ := s["pattern"].(string); pattern != "" {
-		return matching(pattern, word)
+		return matchPattern(pattern, word)
 	}
-	for least := integer(s, "minLength", 0); utf8.RuneCountInString(word) < min(least, 4096); {
+	for least := integerOf(s, "minLength", 0); utf8.RuneCountInString(word) < min(least, 4096); {
 		word += "." + word
 	}
-	if most := integer(s, "maxLength", -1); most >= 0 && utf8.RuneCountInString(word) > most {
+	if most := integerOf(s, "maxLength", -1); most >= 0 && utf8.RuneCountInString(word) > most {
 		word = string([]rune(word)[:most])
 	}
 	return word
 }
 
-func float(s map[string]any, name string) (float64, bool) {
+func floatOf(s map[string]any, name string) (float64, bool) {
 	n, ok := s[name].(float64)
 	return n, ok
 }
 
-// integer reads a count; Gemini writes those as strings.
-func integer(s map[string]any, name string, otherwise int) int {
+// integerOf reads a count; Gemini writes those as strings.
+func integerOf(s map[string]any, name string, otherwise int) int {
 	switch n := s[name].(type) {
 	case float64:
 		return int(max(0, min(n, 1<<20)))
@@ -296,8 +296,8 @@ func integer(s map[string]any, name string, otherwise int) int {
 	return otherwise
 }
 
-// plain is a decoded value as JSON writes it.
-func plain(v any) any {
+// plainValue is a decoded value as JSON writes it.
+func plainValue(v any) any {
 	switch v.(type) {
 	case map[string]any, []any, float64:
 		out, err := json.Marshal(v)

@@ -31,16 +31,16 @@ var futureEvents = map[string]string{
 	"gemini":    "data: {\"futureUpdate\": {\"note\": \"new\"}}\r\n\r\n",
 }
 
-// greased adds what the turn asks for to a reply's frames. What only one
-// provider has is that Voice's business; a document takes a field and no event.
-func greased(r Reply, frames [][]byte) [][]byte {
+// withGrease adds what the turn asks for to a reply's frames. What only one
+// provider has is that Provider's business; a document takes a field and no event.
+func withGrease(r Reply, frames [][]byte) [][]byte {
 	has := func(g specs.Grease) bool { return Greased(r, g) }
 	stream := r.Request.Form == FormSSE
 	if has(specs.GreaseStart) && stream && len(frames) > 0 {
 		frames = slices.Insert(slices.Clone(frames), 0, frames[0])
 	}
 	if has(specs.GreaseEvent) && stream && len(frames) > 0 {
-		frames = slices.Insert(renumbered(frames), 1, []byte(futureEvents[r.Request.Provider]))
+		frames = slices.Insert(renumberEvents(frames), 1, []byte(futureEvents[r.Request.Provider]))
 	}
 	if has(specs.GreaseField) {
 		frames = slices.Clone(frames)
@@ -53,8 +53,8 @@ func greased(r Reply, frames [][]byte) [][]byte {
 
 var sequence = regexp.MustCompile(`"sequence_number":(\d+)`)
 
-// renumbered makes room for one event after the first: OpenAI numbers them.
-func renumbered(frames [][]byte) [][]byte {
+// renumberEvents makes room for one event after the first: OpenAI numbers them.
+func renumberEvents(frames [][]byte) [][]byte {
 	out := slices.Clone(frames)
 	for i := 1; i < len(out); i++ {
 		out[i] = sequence.ReplaceAllFunc(out[i], func(m []byte) []byte {

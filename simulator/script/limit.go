@@ -7,10 +7,10 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// within is as much of blocks as limit tokens hold, and why it ends there: ""
+// fitLimit is as much of blocks as limit tokens hold, and why it ends there: ""
 // when all of it fits. A limit of 0 is none. A thought is kept whole or counts
 // as much as there is; nothing behind it is left then.
-func within(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
+func fitLimit(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
 	if limit <= 0 {
 		return blocks, ""
 	}
@@ -21,7 +21,7 @@ func within(blocks []specs.Block, limit int) ([]specs.Block, specs.Stop) {
 			out, limit = append(out, b), limit-cost
 			continue
 		}
-		if b, ok := shortened(b, limit); ok {
+		if b, ok := shortenText(b, limit); ok {
 			out = append(out, b)
 		}
 		return out, specs.StopMaxTokens
@@ -35,28 +35,28 @@ func costOf(b specs.Block) int {
 	return all
 }
 
-// shortened is the beginning of a block that so many tokens hold; false when
+// shortenText is the beginning of a block that so many tokens hold; false when
 // that is nothing.
-func shortened(b specs.Block, limit int) (specs.Block, bool) {
+func shortenText(b specs.Block, limit int) (specs.Block, bool) {
 	room := 4 * (limit - 4)
 	switch b.Kind {
 	case specs.KindThinking:
-		text := beginning(strings.Join(b.Parts, "\n\n"), max(1, 4*(limit-16)))
+		text := firstTokens(strings.Join(b.Parts, "\n\n"), max(1, 4*(limit-16)))
 		b.Parts = []string{text}
 		return b, text != ""
 	case specs.KindCall:
 		room -= 4 * Tokens(b.Role)
-		b.Args = []byte(beginning(string(b.Args), min(room, len(b.Args)-1)))
+		b.Args = []byte(firstTokens(string(b.Args), min(room, len(b.Args)-1)))
 		b.Partial = true
 		return b, room > 0 && len(b.Args) > 0
 	default:
-		b.Text = strings.TrimRight(beginning(b.Text, room), " ")
+		b.Text = strings.TrimRight(firstTokens(b.Text, room), " ")
 		return b, b.Text != ""
 	}
 }
 
-// beginning is at most n bytes of text, whole characters.
-func beginning(text string, n int) string {
+// firstTokens is at most n bytes of text, whole characters.
+func firstTokens(text string, n int) string {
 	if n >= len(text) {
 		return text
 	}

@@ -29,8 +29,8 @@ func (m *Mismatch) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %s", at, m.Expected, m.Got)
 }
 
-// mismatch is the refusal of a request that turn i did not expect, -1 for none.
-func (s *Script) mismatch(req Request, i int, expected, got string) *Refusal {
+// checkExpectation is the refusal of a request that turn i did not expect, -1 for none.
+func (s *Script) checkExpectation(req Request, i int, expected, got string) *Refusal {
 	m := &Mismatch{Scenario: s.Scenario.Name, Provider: req.Provider, Expected: expected, Got: got}
 	if i >= 0 {
 		m.Turn, m.Line = i+1, s.Scenario.Turns[i].Line
@@ -38,32 +38,32 @@ func (s *Script) mismatch(req Request, i int, expected, got string) *Refusal {
 	return &Refusal{Kind: RefuseInvalid, Message: m.Error(), Mismatch: m}
 }
 
-// unexpected holds the request against what turn i expects of it; nil when it
+// newMismatch holds the request against what turn i expects of it; nil when it
 // holds all of that.
-func (s *Script) unexpected(req Request, i int, asked Ask) *Refusal {
+func (s *Script) newMismatch(req Request, i int, asked Intent) *Refusal {
 	e := s.Scenario.Turns[i].Expect
 	if e == nil {
 		return nil
 	}
 	if want := specs.Fresh(e.Prompt, s.Seed); !strings.Contains(asked.Prompt, want) {
-		return s.mismatch(req, i, fmt.Sprintf("a prompt with %q", want), excerpt(asked.Prompt))
+		return s.checkExpectation(req, i, fmt.Sprintf("a prompt with %q", want), excerpt(asked.Prompt))
 	}
 	if e.Results == nil {
 		return nil
 	}
 	if len(e.Results) != len(asked.Results) {
-		return s.mismatch(req, i, count(len(e.Results), "result"), count(len(asked.Results), "result"))
+		return s.checkExpectation(req, i, countWord(len(e.Results), "result"), countWord(len(asked.Results), "result"))
 	}
 	for n, part := range e.Results {
 		want, got := specs.Fresh(part, s.Seed), asked.Results[n]
 		if !strings.Contains(got.Result, want) {
-			return s.mismatch(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerpt(got.Result))
+			return s.checkExpectation(req, i, fmt.Sprintf("%q in result %d, of %s", want, n+1, got.Name), excerpt(got.Result))
 		}
 	}
 	return nil
 }
 
-func count(n int, of string) string {
+func countWord(n int, of string) string {
 	if n != 1 {
 		of += "s"
 	}

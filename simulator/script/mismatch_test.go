@@ -14,7 +14,7 @@ import (
 func TestMismatch(t *testing.T) {
 	word := specs.Nonce("seed", "")
 	text := []specs.Block{{Kind: specs.KindText, Text: "x"}}
-	asked := Ask{
+	asked := Intent{
 		Prompt:  "Say " + word,
 		Results: []Called{{"echo", "heron"}, {"noargs", "ok"}},
 		Tools:   []Tool{{Name: "Look", Schema: map[string]any{"type": "object", "required": []any{"at"}}}},
@@ -45,7 +45,7 @@ func TestMismatch(t *testing.T) {
 		{"another provider", specs.Turn{Emit: text}, Request{Provider: "gemini"}, "scenario s: expected a request for openai, got one for gemini"},
 	} {
 		c.turn.Line = 9
-		s := &Script{Seed: "seed", Key: seal.NewKey("seed"), Now: time.Now, Ask: func(Request) Ask { return asked },
+		s := &Script{Seed: "seed", Key: seal.NewKey("seed"), Now: time.Now, Intent: func(Request) Intent { return asked },
 			Scenario: &specs.Scenario{Name: "s", Targets: []specs.Target{{Provider: "openai", Model: "m"}}, Turns: []specs.Turn{c.turn}}}
 		if c.req.Provider == "" {
 			c.req.Provider = "openai"
@@ -66,8 +66,8 @@ func TestMismatch(t *testing.T) {
 // TestFilled holds that arguments come from the schema of the tool that was
 // found, with the nonce in them.
 func TestFilled(t *testing.T) {
-	s := &Script{Seed: "seed", Now: time.Now, Ask: func(Request) Ask {
-		return Ask{Tools: []Tool{{Name: "srv__conform_echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer","minimum":7}},"required":["text","n"]}`)}}}
+	s := &Script{Seed: "seed", Now: time.Now, Intent: func(Request) Intent {
+		return Intent{Tools: []Tool{{Name: "srv__conform_echo", Schema: schema(t, `{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer","minimum":7}},"required":["text","n"]}`)}}}
 	}, Scenario: &specs.Scenario{Targets: []specs.Target{{Provider: "openai"}}, Turns: []specs.Turn{{Emit: []specs.Block{
 		{Kind: specs.KindCall, Role: "echo", Fill: "{{nonce}}"}}}}}}
 	reply, refusal := s.Reply(Request{Provider: "openai", Tools: []string{"srv__conform_echo"}})

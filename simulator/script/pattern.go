@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// matching is a text that a schema's pattern takes: word when it does, else the
+// matchPattern is a text that a schema's pattern takes: word when it does, else the
 // shortest of its own. A pattern that Go cannot read, or whose assertions cannot
 // be met this way, leaves word as it is.
-func matching(pattern, word string) string {
+func matchPattern(pattern, word string) string {
 	re, err := regexp.Compile(pattern)
 	if err != nil || re.MatchString(word) {
 		return word
@@ -19,7 +19,7 @@ func matching(pattern, word string) string {
 		return word
 	}
 	var out strings.Builder
-	spell(&out, tree, maxDepth)
+	spellPattern(&out, tree, maxDepth)
 	if !re.MatchString(out.String()) {
 		return word
 	}
@@ -29,7 +29,7 @@ func matching(pattern, word string) string {
 // maxRepeat bounds what a pattern can make one write.
 const maxRepeat = 256
 
-func spell(out *strings.Builder, re *syntax.Regexp, depth int) {
+func spellPattern(out *strings.Builder, re *syntax.Regexp, depth int) {
 	if depth == 0 || out.Len() > 1<<12 {
 		return
 	}
@@ -37,28 +37,28 @@ func spell(out *strings.Builder, re *syntax.Regexp, depth int) {
 	case syntax.OpLiteral:
 		out.WriteString(string(re.Rune))
 	case syntax.OpCharClass:
-		out.WriteRune(ordinary(re.Rune))
+		out.WriteRune(ordinaryRune(re.Rune))
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		out.WriteByte('a')
 	case syntax.OpCapture, syntax.OpPlus:
-		spell(out, re.Sub[0], depth-1)
+		spellPattern(out, re.Sub[0], depth-1)
 	case syntax.OpRepeat:
 		for range min(re.Min, maxRepeat) {
-			spell(out, re.Sub[0], depth-1)
+			spellPattern(out, re.Sub[0], depth-1)
 		}
 	case syntax.OpConcat:
 		for _, sub := range re.Sub {
-			spell(out, sub, depth-1)
+			spellPattern(out, sub, depth-1)
 		}
 	case syntax.OpAlternate:
-		spell(out, re.Sub[0], depth-1)
+		spellPattern(out, re.Sub[0], depth-1)
 	default: // what may be left out, and assertions
 	}
 }
 
-// ordinary is a character of a class, given as pairs of first and last: a letter
+// ordinaryRune is a character of a class, given as pairs of first and last: a letter
 // or a digit where there is one.
-func ordinary(class []rune) rune {
+func ordinaryRune(class []rune) rune {
 	for _, r := range "aA0_- " {
 		for i := 0; i+1 < len(class); i += 2 {
 			if class[i] <= r && r <= class[i+1] {

@@ -27,18 +27,18 @@ func (p Plan) Document() bool {
 }
 
 // Refused plans a refusal in the words of v.
-func Refused(v Voice, r *Refusal) Plan {
+func Refused(v Provider, r *Refusal) Plan {
 	status, contentType, body := v.Refuse(r)
 	return Plan{Status: status, Header: http.Header{"Content-Type": {contentType}}, Writes: [][]byte{body}}
 }
 
-// Perform plans a reply. Cut and error count wire events; a reply that is one
+// PlanReply plans a reply. Cut and error count wire events; a reply that is one
 // document is cut in its middle and fails with a status instead.
-func Perform(v Voice, r Reply) Plan {
-	if plan, ok := rejected(v, r); ok {
+func PlanReply(v Provider, r Reply) Plan {
+	if plan, ok := rejectionPlan(v, r); ok {
 		return plan
 	}
-	frames := greased(r, v.Frames(r))
+	frames := withGrease(r, v.Frames(r))
 	plan := Plan{Status: http.StatusOK, Header: v.Header(r)}
 	plan.Header.Set("Date", r.At.UTC().Format(http.TimeFormat))
 	t, unary := r.Turn, r.Request.Form == FormUnary

@@ -52,7 +52,7 @@ var spare = sync.Pool{New: func() any {
 func (r Reply) ID(prefix string, n int, alphabet string, size int) string {
 	d := spare.Get().(*die)
 	defer spare.Put(d)
-	d.source.Seed(r.seed("id/"+prefix, n))
+	d.source.Seed(r.seedOf("id/"+prefix, n))
 	id := make([]byte, len(prefix), len(prefix)+size)
 	copy(id, prefix)
 	for range size {
@@ -65,14 +65,14 @@ func (r Reply) ID(prefix string, n int, alphabet string, size int) string {
 func (r Reply) Roll(use string, number, n int) int {
 	d := spare.Get().(*die)
 	defer spare.Put(d)
-	d.source.Seed(r.seed(use, number))
+	d.source.Seed(r.seedOf(use, number))
 	return d.IntN(n)
 }
 
 // Dice returns a source of chance of its own for use number n of use.
-func (r Reply) Dice(use string, n int) *rand.Rand { return rand.New(rand.NewChaCha8(r.seed(use, n))) }
+func (r Reply) Dice(use string, n int) *rand.Rand { return rand.New(rand.NewChaCha8(r.seedOf(use, n))) }
 
-func (r Reply) seed(use string, n int) [sha256.Size]byte {
+func (r Reply) seedOf(use string, n int) [sha256.Size]byte {
 	var room [128]byte
 	seed := append(append(append(room[:0], r.Seed...), 0), use...)
 	seed = binary.BigEndian.AppendUint64(seed, uint64(r.Ordinal))

@@ -28,8 +28,8 @@ func (b Block) Arguments() []byte {
 	return b.Args
 }
 
-// resolve turns what turn i says into what it says to req.
-func (s *Script) resolve(req Request, i int, asked Ask) ([]Block, *Refusal) {
+// resolveBlocks turns what turn i says into what it says to req.
+func (s *Script) resolveBlocks(req Request, i int, asked Intent) ([]Block, *Refusal) {
 	var blocks []Block
 	for _, e := range s.Scenario.Turns[i].Emit {
 		thought := e.Kind == specs.KindThinking || e.Kind == specs.KindRedacted
@@ -40,36 +40,36 @@ func (s *Script) resolve(req Request, i int, asked Ask) ([]Block, *Refusal) {
 		if req.Shown {
 			b.Parts = e.Parts
 		}
-		if refusal := s.equip(req, i, e, &b, asked); refusal != nil {
+		if refusal := s.resolveTool(req, i, e, &b, asked); refusal != nil {
 			return nil, refusal
 		}
-		blocks = append(blocks, b.fresh(s.Seed))
+		blocks = append(blocks, b.withNonces(s.Seed))
 	}
 	return blocks, nil
 }
 
-// equip finds the tool that a block needs among those of the request.
-func (s *Script) equip(req Request, i int, e specs.Block, b *Block, asked Ask) *Refusal {
-	offered := func() string { return "one that offers " + offer(req.Tools, asked.Hosted) }
+// resolveTool finds the tool that a block needs among those of the request.
+func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked Intent) *Refusal {
+	offered := func() string { return "one that offers " + toolForRole(req.Tools, asked.Hosted) }
 	switch e.Kind {
 	case specs.KindSearch, specs.KindCode:
-		if !asked.hosts(e.Kind) {
-			return s.mismatch(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
+		if !asked.offersHosted(e.Kind) {
+			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
 		}
 	case specs.KindCall:
 		if b.Name = toolFor(e.Role, req.Tools, asked.Tools); b.Name == "" {
-			return s.mismatch(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fits(e.Role)), offered())
+			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fitsRole(e.Role)), offered())
 		}
 		if e.Fill != "" {
-			b.Args = fill(asked.schema(b.Name), specs.Fresh(e.Fill, s.Seed))
+			b.Args = fillArguments(asked.toolSchema(b.Name), specs.Fresh(e.Fill, s.Seed))
 		}
 	default: // needs no tool
 	}
 	return nil
 }
 
-// offer names what a request offers.
-func offer(tools, hosted []string) string {
+// toolForRole names what a request offers.
+func toolForRole(tools, hosted []string) string {
 	var names []string
 	for _, t := range tools {
 		if t != "" {
@@ -87,8 +87,8 @@ func offer(tools, hosted []string) string {
 
 const roleAny = "any"
 
-// fits says what a tool lacks for a role.
-func fits(role string) string {
+// fitsRole says what a tool lacks for a role.
+func fitsRole(role string) string {
 	if role == roleAny {
 		return "is the client's"
 	}
@@ -99,7 +99,7 @@ func fits(role string) string {
 // server's name before it, with one underscore, two, or other marks.
 func toolFor(role string, tools []string, own []Tool) string {
 	if role == roleAny {
-		return harmless(own)
+		return firstHarmless(own)
 	}
 	for _, t := range tools {
 		before, ok := strings.CutSuffix(t, "conform_"+role)
@@ -110,10 +110,10 @@ func toolFor(role string, tools []string, own []Tool) string {
 	return ""
 }
 
-// harmless is the name of the first tool that changes nothing, else of the
+// firstHarmless is the name of the first tool that changes nothing, else of the
 // first.
-func harmless(tools []Tool) string {
-	if quiet := filter(tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(quiet) > 0 {
+func firstHarmless(tools []Tool) string {
+	if quiet := filterTools(tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(quiet) > 0 {
 		return quiet[0].Name
 	}
 	if len(tools) > 0 {
@@ -122,16 +122,16 @@ func harmless(tools []Tool) string {
 	return ""
 }
 
-// fill returns arguments that fulfil a tool's schema.
-func fill(schema map[string]any, word string) []byte {
+// fillArguments returns arguments that fulfil a tool's schema.
+func fillArguments(schema map[string]any, word string) []byte {
 	if o, ok := Fill(schema, word).(Object); ok {
 		return JSON(o)
 	}
 	return []byte("{}")
 }
 
-// fresh puts nonces into everything that a block says.
-func (b Block) fresh(seed string) Block {
+// withNonces puts nonces into everything that a block says.
+func (b Block) withNonces(seed string) Block {
 	b.Text = specs.Fresh(b.Text, seed)
 	if len(b.Args) > 0 {
 		b.Args = []byte(specs.Fresh(string(b.Args), seed))

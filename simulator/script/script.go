@@ -1,6 +1,6 @@
 // Package script turns the provider's side of a scenario into replies. It
 // decides which turn answers a request and what the turn says there; how that
-// looks on the wire is a Voice's business, one per provider.
+// looks on the wire is a Provider's business, one per provider.
 package script
 
 import (
@@ -43,23 +43,23 @@ type Request struct {
 	// Thinks says that the model thinks at all under the request's settings,
 	// Shown that the text of its thoughts is shown.
 	Thinks, Shown bool
-	// Sealed says that continuity tokens are handed out; OpenAI does so on
+	// IssuesTokens says that continuity tokens are handed out; OpenAI does so on
 	// request only.
-	Sealed bool
+	IssuesTokens bool
 	// Account is whose key the request carries (seal.Account).
 	Account string
 	Body    []byte
 	// Document is Body, parsed; nil when nobody has parsed it.
 	Document *jsontree.Node
-	// Parsed is what the Voice has read of the request, for its own Frames.
+	// Parsed is what the Provider has read of the request, for its own Frames.
 	Parsed any
 }
 
-// Voice is one provider's wire form. A Voice is stateless and safe for
+// Provider is one provider's wire form. A Provider is stateless and safe for
 // concurrent use.
-type Voice interface {
-	// Provider is "anthropic", "openai" or "gemini".
-	Provider() string
+type Provider interface {
+	// Name is "anthropic", "openai" or "gemini".
+	Name() string
 	// Serves reports whether the provider has a model call at the URL path.
 	Serves(path string) bool
 	// Read understands a model call.
@@ -112,42 +112,42 @@ type Script struct {
 	Now func() time.Time
 	// Attempts remembers what was turned down; nil turns down for ever.
 	Attempts *Attempts
-	// Ask reads what a request wants, for turns that depend on it. Nil finds
+	// Intent reads what a request wants, for turns that depend on it. Nil finds
 	// nothing.
-	Ask func(Request) Ask
+	Intent func(Request) Intent
 }
 
 // Reply resolves the turn that answers req. Errors are *Refusal.
 func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	target, ok := s.Scenario.Target(req.Provider)
 	if !ok {
-		return Reply{}, s.mismatch(req, -1, "a request for "+s.played(), "one for "+req.Provider)
+		return Reply{}, s.checkExpectation(req, -1, "a request for "+s.turnFor(), "one for "+req.Provider)
 	}
 	if req.Model != target.Model {
-		refusal := s.mismatch(req, -1, "the model "+target.Model, req.Model)
+		refusal := s.checkExpectation(req, -1, "the model "+target.Model, req.Model)
 		refusal.Kind, refusal.Message = RefuseModel, req.Model
 		return Reply{}, refusal
 	}
-	i := pick(s.Scenario.Turns, req)
+	i := pickTurn(s.Scenario.Turns, req)
 	if i < 0 {
-		return Reply{}, s.mismatch(req, -1, fmt.Sprintf("a conversation for one of its %s", count(len(s.Scenario.Turns), "turn")),
-			fmt.Sprintf("one that holds %s of the model and %s", count(req.Turns, "turn"), count(req.Prompts, "prompt")))
+		return Reply{}, s.checkExpectation(req, -1, fmt.Sprintf("a conversation for one of its %s", countWord(len(s.Scenario.Turns), "turn")),
+			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"), countWord(req.Prompts, "prompt")))
 	}
 	turn := s.Scenario.Turns[i]
-	var asked Ask
-	if s.Ask != nil && curious(turn) {
-		asked = s.Ask(req)
+	var asked Intent
+	if s.Intent != nil && sideQuestion(turn) {
+		asked = s.Intent(req)
 	}
-	if refusal := s.unexpected(req, i, asked); refusal != nil {
+	if refusal := s.newMismatch(req, i, asked); refusal != nil {
 		return Reply{}, refusal
 	}
-	blocks, refusal := s.resolve(req, i, asked)
+	blocks, refusal := s.resolveBlocks(req, i, asked)
 	if refusal != nil {
 		return Reply{}, refusal
 	}
 	attempt := 0
 	if turn.Refuse != nil {
-		attempt = s.Attempts.next(req, i)
+		attempt = s.Attempts.countAttempt(req, i)
 	}
 	return Reply{
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
@@ -156,8 +156,8 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	}, nil
 }
 
-// played names the providers that the scenario plays with.
-func (s *Script) played() string {
+// turnFor names the providers that the scenario plays with.
+func (s *Script) turnFor() string {
 	var names []string
 	for _, t := range s.Scenario.Targets {
 		names = append(names, t.Provider)
@@ -165,17 +165,17 @@ func (s *Script) played() string {
 	return strings.Join(names, " or ")
 }
 
-// curious reports whether a turn depends on more than a Request tells.
-func curious(t specs.Turn) bool {
+// sideQuestion reports whether a turn depends on more than a Request tells.
+func sideQuestion(t specs.Turn) bool {
 	return t.Expect != nil || slices.ContainsFunc(t.Emit, func(b specs.Block) bool {
 		return b.Fill != "" || b.Role == roleAny || b.Kind == specs.KindSearch || b.Kind == specs.KindCode
 	})
 }
 
-// pick returns the index of the turn that answers req, -1 if none does. The turn
+// pickTurn returns the index of the turn that answers req, -1 if none does. The turn
 // behind one that paused goes on with it: it answers a request that ends with
 // the provider's own words, and clients send both as one turn from then on.
-func pick(turns []specs.Turn, req Request) int {
+func pickTurn(turns []specs.Turn, req Request) int {
 	found, ordinal, goesOn, paused := -1, -1, false, false
 	for i, t := range turns {
 		if t.Prompts == 0 {

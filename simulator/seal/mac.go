@@ -41,26 +41,26 @@ func (k Key) ready() *secret {
 	return k.secret
 }
 
-// tag appends the 32 bytes that authenticate facts, salt and plain. Each part is
+// appendTag appends the 32 bytes that authenticate facts, salt and plain. Each part is
 // behind its length, so that no two lists of parts read the same.
-func (k Key) tag(out []byte, f Facts, salt string, plain []byte) []byte {
+func (k Key) appendTag(out []byte, f Facts, salt string, plain []byte) []byte {
 	s := k.ready()
 	t := s.tellers.Get().(*teller)
 	defer s.tellers.Put(t)
-	t.room = part(part(t.room[:0], f.Origin), f.Model)
-	t.room = part(part(t.room, f.Prefix), f.Content)
-	t.room = part(part(t.room, salt), plain)
+	t.room = writePart(writePart(t.room[:0], f.Origin), f.Model)
+	t.room = writePart(writePart(t.room, f.Prefix), f.Content)
+	t.room = writePart(writePart(t.room, salt), plain)
 	t.Reset()
 	_, _ = t.Write(t.room) // a hash takes all
 	return t.Sum(out)
 }
 
-func part[T string | []byte](out []byte, b T) []byte {
+func writePart[T string | []byte](out []byte, b T) []byte {
 	return append(binary.BigEndian.AppendUint64(out, uint64(len(b))), b...)
 }
 
-// mask makes b unreadable in place, or readable again.
-func (k Key) mask(nonce, b []byte) {
+// maskBytes makes b unreadable in place, or readable again.
+func (k Key) maskBytes(nonce, b []byte) {
 	cipher.NewCTR(k.ready().block, nonce[:aes.BlockSize]).XORKeyStream(b, b)
 }
 
@@ -72,5 +72,5 @@ func (k Key) MAC(use string, parts ...[]byte) []byte {
 	for _, p := range parts {
 		content = append(append(content, byte(len(p)>>8), byte(len(p))), p...)
 	}
-	return k.tag(make([]byte, 0, sha256.Size), Facts{Origin: "mac/" + use, Content: content}, "", nil)
+	return k.appendTag(make([]byte, 0, sha256.Size), Facts{Origin: "mac/" + use, Content: content}, "", nil)
 }

@@ -48,41 +48,41 @@ type Key struct{ *secret }
 
 // NewKey derives a key from seed: equal seeds give equal tokens.
 func NewKey(seed string) Key {
-	return Key{newSecret(derive(seed, "mac"), derive(seed, "mask"))}
+	return Key{newSecret(deriveKey(seed, "mac"), deriveKey(seed, "mask"))}
 }
 
-func derive(seed, use string) (out [sha256.Size]byte) {
+func deriveKey(seed, use string) (out [sha256.Size]byte) {
 	h := hmac.New(sha256.New, []byte(seed))
 	h.Write([]byte(use))
 	h.Sum(out[:0])
 	return out
 }
 
-// seal returns tag ‖ masked(place ‖ fill): the tag authenticates facts, salt,
+// signToken returns tag ‖ masked(place ‖ fill): the tag authenticates facts, salt,
 // place and fill, and is the nonce of the mask, so equal input gives equal
 // bytes and nothing inside is readable. size is the length in bytes of fill,
 // the opaque remainder that gives a token its real length.
-func (k Key) seal(f Facts, salt string, p Place, size int) []byte {
+func (k Key) signToken(f Facts, salt string, p Place, size int) []byte {
 	place := p.size()
 	out := p.encode(make([]byte, sha256.Size, sha256.Size+place+size))
 	var seed [sha256.Size]byte
-	k.tag(seed[:0], f, "fill/"+salt, out[sha256.Size:])
+	k.appendTag(seed[:0], f, "fill/"+salt, out[sha256.Size:])
 	out = out[:cap(out)]
-	k.mask(seed[:], out[sha256.Size+place:])
-	k.tag(out[:0], f, salt, out[sha256.Size:])
-	k.mask(out[:sha256.Size], out[sha256.Size:])
+	k.maskBytes(seed[:], out[sha256.Size+place:])
+	k.appendTag(out[:0], f, salt, out[sha256.Size:])
+	k.maskBytes(out[:sha256.Size], out[sha256.Size:])
 	return out
 }
 
-// open is the inverse of seal.
-func (k Key) open(f Facts, salt string, sealed []byte) (Place, error) {
+// openToken is the inverse of seal.
+func (k Key) openToken(f Facts, salt string, sealed []byte) (Place, error) {
 	if len(sealed) < sha256.Size {
 		return Place{}, fmt.Errorf("%w: %d bytes are too few", ErrBroken, len(sealed))
 	}
 	tag, plain := sealed[:sha256.Size], bytes.Clone(sealed[sha256.Size:])
-	k.mask(tag, plain)
+	k.maskBytes(tag, plain)
 	var want [sha256.Size]byte
-	if !hmac.Equal(tag, k.tag(want[:0], f, salt, plain)) {
+	if !hmac.Equal(tag, k.appendTag(want[:0], f, salt, plain)) {
 		return Place{}, ErrBroken
 	}
 	return decodePlace(plain)

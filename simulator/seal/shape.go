@@ -30,10 +30,10 @@ func (k Key) Envelope(f Facts, p Place) string {
 // for issuers whose place notes the content, so that they can tell an altered
 // thought from an altered token.
 func (k Key) EnvelopeFor(size int, f Facts, p Place) string {
-	sealed := k.seal(f, "", p, minFill+size/2)
-	inner := field(nil, 1, version)
-	inner = field(inner, 5, sealed)
-	return base64.StdEncoding.EncodeToString(field(nil, 2, inner))
+	sealed := k.signToken(f, "", p, minFill+size/2)
+	inner := appendField(nil, 1, version)
+	inner = appendField(inner, 5, sealed)
+	return base64.StdEncoding.EncodeToString(appendField(nil, 2, inner))
 }
 
 // OpenEnvelope verifies a token minted by Envelope, character by character:
@@ -55,7 +55,7 @@ func (k Key) OpenEnvelope(f Facts, token string) (Place, error) {
 	if !ok || len(rest) > 0 {
 		return Place{}, fmt.Errorf("%w: no seal", ErrBroken)
 	}
-	return k.open(f, "", sealed)
+	return k.openToken(f, "", sealed)
 }
 
 // Stage is the event in which OpenAI shows an encrypted content. Each shows
@@ -80,7 +80,7 @@ func (k Key) Fernet(f Facts, p Place, stage Stage, at time.Time) string {
 	if odd := (sha256.Size + p.size() + size) % aes.BlockSize; odd > 0 {
 		size += aes.BlockSize - odd
 	}
-	sealed := k.seal(f, string(stage), p, size)
+	sealed := k.signToken(f, string(stage), p, size)
 	token := make([]byte, 1, 1+8+len(sealed)+sha256.Size)
 	token[0] = 0x80
 	token = binary.BigEndian.AppendUint64(token, uint64(at.Unix()))
@@ -100,7 +100,7 @@ func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 		return Place{}, "", ErrBroken
 	}
 	for _, stage := range []Stage{StageAdded, StageDone, StageCompleted} {
-		if p, err := k.open(f, string(stage), body[head:]); err == nil {
+		if p, err := k.openToken(f, string(stage), body[head:]); err == nil {
 			return p, stage, nil
 		}
 	}
@@ -108,7 +108,7 @@ func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 }
 
 // fernetMAC appends the MAC of b.
-func (k Key) fernetMAC(out, b []byte) []byte { return k.tag(out, Facts{Origin: "fernet"}, "", b) }
+func (k Key) fernetMAC(out, b []byte) []byte { return k.appendTag(out, Facts{Origin: "fernet"}, "", b) }
 
 // decode64 decodes what of all spellings is the encoding's own: the decoder alone
 // passes over line ends.
@@ -119,8 +119,8 @@ func decode64(e *base64.Encoding, s string) ([]byte, error) {
 	return e.Strict().DecodeString(s)
 }
 
-// field appends one length-delimited protobuf field.
-func field(out []byte, number int, data []byte) []byte {
+// appendField appends one length-delimited protobuf field.
+func appendField(out []byte, number int, data []byte) []byte {
 	out = append(out, byte(number<<3|2))
 	out = binary.AppendUvarint(out, uint64(len(data)))
 	return append(out, data...)

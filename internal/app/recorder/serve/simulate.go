@@ -77,7 +77,7 @@ func (s *simulating) add(cmd *cobra.Command) {
 	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to play: a name or a .txtar file")
 	set.StringVar(&s.config.Seed, "seed", "simulator", "`text` that ids and tokens are made from; equal seeds give equal bytes")
 	set.StringSliceVar(&s.config.Off, "off", nil, "the `id` of a rule not to enforce; may be repeated")
-	set.BoolVar(&s.config.ForeignSeals, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
+	set.BoolVar(&s.config.ForeignTokens, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
 	set.DurationVar(&s.config.Pace, "pace", 0, "`pause` between two writes of a stream")
 	set.BoolVar(&s.door.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
@@ -185,7 +185,7 @@ func (s *simulating) strictness() string {
 	if len(s.config.Off) > 0 {
 		said += " without " + strings.Join(s.config.Off, ", ")
 	}
-	if s.config.ForeignSeals {
+	if s.config.ForeignTokens {
 		said += ", foreign seals accepted"
 	}
 	return said

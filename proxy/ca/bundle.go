@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// rootFiles are where systems keep their roots as one PEM file.
+// rootFiles are where systems keep their trusted roots as one PEM file.
 var rootFiles = []string{
 	"/etc/ssl/certs/ca-certificates.crt",                // Debian, Arch, Gentoo
 	"/etc/pki/tls/certs/ca-bundle.crt",                  // Fedora, RHEL
@@ -14,9 +14,9 @@ var rootFiles = []string{
 	"/etc/ssl/cert.pem",                                 // Alpine, macOS, BSD
 }
 
-// SystemRoots returns the roots a program would trust without us: the file
-// named by sslCertFile (the caller's SSL_CERT_FILE, "" for none), else the
-// system's. Empty when neither can be read.
+// SystemRoots returns the roots that a program trusts by default: the file named
+// by sslCertFile (the caller's SSL_CERT_FILE, "" for none), else the system's.
+// It is empty when neither can be read.
 func SystemRoots(sslCertFile string) []byte {
 	files := rootFiles
 	if sslCertFile != "" {
@@ -30,9 +30,9 @@ func SystemRoots(sslCertFile string) []byte {
 	return nil
 }
 
-// Bundle is roots with the authority added, as one PEM file. SSL_CERT_FILE,
-// REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE replace a client's roots, they do not
-// add to them.
+// Bundle returns roots with the authority added, as one PEM file. SSL_CERT_FILE,
+// REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE replace a client's roots and do not add
+// to them.
 func (a *Authority) Bundle(roots []byte) []byte {
 	return bytes.Join([][]byte{bytes.TrimSpace(roots), a.PEM()}, []byte("\n"))
 }

@@ -29,14 +29,14 @@ import (
 	"time"
 )
 
-// Lifetime is how long an authority is valid, from an hour before its issue
-// so that a client with a slow clock accepts it.
+// Lifetime is how long an authority is valid. Validity starts an hour before the
+// issue, so that a client with a slow clock accepts it.
 const Lifetime = 30 * 24 * time.Hour
 
-// clockSkew is how far a client's clock may lag behind ours.
+// clockSkew is how far a client's clock may be behind.
 const clockSkew = time.Hour
 
-// Authority signs leaves for its hosts and for nothing else. It is safe for
+// Authority signs certificates for its hosts and nothing else. It is safe for
 // concurrent use.
 type Authority struct {
 	cert           *x509.Certificate
@@ -45,9 +45,9 @@ type Authority struct {
 	replacedReason string   // Open replaced the one before
 }
 
-// Replaced says why Open issued this authority in another's place, as one
-// clause for people; "" when it did not. Clients that were told to trust the
-// other one must be given this one.
+// Replaced returns why Open issued this authority in place of another, as one
+// clause for people, or "". Clients that trust the old authority must be given
+// this one.
 func (a *Authority) Replaced() string { return a.replacedReason }
 
 // New issues an authority for hosts (names or IP addresses, without ports) and
@@ -91,15 +91,15 @@ func New(hosts []string, now time.Time) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-// Certificate is the authority's own certificate; it must not be changed.
+// Certificate returns the authority's own certificate. Do not change it.
 func (a *Authority) Certificate() *x509.Certificate { return a.cert }
 
-// PEM is the certificate in the form clients are given to trust.
+// PEM returns the certificate in the form that clients are given to trust.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 }
 
-// Pool trusts this authority alone.
+// Pool returns a pool that trusts this authority alone.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
@@ -109,9 +109,9 @@ func (a *Authority) Pool() *x509.CertPool {
 // Hosts lists the names the authority may sign for, sorted, loopback included.
 func (a *Authority) Hosts() []string { return slices.Clone(a.cert.PermittedDNSDomains) }
 
-// Permits reports whether host is one the authority signs for. Names must
-// match exactly: the constraint itself also covers names below a host, but we
-// never intercept those.
+// Permits reports whether the authority signs for host. Names must match
+// exactly: the constraint also covers names below a host, but the proxy never
+// intercepts those.
 func (a *Authority) Permits(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return slices.ContainsFunc(a.cert.PermittedIPRanges, func(r *net.IPNet) bool { return r.Contains(ip) })
@@ -127,8 +127,8 @@ func (a *Authority) issuedFor(hosts []string) bool {
 		slices.EqualFunc(a.cert.PermittedIPRanges, ranges, func(x, y *net.IPNet) bool { return x.String() == y.String() })
 }
 
-// nameConstraints splits hosts into the names and address ranges of a certificate,
-// each sorted and without repeats, loopback added.
+// nameConstraints splits hosts into the names and address ranges of a
+// certificate, each sorted and without duplicates, with loopback added.
 func nameConstraints(hosts []string) (names []string, ranges []*net.IPNet) {
 	addresses := []string{"127.0.0.0/8", "::1/128"}
 	names = []string{"localhost"}

@@ -16,9 +16,10 @@ import (
 // opened by CONNECT is one.
 type Named interface{ Host() string }
 
-// TLSConfig is the one server configuration for every intercepted connection:
-// shared, so that sessions resume, and offering HTTP/2 and HTTP/1.1. Where the
-// connection is Named, the name the client sends inside TLS must be the same.
+// TLSConfig returns one server configuration for every intercepted connection.
+// Share it, so that sessions resume. It offers HTTP/2 and HTTP/1.1. When the
+// connection is Named, the name that the client sends inside TLS must be the
+// same.
 func (a *Authority) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -39,8 +40,8 @@ func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate
 	return a.Leaf(name)
 }
 
-// Leaf returns the certificate for host, minted at its first use and shared by
-// all later ones: a hundred simultaneous first connections mint one.
+// Leaf returns the certificate for host. It is signed at its first use and
+// shared by all later ones: a hundred simultaneous first connections sign one.
 func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	host = strings.ToLower(host)
 	if !a.Permits(host) {
@@ -53,9 +54,9 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	return mint.(func() (*tls.Certificate, error))()
 }
 
-// signLeaf signs a leaf for host. The name stands in SAN only: OpenSSL clients
-// check a common name against the DNS constraints even when it is an address,
-// and refuse it.
+// signLeaf signs a certificate for host. The name is in the SAN only: OpenSSL
+// clients check a common name against the DNS constraints even when it is an
+// address, and refuse it.
 func (a *Authority) signLeaf(host string) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

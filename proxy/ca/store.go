@@ -24,17 +24,17 @@ const (
 	CertFile = "ca.pem"
 )
 
-// renewBefore is how close to its end an authority is replaced: a recording
-// that starts today must not outlive it.
+// renewBefore is how long before its end an authority is replaced: it must
+// outlive a recording that starts today.
 const renewBefore = 3 * 24 * time.Hour
 
-// ErrNotOurs marks an authority file that Open did not write or that others
-// may have read. It is never overwritten by Open; Rotate replaces it.
+// ErrNotOurs marks an authority file that Open did not write or that others may
+// have read. Open never overwrites it; Rotate replaces it.
 var ErrNotOurs = errors.New("not a usable authority; `recorder ca rotate` replaces it")
 
-// Open returns the authority kept in dir, or issues one and keeps it there
-// when there is none, when it is about to expire, or when its hosts are not
-// exactly hosts and loopback. dir is created with mode 0700.
+// Open returns the authority kept in dir, or issues one and keeps it there when
+// there is none, when it is about to expire, or when its hosts are not exactly
+// hosts and loopback. It creates dir with mode 0700.
 func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	a, err := Load(dir)
 	switch {
@@ -54,7 +54,8 @@ func Open(dir string, hosts []string, now time.Time) (*Authority, error) {
 	return a, nil
 }
 
-// replaceReason says why an authority will not do for hosts from now on.
+// replaceReason returns why an authority cannot be used for hosts from now on,
+// or "".
 func (a *Authority) replaceReason(hosts []string, now time.Time) string {
 	switch {
 	case now.After(a.cert.NotAfter):
@@ -104,7 +105,8 @@ func issueAuthority(dir string, hosts []string, now time.Time, write func(path s
 	return a, publishCertificate(dir, a)
 }
 
-// publishCertificate keeps the certificate beside the key, for people to point clients at.
+// publishCertificate writes the certificate beside the key, for people to point
+// clients at.
 func publishCertificate(dir string, a *Authority) error {
 	path := filepath.Join(dir, CertFile)
 	if have, err := os.ReadFile(path); err == nil && bytes.Equal(have, a.PEM()) {
@@ -128,8 +130,8 @@ func (a *Authority) secretPEM() ([]byte, error) {
 	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})...), nil
 }
 
-// loadAuthority reads an authority back and trusts nothing about it: key type, key
-// match, constraints and file mode are all checked.
+// loadAuthority reads an authority and checks the key type, that key and
+// certificate match, the constraints, and the file mode.
 func loadAuthority(path string) (*Authority, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Cassette is a recording opened for reading. It is immutable and safe for
-// concurrent use; what its methods return belongs to the caller.
+// concurrent use. What its methods return belongs to the caller.
 type Cassette struct {
 	name   string
 	meta   Meta
@@ -27,8 +27,9 @@ type Cassette struct {
 }
 
 // Open reads the cassette at path. A sealed file is only indexed: its
-// interactions are verified and decoded when they are asked for. One whose first
-// recording goes on is ErrBusy, one that was interrupted ErrTorn.
+// interactions are verified and decoded when they are asked for. The error is
+// ErrBusy while its first recording continues, and ErrTorn when that was
+// interrupted.
 func Open(path string) (*Cassette, error) {
 	if err := checkRegularFile(path); err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func Open(path string) (*Cassette, error) {
 	return parseRead(path, data, err)
 }
 
-// OpenFS is Open in a file system.
+// OpenFS is Open for a file system.
 func OpenFS(fsys fs.FS, name string) (*Cassette, error) {
 	data, err := fs.ReadFile(fsys, name)
 	return parseRead(name, data, err)
@@ -58,7 +59,7 @@ func parseRead(name string, data []byte, err error) (*Cassette, error) {
 	return Parse(name, data)
 }
 
-// Parse is Open on bytes. The cassette keeps data, which must not change. The
+// Parse is Open for bytes. The cassette keeps data, which must not change. The
 // name is for errors.
 func Parse(name string, data []byte) (*Cassette, error) {
 	if len(data) == 0 {
@@ -97,16 +98,16 @@ func (c *Cassette) parseOurs(data []byte) (err error) {
 // Name returns the name the cassette was opened by.
 func (c *Cassette) Name() string { return c.name }
 
-// Meta returns what the file says of itself; for a file that says nothing, only
-// the provenance "import".
+// Meta returns what the file says about itself. For a file that says nothing, it
+// is only the provenance "import".
 func (c *Cassette) Meta() Meta {
 	m := c.meta
 	m.Redaction, m.Matching, m.Declared = slices.Clone(m.Redaction), slices.Clone(m.Matching), slices.Clone(m.Declared)
 	return m
 }
 
-// Sealed reports whether the file is ours and complete, so that Verify can tell
-// whether any byte has changed.
+// Sealed reports whether this package wrote the file completely, so that Verify
+// can detect any changed byte.
 func (c *Cassette) Sealed() bool { return c.data != nil }
 
 // Len returns the number of interactions.
@@ -128,7 +129,7 @@ func (c *Cassette) At(i int) (Interaction, error) {
 	return in, nil
 }
 
-// All yields every interaction in recorded order. One that is damaged is
+// All yields every interaction in recorded order. A damaged interaction is
 // yielded as an error and does not end the sequence.
 func (c *Cassette) All() iter.Seq2[Interaction, error] {
 	return func(yield func(Interaction, error) bool) {
@@ -156,9 +157,9 @@ func (c *Cassette) damagedAt(i int) error {
 	return damagedError(c.name, fmt.Sprintf("interaction %d", i))
 }
 
-// Request returns the request of interaction i without reading its response
-// or checking its seal: enough to index a large cassette by what was asked. At
-// still refuses to serve an interaction that is damaged.
+// Request returns the request of interaction i without reading its response or
+// checking its seal: enough to index a large cassette by its requests. At still
+// refuses a damaged interaction.
 func (c *Cassette) Request(i int) (Request, error) {
 	if !c.Sealed() {
 		return c.parsed[i].clone().Request, nil
@@ -170,9 +171,9 @@ func (c *Cassette) Request(i int) (Request, error) {
 	return in.Request, err
 }
 
-// Asked is Request without its header and its protocol: what most questions are
-// known by. The body is written over room, where that is large enough, so that
-// all of a large cassette can be read in little memory.
+// Asked is Request without header and protocol, which are rarely needed to find
+// a request. The body is written over room when that is large enough, so that a
+// large cassette can be read in little memory.
 func (c *Cassette) Asked(i int, room []byte) (Request, error) {
 	if c.Sealed() {
 		if r, ok := decodeAsked(c.itemBytes(i), room); ok {
@@ -183,8 +184,9 @@ func (c *Cassette) Asked(i int, room []byte) (Request, error) {
 	return Request{Method: r.Method, URL: r.URL, Body: r.Body}, err
 }
 
-// Verify checks every byte of the cassette at path against its seals and that
-// every interaction decodes. A file of another tool is ErrUnsealed.
+// Verify checks every byte of the cassette at path against its seals, and that
+// every interaction decodes. The error is ErrUnsealed for a file of another
+// tool.
 func Verify(path string) error {
 	c, err := Open(path)
 	if err != nil {
@@ -193,7 +195,7 @@ func Verify(path string) error {
 	return c.Verify()
 }
 
-// Verify is the function Verify on an opened cassette.
+// Verify is the function Verify for an open cassette.
 func (c *Cassette) Verify() error {
 	if !c.Sealed() {
 		return newError(c.name, ErrUnsealed, "has no seals to verify, another tool wrote it; record it again with recorder to have them")

@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads an item exactly as appendItem writes it. Anything else clears ok
-// and the caller asks yaml.v3.
+// cursor reads an item exactly as appendItem writes it. At anything else it
+// clears ok, and the caller uses yaml.v3.
 type cursor struct {
 	b  []byte
 	ok bool
-	// expected holds the bodies that are expected, request and response, or nothing.
-	// A body that reads the same is that one instead of a copy.
+	// expected holds the expected request and response bodies, or nothing. A body
+	// that reads the same is returned instead of a copy.
 	expected [][]byte
 	// scratch is what a body may be written over.
 	scratch []byte
@@ -25,13 +25,13 @@ type cursor struct {
 	skipHeaders bool
 }
 
-// decodeItem is appendItem backwards.
+// decodeItem is the inverse of appendItem.
 func decodeItem(item []byte) (in Interaction, ok bool) {
 	return (&cursor{b: item, ok: true}).readInteraction()
 }
 
-// decodeLike is decode for an item that is expected to say like, whose bodies it
-// may return: a large one is compared and not copied.
+// decodeLike is decodeAnyItem for an item that is expected to equal like, whose
+// bodies it may return: a large body is compared and not copied.
 func decodeLike(item []byte, like Interaction) (Interaction, error) {
 	c := &cursor{b: item, ok: true, expected: [][]byte{like.Request.Body, like.Response.Body}}
 	if in, ok := c.readInteraction(); ok {
@@ -57,8 +57,7 @@ func decodeRequest(item []byte) (Request, bool) {
 	return in.Request, c.ok
 }
 
-// decodeAsked is decodeRequest without the header; the body is written over
-// room.
+// decodeAsked is decodeRequest without the header. It writes the body over room.
 func decodeAsked(item, room []byte) (Request, bool) {
 	c, in := &cursor{b: item, ok: true, scratch: room, skipHeaders: true}, Interaction{}
 	c.readRequest(&in)
@@ -172,8 +171,8 @@ func (c *cursor) readBody() []byte {
 	return bytes.Clone(b)
 }
 
-// readLiteral reads the lines of a block; keep is 0, 1 or 2 for none, one or all of
-// its final line feeds.
+// readLiteral reads the lines of a block; keep is 0, 1 or 2 for none, one or all
+// of its final line feeds.
 func (c *cursor) readLiteral(keep int, like []byte) []byte {
 	size, end := blockSize(c.b)
 	block := c.b[:end]
@@ -199,7 +198,7 @@ func (c *cursor) readLiteral(keep int, like []byte) []byte {
 	return out
 }
 
-// sameBlock reports whether literal would read want.
+// sameBlock reports whether readLiteral would read want.
 func sameBlock(block []byte, keep int, want []byte) bool {
 	rest := want
 	for len(block) > 0 {
@@ -219,8 +218,8 @@ func sameBlock(block []byte, keep int, want []byte) bool {
 	return len(rest) == 0 && keep == breakStyle(want)
 }
 
-// breakStyle is the style that says how many line feeds end a body: none, one,
-// or more.
+// breakStyle returns the style for the number of line feeds at the end of a
+// body: none, one, or more.
 func breakStyle(body []byte) int { return min(len(body)-len(bytes.TrimRight(body, "\n")), 2) }
 
 // blockSize returns the length of a block's text and of its lines in the file.
@@ -240,8 +239,8 @@ func blockSize(b []byte) (size, end int) {
 
 const binaryTag = `!!binary "`
 
-// readQuoted reads a double-quoted or !!binary scalar. The result may share memory
-// with the item.
+// readQuoted reads a double-quoted or !!binary scalar. The result may share
+// memory with the item.
 func (c *cursor) readQuoted() []byte {
 	if c.hasPrefix(binaryTag) {
 		c.expectText(binaryTag)
@@ -259,7 +258,7 @@ func (c *cursor) readQuoted() []byte {
 	return c.readEscaped()
 }
 
-// readEscaped reads the rest of a quoted scalar that holds escapes.
+// readEscaped reads the rest of a quoted scalar that contains escapes.
 func (c *cursor) readEscaped() []byte {
 	line := c.b[:max(bytes.IndexByte(c.b, '\n'), 0)]
 	out := make([]byte, 0, len(line))
@@ -286,8 +285,8 @@ func (c *cursor) readEscaped() []byte {
 	return nil
 }
 
-// unescape reads what follows a backslash and says how long it was; 0 when it
-// is no escape of ours.
+// unescape reads what follows a backslash and returns its length; 0 when
+// appendQuoted does not write such an escape.
 func unescape(b []byte) (rune, int) {
 	if len(b) == 0 {
 		return 0, 0

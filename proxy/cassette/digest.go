@@ -13,10 +13,9 @@ const (
 	DigestSHA256 = "sha256:"
 )
 
-// Digest identifies the cassette's content at no cost. A sealed file's is its
-// closing seal, which depends on every byte before it: whether the bytes are
-// still those is what At checks of one interaction, and Verify of all. Any other
-// file's is its SHA-256.
+// Digest identifies the cassette's content without reading it. For a sealed file
+// it is the closing seal, which depends on every byte before it: At checks one
+// interaction against it, Verify all. For any other file it is the SHA-256.
 func (c *Cassette) Digest() string {
 	if !c.Sealed() {
 		return DigestSHA256 + hex.EncodeToString(c.sum[:])

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// itemStart is the first line of every item. Nothing else in a file of ours can
-// look like it: the lines of a body are indented further.
+// itemStart is the first line of every item. No other line looks like it: the
+// lines of a body are indented further.
 const itemStart = "    - request:\n"
 
 // appendItem writes one element of the interactions sequence, in the layout of
@@ -38,7 +38,8 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(appendQuoted(dst, value), '\n')
 }
 
-// statusText is go-vcr's status line text; HTTP/2 sends none, so it is derived.
+// statusText returns go-vcr's status line text. HTTP/2 sends none, so it is
+// derived.
 func statusText(code int) string {
 	if code == 0 {
 		return ""
@@ -46,8 +47,8 @@ func statusText(code int) string {
 	return strconv.Itoa(code) + " " + http.StatusText(code)
 }
 
-// maxImplicitKey is the longest quoted key that may stand before its colon;
-// YAML allows 1024 characters, yaml.v3 stops at 128 when it writes.
+// maxImplicitKey is the longest quoted key that may stand before its colon. YAML
+// allows 1024 characters, yaml.v3 stops at 128 when it writes.
 const maxImplicitKey = 128
 
 func appendHeader(dst []byte, h http.Header) []byte {

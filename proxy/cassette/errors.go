@@ -35,7 +35,7 @@ type Error struct {
 	Err     error // a sentinel of this package or of io/fs
 }
 
-// Error is that sentence.
+// Error returns that sentence.
 func (e *Error) Error() string { return e.Name + ": " + e.Problem }
 
 // Unwrap returns the sentinel.
@@ -45,7 +45,7 @@ func newError(name string, err error, format string, args ...any) error {
 	return &Error{Name: name, Problem: fmt.Sprintf(format, args...), Err: err}
 }
 
-// firstLine keeps an error of another library to one line.
+// firstLine shortens an error of another library to one line.
 func firstLine(err error) string {
 	lines := strings.Split(err.Error(), "\n")
 	if len(lines) > 1 && strings.HasSuffix(lines[0], ":") {

@@ -9,19 +9,19 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// ErrMixed is returned for interactions of another kind than those a cassette
-// holds.
+// ErrMixed is returned for interactions of another kind than those in the
+// cassette.
 var ErrMixed = errors.New("cassette of another kind")
 
-// Extend starts path.partial with all that the finished cassette path holds, to
-// have more appended. Old items keep their bytes, seals and order, and the head
-// stays: a cassette is as old as its oldest part, and what was lost to it stays
-// lost. Until Close succeeds the
-// finished file stays as it is. meta describes what will be appended; where its
-// provenance, kind of times or redaction is not the cassette's own the error is ErrMixed: the
-// head would no longer be true of every item. The cassette's matching stays. A
-// damaged cassette is ErrDamaged, another tool's ErrUnsealed, one that is being
-// recorded, or was until now, ErrBusy.
+// Extend starts path.partial with everything in the finished cassette path, so
+// that more can be appended. Old items keep their bytes, seals and order, and
+// the head stays: a cassette is as old as its oldest part, and its losses
+// remain. Until Close succeeds the finished file does not change. meta describes
+// what will be appended. When its provenance, kind of times or redaction differs
+// from the cassette's the error is ErrMixed, because the head would no longer be
+// true for every item. The cassette's matching stays. The error is ErrDamaged
+// for a damaged cassette, ErrUnsealed for another tool's, and ErrBusy for one
+// that is being recorded or was finished during the call.
 func Extend(path string, meta Meta) (*Writer, error) {
 	old, err := Open(path)
 	if err == nil {
@@ -46,8 +46,8 @@ func Extend(path string, meta Meta) (*Writer, error) {
 	return w, nil
 }
 
-// checkUnchanged reports as an error that path is not c any more: another recorder
-// may have finished it since c was opened.
+// checkUnchanged returns an error when path no longer contains c: another
+// recorder may have finished it since c was opened.
 func (c *Cassette) checkUnchanged(path string) error {
 	now, err := os.ReadFile(path)
 	switch {
@@ -59,7 +59,8 @@ func (c *Cassette) checkUnchanged(path string) error {
 	return nil
 }
 
-// checkMixable reports as an error that what more describes cannot stand below m.
+// checkMixable returns an error when interactions described by more cannot be
+// added below m.
 func (m Meta) checkMixable(path string, more Meta) error {
 	switch {
 	case more.Version != 0 && more.Version != m.Version:
@@ -76,7 +77,7 @@ func (m Meta) checkMixable(path string, more Meta) error {
 	return nil
 }
 
-// timeKind is what kind of times a cassette has.
+// timeKind names the kind of times in a cassette.
 func (m Meta) timeKind() string {
 	if m.Nominal() {
 		return "nominal"
@@ -84,7 +85,7 @@ func (m Meta) timeKind() string {
 	return "measured"
 }
 
-// adoptItems writes old's head and sealed items in the place of the head.
+// adoptItems writes old's head and sealed items in place of the head.
 func (w *Writer) adoptItems(old *Cassette) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,8 +99,8 @@ func (w *Writer) adoptItems(old *Cassette) error {
 	return nil
 }
 
-// extendsFinished reports whether the unfinished recording of path begins with all
-// the interactions of the finished one, so that finishing it loses nothing.
+// extendsFinished reports whether the unfinished recording of path begins with
+// all interactions of the finished one, so that finishing it loses nothing.
 func extendsFinished(path string) bool {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -113,13 +114,13 @@ func extendsFinished(path string) bool {
 	return err == nil && bytes.HasPrefix(more, old[:end])
 }
 
-// Replaceable reports as an error that Rename would not put a cassette in the
-// place of path: a folder or a link.
+// Replaceable returns an error when Rename would not replace path: it is a
+// folder or a link.
 func Replaceable(path string) error { return checkVacant(path, true) }
 
-// Rename gives the finished cassette from the name to, in the place of what has
-// it, durably; from is verified first. On any error what was there stays; a link
-// is fs.ErrExist.
+// Rename renames the finished cassette from to to, durably, and replaces what is
+// there. It verifies from first. On any error the old file stays; a link is
+// fs.ErrExist.
 func Rename(from, to string) error {
 	if err := checkVacant(to, true); err != nil {
 		return err

@@ -38,11 +38,12 @@ type (
 	}
 )
 
-// vcrVersion is the only version go-vcr v1 and v2 write; v3 and v4 write 2.
+// vcrVersion is the only version that go-vcr v1 and v2 write; v3 and v4 write 2.
 const vcrVersion = 1
 
-// parseForeign reads a file that go-vcr v2 wrote, and one of ours that it saved.
-// Keys it does not write are an error (pitfall V6): what they mean would be lost.
+// parseForeign reads a file that go-vcr v2 wrote, including a cassette that
+// go-vcr saved. Keys that go-vcr does not write are an error (pitfall V6),
+// because their meaning would be lost.
 func parseForeign(name string, data []byte) ([]Interaction, error) {
 	if how := alterationReason(data); how != "" {
 		return nil, newError(name, ErrDamaged, "%s", how)
@@ -74,7 +75,8 @@ func parseForeign(name string, data []byte) ([]Interaction, error) {
 	return out, nil
 }
 
-// alterationReason says what a well-meaning program did to a file of ours, or nothing.
+// alterationReason says how another program changed a cassette as a whole, or
+// "".
 func alterationReason(data []byte) string {
 	const crlf = "---\r\nmeta:\r\n"
 	text, marked := bytes.CutPrefix(data, []byte("\xef\xbb\xbf"))
@@ -93,7 +95,7 @@ func notCassette(name, why string) error {
 	return newError(name, ErrFormat, "is not a cassette (%s); give a file that recorder or go-vcr v2 wrote, or convert it with: recorder import %s --cassette NEW", why, name)
 }
 
-// checkRegularFile reports as an error that path is there and no file one can read whole.
+// checkRegularFile returns an error when path exists and is not a regular file.
 func checkRegularFile(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() {
@@ -105,8 +107,8 @@ func checkRegularFile(path string) error {
 	return nil // of an error the reader says what is wrong
 }
 
-// toInteraction converts what YAML held. Reserved headers survive a stock Save,
-// so the timeline does too.
+// toInteraction converts an item that YAML decoded. Reserved headers survive a
+// Save of stock go-vcr, so the timeline does too.
 func (v *vcrItem) toInteraction() (in Interaction, err error) {
 	if v == nil || v.Request == nil || v.Response == nil {
 		return in, fmt.Errorf("needs a request and a response")

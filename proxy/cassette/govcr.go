@@ -12,9 +12,9 @@ import (
 const plainHead = "---\nversion: 1\ninteractions:\n"
 
 // WriteGoVCR writes interactions as a plain file of go-vcr v2: without meta,
-// seals and reserved headers. Lost are the chunks and their times, the ending,
-// trailers and protocols; all else is as in a cassette, byte for byte. The
-// first interaction that cannot be written so is an error and ends the file.
+// seals and reserved headers. It loses the chunks and their times, the ending,
+// trailers and protocols; everything else is as in a cassette, byte for byte.
+// The first interaction that cannot be written so is an error and ends the file.
 func WriteGoVCR(w io.Writer, list iter.Seq2[Interaction, error]) error {
 	if _, err := io.WriteString(w, plainHead); err != nil {
 		return err
@@ -45,8 +45,8 @@ func Bare(in Interaction) Interaction {
 	}
 }
 
-// Extras returns what go-vcr has no place for, as the reserved headers have it:
-// their values by the lower-case rest of their names, such as timeline and end.
+// Extras returns what go-vcr has no place for, as in the reserved headers: their
+// values by the lower-case rest of their names, such as timeline and end.
 func Extras(in Interaction) map[string]string {
 	in.Request.Header = nil
 	extras := map[string]string{}
@@ -56,8 +56,8 @@ func Extras(in Interaction) map[string]string {
 	return extras
 }
 
-// SetExtras is the way back: in gets what extras say, and nothing else that is
-// an extra. Unknown ones are left out. It changes in's request header.
+// SetExtras is the inverse of Extras: it sets in's extras, and no others.
+// Unknown extras are ignored. It changes in's request header.
 func SetExtras(in *Interaction, extras map[string]string) error {
 	if in.Request.Header == nil {
 		in.Request.Header = http.Header{}
@@ -68,7 +68,7 @@ func SetExtras(in *Interaction, extras map[string]string) error {
 	return takeReserved(in)
 }
 
-// Difference names the first part in which the copy of an interaction is not
-// the original, or nothing. Times of chunks are compared in microseconds; a
-// header without values is none, and reserved request headers do not count.
+// Difference names the first part in which a copy of an interaction differs from
+// the original, or "". Times of chunks are compared in microseconds; a header
+// without values counts as none, and reserved request headers are ignored.
 func Difference(original, copied Interaction) string { return firstDifference(original, copied) }

@@ -11,10 +11,10 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// Judge says why in's response is not all that the provider would have sent:
-// an Incomplete constant, or "" when it is all there or nothing could tell. It
-// sees what was recorded and not what in.Incomplete says of it. A client that
-// left when everything had arrived, as SDKs do right after the terminal event,
+// Judge returns why in's response is not everything that the provider would have
+// sent: an Incomplete constant, or "" when it is complete or its end is not
+// visible. It judges what was recorded and ignores in.Incomplete. A client that
+// left after everything had arrived, as SDKs do right after the terminal event,
 // missed nothing.
 func Judge(in Interaction) string {
 	resp := in.Response
@@ -53,16 +53,16 @@ func endVisible(kind string, body []byte) bool {
 	return media == "text/event-stream" || len(text) > 0 && (text[0] == '{' || text[0] == '[')
 }
 
-// Lack is an interaction whose response is incomplete.
+// Lack is an interaction with an incomplete response.
 type Lack struct {
 	Interaction int
 	Why         string // an Incomplete constant
 }
 
-// Undeclared lists the interactions that are incomplete though the cassette does
-// not declare that it means to hold such: a gate rejects it for them. What the
-// recorder marked counts, and what Judge finds in a cassette of another tool or
-// an older build. It reads every interaction; an error is that of At.
+// Undeclared lists the incomplete interactions of a cassette that does not
+// declare them; a gate rejects it for them. It considers the recorder's mark
+// and, for a cassette of another tool or an older build, Judge. It reads every
+// interaction; an error is that of At.
 func (c *Cassette) Undeclared() (lacks []Lack, err error) {
 	if slices.Contains(c.meta.Declared, DeclaredIncomplete) {
 		return nil, nil

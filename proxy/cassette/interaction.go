@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Interaction is one request and what came back, as seen on the wire after
+// Interaction is one request and its response, as seen on the wire after
 // redaction. It is plain data and may be copied; slices and maps are shared.
 type Interaction struct {
 	Request  Request
 	Response Response
-	// Timeline lists the response body's chunks in order; their lengths add up
-	// to len(Response.Body). Empty when the source kept none.
+	// Timeline lists the response body's chunks in order; their lengths add up to
+	// len(Response.Body). It is empty when the source kept none.
 	Timeline []Chunk
 	// End says how the response ended.
 	End End
-	// Incomplete says why the response is not all that the provider would have
-	// sent: one of the Incomplete constants. Empty means that it is, or that the
-	// source did not judge.
+	// Incomplete says why the response is not everything that the provider would
+	// have sent: one of the Incomplete constants. "" means that it is complete,
+	// or that the source did not judge.
 	Incomplete string
 	// Drained is how many of the body's last bytes arrived after the client had
-	// left. Only a recorder that reads on then has any.
+	// left. Only a recorder that continues to read has any.
 	Drained int
 	// Duration is the time from the request's last byte to the response's end.
 	Duration time.Duration
 }
 
-// Request is the client's side. URL is absolute; Body is never nil after a
+// Request is what the client sent. URL is absolute; Body is never nil after a
 // load. Credential headers, cookies and key parameters are absent or redacted.
 type Request struct {
 	Method string
@@ -34,32 +34,32 @@ type Request struct {
 	Proto  string
 	Header http.Header
 	Body   []byte
-	// Encoding is the Content-Encoding that was undone, "" if none was: Body is
-	// what it stood for (pitfall G12).
+	// Encoding is the Content-Encoding that was undone, "" for none. Body is the
+	// decoded body (pitfall G12).
 	Encoding string
 }
 
-// Response is the server's side. Status is 0 when no response arrived.
+// Response is what the server sent. Status is 0 when no response arrived.
 type Response struct {
 	Status  int
 	Proto   string
 	Header  http.Header
 	Body    []byte
 	Trailer http.Header
-	// Encoding is the Content-Encoding that was undone, as in a Request. A body
-	// that was encoded has no Timeline: its times were those of other bytes.
+	// Encoding is the Content-Encoding that was undone, as in a Request. Such a
+	// body has no Timeline, because its times were those of other bytes.
 	Encoding string
 }
 
-// Chunk is one piece of a response body as it left the server: Length bytes
-// that were complete At after the response header.
+// Chunk is one piece of a response body as it left the server: Length bytes that
+// were complete at At after the response header.
 type Chunk struct {
 	At     time.Duration
 	Length int
 }
 
-// End says how a response ended: EndEOF, EndReset, EndClientAbort, or
-// "h2:CODE" for an HTTP/2 stream error. Empty means the source did not say.
+// End says how a response ended: EndEOF, EndReset, EndClientAbort, or "h2:CODE"
+// for an HTTP/2 stream error. "" means that the source did not say.
 type End string
 
 // The endings that have a name of their own.

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Loss is what a recording as a whole lacks, as its closing line tells. A gate
-// rejects a cassette for it, unless the cassette declares to be incomplete.
+// Loss is what a recording as a whole lacks, according to its closing line. A
+// gate rejects a cassette for it, unless the cassette declares to be incomplete.
 type Loss struct {
 	// Lost is how many interactions could not be saved.
 	Lost int `json:"lost"`
-	// Recovered: the recording was interrupted, and what was open then is not
-	// there, however much that was.
+	// Recovered is true when the recording was interrupted: what was open then is
+	// missing, however much that was.
 	Recovered bool `json:"recovered"`
 }
 
-// String says it in words, "" when nothing is lacking.
+// String describes the loss in words, "" when nothing is lacking.
 func (l Loss) String() string {
 	var lacks []string
 	if l.Lost == 1 {
@@ -31,8 +31,8 @@ func (l Loss) String() string {
 	return strings.Join(lacks, "; ")
 }
 
-// Unfinished reports as an error that a recording of the cassette path goes on,
-// ErrBusy, or was interrupted, ErrTorn, whether or not there is a finished one.
+// Unfinished returns ErrBusy while a recording of the cassette path continues,
+// and ErrTorn when one was interrupted, whether or not there is a finished one.
 func Unfinished(path string) error {
 	if _, err := os.Lstat(partialPath(path)); err == nil {
 		return cmp.Or(unlessBusy(path), newError(partialPath(path), ErrTorn, "an unfinished recording is beside the cassette; run: recorder recover %s, or delete it", path))
@@ -40,14 +40,14 @@ func Unfinished(path string) error {
 	return nil
 }
 
-// Lose adds to what the closing line will say is lacking. What Revise leaves out
-// counts by itself.
+// Lose adds to the loss that the closing line will state. Interactions that
+// Revise leaves out are counted automatically.
 func (w *Writer) Lose(l Loss) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.loss = Loss{w.loss.Lost + max(l.Lost, 0), w.loss.Recovered || l.Recovered}
 }
 
-// Loss returns what the closing line says is lacking; a file without seals
-// cannot say it.
+// Loss returns the loss that the closing line states. A file without seals
+// cannot state one.
 func (c *Cassette) Loss() Loss { return c.end.Loss }

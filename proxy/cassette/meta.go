@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// FormatVersion is the format this build writes and the highest it reads.
+// FormatVersion is the format that this build writes and the highest it reads.
 const FormatVersion = 1
 
 // Where the interactions of a cassette came from. A file that does not say is
@@ -21,10 +21,10 @@ const (
 	ProvenanceImport    = "import"    // another tool wrote it
 )
 
-// Meta is what a cassette says of itself. It is written first, so it holds
+// Meta is what a cassette says about itself. It is written first, so it contains
 // nothing that is known only at the end.
 type Meta struct {
-	// Version of the format; 0 for an import. Create fills it in.
+	// Version is the version of the format; 0 for an import. Create fills it in.
 	Version int
 	// Provenance is one of the Provenance constants.
 	Provenance string
@@ -32,27 +32,27 @@ type Meta struct {
 	Tool string
 	// Created is the time of Create in RFC 3339, UTC; the caller's clock.
 	Created string
-	// Redaction names the rules applied before writing. No name holds a space.
+	// Redaction names the rules applied before writing. No name contains a space.
 	Redaction []string
 	// Matching names the fields in which a request may differ from the recorded
-	// one and still have its answer. nil, not written, means the reader's
-	// defaults; empty means none. No name holds a space.
+	// one and still get its answer. nil, which is not written, means the reader's
+	// defaults; empty means none. No name contains a space.
 	Matching []string
-	// Declared names what is meant to be as it is, so that it is no fault of
-	// the recording: the Declared constants. Not written when empty.
+	// Declared names properties of the recording that are intended and not
+	// faults: the Declared constants. It is not written when empty.
 	Declared []string
 }
 
-// DeclaredIncomplete says that responses of the cassette are incomplete on
+// DeclaredIncomplete says that the cassette contains incomplete responses on
 // purpose: gates accept them.
 const DeclaredIncomplete = "incomplete"
 
-// DeclaredNominal says that the times of the cassette are given and not
-// measured: the same recording made again is the same file. They say nothing of
-// how fast anybody was.
+// DeclaredNominal says that the times of the cassette are assigned and not
+// measured, so that recording it again gives the same file. They say nothing
+// about speed.
 const DeclaredNominal = "nominal-times"
 
-// Nominal reports whether the cassette's times are given and not measured.
+// Nominal reports whether the cassette's times are assigned and not measured.
 func (m Meta) Nominal() bool { return slices.Contains(m.Declared, DeclaredNominal) }
 
 // Every file of ours starts with headStart and its head ends with headEnd.
@@ -61,7 +61,7 @@ const (
 	headEnd   = "\ninteractions:\n"
 )
 
-// encodeHead returns all that a file holds before its interactions.
+// encodeHead returns everything in a file before its interactions.
 func encodeHead(m Meta) []byte {
 	dst := []byte(headStart)
 	for _, f := range [][2]string{
@@ -84,13 +84,13 @@ func encodeHead(m Meta) []byte {
 }
 
 // isOurs reports whether data starts like a file of this package, or is so short
-// that it may have been going to.
+// that it may be the start of one.
 func isOurs(data []byte) bool {
 	n := min(len(data), len(headStart))
 	return n > 0 && string(data[:n]) == headStart[:n]
 }
 
-// parseHead reads the head of a file of ours and returns its length.
+// parseHead reads the head of a file of this package and returns its length.
 func parseHead(name string, data []byte) (Meta, int, error) {
 	n := bytes.Index(data, []byte(headEnd))
 	if n < 0 {
@@ -121,7 +121,7 @@ func parseHead(name string, data []byte) (Meta, int, error) {
 	}, n, nil
 }
 
-// optionalFields tells a list that is absent from one that is empty.
+// optionalFields distinguishes an absent list from an empty one.
 func optionalFields(list *string) []string {
 	if list == nil {
 		return nil
@@ -129,7 +129,7 @@ func optionalFields(list *string) []string {
 	return append([]string{}, strings.Fields(*list)...)
 }
 
-// invalidReason says what keeps m from being written, or nothing.
+// invalidReason returns why m cannot be written, or "".
 func (m Meta) invalidReason() string {
 	if m.Version != FormatVersion {
 		return "format " + strconv.Itoa(m.Version) + ": this build writes " + strconv.Itoa(FormatVersion)

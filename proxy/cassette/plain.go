@@ -9,9 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Plain says what a parser of YAML or JSON found wrong without its own words and
-// without the file's: whatever file was named by mistake, nothing of it is
-// quoted.
+// Plain describes what a YAML or JSON parser found wrong without quoting the
+// file, which may be any file that was named by mistake.
 func Plain(err error) string {
 	if e := (*yaml.TypeError)(nil); errors.As(err, &e) && len(e.Errors) > 0 {
 		return typeErrorText(e.Errors[0])
@@ -23,11 +22,12 @@ func Plain(err error) string {
 	return wordsQuoted.ReplaceAllString(text, "…")
 }
 
-// wordsQuoted finds quotations longer than the punctuation that a parser misses.
+// wordsQuoted matches quotations longer than the punctuation that a parser
+// misses.
 var wordsQuoted = regexp.MustCompile("`[^`]{2,}`|\"[^\"]{2,}\"|'[^']{2,}'")
 
-// typeErrorText is an error about what stands where, as yaml.v3 writes it: the line,
-// and what is wrong there.
+// typeErrorText shortens an error of yaml.v3 about a value of the wrong kind:
+// the line, and what is wrong there.
 func typeErrorText(text string) string {
 	line, what, _ := strings.Cut(text, ": ")
 	switch {

@@ -12,14 +12,14 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// Recover finishes the recording path that was interrupted: it keeps every
-// whole interaction, drops the piece of one that was being written, and gives
-// the file its name. What was open when it was interrupted is not there, and the
-// closing line says so (Cassette.Recovered). path may be the cassette's name or that of its .partial
+// Recover finishes the interrupted recording path: it keeps every complete
+// interaction, drops the incomplete rest, and gives the file its name. What was
+// open at the interruption is missing, and the closing line says so
+// (Loss.Recovered). path may be the cassette's name or that of its .partial
 // file. Nothing is lost: a finished cassette of the same name is fs.ErrExist
-// unless the recording began with all of it, a recording that goes on is
-// ErrBusy. When bytes before the end are damaged, not merely missing, nothing is
-// changed and the error is ErrDamaged.
+// unless the recording began with all of it, and a recording that continues is
+// ErrBusy. When bytes before the end are damaged, and not only missing, nothing
+// is changed and the error is ErrDamaged.
 func Recover(path string) (kept int, err error) {
 	path = strings.TrimSuffix(path, ".partial")
 	source := partialPath(path)
@@ -54,8 +54,8 @@ func vacantForRecover(path string) error {
 	return nil
 }
 
-// lostBefore is how many interactions the finished cassette path had lost; 0
-// where there is none.
+// lostBefore returns how many interactions the finished cassette path had lost;
+// 0 when there is none.
 func lostBefore(path string) int {
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -65,8 +65,8 @@ func lostBefore(path string) int {
 	return c.Lost
 }
 
-// wholePart returns the complete file that data is the beginning of. lost is what
-// is known to lack besides.
+// wholePart returns the complete file that data is the beginning of. lost is
+// what is known to be missing in addition.
 func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err error) {
 	if c, err := Parse(name, data); err == nil {
 		return data, c.Len(), unlessUnsealed(c.Verify())
@@ -94,8 +94,8 @@ func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err 
 	return append(bytes.Clone(data[:end]), closing{kept, Loss{lost, true}}.lineAfter(last)...), kept, nil
 }
 
-// sealAhead reports whether a whole seal line follows: then what precedes it is
-// damaged and not torn off.
+// sealAhead reports whether a complete seal line follows: then what precedes it
+// is damaged and not torn off.
 func sealAhead(rest []byte) bool {
 	at := bytes.Index(rest, []byte("\n"+sealPrefix)) + 1
 	return at > 0 && bytes.IndexByte(rest[at:], '\n') >= 0
@@ -105,7 +105,8 @@ func nothingWhole(name string) error {
 	return newError(name, ErrEmpty, "holds no whole interaction; delete it and record again")
 }
 
-// unlessUnsealed lets a file of another tool be: there is nothing to recover.
+// unlessUnsealed ignores ErrUnsealed: in a file of another tool there is nothing
+// to recover.
 func unlessUnsealed(err error) error {
 	if errors.Is(err, ErrUnsealed) {
 		return nil
@@ -113,7 +114,7 @@ func unlessUnsealed(err error) error {
 	return err
 }
 
-// scanItems walks forward over whole items and returns where they end.
+// scanItems walks forward over complete items and returns where they end.
 func scanItems(data []byte, head int) (end, count int, last seal) {
 	end, last = head, sha256.Sum256(data[:head])
 	for {

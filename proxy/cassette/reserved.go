@@ -33,7 +33,7 @@ const (
 const timelineV1 = "v1 "
 
 // Reserved reports whether a request header belongs to the file format. Such
-// headers of a client are not recorded, or they could forge a timeline.
+// headers of a client are not recorded, because they could forge a timeline.
 func Reserved(name string) bool {
 	return len(name) >= len(reservedPrefix) && strings.EqualFold(name[:len(reservedPrefix)], reservedPrefix)
 }
@@ -65,8 +65,8 @@ func withReserved(in Interaction) http.Header {
 	return h
 }
 
-// takeReserved moves the reserved headers of a loaded request to where they
-// belong.
+// takeReserved moves the reserved headers of a loaded request to the fields they
+// belong to.
 func takeReserved(in *Interaction) (err error) {
 	h := in.Request.Header
 	take := func(name string) string {
@@ -151,7 +151,7 @@ func decodeTimeline(s string) ([]Chunk, error) {
 	return chunks, nil
 }
 
-// maxMicros is far beyond any recording and safely inside time.Duration.
+// maxMicros is far more than any recording and safely inside time.Duration.
 const maxMicros = 1 << 50
 
 func takeUvarint(b []byte) (uint64, []byte, bool) {
@@ -162,7 +162,7 @@ func takeUvarint(b []byte) (uint64, []byte, bool) {
 	return v, b[n:], true
 }
 
-// checkTimeline holds the contract of Interaction.Timeline.
+// checkTimeline checks the contract of Interaction.Timeline.
 func checkTimeline(chunks []Chunk, body int) error {
 	if len(chunks) == 0 {
 		return nil

@@ -9,20 +9,20 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// Revise has Close look at the whole recording once more before it gets its
-// name. Close calls again; where that returns a function, each interaction goes
-// through it: what it returns takes the place of what was written, and one it
-// returns an error for is left out. The other interactions keep their bytes. When
-// some were left out the rest is saved all the same, and Close returns an error
-// that wraps the first reason.
+// Revise lets Close process the whole recording once more before it gets its
+// name. Close calls again. When that returns a function, every interaction is
+// passed to it: its result replaces what was written, and an interaction with an
+// error is left out. Other interactions keep their bytes. When some were left
+// out the rest is saved all the same, and Close returns an error that wraps the
+// first reason.
 func (w *Writer) Revise(again func() func(Interaction) (Interaction, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.newReviser = again
 }
 
-// reviseItems does what Revise asked for. left is why interactions were left out;
-// err means that the file is as it was.
+// reviseItems does what Revise asked for. left is why interactions were left
+// out; err means that the file did not change.
 func (w *Writer) reviseItems() (left, err error) {
 	if w.newReviser == nil || w.file == nil || w.count == 0 {
 		return nil, nil
@@ -74,7 +74,7 @@ func (w *Writer) revisedItems(was *Cassette, revise func(Interaction) (Interacti
 	return items, left, changed || missing > 0, nil
 }
 
-// rewriteFile puts a file with these items in the place of the unfinished one.
+// rewriteFile replaces the unfinished file by one with these items.
 func (w *Writer) rewriteFile(head []byte, items [][]byte) error {
 	f, err := os.CreateTemp(filepath.Dir(w.path), filepath.Base(w.path)+".*.partial")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// firstDifference names the first part in which the file's reading of an interaction
-// is not what was given, or nothing. It holds the whole of what the format
-// promises: everything but what Append says it leaves out.
+// firstDifference names the first part in which the decoded interaction differs
+// from the given one, or "". It covers everything that the format promises to
+// keep.
 func firstDifference(given, read Interaction) string {
 	a, b := given, read
 	for _, part := range []struct {
@@ -40,8 +40,8 @@ func firstDifference(given, read Interaction) string {
 	return ""
 }
 
-// sameHeader compares headers without those for which skip holds. A name with
-// no values is no header.
+// sameHeader compares headers without those for which skip is true. A name
+// without values counts as no header.
 func sameHeader(a, b http.Header, skip func(string) bool) bool {
 	return containsHeader(a, b, skip) && containsHeader(b, a, skip)
 }

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// bodyIndent is where the lines of a literal body start; it is also the indent
-// of header names. yaml.v3 writes the same layout.
+// bodyIndent is the indent of the lines of a literal body and of header names.
+// yaml.v3 writes the same layout.
 const bodyIndent = "            "
 
-// appendBody writes a message body: as a literal block where YAML keeps that
-// byte for byte, because people read and diff cassettes, otherwise quoted.
+// appendBody writes a message body: as a literal block when YAML keeps that byte
+// for byte, because people read and diff cassettes, otherwise quoted.
 func appendBody(dst, body []byte) []byte {
 	if !literalSafe(body) {
 		return append(appendQuoted(dst, body), '\n')
@@ -33,14 +33,14 @@ func appendBody(dst, body []byte) []byte {
 	return dst
 }
 
-// bodySize is how many bytes appendBody appends to say body literally, about.
+// bodySize returns about how many bytes appendBody appends for a literal body.
 func bodySize(body []byte) int {
 	return len(body) + (bytes.Count(body, []byte("\n"))+1)*len(bodyIndent)
 }
 
 // literalSafe reports whether a literal block keeps s. YAML loses carriage
-// returns, exotic line breaks and leading white space; blanks before a line end
-// would be safe from YAML but not from editors.
+// returns, unusual line breaks and leading white space. Blanks before a line end
+// would survive YAML but not editors.
 func literalSafe(s []byte) bool {
 	if len(s) == 0 || isBlank(s[0]) || s[0] == '\n' || isBlank(s[len(s)-1]) {
 		return false
@@ -77,8 +77,8 @@ var plainByte = func() (t [utf8.RuneSelf]bool) {
 	return t
 }()
 
-// isPrintable reports whether a non-ASCII rune may stand in YAML as itself: no C1
-// controls, no line or paragraph separators, no byte order mark.
+// isPrintable reports whether a non-ASCII rune may stand in YAML as itself: no
+// C1 controls, no line or paragraph separators, no byte order mark.
 func isPrintable(r rune) bool {
 	switch {
 	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
@@ -88,7 +88,7 @@ func isPrintable(r rune) bool {
 }
 
 // appendQuoted writes s on one line between double quotes, or as !!binary when
-// it is not UTF-8. It loses nothing, whatever s holds.
+// it is not UTF-8. It loses nothing, whatever s contains.
 func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 	start := len(dst)
 	dst = append(dst, '"')

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A seal is the SHA-256 of the seal before and the item's bytes; the first one
+// seal is the SHA-256 of the seal before it and the item's bytes; the first one
 // starts from the hash of the head. So no item can change, move or vanish
-// without a seal that fails, except from the end: the closing line counts.
+// without an invalid seal, except at the end: the closing line counts the items.
 type seal [sha256.Size]byte
 
 const (
@@ -26,22 +26,22 @@ func (s seal) nextSeal(item []byte) seal {
 	return seal(h.Sum(nil))
 }
 
-// sealLine is the comment after item number n.
+// sealLine returns the comment after item number n.
 func sealLine(n, length int, s seal) string {
 	return fmt.Sprintf("%s%d %d %x\n", sealPrefix, n, length, s[:])
 }
 
-// closing is what the last line of a complete file says, beside the hash.
+// closing is what the last line of a complete file says, apart from the hash.
 type closing struct {
 	count int // interactions in the file
 	Loss
 }
 
-// closeLine is the last line of a complete file that lacks nothing.
+// closeLine returns the last line of a complete file that lacks nothing.
 func closeLine(count int, last seal) string { return closing{count: count}.lineAfter(last) }
 
-// lineAfter is the last line of the file; last is the last item's seal, or the
-// head's when there is none.
+// lineAfter returns the last line of the file; last is the last item's seal, or
+// the head's when there is none.
 func (c closing) lineAfter(last seal) string {
 	text := closePrefix + strconv.Itoa(c.count) + " "
 	if c.Lost > 0 {
@@ -54,8 +54,8 @@ func (c closing) lineAfter(last seal) string {
 	return text + hex.EncodeToString(s[:]) + "\n"
 }
 
-// readSeal reads a seal line into its parts. The parts are claims: whoever
-// trusts the item regenerates the line and compares.
+// readSeal splits a seal line. The parts are unverified: before trusting the
+// item, generate the line again and compare.
 func readSeal(line []byte) (n, length int, s seal, ok bool) {
 	f := strings.Split(strings.TrimSuffix(string(line), "\n"), " ")
 	// Six spaces of indent give six empty fields before "#" and "sealed".
@@ -69,7 +69,7 @@ func readSeal(line []byte) (n, length int, s seal, ok bool) {
 }
 
 // readClose returns what a complete file's last line says and where that line
-// starts. It is a claim as those of seals are.
+// starts. It is unverified, as seals are.
 func readClose(data []byte) (c closing, start int, ok bool) {
 	if !bytes.HasSuffix(data, []byte("\n")) {
 		return c, 0, false
@@ -105,7 +105,7 @@ func lineStart(data []byte, end int) int {
 type span struct{ start, seal, end int }
 
 // indexItems finds the items of a complete file by walking back from the closing
-// line: each seal tells its item's length, so only the seals are read.
+// line: each seal states its item's length, so only the seals are read.
 func indexItems(name string, data []byte, head int) ([]span, closing, error) {
 	c, end, ok := readClose(data)
 	if !ok || end < head {

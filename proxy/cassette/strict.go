@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// StrictHead returns an error where the head is not exactly what this package
-// would write for what it says (pitfall V6): keys the format does not have,
-// another order, another style, a provenance or a time that is none. A file
-// without seals has no head to hold to that.
+// StrictHead returns an error when the head is not exactly what this package
+// would write for its content (pitfall V6): unknown keys, another order or
+// style, an invalid provenance or time. A file without seals has no such head.
 func (c *Cassette) StrictHead() error {
 	if !c.Sealed() {
 		return nil
@@ -25,8 +24,8 @@ func (c *Cassette) StrictHead() error {
 	return nil
 }
 
-// Strict is At, and an error where the item is not exactly what this package
-// would write for what it says: what a lenient reader would pass over.
+// Strict is At, with an error when the item is not exactly what this package
+// would write for its content: what a lenient reader would ignore.
 func (c *Cassette) Strict(i int) (Interaction, error) {
 	in, err := c.At(i)
 	if err != nil || !c.Sealed() {

@@ -15,21 +15,21 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// CreateOptions says how Create treats what is there already.
+// CreateOptions says how Create treats existing files.
 type CreateOptions struct {
-	// Force lets Close replace a finished cassette of the same name. Until
-	// Close succeeds the old one stays as it is.
+	// Force lets Close replace a finished cassette of the same name. Until Close
+	// succeeds the old one does not change.
 	Force bool
 }
 
-// Writer records a cassette. Its methods are safe for concurrent use; after
+// Writer records a cassette. Its methods are safe for concurrent use. After
 // Close or Discard they return an error.
 type Writer struct {
 	path  string
 	force bool
 
 	queueMu sync.Mutex
-	queue   []*entry // to be written by whoever has mu next
+	queue   []*entry // written by the next holder of mu
 
 	mu         sync.Mutex
 	file       journal
@@ -41,7 +41,7 @@ type Writer struct {
 	loss       Loss
 }
 
-// journal is an *os.File, as far as it is needed.
+// journal is the part of *os.File that a Writer needs.
 type journal interface {
 	io.ReaderAt
 	io.WriterAt
@@ -50,13 +50,13 @@ type journal interface {
 	Sync() error
 }
 
-// partialPath is the name of a cassette that is still being written.
+// partialPath returns the name of a cassette that is still being written.
 func partialPath(path string) string { return path + ".partial" }
 
 // Create starts the cassette path as path.partial, and makes its directory if
-// need be. meta.Version 0 means FormatVersion. A finished cassette of that name
-// is fs.ErrExist without Force; an unfinished one always is, or ErrBusy while
-// another process records it.
+// necessary. meta.Version 0 means FormatVersion. A finished cassette of that
+// name is fs.ErrExist without Force; an unfinished one always is, or ErrBusy
+// while another process records it.
 func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	if meta.Version == 0 {
 		meta.Version = FormatVersion
@@ -87,11 +87,11 @@ func Create(path string, meta Meta, opts CreateOptions) (*Writer, error) {
 	return w, nil
 }
 
-// unlessBusy reports as an error that the cassette path is being recorded now.
+// unlessBusy returns ErrBusy when the cassette path is being recorded.
 func unlessBusy(path string) error {
 	f, err := os.Open(partialPath(path))
 	if err != nil {
-		return nil // whoever opens it next says why
+		return nil // opening the file reports the reason
 	}
 	defer func() { _ = f.Close() }()
 	if fileutil.IsLocked(f) {
@@ -100,7 +100,7 @@ func unlessBusy(path string) error {
 	return nil
 }
 
-// checkVacant reports as an error that path is taken and must not be replaced.
+// checkVacant returns an error when path exists and must not be replaced.
 func checkVacant(path string, force bool) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -114,8 +114,8 @@ func checkVacant(path string, force bool) error {
 	return nil
 }
 
-// linkError refuses to put a file in the place of a link to one: what it leads to
-// would stay as it was, and nobody would know.
+// linkError refuses to replace a link: its target would keep the old content
+// unnoticed.
 func linkError(path string) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		return newError(path, fs.ErrExist, "is a link to %s; name that file", target)
@@ -124,15 +124,15 @@ func linkError(path string) error {
 }
 
 // Append writes in, sealed and synced to disk, in time that does not depend on
-// how many went before. Several at once share one sync; each call returns when
-// its own bytes are safe. Chunk times are kept in whole microseconds; request
-// headers for which Reserved holds are left out. An interaction that cannot be
-// stored truthfully is ErrInteraction and leaves the file as it was.
+// how many were written before. Concurrent calls share one sync; each returns
+// when its own bytes are safe. Chunk times are kept in whole microseconds;
+// request headers for which Reserved is true are left out. An interaction that
+// cannot be stored truthfully is ErrInteraction and does not change the file.
 func (w *Writer) Append(in Interaction) error { return w.AppendAll([]Interaction{in})[0] }
 
 // AppendAll is Append for several interactions, in their order, with one sync
-// for all. It returns one error, or nil, for each: one that cannot be stored
-// costs the others nothing.
+// for all. It returns one error, or nil, for each. An interaction that cannot be
+// stored does not affect the others.
 func (w *Writer) AppendAll(ins []Interaction) []error {
 	batch := make([]*entry, len(ins))
 	var fit []*entry
@@ -154,17 +154,18 @@ func (w *Writer) AppendAll(ins []Interaction) []error {
 	return errs
 }
 
-// buffers are what items are written into: most are alike, and each is needed
-// for a moment only.
+// buffers are what items are written into. Most are of similar size, and each is
+// needed briefly.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// takeBuffer returns one with room for so many bytes.
+// takeBuffer returns an empty buffer with room for size bytes.
 func takeBuffer(size int) []byte {
 	b := *buffers.Get().(*[]byte)
 	return slices.Grow(b[:0], size)
 }
 
-// giveBuffer takes one back. Huge ones are rare and not worth their room.
+// giveBuffer takes a buffer back. Very large ones are rare and not worth
+// keeping.
 func giveBuffer(b []byte) {
 	if cap(b) > 0 && cap(b) <= joined {
 		buffers.Put(&b)
@@ -178,8 +179,8 @@ type entry struct {
 	err  error
 }
 
-// commitEntries returns when every entry has been tried. Whoever comes first writes for
-// all that wait (group commit).
+// commitEntries returns when every entry has been tried. The first caller writes
+// for all that wait (group commit).
 func (w *Writer) commitEntries(mine []*entry) {
 	w.queueMu.Lock()
 	w.queue = append(w.queue, mine...)
@@ -196,8 +197,8 @@ func (w *Writer) commitEntries(mine []*entry) {
 	w.writeEntries(all)
 }
 
-// writeEntries writes a batch. Where the disk does not take all of it, each
-// entry is tried by itself: what fits is kept.
+// writeEntries writes a batch. When the disk does not take all of it, each entry
+// is tried separately, and those that fit are kept.
 func (w *Writer) writeEntries(batch []*entry) {
 	err := w.sealEntries(batch)
 	for _, e := range batch {
@@ -222,7 +223,7 @@ func (w *Writer) sealEntries(batch []*entry) error {
 	return nil
 }
 
-// encodeItem returns the item for in, having read it back.
+// encodeItem returns the item for in, after reading it back.
 func encodeItem(in Interaction) ([]byte, error) {
 	if err := checkTimeline(in.Timeline, len(in.Response.Body)); err != nil {
 		return nil, err
@@ -238,8 +239,8 @@ func encodeItem(in Interaction) ([]byte, error) {
 	return item, nil
 }
 
-// appendPieces appends pieces and syncs. When it fails the file is cut back to what was
-// whole before; when that fails, too, nothing more is written behind the piece.
+// appendPieces appends pieces and syncs. On failure it truncates the file to
+// what was complete before; when that fails too, nothing more is written.
 func (w *Writer) appendPieces(pieces ...[]byte) error {
 	if w.file == nil {
 		return w.closedError()
@@ -260,8 +261,8 @@ func (w *Writer) appendPieces(pieces ...[]byte) error {
 	return newError(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 }
 
-// writePieces writes pieces behind what is whole and returns where they end. Small ones
-// are joined, large ones are not copied.
+// writePieces writes pieces after the complete part and returns where they end.
+// Small pieces are joined, large ones are not copied.
 func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
 	end = w.size
 	flush := func(b []byte) {
@@ -287,7 +288,7 @@ func (w *Writer) writePieces(pieces [][]byte) (end int64, err error) {
 	return end, err
 }
 
-// joined is the size from which a piece is written by itself.
+// joined is the size from which a piece is written separately, in bytes.
 const joined = 256 << 10
 
 func (w *Writer) closedError() error {

@@ -11,7 +11,7 @@ import (
 // Class says what a value means to a reader who compares two recordings.
 type Class int
 
-// The classes. Everything is Plain that is none of the others.
+// The classes. A value of no other class is Plain.
 const (
 	Plain  Class = iota
 	ID           // names something; another recording has another name for it

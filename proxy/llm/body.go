@@ -5,7 +5,7 @@ import "slices"
 // Part is the purpose of a top-level member of a provider's request body.
 type Part string
 
-// The parts of a request body. A member that is none of them is Setting.
+// The parts of a request body. Any other member is a Setting.
 const (
 	Conversation Part = "conversation" // who said what
 	Prompt       Part = "prompt"       // the system prompt

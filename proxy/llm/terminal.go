@@ -22,7 +22,7 @@ func IsComplete(provider, contentType string, body []byte) bool {
 		return areWholeDocuments(body)
 	case len(text) > 0 && (text[0] == '{' || text[0] == '['):
 		// Errors come as plain JSON even under text/event-stream, and Gemini
-		// streams a JSON array when nobody asks for SSE.
+		// streams a JSON array when no client asks for SSE.
 		return isWholeDocument(provider, body)
 	case media == eventStream:
 		return streamReachedEnd(provider, body)

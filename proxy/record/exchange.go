@@ -91,7 +91,7 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 	for {
 		n, err := resp.Body.Read(buf[:])
 		x.ended = x.clock()
-		over := ctx.Err() != nil // a server that we turn our back on may end its reply cleanly
+		over := ctx.Err() != nil // a server whose client has left may end its reply cleanly
 		if n > 0 {
 			if left = left || r.Context().Err() != nil; left {
 				x.in.Drained += n
@@ -104,7 +104,7 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 		}
 		switch {
 		case err != nil && given == resp.ContentLength:
-			return cassette.EndEOF // it has all that was announced: to leave now is no abort
+			return cassette.EndEOF // the client has everything announced: leaving now is not an abort
 		case left && (err != nil || int64(x.in.Drained) >= x.drain):
 			return cassette.EndClientAbort
 		case err != nil:
@@ -229,7 +229,7 @@ func endOf(err error, abandoned bool) cassette.End {
 	switch {
 	case abandoned:
 		return cassette.EndClientAbort
-	case err == io.EOF: //nolint:errorlint // an EOF inside another error is no clean end
+	case err == io.EOF: //nolint:errorlint // an EOF inside another error is not a clean end
 		return cassette.EndEOF
 	case errors.As(err, &stream):
 		return cassette.End("h2:" + stream.Code.String())

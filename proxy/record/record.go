@@ -142,11 +142,11 @@ func (rec *Recorder) Close() Report {
 // ServeHTTP forwards one request and streams the reply back as it arrives.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body := rec.spools.newSpool()
-	body.required = true // or the provider would not be asked what the client asked
+	body.required = true // the provider must get exactly what the client sent
 	body.reserveMemory(r.ContentLength)
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		body.close()
-		panic(http.ErrAbortHandler) // the client left before it had asked anything
+		panic(http.ErrAbortHandler) // the client left before its request was complete
 	}
 	x := rec.beginExchange(r, body)
 	defer func() { rec.ended.put(x) }()

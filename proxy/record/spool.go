@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// inMemory is how much of a body is held in memory before the rest of its
-	// life is spent on disk. Almost every body is smaller.
+	// inMemory is how many bytes of a body stay in memory before it is written
+	// to disk. Almost every body is smaller.
 	inMemory = 256 << 10
 	// spoolBlock is the unit written to disk, a multiple of the cipher's.
 	spoolBlock = 64 << 10
@@ -39,9 +39,8 @@ type spooler struct {
 // takes no more.
 const spillQuota = 32 << 20
 
-// idleFiles is how many files wait to be written anew, each of a length of up to
-// idleLength. What they hold can no longer be read: every body has a nonce of
-// its own.
+// idleFiles is how many files are kept for reuse, each of at most idleLength
+// bytes. Their old content can no longer be read: every body has its own nonce.
 const (
 	idleFiles  = 8
 	idleLength = 64 << 20

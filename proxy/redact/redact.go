@@ -34,7 +34,7 @@ type Redactor struct {
 
 	mu      sync.RWMutex
 	known   *matcher
-	guessed map[string]int // values taken from headers that nobody listed
+	guessed map[string]int // values of unlisted headers that were taken for keys
 	used    bool           // an interaction was redacted
 	late    bool           // … and after it a secret was learnt
 }

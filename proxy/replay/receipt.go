@@ -54,7 +54,7 @@ type Receipt struct {
 	// beside its providers and was refused; the caller fills it in.
 	Egress  int `json:"egress"`
 	Refused int `json:"refused"`
-	// Rechunk is how replies were cut anew, Faults what was done to them, Seed
+	// Rechunk is how replies were cut again, Faults what was done to them, Seed
 	// what decided both; all absent when nothing was. FaultsIdle names, one
 	// sentence each, the planned faults that were never applied.
 	Rechunk    fault.Mode    `json:"rechunk,omitempty"`

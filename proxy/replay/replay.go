@@ -131,7 +131,7 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body bytes.Buffer
 	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
 	if _, err := body.ReadFrom(r.Body); err != nil {
-		panic(http.ErrAbortHandler) // the client left before it had asked anything
+		panic(http.ErrAbortHandler) // the client left before its request was complete
 	}
 	q := p.newLookup(r, body.Bytes())
 	found := p.findAnswer(q)

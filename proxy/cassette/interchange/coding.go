@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// maxBody bounds what one body may grow to when it is unpacked.
+// maxBody bounds what one body may grow to when it is decompressed, in bytes.
 const maxBody = 256 << 20
 
 // What can be wrong with a compressed body.
@@ -56,9 +56,9 @@ func codingOf(header string, body []byte) string {
 	return header
 }
 
-// Decoded returns in as a cassette keeps it (pitfall G12): bodies uncompressed,
-// the compression named in Encoding and no more in headers, and no timeline when
-// its lengths were those of other bytes. in is not changed.
+// Decoded returns in as a cassette keeps it (pitfall G12): bodies decompressed,
+// the compression named in Encoding and removed from the headers, and no
+// timeline when its lengths were those of other bytes. It does not change in.
 func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
 	if in.Request.Encoding != "" || in.Response.Encoding != "" {
 		return in, nil // a recorder of ours has done it
@@ -80,7 +80,8 @@ func Decoded(in cassette.Interaction) (cassette.Interaction, error) {
 	return in, nil
 }
 
-// wireCoding is what the wire had, be it undone here or by the tool.
+// wireCoding returns the coding that the body had on the wire, whether it is
+// undone here or was by the tool.
 func wireCoding(h http.Header) string {
 	v := strings.ToLower(strings.TrimSpace(strings.Join(h["Content-Encoding"], ",")))
 	if v == "identity" {
@@ -89,8 +90,8 @@ func wireCoding(h http.Header) string {
 	return v
 }
 
-// decodedHeader leaves out the headers that are not true of a decoded body: a client
-// would believe them.
+// decodedHeader removes the headers that are not true of a decoded body, because
+// a client would trust them.
 func decodedHeader(h http.Header, body []byte) http.Header {
 	h = h.Clone()
 	h.Del("Content-Encoding")

@@ -33,7 +33,7 @@ var caseFile = regexp.MustCompile(`^[0-9]+\.request\.json$`)
 // the corpus layout.
 func IsCaseFile(name string) bool { return caseFile.MatchString(name) }
 
-// ReadCase reads the case directory dir of fsys, called shown in errors. Where
+// ReadCase reads the case directory dir of fsys, called shown in errors. When
 // the source kept the sizes of chunks, the timeline has them, all at time 0.
 func ReadCase(fsys fs.FS, dir, shown string) (Recording, error) {
 	names, err := fs.Glob(fsys, path.Join(dir, "*.request.json"))
@@ -78,7 +78,7 @@ func readCaseExchange(fsys fs.FS, stem, shown string) (in cassette.Interaction, 
 }
 
 // chunksOf returns the pieces of a body, without times, or none when the sizes
-// speak of other bytes than those stored.
+// are not those of the stored bytes.
 func chunksOf(sizes []int, total int) []cassette.Chunk {
 	var list []cassette.Chunk
 	for _, n := range sizes {

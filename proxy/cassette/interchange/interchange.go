@@ -27,7 +27,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// Format names the way a recording is written.
+// Format is a file format for recordings.
 type Format string
 
 // The formats Read knows.
@@ -42,25 +42,25 @@ const (
 // Formats lists the formats of other tools.
 func Formats() []Format { return []Format{GoVCR, VCRPy, HAR, Corpus} }
 
-// ErrNotRecording is wrapped for a readable file that is no recording at all.
+// ErrNotRecording is wrapped for a readable file that is not a recording.
 var ErrNotRecording = errors.New("not a recording of a known format")
 
-// Recording is what one file or directory holds, in its order. A body is nil
-// where the tool kept none, and empty where it was empty; it is as recorded,
-// perhaps compressed (Plain, Decoded). Duration is 0, End empty and Timeline
-// nil where the format does not say.
+// Recording is the content of one file or directory, in its order. A body is nil
+// when the tool kept none, and empty when it was empty. Bodies are as recorded,
+// possibly compressed (see Plain and Decoded). Duration is 0, End empty and
+// Timeline nil when the format does not have them.
 type Recording struct {
 	Format       Format
 	Interactions []cassette.Interaction
-	// Loss is what a HAR that was exported from a cassette, or a cassette, lacks.
+	// Loss is what a HAR exported from a cassette, or a cassette, lacks.
 	Loss cassette.Loss
 }
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// Read reads a recording. The bytes decide on the format, not the name:
-// recordings are renamed, and a HAR is often called .json. Errors are one line
-// that begins with the name; a file that is no recording wraps ErrNotRecording.
+// Read reads a recording. The bytes decide the format, not the name: recordings
+// are renamed, and a HAR is often called .json. Errors are one line that begins
+// with the name; for a file that is not a recording they wrap ErrNotRecording.
 func Read(name string, data []byte) (Recording, error) {
 	text := bytes.TrimLeft(bytes.TrimPrefix(data, utf8BOM), " \t\r\n")
 	switch {
@@ -76,14 +76,15 @@ func Read(name string, data []byte) (Recording, error) {
 	return readYAML(name, data)
 }
 
-// isCassette recognises our own files by the meta mapping they begin with.
+// isCassette recognises this module's files by the meta mapping at the
+// beginning.
 func isCassette(text []byte) bool {
 	text = bytes.TrimLeft(bytes.TrimPrefix(text, []byte("---")), "\r\n")
 	return bytes.HasPrefix(text, []byte("meta:"))
 }
 
-// readCassette reads a file of ours, or one of stock go-vcr v2 that may be ours
-// saved by it: both keep times and endings.
+// readCassette reads a cassette, or a file of stock go-vcr v2, which may be a
+// cassette that it saved: both keep times and endings.
 func readCassette(name string, format Format, data []byte) (Recording, error) {
 	c, err := cassette.Parse(name, data)
 	if err != nil {
@@ -106,7 +107,7 @@ func newRecording(name string, format Format, list []cassette.Interaction) (Reco
 	return Recording{Format: format, Interactions: list}, nil
 }
 
-// Canonical returns h with canonical names, leaving out the pseudo headers of
+// Canonical returns h with canonical names. It leaves out the pseudo headers of
 // HTTP/2 that some tools store.
 func Canonical(h map[string][]string) http.Header {
 	out := make(http.Header, len(h))
@@ -126,8 +127,8 @@ func notRecordingError(name, problem string) error {
 	return fmt.Errorf("%s: %s; %w (cassette, go-vcr, vcrpy, HAR or the corpus layout)", name, problem, ErrNotRecording)
 }
 
-// brokenError is for a file that was a recording once: found below a directory it is
-// reported, where any other text is passed over.
+// brokenError is for a file that was a recording once. In a directory it is
+// reported, unlike other texts.
 func brokenError(name, problem string) error {
 	return fmt.Errorf("%s: %s; restore it or record it again", name, problem)
 }
@@ -137,11 +138,10 @@ func unknownVersion(name string, format Format, version, reads string) error {
 	return fmt.Errorf("%s: %s version %q is unknown, this build reads %s; convert it or record it again", name, format, version, reads)
 }
 
-// unreadableError names the path and the bare reason of an I/O error.
+// unreadableError names the path and the reason of an I/O error.
 func unreadableError(name string, err error) error {
 	return fmt.Errorf("%s: %w; check the path and its permissions", name, fileutil.Reason(err))
 }
 
-// oneLine is what an error of a parser says, on one line and without the words
-// of the file.
+// oneLine returns a parser's error on one line, without quoting the file.
 func oneLine(err error) string { return strings.Join(strings.Fields(cassette.Plain(err)), " ") }

@@ -10,7 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxDepth bounds nesting: an anchor may hold itself.
+// maxDepth bounds nesting, because an anchor may contain itself.
 const maxDepth = 10_000
 
 var (
@@ -18,7 +18,7 @@ var (
 	errDepth   = errors.New("is nested more than 10,000 deep, or an anchor holds itself")
 )
 
-// appendJSON writes a YAML value as JSON in the order of the file: the body was
+// appendJSON writes a YAML value as JSON in the order of the file. The body was
 // JSON before its recorder parsed it.
 func appendJSON(dst []byte, n *yaml.Node, depth int) ([]byte, error) {
 	switch {
@@ -94,9 +94,9 @@ func appendString(dst []byte, s string) ([]byte, error) {
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), err
 }
 
-// fromJSON is the way back, for files that are written in JSON or in YAML: JSON
-// itself is no YAML, which knows no surrogate pairs. data was found valid
-// before, so it is not nested without end.
+// fromJSON converts JSON to YAML nodes, for files that may be written in either.
+// JSON is not quite YAML, which does not know surrogate pairs. data was
+// validated before, so its nesting is bounded.
 func fromJSON(data []byte) (*yaml.Node, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

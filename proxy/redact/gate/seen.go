@@ -33,7 +33,7 @@ var (
 	innocent   = []string{"idempotency-key", "sec-websocket-key", "www-authenticate"}
 )
 
-// written takes authors out of names, who are no authorization.
+// written removes "author" from names: it is not an authorization.
 var written = strings.NewReplacer("authoriz", "auth", "author", "")
 
 func isSecretName(name string) bool {
@@ -84,7 +84,7 @@ func secretsOf(r cassette.Request) (out []string) {
 		form, _ := url.ParseQuery(string(r.Body))
 		takeAll(form)
 	}
-	return append(out, topLevel(r.Body)...) // whatever it is called: curl -d calls JSON a form
+	return append(out, topLevel(r.Body)...) // at any content type: curl -d declares JSON as a form
 }
 
 // mayBeForm reports whether a body may be a form: clients omit the type, or

@@ -1,6 +1,15 @@
-// Package catalog knows the models: which are allowed (seed 000 §1.3, DESIGN
-// §3.10) and what each of them takes (reference §6). It is a data file and a
-// few rules; it never asks a provider.
+// Package catalog knows the models that an agent may use, what each of them
+// takes, and by which rules their providers differ. It is data, in models.yaml
+// and providers.yaml, and a few rules about model names; it never asks a
+// provider.
+//
+//	entry, err := catalog.Lookup("claude-opus-4-6")  // an *UnsupportedModel names the nearest
+//	entry.Thinks("high")                             // does this effort make it think?
+//	entry.Traits.RefusesBlankText                    // a rule of its provider
+//
+// [Lookup] takes the names in the catalogue, their dated snapshots and later
+// versions of a line. [Unlisted] takes any model of a known provider. [Providers]
+// lists the providers; a new one is an entry of providers.yaml and a codec.
 //
 // Entries share slices and maps with the catalogue: treat them as read-only.
 package catalog
@@ -24,7 +33,7 @@ const (
 // Thinking is the form in which a model is asked to think.
 type Thinking string
 
-// The forms of reference §6.
+// The forms of thinking.
 const (
 	ThinkingNone     Thinking = "none"      // no control over it
 	ThinkingBudget   Thinking = "enabled"   // Anthropic: type enabled with budget_tokens
@@ -45,7 +54,7 @@ type Entry struct {
 	// differs from Base when Inferred or Unlisted is set.
 	Name     string `yaml:"name"`
 	Provider string `yaml:"provider"`
-	// Named is true for the names that seed 000 §1.3 lists.
+	// Named is true for the names that users are shown first.
 	Named bool `yaml:"named"`
 	// Inferred is true for a later version of a line, without an entry of its
 	// own, that has the flags of the nearest lower one.
@@ -68,8 +77,8 @@ type Entry struct {
 	Sampling          bool `yaml:"sampling"`           // takes temperature while not thinking (A-31, O-24)
 	PrefixBinding     bool `yaml:"prefix_binding"`     // signatures are bound to the prefix (A-41)
 	Include           bool `yaml:"include"`            // takes include reasoning.encrypted_content (O-21)
-	InterleavedHeader bool `yaml:"interleaved_header"` // gets the interleaved-thinking beta while thinking (D-7)
-	Phase             bool `yaml:"phase"`              // marks messages with a phase (D-17)
+	InterleavedHeader bool `yaml:"interleaved_header"` // gets the interleaved-thinking beta while thinking
+	Phase             bool `yaml:"phase"`              // marks messages with a phase
 	Signatures        bool `yaml:"signatures"`         // refuses an unsigned first call (G-17)
 	DefaultOutput     int  `yaml:"default_output"`     // tokens asked for by default; 0 asks for none
 	MaxOutput         int  `yaml:"max_output"`         // largest output in tokens; 0 when unknown
@@ -103,16 +112,17 @@ func (e Entry) Effort(effort string) string {
 	return effort
 }
 
-// Reads reports whether continuity tokens made by model mean anything to e:
-// its own, those of another snapshot of it, and those of ReadsFrom (hand-off
-// rules other-account and other-model). An empty model is unknown and taken as readable.
+// Reads reports whether continuity tokens made by model mean anything to e: its
+// own, those of another snapshot of it, and those of ReadsFrom (hand-off rules
+// other-account and other-model). An empty model is unknown and taken as
+// readable.
 func (e Entry) Reads(model string) bool {
 	base := withoutDate(model)
 	return model == "" || base == e.Base || slices.Contains(e.ReadsFrom, base)
 }
 
 //go:embed models.yaml
-var data []byte
+var modelFile []byte
 
 type table struct {
 	Minimum  map[string]version `yaml:"minimum"`
@@ -129,7 +139,7 @@ type rejection struct {
 	Reason string `yaml:"reason"`
 }
 
-func (r rejection) matches(base string) bool {
+func (r rejection) matchesName(base string) bool {
 	if r.Prefix != "" && !strings.HasPrefix(base, r.Prefix) {
 		return false
 	}
@@ -140,7 +150,7 @@ func (r rejection) matches(base string) bool {
 // fault in it is a fault of the build.
 var catalogue = sync.OnceValue(func() *table {
 	var t table
-	if err := yaml.Unmarshal(data, &t); err != nil {
+	if err := yaml.Unmarshal(modelFile, &t); err != nil {
 		panic("catalog: models.yaml: " + err.Error())
 	}
 	for i := range t.Models {

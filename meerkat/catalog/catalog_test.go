@@ -298,7 +298,7 @@ func TestVersionOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := version{rapid.IntRange(0, 999).Draw(t, "major"), rapid.IntRange(0, 999).Draw(t, "minor")}
 		w := version{v.major, v.minor + 1}
-		if !v.less(w) || w.less(v) || !w.less(version{v.major + 1, 0}) {
+		if !v.isBelow(w) || w.isBelow(v) || !w.isBelow(version{v.major + 1, 0}) {
 			t.Fatalf("%v and %v are in the wrong order", v, w)
 		}
 		got, rest, ok := cutVersion(v.String() + "-x")

@@ -8,7 +8,7 @@ import (
 )
 
 // UnsupportedModel says why a model is not allowed. It is returned before any
-// network traffic (seed 000 §1.3, DESIGN §3.10).
+// network traffic.
 type UnsupportedModel struct {
 	Model  string
 	Reason string
@@ -27,18 +27,18 @@ func Lookup(model string) (Entry, error) {
 	base := withoutDate(model)
 	t := catalogue()
 	if i := slices.IndexFunc(t.Models, func(e Entry) bool { return e.Name == base }); i >= 0 {
-		return t.Models[i].as(model, base), nil
+		return t.Models[i].forModel(model, base), nil
 	}
-	reason := t.reject(base)
+	reason := t.rejectionReason(base)
 	if reason == "" {
-		if e, ok := t.below(parse(base)); ok {
-			e = e.as(model, base)
+		if e, ok := t.nearestLower(parseName(base)); ok {
+			e = e.forModel(model, base)
 			e.Inferred = true
 			return e, nil
 		}
-		reason = t.explain(base)
+		reason = t.unsupportedReason(base)
 	}
-	return Entry{}, &UnsupportedModel{Model: model, Reason: reason, Known: t.nearest(base)}
+	return Entry{}, &UnsupportedModel{Model: model, Reason: reason, Known: t.nearestNames(base)}
 }
 
 // Unlisted is Lookup for callers who were told to take any model of a known
@@ -60,13 +60,13 @@ func Unlisted(model string) (Entry, error) {
 	if best < 0 {
 		return Entry{}, err
 	}
-	e = table[best].as(model, base)
+	e = table[best].forModel(model, base)
 	e.Unlisted = true
 	return e, nil
 }
 
-// Default returns the model used when none is named: named by seed 000 §1.3,
-// allowed and without an announced end (X4). An unknown provider has none.
+// Default returns the model used when none is named: one that users know,
+// allowed and without an announced end. An unknown provider has none.
 func Default(provider string) (Entry, bool) {
 	e, err := Lookup(ProviderNamed(provider).DefaultModel)
 	return e, err == nil
@@ -75,32 +75,32 @@ func Default(provider string) (Entry, bool) {
 // Models returns every entry in the order of the data file.
 func Models() []Entry { return slices.Clone(catalogue().Models) }
 
-func (e Entry) as(model, base string) Entry {
+func (e Entry) forModel(model, base string) Entry {
 	e.Model, e.Base = model, base
 	return e
 }
 
-func (t *table) reject(base string) string {
+func (t *table) rejectionReason(base string) string {
 	for _, r := range t.Rejected {
-		if r.matches(base) {
+		if r.matchesName(base) {
 			return r.Reason
 		}
 	}
 	return ""
 }
 
-// below returns the entry with the highest version that is not above n in n's
+// nearestLower returns the entry with the highest version that is not above n in n's
 // own line and variant.
-func (t *table) below(n name) (Entry, bool) {
+func (t *table) nearestLower(n parsedName) (Entry, bool) {
 	best, found := Entry{}, false
 	minimum, ok := t.Minimum[n.line]
-	if !ok || !n.versioned || n.version.less(minimum) {
+	if !ok || !n.versioned || n.version.isBelow(minimum) {
 		return best, false
 	}
 	var top version
 	for _, e := range t.Models {
-		m := parse(e.Name)
-		if m.line != n.line || m.variant != n.variant || n.version.less(m.version) || found && m.version.less(top) {
+		m := parseName(e.Name)
+		if m.line != n.line || m.variant != n.variant || n.version.isBelow(m.version) || found && m.version.isBelow(top) {
 			continue
 		}
 		best, top, found = e, m.version, true
@@ -108,9 +108,9 @@ func (t *table) below(n name) (Entry, bool) {
 	return best, found
 }
 
-// explain says why a name that no rejection covers is not allowed.
-func (t *table) explain(base string) string {
-	n := parse(base)
+// unsupportedReason says why a name that no rejection covers is not allowed.
+func (t *table) unsupportedReason(base string) string {
+	n := parseName(base)
 	minimum, ok := t.Minimum[n.line]
 	switch {
 	case base == "":
@@ -123,16 +123,16 @@ func (t *table) explain(base string) string {
 		return fmt.Sprintf("%q is no model line of Anthropic, OpenAI or Gemini that is supported", n.line)
 	case !n.versioned:
 		return "its name has no version"
-	case n.version.less(minimum):
+	case n.version.isBelow(minimum):
 		return fmt.Sprintf("%s %s is below the minimum %s", n.line, n.version, minimum)
 	default:
 		return fmt.Sprintf("the catalogue has no %s %s variant %q", n.line, n.version, n.variant)
 	}
 }
 
-// nearest returns the three allowed names closest to base, of base's own
+// nearestNames returns the three allowed names closest to base, of base's own
 // provider when that is known.
-func (t *table) nearest(base string) []string {
+func (t *table) nearestNames(base string) []string {
 	provider := ProviderOf(strings.TrimPrefix(base, "models/"))
 	base = base[:min(len(base), 100)]
 	var names []string
@@ -142,13 +142,13 @@ func (t *table) nearest(base string) []string {
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(distance(a, base), distance(b, base))
+		return cmp.Compare(editDistance(a, base), editDistance(b, base))
 	})
 	return names[:3]
 }
 
-// distance is the Levenshtein distance of two short names.
-func distance(a, b string) int {
+// editDistance is the Levenshtein distance of two short names.
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -13,7 +13,7 @@ import (
 // version is a model version, compared by number: 4.10 is above 4.5.
 type version struct{ major, minor int }
 
-func (v version) less(w version) bool {
+func (v version) isBelow(w version) bool {
 	return v.major < w.major || v.major == w.major && v.minor < w.minor
 }
 
@@ -49,9 +49,9 @@ func withoutDate(model string) string {
 	return model
 }
 
-// name is a model name taken apart: claude-opus-4-5 is line claude-opus,
+// parsedName is a model name taken apart: claude-opus-4-5 is line claude-opus,
 // version 4.5; gpt-5.2-codex is line gpt, version 5.2, variant codex.
-type name struct {
+type parsedName struct {
 	line    string
 	version version
 	variant string
@@ -59,32 +59,32 @@ type name struct {
 	versioned bool
 }
 
-// parse takes apart a name without its date.
-func parse(base string) name {
+// parseName takes apart a name without its date.
+func parseName(base string) parsedName {
 	family, rest, _ := strings.Cut(base, "-")
 	if family == "claude" {
 		return parseClaude(rest)
 	}
 	v, tail, ok := cutVersion(rest)
 	if !ok {
-		return name{line: family, variant: rest}
+		return parsedName{line: family, variant: rest}
 	}
-	return name{line: family, version: v, variant: strings.TrimPrefix(tail, "-"), versioned: true}
+	return parsedName{line: family, version: v, variant: strings.TrimPrefix(tail, "-"), versioned: true}
 }
 
 // parseClaude reads LINE-MAJOR[-MINOR][-VARIANT] and the older
 // MAJOR[-MINOR]-LINE. An 8-digit group is a date and never a version.
-func parseClaude(rest string) name {
-	var n name
+func parseClaude(rest string) parsedName {
+	var n parsedName
 	var words []string
 	parts := strings.Split(rest, "-")
 	for i := 0; i < len(parts); i++ {
-		num, ok := number(parts[i])
+		num, ok := parseNumber(parts[i])
 		switch {
 		case ok && !n.versioned:
 			n.versioned, n.version.major = true, num
 			if i+1 < len(parts) {
-				if minor, ok := number(parts[i+1]); ok {
+				if minor, ok := parseNumber(parts[i+1]); ok {
 					n.version.minor = minor
 					i++
 				}
@@ -113,7 +113,7 @@ func cutVersion(s string) (v version, rest string, ok bool) {
 	if end < 0 {
 		end = len(s)
 	}
-	v.major, ok = number(s[:end])
+	v.major, ok = parseNumber(s[:end])
 	if !ok {
 		return version{}, s, false
 	}
@@ -124,7 +124,7 @@ func cutVersion(s string) (v version, rest string, ok bool) {
 		if end < 0 {
 			end = len(tail)
 		}
-		if v.minor, ok = number(tail[:end]); !ok {
+		if v.minor, ok = parseNumber(tail[:end]); !ok {
 			return version{}, s, false
 		}
 		rest = tail[end:]
@@ -132,8 +132,8 @@ func cutVersion(s string) (v version, rest string, ok bool) {
 	return v, rest, true
 }
 
-// number reads up to three digits without a leading zero.
-func number(s string) (int, bool) {
+// parseNumber reads up to three digits without a leading zero.
+func parseNumber(s string) (int, bool) {
 	if s == "" || len(s) > 3 || len(s) > 1 && s[0] == '0' {
 		return 0, false
 	}

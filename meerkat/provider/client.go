@@ -68,15 +68,15 @@ func (c *Client) Entry(model string) (catalog.Entry, error) { return c.cfg.Looku
 
 // Render returns the body that Complete would send.
 func (c *Client) Render(req *Request) ([]byte, error) {
-	rendered, _, err := c.render(req)
+	rendered, _, err := c.renderCall(req)
 	if err != nil {
 		return nil, err
 	}
 	return rendered.Body, nil
 }
 
-// render also returns the origin of what the model will answer.
-func (c *Client) render(req *Request) (*Rendered, *transcript.Origin, error) {
+// renderCall also returns the origin of what the model will answer.
+func (c *Client) renderCall(req *Request) (*Rendered, *transcript.Origin, error) {
 	entry, err := c.ownEntry(req.Model)
 	if err != nil {
 		return nil, nil, &Error{Kind: ModelNotFound, Provider: c.provider.Name, Err: err}
@@ -113,16 +113,16 @@ func knownModels(provider string) []string {
 
 // Complete sends req and returns the assembled reply. Errors are *Error.
 func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream.Event)) (stream.Reply, error) {
-	call, origin, err := c.render(req)
+	call, origin, err := c.renderCall(req)
 	if err != nil {
 		return stream.Reply{}, err
 	}
 	if most := c.provider.MaxRequestBytes; most > 0 && len(call.Body) > most {
-		return stream.Reply{}, c.fail(ctx, &Error{
+		return stream.Reply{}, c.completeError(ctx, &Error{
 			Kind: ContextTooLong, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken", len(call.Body), most>>20),
 		})
 	}
-	resp, err := c.send(ctx, http.MethodPost, call, req.Unary)
+	resp, err := c.sendCall(ctx, http.MethodPost, call, req.Unary)
 	if err != nil {
 		return stream.Reply{}, err
 	}
@@ -132,26 +132,26 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
 	})
 	if err != nil {
-		return stream.Reply{}, c.unreadable(ctx, resp, err)
+		return stream.Reply{}, c.classifyUnread(ctx, resp, err)
 	}
 	reply.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	return reply, nil
 }
 
-// send makes one exchange up to the headers of an answer with status 200.
-func (c *Client) send(ctx context.Context, method string, call *Rendered, unary bool) (*http.Response, error) {
+// sendCall makes one exchange up to the headers of an answer with status 200.
+func (c *Client) sendCall(ctx context.Context, method string, call *Rendered, unary bool) (*http.Response, error) {
 	if c.cfg.APIKey == "" {
-		return nil, c.fail(ctx, &Error{
+		return nil, c.completeError(ctx, &Error{
 			Kind: Authentication, Message: "there is no API key; set " + c.provider.KeyVariable(),
 		})
 	}
 	req, err := c.newRequest(ctx, method, call, unary)
 	if err != nil {
-		return nil, c.fail(ctx, &Error{Kind: InvalidRequest, Err: err})
+		return nil, c.completeError(ctx, &Error{Kind: InvalidRequest, Err: err})
 	}
 	if c.cfg.Throttle != nil {
 		if err := c.cfg.Throttle.Wait(ctx); err != nil {
-			return nil, c.fail(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
+			return nil, c.completeError(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
 		}
 	}
 	resp, err := c.http.Do(req)
@@ -160,7 +160,7 @@ func (c *Client) send(ctx context.Context, method string, call *Rendered, unary 
 	}
 	if resp.StatusCode != http.StatusOK {
 		defer func() { _ = resp.Body.Close() }()
-		return nil, c.refusal(ctx, resp)
+		return nil, c.readRefusal(ctx, resp)
 	}
 	return resp, nil
 }
@@ -169,13 +169,13 @@ func (c *Client) send(ctx context.Context, method string, call *Rendered, unary 
 // *Error.
 func (c *Client) Health(ctx context.Context) error {
 	path, query, _ := strings.Cut(c.provider.ModelList, "?")
-	resp, err := c.send(ctx, http.MethodGet, &Rendered{Path: path, Query: query}, true)
+	resp, err := c.sendCall(ctx, http.MethodGet, &Rendered{Path: path, Query: query}, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if got, ok := contentType(resp); !ok || got != "application/json" {
-		return c.unreadable(ctx, resp, c.wrongType(resp, got, "application/json"))
+		return c.classifyUnread(ctx, resp, c.wrongType(resp, got, "application/json"))
 	}
 	return nil
 }
@@ -214,10 +214,10 @@ func (c *Client) newRequest(ctx context.Context, method string, call *Rendered, 
 // maxReply bounds a reply that is read at once.
 const maxReply = 256 << 20
 
-// errShape says that a 200 was no reply of the API at all.
-type errShape struct{ text string }
+// notAReplyError says that a 200 was no reply of the API at all.
+type notAReplyError struct{ text string }
 
-func (e errShape) Error() string { return e.text }
+func (e notAReplyError) Error() string { return e.text }
 
 // readReply parses a reply with status 200.
 func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool, opts stream.Options) (stream.Reply, error) {
@@ -236,7 +236,7 @@ func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool,
 		return stream.Reply{}, c.connectionError(ctx, err)
 	}
 	if len(body) > maxReply {
-		return stream.Reply{}, errShape{fmt.Sprintf("the reply is larger than %d bytes", maxReply)}
+		return stream.Reply{}, notAReplyError{fmt.Sprintf("the reply is larger than %d bytes", maxReply)}
 	}
 	return c.codec.ParseReply(body, opts)
 }
@@ -275,12 +275,12 @@ func contentType(resp *http.Response) (string, bool) {
 // wrapped in success, or something that is no API at all.
 func (c *Client) wrongType(resp *http.Response, got, want string) error {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	head = c.scrub.bytes(head)
+	head = c.scrub.scrubBytes(head)
 	if e := c.codec.ParseError(head); e.Type != "" || e.Code != "" {
 		return &stream.ProviderError{Type: e.Type, Code: e.Code, Message: e.Message, Raw: head}
 	}
 	if got == "" {
 		got = "an unreadable content type"
 	}
-	return errShape{fmt.Sprintf("the answer is %s, not %s; check that the base URL is the API's (it begins %q)", got, want, excerpt(head))}
+	return notAReplyError{fmt.Sprintf("the answer is %s, not %s; check that the base URL is the API's (it begins %q)", got, want, excerptOf(head))}
 }

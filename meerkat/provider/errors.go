@@ -11,7 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
-// Kind classifies an Error: the taxonomy of seed 001 §7, and cancelled for a
+// Kind classifies an Error: what went wrong, or cancelled for a
 // call whose context was cancelled by its owner.
 type Kind string
 
@@ -38,7 +38,7 @@ const (
 const insufficientQuota = "insufficient_quota"
 
 // Error is a failed model call, or a request that was refused before it was
-// sent. It never holds a credential: whoever makes one scrubs the provider's
+// sent. It never holds a credential: the client removes it from the provider's
 // words first. It is read-only.
 type Error struct {
 	Kind     Kind
@@ -67,10 +67,10 @@ type Error struct {
 func (e *Error) Error() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: %s", e.Provider, e.Kind)
-	if detail := e.detail(); detail != "" {
+	if detail := e.describeDetails(); detail != "" {
 		fmt.Fprintf(&s, " (%s)", detail)
 	}
-	if text := e.text(); text != "" {
+	if text := e.messageOrCause(); text != "" {
 		fmt.Fprintf(&s, ": %s", text)
 	}
 	if e.RetryAfter != nil {
@@ -91,8 +91,8 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(strings.Map(visible, s)), " ")
 }
 
-// detail joins status, type, code and request id as far as they are known.
-func (e *Error) detail() string {
+// describeDetails joins status, type, code and request id as far as they are known.
+func (e *Error) describeDetails() string {
 	var parts []string
 	if e.Status != 0 && e.Status != http.StatusOK {
 		parts = append(parts, fmt.Sprintf("HTTP %d", e.Status))
@@ -109,8 +109,8 @@ func (e *Error) detail() string {
 	return strings.Join(parts, ", ")
 }
 
-// text is the provider's message, else the cause.
-func (e *Error) text() string {
+// messageOrCause is the provider's message, else the cause.
+func (e *Error) messageOrCause() string {
 	if e.Message == "" && e.Err != nil {
 		return e.Err.Error()
 	}
@@ -120,7 +120,7 @@ func (e *Error) text() string {
 // Unwrap returns the cause, so that errors.Is and errors.As see it.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retryable reports whether the same request may succeed later (reference §4).
+// Retryable reports whether the same request may succeed later.
 // The provider's x-should-retry header decides when there is one.
 func (e *Error) Retryable() bool {
 	switch {
@@ -128,9 +128,9 @@ func (e *Error) Retryable() bool {
 		return *e.ShouldRetry
 	case e.Code == insufficientQuota || e.Type == insufficientQuota:
 		return false
-	case e.tierCap():
+	case e.isSpentTier():
 		return false
-	case e.Status == http.StatusConflict && !e.traits().ConflictIsFinal:
+	case e.Status == http.StatusConflict && !e.providerTraits().ConflictIsFinal:
 		return true
 	}
 	switch e.Kind {
@@ -141,18 +141,18 @@ func (e *Error) Retryable() bool {
 	}
 }
 
-// tierCap recognises the 429 for a spent tier: it says no time to wait and must
+// isSpentTier recognises the 429 for a spent tier: it says no time to wait and must
 // not be repeated.
-func (e *Error) tierCap() bool {
+func (e *Error) isSpentTier() bool {
 	return e.Status == http.StatusTooManyRequests && e.RetryAfter == nil &&
-		e.Type != "" && e.Type == e.traits().SpentTierType
+		e.Type != "" && e.Type == e.providerTraits().SpentTierType
 }
 
-func (e *Error) traits() catalog.Traits { return catalog.ProviderNamed(e.Provider).Traits }
+func (e *Error) providerTraits() catalog.Traits { return catalog.ProviderNamed(e.Provider).Traits }
 
-// kinds maps the types, codes and statuses of reference §4 to kinds. No two
+// kindsByName maps error types, codes and statuses to kinds. No two
 // providers use one name for different things.
-var kinds = map[string]Kind{
+var kindsByName = map[string]Kind{
 	// Anthropic
 	"invalid_request_error": InvalidRequest,
 	"authentication_error":  Authentication,
@@ -189,9 +189,9 @@ var kinds = map[string]Kind{
 	"DEADLINE_EXCEEDED":   Timeout,
 }
 
-// overflows are the words of a full context (A-45, O-27, G-29); the status and
-// type of these errors say only that the request is invalid.
-var overflows = []string{
+// contextTooLongPhrases are the words of a full context (A-45, O-27, G-29); the
+// status and type of these errors say only that the request is invalid.
+var contextTooLongPhrases = []string{
 	"prompt is too long:", "exceed context limit:", "exceeds the context window",
 	"input token count", "maximum context length",
 }
@@ -200,14 +200,14 @@ var overflows = []string{
 // the code, else the type, else the HTTP status.
 func Classify(status int, typ, code, message string) Kind {
 	if status == http.StatusBadRequest || status == http.StatusOK {
-		for _, words := range overflows {
+		for _, words := range contextTooLongPhrases {
 			if strings.Contains(message, words) {
 				return ContextTooLong
 			}
 		}
 	}
 	for _, name := range []string{code, typ} {
-		kind, ok := kinds[name]
+		kind, ok := kindsByName[name]
 		// A missing stored item is a 404 too (O-14), a missing model is not the cause.
 		if ok && kind == ModelNotFound && name != "model_not_found" && !strings.Contains(message, "model") {
 			return InvalidRequest
@@ -216,11 +216,11 @@ func Classify(status int, typ, code, message string) Kind {
 			return kind
 		}
 	}
-	return byStatus(status)
+	return kindOfStatus(status)
 }
 
-// byStatus is for gateways that answer in a shape of their own.
-func byStatus(status int) Kind {
+// kindOfStatus is for gateways that answer in a shape of their own.
+func kindOfStatus(status int) Kind {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		return Authentication

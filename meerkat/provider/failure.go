@@ -23,8 +23,8 @@ import (
 // maxErrorBody bounds how much of a failed answer is read.
 const maxErrorBody = 64 << 10
 
-// fail stamps and scrubs an error; every error of a call goes through it.
-func (c *Client) fail(ctx context.Context, e *Error) error {
+// completeError stamps and scrubs an error; every error of a call goes through it.
+func (c *Client) completeError(ctx context.Context, e *Error) error {
 	e.Provider = c.provider.Name
 	if err := ctx.Err(); err != nil && e.Status == 0 {
 		e.Kind, e.Err = Cancelled, err
@@ -32,7 +32,7 @@ func (c *Client) fail(ctx context.Context, e *Error) error {
 			e.Kind = Timeout
 		}
 	}
-	c.scrub.clean(e)
+	c.scrub.scrubError(e)
 	return e
 }
 
@@ -50,27 +50,27 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = errors.New("the connection broke off inside the answer")
 	}
-	return c.fail(ctx, &Error{Kind: kind, Err: err})
+	return c.completeError(ctx, &Error{Kind: kind, Err: err})
 }
 
-// refusal reads an answer with another status than 200.
-func (c *Client) refusal(ctx context.Context, resp *http.Response) error {
+// readRefusal reads an answer with another status than 200.
+func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	if err != nil && len(body) == 0 {
 		body = nil // the status says enough
 	}
-	e := c.codec.ParseError(c.scrub.bytes(body)) // before an excerpt cuts a secret in two
+	e := c.codec.ParseError(c.scrub.scrubBytes(body)) // before an excerpt cuts a secret in two
 	e.Status = resp.StatusCode
-	c.headers(e, resp)
+	c.readErrorHeaders(e, resp)
 	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
 		e.Message = "the address redirects elsewhere; use the API's own base URL"
 	}
 	e.Kind = Classify(e.Status, e.Type, e.Code, e.Message)
-	return c.fail(ctx, e)
+	return c.completeError(ctx, e)
 }
 
-// unreadable classifies what the parser or the shape of a 200 said.
-func (c *Client) unreadable(ctx context.Context, resp *http.Response, err error) error {
+// classifyUnread classifies what the parser or the shape of a 200 said.
+func (c *Client) classifyUnread(ctx context.Context, resp *http.Response, err error) error {
 	var (
 		done       *Error
 		reported   *stream.ProviderError
@@ -80,22 +80,22 @@ func (c *Client) unreadable(ctx context.Context, resp *http.Response, err error)
 		return done
 	}
 	e := &Error{Kind: StreamParse, Err: err}
-	c.headers(e, resp)
+	c.readErrorHeaders(e, resp)
 	switch {
 	case errors.As(err, &reported):
 		e.Status, e.Type, e.Code, e.Message = http.StatusOK, reported.Type, reported.Code, reported.Message
 		e.Kind, e.Err = Classify(e.Status, e.Type, e.Code, e.Message), nil
 		if e.RetryAfter == nil {
-			e.RetryAfter = spokenDelay(e.Message)
+			e.RetryAfter = delayInMessage(e.Message)
 		}
 	case errors.As(err, &incomplete):
 		e.Kind = Incomplete
 	}
-	return c.fail(ctx, e)
+	return c.completeError(ctx, e)
 }
 
-// headers fills in what the response headers say (reference §1 and §4).
-func (c *Client) headers(e *Error, resp *http.Response) {
+// readErrorHeaders fills in what the response headers say.
+func (c *Client) readErrorHeaders(e *Error, resp *http.Response) {
 	e.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	for _, name := range []string{"Request-Id", "X-Request-Id"} {
 		if id := resp.Header.Get(name); id != "" {
@@ -116,12 +116,12 @@ func (c *Client) headers(e *Error, resp *http.Response) {
 
 // parseError reads an error body in any of its shapes: the object of the three
 // providers, that object in an array or in an event stream, a gateway's own
-// object, or text and HTML (reference §4). Content types lie; they are not
+// object, or text and HTML. Content types lie; they are not
 // asked.
 func parseError(body []byte) *Error {
 	text := bytes.TrimSpace(body)
 	if bytes.HasPrefix(text, []byte("event:")) || bytes.HasPrefix(text, []byte("data:")) {
-		text = firstData(text)
+		text = firstDataLine(text)
 	}
 	if len(text) > 0 && text[0] == '[' {
 		var all []json.RawMessage
@@ -132,10 +132,10 @@ func parseError(body []byte) *Error {
 	if e := parseObject(text); e != nil {
 		return e
 	}
-	return &Error{Message: excerpt(text)}
+	return &Error{Message: excerptOf(text)}
 }
 
-func firstData(text []byte) []byte {
+func firstDataLine(text []byte) []byte {
 	for line := range bytes.Lines(text) {
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
 			return bytes.TrimSpace(data)
@@ -144,8 +144,8 @@ func firstData(text []byte) []byte {
 	return text
 }
 
-// envelope is the union of the providers' error objects.
-type envelope struct {
+// errorEnvelope is the union of the providers' error objects.
+type errorEnvelope struct {
 	Error     json.RawMessage `json:"error"`
 	Message   string          `json:"message"`
 	Detail    json.RawMessage `json:"detail"`
@@ -165,7 +165,7 @@ type errorObject struct {
 
 // parseObject returns nil when text is no JSON object.
 func parseObject(text []byte) *Error {
-	var env envelope
+	var env errorEnvelope
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &env) != nil {
 		return nil //nolint:nilerr // no object, no error object
 	}
@@ -174,22 +174,22 @@ func parseObject(text []byte) *Error {
 	var plain string
 	switch {
 	case json.Unmarshal(env.Error, &o) == nil && len(env.Error) > 0 && env.Error[0] == '{':
-		e.Type, e.Message, e.Code = firstOf(o.Status, o.Type), o.Message, stringOf(o.Code)
+		e.Type, e.Message, e.Code = firstNonEmpty(o.Status, o.Type), o.Message, stringOf(o.Code)
 	case json.Unmarshal(env.Error, &plain) == nil:
-		e.Message = firstOf(plain, env.Message)
+		e.Message = firstNonEmpty(plain, env.Message)
 	case len(env.Detail) > 0:
-		e.Message = firstOf(stringOf(env.Detail), string(env.Detail))
+		e.Message = firstNonEmpty(stringOf(env.Detail), string(env.Detail))
 	case e.Message == "":
-		e.Message = excerpt(text)
+		e.Message = excerptOf(text)
 	}
 	for _, d := range o.Details {
-		e.Code = firstOf(e.Code, d.Reason)
+		e.Code = firstNonEmpty(e.Code, d.Reason)
 		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay >= 0 {
 			e.RetryAfter = &delay
 		}
 	}
 	if e.RetryAfter == nil {
-		e.RetryAfter = spokenDelay(e.Message)
+		e.RetryAfter = delayInMessage(e.Message)
 	}
 	return e
 }
@@ -202,7 +202,7 @@ func stringOf(raw json.RawMessage) string {
 	return s
 }
 
-func firstOf(names ...string) string {
+func firstNonEmpty(names ...string) string {
 	for _, n := range names {
 		if n != "" {
 			return n
@@ -211,11 +211,11 @@ func firstOf(names ...string) string {
 	return ""
 }
 
-var title = regexp.MustCompile(`(?i)<title>([^<]*)`)
+var htmlTitle = regexp.MustCompile(`(?i)<title>([^<]*)`)
 
-// excerpt returns the beginning of text on one line, the title of HTML.
-func excerpt(text []byte) string {
-	if m := title.FindSubmatch(text); m != nil {
+// excerptOf returns the beginning of text on one line, the title of HTML.
+func excerptOf(text []byte) string {
+	if m := htmlTitle.FindSubmatch(text); m != nil {
 		text = m[1]
 	}
 	s := strings.ToValidUTF8(strings.Join(strings.Fields(string(text)), " "), "?")
@@ -254,7 +254,7 @@ func newScrubber(secrets ...string) *scrubber {
 	return &scrubber{strings.NewReplacer(pairs...)}
 }
 
-func (s *scrubber) bytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
+func (s *scrubber) scrubBytes(text []byte) []byte { return []byte(s.replacer.Replace(string(text))) }
 
 // secretsOf returns the key and the values of extra headers that hold a
 // credential.
@@ -270,9 +270,9 @@ func secretsOf(cfg Config) []string {
 	return secrets
 }
 
-// clean scrubs all texts of e. A cause that repeats the secret is replaced by
+// scrubError scrubs all texts of e. A cause that repeats the secret is replaced by
 // its scrubbed text.
-func (s *scrubber) clean(e *Error) {
+func (s *scrubber) scrubError(e *Error) {
 	e.Message = s.replacer.Replace(e.Message)
 	e.Type, e.Code = s.replacer.Replace(e.Type), s.replacer.Replace(e.Code)
 	e.RequestID = s.replacer.Replace(e.RequestID)

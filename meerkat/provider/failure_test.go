@@ -24,7 +24,7 @@ func FuzzParseError(f *testing.F) {
 		if strings.ContainsAny(e.Error(), "\n\r") {
 			t.Errorf("%q: more than one line: %q", body, e.Error())
 		}
-		if x := excerpt(body); !utf8.ValidString(x) || utf8.RuneCountInString(x) > 201 {
+		if x := excerptOf(body); !utf8.ValidString(x) || utf8.RuneCountInString(x) > 201 {
 			t.Errorf("%q: excerpt %q", body, x)
 		}
 	})
@@ -51,7 +51,7 @@ func TestSpokenDelay(t *testing.T) {
 		"Please retry in a while":              "", "": "", "Please try again in 999h": "24h0m0s",
 	} {
 		got := ""
-		if d := spokenDelay(message); d != nil {
+		if d := delayInMessage(message); d != nil {
 			got = d.String()
 		}
 		if got != want {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// RetryPolicy says whether a failed model call is made again, and when (seed
-// 001 §7, DESIGN §3.11). The zero value never does.
+// RetryPolicy says whether a failed model call is made again, and when. The
+// zero value never does.
 type RetryPolicy struct {
 	// MaxRetries is how many further attempts one call gets.
 	MaxRetries int
@@ -20,8 +20,8 @@ type RetryPolicy struct {
 	Jitter float64
 }
 
-// DefaultRetry is what the official SDKs do, within the bounds of seed 001 §11
-// (reference §4). MaxDelay is a minute because Gemini's limits last that long.
+// DefaultRetry is what the official SDKs do.
+// MaxDelay is a minute because Gemini's limits last that long.
 var DefaultRetry = RetryPolicy{
 	MaxRetries: 3, InitialDelay: 500 * time.Millisecond, MaxDelay: time.Minute, Multiplier: 2, Jitter: 0.25,
 }
@@ -30,14 +30,14 @@ var DefaultRetry = RetryPolicy{
 // after delay, or none. random is in [0, 1).
 //
 // A wait that the provider asked for, in whatever form, is neither shortened
-// nor varied; one above MaxDelay ends the call instead, so that nobody waits
-// for hours without knowing. x-should-retry decides over everything but
+// nor varied; one above MaxDelay ends the call instead, so that no run waits
+// for hours in silence. x-should-retry decides over everything but
 // MaxRetries; see Error.Retryable.
 func (p RetryPolicy) Next(attempt int, err *Error, random float64) (delay time.Duration, retry bool) {
 	if err == nil || attempt < 1 || attempt > p.MaxRetries || !err.Retryable() {
 		return 0, false
 	}
-	p = p.filled()
+	p = p.withDefaults()
 	if asked := err.RetryAfter; asked != nil && *asked > p.MaxDelay {
 		return 0, false
 	} else if asked != nil && *asked > 0 {
@@ -48,8 +48,8 @@ func (p RetryPolicy) Next(attempt int, err *Error, random float64) (delay time.D
 	return time.Duration(wait * (1 - p.Jitter*random)), true
 }
 
-// filled returns p with defaults for what it leaves open or gets wrong.
-func (p RetryPolicy) filled() RetryPolicy {
+// withDefaults returns p with defaults for what it leaves open or gets wrong.
+func (p RetryPolicy) withDefaults() RetryPolicy {
 	if p.InitialDelay <= 0 {
 		p.InitialDelay = DefaultRetry.InitialDelay
 	}

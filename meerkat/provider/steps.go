@@ -18,7 +18,7 @@ type Step struct {
 	// tool call, by block index.
 	IDs []string
 	// Answers holds, for a tool_results step, one answer for each call of the
-	// assistant step before, in the order of the calls (R25).
+	// assistant step before, in the order of the calls.
 	Answers []Answer
 }
 
@@ -31,7 +31,7 @@ type Answer struct {
 
 // PairError says which message breaks the pairing of calls and results. A
 // renderer never mends it: only the ledger knows what became of a call
-// (DESIGN §3.6, docs/adr/0002).
+// (docs/adr/0002).
 type PairError struct {
 	At     int    // index of the message
 	ID     string // the call
@@ -57,15 +57,15 @@ func (e *MessageError) Error() string { return fmt.Sprintf("messages[%d]: %s", e
 // every result must answer such a call (A-15, A-17, A-19, O-10, O-11, G-15);
 // anything else is a *PairError. Neighbouring tool_results messages become one
 // step. What Steps makes of a message never depends on later messages, so an
-// appended conversation renders to an appended request (R44).
+// appended conversation renders to an appended request.
 func Steps(messages []transcript.Message) ([]Step, error) {
 	p := pairing{seen: map[string]int{}}
 	for i := range messages {
-		if err := p.add(i, &messages[i]); err != nil {
+		if err := p.addMessage(i, &messages[i]); err != nil {
 			return nil, err
 		}
 	}
-	return p.steps, p.settled()
+	return p.steps, p.checkAllAnswered()
 }
 
 type pairing struct {
@@ -76,11 +76,11 @@ type pairing struct {
 	answered map[string]bool
 }
 
-func (p *pairing) add(at int, m *transcript.Message) error {
+func (p *pairing) addMessage(at int, m *transcript.Message) error {
 	if m.Role == transcript.RoleToolResults {
-		return p.results(at, m)
+		return p.addResults(at, m)
 	}
-	if err := p.settled(); err != nil {
+	if err := p.checkAllAnswered(); err != nil {
 		return err
 	}
 	p.open = nil
@@ -89,14 +89,14 @@ func (p *pairing) add(at int, m *transcript.Message) error {
 		p.steps = append(p.steps, Step{At: at, Message: m})
 		return nil
 	case transcript.RoleAssistant:
-		return p.calls(at, m)
+		return p.openCalls(at, m)
 	default:
 		return &MessageError{At: at, Reason: fmt.Sprintf("role %q is unknown", m.Role)}
 	}
 }
 
-// calls opens the calls of an assistant message.
-func (p *pairing) calls(at int, m *transcript.Message) error {
+// openCalls opens the calls of an assistant message.
+func (p *pairing) openCalls(at int, m *transcript.Message) error {
 	step := Step{At: at, Message: m, IDs: make([]string, len(m.Blocks))}
 	inside := map[string]bool{}
 	for i := range m.Blocks {
@@ -122,8 +122,8 @@ func (p *pairing) calls(at int, m *transcript.Message) error {
 	return nil
 }
 
-// results files the results of m as answers to the open calls.
-func (p *pairing) results(at int, m *transcript.Message) error {
+// addResults files the results of m as answers to the open calls.
+func (p *pairing) addResults(at int, m *transcript.Message) error {
 	if len(m.Results) == 0 {
 		return nil
 	}
@@ -131,12 +131,12 @@ func (p *pairing) results(at int, m *transcript.Message) error {
 		return &PairError{At: at, ID: m.Results[0].ToolUseID, Reason: "is answered here, but the message before does not make it"}
 	}
 	if len(p.answered) == 0 {
-		p.steps = append(p.steps, Step{At: at, Message: m, Answers: p.unanswered()})
+		p.steps = append(p.steps, Step{At: at, Message: m, Answers: p.openAnswers()})
 	}
 	answers := p.steps[len(p.steps)-1].Answers
 	for i := range m.Results {
 		r := &m.Results[i]
-		slot := find(answers, r.ToolUseID)
+		slot := indexOfCall(answers, r.ToolUseID)
 		if slot < 0 {
 			return &PairError{At: at, ID: r.ToolUseID, Reason: "is answered here, but the message before does not make it"}
 		}
@@ -149,8 +149,8 @@ func (p *pairing) results(at int, m *transcript.Message) error {
 	return nil
 }
 
-// unanswered returns the open calls in order, without results.
-func (p *pairing) unanswered() []Answer {
+// openAnswers returns the open calls in order, without results.
+func (p *pairing) openAnswers() []Answer {
 	var all []Answer
 	blocks := p.open.Message.Blocks
 	for i := range blocks {
@@ -161,7 +161,7 @@ func (p *pairing) unanswered() []Answer {
 	return all
 }
 
-func find(answers []Answer, id string) int {
+func indexOfCall(answers []Answer, id string) int {
 	for i := range answers {
 		if answers[i].Call.ID == id {
 			return i
@@ -170,12 +170,12 @@ func find(answers []Answer, id string) int {
 	return -1
 }
 
-// settled reports the first open call without an answer.
-func (p *pairing) settled() error {
+// checkAllAnswered reports the first open call without an answer.
+func (p *pairing) checkAllAnswered() error {
 	if p.open == nil {
 		return nil
 	}
-	for _, a := range p.unanswered() {
+	for _, a := range p.openAnswers() {
 		if !p.answered[a.Call.ID] {
 			return &PairError{At: p.open.At, ID: a.Call.ID, Reason: "has no result; close it with a result that says what became of it"}
 		}
@@ -183,23 +183,23 @@ func (p *pairing) settled() error {
 	return nil
 }
 
-// maxID is the longest call id that all three providers take (A-20, O-7, D-30).
-const maxID = 64
+// maxPortableID is the longest call id that all three providers take (A-20, O-7).
+const maxPortableID = 64
 
 // wireID returns the id of the occurrence-th call with id. Ids that every
 // provider takes stay as they are; others, and ids used before in the
 // conversation, become a digest of both, so that the mapping is
 // deterministic and injective.
 func wireID(id string, occurrence int) string {
-	if occurrence == 0 && legalID(id) {
+	if occurrence == 0 && isPortableID(id) {
 		return id
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", occurrence, id))
 	return "mk_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:])[:24])
 }
 
-func legalID(id string) bool {
-	if id == "" || len(id) > maxID {
+func isPortableID(id string) bool {
+	if id == "" || len(id) > maxPortableID {
 		return false
 	}
 	for i := range len(id) {

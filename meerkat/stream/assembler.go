@@ -9,10 +9,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Assembler builds one Reply from the blocks of a wire format (seed 000 §3.4).
-// Blocks are addressed by their wire index, stand in the order in which they
-// were opened, may be open at the same time and are never sorted or merged
-// (DESIGN §3.2). Provider dialects drive it, from one goroutine.
+// Assembler builds one Reply from the blocks of a wire format. Blocks are
+// addressed by their wire index, stand in the order in which they were opened,
+// may be open at the same time and are never sorted or merged. Provider
+// dialects drive it, from one goroutine.
 //
 // Methods that meet a departure from the grammar return an *AnomalyError in
 // strict mode; in lenient mode they record it, report an event and go on.
@@ -25,7 +25,7 @@ type Assembler struct {
 	last  int
 	open  int
 	spare [][]byte // buffers of completed blocks
-	texts texts
+	texts stringPool
 	reply Reply
 
 	failure *ProviderError
@@ -68,28 +68,28 @@ func (a *Assembler) Open(key int, b transcript.Block) error {
 			return err
 		}
 	}
-	s := slot{block: b, open: true, accepts: acceptedBy(b.Type), buf: a.buffer()}
+	s := slot{block: b, open: true, accepts: acceptedBy(b.Type), buf: a.takeBuffer()}
 	s.buf = append(s.buf, b.Text...)
 	a.key, a.last = key, len(a.slots)
 	a.byKey[key] = a.last
-	a.add(s)
+	a.addSlot(s)
 	a.open++
-	a.emit(Event{Kind: EventBlockStart, Index: a.last, Block: &a.slots[a.last].block})
+	a.emitEvent(Event{Kind: EventBlockStart, Index: a.last, Block: &a.slots[a.last].block})
 	return nil
 }
 
-// add puts a block at the end. Slots are large: doubling copies them less often
+// addSlot puts a block at the end. Slots are large: doubling copies them less often
 // than append alone would.
-func (a *Assembler) add(s slot) {
+func (a *Assembler) addSlot(s slot) {
 	if len(a.slots) == cap(a.slots) {
 		a.slots = slices.Grow(a.slots, len(a.slots)+8)
 	}
 	a.slots = append(a.slots, s)
 }
 
-// buffer returns an empty buffer, one that a completed block has left if there
+// takeBuffer returns an empty buffer, one that a completed block has left if there
 // is one: blocks get copies of their exact size.
-func (a *Assembler) buffer() []byte {
+func (a *Assembler) takeBuffer() []byte {
 	if n := len(a.spare); n > 0 {
 		buf := a.spare[n-1]
 		a.spare = a.spare[:n-1]
@@ -111,8 +111,8 @@ func acceptedBy(t transcript.BlockType) EventKind {
 	}
 }
 
-// find returns the open block with wire index key, or nil.
-func (a *Assembler) find(key int) *slot {
+// openSlot returns the open block with wire index key, or nil.
+func (a *Assembler) openSlot(key int) *slot {
 	if key != a.key || len(a.slots) == 0 {
 		i, ok := a.byKey[key]
 		if !ok {
@@ -130,9 +130,9 @@ func (a *Assembler) find(key int) *slot {
 // is the inside of a JSON string, still escaped, so that its text is written
 // exactly once: into the block.
 func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
-	s := a.find(key)
+	s := a.openSlot(key)
 	if s == nil || s.accepts != kind {
-		return a.orphan(key, kind, lit)
+		return a.handleOrphan(key, kind, lit)
 	}
 	n := len(s.buf)
 	if cap(s.buf)-n < len(lit) {
@@ -140,7 +140,7 @@ func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
 	}
 	s.buf = jsontok.AppendUnescaped(s.buf, lit)
 	if a.opts.OnEvent != nil && s.block.Type != transcript.BlockOpaque {
-		a.emit(Event{Kind: kind, Index: a.last, Delta: s.buf[deltaStart(s.buf, n):]})
+		a.emitEvent(Event{Kind: kind, Index: a.last, Delta: s.buf[deltaStart(s.buf, n):]})
 	}
 	return nil
 }
@@ -154,9 +154,9 @@ func deltaStart(buf []byte, n int) int {
 	return n
 }
 
-// orphan handles a delta that no open block accepts. Lenient mode opens a block
+// handleOrphan handles a delta that no open block accepts. Lenient mode opens a block
 // for it rather than lose it, unless the index is taken.
-func (a *Assembler) orphan(key int, kind EventKind, lit []byte) error {
+func (a *Assembler) handleOrphan(key int, kind EventKind, lit []byte) error {
 	if err := a.Anomaly(RuleOrphanedDelta, "%s for block %d, which is not open for it", kind, key); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (a *Assembler) orphan(key int, kind EventKind, lit []byte) error {
 // Block returns the block with wire index key while it is open, to look at or
 // to add to; its text and arguments are only there once it is complete.
 func (a *Assembler) Block(key int) (*transcript.Block, bool) {
-	if s := a.find(key); s != nil {
+	if s := a.openSlot(key); s != nil {
 		return &s.block, true
 	}
 	return nil, false
@@ -184,12 +184,12 @@ func (a *Assembler) Block(key int) (*transcript.Block, bool) {
 // Complete ends block key. edit, which may be nil, gets the block with its text
 // and arguments in place and may add to it or replace it.
 func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
-	s := a.find(key)
+	s := a.openSlot(key)
 	if s == nil {
 		return a.Anomaly(RuleUnknownComplete, "block %d ends but is not open", key)
 	}
 	i := a.last
-	a.fill(s)
+	a.fillBlock(s)
 	if edit != nil {
 		edit(&s.block)
 	}
@@ -197,25 +197,25 @@ func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
 	s.open, s.buf = false, nil
 	a.open--
 	a.checkArgs(&s.block)
-	a.emit(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
+	a.emitEvent(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
 	return nil
 }
 
 // Whole adds a block that arrived complete and has no wire index of its own.
 func (a *Assembler) Whole(b transcript.Block) {
 	i := len(a.slots)
-	a.add(slot{block: b})
+	a.addSlot(slot{block: b})
 	s := &a.slots[i]
-	a.emit(Event{Kind: EventBlockStart, Index: i, Block: &s.block})
+	a.emitEvent(Event{Kind: EventBlockStart, Index: i, Block: &s.block})
 	a.checkArgs(&s.block)
-	a.emit(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
+	a.emitEvent(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
 }
 
-// fill moves what the deltas brought into the block. No arguments at all mean
-// an empty object (DESIGN §3.3); an opaque block may have none.
-func (a *Assembler) fill(s *slot) {
+// fillBlock moves what the deltas brought into the block. No arguments at all mean
+// an empty object; an opaque block may have none.
+func (a *Assembler) fillBlock(s *slot) {
 	if s.accepts != EventToolCallDelta {
-		s.block.Text = a.texts.keep(s.buf)
+		s.block.Text = a.texts.copyString(s.buf)
 		return
 	}
 	if len(s.buf) > 0 {
@@ -227,7 +227,7 @@ func (a *Assembler) fill(s *slot) {
 }
 
 // checkArgs notes arguments that are not JSON. The call is kept as it came:
-// the agent answers it with an error result (DESIGN §3.3).
+// the agent answers it with an error result.
 func (a *Assembler) checkArgs(b *transcript.Block) {
 	if len(b.Args) > 0 && !jsontok.Valid(b.Args) {
 		a.Note(RuleInvalidArgs, "the arguments of %q (%s) are not JSON", b.Name, b.ID)
@@ -256,21 +256,21 @@ func (a *Assembler) Anomaly(rule, format string, args ...any) error {
 	if !a.opts.Lenient {
 		return &AnomalyError{Anomaly: an}
 	}
-	a.record(an)
+	a.recordAnomaly(an)
 	return nil
 }
 
 // Note records something odd that costs nothing: strict mode lets it pass.
 func (a *Assembler) Note(rule, format string, args ...any) {
-	a.record(Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true})
+	a.recordAnomaly(Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true})
 }
 
-func (a *Assembler) record(an Anomaly) {
+func (a *Assembler) recordAnomaly(an Anomaly) {
 	a.reply.Anomalies = append(a.reply.Anomalies, an)
-	a.emit(Event{Kind: EventAnomaly, Anomaly: an})
+	a.emitEvent(Event{Kind: EventAnomaly, Anomaly: an})
 }
 
-func (a *Assembler) emit(e Event) {
+func (a *Assembler) emitEvent(e Event) {
 	if a.opts.OnEvent != nil {
 		a.opts.OnEvent(e)
 	}

@@ -7,7 +7,7 @@ import (
 
 // jsonFrames cuts a JSON array that arrives in pieces into its elements; a bare
 // object is one element. Gemini streams so without alt=sse, and reports errors
-// so (reference §1.3, §3.3). It follows brackets and strings only: whether an
+// so. It follows brackets and strings only: whether an
 // element is JSON is for its reader to say.
 type jsonFrames struct {
 	emit func(*Frame) error
@@ -32,9 +32,9 @@ func (j *jsonFrames) Write(p []byte) (int, error) {
 	for i := 0; i < len(p); {
 		n := 1
 		if len(j.buf) > 0 {
-			n = j.inside(p[i:])
+			n = j.readInside(p[i:])
 		} else {
-			j.between(p[i])
+			j.readBetween(p[i])
 		}
 		i += n
 		j.offset += int64(n)
@@ -45,12 +45,12 @@ func (j *jsonFrames) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// between handles a byte outside every element.
-func (j *jsonFrames) between(c byte) {
+// readBetween handles a byte outside every element.
+func (j *jsonFrames) readBetween(c byte) {
 	switch {
 	case c == ' ' || c == '\n' || c == '\r' || c == '\t' || (c == ',' && j.array && !j.closed):
 	case j.closed:
-		j.err = j.malformed("%q after the end of the JSON reply", c)
+		j.err = j.malformedError("%q after the end of the JSON reply", c)
 	case c == '[' && !j.array:
 		j.array = true
 	case c == ']' && j.array:
@@ -59,18 +59,18 @@ func (j *jsonFrames) between(c byte) {
 		j.frame.Offset, j.depth = j.offset, 1
 		j.buf = append(j.buf[:0], c)
 	default:
-		j.err = j.malformed("%q where a JSON object was expected", c)
+		j.err = j.malformedError("%q where a JSON object was expected", c)
 	}
 }
 
-func (j *jsonFrames) malformed(format string, args ...any) error {
+func (j *jsonFrames) malformedError(format string, args ...any) error {
 	return &AnomalyError{Anomaly: Anomaly{
 		Rule: RuleMalformedEvent, Detail: fmt.Sprintf(format, args...), Event: j.frame.N, Offset: j.offset,
 	}}
 }
 
-// inside consumes bytes of the element under way and returns how many.
-func (j *jsonFrames) inside(p []byte) int {
+// readInside consumes bytes of the element under way and returns how many.
+func (j *jsonFrames) readInside(p []byte) int {
 	i := 0
 	for i < len(p) && j.depth > 0 {
 		switch {
@@ -78,9 +78,9 @@ func (j *jsonFrames) inside(p []byte) int {
 			j.esc = false
 			i++
 		case j.inStr:
-			i += j.text(p[i:])
+			i += j.readString(p[i:])
 		default:
-			j.bracket(p[i])
+			j.readBracket(p[i])
 			i++
 		}
 	}
@@ -88,15 +88,15 @@ func (j *jsonFrames) inside(p []byte) int {
 		j.err = &LineTooLongError{Max: j.max, Offset: j.frame.Offset}
 		return i
 	}
-	j.buf = extend(j.buf, p[:i])
+	j.buf = appendDoubling(j.buf, p[:i])
 	if j.depth == 0 {
-		j.err = j.end()
+		j.err = j.endElement()
 	}
 	return i
 }
 
-// text consumes bytes of a string up to and including a quote or backslash.
-func (j *jsonFrames) text(p []byte) int {
+// readString consumes bytes of a string up to and including a quote or backslash.
+func (j *jsonFrames) readString(p []byte) int {
 	i := bytes.IndexAny(p, `"\`)
 	if i < 0 {
 		return len(p)
@@ -105,7 +105,7 @@ func (j *jsonFrames) text(p []byte) int {
 	return i + 1
 }
 
-func (j *jsonFrames) bracket(c byte) {
+func (j *jsonFrames) readBracket(c byte) {
 	switch c {
 	case '"':
 		j.inStr = true
@@ -116,7 +116,7 @@ func (j *jsonFrames) bracket(c byte) {
 	}
 }
 
-func (j *jsonFrames) end() error {
+func (j *jsonFrames) endElement() error {
 	j.frame.Data = j.buf
 	err := j.emit(&j.frame)
 	j.frame.N++
@@ -138,7 +138,7 @@ func (j *jsonFrames) Close() (Frame, bool) {
 // sniffer hands the bytes to an SSE until the first byte that is not white
 // space, a byte order mark aside, says that they are JSON. A JSON value that
 // begins between two events is read too: the API ends a stream that fails with
-// the bare error object (reference §3.3).
+// the bare error object.
 type sniffer struct {
 	emit func(*Frame) error
 	max  int
@@ -153,26 +153,26 @@ type sniffer struct {
 
 func newSniffer(maxLine int, emit func(*Frame) error) *sniffer {
 	s := &sniffer{emit: emit}
-	s.sse = NewSSE(maxLine, s.count)
-	s.sse.stray = s.stray
+	s.sse = NewSSE(maxLine, s.countAndEmit)
+	s.sse.stray = s.readStrayLine
 	s.max = s.sse.max
 	return s
 }
 
-// count numbers the events of both readers in one row.
-func (s *sniffer) count(f *Frame) error {
+// countAndEmit numbers the events of both readers in one row.
+func (s *sniffer) countAndEmit(f *Frame) error {
 	f.N = s.seen
 	s.seen++
 	return s.emit(f)
 }
 
-// stray takes a line that begins or continues a bare JSON value.
-func (s *sniffer) stray(line []byte, offset int64) (bool, error) {
+// readStrayLine takes a line that begins or continues a bare JSON value.
+func (s *sniffer) readStrayLine(line []byte, offset int64) (bool, error) {
 	if s.bare == nil {
 		if line[0] != '{' && line[0] != '[' {
 			return false, nil
 		}
-		s.bare = &jsonFrames{emit: s.count, max: s.max}
+		s.bare = &jsonFrames{emit: s.countAndEmit, max: s.max}
 	}
 	s.bare.offset = offset
 	_, err := s.bare.Write(line)
@@ -185,7 +185,7 @@ func (s *sniffer) stray(line []byte, offset int64) (bool, error) {
 // Write takes the next bytes. It never keeps p.
 func (s *sniffer) Write(p []byte) (int, error) {
 	if s.set {
-		return s.write(p)
+		return s.writeChosen(p)
 	}
 	for i, c := range p {
 		const mark = "\xEF\xBB\xBF"
@@ -196,7 +196,7 @@ func (s *sniffer) Write(p []byte) (int, error) {
 		default:
 			s.set = true
 			if c == '[' || c == '{' {
-				s.json = &jsonFrames{emit: s.count, max: s.max, offset: s.n + int64(i)}
+				s.json = &jsonFrames{emit: s.countAndEmit, max: s.max, offset: s.n + int64(i)}
 				n, err := s.json.Write(p[i:])
 				return i + n, err
 			}
@@ -207,7 +207,7 @@ func (s *sniffer) Write(p []byte) (int, error) {
 	return s.sse.Write(p)
 }
 
-func (s *sniffer) write(p []byte) (int, error) {
+func (s *sniffer) writeChosen(p []byte) (int, error) {
 	if s.json != nil {
 		return s.json.Write(p)
 	}

@@ -45,7 +45,7 @@ type parser struct {
 // NewParser returns a Parser for server-sent events that feeds d.
 func NewParser(opts Options, asm *Assembler, d Dialect) Parser {
 	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient}
-	p.framer = NewSSE(opts.MaxLine, p.event)
+	p.framer = NewSSE(opts.MaxLine, p.handleFrame)
 	return p
 }
 
@@ -53,7 +53,7 @@ func NewParser(opts Options, asm *Assembler, d Dialect) Parser {
 // one bare JSON object: the first byte that is not white space decides.
 func NewSniffingParser(opts Options, asm *Assembler, d Dialect) Parser {
 	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient}
-	p.framer = newSniffer(opts.MaxLine, p.event)
+	p.framer = newSniffer(opts.MaxLine, p.handleFrame)
 	return p
 }
 
@@ -72,15 +72,14 @@ func (p *parser) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// done is what OpenAI-compatible gateways send after the last event. It is no
-// JSON and means nothing: the provider's own terminal event counts
-// (reference §1.4).
-const done = "[DONE]"
+// doneMarker is what OpenAI-compatible gateways send after the last event. It is no
+// JSON and means nothing: the provider's own terminal event counts.
+const doneMarker = "[DONE]"
 
-func (p *parser) event(f *Frame) error {
+func (p *parser) handleFrame(f *Frame) error {
 	p.events++
 	p.asm.At(f.N, f.Offset)
-	if string(f.Data) == done {
+	if string(f.Data) == doneMarker {
 		return nil
 	}
 	return p.dialect.Event(f.Name, f.Data)
@@ -90,19 +89,19 @@ func (p *parser) event(f *Frame) error {
 func (p *parser) Close() (Reply, error) {
 	if !p.closed {
 		p.closed = true
-		p.verdict = p.finish()
+		p.verdict = p.finishReply()
 		p.reply = p.asm.Reply()
 		if p.verdict == nil {
-			p.asm.emit(Event{Kind: EventDone, Stop: p.asm.Stop()})
+			p.asm.emitEvent(Event{Kind: EventDone, Stop: p.asm.Stop()})
 		}
 	}
 	return p.reply, p.verdict
 }
 
-// finish decides how the reply ended. What the provider said comes first, then
+// finishReply decides how the reply ended. What the provider said comes first, then
 // what ended the reply early, then what is missing.
-func (p *parser) finish() error {
-	torn := p.tail()
+func (p *parser) finishReply() error {
+	torn := p.handleTail()
 	missing, err := p.dialect.End()
 	switch {
 	case p.asm.Failed():
@@ -110,9 +109,9 @@ func (p *parser) finish() error {
 	case p.err != nil:
 		return p.err
 	case missing != "":
-		return p.incomplete(missing, torn)
+		return p.incompleteError(missing, torn)
 	case p.asm.Pending() > 0:
-		return p.incomplete("blocks were never ended", torn)
+		return p.incompleteError("blocks were never ended", torn)
 	case err != nil:
 		return err
 	case torn != nil:
@@ -121,9 +120,9 @@ func (p *parser) finish() error {
 	return nil
 }
 
-// tail deals with an event that no blank line ended. Strict mode returns it as
+// handleTail deals with an event that no blank line ended. Strict mode returns it as
 // an anomaly; lenient mode records it and decodes the event.
-func (p *parser) tail() (torn *AnomalyError) {
+func (p *parser) handleTail() (torn *AnomalyError) {
 	f, pending := p.framer.Close()
 	if p.err != nil || !pending {
 		return nil
@@ -134,12 +133,12 @@ func (p *parser) tail() (torn *AnomalyError) {
 		return torn
 	}
 	if len(f.Data) > 0 {
-		p.err = p.event(&f)
+		p.err = p.handleFrame(&f)
 	}
 	return nil
 }
 
-func (p *parser) incomplete(missing string, torn *AnomalyError) error {
+func (p *parser) incompleteError(missing string, torn *AnomalyError) error {
 	e := &IncompleteError{Reason: missing, Pending: p.asm.Pending()}
 	switch {
 	case torn != nil:

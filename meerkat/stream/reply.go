@@ -24,7 +24,7 @@ type Parser interface {
 
 // Options tune a Parser. The zero value is strict and silent.
 type Options struct {
-	// Lenient makes anomalies events instead of errors (DESIGN §3.3).
+	// Lenient makes anomalies events instead of errors.
 	Lenient bool
 	// OnEvent receives normalised events while the reply arrives. Nil: none.
 	// The Event and its bytes are valid only during the call.
@@ -46,7 +46,7 @@ type Reply struct {
 	Message transcript.Message
 	Usage   transcript.Usage
 	// UsageKnown is false when the provider sent no usage; that never fails a
-	// turn (DESIGN §3.8).
+	// turn.
 	UsageKnown bool
 	ResponseID string
 	Model      string
@@ -58,7 +58,7 @@ type Reply struct {
 	Anomalies []Anomaly
 }
 
-// EventKind names a normalised event (seed 000 §3.3).
+// EventKind names a normalised event.
 type EventKind uint8
 
 // The normalised events. Deltas may be dropped by a slow consumer; block and

@@ -7,14 +7,14 @@ import (
 
 // String returns the text of a JSON string, "" for any other value, for a block
 // of this reply: small strings cost less here than one by one.
-func (a *Assembler) String(value []byte) string { return a.texts.keep(jsontok.Text(value)) }
+func (a *Assembler) String(value []byte) string { return a.texts.copyString(jsontok.Text(value)) }
 
 // SetID notes the provider's id of the reply.
-func (a *Assembler) SetID(id []byte) { replace(&a.reply.ResponseID, id) }
+func (a *Assembler) SetID(id []byte) { setIfNew(&a.reply.ResponseID, id) }
 
-// replace copies text only if it is news: some providers repeat it in every
+// setIfNew copies text only if it is news: some providers repeat it in every
 // event.
-func replace(s *string, text []byte) {
+func setIfNew(s *string, text []byte) {
 	if *s != string(text) {
 		*s = string(text)
 	}
@@ -24,13 +24,12 @@ func replace(s *string, text []byte) {
 func (a *Assembler) ID() string { return a.reply.ResponseID }
 
 // SetModel notes the model that the provider says it used.
-func (a *Assembler) SetModel(model []byte) { replace(&a.reply.Model, model) }
+func (a *Assembler) SetModel(model []byte) { setIfNew(&a.reply.Model, model) }
 
-// SetUsage replaces the usage: provider totals overwrite, they never add
-// (DESIGN §3.8).
+// SetUsage replaces the usage: provider totals overwrite, they never add.
 func (a *Assembler) SetUsage(u transcript.Usage) {
 	a.reply.Usage, a.reply.UsageKnown = u, true
-	a.emit(Event{Kind: EventUsage, Usage: u})
+	a.emitEvent(Event{Kind: EventUsage, Usage: u})
 }
 
 // Usage returns the usage last set.
@@ -76,17 +75,17 @@ func (a *Assembler) Reply() Reply {
 	for i := range a.slots {
 		s := &a.slots[i]
 		if s.open {
-			a.fill(s)
+			a.fillBlock(s)
 		}
 		r.Message.Blocks[i] = s.block
 	}
-	a.stamp(r.Message.Blocks)
+	a.stampOrigins(r.Message.Blocks)
 	return r
 }
 
-// stamp gives every block its origin. All of them lie in one slice: a reply of
+// stampOrigins gives every block its origin. All of them lie in one slice: a reply of
 // many blocks costs one allocation.
-func (a *Assembler) stamp(blocks []transcript.Block) {
+func (a *Assembler) stampOrigins(blocks []transcript.Block) {
 	if a.opts.Origin == nil {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // DefaultMaxLine bounds one line of an event stream, in bytes. Signatures and
-// images arrive on single lines; 16 MiB has been seen (reference §1.4).
+// images arrive on single lines; 16 MiB has been seen.
 const DefaultMaxLine = 64 << 20
 
 // Frame is one event of an event stream. Its bytes are valid only during the
@@ -76,7 +76,7 @@ func (s *SSE) Write(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	i := s.begin(p)
+	i := s.skipLeftovers(p)
 	cr := -1 // the next CR at or after i, len(p) when there is none
 	for i < len(p) {
 		end := i // of the blank line that ends an event
@@ -96,7 +96,7 @@ func (s *SSE) Write(p []byte) (int, error) {
 		s.offset += int64(next - i)
 		i = next
 	}
-	s.err = s.keep(p[i:])
+	s.err = s.keepPartialLine(p[i:])
 	return len(p), s.err
 }
 
@@ -128,9 +128,9 @@ func (s *SSE) afterCR(p []byte, next int) int {
 	return next
 }
 
-// begin skips what the start of p still owes to the bytes before it: the LF of
+// skipLeftovers skips what the start of p still owes to the bytes before it: the LF of
 // a CRLF, the byte order mark.
-func (s *SSE) begin(p []byte) int {
+func (s *SSE) skipLeftovers(p []byte) int {
 	if s.skipLF && len(p) > 0 {
 		s.skipLF = false
 		if p[0] == '\n' {
@@ -159,47 +159,47 @@ func (s *SSE) begin(p []byte) int {
 // endLine handles a line whose last piece is p.
 func (s *SSE) endLine(p []byte) error {
 	if len(p) == 0 && len(s.line) == 0 {
-		return s.blank()
+		return s.endEvent()
 	}
 	if len(s.line)+len(p) > s.max {
 		return s.tooLong()
 	}
 	if len(s.line) == 0 {
-		return s.field(p)
+		return s.readField(p)
 	}
 	// The offset of the line counts from its first piece.
-	s.line = extend(s.line, p)
-	err := s.field(s.line)
+	s.line = appendDoubling(s.line, p)
+	err := s.readField(s.line)
 	s.offset += int64(len(s.line) - len(p))
 	if s.has && !s.joined { // the data lies in this line: let it keep the buffer
 		s.ownD, s.line, s.from, s.joined = s.line, s.ownD, len(s.line)-len(s.frame.Data), true
 	}
-	s.own()
+	s.copyBorrowed()
 	s.line = s.line[:0]
 	return err
 }
 
-// extend appends p to buf, which it doubles when it must grow: append alone
+// appendDoubling appends p to buf, which it doubles when it must grow: append alone
 // grows large buffers by a quarter, and copies a long line five times.
-func extend(buf, p []byte) []byte {
+func appendDoubling(buf, p []byte) []byte {
 	if cap(buf)-len(buf) < len(p) {
 		buf = slices.Grow(buf, len(buf)+len(p))
 	}
 	return append(buf, p...)
 }
 
-// keep holds the unfinished line p, and what aliases the chunk that ends.
-func (s *SSE) keep(p []byte) error {
-	s.own()
+// keepPartialLine holds the unfinished line p, and what aliases the chunk that ends.
+func (s *SSE) keepPartialLine(p []byte) error {
+	s.copyBorrowed()
 	if len(s.line)+len(p) > s.max {
 		return s.tooLong()
 	}
-	s.line = extend(s.line, p)
+	s.line = appendDoubling(s.line, p)
 	return nil
 }
 
-// own copies what the event under way has borrowed.
-func (s *SSE) own() {
+// copyBorrowed copies what the event under way has borrowed.
+func (s *SSE) copyBorrowed() {
 	if len(s.frame.Name) > 0 {
 		s.ownN = append(s.ownN[:0], s.frame.Name...)
 		s.frame.Name = s.ownN
@@ -210,10 +210,10 @@ func (s *SSE) own() {
 	}
 }
 
-// field interprets one line.
-func (s *SSE) field(line []byte) error {
+// readField interprets one line.
+func (s *SSE) readField(line []byte) error {
 	if len(line) == 0 {
-		return s.blank()
+		return s.endEvent()
 	}
 	if line[0] == ':' {
 		return nil
@@ -228,20 +228,20 @@ func (s *SSE) field(line []byte) error {
 	}
 	switch {
 	case len(line) >= 4 && string(line[:4]) == "data":
-		if v, ok := value(line[4:]); ok {
+		if v, ok := fieldValue(line[4:]); ok {
 			return s.addData(v)
 		}
 	case len(line) >= 5 && string(line[:5]) == "event":
-		if v, ok := value(line[5:]); ok {
+		if v, ok := fieldValue(line[5:]); ok {
 			s.frame.Name = v
 		}
 	}
 	return nil
 }
 
-// value returns the value of a field, given what follows its name; a longer
+// fieldValue returns the value of a field, given what follows its name; a longer
 // name is another field.
-func value(rest []byte) ([]byte, bool) {
+func fieldValue(rest []byte) ([]byte, bool) {
 	switch {
 	case len(rest) == 0:
 		return rest, true
@@ -262,15 +262,15 @@ func (s *SSE) addData(v []byte) error {
 		return s.tooLong()
 	}
 	if !s.joined {
-		s.own()
+		s.copyBorrowed()
 	}
 	s.ownD = append(append(s.ownD, '\n'), v...)
 	s.frame.Data = s.ownD[s.from:]
 	return nil
 }
 
-// blank ends the event under way.
-func (s *SSE) blank() (err error) {
+// endEvent ends the event under way.
+func (s *SSE) endEvent() (err error) {
 	if s.has {
 		err = s.emit(&s.frame)
 		s.frame.N++
@@ -302,7 +302,7 @@ func (s *SSE) Close() (Frame, bool) {
 	line := s.line
 	s.line = nil
 	if len(line) > 0 {
-		if s.field(line) != nil {
+		if s.readField(line) != nil {
 			return Frame{}, false
 		}
 	}

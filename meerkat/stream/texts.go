@@ -2,18 +2,18 @@ package stream
 
 import "strings"
 
-// texts copies small strings side by side: many blocks are short, and an
+// stringPool copies small strings side by side: many blocks are short, and an
 // allocation for each of their texts, ids and tokens costs more than they do.
 // A string keeps its whole chunk alive, which is no loss where the blocks of a
 // message live and die together. Large strings stand alone.
-type texts struct{ chunk strings.Builder }
+type stringPool struct{ chunk strings.Builder }
 
 const (
 	minChunk = 512 // short replies must not pay for long ones
 	maxChunk = 8 << 10
 )
 
-func (t *texts) keep(b []byte) string {
+func (t *stringPool) copyString(b []byte) string {
 	start := t.chunk.Len()
 	if t.chunk.Cap()-start < len(b) {
 		size := min(max(minChunk, 2*t.chunk.Cap()), maxChunk)

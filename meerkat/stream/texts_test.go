@@ -7,13 +7,13 @@ import (
 )
 
 func TestTextsKeepEveryString(t *testing.T) {
-	var kept texts
+	var kept stringPool
 	var want, got []string
 	buf := make([]byte, 0, 3*maxChunk)
 	for i := range 2000 {
 		buf = fmt.Appendf(buf[:0], "%d", i)
 		buf = append(buf, bytes.Repeat([]byte{'x'}, i*i%(3*maxChunk-8))...)
-		want, got = append(want, string(buf)), append(got, kept.keep(buf))
+		want, got = append(want, string(buf)), append(got, kept.copyString(buf))
 	}
 	for i := range want {
 		if got[i] != want[i] {
@@ -25,9 +25,9 @@ func TestTextsKeepEveryString(t *testing.T) {
 func TestTextsAllocateChunks(t *testing.T) {
 	b := []byte("toolu_0123456789")
 	allocs := testing.AllocsPerRun(10, func() {
-		var kept texts
+		var kept stringPool
 		for range 1000 {
-			kept.keep(b)
+			kept.copyString(b)
 		}
 	})
 	if allocs > 10 {

@@ -63,17 +63,17 @@ func Bench(b *testing.B, provider string, newParser func() stream.Parser) {
 		oneBlock bool
 	}{{"200", 200, false}, {"2000", 2000, false}, {"20000", 20000, false}, {"20000-one-block", 20000, true}} {
 		body := LongStream(provider, c.events, c.oneBlock)
-		b.Run(c.name, func(b *testing.B) { compare(b, body, c.events, newParser) })
+		b.Run(c.name, func(b *testing.B) { comparePaths(b, body, c.events, newParser) })
 	}
 }
 
-func compare(b *testing.B, body []byte, events int, newParser func() stream.Parser) {
+func comparePaths(b *testing.B, body []byte, events int, newParser func() stream.Parser) {
 	b.Helper()
 	b.ReportAllocs()
 	var ours, floor time.Duration
 	for b.Loop() {
 		start := time.Now()
-		if _, err := decode(newParser(), body); err != nil {
+		if _, err := decodeStream(newParser(), body); err != nil {
 			b.Fatal(err)
 		}
 		ours += time.Since(start)
@@ -94,7 +94,7 @@ func compare(b *testing.B, body []byte, events int, newParser func() stream.Pars
 
 // CheckAllocations holds a parser to its memory budget on long streams: at most
 // half an allocation an event, or three a block where blocks are many; as many on
-// a long stream as on a short one; three bytes a byte of payload (DESIGN §7).
+// a long stream as on a short one; three bytes a byte of payload.
 func CheckAllocations(t *testing.T, provider string, newParser func() stream.Parser) {
 	t.Helper()
 	var short float64
@@ -105,7 +105,7 @@ func CheckAllocations(t *testing.T, provider string, newParser func() stream.Par
 		body := LongStream(provider, c.events, c.oneBlock)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		r, err := decode(newParser(), body)
+		r, err := decodeStream(newParser(), body)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func CheckAllocations(t *testing.T, provider string, newParser func() stream.Par
 	}
 }
 
-func decode(p stream.Parser, body []byte) (stream.Reply, error) {
+func decodeStream(p stream.Parser, body []byte) (stream.Reply, error) {
 	if err := writeChunks(p, body); err != nil {
 		return stream.Reply{}, err
 	}

@@ -25,14 +25,14 @@ func (p Paths) Check(tb testing.TB, body []byte, rng *rand.Rand) Outcome {
 	for _, lenient := range []bool{true, false} {
 		opts := stream.Options{Lenient: lenient}
 		strict = Parse(p.General(opts), body)
-		p.same(tb, "fast path", strict, Parse(p.Fast(opts), body))
-		p.same(tb, "fast path in pieces", strict, Parse(p.Fast(opts), Cut(body, rng)...))
-		p.same(tb, "general path in pieces", strict, Parse(p.General(opts), Cut(body, rng)...))
+		p.checkSame(tb, "fast path", strict, Parse(p.Fast(opts), body))
+		p.checkSame(tb, "fast path in pieces", strict, Parse(p.Fast(opts), Cut(body, rng)...))
+		p.checkSame(tb, "general path in pieces", strict, Parse(p.General(opts), Cut(body, rng)...))
 	}
 	return strict
 }
 
-func (p Paths) same(tb testing.TB, what string, want, got Outcome) {
+func (p Paths) checkSame(tb testing.TB, what string, want, got Outcome) {
 	tb.Helper()
 	if got != want {
 		tb.Fatalf("%s:\n%s\nthe general path on the whole says:\n%s", what, got, want)
@@ -45,9 +45,9 @@ func (p Paths) CheckEverySplit(tb testing.TB, body []byte) {
 	tb.Helper()
 	want := Parse(p.Fast(stream.Options{}), body)
 	for i := range len(body) + 1 {
-		p.same(tb, "cut in two", want, Parse(p.Fast(stream.Options{}), body[:i], body[i:]))
+		p.checkSame(tb, "cut in two", want, Parse(p.Fast(stream.Options{}), body[:i], body[i:]))
 	}
-	p.same(tb, "byte by byte", want, Parse(p.Fast(stream.Options{}), Bytes(body)...))
+	p.checkSame(tb, "byte by byte", want, Parse(p.Fast(stream.Options{}), Bytes(body)...))
 }
 
 // CheckMutations checks n bodies that differ from body in a few bytes: the
@@ -85,7 +85,7 @@ func (p Paths) Fuzz(f *testing.F, provider string, seeds ...[]byte) {
 		f.Add(bytes.ReplaceAll(s, []byte("\n"), []byte("\r\n")), uint64(2))
 	}
 	if dir, ok := corpus.Find(); ok {
-		exchanges, err := load(dir, provider)
+		exchanges, err := loadCorpus(dir, provider)
 		if err != nil {
 			f.Fatal(err)
 		}

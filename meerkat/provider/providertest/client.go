@@ -49,13 +49,13 @@ func (s CodecSuite) NewRequest() *provider.Request {
 	return &provider.Request{Model: s.Model, System: "Be brief.", Messages: []transcript.Message{transcript.User("say hello")}, Account: "acct"}
 }
 
-// fails calls c, which must fail with a clean *provider.Error.
-func fails(t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
+// mustFail calls c, which must fail with a clean *provider.Error.
+func mustFail(t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
 	t.Helper()
-	return failsIn(t.Context(), t, c, req)
+	return mustFailIn(t.Context(), t, c, req)
 }
 
-func failsIn(ctx context.Context, t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
+func mustFailIn(ctx context.Context, t *testing.T, c *provider.Client, req *provider.Request) *provider.Error {
 	t.Helper()
 	_, err := c.Complete(ctx, req, nil)
 	var e *provider.Error
@@ -108,7 +108,7 @@ func (s CodecSuite) testStream(t *testing.T) {
 	if reply.Message.String() != "hello" || reply.Message.StopReason != transcript.StopEndTurn {
 		t.Errorf("reply %q, %s", reply.Message.String(), reply.Message.StopReason)
 	}
-	if o := reply.Message.Blocks[0].Origin; o == nil || o.Provider != s.name() || o.Model != s.Model || o.Account != "acct" || o.API == "" {
+	if o := reply.Message.Blocks[0].Origin; o == nil || o.Provider != s.providerName() || o.Model != s.Model || o.Account != "acct" || o.API == "" {
 		t.Errorf("origin %+v", o)
 	}
 	if got.Method != http.MethodPost || got.URL.Path != s.Path || got.URL.RawQuery != s.Query {
@@ -169,7 +169,7 @@ func (s CodecSuite) testBaseURL(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"api.example.com", "ftp://x", "http://u:p@x", "http://x?key=1", "http://x#f", "http://", "http://[::1", ":"} {
-		if _, err := provider.New(s.Codec, provider.Config{BaseURL: bad}); err == nil || !strings.HasPrefix(err.Error(), s.name()+": base URL: it ") || strings.Contains(err.Error(), "u:p") {
+		if _, err := provider.New(s.Codec, provider.Config{BaseURL: bad}); err == nil || !strings.HasPrefix(err.Error(), s.providerName()+": base URL: it ") || strings.Contains(err.Error(), "u:p") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -180,26 +180,26 @@ func (s CodecSuite) testNothingIsSent(t *testing.T) {
 	c := s.NewClient(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	req := s.NewRequest()
 	req.Model = "claude-3-opus-20240229"
-	e := fails(t, c, req)
+	e := mustFail(t, c, req)
 	var unsupported *catalog.UnsupportedModel
 	if e.Kind != provider.ModelNotFound || !errors.As(e, &unsupported) || e.Retryable() {
 		t.Errorf("rejected model: %v", e)
 	}
 	req.Model = s.foreignModel()
-	if e := fails(t, c, req); e.Kind != provider.ModelNotFound || !strings.Contains(e.Error(), "it is a model of") {
+	if e := mustFail(t, c, req); e.Kind != provider.ModelNotFound || !strings.Contains(e.Error(), "it is a model of") {
 		t.Errorf("another provider's model: %v", e)
 	}
 	req = s.NewRequest()
 	req.Effort = "enormous"
-	if e := fails(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(e.Error(), `effort: "enormous"`) {
+	if e := mustFail(t, c, req); e.Kind != provider.InvalidRequest || !strings.Contains(e.Error(), `effort: "enormous"`) {
 		t.Errorf("effort: %v", e)
 	}
 	keyless, err := provider.New(s.Codec, provider.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.ToUpper(s.name()) + "_API_KEY"
-	if e := fails(t, keyless, s.NewRequest()); e.Kind != provider.Authentication || !strings.Contains(e.Error(), want) {
+	want := strings.ToUpper(s.providerName()) + "_API_KEY"
+	if e := mustFail(t, keyless, s.NewRequest()); e.Kind != provider.Authentication || !strings.Contains(e.Error(), want) {
 		t.Errorf("no key: %v", e)
 	}
 }
@@ -207,7 +207,7 @@ func (s CodecSuite) testNothingIsSent(t *testing.T) {
 // foreignModel returns a model of another provider.
 func (s CodecSuite) foreignModel() string {
 	for _, name := range catalog.ProviderNames() {
-		if e, ok := catalog.Default(name); ok && name != s.name() {
+		if e, ok := catalog.Default(name); ok && name != s.providerName() {
 			return e.Model
 		}
 	}

@@ -16,12 +16,12 @@ func Tools() []transcript.ToolDef {
 	}
 }
 
-func origin(provider, api, model string) *transcript.Origin {
+func originOf(provider, api, model string) *transcript.Origin {
 	return &transcript.Origin{Provider: provider, API: api, Model: model}
 }
 
-// from stamps blocks with where they were made.
-func from(o *transcript.Origin, blocks ...transcript.Block) []transcript.Block {
+// madeBy stamps blocks with where they were made.
+func madeBy(o *transcript.Origin, blocks ...transcript.Block) []transcript.Block {
 	for i := range blocks {
 		at := *o
 		at.Index = i
@@ -30,15 +30,15 @@ func from(o *transcript.Origin, blocks ...transcript.Block) []transcript.Block {
 	return blocks
 }
 
-func thinking(text, signature string) transcript.Block {
+func signedThinking(text, signature string) transcript.Block {
 	return transcript.Reasoning(text, &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: signature})
 }
 
-func redacted(data string) transcript.Block {
+func redactedThinking(data string) transcript.Block {
 	return transcript.Reasoning("", &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: data})
 }
 
-func reasoning(id, sealed string, summary ...string) transcript.Block {
+func reasoningItem(id, sealed string, summary ...string) transcript.Block {
 	meta := &transcript.Meta{Provider: transcript.MetaOpenAI, ID: id, Summary: append([]string{}, summary...)}
 	if sealed != "" {
 		meta.EncryptedContent = &sealed
@@ -53,26 +53,26 @@ func reasoning(id, sealed string, summary ...string) transcript.Block {
 	return transcript.Reasoning(text, meta)
 }
 
-func signed(b transcript.Block, signature string) transcript.Block {
+func withSignature(b transcript.Block, signature string) transcript.Block {
 	b.Meta = &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: signature}
 	return b
 }
 
-func phase(b transcript.Block, name string) transcript.Block {
+func withPhase(b transcript.Block, name string) transcript.Block {
 	b.Meta = &transcript.Meta{Provider: transcript.MetaOpenAI, ID: "msg_1", Phase: name}
 	return b
 }
 
-func raw(b transcript.Block, object string) transcript.Block {
+func withRaw(b transcript.Block, object string) transcript.Block {
 	b.Raw = []byte(object)
 	return b
 }
 
-func ok(id, content string) transcript.ToolResult {
+func okResult(id, content string) transcript.ToolResult {
 	return transcript.ToolResult{ToolUseID: id, Content: content}
 }
 
-func failed(id, content string) transcript.ToolResult {
+func failedResult(id, content string) transcript.ToolResult {
 	return transcript.ToolResult{ToolUseID: id, Content: content, IsError: true}
 }
 
@@ -86,10 +86,10 @@ type Conversation struct {
 // Conversations returns the conversations that every renderer must render;
 // each was begun with one provider and may go on with any.
 func Conversations() []Conversation {
-	return []Conversation{plain(), anthropicLoop(), openAILoop(), geminiLoop(), edges(), parts()}
+	return []Conversation{plainConversation(), anthropicLoop(), openAILoop(), geminiLoop(), edgeCases(), partsConversation()}
 }
 
-func plain() Conversation {
+func plainConversation() Conversation {
 	return Conversation{Name: "plain", System: "You are <terse> & exact.", Messages: []transcript.Message{
 		transcript.User("Say \"hi\" & <stop>.\n\u2028"),
 	}}
@@ -98,16 +98,16 @@ func plain() Conversation {
 func anthropicLoop() Conversation {
 	return Conversation{Name: "anthropic-loop", System: "You are a coding agent.", Messages: []transcript.Message{
 		transcript.User("Read a.txt and list the directory."),
-		transcript.Assistant(transcript.StopToolUse, from(origin("anthropic", "messages", "claude-opus-4-5"),
-			thinking("Two lookups\nare needed.", "EsYBCkYI+sig/1=="),
-			redacted("EmwKAhgBEgy+data=="),
+		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("anthropic", "messages", "claude-opus-4-5"),
+			signedThinking("Two lookups\nare needed.", "EsYBCkYI+sig/1=="),
+			redactedThinking("EmwKAhgBEgy+data=="),
 			transcript.Text("Checking both."),
 			transcript.ToolUse("toolu_01A", "read_file", []byte(`{"path": "a.txt","limit":1.0,"path":"\u00e9"}`)),
-			thinking("", "EqQBCkYI-empty"),
+			signedThinking("", "EqQBCkYI-empty"),
 			transcript.ToolUse("toolu_01B", "list_dir", []byte(`{}`)),
 		)...),
-		transcript.ToolResults(ok("toolu_01B", ""), failed("toolu_01A", "")),
-		transcript.Assistant(transcript.StopEndTurn, from(origin("anthropic", "messages", "claude-opus-4-5"),
+		transcript.ToolResults(okResult("toolu_01B", ""), failedResult("toolu_01A", "")),
+		transcript.Assistant(transcript.StopEndTurn, madeBy(originOf("anthropic", "messages", "claude-opus-4-5"),
 			transcript.Text("Done.  "),
 		)...),
 		transcript.User("Thanks."),
@@ -118,16 +118,16 @@ func openAILoop() Conversation {
 	return Conversation{Name: "openai-loop", Messages: []transcript.Message{
 		transcript.System("You are a coding agent."),
 		transcript.User("Read a.txt."),
-		transcript.Assistant(transcript.StopToolUse, from(origin("openai", "responses", "gpt-5.2"),
-			reasoning("rs_1", "gAAAAABblob1==", "**Plan**\n\nRead.", "**Check**"),
-			phase(transcript.Text("Let me look."), "commentary"),
-			reasoning("rs_2", "gAAAAABblob2=="),
-			raw(transcript.ToolUse("call_A", "read_file", []byte(`{"path":"a.txt"}`)),
+		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("openai", "responses", "gpt-5.2"),
+			reasoningItem("rs_1", "gAAAAABblob1==", "**Plan**\n\nRead.", "**Check**"),
+			withPhase(transcript.Text("Let me look."), "commentary"),
+			reasoningItem("rs_2", "gAAAAABblob2=="),
+			withRaw(transcript.ToolUse("call_A", "read_file", []byte(`{"path":"a.txt"}`)),
 				`{"id":"fc_1","type":"function_call","status":"completed","arguments":"{\"path\":\"a.txt\"}","call_id":"call_A","name":"read_file"}`),
 		)...),
-		transcript.ToolResults(ok("call_A", "hello")),
-		transcript.Assistant(transcript.StopMaxTokens, from(origin("openai", "responses", "gpt-5.2"),
-			transcript.Text("It says hello."), reasoning("rs_3", "gAAAAABtrailing=="),
+		transcript.ToolResults(okResult("call_A", "hello")),
+		transcript.Assistant(transcript.StopMaxTokens, madeBy(originOf("openai", "responses", "gpt-5.2"),
+			transcript.Text("It says hello."), reasoningItem("rs_3", "gAAAAABtrailing=="),
 		)...),
 		transcript.User("And now?"),
 	}}
@@ -136,22 +136,22 @@ func openAILoop() Conversation {
 func geminiLoop() Conversation {
 	return Conversation{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
 		transcript.User("Read a.txt and list the directory."),
-		transcript.Assistant(transcript.StopToolUse, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
+		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
 			transcript.Reasoning("Thinking about it", nil),
-			raw(signed(transcript.ToolUse("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur="),
+			withRaw(withSignature(transcript.ToolUse("22synth8", "read_file", []byte(`{"path":"a.txt"}`)), "EjQKMgER+sig/ur="),
 				`{"functionCall":{"id":"22synth8","name":"read_file","args":{"path":"a.txt"}},"thoughtSignature":"EjQKMgER+sig/ur="}`),
-			raw(transcript.ToolUse("made-up-1", "list_dir", []byte(`{}`)), `{"functionCall":{"name":"list_dir","args":{}}}`),
+			withRaw(transcript.ToolUse("made-up-1", "list_dir", []byte(`{}`)), `{"functionCall":{"name":"list_dir","args":{}}}`),
 		)...),
-		transcript.ToolResults(failed("made-up-1", "permission denied"), ok("22synth8", "hello")),
-		transcript.Assistant(transcript.StopEndTurn, from(origin("gemini", "generateContent", "gemini-3-flash-preview"),
-			signed(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
-			signed(transcript.Text(""), "EjQKtrailing+empty/text="),
+		transcript.ToolResults(failedResult("made-up-1", "permission denied"), okResult("22synth8", "hello")),
+		transcript.Assistant(transcript.StopEndTurn, madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
+			withSignature(transcript.Text("It says"), "EjQKfirst+part=="), transcript.Text(" hello."),
+			withSignature(transcript.Text(""), "EjQKtrailing+empty/text="),
 		)...),
 		transcript.User("Thanks."),
 	}}
 }
 
-func edges() Conversation {
+func edgeCases() Conversation {
 	return Conversation{Name: "edges", System: "Same.", Messages: append([]transcript.Message{
 		transcript.User("Look at this."),
 		transcript.System("The date is 2026-11-21."),
@@ -162,15 +162,15 @@ func edges() Conversation {
 			transcript.ToolUse("call|fc:1", "read_file", []byte(`{"path":"a`)),
 			transcript.ToolUse("toolu_01A", "list_dir", nil),
 		),
-		transcript.ToolResults(failed("call|fc:1", "arguments are not JSON; not executed"), ok("toolu_01A", "lone \xed\xa0\xbd surrogate")),
+		transcript.ToolResults(failedResult("call|fc:1", "arguments are not JSON; not executed"), okResult("toolu_01A", "lone \xed\xa0\xbd surrogate")),
 		transcript.Assistant(transcript.StopEndTurn, transcript.Reasoning("nothing said", nil)),
 		transcript.Assistant(transcript.StopEndTurn, transcript.Text("First."), transcript.Text("Second.")),
 		transcript.Assistant(transcript.StopToolUse, transcript.ToolUse("toolu_01A", "list_dir", []byte(`[1,2]`))),
-		transcript.ToolResults(ok("toolu_01A", "again")),
+		transcript.ToolResults(okResult("toolu_01A", "again")),
 	}, from2()...)}
 }
 
-func parts() Conversation {
+func partsConversation() Conversation {
 	return Conversation{Name: "parts", Messages: []transcript.Message{
 		{Role: transcript.RoleUser, Content: "What is this?", Parts: []transcript.Part{
 			{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG")},
@@ -192,16 +192,16 @@ func parts() Conversation {
 func from2() []transcript.Message {
 	var all []transcript.Message
 	for _, o := range []*transcript.Origin{
-		origin("anthropic", "messages", "claude-opus-4-5"),
-		origin("openai", "responses", "gpt-5.2"),
-		origin("gemini", "generateContent", "gemini-3-flash-preview"),
+		originOf("anthropic", "messages", "claude-opus-4-5"),
+		originOf("openai", "responses", "gpt-5.2"),
+		originOf("gemini", "generateContent", "gemini-3-flash-preview"),
 	} {
 		opaque := transcript.Block{Type: transcript.BlockOpaque, Kind: "web", Raw: []byte(`{"type":"web_` + o.Provider + `", "x":1.0}`)}
 		text := transcript.Text("lone \xed\xa0\xbd and \xff from " + o.Provider)
 		all = append(all,
-			transcript.Assistant(transcript.StopEndTurn, from(o, thinking("broken \xff", "EsYB"), opaque, text)...),
+			transcript.Assistant(transcript.StopEndTurn, madeBy(o, signedThinking("broken \xff", "EsYB"), opaque, text)...),
 			transcript.User("go on"),
-			transcript.Assistant(transcript.StopMaxTokens, from(o, thinking("only thought", "EsYC"))...),
+			transcript.Assistant(transcript.StopMaxTokens, madeBy(o, signedThinking("only thought", "EsYC"))...),
 			transcript.User("go on"),
 		)
 	}

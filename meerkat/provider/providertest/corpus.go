@@ -39,14 +39,14 @@ func (e *Exchange) Streamed() bool {
 // body, in a fixed order. It skips the test when the corpus is absent.
 func Corpus(tb testing.TB, provider string) []Exchange {
 	tb.Helper()
-	out, err := load(corpus.Dir(tb), provider)
+	out, err := loadCorpus(corpus.Dir(tb), provider)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return out
 }
 
-func load(dir, provider string) ([]Exchange, error) {
+func loadCorpus(dir, provider string) ([]Exchange, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "data", provider, "*", "*.response.json"))
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func load(dir, provider string) ([]Exchange, error) {
 	sort.Strings(files)
 	var out []Exchange
 	for _, f := range files {
-		e, err := read(f, provider)
+		e, err := readExchange(f, provider)
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func load(dir, provider string) ([]Exchange, error) {
 	return out, nil
 }
 
-func read(file, provider string) (*Exchange, error) {
+func readExchange(file, provider string) (*Exchange, error) {
 	base := strings.TrimSuffix(file, ".response.json")
 	body, err := os.ReadFile(base + ".response.body")
 	if os.IsNotExist(err) {

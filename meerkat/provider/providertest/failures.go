@@ -24,7 +24,7 @@ func (s CodecSuite) testFailureInsideStream(t *testing.T) {
 		w.Header().Set("Request-Id", "req_1")
 		_, _ = io.WriteString(w, s.Failed)
 	})
-	e := fails(t, c, s.NewRequest())
+	e := mustFail(t, c, s.NewRequest())
 	if e.Kind != s.FailedKind || e.Status != 200 || e.RequestID != "req_1" || !e.Retryable() || !strings.Contains(e.Message, "[redacted]") {
 		t.Errorf("%+v", e)
 	}
@@ -49,7 +49,7 @@ func (s CodecSuite) testCutStream(t *testing.T) {
 			w.(http.Flusher).Flush()
 			c.cut(w)
 		})
-		if e := fails(t, client, s.NewRequest()); e.Kind != c.want || !e.Retryable() {
+		if e := mustFail(t, client, s.NewRequest()); e.Kind != c.want || !e.Retryable() {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
@@ -85,7 +85,7 @@ func (s CodecSuite) testDeadline(t *testing.T) {
 	c := s.NewClient(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	e := failsIn(ctx, t, c, s.NewRequest())
+	e := mustFailIn(ctx, t, c, s.NewRequest())
 	if e.Kind != provider.Timeout || !errors.Is(e, context.DeadlineExceeded) || !e.Retryable() {
 		t.Errorf("%v", e)
 	}
@@ -95,7 +95,7 @@ func (s CodecSuite) testNobodyListens(t *testing.T) {
 	t.Helper()
 	server := httptest.NewServer(nil)
 	server.Close()
-	e := fails(t, s.clientOf(t, provider.Config{BaseURL: server.URL + "/prefix"}), s.NewRequest())
+	e := mustFail(t, s.clientOf(t, provider.Config{BaseURL: server.URL + "/prefix"}), s.NewRequest())
 	if e.Kind != provider.ConnectionReset || !e.Retryable() || !strings.Contains(e.Error(), "refused") || strings.Contains(e.Error(), "/prefix") {
 		t.Errorf("%v", e)
 	}
@@ -109,7 +109,7 @@ func (s CodecSuite) testRedirect(t *testing.T) {
 	c := s.NewClient(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, elsewhere.URL+"/?k="+Canary, http.StatusTemporaryRedirect)
 	})
-	if e := fails(t, c, s.NewRequest()); e.Status != 307 || e.Retryable() || !strings.Contains(e.Message, "base URL") {
+	if e := mustFail(t, c, s.NewRequest()); e.Status != 307 || e.Retryable() || !strings.Contains(e.Message, "base URL") {
 		t.Errorf("%v", e)
 	}
 }
@@ -133,7 +133,7 @@ func (s CodecSuite) testWrongContentType(t *testing.T) {
 			w.Header().Set("Content-Type", c.contentType)
 			_, _ = io.WriteString(w, c.body)
 		})
-		if e := fails(t, client, s.NewRequest()); e.Kind != c.kind || !strings.Contains(e.Error(), c.want) {
+		if e := mustFail(t, client, s.NewRequest()); e.Kind != c.kind || !strings.Contains(e.Error(), c.want) {
 			t.Errorf("%s: %s: %v", name, e.Kind, e)
 		}
 	}
@@ -211,8 +211,8 @@ func (s CodecSuite) testErrorBodies(t *testing.T) {
 			defer server.Close()
 			client := s.clientOf(t, provider.Config{BaseURL: server.URL, Now: func() time.Time { return now }})
 			want := c.want
-			want.Provider, want.Status = s.name(), c.status
-			if d := cmp.Diff(&want, fails(t, client, s.NewRequest())); d != "" {
+			want.Provider, want.Status = s.providerName(), c.status
+			if d := cmp.Diff(&want, mustFail(t, client, s.NewRequest())); d != "" {
 				t.Error(d)
 			}
 		})
@@ -228,7 +228,7 @@ func (s CodecSuite) testEchoedKey(t *testing.T) {
 			_, _ = fmt.Fprintf(w, `{"error":{"type":%q,"code":%q,"message":%q}}`, form, form, "you sent "+form)
 		}))
 		c := s.clientOf(t, provider.Config{BaseURL: server.URL, Header: http.Header{"X-Gateway-Token": {"gateway-secret-canary"}}})
-		e := fails(t, c, s.NewRequest())
+		e := mustFail(t, c, s.NewRequest())
 		if e.Message != "you sent [redacted]" || e.Type != "[redacted]" || e.RequestID != "[redacted]" {
 			t.Errorf("%s: %v", form, e)
 		}

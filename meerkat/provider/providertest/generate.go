@@ -43,10 +43,10 @@ var metas = rapid.Custom(func(t *rapid.T) *transcript.Meta {
 
 var origins = rapid.SampledFrom([]*transcript.Origin{
 	nil,
-	origin("anthropic", "messages", "claude-opus-4-5"),
-	origin("openai", "responses", "gpt-5.2"),
-	origin("gemini", "generateContent", "gemini-3-flash-preview"),
-	origin("gemini", "", "gemini-2.5-pro"),
+	originOf("anthropic", "messages", "claude-opus-4-5"),
+	originOf("openai", "responses", "gpt-5.2"),
+	originOf("gemini", "generateContent", "gemini-3-flash-preview"),
+	originOf("gemini", "", "gemini-2.5-pro"),
 })
 
 // block draws any block but a call.

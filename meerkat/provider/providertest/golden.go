@@ -28,11 +28,11 @@ func Golden(t *testing.T, name string, got []byte) {
 		t.Fatalf("%v; write it with go test -update", err)
 	}
 	if want = bytes.TrimSuffix(want, []byte("\n")); !bytes.Equal(got, want) {
-		t.Errorf("%s differs from byte %d:\ngot  %s\nwant %s", path, common(got, want), got, want)
+		t.Errorf("%s differs from byte %d:\ngot  %s\nwant %s", path, commonPrefix(got, want), got, want)
 	}
 }
 
-func common(a, b []byte) int {
+func commonPrefix(a, b []byte) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

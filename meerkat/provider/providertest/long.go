@@ -21,11 +21,11 @@ func LongStream(provider string, events int, oneBlock bool) []byte {
 	w := &writer{}
 	switch provider {
 	case "anthropic":
-		anthropicStream(w, material(provider), events, oneBlock)
+		anthropicStream(w, stockOf(provider), events, oneBlock)
 	case "openai":
-		openaiStream(w, material(provider), events, oneBlock)
+		openaiStream(w, stockOf(provider), events, oneBlock)
 	case "gemini":
-		geminiStream(w, material(provider), events, oneBlock)
+		geminiStream(w, stockOf(provider), events, oneBlock)
 	default:
 		panic("providertest: no provider " + provider)
 	}
@@ -42,18 +42,18 @@ type stock struct {
 }
 
 var stocks = map[string]func() stock{
-	"anthropic": sync.OnceValue(func() stock { return gather("anthropic", anthropicBlocks, anthropicSynthetic) }),
-	"openai":    sync.OnceValue(func() stock { return gather("openai", openaiBlocks, openaiSynthetic) }),
-	"gemini":    sync.OnceValue(func() stock { return gather("gemini", geminiBlocks, geminiSynthetic) }),
+	"anthropic": sync.OnceValue(func() stock { return gatherStock("anthropic", anthropicBlocks, anthropicSynthetic) }),
+	"openai":    sync.OnceValue(func() stock { return gatherStock("openai", openaiBlocks, openaiSynthetic) }),
+	"gemini":    sync.OnceValue(func() stock { return gatherStock("gemini", geminiBlocks, geminiSynthetic) }),
 }
 
-func material(provider string) stock { return stocks[provider]() }
+func stockOf(provider string) stock { return stocks[provider]() }
 
-// gather collects the blocks of every recorded stream of a provider.
-func gather(provider string, blocks func([][]byte) []wireBlock, synthetic func() []wireBlock) stock {
+// gatherStock collects the blocks of every recorded stream of a provider.
+func gatherStock(provider string, blocks func([][]byte) []wireBlock, synthetic func() []wireBlock) stock {
 	var s stock
 	if dir, ok := corpus.Find(); ok {
-		exchanges, _ := load(dir, provider)
+		exchanges, _ := loadCorpus(dir, provider)
 		for _, e := range exchanges {
 			if e.Status == 200 && bytes.Contains(e.Body[:min(len(e.Body), 512)], []byte("data:")) {
 				s.blocks = append(s.blocks, blocks(Payloads(e.Body))...)
@@ -63,7 +63,7 @@ func gather(provider string, blocks func([][]byte) []wireBlock, synthetic func()
 	if len(s.blocks) == 0 {
 		s.blocks = synthetic()
 	}
-	s.blocks = sample(s.blocks, 2000)
+	s.blocks = sampleBlocks(s.blocks, 2000)
 	for _, b := range s.blocks {
 		for _, p := range b {
 			if isTextDelta(p) {
@@ -74,10 +74,10 @@ func gather(provider string, blocks func([][]byte) []wireBlock, synthetic func()
 	return s
 }
 
-// sample takes blocks of about the given number of events altogether: every
+// sampleBlocks takes blocks of about the given number of events altogether: every
 // n-th in the order of their size, in a fixed random order. A stream of 2,000
 // events and one of 20,000 are then made of the same mix.
-func sample(blocks []wireBlock, events int) []wireBlock {
+func sampleBlocks(blocks []wireBlock, events int) []wireBlock {
 	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].size() < blocks[j].size() })
 	total := 0
 	for _, b := range blocks {
@@ -117,12 +117,12 @@ func Payloads(body []byte) [][]byte {
 
 // isTextDelta recognises visible text of any of the providers.
 func isTextDelta(p []byte) bool {
-	return has(p, `"text_delta"`) || has(p, `"response.output_text.delta"`) ||
-		has(p, `"parts"`, `"text"`) && !has(p, `"thought"`) && !has(p, `"thoughtSignature"`) && !has(p, `"functionCall"`)
+	return containsAll(p, `"text_delta"`) || containsAll(p, `"response.output_text.delta"`) ||
+		containsAll(p, `"parts"`, `"text"`) && !containsAll(p, `"thought"`) && !containsAll(p, `"thoughtSignature"`) && !containsAll(p, `"functionCall"`)
 }
 
-// get returns the value of one member of an object, nil if it has none.
-func get(obj []byte, names ...string) []byte {
+// memberAt returns the value of one member of an object, nil if it has none.
+func memberAt(obj []byte, names ...string) []byte {
 	for _, name := range names {
 		var found []byte
 		_ = jsontok.Fields(obj, func(field, value []byte) error { // the payload is Valid
@@ -138,13 +138,13 @@ func get(obj []byte, names ...string) []byte {
 	return obj
 }
 
-func text(obj []byte, names ...string) string { return jsontok.String(get(obj, names...)) }
+func stringAt(obj []byte, names ...string) string { return jsontok.String(memberAt(obj, names...)) }
 
-func number(n int) []byte { return fmt.Append(nil, n) }
+func formatNumber(n int) []byte { return fmt.Append(nil, n) }
 
-// reindex replaces an integer member where it stands, so that the spelling of
+// replaceNumber replaces an integer member where it stands, so that the spelling of
 // everything else survives.
-func reindex(p []byte, name string, n int) []byte {
+func replaceNumber(p []byte, name string, n int) []byte {
 	head := `"` + name + `":`
 	at := bytes.Index(p, []byte(head))
 	if at < 0 {
@@ -155,7 +155,7 @@ func reindex(p []byte, name string, n int) []byte {
 	for end < len(p) && strings.IndexByte(" 0123456789", p[end]) >= 0 {
 		end++
 	}
-	return append(append(append([]byte{}, p[:at]...), number(n)...), p[end:]...)
+	return append(append(append([]byte{}, p[:at]...), formatNumber(n)...), p[end:]...)
 }
 
 // writer writes events and counts them.
@@ -164,20 +164,20 @@ type writer struct {
 	events int
 }
 
-// named writes an event with its name, as Anthropic and OpenAI do.
-func (w *writer) named(p []byte) {
-	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", text(p, "type"), p)
+// writeNamedEvent writes an event with its name, as Anthropic and OpenAI do.
+func (w *writer) writeNamedEvent(p []byte) {
+	fmt.Fprintf(w, "event: %s\ndata: %s\n\n", stringAt(p, "type"), p)
 	w.events++
 }
 
-// bare writes an event without a name and with CRLF, as Gemini does.
-func (w *writer) bare(p []byte) {
+// writeBareEvent writes an event without a name and with CRLF, as Gemini does.
+func (w *writer) writeBareEvent(p []byte) {
 	fmt.Fprintf(w, "data: %s\r\n\r\n", p)
 	w.events++
 }
 
-// prose returns synthetic deltas for machines without the corpus.
-func prose() []string {
+// proseSentences returns synthetic deltas for machines without the corpus.
+func proseSentences() []string {
 	words := strings.Fields(`The quick brown fox jumps over the lazy dog while a café in Zürich serves
 		"déjà vu" cakes at 7:45 — naïve guests ask why; the answer is 42 \o/ and nobody minds.`)
 	var out []string

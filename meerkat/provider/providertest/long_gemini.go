@@ -12,8 +12,8 @@ import (
 func geminiBlocks(payloads [][]byte) []wireBlock {
 	var run wireBlock
 	for _, p := range payloads {
-		if has(p, `"parts"`, `"responseId"`, `"modelVersion"`) && !has(p, `"finishReason"`) &&
-			!has(p, `willContinue`) && !has(p, `"functionCall":{}`) && !has(p, "partialArgs") {
+		if containsAll(p, `"parts"`, `"responseId"`, `"modelVersion"`) && !containsAll(p, `"finishReason"`) &&
+			!containsAll(p, `willContinue`) && !containsAll(p, `"functionCall":{}`) && !containsAll(p, "partialArgs") {
 			run = append(run, p)
 		}
 	}
@@ -23,8 +23,8 @@ func geminiBlocks(payloads [][]byte) []wireBlock {
 	return []wireBlock{run}
 }
 
-// has reports whether p contains all of the strings.
-func has(p []byte, all ...string) bool {
+// containsAll reports whether p contains all of the strings.
+func containsAll(p []byte, all ...string) bool {
 	for _, s := range all {
 		if !bytes.Contains(p, []byte(s)) {
 			return false
@@ -41,7 +41,7 @@ const (
 
 func geminiSynthetic() []wireBlock {
 	var run wireBlock
-	for _, t := range prose() {
+	for _, t := range proseSentences() {
 		run = append(run, fmt.Appendf(nil, `{"candidates":[{"content":{"parts":[{"text":%s}],"role":"model"},"index":0}],%s`, jsontok.AppendQuoted(nil, t), geminiTail))
 	}
 	return []wireBlock{run}
@@ -57,8 +57,8 @@ func geminiStream(w *writer, s stock, events int, oneBlock bool) {
 	}
 	for i := 0; w.events < events-1; i++ {
 		p := chunks[i%len(chunks)]
-		p = bytes.ReplaceAll(p, get(p, "responseId"), []byte(geminiID))
-		w.bare(bytes.ReplaceAll(p, get(p, "modelVersion"), []byte(geminiModel)))
+		p = bytes.ReplaceAll(p, memberAt(p, "responseId"), []byte(geminiID))
+		w.writeBareEvent(bytes.ReplaceAll(p, memberAt(p, "modelVersion"), []byte(geminiModel)))
 	}
-	w.bare([]byte(`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],` + geminiTail))
+	w.writeBareEvent([]byte(`{"candidates":[{"content":{"parts":[{"text":""}],"role":"model"},"finishReason":"STOP","index":0}],` + geminiTail))
 }

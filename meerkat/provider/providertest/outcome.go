@@ -96,7 +96,7 @@ func Bytes(body []byte) [][]byte {
 func Events(payloads ...string) []byte {
 	w := &writer{}
 	for _, p := range payloads {
-		w.named([]byte(p))
+		w.writeNamedEvent([]byte(p))
 	}
 	return w.Bytes()
 }
@@ -105,7 +105,7 @@ func Events(payloads ...string) []byte {
 func Chunks(payloads ...string) []byte {
 	w := &writer{}
 	for _, p := range payloads {
-		w.bare([]byte(p))
+		w.writeBareEvent([]byte(p))
 	}
 	return w.Bytes()
 }

@@ -92,7 +92,7 @@ func (s CodecSuite) Run(t *testing.T) {
 	}
 }
 
-func (s CodecSuite) name() string { return s.Codec.Provider().Name }
+func (s CodecSuite) providerName() string { return s.Codec.Provider().Name }
 
 // Entry returns the catalogue entry of a model, "" for that of the suite.
 func (s CodecSuite) Entry(tb testing.TB, model string) catalog.Entry {

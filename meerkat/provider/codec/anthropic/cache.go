@@ -7,8 +7,8 @@ import "github.com/meerkat-go/conformance/meerkat/transcript"
 // leaves. Three marks at most, of four, and none on thinking or
 // on an empty text.
 
-// marked returns the turns whose last block gets a mark.
-func (w *requestWriter) marked() []int {
+// cacheMarkedTurns returns the turns whose last block gets a mark.
+func (w *requestWriter) cacheMarkedTurns() []int {
 	var turns []int
 	for i := len(w.turns) - 1; i >= 0 && len(turns) < 2 && w.CacheTTL != ""; i-- {
 		if w.turns[i].Message.Role != transcript.RoleAssistant {
@@ -18,8 +18,8 @@ func (w *requestWriter) marked() []int {
 	return turns
 }
 
-// mark marks the block that was written last.
-func (w *requestWriter) mark() {
+// markLastBlock marks the block that was written last.
+func (w *requestWriter) markLastBlock() {
 	if w.CacheTTL == "" {
 		return
 	}

@@ -61,11 +61,11 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	if err != nil {
 		return nil, err
 	}
-	return &provider.Rendered{Path: "messages", Header: w.header(), Body: w.body()}, nil
+	return &provider.Rendered{Path: "messages", Header: w.betaHeaders(), Body: w.writeBody()}, nil
 }
 
-// header asks for interleaved thinking while thinking is on.
-func (w *requestWriter) header() http.Header {
+// betaHeaders asks for interleaved thinking while thinking is on.
+func (w *requestWriter) betaHeaders() http.Header {
 	if !w.thinking || !w.Target.Model.InterleavedHeader {
 		return nil
 	}
@@ -82,5 +82,5 @@ func (Codec) NewParser(opts stream.Options) stream.Parser {
 // errors are those of stream.Parser.Close.
 func (Codec) ParseReply(body []byte, opts stream.Options) (stream.Reply, error) {
 	d := newDialect(opts)
-	return stream.ReadWhole(d.asm, d, body, d.whole)
+	return stream.ReadWhole(d.asm, d, body, d.readWholeReply)
 }

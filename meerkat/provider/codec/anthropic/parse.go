@@ -11,14 +11,14 @@ import (
 // dialect reads the events of the Messages API.
 type dialect struct {
 	asm     *stream.Assembler
-	extras  map[int]*extra // of open blocks, where deltas bring more than text
-	started bool           // message_start was seen
-	stopped bool           // message_stop was seen
-	general bool           // never take the fast path; both are held equal by tests
+	extras  map[int]*blockExtra // of open blocks, where deltas bring more than text
+	started bool                // message_start was seen
+	stopped bool                // message_stop was seen
+	general bool                // never take the fast path; both are held equal by tests
 }
 
 func newDialect(opts stream.Options) *dialect {
-	return &dialect{asm: stream.NewAssembler(opts), extras: map[int]*extra{}}
+	return &dialect{asm: stream.NewAssembler(opts), extras: map[int]*blockExtra{}}
 }
 
 // Rules of this dialect, beside those of package stream.
@@ -72,27 +72,27 @@ func (d *dialect) Event(name, data []byte) error {
 	if err != nil {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
 	}
-	return d.handle(&e, data)
+	return d.handleEvent(&e, data)
 }
 
-func (d *dialect) handle(e *wireEvent, data []byte) error {
+func (d *dialect) handleEvent(e *wireEvent, data []byte) error {
 	switch string(e.kind) {
 	case "ping":
 		return nil
 	case "error":
-		d.fail(e.error, data)
+		d.noteFailure(e.error, data)
 		return nil
 	case "message_start":
-		return d.start(e)
+		return d.startMessage(e)
 	case "content_block_start", "content_block_delta", "content_block_stop":
 		return d.blockEvent(e)
 	case "message_delta":
-		if err := d.expect(e.kind); err != nil {
+		if err := d.checkUnderWay(e.kind); err != nil {
 			return err
 		}
 		return d.messageDelta(e)
 	case "message_stop":
-		err := d.expect(e.kind)
+		err := d.checkUnderWay(e.kind)
 		d.stopped = true
 		return err
 	}
@@ -100,8 +100,8 @@ func (d *dialect) handle(e *wireEvent, data []byte) error {
 	return nil
 }
 
-// expect makes sure that the message has begun and has not ended.
-func (d *dialect) expect(kind []byte) error {
+// checkUnderWay makes sure that the message has begun and has not ended.
+func (d *dialect) checkUnderWay(kind []byte) error {
 	if d.stopped {
 		return d.asm.Anomaly(stream.RuleEventAfterEnd, "%s after message_stop", kind)
 	}
@@ -112,19 +112,19 @@ func (d *dialect) expect(kind []byte) error {
 	return nil
 }
 
-// start reads message_start. A second one is another reply glued to this one,
-// never a success (DESIGN §3.3).
-func (d *dialect) start(e *wireEvent) error {
+// startMessage reads message_start. A second one is another reply glued to this one,
+// never a success.
+func (d *dialect) startMessage(e *wireEvent) error {
 	if d.started {
 		return &stream.IncompleteError{Reason: "a second message_start", Pending: d.asm.Pending()}
 	}
 	d.started = true
-	return d.message(e.message)
+	return d.readMessage(e.message)
 }
 
-// message reads a message object: the head of a stream, whose content is empty
-// but for programmatic tool calling (reference §3.1), or a whole reply.
-func (d *dialect) message(raw []byte) error {
+// readMessage reads a message object: the head of a stream, whose content is empty
+// but for programmatic tool calling, or a whole reply.
+func (d *dialect) readMessage(raw []byte) error {
 	var content, stop, usage []byte
 	err := jsontok.Fields(raw, func(field, value []byte) error {
 		switch string(field) {
@@ -144,15 +144,15 @@ func (d *dialect) message(raw []byte) error {
 	if err != nil {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "message: %v", err)
 	}
-	if err := d.content(content); err != nil {
+	if err := d.addWholeBlocks(content); err != nil {
 		return err
 	}
-	d.usage(usage)
-	return d.stop(stop)
+	d.readUsage(usage)
+	return d.setStopReason(stop)
 }
 
-// content adds blocks that arrived complete.
-func (d *dialect) content(raw []byte) error {
+// addWholeBlocks adds blocks that arrived complete.
+func (d *dialect) addWholeBlocks(raw []byte) error {
 	if jsontok.IsNull(raw) {
 		return nil
 	}
@@ -165,11 +165,11 @@ func (d *dialect) content(raw []byte) error {
 		d.asm.Whole(b)
 		return nil
 	})
-	return d.walked(err, "content")
+	return d.walkAnomaly(err, "content")
 }
 
-// walked turns an error of the JSON walk into an anomaly and passes on others.
-func (d *dialect) walked(err error, where string) error {
+// walkAnomaly turns an error of the JSON walk into an anomaly and passes on others.
+func (d *dialect) walkAnomaly(err error, where string) error {
 	if err == nil || stream.IsVerdict(err) {
 		return err
 	}
@@ -177,7 +177,7 @@ func (d *dialect) walked(err error, where string) error {
 }
 
 func (d *dialect) messageDelta(e *wireEvent) error {
-	d.usage(e.usage)
+	d.readUsage(e.usage)
 	if jsontok.IsNull(e.delta) {
 		return nil
 	}
@@ -189,26 +189,26 @@ func (d *dialect) messageDelta(e *wireEvent) error {
 		return nil
 	})
 	if err != nil {
-		return d.walked(err, "message_delta")
+		return d.walkAnomaly(err, "message_delta")
 	}
-	return d.stop(stop)
+	return d.setStopReason(stop)
 }
 
-// stops maps the stop reasons of reference §3.1.
-var stops = map[string]transcript.StopReason{
+// stopReasons maps stop_reason to ours.
+var stopReasons = map[string]transcript.StopReason{
 	"end_turn": transcript.StopEndTurn, "tool_use": transcript.StopToolUse, "max_tokens": transcript.StopMaxTokens,
 	"stop_sequence": transcript.StopStopSequence, "pause_turn": transcript.StopPauseTurn, "refusal": transcript.StopRefusal,
 	"model_context_window_exceeded": transcript.StopContextWindow, "compaction": transcript.StopCompaction,
 }
 
-// stop notes the stop reason. An unknown one is an error, never a silent
-// end_turn (DESIGN §3.13); lenient mode keeps its name.
-func (d *dialect) stop(value []byte) error {
+// setStopReason notes the stop reason. An unknown one is an error, never a silent
+// end_turn; lenient mode keeps its name.
+func (d *dialect) setStopReason(value []byte) error {
 	if jsontok.IsNull(value) {
 		return nil
 	}
 	name := jsontok.Text(value)
-	if s, ok := stops[string(name)]; ok {
+	if s, ok := stopReasons[string(name)]; ok {
 		d.asm.SetStop(s)
 		return nil
 	}
@@ -216,9 +216,9 @@ func (d *dialect) stop(value []byte) error {
 	return d.asm.Anomaly(stream.RuleUnknownStop, "stop_reason %s", value)
 }
 
-// usage overwrites what value names; message_delta of older servers repeats
+// readUsage overwrites what value names; message_delta of older servers repeats
 // only output_tokens.
-func (d *dialect) usage(value []byte) {
+func (d *dialect) readUsage(value []byte) {
 	if jsontok.IsNull(value) {
 		return
 	}
@@ -248,8 +248,8 @@ func (d *dialect) usage(value []byte) {
 	}
 }
 
-// fail notes the error object of an error event or error reply.
-func (d *dialect) fail(value, raw []byte) {
+// noteFailure notes the error object of an error event or error reply.
+func (d *dialect) noteFailure(value, raw []byte) {
 	e := stream.ProviderError{Raw: bytes.Clone(raw)}
 	_ = jsontok.Fields(value, func(field, value []byte) error { // an unreadable object is still in Raw
 		switch string(field) {
@@ -263,8 +263,8 @@ func (d *dialect) fail(value, raw []byte) {
 	d.asm.Fail(e)
 }
 
-// whole reads a reply that arrived as one JSON body.
-func (d *dialect) whole(body []byte) error {
+// readWholeReply reads a reply that arrived as one JSON body.
+func (d *dialect) readWholeReply(body []byte) error {
 	var isError bool
 	var value []byte
 	err := jsontok.Fields(body, func(field, v []byte) error {
@@ -278,11 +278,11 @@ func (d *dialect) whole(body []byte) error {
 		return err
 	}
 	if isError {
-		d.fail(value, body)
+		d.noteFailure(value, body)
 		return nil
 	}
 	d.started, d.stopped = true, true
-	return d.message(body)
+	return d.readMessage(body)
 }
 
 // End implements stream.Dialect.

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// extra is what an open block needs beside its text and arguments.
-type extra struct {
+// blockExtra is what an open block needs beside its text and arguments.
+type blockExtra struct {
 	start     []byte // the start object, kept when the block cannot be rendered from its fields
 	signature []byte // every signature_delta appended
 	citations []byte // the elements of the citations array, comma separated
@@ -69,8 +69,8 @@ func hasShape(kind []byte) bool {
 	return false
 }
 
-// only reports whether the block has no member beside known ones.
-func (m *members) only(known ...[]byte) bool {
+// hasOnly reports whether the block has no member beside known ones.
+func (m *members) hasOnly(known ...[]byte) bool {
 	n := m.count
 	for _, v := range known {
 		if v != nil {
@@ -89,34 +89,34 @@ func (d *dialect) readBlock(raw []byte) (b transcript.Block, plain bool, err err
 	}
 	switch kind := jsontok.Text(m.kind); string(kind) {
 	case "text":
-		return transcript.Text(d.asm.String(m.text)), m.only(m.kind, m.text), nil
+		return transcript.Text(d.asm.String(m.text)), m.hasOnly(m.kind, m.text), nil
 	case "thinking":
-		b = transcript.Reasoning(d.asm.String(m.thinking), signed(d.asm.String(m.signature)))
-		return b, m.only(m.kind, m.thinking, m.signature), nil
+		b = transcript.Reasoning(d.asm.String(m.thinking), signatureMeta(d.asm.String(m.signature)))
+		return b, m.hasOnly(m.kind, m.thinking, m.signature), nil
 	case "redacted_thinking":
 		meta := &transcript.Meta{Provider: transcript.MetaAnthropicRedacted, Data: d.asm.String(m.data)}
-		return transcript.Reasoning("", meta), m.only(m.kind, m.data), nil
+		return transcript.Reasoning("", meta), m.hasOnly(m.kind, m.data), nil
 	case "tool_use":
-		b = transcript.ToolUse(d.asm.String(m.id), d.asm.String(m.name), arguments(m.input))
+		b = transcript.ToolUse(d.asm.String(m.id), d.asm.String(m.name), copyArguments(m.input))
 		if b.ID == "" || b.Name == "" {
 			err = d.asm.Anomaly(ruleMalformedBlock, "tool_use without id or name: %.80s", raw)
 		}
-		return b, m.only(m.kind, m.id, m.name, m.input), err
+		return b, m.hasOnly(m.kind, m.id, m.name, m.input), err
 	default:
 		return transcript.Block{Type: transcript.BlockOpaque, Kind: string(kind)}, false, nil
 	}
 }
 
-// signed returns the meta of a thinking block, nil when it has no signature.
-func signed(signature string) *transcript.Meta {
+// signatureMeta returns the meta of a thinking block, nil when it has no signature.
+func signatureMeta(signature string) *transcript.Meta {
 	if signature == "" {
 		return nil
 	}
 	return &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: signature}
 }
 
-// arguments copies the input of a tool call, which is an object as a rule.
-func arguments(input []byte) []byte {
+// copyArguments copies the input of a tool call, which is an object as a rule.
+func copyArguments(input []byte) []byte {
 	if jsontok.IsNull(input) {
 		return []byte("{}")
 	}
@@ -124,7 +124,7 @@ func arguments(input []byte) []byte {
 }
 
 func (d *dialect) blockEvent(e *wireEvent) error {
-	if err := d.expect(e.kind); err != nil {
+	if err := d.checkUnderWay(e.kind); err != nil {
 		return err
 	}
 	if !e.hasIndex {
@@ -142,7 +142,7 @@ func (d *dialect) blockEvent(e *wireEvent) error {
 func (d *dialect) blockStart(index int, raw []byte) error {
 	b, plain, err := d.readBlock(raw)
 	if err != nil {
-		return d.walked(err, "content_block")
+		return d.walkAnomaly(err, "content_block")
 	}
 	if _, open := d.asm.Block(index); !open {
 		if !plain || b.Type == transcript.BlockReasoning {
@@ -152,8 +152,8 @@ func (d *dialect) blockStart(index int, raw []byte) error {
 	return d.asm.Open(index, b)
 }
 
-func newExtra(start []byte, b *transcript.Block, plain bool) *extra {
-	x := &extra{}
+func newExtra(start []byte, b *transcript.Block, plain bool) *blockExtra {
+	x := &blockExtra{}
 	if !plain {
 		x.start = bytes.Clone(start)
 	}
@@ -164,10 +164,10 @@ func newExtra(start []byte, b *transcript.Block, plain bool) *extra {
 }
 
 // extraOf returns the extra of the open block index, made if need be.
-func (d *dialect) extraOf(index int) *extra {
+func (d *dialect) extraOf(index int) *blockExtra {
 	x := d.extras[index]
 	if x == nil {
-		x = &extra{}
+		x = &blockExtra{}
 		d.extras[index] = x
 	}
 	return x
@@ -188,22 +188,22 @@ func (d *dialect) blockDelta(e *wireEvent) error {
 		return nil
 	})
 	if err != nil {
-		return d.walked(err, "delta")
+		return d.walkAnomaly(err, "delta")
 	}
 	switch string(kind) {
 	case "text_delta":
-		return d.append(e.index, stream.EventTextDelta, value)
+		return d.appendDelta(e.index, stream.EventTextDelta, value)
 	case "thinking_delta":
-		return d.append(e.index, stream.EventReasoningDelta, value)
+		return d.appendDelta(e.index, stream.EventReasoningDelta, value)
 	case "input_json_delta":
-		return d.append(e.index, stream.EventToolCallDelta, value)
+		return d.appendDelta(e.index, stream.EventToolCallDelta, value)
 	case "signature_delta", "citations_delta", "compaction_delta":
-		return d.fold(e.index, kind, value, sealed)
+		return d.keepExtraDelta(e.index, kind, value, sealed)
 	}
 	return d.asm.Anomaly(stream.RuleUnknownDelta, "delta %q of block %d", kind, e.index)
 }
 
-func (d *dialect) append(index int, kind stream.EventKind, value []byte) error {
+func (d *dialect) appendDelta(index int, kind stream.EventKind, value []byte) error {
 	lit, ok := jsontok.Literal(value)
 	if !ok && !jsontok.IsNull(value) {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s of block %d is no string: %.80s", kind, index, value)
@@ -211,8 +211,8 @@ func (d *dialect) append(index int, kind stream.EventKind, value []byte) error {
 	return d.asm.Append(index, kind, lit)
 }
 
-// fold keeps what is neither text nor arguments until the block ends.
-func (d *dialect) fold(index int, kind, value, sealed []byte) error {
+// keepExtraDelta keeps what is neither text nor arguments until the block ends.
+func (d *dialect) keepExtraDelta(index int, kind, value, sealed []byte) error {
 	b, open := d.asm.Block(index)
 	if !open {
 		return d.asm.Anomaly(stream.RuleOrphanedDelta, "%s for block %d, which is not open", kind, index)
@@ -225,7 +225,7 @@ func (d *dialect) fold(index int, kind, value, sealed []byte) error {
 	switch string(kind) {
 	case "signature_delta":
 		// One delta holds it all as a rule, but gateways split it, and the
-		// official accumulators append (regressions D1).
+		// official accumulators append.
 		x.signature = jsontok.AppendUnescaped(x.signature, lit)
 	case "citations_delta":
 		if jsontok.IsNull(value) {
@@ -256,29 +256,29 @@ func appendElement(list, value []byte) []byte {
 func (d *dialect) blockStop(index int) error {
 	x := d.extras[index]
 	delete(d.extras, index)
-	return d.asm.Complete(index, func(b *transcript.Block) { x.finish(b) })
+	return d.asm.Complete(index, func(b *transcript.Block) { x.finishBlock(b) })
 }
 
-// finish gives the block what its extra collected.
-func (x *extra) finish(b *transcript.Block) {
+// finishBlock gives the block what its extra collected.
+func (x *blockExtra) finishBlock(b *transcript.Block) {
 	if x == nil {
 		return
 	}
 	if b.Type == transcript.BlockReasoning && (b.Meta == nil || b.Meta.Provider == transcript.MetaAnthropic) {
-		b.Meta = signed(string(x.signature))
+		b.Meta = signatureMeta(string(x.signature))
 	}
 	if x.start == nil {
 		return
 	}
-	b.Raw = x.raw(b)
+	b.Raw = x.rawBlock(b)
 	if b.Type == transcript.BlockOpaque && jsontok.Valid(b.Args) {
 		b.Args = nil // they are in Raw
 	}
 }
 
-// raw returns the block as one JSON object that can be sent back: its start
+// rawBlock returns the block as one JSON object that can be sent back: its start
 // with every delta folded in. Members that nothing here knows stay.
-func (x *extra) raw(b *transcript.Block) []byte {
+func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 	var set []jsontok.Member
 	put := func(name string, value []byte) { set = append(set, jsontok.Member{Name: name, Value: value}) }
 	switch {
@@ -289,7 +289,7 @@ func (x *extra) raw(b *transcript.Block) []byte {
 		put("signature", jsontok.AppendQuoted(nil, b.Meta.Signature))
 	case len(b.Args) > 0:
 		if !jsontok.Valid(b.Args) {
-			return x.unfinished(b)
+			return x.rawOfCutCall(b)
 		}
 		put("input", b.Args)
 	}
@@ -308,10 +308,10 @@ func (x *extra) raw(b *transcript.Block) []byte {
 	return jsontok.With(x.start, set...)
 }
 
-// unfinished is the raw form of a call whose arguments were cut: none for a tool
+// rawOfCutCall is the raw form of a call whose arguments were cut: none for a tool
 // call, which is rendered from its fields; its start for a server tool call,
 // whose cut bytes stay in Args.
-func (x *extra) unfinished(b *transcript.Block) []byte {
+func (x *blockExtra) rawOfCutCall(b *transcript.Block) []byte {
 	if b.Type == transcript.BlockOpaque {
 		return x.start
 	}
@@ -319,7 +319,7 @@ func (x *extra) unfinished(b *transcript.Block) []byte {
 }
 
 // allCitations returns the citations of the start and of the deltas.
-func (x *extra) allCitations() []byte {
+func (x *blockExtra) allCitations() []byte {
 	list := append(make([]byte, 0, len(x.citations)+2), '[')
 	_ = jsontok.Fields(x.start, func(field, value []byte) error { // was read when the block started
 		if string(field) == "citations" && !jsontok.IsNull(value) {

@@ -35,24 +35,25 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 	if req.MaxOutputTokens > 0 {
 		w.tokens = req.MaxOutputTokens
 	}
-	w.choose()
-	// A budget model wants the open tool loop to start with thinking. When
-	// that was made elsewhere, thinking stays off until the loop is closed (open-tool-loop).
+	w.chooseTurns()
+	// A budget model wants the open tool loop to start with thinking.
+	// When that was made elsewhere, thinking stays off until the loop is closed
+	// (open-tool-loop).
 	if w.thinking && m.Thinking == catalog.ThinkingBudget && !w.Target.LoopThinks(req.Messages) {
 		w.thinking = false
-		w.choose()
+		w.chooseTurns()
 	}
-	return w, w.check()
+	return w, w.checkTurns()
 }
 
-// choose decides which blocks are sent and leaves out messages that have none
+// chooseTurns decides which blocks are sent and leaves out messages that have none
 //
-func (w *requestWriter) choose() {
+func (w *requestWriter) chooseTurns() {
 	w.turns = w.turns[:0]
 	for _, s := range w.Steps {
 		t := turn{Step: s}
 		if s.Message.Role == transcript.RoleAssistant {
-			if t.keep = w.kept(s.Message); len(t.keep) == 0 {
+			if t.keep = w.blocksToSend(s.Message); len(t.keep) == 0 {
 				continue
 			}
 		}
@@ -60,10 +61,10 @@ func (w *requestWriter) choose() {
 	}
 }
 
-// kept returns the blocks of an assistant message that go to the wire: no
+// blocksToSend returns the blocks of an assistant message that go to the wire: no
 // blank text, no opaque block of another origin (foreign-block), thinking only
 // while thinking is on and never as the last block.
-func (w *requestWriter) kept(m *transcript.Message) []int {
+func (w *requestWriter) blocksToSend(m *transcript.Message) []int {
 	var keep []int
 	last := transcript.BlockText
 	for i := range m.Blocks {
@@ -74,7 +75,7 @@ func (w *requestWriter) kept(m *transcript.Message) []int {
 				continue
 			}
 		case transcript.BlockReasoning:
-			if !w.thinking || !w.signed(b) {
+			if !w.thinking || !w.isReplayableThinking(b) {
 				continue
 			}
 		case transcript.BlockOpaque:
@@ -97,30 +98,30 @@ func (w *requestWriter) kept(m *transcript.Message) []int {
 	return visible
 }
 
-// signed reports whether a thinking block can be replayed: made here and with
-// its signature or data (A-35, other-account, unsigned-thinking). Empty text is no reason to drop it
-// (D-2).
-func (w *requestWriter) signed(b *transcript.Block) bool {
+// isReplayableThinking reports whether a thinking block can be replayed: made
+// here and with its signature or data (A-35, other-account, unsigned-thinking).
+// Empty text is no reason to drop it.
+func (w *requestWriter) isReplayableThinking(b *transcript.Block) bool {
 	return b.Meta != nil && (b.Meta.Signature != "" || b.Meta.Data != "") && w.Target.Made(b)
 }
 
-// check refuses what only the whole request shows.
-func (w *requestWriter) check() error {
+// checkTurns refuses what only the whole request shows.
+func (w *requestWriter) checkTurns() error {
 	m := w.Target.Model
 	if err := w.fitBudget(); err != nil {
 		return err
 	}
-	if w.thinking && m.Thinking == catalog.ThinkingBudget && forced(w.ToolChoice) {
+	if w.thinking && m.Thinking == catalog.ThinkingBudget && forcesTool(w.ToolChoice) {
 		return &provider.RequestError{Field: "tool choice", Reason: "a tool cannot be forced while thinking (A-26); use effort none or tool choice auto"}
 	}
 	if len(w.turns) == 0 {
 		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
 	}
-	if first := w.turns[0]; !asks(first.Message) {
+	if first := w.turns[0]; !isUserTurn(first.Message) {
 		return &provider.MessageError{At: first.At, Reason: "the conversation must start with a user message (A-8)"}
 	}
 	for _, t := range w.turns {
-		if asks(t.Message) && provider.IsBlank(t.Message.Content) && len(t.Message.Parts) == 0 {
+		if isUserTurn(t.Message) && provider.IsBlank(t.Message.Content) && len(t.Message.Parts) == 0 {
 			return &provider.MessageError{At: t.At, Reason: "it has no text (A-11)"}
 		}
 	}
@@ -131,12 +132,12 @@ func (w *requestWriter) check() error {
 	return nil
 }
 
-// asks reports whether a message is sent as the user's and is no result.
-func asks(m *transcript.Message) bool {
+// isUserTurn reports whether a message is sent as the user's and is no result.
+func isUserTurn(m *transcript.Message) bool {
 	return m.Role == transcript.RoleUser || m.Role == transcript.RoleDeveloper || m.Role == transcript.RoleSystem
 }
 
-func forced(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
+func forcesTool(choice string) bool { return choice != "" && choice != "auto" && choice != "none" }
 
 // minBudget is the smallest thinking budget.
 const minBudget = 1024

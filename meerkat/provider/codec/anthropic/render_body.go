@@ -10,29 +10,29 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// body writes the request. The conversation comes last, so that requests of
+// writeBody writes the request. The conversation comes last, so that requests of
 // one session share their beginning.
-func (w *requestWriter) body() []byte {
+func (w *requestWriter) writeBody() []byte {
 	w.Object(func() {
 		w.Key("model").Text(w.Model)
 		w.Key("max_tokens").Int(w.tokens)
 		w.Key("stream").Bool(!w.Unary)
-		w.parameters()
-		w.system()
-		w.tools()
-		marked := w.marked()
+		w.writeParameters()
+		w.writeSystem()
+		w.writeTools()
+		marked := w.cacheMarkedTurns()
 		w.Key("messages").Array(func() {
 			for i, t := range w.turns {
-				w.message(t, i == len(w.turns)-1, slices.Contains(marked, i))
+				w.writeMessage(t, i == len(w.turns)-1, slices.Contains(marked, i))
 			}
 		})
 	})
 	return w.Bytes()
 }
 
-// parameters writes the thinking form that the catalogue names (D-7, A-28 to
+// writeParameters writes the thinking form that the catalogue names (A-28 to
 // A-32), and sampling where it is taken.
-func (w *requestWriter) parameters() {
+func (w *requestWriter) writeParameters() {
 	m := w.Target.Model
 	effort := ""
 	switch {
@@ -48,7 +48,7 @@ func (w *requestWriter) parameters() {
 		w.Key("thinking").Object(func() { w.Key("type").Str("adaptive") })
 		effort = m.Effort(w.Effort)
 	}
-	w.outputConfig(effort)
+	w.writeOutputConfig(effort)
 	if w.Temperature != nil && m.Sampling && !w.thinking {
 		w.Key("temperature").Float(*w.Temperature)
 	}
@@ -61,8 +61,8 @@ func (w *requestWriter) parameters() {
 	}
 }
 
-// outputConfig writes how hard to think and what form the answer has.
-func (w *requestWriter) outputConfig(effort string) {
+// writeOutputConfig writes how hard to think and what form the answer has.
+func (w *requestWriter) writeOutputConfig(effort string) {
 	if effort == "" && len(w.OutputSchema) == 0 {
 		return
 	}
@@ -79,8 +79,8 @@ func (w *requestWriter) outputConfig(effort string) {
 	})
 }
 
-// system writes one system text as a string, several or a marked one as blocks.
-func (w *requestWriter) system() {
+// writeSystem writes one system text as a string, several or a marked one as blocks.
+func (w *requestWriter) writeSystem() {
 	switch {
 	case len(w.Systems) == 0:
 	case len(w.Systems) == 1 && w.CacheTTL == "":
@@ -88,14 +88,14 @@ func (w *requestWriter) system() {
 	default:
 		w.Key("system").Array(func() {
 			for _, s := range w.Systems {
-				w.text(s)
+				w.writeText(s)
 			}
-			w.mark()
+			w.markLastBlock()
 		})
 	}
 }
 
-func (w *requestWriter) tools() {
+func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *requestWriter) tools() {
 			})
 		}
 		if len(w.Systems) == 0 {
-			w.mark()
+			w.markLastBlock()
 		}
 	})
 	switch choice := w.ToolChoice; choice {
@@ -125,67 +125,67 @@ func (w *requestWriter) tools() {
 	}
 }
 
-// message writes one turn; marked ones end what the cache may hold.
-func (w *requestWriter) message(t turn, last, marked bool) {
+// writeMessage writes one turn; marked ones end what the cache may hold.
+func (w *requestWriter) writeMessage(t turn, last, marked bool) {
 	w.Object(func() {
 		switch t.Message.Role {
 		case transcript.RoleAssistant:
 			w.Key("role").Str("assistant")
-			w.Key("content").Array(func() { w.blocks(t, last) })
+			w.Key("content").Array(func() { w.writeAssistantBlocks(t, last) })
 		case transcript.RoleToolResults:
 			w.Key("role").Str("user")
 			w.Key("content").Array(func() {
 				for _, a := range t.Answers {
-					w.result(a)
+					w.writeResult(a)
 				}
 				if marked {
-					w.mark()
+					w.markLastBlock()
 				}
 			})
-		default: // system and developer messages amid the conversation go as the user's
+		default: // system and developer messages further on go as the user's
 			w.Key("role").Str("user")
 			w.Key("content")
-			w.user(t.Message, marked)
+			w.writeUserContent(t.Message, marked)
 		}
 	})
 }
 
-// user writes a string, or blocks when there is more than text or a mark is
-// needed: now, or in an earlier request, whose form stays (R44).
-func (w *requestWriter) user(m *transcript.Message, marked bool) {
+// writeUserContent writes a string, or blocks when there is more than text or a mark is
+// needed: now, or in an earlier request, whose form stays.
+func (w *requestWriter) writeUserContent(m *transcript.Message, marked bool) {
 	if len(m.Parts) == 0 && w.CacheTTL == "" {
 		w.Text(m.Content)
 		return
 	}
 	w.Array(func() {
-		w.contents(m.Content, m.Parts)
+		w.writeTextAndParts(m.Content, m.Parts)
 		if marked {
-			w.mark()
+			w.markLastBlock()
 		}
 	})
 }
 
-func (w *requestWriter) contents(text string, parts []transcript.Part) {
+func (w *requestWriter) writeTextAndParts(text string, parts []transcript.Part) {
 	if !provider.IsBlank(text) {
-		w.text(text)
+		w.writeText(text)
 	}
 	for _, part := range parts {
-		w.part(part)
+		w.writePart(part)
 	}
 }
 
-func (w *requestWriter) text(s string) {
+func (w *requestWriter) writeText(s string) {
 	w.Object(func() {
 		w.Key("type").Str("text")
 		w.Key("text").Text(s)
 	})
 }
 
-// part writes an image or document, and says so in words when the API takes
+// writePart writes an image or document, and says so in words when the API takes
 // neither (A-46, unsupported-media).
-func (w *requestWriter) part(part transcript.Part) {
+func (w *requestWriter) writePart(part transcript.Part) {
 	if !w.Target.Takes(&part) {
-		w.text(handoff.Omitted(&part))
+		w.writeText(handoff.Omitted(&part))
 		return
 	}
 	kind := "image"
@@ -207,28 +207,29 @@ func (w *requestWriter) part(part transcript.Part) {
 	})
 }
 
-// blocks writes the kept blocks of an assistant message in their order. Only
-// text at the very end of the request loses trailing white space.
-func (w *requestWriter) blocks(t turn, last bool) {
+// writeAssistantBlocks writes the kept blocks of an assistant message in their
+// order. Only text at the very end of the request loses trailing white space
+//
+func (w *requestWriter) writeAssistantBlocks(t turn, last bool) {
 	for n, i := range t.keep {
 		b := &t.Message.Blocks[i]
 		trim := last && n == len(t.keep)-1 && b.Type == transcript.BlockText && t.Message.StopReason != transcript.StopPauseTurn
 		if trim {
-			w.assistantText(b, strings.TrimRight(b.Text, " \t\r\n"))
+			w.writeAssistantText(b, strings.TrimRight(b.Text, " \t\r\n"))
 			continue
 		}
-		w.block(b, t.IDs[i])
+		w.writeBlock(b, t.IDs[i])
 	}
 }
 
-func (w *requestWriter) block(b *transcript.Block, id string) {
+func (w *requestWriter) writeBlock(b *transcript.Block, id string) {
 	if raw := w.Target.Raw(b); raw != nil && (b.Type != transcript.BlockToolUse || id == b.ID) {
 		w.Raw(raw)
 		return
 	}
 	switch b.Type {
 	case transcript.BlockReasoning:
-		w.thinkingBlock(b)
+		w.writeThinking(b)
 	case transcript.BlockToolUse:
 		w.Object(func() {
 			w.Key("type").Str("tool_use")
@@ -237,15 +238,15 @@ func (w *requestWriter) block(b *transcript.Block, id string) {
 			w.Key("input").Args(b.Args)
 		})
 	default:
-		w.assistantText(b, b.Text)
+		w.writeAssistantText(b, b.Text)
 	}
 }
 
-// assistantText keeps the bytes of what this origin made and mends those of
+// writeAssistantText keeps the bytes of what this origin made and mends those of
 // others.
-func (w *requestWriter) assistantText(b *transcript.Block, text string) {
+func (w *requestWriter) writeAssistantText(b *transcript.Block, text string) {
 	if !w.Target.Made(b) {
-		w.text(text)
+		w.writeText(text)
 		return
 	}
 	w.Object(func() {
@@ -254,9 +255,9 @@ func (w *requestWriter) assistantText(b *transcript.Block, text string) {
 	})
 }
 
-// thinkingBlock writes thinking with its key present even when the text is
-// empty (R6), or redacted thinking (D-1). It takes no cache mark.
-func (w *requestWriter) thinkingBlock(b *transcript.Block) {
+// writeThinking writes thinking with its key present even when the text is
+// empty, or redacted thinking. It takes no cache mark.
+func (w *requestWriter) writeThinking(b *transcript.Block) {
 	w.Object(func() {
 		if b.Meta.Provider == transcript.MetaAnthropicRedacted {
 			w.Key("type").Str("redacted_thinking")
@@ -269,9 +270,9 @@ func (w *requestWriter) thinkingBlock(b *transcript.Block) {
 	})
 }
 
-// result writes one tool result. Results stand alone in their message, so they
+// writeResult writes one tool result. Results stand alone in their message, so they
 // come first in it. An error is text only and never empty.
-func (w *requestWriter) result(a provider.Answer) {
+func (w *requestWriter) writeResult(a provider.Answer) {
 	r := a.Result
 	w.Object(func() {
 		w.Key("type").Str("tool_result")
@@ -283,14 +284,14 @@ func (w *requestWriter) result(a provider.Answer) {
 		case r.IsError:
 			w.Array(func() {
 				if !provider.IsBlank(r.Content) {
-					w.text(r.Content)
+					w.writeText(r.Content)
 				}
 				for _, part := range r.Parts {
-					w.text(handoff.Omitted(&part))
+					w.writeText(handoff.Omitted(&part))
 				}
 			})
 		default:
-			w.Array(func() { w.contents(r.Content, r.Parts) })
+			w.Array(func() { w.writeTextAndParts(r.Content, r.Parts) })
 		}
 		w.Key("is_error").Bool(r.IsError)
 	})

@@ -34,7 +34,7 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	if req.Unary {
 		method, query = "generateContent", ""
 	}
-	return &provider.Rendered{Path: "models/" + url.PathEscape(req.Model) + ":" + method, Query: query, Body: w.body()}, nil
+	return &provider.Rendered{Path: "models/" + url.PathEscape(req.Model) + ":" + method, Query: query, Body: w.writeBody()}, nil
 }
 
 // NewParser returns a parser of one streamed reply: server-sent events, the JSON
@@ -49,5 +49,5 @@ func (Codec) NewParser(opts stream.Options) stream.Parser {
 // those of stream.Parser.Close.
 func (Codec) ParseReply(body []byte, opts stream.Options) (stream.Reply, error) {
 	d := newDialect(opts)
-	return stream.ReadWhole(d.asm, d, body, d.read)
+	return stream.ReadWhole(d.asm, d, body, d.readChunk)
 }

@@ -24,7 +24,7 @@ type dialect struct {
 	usage   counts
 	blocked bool   // the prompt was refused
 	finish  string // the last finishReason, which wins
-	fast    fast
+	fast    fastChunkReader
 	general bool // never take the fast path; both are held equal by tests
 }
 
@@ -36,9 +36,9 @@ func newDialect(opts stream.Options) *dialect {
 func (d *dialect) Event(_, data []byte) error {
 	var err error
 	if !d.general && d.fastChunk(data) {
-		err = d.apply()
+		err = d.applyFastChunk()
 	} else {
-		err = d.read(data)
+		err = d.readChunk(data)
 	}
 	if err != nil && !stream.IsVerdict(err) {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
@@ -46,9 +46,9 @@ func (d *dialect) Event(_, data []byte) error {
 	return err
 }
 
-// camel returns name without underscores, as the API writes it: proto-JSON may
-// be spelled either way (reference §1.3).
-func camel(name []byte) []byte {
+// camelCase returns name without underscores, as the API writes it: proto-JSON may
+// be spelled either way.
+func camelCase(name []byte) []byte {
 	if bytes.IndexByte(name, '_') < 0 {
 		return name
 	}
@@ -70,11 +70,11 @@ type chunk struct {
 	known                              bool
 }
 
-// read is the general path of a chunk.
-func (d *dialect) read(data []byte) error {
+// readChunk is the general path of a chunk.
+func (d *dialect) readChunk(data []byte) error {
 	var c chunk
 	err := jsontok.Fields(data, func(field, value []byte) error {
-		switch string(camel(field)) {
+		switch string(camelCase(field)) {
 		case "candidates":
 			c.candidates = value
 		case "promptFeedback":
@@ -99,12 +99,12 @@ func (d *dialect) read(data []byte) error {
 	if !c.known {
 		d.asm.Note(stream.RuleUnknownEvent, "a chunk without any known member")
 	}
-	return d.chunk(&c, data)
+	return d.handleChunk(&c, data)
 }
 
-func (d *dialect) chunk(c *chunk, data []byte) error {
+func (d *dialect) handleChunk(c *chunk, data []byte) error {
 	if !jsontok.IsNull(c.error) {
-		return d.fail(c.error, data)
+		return d.noteFailure(c.error, data)
 	}
 	if !jsontok.IsNull(c.usage) {
 		if err := d.readUsage(c.usage); err != nil {
@@ -112,7 +112,7 @@ func (d *dialect) chunk(c *chunk, data []byte) error {
 		}
 	}
 	if !jsontok.IsNull(c.feedback) {
-		if err := d.feedback(c.feedback); err != nil {
+		if err := d.readPromptFeedback(c.feedback); err != nil {
 			return err
 		}
 	}
@@ -122,17 +122,17 @@ func (d *dialect) chunk(c *chunk, data []byte) error {
 	n := 0
 	return jsontok.Elements(c.candidates, func(value []byte) error {
 		n++
-		return d.candidate(value, n-1)
+		return d.readCandidate(value, n-1)
 	})
 }
 
-// candidate reads the first candidate. We never ask for others, and a message
+// readCandidate reads the first candidate. We never ask for others, and a message
 // can hold only one.
-func (d *dialect) candidate(raw []byte, place int) error {
+func (d *dialect) readCandidate(raw []byte, place int) error {
 	index := place
 	var content, finish []byte
 	err := jsontok.Fields(raw, func(field, value []byte) error {
-		switch string(camel(field)) {
+		switch string(camelCase(field)) {
 		case "index":
 			if i, ok := jsontok.Int(value); ok {
 				index = i
@@ -148,7 +148,7 @@ func (d *dialect) candidate(raw []byte, place int) error {
 		return err
 	}
 	if !jsontok.IsNull(content) {
-		if err := d.content(content); err != nil {
+		if err := d.readContent(content); err != nil {
 			return err
 		}
 	}
@@ -158,7 +158,7 @@ func (d *dialect) candidate(raw []byte, place int) error {
 	return nil
 }
 
-func (d *dialect) content(raw []byte) error {
+func (d *dialect) readContent(raw []byte) error {
 	return jsontok.Fields(raw, func(field, value []byte) error {
 		if string(field) == "parts" && !jsontok.IsNull(value) {
 			return jsontok.Elements(value, d.readPart)
@@ -167,8 +167,8 @@ func (d *dialect) content(raw []byte) error {
 	})
 }
 
-// fail notes the Status object of an error chunk or error body.
-func (d *dialect) fail(value, data []byte) error {
+// noteFailure notes the Status object of an error chunk or error body.
+func (d *dialect) noteFailure(value, data []byte) error {
 	e := stream.ProviderError{Raw: bytes.Clone(data)}
 	err := jsontok.Fields(value, func(field, v []byte) error {
 		switch string(field) {
@@ -185,11 +185,11 @@ func (d *dialect) fail(value, data []byte) error {
 	return err
 }
 
-// feedback reads promptFeedback. A blockReason, however new, means that there
-// will be no candidate (reference §3.3).
-func (d *dialect) feedback(raw []byte) error {
+// readPromptFeedback reads promptFeedback. A blockReason, however new, means that there
+// will be no candidate.
+func (d *dialect) readPromptFeedback(raw []byte) error {
 	return jsontok.Fields(raw, func(field, value []byte) error {
-		if string(camel(field)) == "blockReason" && !jsontok.IsNull(value) {
+		if string(camelCase(field)) == "blockReason" && !jsontok.IsNull(value) {
 			switch string(bytes.Trim(value, `"`)) {
 			case "", "0", "BLOCK_REASON_UNSPECIFIED", "BLOCKED_REASON_UNSPECIFIED":
 			default:
@@ -201,11 +201,11 @@ func (d *dialect) feedback(raw []byte) error {
 }
 
 // End implements stream.Dialect. Chunks may follow a finishReason, so that only
-// the end of the bytes tells which one was the last (reference §3.3).
+// the end of the bytes tells which one was the last.
 func (d *dialect) End() (string, error) {
 	err := d.closeText()
 	if d.usage.known {
-		d.asm.SetUsage(d.usage.total())
+		d.asm.SetUsage(d.usage.totalUsage())
 	}
 	if err != nil {
 		return "", err
@@ -217,13 +217,13 @@ func (d *dialect) End() (string, error) {
 		}
 		return "no finishReason", nil
 	}
-	return "", d.stop()
+	return "", d.setStopReason()
 }
 
-// stop derives the stop reason. A turn with calls ends with STOP like any
+// setStopReason derives the stop reason. A turn with calls ends with STOP like any
 // other.
-func (d *dialect) stop() error {
-	s, ok := stops[d.finish]
+func (d *dialect) setStopReason() error {
+	s, ok := stopReasons[d.finish]
 	if !ok {
 		d.asm.SetStop(transcript.StopReason(d.finish))
 		return d.asm.Anomaly(stream.RuleUnknownStop, "finishReason %q", d.finish)
@@ -235,11 +235,11 @@ func (d *dialect) stop() error {
 	return nil
 }
 
-// stops maps finishReason (reference §3.3). The numbers are what
+// stopReasons maps finishReason. The numbers are what
 // "$alt=json;enum-encoding=int" sends; from 9 on the Developer API and Vertex
 // disagree about them. CONTINUATION is missing on purpose: it wants a
 // continuation token that nothing here keeps.
-var stops = map[string]transcript.StopReason{
+var stopReasons = map[string]transcript.StopReason{
 	"STOP": transcript.StopEndTurn, "1": transcript.StopEndTurn,
 	"MAX_TOKENS": transcript.StopMaxTokens, "2": transcript.StopMaxTokens,
 	"SAFETY": transcript.StopContentFilter, "3": transcript.StopContentFilter,

@@ -2,10 +2,10 @@ package gemini
 
 import "github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 
-// fast is what one forward scan of a chunk found: the same as the general path
-// finds by walking the object level by level. It takes chunks with a single
-// candidate, in camel case.
-type fast struct {
+// fastChunkReader is what one forward scan of a chunk found: the same as the
+// general path finds by walking the object level by level. It takes chunks with
+// a single candidate, in camel case.
+type fastChunkReader struct {
 	c      jsontok.Cursor
 	parts  []fastPart
 	usage  counts
@@ -24,12 +24,12 @@ type fastPart struct {
 // chunk has anything that it does not expect: then the general path reads it.
 // Else apply follows.
 func (d *dialect) fastChunk(data []byte) bool {
-	d.fast = fast{c: jsontok.Cursor{Src: data}, parts: d.fast.parts[:0]}
-	return d.fast.object(d.fast.chunkMember) && d.fast.known && d.fast.c.End()
+	d.fast = fastChunkReader{c: jsontok.Cursor{Src: data}, parts: d.fast.parts[:0]}
+	return d.fast.readObject(d.fast.chunkMember) && d.fast.known && d.fast.c.End()
 }
 
-// apply does what the scan found.
-func (d *dialect) apply() error {
+// applyFastChunk does what the scan found.
+func (d *dialect) applyFastChunk() error {
 	f := &d.fast
 	if f.id != nil {
 		d.asm.SetID(f.id)
@@ -41,7 +41,7 @@ func (d *dialect) apply() error {
 		d.usage = f.usage
 	}
 	for i := range f.parts {
-		if err := d.part(&f.parts[i].members, f.parts[i].raw); err != nil {
+		if err := d.addPart(&f.parts[i].members, f.parts[i].raw); err != nil {
 			return err
 		}
 	}
@@ -51,9 +51,9 @@ func (d *dialect) apply() error {
 	return nil
 }
 
-// object reads an object. member reads the value of one member and returns a
+// readObject reads an object. member reads the value of one member and returns a
 // bit for its name; a name that comes twice is for the general path.
-func (f *fast) object(member func(key []byte) (bit int, ok bool)) bool {
+func (f *fastChunkReader) readObject(member func(key []byte) (bit int, ok bool)) bool {
 	if !f.c.Byte('{') {
 		return false
 	}
@@ -75,16 +75,16 @@ func (f *fast) object(member func(key []byte) (bit int, ok bool)) bool {
 	}
 }
 
-func (f *fast) chunkMember(key []byte) (bit int, ok bool) {
+func (f *fastChunkReader) chunkMember(key []byte) (bit int, ok bool) {
 	if string(key) == "createTime" {
 		return 0, f.c.Skip()
 	}
 	f.known = true
 	switch string(key) {
 	case "candidates":
-		return 1, f.c.Byte('[') && f.object(f.candidateMember) && f.c.Byte(']')
+		return 1, f.c.Byte('[') && f.readObject(f.candidateMember) && f.c.Byte(']')
 	case "usageMetadata":
-		return 2, f.object(f.usageMember)
+		return 2, f.readObject(f.usageMember)
 	case "modelVersion":
 		f.model, ok = f.c.Plain()
 		return 4, ok
@@ -95,10 +95,10 @@ func (f *fast) chunkMember(key []byte) (bit int, ok bool) {
 	return 0, false
 }
 
-func (f *fast) candidateMember(key []byte) (bit int, ok bool) {
+func (f *fastChunkReader) candidateMember(key []byte) (bit int, ok bool) {
 	switch string(key) {
 	case "content":
-		return 1, f.object(f.contentMember)
+		return 1, f.readObject(f.contentMember)
 	case "index":
 		n, ok := f.c.Int()
 		return 2, ok && n == 0
@@ -111,7 +111,7 @@ func (f *fast) candidateMember(key []byte) (bit int, ok bool) {
 	return 0, false
 }
 
-func (f *fast) contentMember(key []byte) (bit int, ok bool) {
+func (f *fastChunkReader) contentMember(key []byte) (bit int, ok bool) {
 	switch string(key) {
 	case "parts":
 		return 1, f.partList()
@@ -121,7 +121,7 @@ func (f *fast) contentMember(key []byte) (bit int, ok bool) {
 	return 0, false
 }
 
-func (f *fast) partList() bool {
+func (f *fastChunkReader) partList() bool {
 	if !f.c.Byte('[') {
 		return false
 	}
@@ -129,7 +129,7 @@ func (f *fast) partList() bool {
 		f.c.Peek()
 		start := f.c.Pos()
 		f.parts = append(f.parts, fastPart{})
-		if !f.object(f.partMember) {
+		if !f.readObject(f.partMember) {
 			return false
 		}
 		f.parts[len(f.parts)-1].raw = f.c.Since(start)
@@ -139,20 +139,20 @@ func (f *fast) partList() bool {
 	}
 }
 
-func (f *fast) partMember(key []byte) (bit int, ok bool) {
+func (f *fastChunkReader) partMember(key []byte) (bit int, ok bool) {
 	m := &f.parts[len(f.parts)-1].members
 	switch string(key) {
 	case "text":
-		m.text, ok = f.value()
+		m.text, ok = f.readValue()
 		return 1, ok && m.text[0] == '"'
 	case "thought":
 		m.thought = true
 		return 2, f.c.Peek() == 't' && f.c.Skip()
 	case "thoughtSignature":
-		m.signature, ok = f.value()
+		m.signature, ok = f.readValue()
 		return 4, ok
 	case "functionCall":
-		m.call, ok = f.value()
+		m.call, ok = f.readValue()
 		return 8, ok
 	case "executableCode", "codeExecutionResult", "inlineData", "toolCall", "toolResponse":
 		if m.data == nil {
@@ -163,19 +163,19 @@ func (f *fast) partMember(key []byte) (bit int, ok bool) {
 	return 0, false
 }
 
-// value returns the bytes of the next value, of which there is at least one.
-func (f *fast) value() ([]byte, bool) {
+// readValue returns the bytes of the next value, of which there is at least one.
+func (f *fastChunkReader) readValue() ([]byte, bool) {
 	f.c.Peek()
 	start := f.c.Pos()
 	ok := f.c.Skip()
 	return f.c.Since(start), ok
 }
 
-func (f *fast) usageMember(key []byte) (bit int, ok bool) {
+func (f *fastChunkReader) usageMember(key []byte) (bit int, ok bool) {
 	if !isCount(key) {
 		return 0, f.c.Skip()
 	}
 	n, ok := f.c.Int()
-	f.usage.set(key, n)
+	f.usage.setCount(key, n)
 	return 0, ok
 }

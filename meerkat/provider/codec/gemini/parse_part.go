@@ -20,7 +20,7 @@ type members struct {
 
 func readMembers(raw []byte) (m members, err error) {
 	err = jsontok.Fields(raw, func(field, value []byte) error {
-		switch name := camel(field); string(name) {
+		switch name := camelCase(field); string(name) {
 		case "text":
 			m.text = value
 		case "thought":
@@ -39,7 +39,7 @@ func readMembers(raw []byte) (m members, err error) {
 	return m, err
 }
 
-func (d *dialect) meta(signature []byte) *transcript.Meta {
+func (d *dialect) signatureMeta(signature []byte) *transcript.Meta {
 	if s := d.asm.String(signature); s != "" {
 		return &transcript.Meta{Provider: transcript.MetaGemini, ThoughtSignature: s}
 	}
@@ -52,25 +52,24 @@ func (d *dialect) readPart(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	return d.part(&m, raw)
+	return d.addPart(&m, raw)
 }
 
-// part takes one part. Only unsigned text that has nothing beside it may be
-// merged with its like: a signature belongs to exactly its part
-// (regressions D3, D6).
-func (d *dialect) part(m *members, raw []byte) error {
+// addPart takes one part. Only unsigned text that has nothing beside it may be
+// merged with its like: a signature belongs to exactly its part.
+func (d *dialect) addPart(m *members, raw []byte) error {
 	if m.call != nil {
 		return d.functionCall(m, raw)
 	}
 	lit, isText := jsontok.Literal(m.text)
-	meta := d.meta(m.signature)
+	meta := d.signatureMeta(m.signature)
 	switch {
 	case m.data == nil && meta == nil:
-		return d.appendText(m.kind(), lit)
+		return d.appendText(m.deltaKind(), lit)
 	case m.data == nil || isText:
-		return d.whole(transcript.Block{Type: m.blockType(), Text: d.asm.String(m.text), Meta: meta}, raw)
+		return d.addWholeBlock(transcript.Block{Type: m.blockType(), Text: d.asm.String(m.text), Meta: meta}, raw)
 	}
-	return d.whole(transcript.Block{Type: transcript.BlockOpaque, Kind: kindOf(m.data), Meta: meta}, raw)
+	return d.addWholeBlock(transcript.Block{Type: transcript.BlockOpaque, Kind: kindOf(m.data), Meta: meta}, raw)
 }
 
 // kindOf returns the name of a data member, without a copy where it is known.
@@ -83,7 +82,7 @@ func kindOf(name []byte) string {
 	return string(name)
 }
 
-func (m *members) kind() stream.EventKind {
+func (m *members) deltaKind() stream.EventKind {
 	if m.thought {
 		return stream.EventReasoningDelta
 	}
@@ -119,7 +118,7 @@ func (d *dialect) openText(kind stream.EventKind) error {
 	if kind == stream.EventReasoningDelta {
 		b.Type = transcript.BlockReasoning
 	}
-	d.text, d.textKind = d.key(), kind
+	d.text, d.textKind = d.nextKey(), kind
 	return d.asm.Open(d.text, b)
 }
 
@@ -132,13 +131,13 @@ func (d *dialect) closeText() error {
 	return d.asm.Complete(d.text, nil)
 }
 
-func (d *dialect) key() int {
+func (d *dialect) nextKey() int {
 	d.keys++
 	return d.keys
 }
 
-// whole adds a part that is a block of its own.
-func (d *dialect) whole(b transcript.Block, raw []byte) error {
+// addWholeBlock adds a part that is a block of its own.
+func (d *dialect) addWholeBlock(b transcript.Block, raw []byte) error {
 	if err := d.closeText(); err != nil {
 		return err
 	}
@@ -157,7 +156,7 @@ type wireCall struct {
 func (d *dialect) readCall(raw []byte) (c wireCall, err error) {
 	err = jsontok.Fields(raw, func(field, value []byte) error {
 		c.nonEmpty = true
-		switch string(camel(field)) {
+		switch string(camelCase(field)) {
 		case "name":
 			c.name = d.asm.String(value)
 		case "id":
@@ -175,7 +174,7 @@ func (d *dialect) readCall(raw []byte) (c wireCall, err error) {
 }
 
 // functionCall reads a call, which comes in one part but for Vertex's streamed
-// arguments (reference §3.3).
+// arguments.
 func (d *dialect) functionCall(m *members, raw []byte) error {
 	c, err := d.readCall(m.call)
 	if err != nil {
@@ -184,7 +183,7 @@ func (d *dialect) functionCall(m *members, raw []byte) error {
 	if c.name == "" || c.continues || c.partial != nil {
 		return d.partialCall(&c, m)
 	}
-	if err := d.unfinished(); err != nil {
+	if err := d.finishCutCall(); err != nil {
 		return err
 	}
 	args := []byte("{}")
@@ -192,12 +191,12 @@ func (d *dialect) functionCall(m *members, raw []byte) error {
 		args = bytes.Clone(c.args)
 	}
 	b := transcript.ToolUse(d.callID(&c, m.signature), c.name, args)
-	b.Meta = d.meta(m.signature)
-	return d.whole(b, raw)
+	b.Meta = d.signatureMeta(m.signature)
+	return d.addWholeBlock(b, raw)
 }
 
 // synthesised begins the ids that this package makes up. Older models send
-// none, and ids must be unique over a whole conversation (regressions D19).
+// none, and ids must be unique over a whole conversation.
 const synthesised = "gemcall_"
 
 // callID returns the call's own id, else one that is a function of the reply's

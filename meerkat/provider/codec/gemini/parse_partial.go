@@ -37,11 +37,11 @@ func (d *dialect) partialCall(c *wireCall, m *members) error {
 		}
 		return d.asm.Anomaly(stream.RuleOrphanedDelta, "arguments without a call")
 	}
-	if meta := d.meta(m.signature); meta != nil && d.call.meta == nil {
+	if meta := d.signatureMeta(m.signature); meta != nil && d.call.meta == nil {
 		d.call.meta = meta
 	}
 	if !jsontok.IsNull(c.partial) {
-		if err := jsontok.Elements(c.partial, d.call.args.add); err != nil {
+		if err := jsontok.Elements(c.partial, d.call.args.addArgument); err != nil {
 			return err
 		}
 	}
@@ -52,19 +52,19 @@ func (d *dialect) partialCall(c *wireCall, m *members) error {
 }
 
 func (d *dialect) beginCall(c *wireCall, m *members) error {
-	if err := d.unfinished(); err != nil {
+	if err := d.finishCutCall(); err != nil {
 		return err
 	}
 	if err := d.closeText(); err != nil {
 		return err
 	}
 	id := d.callID(c, m.signature)
-	d.call = &partialCall{key: d.key(), args: node{kind: '{'}}
+	d.call = &partialCall{key: d.nextKey(), args: node{kind: '{'}}
 	return d.asm.Open(d.call.key, transcript.ToolUse(id, c.name, nil))
 }
 
-// unfinished reports a call that a new one interrupts, and ends it.
-func (d *dialect) unfinished() error {
+// finishCutCall reports a call that a new one interrupts, and ends it.
+func (d *dialect) finishCutCall() error {
 	if d.call == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (d *dialect) endCall() error {
 	call := d.call
 	d.call = nil
 	return d.asm.Complete(call.key, func(b *transcript.Block) {
-		b.Args, b.Meta = call.args.append(nil), call.meta
+		b.Args, b.Meta = call.args.appendJSON(nil), call.meta
 	})
 }
 
@@ -91,12 +91,12 @@ type node struct {
 	text  []byte // of a string, unescaped; of a value, its JSON
 }
 
-// add puts one element of partialArgs in its place.
-func (n *node) add(raw []byte) error {
+// addArgument puts one element of partialArgs in its place.
+func (n *node) addArgument(raw []byte) error {
 	var path string
 	leaf := node{}
 	err := jsontok.Fields(raw, func(field, value []byte) error {
-		switch string(camel(field)) {
+		switch string(camelCase(field)) {
 		case "jsonPath":
 			path = jsontok.String(value)
 		case "stringValue":
@@ -112,15 +112,15 @@ func (n *node) add(raw []byte) error {
 	if err != nil {
 		return err
 	}
-	at, err := n.walk(path)
+	at, err := n.walkPath(path)
 	if err != nil {
 		return fmt.Errorf("partialArgs path %.80q: %w", path, err)
 	}
-	return at.set(&leaf)
+	return at.setValue(&leaf)
 }
 
-// set gives n the value of leaf. A string continues the one before it.
-func (n *node) set(leaf *node) error {
+// setValue gives n the value of leaf. A string continues the one before it.
+func (n *node) setValue(leaf *node) error {
 	switch {
 	case leaf.kind == 0:
 		return nil
@@ -138,15 +138,15 @@ func (n *node) set(leaf *node) error {
 // maxPath bounds the depth of a path: no tool schema is deeper.
 const maxPath = 64
 
-// walk follows a path such as $.a.b[0]['c'] and makes what is missing on it.
-func (n *node) walk(path string) (*node, error) {
+// walkPath follows a path such as $.a.b[0]['c'] and makes what is missing on it.
+func (n *node) walkPath(path string) (*node, error) {
 	rest, ok := strings.CutPrefix(path, "$")
 	for depth := 0; ok && rest != ""; depth++ {
 		if depth == maxPath {
 			return nil, errors.New("is too deep")
 		}
 		var err error
-		if n, rest, err = n.step(rest); err != nil {
+		if n, rest, err = n.stepInto(rest); err != nil {
 			return nil, err
 		}
 	}
@@ -156,14 +156,14 @@ func (n *node) walk(path string) (*node, error) {
 	return n, nil
 }
 
-// step takes the first step of rest.
-func (n *node) step(rest string) (*node, string, error) {
+// stepInto takes the first step of rest.
+func (n *node) stepInto(rest string) (*node, string, error) {
 	if name, ok := strings.CutPrefix(rest, "."); ok {
 		end := strings.IndexAny(name, ".[")
 		if end < 0 {
 			end = len(name)
 		}
-		kid, err := n.member(name[:end])
+		kid, err := n.memberNode(name[:end])
 		return kid, name[end:], err
 	}
 	inside, after, ok := strings.Cut(strings.TrimPrefix(rest, "["), "]")
@@ -171,20 +171,20 @@ func (n *node) step(rest string) (*node, string, error) {
 		return nil, "", errors.New("has a step that is neither .name nor [index]")
 	}
 	if len(inside) >= 2 && (inside[0] == '\'' || inside[0] == '"') && inside[len(inside)-1] == inside[0] {
-		kid, err := n.member(inside[1 : len(inside)-1])
+		kid, err := n.memberNode(inside[1 : len(inside)-1])
 		return kid, after, err
 	}
 	i, err := strconv.Atoi(inside)
 	if err != nil {
 		return nil, "", errors.New("has an index that is no number")
 	}
-	kid, err := n.element(i)
+	kid, err := n.elementNode(i)
 	return kid, after, err
 }
 
 var errShape = errors.New("leads through a value of another kind")
 
-func (n *node) member(name string) (*node, error) {
+func (n *node) memberNode(name string) (*node, error) {
 	if n.kind == 0 {
 		n.kind = '{'
 	}
@@ -201,7 +201,7 @@ func (n *node) member(name string) (*node, error) {
 	return n.kids[len(n.kids)-1], nil
 }
 
-func (n *node) element(i int) (*node, error) {
+func (n *node) elementNode(i int) (*node, error) {
 	if n.kind == 0 {
 		n.kind = '['
 	}
@@ -216,8 +216,8 @@ func (n *node) element(i int) (*node, error) {
 	return n.kids[i], nil
 }
 
-// append writes n as compact JSON.
-func (n *node) append(dst []byte) []byte {
+// appendJSON writes n as compact JSON.
+func (n *node) appendJSON(dst []byte) []byte {
 	switch n.kind {
 	case '"':
 		return jsontok.AppendQuoted(dst, n.text)
@@ -234,7 +234,7 @@ func (n *node) append(dst []byte) []byte {
 		if n.kind == '{' {
 			dst = append(jsontok.AppendQuoted(dst, n.names[i]), ':')
 		}
-		dst = kid.append(dst)
+		dst = kid.appendJSON(dst)
 	}
 	return append(dst, n.kind+2) // '{'+2 is '}', '['+2 is ']'
 }

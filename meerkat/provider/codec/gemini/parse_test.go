@@ -226,7 +226,7 @@ func TestHeadAndEnd(t *testing.T) {
 }
 
 func TestStopReasons(t *testing.T) {
-	for name, want := range stops {
+	for name, want := range stopReasons {
 		chunk := last(name)
 		if name[0] <= '9' {
 			chunk = strings.Replace(chunk, `"`+name+`"`, name, 1)

@@ -6,14 +6,14 @@ import (
 )
 
 // counts are the token counts of one usageMetadata. The last one that has any
-// wins as a whole; they are running totals (reference §3.3).
+// wins as a whole; they are running totals.
 type counts struct {
 	prompt, candidates, thoughts, tools, cached int
 	hasCached, known                            bool
 }
 
-// set notes one member and reports whether it is a count.
-func (c *counts) set(name []byte, n int) {
+// setCount notes one member and reports whether it is a count.
+func (c *counts) setCount(name []byte, n int) {
 	switch string(name) {
 	case "promptTokenCount":
 		c.prompt = n
@@ -46,7 +46,7 @@ func (d *dialect) readUsage(raw []byte) error {
 	var c counts
 	err := jsontok.Fields(raw, func(field, value []byte) error {
 		if n, ok := jsontok.Int(value); ok && n >= 0 {
-			c.set(camel(field), n)
+			c.setCount(camelCase(field), n)
 		}
 		return nil
 	})
@@ -56,12 +56,12 @@ func (d *dialect) readUsage(raw []byte) error {
 	return err
 }
 
-// total returns the usage in the terms of seed 000: what the model wrote is the
+// totalUsage returns the usage in our terms: what the model wrote is the
 // answer and its thoughts, what it read is the prompt and the tool results that
 // the server fed to it.
 //
 //nolint:gosec // no count is negative
-func (c *counts) total() transcript.Usage {
+func (c *counts) totalUsage() transcript.Usage {
 	u := transcript.Usage{
 		InputTokens:  uint64(c.prompt + c.tools),
 		OutputTokens: uint64(c.candidates + c.thoughts),

@@ -25,7 +25,7 @@ type content struct {
 	model bool
 }
 
-// maxStops is the largest number of stop sequences (reference §2.3).
+// maxStops is the largest number of stop sequences.
 const maxStops = 5
 
 func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, error) {
@@ -37,16 +37,16 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 		return nil, &provider.RequestError{Field: "stop sequences", Reason: fmt.Sprintf("%d are more than the %d Gemini takes", n, maxStops)}
 	}
 	w := &requestWriter{Outline: outline}
-	w.group()
-	return w, w.check()
+	w.groupContents()
+	return w, w.checkContents()
 }
 
-// group makes contents of steps and leaves out replies that have no part to
+// groupContents makes contents of steps and leaves out replies that have no part to
 // send (G-6).
-func (w *requestWriter) group() {
+func (w *requestWriter) groupContents() {
 	for _, s := range w.Steps {
 		model := s.Message.Role == transcript.RoleAssistant
-		if model && !w.speaks(s.Message) {
+		if model && !w.hasParts(s.Message) {
 			continue
 		}
 		if n := len(w.contents); model && n > 0 && w.contents[n-1].model {
@@ -57,16 +57,16 @@ func (w *requestWriter) group() {
 	}
 }
 
-func (w *requestWriter) speaks(m *transcript.Message) bool {
+func (w *requestWriter) hasParts(m *transcript.Message) bool {
 	for i := range m.Blocks {
-		if w.sent(&m.Blocks[i]) {
+		if w.isSent(&m.Blocks[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-func (w *requestWriter) check() error {
+func (w *requestWriter) checkContents() error {
 	n := len(w.contents)
 	if n == 0 {
 		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message (G-4)"}
@@ -86,31 +86,31 @@ func (w *requestWriter) check() error {
 	return nil
 }
 
-// body writes the request. The conversation comes last, so that requests of
+// writeBody writes the request. The conversation comes last, so that requests of
 // one session share their beginning.
-func (w *requestWriter) body() []byte {
+func (w *requestWriter) writeBody() []byte {
 	w.Object(func() {
 		if len(w.Systems) > 0 {
 			w.Key("systemInstruction").Object(func() {
 				w.Key("parts").Array(func() {
 					for _, s := range w.Systems {
-						w.text(s)
+						w.writeText(s)
 					}
 				})
 			})
 		}
-		w.tools()
-		w.generationConfig()
+		w.writeTools()
+		w.writeGenerationConfig()
 		w.Key("contents").Array(func() {
 			for _, c := range w.contents {
-				w.content(c)
+				w.writeContent(c)
 			}
 		})
 	})
 	return w.Bytes()
 }
 
-func (w *requestWriter) tools() {
+func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
 	}
@@ -118,17 +118,17 @@ func (w *requestWriter) tools() {
 		w.Object(func() {
 			w.Key("functionDeclarations").Array(func() {
 				for _, t := range w.Tools {
-					w.declaration(t)
+					w.writeDeclaration(t)
 				}
 			})
 		})
 	})
-	w.toolConfig()
+	w.writeToolConfig()
 }
 
-// declaration writes the schema as JSON Schema, untouched; the older
+// writeDeclaration writes the schema as JSON Schema, untouched; the older
 // parameters field takes only a part of it (G-12).
-func (w *requestWriter) declaration(t transcript.ToolDef) {
+func (w *requestWriter) writeDeclaration(t transcript.ToolDef) {
 	w.Object(func() {
 		w.Key("name").Text(t.Name)
 		if t.Description != "" {
@@ -140,7 +140,7 @@ func (w *requestWriter) declaration(t transcript.ToolDef) {
 	})
 }
 
-func (w *requestWriter) toolConfig() {
+func (w *requestWriter) writeToolConfig() {
 	choice := w.ToolChoice
 	if choice == "" {
 		return
@@ -158,7 +158,7 @@ func (w *requestWriter) toolConfig() {
 	})
 }
 
-func (w *requestWriter) generationConfig() {
+func (w *requestWriter) writeGenerationConfig() {
 	thinks := w.Target.Model.Thinking == catalog.ThinkingLevel
 	if w.MaxOutputTokens == 0 && w.Temperature == nil && len(w.StopSequences) == 0 && len(w.OutputSchema) == 0 && !thinks {
 		return
@@ -182,14 +182,14 @@ func (w *requestWriter) generationConfig() {
 			w.Key("responseJsonSchema").Raw(w.OutputSchema)
 		}
 		if thinks {
-			w.thinkingConfig()
+			w.writeThinkingConfig()
 		}
 	})
 }
 
-// thinkingConfig writes a level, never a budget (G-23), and none when the
+// writeThinkingConfig writes a level, never a budget (G-23), and none when the
 // provider is to choose. The effort none is the lowest level there is (G-25).
-func (w *requestWriter) thinkingConfig() {
+func (w *requestWriter) writeThinkingConfig() {
 	effort := w.Target.Model.Effort(w.Effort)
 	w.Key("thinkingConfig").Object(func() {
 		if w.Thinks() {

@@ -30,7 +30,7 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	if err != nil {
 		return nil, err
 	}
-	return &provider.Rendered{Path: "responses", Body: w.body()}, nil
+	return &provider.Rendered{Path: "responses", Body: w.writeBody()}, nil
 }
 
 // NewParser returns a parser of one streamed Responses reply.
@@ -44,5 +44,5 @@ func (Codec) NewParser(opts stream.Options) stream.Parser {
 // running is incomplete.
 func (Codec) ParseReply(body []byte, opts stream.Options) (stream.Reply, error) {
 	d := newDialect(opts)
-	return stream.ReadWhole(d.asm, d, body, d.whole)
+	return stream.ReadWhole(d.asm, d, body, d.readWholeReply)
 }

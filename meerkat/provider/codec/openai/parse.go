@@ -80,36 +80,36 @@ func (d *dialect) Event(name, data []byte) error {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%v", err)
 	}
 	if string(e.kind) == "error" {
-		d.fail(e.error, data)
+		d.noteFailure(e.error, data)
 		return nil
 	}
 	if !bytes.HasPrefix(e.kind, []byte("response.")) {
-		d.unknown(e.kind)
+		d.noteUnknown(e.kind)
 		return nil
 	}
 	if d.ended {
 		return d.asm.Anomaly(stream.RuleEventAfterEnd, "%s after the end of the response", e.kind)
 	}
-	return d.handle(&e)
+	return d.handleEvent(&e)
 }
 
-func (d *dialect) handle(e *wireEvent) error {
+func (d *dialect) handleEvent(e *wireEvent) error {
 	switch string(e.kind) {
 	case "response.created":
-		// A second one is another reply glued to this one (DESIGN §3.3).
+		// A second one is another reply glued to this one.
 		if d.created {
 			return &stream.IncompleteError{Reason: "a second response.created", Pending: d.asm.Pending()}
 		}
 		d.created = true
-		return d.walked(d.response(e.response, false), e.kind)
+		return d.walkAnomaly(d.readResponse(e.response, false), e.kind)
 	case "response.queued", "response.in_progress":
-		return d.walked(d.response(e.response, false), e.kind)
+		return d.walkAnomaly(d.readResponse(e.response, false), e.kind)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		d.ended = true
-		return d.walked(d.response(e.response, true), e.kind)
+		return d.walkAnomaly(d.readResponse(e.response, true), e.kind)
 	}
 	if kind := deltaKinds[string(e.kind)]; kind != 0 {
-		return d.delta(e, kind)
+		return d.appendDelta(e, kind)
 	}
 	return d.itemEvent(e)
 }
@@ -120,7 +120,7 @@ func (d *dialect) itemEvent(e *wireEvent) error {
 		if !e.hasIndex {
 			return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without output_index", e.kind)
 		}
-		return d.walked(d.item(e), e.kind)
+		return d.walkAnomaly(d.readItem(e), e.kind)
 	case "response.reasoning_summary_part.added":
 		// Summary parts are kept one by one in the block's meta; its text joins
 		// them with a line feed, and so do the deltas.
@@ -129,7 +129,7 @@ func (d *dialect) itemEvent(e *wireEvent) error {
 		}
 		return nil
 	}
-	d.unknown(e.kind)
+	d.noteUnknown(e.kind)
 	return nil
 }
 
@@ -143,8 +143,8 @@ var deltaKinds = map[string]stream.EventKind{
 	"response.function_call_arguments.delta": stream.EventToolCallDelta,
 }
 
-// delta is the general path of every delta.
-func (d *dialect) delta(e *wireEvent, kind stream.EventKind) error {
+// appendDelta is the general path of every delta.
+func (d *dialect) appendDelta(e *wireEvent, kind stream.EventKind) error {
 	lit, ok := jsontok.Literal(e.delta)
 	if !e.hasIndex || !ok {
 		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s without output_index or text", e.kind)
@@ -152,17 +152,17 @@ func (d *dialect) delta(e *wireEvent, kind stream.EventKind) error {
 	return d.asm.Append(e.index, kind, lit)
 }
 
-// redundant are the beginnings of events that only repeat, early and in part,
+// redundantEvents are the beginnings of events that only repeat, early and in part,
 // what output_item.done or the terminal event says.
-var redundant = []string{
+var redundantEvents = []string{
 	"keepalive", "response.content_part.", "response.output_text.", "response.refusal.", "response.reasoning_",
 	"response.function_call_arguments.", "response.custom_tool_call_input.", "response.mcp_", "response.web_search_call.",
 	"response.file_search_call.", "response.code_interpreter_call", "response.image_generation_call.", "response.shell_call",
 	"response.local_shell_call", "response.apply_patch_call", "response.compaction.", "response.audio.", "response.tool_search_call",
 }
 
-func (d *dialect) unknown(kind []byte) {
-	for _, known := range redundant {
+func (d *dialect) noteUnknown(kind []byte) {
+	for _, known := range redundantEvents {
 		if len(kind) >= len(known) && string(kind[:len(known)]) == known {
 			return
 		}
@@ -170,17 +170,17 @@ func (d *dialect) unknown(kind []byte) {
 	d.asm.Note(stream.RuleUnknownEvent, "event %q", kind)
 }
 
-// walked turns an error of the JSON walk into an anomaly and passes on others.
-func (d *dialect) walked(err error, where []byte) error {
+// walkAnomaly turns an error of the JSON walk into an anomaly and passes on others.
+func (d *dialect) walkAnomaly(err error, where []byte) error {
 	if err == nil || stream.IsVerdict(err) {
 		return err
 	}
 	return d.asm.Anomaly(stream.RuleMalformedEvent, "%s: %v", where, err)
 }
 
-// fail notes an error: the nested form that the API sends, or the flat one that
-// its schema documents (reference §3.2).
-func (d *dialect) fail(nested, data []byte) {
+// noteFailure notes an error: the nested form that the API sends, or the flat one that
+// its schema documents.
+func (d *dialect) noteFailure(nested, data []byte) {
 	e := stream.ProviderError{Raw: bytes.Clone(data)}
 	src := nested
 	if jsontok.IsNull(nested) {
@@ -200,9 +200,9 @@ func (d *dialect) fail(nested, data []byte) {
 	d.asm.Fail(e)
 }
 
-// whole reads a reply that arrived as one JSON body: a response object, or the
+// readWholeReply reads a reply that arrived as one JSON body: a response object, or the
 // error envelope.
-func (d *dialect) whole(body []byte) error {
+func (d *dialect) readWholeReply(body []byte) error {
 	var errorOnly []byte
 	isResponse := false
 	err := jsontok.Fields(body, func(field, value []byte) error {
@@ -218,8 +218,8 @@ func (d *dialect) whole(body []byte) error {
 		return err
 	}
 	if !isResponse && !jsontok.IsNull(errorOnly) {
-		d.fail(errorOnly, body)
+		d.noteFailure(errorOnly, body)
 		return nil
 	}
-	return d.response(body, true)
+	return d.readResponse(body, true)
 }

@@ -14,11 +14,11 @@ func (d *dialect) fastDelta(data []byte) (done bool, err error) {
 	if !f.Lit(`{"type":"response.`) {
 		return false, nil
 	}
-	kind := f.kind()
-	if kind == 0 && f.nothingNew() {
-		return f.rest() && f.End(), nil
+	kind := f.readKind()
+	if kind == 0 && f.isRedundant() {
+		return f.readOtherMembers() && f.End(), nil
 	}
-	if kind == 0 || !f.usual() || !f.rest() || f.seen != hasDelta|hasIndex || !f.End() {
+	if kind == 0 || !f.readUsualMembers() || !f.readOtherMembers() || f.seen != hasDelta|hasIndex || !f.End() {
 		return false, nil
 	}
 	return true, d.asm.Append(f.index, kind, f.delta)
@@ -34,8 +34,8 @@ type fastEvent struct {
 
 const hasDelta, hasIndex = 1, 2
 
-// kind reads the rest of the type.
-func (f *fastEvent) kind() stream.EventKind {
+// readKind reads the rest of the type.
+func (f *fastEvent) readKind() stream.EventKind {
 	switch {
 	case f.Lit(`output_text.delta"`), f.Lit(`refusal.delta"`):
 		return stream.EventTextDelta
@@ -47,27 +47,27 @@ func (f *fastEvent) kind() stream.EventKind {
 	return 0
 }
 
-// nothingNew reads the rest of a type that is among redundant.
-func (f *fastEvent) nothingNew() bool {
+// isRedundant reads the rest of a type that is among redundant.
+func (f *fastEvent) isRedundant() bool {
 	return f.Lit(`content_part.added"`) || f.Lit(`content_part.done"`) || f.Lit(`output_text.done"`) ||
 		f.Lit(`function_call_arguments.done"`) || f.Lit(`code_interpreter_call_code.delta"`) || f.Lit(`reasoning_summary_text.done"`)
 }
 
-// usual reads the members that stand in the API's own order and spelling.
-func (f *fastEvent) usual() (ok bool) {
+// readUsualMembers reads the members that stand in the API's own order and spelling.
+func (f *fastEvent) readUsualMembers() (ok bool) {
 	ok = true
 	if f.Lit(`,"sequence_number":`) {
-		ok = f.integer()
+		ok = f.skipInteger()
 	}
 	if ok && f.Lit(`,"item_id":`) {
-		ok = f.text()
+		ok = f.skipString()
 	}
 	if ok && f.Lit(`,"output_index":`) {
 		f.index, ok = f.Int()
 		f.seen |= hasIndex
 	}
 	if ok && (f.Lit(`,"content_index":`) || f.Lit(`,"summary_index":`)) {
-		ok = f.integer()
+		ok = f.skipInteger()
 	}
 	if ok && f.Lit(`,"delta":`) {
 		f.delta, ok = f.String()
@@ -75,23 +75,23 @@ func (f *fastEvent) usual() (ok bool) {
 	}
 	f.Lit(`,"logprobs":[]`)
 	if ok && f.Lit(`,"obfuscation":`) {
-		ok = f.text()
+		ok = f.skipString()
 	}
 	return ok
 }
 
-func (f *fastEvent) integer() bool {
+func (f *fastEvent) skipInteger() bool {
 	_, ok := f.Int()
 	return ok
 }
 
-func (f *fastEvent) text() bool {
+func (f *fastEvent) skipString() bool {
 	_, ok := f.String()
 	return ok
 }
 
-// rest reads what is left, in any order.
-func (f *fastEvent) rest() bool {
+// readOtherMembers reads what is left, in any order.
+func (f *fastEvent) readOtherMembers() bool {
 	for !f.Byte('}') {
 		if !f.Byte(',') {
 			return false

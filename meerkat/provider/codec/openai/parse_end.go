@@ -14,9 +14,9 @@ type responseObject struct {
 	output, usage, failure, details []byte
 }
 
-// response reads a response object. Only the last one, of the terminal event
+// readResponse reads a response object. Only the last one, of the terminal event
 // or of a reply in one body, says how the turn ended.
-func (d *dialect) response(raw []byte, last bool) error {
+func (d *dialect) readResponse(raw []byte, last bool) error {
 	var r responseObject
 	err := jsontok.Fields(raw, func(field, value []byte) error {
 		switch string(field) {
@@ -43,21 +43,21 @@ func (d *dialect) response(raw []byte, last bool) error {
 	if err != nil || !last {
 		return err
 	}
-	if err := d.reconcile(r.output); err != nil {
+	if err := d.addUnfinishedItems(r.output); err != nil {
 		return err
 	}
-	d.usage(r.usage)
-	return d.verdict(&r, raw)
+	d.readUsage(r.usage)
+	return d.setStopReason(&r, raw)
 }
 
-// reconcile takes from the final output what the stream did not finish: items
-// without output_item.done are real (reference §3.2), items without any event
+// addUnfinishedItems takes from the final output what the stream did not finish: items
+// without output_item.done are real, items without any event
 // of their own are all there is in a reply of one body.
-func (d *dialect) reconcile(output []byte) error {
+func (d *dialect) addUnfinishedItems(output []byte) error {
 	if jsontok.IsNull(output) {
 		return nil
 	}
-	n, streamed, ids := -1, len(d.items) > 0, d.ids()
+	n, streamed, ids := -1, len(d.items) > 0, d.openItemIDs()
 	return jsontok.Elements(output, func(raw []byte) error {
 		n++
 		if n < len(d.items) && ids == nil {
@@ -67,20 +67,20 @@ func (d *dialect) reconcile(output []byte) error {
 		if err != nil {
 			return err
 		}
-		ref := d.match(n, &m, ids)
+		ref := d.streamedItem(n, &m, ids)
 		if ref != nil && ref.done {
 			return nil
 		}
-		b, err := d.block(&m, raw)
+		b, err := d.readBlock(&m, raw)
 		if err != nil {
 			return err
 		}
-		return d.settle(ref, b, streamed)
+		return d.completeItem(ref, b, streamed)
 	})
 }
 
-// ids maps item ids to their places, if any item is still open.
-func (d *dialect) ids() map[string]int {
+// openItemIDs maps item ids to their places, if any item is still open.
+func (d *dialect) openItemIDs() map[string]int {
 	if d.asm.Pending() == 0 {
 		return nil
 	}
@@ -91,9 +91,9 @@ func (d *dialect) ids() map[string]int {
 	return ids
 }
 
-// match finds the streamed item that element n of the output is: by id, else
+// streamedItem finds the streamed item that element n of the output is: by id, else
 // by place and type.
-func (d *dialect) match(n int, m *members, ids map[string]int) *itemRef {
+func (d *dialect) streamedItem(n int, m *members, ids map[string]int) *itemRef {
 	if i, ok := ids[jsontok.String(m.id)]; ok && len(m.id) > 0 {
 		return &d.items[i]
 	}
@@ -103,8 +103,8 @@ func (d *dialect) match(n int, m *members, ids map[string]int) *itemRef {
 	return nil
 }
 
-// settle completes an open item, or adds one that had no event of its own.
-func (d *dialect) settle(ref *itemRef, b transcript.Block, streamed bool) error {
+// completeItem completes an open item, or adds one that had no event of its own.
+func (d *dialect) completeItem(ref *itemRef, b transcript.Block, streamed bool) error {
 	if ref != nil {
 		ref.done = true
 		return d.asm.Complete(ref.index, func(old *transcript.Block) { *old = b })
@@ -118,18 +118,17 @@ func (d *dialect) settle(ref *itemRef, b transcript.Block, streamed bool) error 
 	return nil
 }
 
-// verdict derives the stop reason, which the API does not send (reference
-// §3.2). An incomplete response is one even if it holds calls: none of them
-// may run (regressions R30).
-func (d *dialect) verdict(r *responseObject, raw []byte) error {
+// setStopReason derives the stop reason, which the API does not send. An
+// incomplete response is one even if it holds calls: none of them may run.
+func (d *dialect) setStopReason(r *responseObject, raw []byte) error {
 	d.ended = true
 	switch {
 	case r.status == "failed":
-		d.fail(r.failure, raw)
+		d.noteFailure(r.failure, raw)
 	case r.status == "cancelled":
 		d.asm.SetStop(transcript.StopCancelled)
 	case r.status == "incomplete":
-		return d.incomplete(r.details)
+		return d.setIncompleteReason(r.details)
 	case r.object == "response.compaction":
 		d.asm.SetStop(transcript.StopCompaction)
 	case r.status != "completed":
@@ -144,7 +143,7 @@ func (d *dialect) verdict(r *responseObject, raw []byte) error {
 	return nil
 }
 
-func (d *dialect) incomplete(details []byte) error {
+func (d *dialect) setIncompleteReason(details []byte) error {
 	var reason string
 	if !jsontok.IsNull(details) {
 		err := jsontok.Fields(details, func(field, value []byte) error {
@@ -169,8 +168,8 @@ func (d *dialect) incomplete(details []byte) error {
 	return nil
 }
 
-// usage reads the totals; they come once, with the end.
-func (d *dialect) usage(raw []byte) {
+// readUsage reads the totals; they come once, with the end.
+func (d *dialect) readUsage(raw []byte) {
 	if jsontok.IsNull(raw) {
 		return
 	}
@@ -182,7 +181,7 @@ func (d *dialect) usage(raw []byte) {
 		case "output_tokens":
 			u.OutputTokens, _ = jsontok.Uint(value)
 		case "input_tokens_details":
-			return d.cached(value, &u)
+			return d.readCachedTokens(value, &u)
 		}
 		return nil
 	})
@@ -191,7 +190,7 @@ func (d *dialect) usage(raw []byte) {
 	}
 }
 
-func (d *dialect) cached(raw []byte, u *transcript.Usage) error {
+func (d *dialect) readCachedTokens(raw []byte, u *transcript.Usage) error {
 	if !bytes.HasPrefix(raw, []byte("{")) {
 		return nil
 	}

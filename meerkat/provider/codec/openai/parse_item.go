@@ -9,35 +9,35 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// item reads output_item.added and output_item.done. Items are keyed by
-// output_index: compatible hosts change item ids on the way (reference §3.2).
-func (d *dialect) item(e *wireEvent) error {
+// readItem reads output_item.added and output_item.done. Items are keyed by
+// output_index: compatible hosts change item ids on the way.
+func (d *dialect) readItem(e *wireEvent) error {
 	m, err := readMembers(e.item)
 	if err != nil {
 		return err
 	}
 	if string(e.kind) == "response.output_item.added" {
-		return d.added(e.index, &m)
+		return d.openItem(e.index, &m)
 	}
-	return d.done(e.index, &m, e.item)
+	return d.finishItem(e.index, &m, e.item)
 }
 
-// added opens the item's block. Only its names count: what it holds of text,
+// openItem opens the item's block. Only its names count: what it holds of text,
 // arguments and encrypted_content comes again, and encrypted_content is another
-// one that cannot be replayed (reference §3.2).
-func (d *dialect) added(index int, m *members) error {
+// one that cannot be replayed.
+func (d *dialect) openItem(index int, m *members) error {
 	before := d.asm.Len()
-	err := d.asm.Open(index, m.outline())
+	err := d.asm.Open(index, m.emptyBlock())
 	if d.asm.Len() > before {
-		d.remember(index, m)
+		d.rememberItem(index, m)
 	}
 	return err
 }
 
-// outline returns the type and the names of an item's block.
-func (m *members) outline() transcript.Block {
+// emptyBlock returns the type and the names of an item's block.
+func (m *members) emptyBlock() transcript.Block {
 	switch kind := jsontok.Text(m.kind); {
-	case string(kind) == "message" && m.assistant():
+	case string(kind) == "message" && m.isAssistant():
 		return transcript.Block{Type: transcript.BlockText}
 	case string(kind) == "reasoning":
 		return transcript.Block{Type: transcript.BlockReasoning}
@@ -48,34 +48,34 @@ func (m *members) outline() transcript.Block {
 	}
 }
 
-// assistant reports whether a message is the assistant's, as it is in every
+// isAssistant reports whether a message is the assistant's, as it is in every
 // reply but that of /responses/compact.
-func (m *members) assistant() bool {
+func (m *members) isAssistant() bool {
 	role := jsontok.Text(m.role)
 	return len(role) == 0 || string(role) == "assistant"
 }
 
-func (d *dialect) remember(index int, m *members) {
+func (d *dialect) rememberItem(index int, m *members) {
 	d.places[index] = len(d.items)
 	d.items = append(d.items, itemRef{index: index, id: jsontok.String(m.id), kind: jsontok.String(m.kind)})
 }
 
-// done replaces the block by the finished item.
-func (d *dialect) done(index int, m *members, raw []byte) error {
+// finishItem replaces the block by the finished item.
+func (d *dialect) finishItem(index int, m *members, raw []byte) error {
 	if !d.asm.Has(index) {
 		if err := d.asm.Anomaly(stream.RuleUnknownComplete, "item %d ends but was never added", index); err != nil {
 			return err
 		}
-		if err := d.added(index, m); err != nil {
+		if err := d.openItem(index, m); err != nil {
 			return err
 		}
 	}
-	b, err := d.block(m, raw)
+	b, err := d.readBlock(m, raw)
 	if err != nil {
 		return err
 	}
 	if _, known := d.places[index]; !known { // lenient mode opened it for a stray delta
-		d.remember(index, m)
+		d.rememberItem(index, m)
 	}
 	d.items[d.places[index]].done = true
 	return d.asm.Complete(index, func(old *transcript.Block) { *old = b })
@@ -117,15 +117,15 @@ func readMembers(raw []byte) (m members, err error) {
 	return m, err
 }
 
-// block makes the block of a finished item. Raw is always the item itself: it
-// is replayed untouched (regressions D9).
-func (d *dialect) block(m *members, raw []byte) (b transcript.Block, err error) {
-	b = m.outline()
+// readBlock makes the block of a finished item. Raw is always the item itself: it
+// is replayed untouched.
+func (d *dialect) readBlock(m *members, raw []byte) (b transcript.Block, err error) {
+	b = m.emptyBlock()
 	switch b.Type {
 	case transcript.BlockText:
-		err = d.message(m, &b)
+		err = d.readMessage(m, &b)
 	case transcript.BlockReasoning:
-		err = reasoning(m, &b)
+		err = readReasoning(m, &b)
 	case transcript.BlockToolUse:
 		err = d.functionCall(m, &b)
 	case transcript.BlockOpaque:
@@ -135,9 +135,9 @@ func (d *dialect) block(m *members, raw []byte) (b transcript.Block, err error) 
 	return b, err
 }
 
-// message joins the text of all parts; a refusal is text too, and ends the turn
+// readMessage joins the text of all parts; a refusal is text too, and ends the turn
 // as one.
-func (d *dialect) message(m *members, b *transcript.Block) error {
+func (d *dialect) readMessage(m *members, b *transcript.Block) error {
 	var text []byte
 	err := eachPart(m.content, func(kind, part []byte) {
 		d.refused = d.refused || string(kind) == "refusal"
@@ -169,9 +169,9 @@ func eachPart(list []byte, f func(kind, text []byte)) error {
 	})
 }
 
-// reasoning keeps the summary parts one by one. Its text joins them, or the
+// readReasoning keeps the summary parts one by one. Its text joins them, or the
 // open reasoning of models that show it.
-func reasoning(m *members, b *transcript.Block) error {
+func readReasoning(m *members, b *transcript.Block) error {
 	b.Meta = &transcript.Meta{Provider: transcript.MetaOpenAI, ID: jsontok.String(m.id), Summary: []string{}}
 	if !jsontok.IsNull(m.encrypted) {
 		sealed := jsontok.String(m.encrypted)

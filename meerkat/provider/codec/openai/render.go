@@ -30,10 +30,10 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 		return nil, &provider.RequestError{Field: "max output tokens", Reason: fmt.Sprintf("%d is below the minimum of %d (O-6)", n, minOutput)}
 	}
 	w := &requestWriter{Outline: outline}
-	return w, w.check()
+	return w, w.checkSteps()
 }
 
-func (w *requestWriter) check() error {
+func (w *requestWriter) checkSteps() error {
 	if len(w.Steps) == 0 {
 		return &provider.RequestError{Field: "messages", Reason: "there is nothing to send; add a user message"}
 	}
@@ -46,30 +46,30 @@ func (w *requestWriter) check() error {
 	return nil
 }
 
-// body writes the request. The input comes last, so that requests of one
+// writeBody writes the request. The input comes last, so that requests of one
 // session share their beginning.
-func (w *requestWriter) body() []byte {
+func (w *requestWriter) writeBody() []byte {
 	w.Object(func() {
 		w.Key("model").Text(w.Model)
 		w.Key("stream").Bool(!w.Unary)
 		w.Key("store").Bool(false)
-		w.parameters()
-		w.tools()
+		w.writeParameters()
+		w.writeTools()
 		w.Key("input").Array(func() {
 			for _, s := range w.Systems {
-				w.say("system", s)
+				w.writeTextMessage("system", s)
 			}
 			for _, s := range w.Steps {
-				w.step(s)
+				w.writeStep(s)
 			}
 		})
 	})
 	return w.Bytes()
 }
 
-// parameters always sends an effort to models that take one: some do not
-// reason without it (D-19).
-func (w *requestWriter) parameters() {
+// writeParameters always sends an effort to models that take one: some do not
+// reason without it.
+func (w *requestWriter) writeParameters() {
 	m := w.Target.Model
 	if m.Include {
 		w.Key("include").Array(func() { w.Str("reasoning.encrypted_content") })
@@ -101,9 +101,9 @@ func (w *requestWriter) parameters() {
 	}
 }
 
-// tools writes the definitions with strict off: left out, the server would try
-// to make the schema strict (reference §2.2, O-19).
-func (w *requestWriter) tools() {
+// writeTools writes the definitions with strict off: left out, the server would try
+// to make the schema strict (O-19).
+func (w *requestWriter) writeTools() {
 	if len(w.Tools) == 0 {
 		return
 	}

@@ -9,28 +9,28 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// step writes the input items of one message.
-func (w *requestWriter) step(s provider.Step) {
+// writeStep writes the input items of one message.
+func (w *requestWriter) writeStep(s provider.Step) {
 	switch s.Message.Role {
 	case transcript.RoleAssistant:
-		w.assistant(s)
+		w.writeReply(s)
 	case transcript.RoleToolResults:
 		for _, a := range s.Answers {
-			w.output(a)
+			w.writeOutput(a)
 		}
-	case transcript.RoleSystem, transcript.RoleDeveloper: // amid the conversation
-		w.say("developer", s.Message.Content)
+	case transcript.RoleSystem, transcript.RoleDeveloper: // further on in the conversation
+		w.writeTextMessage("developer", s.Message.Content)
 	default:
-		w.user(s.Message)
+		w.writeUserMessage(s.Message)
 	}
 }
 
-// say writes an easy message of text.
-func (w *requestWriter) say(role, text string) {
-	w.message(role, func() { w.Text(text) })
+// writeTextMessage writes an easy message of text.
+func (w *requestWriter) writeTextMessage(role, text string) {
+	w.writeMessage(role, func() { w.Text(text) })
 }
 
-func (w *requestWriter) message(role string, content func()) {
+func (w *requestWriter) writeMessage(role string, content func()) {
 	w.Object(func() {
 		w.Key("type").Str("message")
 		w.Key("role").Str(role)
@@ -39,44 +39,44 @@ func (w *requestWriter) message(role string, content func()) {
 	})
 }
 
-func (w *requestWriter) user(m *transcript.Message) {
+func (w *requestWriter) writeUserMessage(m *transcript.Message) {
 	if len(m.Parts) == 0 {
-		w.say("user", m.Content)
+		w.writeTextMessage("user", m.Content)
 		return
 	}
-	w.message("user", func() { w.contents(m.Content, m.Parts) })
+	w.writeMessage("user", func() { w.writeTextAndParts(m.Content, m.Parts) })
 }
 
-func (w *requestWriter) contents(text string, parts []transcript.Part) {
+func (w *requestWriter) writeTextAndParts(text string, parts []transcript.Part) {
 	w.Array(func() {
 		if text != "" {
-			w.inputText(text)
+			w.writeInputText(text)
 		}
 		for _, part := range parts {
-			w.part(part)
+			w.writePart(part)
 		}
 	})
 }
 
-func (w *requestWriter) inputText(text string) {
+func (w *requestWriter) writeInputText(text string) {
 	w.Object(func() {
 		w.Key("type").Str("input_text")
 		w.Key("text").Text(text)
 	})
 }
 
-// part writes an image or a file, and says so in words when the API takes
+// writePart writes an image or a file, and says so in words when the API takes
 // neither (O-30, unsupported-media).
-func (w *requestWriter) part(part transcript.Part) {
+func (w *requestWriter) writePart(part transcript.Part) {
 	switch {
 	case !w.Target.Takes(&part):
-		w.inputText(handoff.Omitted(&part))
+		w.writeInputText(handoff.Omitted(&part))
 	case part.Type == "image":
 		w.Object(func() {
 			w.Key("type").Str("input_image")
 			w.Key("detail").Str("auto")
 			w.Key("image_url")
-			w.source(part)
+			w.writeSource(part)
 		})
 	case part.URL != "":
 		w.Object(func() {
@@ -88,12 +88,12 @@ func (w *requestWriter) part(part transcript.Part) {
 			w.Key("type").Str("input_file")
 			w.Key("filename").Str("file.pdf")
 			w.Key("file_data")
-			w.source(part)
+			w.writeSource(part)
 		})
 	}
 }
 
-func (w *requestWriter) source(part transcript.Part) {
+func (w *requestWriter) writeSource(part transcript.Part) {
 	if part.URL != "" {
 		w.Text(part.URL)
 		return
@@ -101,8 +101,8 @@ func (w *requestWriter) source(part transcript.Part) {
 	w.DataURL(part.MediaType, part.Data)
 }
 
-// output writes a tool result. There is no error flag: the text says it.
-func (w *requestWriter) output(a provider.Answer) {
+// writeOutput writes a tool result. There is no error flag: the text says it.
+func (w *requestWriter) writeOutput(a provider.Answer) {
 	w.Object(func() {
 		w.Key("type").Str("function_call_output")
 		w.Key("call_id").Text(a.ID)
@@ -111,39 +111,39 @@ func (w *requestWriter) output(a provider.Answer) {
 			w.Text(provider.ResultText(a.Result))
 			return
 		}
-		w.contents(a.Result.Content, a.Result.Parts)
+		w.writeTextAndParts(a.Result.Content, a.Result.Parts)
 	})
 }
 
-// assistant writes the items of one reply. Items keep the form and ids they
+// writeReply writes the items of one reply. Items keep the form and ids they
 // came with only when all reasoning of the reply goes along: an id without its
 // reasoning is refused (O-13, repeated-token).
-func (w *requestWriter) assistant(s provider.Step) {
-	blocks := w.followed(s.Message.Blocks, true)
+func (w *requestWriter) writeReply(s provider.Step) {
+	blocks := w.cutTrailingReasoning(s.Message.Blocks, true)
 	intact := true
 	for i := range blocks {
-		intact = intact && (blocks[i].Type != transcript.BlockReasoning || w.replayable(&blocks[i]))
+		intact = intact && (blocks[i].Type != transcript.BlockReasoning || w.isReplayableReasoning(&blocks[i]))
 	}
 	if !intact {
-		blocks = w.followed(blocks, false)
+		blocks = w.cutTrailingReasoning(blocks, false)
 	}
 	for i := range blocks {
-		w.item(&blocks[i], s.IDs[i], intact)
+		w.writeItem(&blocks[i], s.IDs[i], intact)
 	}
 }
 
-// followed cuts off reasoning that no item follows (O-12, D-16).
-func (w *requestWriter) followed(blocks []transcript.Block, intact bool) []transcript.Block {
+// cutTrailingReasoning cuts off reasoning that no item follows (O-12).
+func (w *requestWriter) cutTrailingReasoning(blocks []transcript.Block, intact bool) []transcript.Block {
 	for n := len(blocks); n > 0; n-- {
-		if w.follows(&blocks[n-1], intact) {
+		if w.becomesItem(&blocks[n-1], intact) {
 			return blocks[:n]
 		}
 	}
 	return nil
 }
 
-// follows reports whether b becomes an item that reasoning may stand before.
-func (w *requestWriter) follows(b *transcript.Block, intact bool) bool {
+// becomesItem reports whether b becomes an item that reasoning may stand before.
+func (w *requestWriter) becomesItem(b *transcript.Block, intact bool) bool {
 	switch b.Type {
 	case transcript.BlockReasoning:
 		return false
@@ -156,46 +156,45 @@ func (w *requestWriter) follows(b *transcript.Block, intact bool) bool {
 	}
 }
 
-// replayable reports whether a reasoning item may go back: made here, with
-// encrypted content, for a bare id means nothing while store is false (O-14,
-// R16).
-func (w *requestWriter) replayable(b *transcript.Block) bool {
+// isReplayableReasoning reports whether a reasoning item may go back: made here, with
+// encrypted content, for a bare id means nothing while store is false (O-14).
+func (w *requestWriter) isReplayableReasoning(b *transcript.Block) bool {
 	return b.Meta != nil && b.Meta.EncryptedContent != nil && *b.Meta.EncryptedContent != "" && w.Target.Made(b)
 }
 
-func (w *requestWriter) item(b *transcript.Block, id string, intact bool) {
+func (w *requestWriter) writeItem(b *transcript.Block, id string, intact bool) {
 	raw := w.Target.Raw(b)
 	if !intact && b.Type != transcript.BlockReasoning {
 		raw = nil
 	}
 	switch b.Type {
 	case transcript.BlockReasoning:
-		if w.replayable(b) {
-			w.rawOr(raw, func() { w.reasoning(b) })
+		if w.isReplayableReasoning(b) {
+			w.writeRawOr(raw, func() { w.writeReasoning(b) })
 		}
 	case transcript.BlockToolUse:
-		if id != b.ID || raw != nil && cut(raw) {
+		if id != b.ID || raw != nil && isCutCall(raw) {
 			raw = nil
 		}
-		w.rawOr(raw, func() { w.call(b, id) })
+		w.writeRawOr(raw, func() { w.writeCall(b, id) })
 	case transcript.BlockOpaque:
 		if raw != nil {
 			w.Raw(raw)
 		}
 	default:
 		if raw != nil || b.Text != "" {
-			w.rawOr(raw, func() { w.text(b) })
+			w.writeRawOr(raw, func() { w.writeAssistantText(b) })
 		}
 	}
 }
 
-// cut reports whether a call broke off. It is replayed as the call that was
-// answered, not as an incomplete one (D-16).
-func cut(raw []byte) bool {
+// isCutCall reports whether a call broke off. It is replayed as the call that was
+// answered, not as an incomplete one.
+func isCutCall(raw []byte) bool {
 	return bytes.Equal(jsontok.MemberOf(raw, "status"), []byte(`"incomplete"`))
 }
 
-func (w *requestWriter) rawOr(raw []byte, fields func()) {
+func (w *requestWriter) writeRawOr(raw []byte, fields func()) {
 	if raw != nil {
 		w.Raw(raw)
 		return
@@ -203,10 +202,10 @@ func (w *requestWriter) rawOr(raw []byte, fields func()) {
 	w.Object(fields)
 }
 
-// reasoning writes the item with its own id, which its encrypted content is
-// bound to (O-15, D-15), and its summary parts as they came, [] when it had
-// none (R18, D-13).
-func (w *requestWriter) reasoning(b *transcript.Block) {
+// writeReasoning writes the item with its own id, which its encrypted content is
+// bound to (O-15), and its summary parts as they came, [] when it had
+// none.
+func (w *requestWriter) writeReasoning(b *transcript.Block) {
 	w.Key("type").Str("reasoning")
 	if b.Meta.ID != "" {
 		w.Key("id").Str(b.Meta.ID)
@@ -226,9 +225,9 @@ func (w *requestWriter) reasoning(b *transcript.Block) {
 	w.Key("encrypted_content").Str(*b.Meta.EncryptedContent)
 }
 
-// call writes a function call without an item id, which is legal everywhere
-// (OAI-I5), and its arguments as a string of the exact bytes.
-func (w *requestWriter) call(b *transcript.Block, id string) {
+// writeCall writes a function call without an item id, which is legal
+// everywhere, and its arguments as a string of the exact bytes.
+func (w *requestWriter) writeCall(b *transcript.Block, id string) {
 	w.Key("type").Str("function_call")
 	w.Key("call_id").Text(id)
 	w.Key("name").Text(b.Name)
@@ -239,9 +238,8 @@ func (w *requestWriter) call(b *transcript.Block, id string) {
 	w.Key("arguments").Str(string(args))
 }
 
-// text writes an assistant message, with its phase when it came with one
-// (R20, D-17).
-func (w *requestWriter) text(b *transcript.Block) {
+// writeAssistantText writes an assistant message, with its phase when it came with one.
+func (w *requestWriter) writeAssistantText(b *transcript.Block) {
 	w.Key("type").Str("message")
 	w.Key("role").Str("assistant")
 	if !w.Target.Made(b) {

@@ -16,7 +16,7 @@ func (f *Frame) Root() *cobra.Command {
 	root := Group(f.Program.Name, f.Program.Short, strings.TrimRight(f.Program.Long, "\n")+"\n\n"+exitCodeHelp(f.Program.Name))
 	root.Version = Version()
 	root.SilenceUsage, root.SilenceErrors = true, true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return f.prepare(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return f.prepareCommand(cmd) }
 	root.SetVersionTemplate(f.Program.Name + " {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	flags := root.PersistentFlags()
@@ -33,9 +33,9 @@ func (f *Frame) Root() *cobra.Command {
 	return root
 }
 
-// prepare fills the flags of a command from its settings and calls the program's
+// prepareCommand fills the flags of a command from its settings and calls the program's
 // own hook. The commands that cobra adds need neither.
-func (f *Frame) prepare(cmd *cobra.Command) error {
+func (f *Frame) prepareCommand(cmd *cobra.Command) error {
 	for c := cmd; c != nil; c = c.Parent() {
 		if c.Name() == "completion" || c.Name() == "help" || strings.HasPrefix(c.Name(), "__complete") {
 			return nil

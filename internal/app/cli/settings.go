@@ -68,8 +68,8 @@ func (s *Settings) addConfigFlag(root *cobra.Command) {
 	root.PersistentFlags().StringP("config", "c", "", "`file` of settings named like flags (default "+strings.Join(s.Files, " or ")+", where there is one)")
 }
 
-// variable is the environment variable of a flag.
-func (f *Frame) variable(flag string) string {
+// settingVariable is the environment variable of a flag.
+func (f *Frame) settingVariable(flag string) string {
 	return f.variablePrefix() + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
@@ -94,8 +94,8 @@ func (f *Frame) applySettings(cmd *cobra.Command) error {
 		if err != nil || flag.Changed || !isSetting(flag) {
 			return
 		}
-		if value := f.Getenv(f.variable(flag.Name)); value != "" {
-			err = f.applySetting(cmd, flag, f.variable(flag.Name), value)
+		if value := f.Getenv(f.settingVariable(flag.Name)); value != "" {
+			err = f.applySetting(cmd, flag, f.settingVariable(flag.Name), value)
 		} else if file.IsSet(flag.Name) {
 			used = append(used, flag.Name)
 			err = f.applySetting(cmd, flag, path+": "+flag.Name, file.Get(flag.Name))
@@ -110,9 +110,9 @@ func (f *Frame) applySettings(cmd *cobra.Command) error {
 // checkVariables refuses variables that are nearly the one of a flag: a gate that
 // is switched on by a misspelt name would be off. Others may belong to another tool.
 func (f *Frame) checkVariables(flags []string) error {
-	known := slices.Concat([]string{f.variable("config")}, f.Program.Settings.Variables)
+	known := slices.Concat([]string{f.settingVariable("config")}, f.Program.Settings.Variables)
 	for _, name := range flags {
-		known = append(known, f.variable(name))
+		known = append(known, f.settingVariable(name))
 	}
 	prefix := f.variablePrefix()
 	bare := make([]string, len(known))
@@ -137,7 +137,7 @@ func (f *Frame) configPath(cmd *cobra.Command) (string, error) {
 	if flag := cmd.Flags().Lookup("config"); flag != nil && flag.Changed {
 		return flag.Value.String(), nil
 	}
-	if path := f.Getenv(f.variable("config")); path != "" {
+	if path := f.Getenv(f.settingVariable("config")); path != "" {
 		return path, nil
 	}
 	var found []string

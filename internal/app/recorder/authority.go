@@ -25,8 +25,8 @@ func (a *app) caCommand() *cobra.Command {
 	return cmd
 }
 
-// kept loads the authority that is there, without renewing it.
-func (a *app) kept() (dir string, authority *ca.Authority, err error) {
+// loadAuthority loads the authority that is there, without renewing it.
+func (a *app) loadAuthority() (dir string, authority *ca.Authority, err error) {
 	if dir, err = a.ConfigDir(); err != nil {
 		return "", nil, err
 	}
@@ -52,7 +52,7 @@ func (a *app) caShowCommand() *cobra.Command {
 }
 
 func (a *app) showCA(asJSON bool) error {
-	dir, authority, err := a.kept()
+	dir, authority, err := a.loadAuthority()
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (a *app) caExportCommand() *cobra.Command {
 		Use: "export", Short: "Print the certificate, for clients to trust", Args: cli.NoArgs,
 		Example: "  recorder ca export > ca.pem",
 		RunE: func(*cobra.Command, []string) error {
-			_, authority, err := a.kept()
+			_, authority, err := a.loadAuthority()
 			if err != nil {
 				return err
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// target is a format that export writes.
-type target struct {
+// exportFormat is a format that export writes.
+type exportFormat struct {
 	name string
 	// lacks is what the format has no place for, in a sentence for people.
 	lacks string
@@ -29,7 +29,7 @@ type target struct {
 	write func(io.Writer, *cassette.Cassette) error
 }
 
-var targets = []target{
+var exportFormats = []exportFormat{
 	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
 		func(w io.Writer, tape *cassette.Cassette) error {
 			return interchange.WriteHAR(w, "recorder", cli.Version(), tape.Meta(), tape.Loss(), tape.All())
@@ -54,7 +54,7 @@ _cassette, and recorder import reads it back. go-vcr v2 has no place for chunks
 and their times, endings, trailers and protocols. The cassette is screened for
 keys again; with one in it nothing is written (exit 1).`,
 		Args: recorderenv.OneFile,
-		RunE: func(_ *cobra.Command, args []string) error { return a.export(args[0], to, out, force) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.exportCassette(args[0], to, out, force) },
 	}
 	set := cmd.Flags()
 	set.StringVar(&to, "to", "", "the `format` to write: har or go-vcr-v2")
@@ -63,30 +63,30 @@ keys again; with one in it nothing is written (exit 1).`,
 	return cmd
 }
 
-func (a *app) export(path, to, out string, force bool) error {
-	i := slices.IndexFunc(targets, func(t target) bool { return t.name == to })
+func (a *app) exportCassette(path, to, out string, force bool) error {
+	i := slices.IndexFunc(exportFormats, func(t exportFormat) bool { return t.name == to })
 	switch {
 	case to == "":
 		return cli.Usage("--to: missing; use har or go-vcr-v2")
 	case i < 0:
 		return cli.Usage("--to %s: use har or go-vcr-v2", to)
 	}
-	if err := free(out, force); err != nil {
+	if err := checkOutputFree(out, force); err != nil {
 		return err
 	}
-	tape, err := clean(path)
+	tape, err := openClean(path)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
-	if err := targets[i].write(&text, tape); err != nil {
+	if err := exportFormats[i].write(&text, tape); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	changed, err := targets[i].changed(tape, text.Bytes())
+	changed, err := exportFormats[i].listChanges(tape, text.Bytes())
 	if err != nil {
 		return err
 	}
-	if err := a.deliver(out, text.Bytes()); err != nil {
+	if err := a.writeOutput(out, text.Bytes()); err != nil {
 		return err
 	}
 	for _, line := range changed {
@@ -94,8 +94,8 @@ func (a *app) export(path, to, out string, force bool) error {
 	}
 	a.Say("%s: %s exported", path, recorderenv.Interactions(tape.Len()))
 	a.SayLoss(tape)
-	if targets[i].lacks != "" {
-		a.Say("%s has no place for %s", to, targets[i].lacks)
+	if exportFormats[i].lacks != "" {
+		a.Say("%s has no place for %s", to, exportFormats[i].lacks)
 	}
 	if len(changed) > 0 {
 		return cli.Exit(recorderenv.ExitIncomplete)
@@ -103,9 +103,9 @@ func (a *app) export(path, to, out string, force bool) error {
 	return nil
 }
 
-// clean opens a cassette in which there is no key. One without seals may never
+// openClean opens a cassette in which there is no key. One without seals may never
 // have been redacted.
-func clean(path string) (*cassette.Cassette, error) {
+func openClean(path string) (*cassette.Cassette, error) {
 	tape, err := cassette.Open(path)
 	if err != nil {
 		return nil, cli.Usage("%w", err)
@@ -126,8 +126,8 @@ func clean(path string) (*cassette.Cassette, error) {
 	return tape, nil
 }
 
-// changed names what does not come back when the export is read again.
-func (t target) changed(tape *cassette.Cassette, text []byte) (lines []string, err error) {
+// listChanges names what does not come back when the export is read again.
+func (t exportFormat) listChanges(tape *cassette.Cassette, text []byte) (lines []string, err error) {
 	back, err := interchange.Read("the export", text)
 	if err != nil {
 		return nil, err
@@ -147,8 +147,8 @@ func (t target) changed(tape *cassette.Cassette, text []byte) (lines []string, e
 	return lines, nil
 }
 
-// free reports as an error that out is taken.
-func free(out string, force bool) error {
+// checkOutputFree reports as an error that out is taken.
+func checkOutputFree(out string, force bool) error {
 	if out == "" {
 		return nil
 	}
@@ -166,8 +166,8 @@ func free(out string, force bool) error {
 	return nil
 }
 
-// deliver writes to stdout, or to a file that is there whole or not at all.
-func (a *app) deliver(out string, text []byte) error {
+// writeOutput writes to stdout, or to a file that is there whole or not at all.
+func (a *app) writeOutput(out string, text []byte) error {
 	if out == "" {
 		_, err := a.Stdout.Write(text)
 		return err

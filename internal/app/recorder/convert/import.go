@@ -43,13 +43,13 @@ redaction does not reach is not saved (exit 1). The provenance is "import".`,
 	}
 	set := cmd.Flags()
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to write")
-	set.StringVar(&f.from, "from", anyFormat, "the `format` of F: "+strings.Join(formats(), ", "))
+	set.StringVar(&f.from, "from", anyFormat, "the `format` of F: "+strings.Join(formatNames(), ", "))
 	set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
 	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies without their end are meant so: the cassette declares it")
 	return cmd
 }
 
-func formats() []string {
+func formatNames() []string {
 	names := []string{anyFormat}
 	for _, f := range interchange.Formats() {
 		names = append(names, string(f))
@@ -61,8 +61,8 @@ func (a *app) importFile(path string, f *importFlags) error {
 	switch {
 	case f.cassette == "":
 		return cli.Usage("--cassette: missing; name the file to write")
-	case !slices.Contains(formats(), f.from):
-		return cli.Usage("--from %s: unknown; one of %s", f.from, strings.Join(formats(), ", "))
+	case !slices.Contains(formatNames(), f.from):
+		return cli.Usage("--from %s: unknown; one of %s", f.from, strings.Join(formatNames(), ", "))
 	}
 	rec, err := readRecording(path)
 	switch {
@@ -109,7 +109,7 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if f.incomplete {
 		report.Cut = nil
 	}
-	a.Tell(report)
+	a.SayReport(report)
 	err = writer.Close()
 	if err != nil {
 		a.Say("%v", err)
@@ -125,9 +125,9 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording) (report record.Report) {
 	var list []cassette.Interaction
 	for _, in := range rec.Interactions {
-		ready, err := importable(rec.Format, in)
+		ready, err := prepareImport(rec.Format, in)
 		if err != nil {
-			report.Lost = append(report.Lost, named(in)+": "+err.Error())
+			report.Lost = append(report.Lost, requestName(in)+": "+err.Error())
 			continue
 		}
 		r.Redacted(ready)
@@ -135,7 +135,7 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 	}
 	var fit []cassette.Interaction
 	for _, in := range list {
-		what := named(in)
+		what := requestName(in)
 		in = r.Redacted(in)
 		if err := r.Guard.Check(in); err != nil {
 			report.Refused = append(report.Refused, what+": "+err.Error())
@@ -145,12 +145,12 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 	}
 	for i, err := range w.AppendAll(fit) {
 		if err != nil {
-			report.Lost = append(report.Lost, named(fit[i])+": "+err.Error())
+			report.Lost = append(report.Lost, requestName(fit[i])+": "+err.Error())
 			continue
 		}
 		report.Saved++
 		if why := fit[i].Incomplete; why != "" {
-			report.Cut = append(report.Cut, named(fit[i])+": "+why)
+			report.Cut = append(report.Cut, requestName(fit[i])+": "+why)
 		}
 	}
 	return report
@@ -162,13 +162,13 @@ var (
 	errNoReply   = errors.New("its response body was not kept, as browsers do with streams; record it again")
 )
 
-// importable returns in as the recorder would have stored it. Cassettes of
+// prepareImport returns in as the recorder would have stored it. Cassettes of
 // vcrpy and go-vcr have no body where there was none; an archive may have left
 // one out.
-func importable(format interchange.Format, in cassette.Interaction) (cassette.Interaction, error) {
+func prepareImport(format interchange.Format, in cassette.Interaction) (cassette.Interaction, error) {
 	whole := format == interchange.VCRPy || format == interchange.GoVCR
 	switch {
-	case in.Request.Body == nil && !whole && !bodiless(in.Request.Method):
+	case in.Request.Body == nil && !whole && !hasNoBody(in.Request.Method):
 		return in, errNoRequest
 	case in.Response.Body == nil && !whole && in.Request.Method != http.MethodHead && in.Response.Status != http.StatusNoContent && in.Response.Status != 0:
 		return in, errNoReply
@@ -183,12 +183,12 @@ func importable(format interchange.Format, in cassette.Interaction) (cassette.In
 	return in, err
 }
 
-func bodiless(method string) bool {
+func hasNoBody(method string) bool {
 	return slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodOptions}, method)
 }
 
-// named is a request without its query or user, which may hold secrets.
-func named(in cassette.Interaction) string {
+// requestName is a request without its query or user, which may hold secrets.
+func requestName(in cassette.Interaction) string {
 	host, path := recorderenv.HostAndPath(in.Request.URL)
 	if host == "" {
 		return in.Request.Method + " (unreadable URL)"

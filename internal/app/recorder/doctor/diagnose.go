@@ -16,11 +16,11 @@ const (
 	checkAbsent  = "absent"  // the client is not installed
 )
 
-// check is whether one client came through one door.
-type check struct {
+// clientCheck is whether one client came through one door.
+type clientCheck struct {
 	Client   string `json:"client"`
 	Version  string `json:"version,omitempty"`
-	Door     string `json:"door,omitempty"`
+	Ingress  string `json:"door,omitempty"`
 	Result   string `json:"result"`
 	Protocol string `json:"protocol,omitempty"` // what it spoke to the proxy
 	Cause    string `json:"cause,omitempty"`    // of any result but a pass, with what to do
@@ -28,7 +28,7 @@ type check struct {
 
 // arrival is a request that came through.
 type arrival struct {
-	Door     string `json:"door"`
+	Ingress  string `json:"door"`
 	Protocol string `json:"protocol"`
 	URL      string `json:"url"` // without its query
 }
@@ -42,27 +42,27 @@ type trial struct {
 }
 
 // verdictOf says how a client did at a door.
-func verdictOf(client, version, door string, t trial) check {
-	c := check{Client: client, Version: version, Door: door, Result: checkFail}
+func verdictOf(client, version, door string, t trial) clientCheck {
+	c := clientCheck{Client: client, Version: version, Ingress: door, Result: checkFail}
 	for _, a := range t.arrivals {
-		if a.Door == door {
+		if a.Ingress == door {
 			c.Result, c.Protocol = checkPass, a.Protocol
 		}
 	}
 	switch {
 	case c.Result == checkPass && t.exit == "":
 	case c.Result == checkPass:
-		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+last(t.said)
+		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+inBrackets(t.said)
 	case client == "node" && door == proxy.MITM && !nodeHeedsProxies(version):
 		c.Result = checkLimited
 		c.Cause = "Node " + strings.TrimPrefix(version, "v") + " ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
 	default:
-		c.Cause = t.cause()
+		c.Cause = t.failureCause()
 	}
 	return c
 }
 
-func last(said string) string {
+func inBrackets(said string) string {
 	if said == "" {
 		return ""
 	}
@@ -79,11 +79,11 @@ func nodeHeedsProxies(version string) bool {
 	return x >= 24 || x == 22 && y >= 21
 }
 
-// cause names why nothing came through: what the proxy saw goes before what can
+// failureCause names why nothing came through: what the proxy saw goes before what can
 // only be guessed.
-func (t trial) cause() string {
+func (t trial) failureCause() string {
 	for _, n := range t.notices {
-		if advice := advise(n); advice != "" {
+		if advice := noticeAdvice(n); advice != "" {
 			return advice
 		}
 	}
@@ -94,8 +94,8 @@ func (t trial) cause() string {
 	return why
 }
 
-// advise says what a notice of the proxy means for the program.
-func advise(n proxy.Notice) string {
+// noticeAdvice says what a notice of the proxy means for the program.
+func noticeAdvice(n proxy.Notice) string {
 	switch n.Kind {
 	case proxy.Untrusted:
 		return "it does not trust the proxy's authority: it brings roots of its own, or ignores SSL_CERT_FILE and the like; give it what `recorder ca export` prints, or use --ingress base-url"
@@ -109,9 +109,9 @@ func advise(n proxy.Notice) string {
 	return ""
 }
 
-// surroundings are the variables that lead a program around the proxy, or past
+// environmentFacts are the variables that lead a program around the proxy, or past
 // its certificate, when it is started elsewhere than by recorder run.
-func (a *app) surroundings() (facts []string) {
+func (a *app) environmentFacts() (facts []string) {
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if v := a.Getenv(name); v != "" {
 			facts = append(facts, fmt.Sprintf("%s=%s is set: those hosts are reached without any proxy; recorder run takes it away", name, v))

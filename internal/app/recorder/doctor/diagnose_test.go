@@ -8,7 +8,7 @@ import (
 )
 
 func TestVerdictOf(t *testing.T) {
-	through := []arrival{{Door: proxy.MITM, Protocol: "HTTP/2.0"}}
+	through := []arrival{{Ingress: proxy.MITM, Protocol: "HTTP/2.0"}}
 	for name, c := range map[string]struct {
 		client, version, door string
 		t                     trial

@@ -52,7 +52,7 @@ type diagnosis struct {
 	Schema string `json:"schema"`
 	OK     bool   `json:"ok"`
 	// Checks are of the clients, or of the program alone.
-	Checks []check `json:"checks"`
+	Checks []clientCheck `json:"checks"`
 	// Arrivals are the program's requests that came through.
 	Arrivals []arrival `json:"arrivals,omitempty"`
 	// Environment are facts about it that matter to programs started elsewhere.
@@ -60,21 +60,21 @@ type diagnosis struct {
 }
 
 func (a *app) examineClients(ctx context.Context, asJSON bool) error {
-	d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.surroundings())}
+	d := diagnosis{Schema: "recorder.doctor.v1", Environment: slices.Concat([]string{}, a.environmentFacts())}
 	for _, p := range probes {
-		d.Checks = append(d.Checks, a.examine(ctx, p)...)
+		d.Checks = append(d.Checks, a.probeClient(ctx, p)...)
 	}
-	tried := func(c check) bool { return c.Result != checkAbsent }
-	failed := func(c check) bool {
-		return c.Result == checkFail || c.Result == checkLimited && !passed(d.Checks, c.Client)
+	tried := func(c clientCheck) bool { return c.Result != checkAbsent }
+	failed := func(c clientCheck) bool {
+		return c.Result == checkFail || c.Result == checkLimited && !hasPassed(d.Checks, c.Client)
 	}
 	d.OK = slices.ContainsFunc(d.Checks, tried) && !slices.ContainsFunc(d.Checks, failed)
-	return a.pronounce(d, asJSON)
+	return a.reportDiagnosis(d, asJSON)
 }
 
-// passed reports whether a client came through one door at least.
-func passed(checks []check, client string) bool {
-	return slices.ContainsFunc(checks, func(c check) bool { return c.Client == client && c.Result == checkPass })
+// hasPassed reports whether a client came through one door at least.
+func hasPassed(checks []clientCheck, client string) bool {
+	return slices.ContainsFunc(checks, func(c clientCheck) bool { return c.Client == client && c.Result == checkPass })
 }
 
 func (a *app) examineProgram(ctx context.Context, doors, allow, args []string, asJSON bool) error {
@@ -82,33 +82,33 @@ func (a *app) examineProgram(ctx context.Context, doors, allow, args []string, a
 	if err != nil {
 		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
 	}
-	s, err := a.scene(doors, allow, turnDown)
+	s, err := a.startTrialProxy(doors, allow, turnDown)
 	if err != nil {
 		return err
 	}
-	child := a.Child(path, args, recorderenv.ClientVariables(s.proxy, s.trust, doors))
+	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, doors))
 	child.Stdout = child.Stderr // stdout is for what doctor finds
-	if err := recorderenv.Conduct(ctx, child, a.OnTerminal()); err != nil {
-		s.seen(ctx)
+	if err := recorderenv.RunChild(ctx, child, a.OnTerminal()); err != nil {
+		s.closeAndReport(ctx)
 		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
-	t := s.seen(ctx)
-	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.surroundings())}
-	c := check{Client: args[0], Result: checkPass}
+	t := s.closeAndReport(ctx)
+	d := diagnosis{Schema: "recorder.doctor.v1", OK: len(t.arrivals) > 0, Arrivals: t.arrivals, Environment: slices.Concat([]string{}, a.environmentFacts())}
+	c := clientCheck{Client: args[0], Result: checkPass}
 	if d.OK {
-		c.Door, c.Protocol = t.arrivals[0].Door, t.arrivals[0].Protocol
+		c.Ingress, c.Protocol = t.arrivals[0].Ingress, t.arrivals[0].Protocol
 	} else {
 		if exit := recorderenv.ExitOf(child); exit != 0 {
 			t.exit = fmt.Sprintf("its exit code is %d", exit)
 		}
-		c.Result, c.Cause = checkFail, t.cause()
+		c.Result, c.Cause = checkFail, t.failureCause()
 	}
-	d.Checks = []check{c}
-	return a.pronounce(d, asJSON)
+	d.Checks = []clientCheck{c}
+	return a.reportDiagnosis(d, asJSON)
 }
 
-// pronounce prints what was found and returns the exit code.
-func (a *app) pronounce(d diagnosis, asJSON bool) error {
+// reportDiagnosis prints what was found and returns the exit code.
+func (a *app) reportDiagnosis(d diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := a.WriteJSON(d); err != nil {
 			return err
@@ -133,13 +133,13 @@ func (a *app) showDiagnosis(d diagnosis) error {
 		case c.Protocol != "":
 			result += ", " + c.Protocol
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Client, c.Version, c.Door, result)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", c.Client, c.Version, c.Ingress, result)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, r := range d.Arrivals {
-		fmt.Fprintf(a.Stdout, "came through %s: %s, %s\n", r.Door, r.URL, r.Protocol)
+		fmt.Fprintf(a.Stdout, "came through %s: %s, %s\n", r.Ingress, r.URL, r.Protocol)
 	}
 	for _, fact := range d.Environment {
 		fmt.Fprintln(a.Stdout, "note: "+fact)

@@ -19,8 +19,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// answer is what the doctor's proxy says to whoever comes through.
-const answer = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+// probeAnswer is what the doctor's proxy says to whoever comes through.
+const probeAnswer = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
 // probe is a client to be tried: how to run it so that it posts to a URL with
 // what its environment says, prints the reply, and fails when there is none.
@@ -92,8 +92,8 @@ func buildProbe(ctx context.Context, a *app, program, dir string) (string, error
 	return binary, nil
 }
 
-// scene is a proxy that answers everything itself and notes what it saw.
-type scene struct {
+// trialProxy is a proxy that answers everything itself and notes what it saw.
+type trialProxy struct {
 	proxy *proxy.Proxy
 	trust string
 	reply http.HandlerFunc
@@ -101,8 +101,8 @@ type scene struct {
 	trial trial
 }
 
-// scene starts a proxy with the given doors.
-func (a *app) scene(doors, allow []string, reply http.HandlerFunc) (*scene, error) {
+// startTrialProxy starts a proxy with the given doors.
+func (a *app) startTrialProxy(doors, allow []string, reply http.HandlerFunc) (*trialProxy, error) {
 	authority, err := a.Authority(allow)
 	if err != nil {
 		return nil, err
@@ -111,8 +111,8 @@ func (a *app) scene(doors, allow []string, reply http.HandlerFunc) (*scene, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &scene{trust: trust, reply: reply}
-	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: doors, AllowHosts: allow, Handler: s, Notice: s.notice})
+	s := &trialProxy{trust: trust, reply: reply}
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: doors, AllowHosts: allow, Handler: s, Notice: s.addNotice})
 	if err == nil {
 		err = s.proxy.Start()
 	}
@@ -123,7 +123,7 @@ func (a *app) scene(doors, allow []string, reply http.HandlerFunc) (*scene, erro
 }
 
 // ServeHTTP notes that a request came through, and answers it.
-func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *trialProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	door := proxy.BaseURL
 	if r.TLS != nil {
@@ -135,19 +135,19 @@ func (s *scene) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.reply(w, r)
 }
 
-func greet(w http.ResponseWriter, _ *http.Request) {
+func answerProbe(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = io.WriteString(w, answer)
+	_, _ = io.WriteString(w, probeAnswer)
 }
 
-func (s *scene) notice(n proxy.Notice) {
+func (s *trialProxy) addNotice(n proxy.Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.trial.notices = append(s.trial.notices, n)
 }
 
-// seen ends the scene and returns what was noted.
-func (s *scene) seen(ctx context.Context) trial {
+// closeAndReport ends the scene and returns what was noted.
+func (s *trialProxy) closeAndReport(ctx context.Context) trial {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = s.proxy.Close(ctx)
@@ -156,11 +156,11 @@ func (s *scene) seen(ctx context.Context) trial {
 	return s.trial
 }
 
-// examine runs a client through every door.
-func (a *app) examine(ctx context.Context, p probe) []check {
+// probeClient runs a client through every door.
+func (a *app) probeClient(ctx context.Context, p probe) []clientCheck {
 	program, err := exec.LookPath(p.program)
 	if err != nil {
-		return []check{{Client: p.client, Result: checkAbsent, Cause: p.program + " is not installed"}}
+		return []clientCheck{{Client: p.client, Result: checkAbsent, Cause: p.program + " is not installed"}}
 	}
 	version := a.versionOf(ctx, program, p.version)
 	dir, err := os.MkdirTemp("", "recorder-doctor-*")
@@ -171,11 +171,11 @@ func (a *app) examine(ctx context.Context, p probe) []check {
 		program, err = p.prepare(ctx, a, program, dir)
 	}
 	if err != nil {
-		return []check{{Client: p.client, Version: version, Result: checkFail, Cause: err.Error()}}
+		return []clientCheck{{Client: p.client, Version: version, Result: checkFail, Cause: err.Error()}}
 	}
-	var checks []check
+	var checks []clientCheck
 	for _, door := range []string{proxy.MITM, proxy.BaseURL} {
-		t, err := a.try(ctx, p, program, door)
+		t, err := a.runProbe(ctx, p, program, door)
 		if err != nil {
 			t.exit = err.Error()
 		}
@@ -184,9 +184,9 @@ func (a *app) examine(ctx context.Context, p probe) []check {
 	return checks
 }
 
-// try runs a client through one door.
-func (a *app) try(ctx context.Context, p probe, program, door string) (trial, error) {
-	s, err := a.scene([]string{door}, nil, greet)
+// runProbe runs a client through one door.
+func (a *app) runProbe(ctx context.Context, p probe, program, door string) (trial, error) {
+	s, err := a.startTrialProxy([]string{door}, nil, answerProbe)
 	if err != nil {
 		return trial{}, err
 	}
@@ -204,14 +204,14 @@ func (a *app) try(ctx context.Context, p probe, program, door string) (trial, er
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &errs, time.Second
 	err = cmd.Run()
-	t := s.seen(ctx)
+	t := s.closeAndReport(ctx)
 	t.said = lastLine(errs.Bytes())
 	switch exit := (*exec.ExitError)(nil); {
 	case errors.As(err, &exit):
 		t.exit = exit.String()
 	case err != nil:
 		t.exit = err.Error()
-	case out.String() != answer:
+	case out.String() != probeAnswer:
 		t.exit = "the reply arrived changed"
 	}
 	return t, nil

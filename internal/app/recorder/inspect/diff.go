@@ -38,7 +38,7 @@ type Times struct {
 	NewTotal float64 `json:"new_total_ms"`
 }
 
-func (p pair) equal() bool {
+func (p pair) isEqual() bool {
 	return p.Old != nil && p.New != nil && len(p.Asked)+len(p.Shape)+len(p.Said) == 0
 }
 
@@ -58,13 +58,13 @@ Exit codes: 0 equal, 1 different, 2 wrong usage.`,
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], asJSON) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.diffCassettes(args[0], args[1], asJSON) },
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) diff(old, fresh string, asJSON bool) error {
+func (a *app) diffCassettes(old, fresh string, asJSON bool) error {
 	x, err := ReadSide(old)
 	if err != nil {
 		return err

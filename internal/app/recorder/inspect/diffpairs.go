@@ -13,15 +13,15 @@ import (
 
 // side is one of the two recordings, its ids by their common names.
 type side struct {
-	list   []cassette.Interaction
-	first  int
-	asked  [][]event.Field
-	said   [][]event.Item
-	lonely bool // one interaction was named
+	list     []cassette.Interaction
+	first    int
+	requests [][]event.Field
+	replies  [][]event.Item
+	isSingle bool // one interaction was named
 }
 
 func ReadSide(arg string) (*side, error) {
-	file, n, err := place(arg)
+	file, n, err := parsePlace(arg)
 	if err != nil {
 		return nil, err
 	}
@@ -33,19 +33,19 @@ func ReadSide(arg string) (*side, error) {
 }
 
 func sideOf(list []cassette.Interaction, first int, lonely bool) *side {
-	s := &side{list: list, first: first, lonely: lonely}
+	s := &side{list: list, first: first, isSingle: lonely}
 	names := event.NewNames()
 	for _, in := range list {
-		s.asked = append(s.asked, event.Fields(in.Request.Body, names))
-		s.said = append(s.said, event.Fold(event.Of(in), names))
+		s.requests = append(s.requests, event.Fields(in.Request.Body, names))
+		s.replies = append(s.replies, event.Fold(event.Of(in), names))
 	}
 	return s
 }
 
-// key is what equal requests have in common, whatever their ids are called.
-func (s *side) key(i int) string {
+// requestKey is what equal requests have in common, whatever their ids are called.
+func (s *side) requestKey(i int) string {
 	key := s.list[i].Request.Method + " " + s.list[i].Request.URL
-	for _, f := range s.asked[i] {
+	for _, f := range s.requests[i] {
 		if f.Class == event.ID || f.Class == event.Opaque {
 			f.Value = ""
 		}
@@ -54,8 +54,8 @@ func (s *side) key(i int) string {
 	return key
 }
 
-// address is what requests to one operation have in common.
-func (s *side) address(i int) string {
+// requestAddress is what requests to one operation have in common.
+func (s *side) requestAddress(i int) string {
 	_, path := recorderenv.HostAndPath(s.list[i].Request.URL)
 	return s.list[i].Request.Method + " " + path
 }
@@ -63,34 +63,34 @@ func (s *side) address(i int) string {
 func Differ(a, b *side) difference {
 	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
 	renaming := drift.NewRenaming()
-	for _, m := range matched(a, b) {
+	for _, m := range matchInteractions(a, b) {
 		p := pairOf(a, b, m, renaming)
-		d.Equal = d.Equal && p.equal()
+		d.Equal = d.Equal && p.isEqual()
 		d.Pairs = append(d.Pairs, p)
 	}
 	return d
 }
 
-// matched pairs the interactions whose requests are equal, in order; of those
+// matchInteractions pairs the interactions whose requests are equal, in order; of those
 // between them the ones that ask the same operation, in order; two that were
 // named belong together.
-func matched(a, b *side) [][2]int {
-	if a.lonely && b.lonely {
+func matchInteractions(a, b *side) [][2]int {
+	if a.isSingle && b.isSingle {
 		return [][2]int{{0, 0}}
 	}
 	var out, gap [][2]int
-	for _, m := range drift.Match(all(a, a.key), all(b, b.key)) {
+	for _, m := range drift.Match(sideKeys(a, a.requestKey), sideKeys(b, b.requestKey)) {
 		if m[0] >= 0 && m[1] >= 0 {
-			out = append(append(out, near(a, b, gap)...), m)
+			out = append(append(out, matchByAddress(a, b, gap)...), m)
 			gap = nil
 		} else {
 			gap = append(gap, m)
 		}
 	}
-	return append(out, near(a, b, gap)...)
+	return append(out, matchByAddress(a, b, gap)...)
 }
 
-func all(s *side, of func(int) string) []string {
+func sideKeys(s *side, of func(int) string) []string {
 	list := make([]string, len(s.list))
 	for i := range list {
 		list[i] = of(i)
@@ -98,15 +98,15 @@ func all(s *side, of func(int) string) []string {
 	return list
 }
 
-// near pairs what is alone on either side by what it asks.
-func near(a, b *side, gap [][2]int) (out [][2]int) {
+// matchByAddress pairs what is alone on either side by what it asks.
+func matchByAddress(a, b *side, gap [][2]int) (out [][2]int) {
 	var left, right []int
 	var leftKeys, rightKeys []string
 	for _, m := range gap {
 		if m[0] >= 0 {
-			left, leftKeys = append(left, m[0]), append(leftKeys, a.address(m[0]))
+			left, leftKeys = append(left, m[0]), append(leftKeys, a.requestAddress(m[0]))
 		} else {
-			right, rightKeys = append(right, m[1]), append(rightKeys, b.address(m[1]))
+			right, rightKeys = append(right, m[1]), append(rightKeys, b.requestAddress(m[1]))
 		}
 	}
 	for _, m := range drift.Match(leftKeys, rightKeys) {
@@ -132,23 +132,23 @@ func pairOf(a, b *side, m [2]int, renaming *drift.Renaming) (p pair) {
 	}
 	p.Old, p.New = number(a, m[0]), number(b, m[1])
 	if p.New == nil {
-		p.Request = a.address(m[0])
+		p.Request = a.requestAddress(m[0])
 		return p
 	}
-	p.Request = b.address(m[1])
+	p.Request = b.requestAddress(m[1])
 	if p.Old == nil {
 		return p
 	}
 	x, y := a.list[m[0]], b.list[m[1]]
-	p.Asked = asked(a, b, m, renaming)
-	p.Said = drift.Changes(a.said[m[0]], b.said[m[1]], renaming)
-	p.Shape = shape(drift.Compare([]drift.Pair{{Old: drift.Of(x), New: drift.Of(y)}}), p.Said)
+	p.Asked = requestChanges(a, b, m, renaming)
+	p.Said = drift.Changes(a.replies[m[0]], b.replies[m[1]], renaming)
+	p.Shape = shapeFindings(drift.Compare([]drift.Pair{{Old: drift.Of(x), New: drift.Of(y)}}), p.Said)
 	p.Times = TimesOf(x, y)
 	return p
 }
 
-// shape leaves out the findings that the changes of what was said show better.
-func shape(found []drift.Finding, said []drift.Change) []drift.Finding {
+// shapeFindings leaves out the findings that the changes of what was said show better.
+func shapeFindings(found []drift.Finding, said []drift.Change) []drift.Finding {
 	for i := range found {
 		found[i].Pairs = nil // there is only one
 	}
@@ -162,9 +162,9 @@ func shape(found []drift.Finding, said []drift.Change) []drift.Finding {
 	})
 }
 
-// asked is how the requests differ.
-func asked(a, b *side, m [2]int, renaming *drift.Renaming) []drift.Change {
-	list := drift.Fields(a.asked[m[0]], b.asked[m[1]], renaming)
+// requestChanges is how the requests differ.
+func requestChanges(a, b *side, m [2]int, renaming *drift.Renaming) []drift.Change {
+	list := drift.Fields(a.requests[m[0]], b.requests[m[1]], renaming)
 	x, y := a.list[m[0]].Request, b.list[m[1]].Request
 	for _, c := range []drift.Change{{Path: "URL", Old: x.URL, New: y.URL}, {Path: "method", Old: x.Method, New: y.Method}} {
 		if c.Kind = drift.Value; c.Old != c.New {
@@ -177,11 +177,11 @@ func asked(a, b *side, m [2]int, renaming *drift.Renaming) []drift.Change {
 func TimesOf(a, b cassette.Interaction) *Times {
 	first := func(in cassette.Interaction) float64 {
 		if events := event.Of(in); len(events) > 0 {
-			return millis(events[0].At)
+			return inMillis(events[0].At)
 		}
 		return 0
 	}
-	return &Times{first(a), first(b), millis(a.Duration), millis(b.Duration)}
+	return &Times{first(a), first(b), inMillis(a.Duration), inMillis(b.Duration)}
 }
 
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+func inMillis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -16,7 +16,7 @@ func PrintDiff(w io.Writer, d difference) {
 	equal := 0
 	for _, p := range d.Pairs {
 		switch {
-		case p.equal():
+		case p.isEqual():
 			equal++
 		case p.New == nil:
 			fmt.Fprintf(w, "#%d is gone: %s\n", *p.Old, p.Request)
@@ -36,12 +36,12 @@ func PrintDiff(w io.Writer, d difference) {
 
 func printPair(w io.Writer, p pair) {
 	for _, f := range p.Shape {
-		fmt.Fprintf(w, "  shape    %s\n", Sentence(f))
+		fmt.Fprintf(w, "  shape    %s\n", FindingText(f))
 	}
 	section := func(title string, list []drift.Change, want func(drift.Kind) bool) {
 		for _, c := range list {
 			if want(c.Kind) {
-				fmt.Fprintf(w, "  %-8s %s\n", title, changed(c))
+				fmt.Fprintf(w, "  %-8s %s\n", title, changeText(c))
 			}
 		}
 	}
@@ -50,50 +50,50 @@ func printPair(w io.Writer, p pair) {
 	section("said", p.Said, func(k drift.Kind) bool { return !k.Shape() && k != drift.Count })
 	section("tokens", p.Said, func(k drift.Kind) bool { return k == drift.Count })
 	if t := p.Times; t != nil {
-		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", short(t.OldFirst), short(t.NewFirst), short(t.OldTotal), short(t.NewTotal))
+		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", shortMillis(t.OldFirst), shortMillis(t.NewFirst), shortMillis(t.OldTotal), shortMillis(t.NewTotal))
 	}
 }
 
-func short(ms float64) string { return fmt.Sprintf("%.4g", ms) }
+func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
-// changed is a change in one line, or for a text of several lines in a block.
-func changed(c drift.Change) string {
+// changeText is a change in one line, or for a text of several lines in a block.
+func changeText(c drift.Change) string {
 	where := cmp.Or(cli.Printable(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {
 	case drift.Added:
-		return strings.TrimSpace("+ " + where + " " + Printable(c.New))
+		return strings.TrimSpace("+ " + where + " " + Abbreviate(c.New))
 	case drift.Removed:
-		return strings.TrimSpace("- " + where + " " + Printable(c.Old))
+		return strings.TrimSpace("- " + where + " " + Abbreviate(c.Old))
 	case drift.Text:
 		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
 	default: // a value
 	}
 	switch {
 	case c.Old == "":
-		return "+ " + where + ": " + Printable(c.New)
+		return "+ " + where + ": " + Abbreviate(c.New)
 	case c.New == "":
-		return "- " + where + ": " + Printable(c.Old)
+		return "- " + where + ": " + Abbreviate(c.Old)
 	case len(c.Old)+len(c.New) > maxShown:
 		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
 	}
-	return where + ": " + Printable(c.Old) + " → " + Printable(c.New)
+	return where + ": " + Abbreviate(c.Old) + " → " + Abbreviate(c.New)
 }
 
 // sentence is a finding in words.
-func Sentence(f drift.Finding) string {
+func FindingText(f drift.Finding) string {
 	where := cli.Printable(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {
 		where = "header " + where
 	}
 	switch f.Rule {
 	case "status", "media-type", "ending", "stop-reason":
-		return fmt.Sprintf("%s: %s → %s", strings.ReplaceAll(f.Rule, "-", " "), Printable(f.Old), Printable(f.New))
+		return fmt.Sprintf("%s: %s → %s", strings.ReplaceAll(f.Rule, "-", " "), Abbreviate(f.Old), Abbreviate(f.New))
 	case "event-gone", "header-gone":
-		return strings.TrimSpace(fmt.Sprintf("- %s %s", where, was(f)))
+		return strings.TrimSpace(fmt.Sprintf("- %s %s", where, oldValue(f)))
 	case "event-new", "header-new", "kind-new":
 		return "+ " + where
 	case "field-gone", "field-rare":
-		return strings.TrimSpace(fmt.Sprintf("- %s %s", where, was(f)))
+		return strings.TrimSpace(fmt.Sprintf("- %s %s", where, oldValue(f)))
 	case "field-new":
 		return fmt.Sprintf("+ %s (%s)", where, f.New)
 	case "type", "null":
@@ -102,7 +102,7 @@ func Sentence(f drift.Finding) string {
 	return fmt.Sprintf("%s: %s, now %s", where, f.Old, f.New) // order
 }
 
-func was(f drift.Finding) string {
+func oldValue(f drift.Finding) string {
 	if f.Old == "" {
 		return ""
 	}

@@ -42,7 +42,7 @@ func TestPlaceTakesFilesAsTheyAre(t *testing.T) {
 		file string
 		n    int
 	}{"odd#1": {"odd#1", Everything}, "c.yaml#12": {"c.yaml", 12}, "c.yaml": {"c.yaml", Everything}} {
-		if file, n, err := place(arg); err != nil || file != want.file || n != want.n {
+		if file, n, err := parsePlace(arg); err != nil || file != want.file || n != want.n {
 			t.Errorf("%s: %s %d %v", arg, file, n, err)
 		}
 	}
@@ -66,10 +66,10 @@ func TestWordDiff(t *testing.T) {
 
 // What comes from a cassette cannot steer a terminal.
 func TestPrintableIsPlain(t *testing.T) {
-	if got := Printable("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\x2028d\x9b` {
+	if got := Abbreviate("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\x2028d\x9b` {
 		t.Error(got)
 	}
-	if got := Printable(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {
+	if got := Abbreviate(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {
 		t.Error(got)
 	}
 }

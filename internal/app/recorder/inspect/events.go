@@ -30,7 +30,7 @@ type eventRow struct {
 	Data   any     `json:"data"`                    // JSON, or a string of what is none
 }
 
-func (a *app) inspectOne(t *tape, x inspection) error {
+func (a *app) inspectOne(t *selection, x inspection) error {
 	in := t.List[0]
 	events := event.Of(in)
 	stalls := stallsOf(events)
@@ -40,11 +40,11 @@ func (a *app) inspectOne(t *tape, x inspection) error {
 			"trailers": in.Response.Trailer, "events": eventRows(events, stalls)})
 	}
 	w := a.Stdout
-	describe(w, t, in, events)
+	printExchange(w, t, in, events)
 	if x.unfold {
-		return eachEvent(w, events, stalls)
+		return printEvents(w, events, stalls)
 	}
-	return folded(w, events, stalls)
+	return printFolded(w, events, stalls)
 }
 
 func eventRows(events []event.Event, stalls map[int]time.Duration) []eventRow {
@@ -88,8 +88,8 @@ func stallsOf(events []event.Event) map[int]time.Duration {
 	return stalls
 }
 
-// describe prints what was asked and what came back.
-func describe(w io.Writer, t *tape, in cassette.Interaction, events []event.Event) {
+// printExchange prints what was asked and what came back.
+func printExchange(w io.Writer, t *selection, in cassette.Interaction, events []event.Event) {
 	asks := event.Summarise(in.Request)
 	said := []string{strings.TrimSpace(event.Provider(in.Request) + " " + string(event.Operation(in.Request)))}
 	if asks.Model != "" {
@@ -104,50 +104,50 @@ func describe(w io.Writer, t *tape, in cassette.Interaction, events []event.Even
 	}
 	fmt.Fprintf(w, "%s#%d: %s %s\n", t.file, t.first, in.Request.Method, in.Request.URL)
 	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", cli.Printable(strings.Join(said, ", ")), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
-	headers(w, in.Request.Header)
+	printHeaders(w, in.Request.Header)
 	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, cmp.Or(in.Response.Proto, "protocol unknown"),
 		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"), cli.Count(len(events), "event", "events"),
-		cmp.Or(ending(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), pace(in, events)+nominal(t))
-	headers(w, in.Response.Header)
-	headers(w, in.Response.Trailer)
+		cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), replyPace(in, events)+nominalNote(t))
+	printHeaders(w, in.Response.Header)
+	printHeaders(w, in.Response.Trailer)
 }
 
-// pace is how fast a reply came.
-func pace(in cassette.Interaction, events []event.Event) string {
+// replyPace is how fast a reply came.
+func replyPace(in cassette.Interaction, events []event.Event) string {
 	if len(in.Timeline) == 0 || len(events) == 0 {
-		return fmt.Sprintf("%v in all", rounded(in.Duration.Seconds()))
+		return fmt.Sprintf("%v in all", roundSeconds(in.Duration.Seconds()))
 	}
-	return fmt.Sprintf("first event %v after the header, last %v, %v in all", clock(events[0].At), clock(events[len(events)-1].At), rounded(in.Duration.Seconds()))
+	return fmt.Sprintf("first event %v after the header, last %v, %v in all", roundTime(events[0].At), roundTime(events[len(events)-1].At), roundSeconds(in.Duration.Seconds()))
 }
 
-// nominal marks times that are given and not measured.
-func nominal(t *tape) string {
+// nominalNote marks times that are given and not measured.
+func nominalNote(t *selection) string {
 	if t.Meta().Nominal() {
 		return " (nominal times)"
 	}
 	return ""
 }
 
-func headers(w io.Writer, h http.Header) {
+func printHeaders(w io.Writer, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			fmt.Fprintf(w, "          %s: %s\n", name, Printable(value))
+			fmt.Fprintf(w, "          %s: %s\n", name, Abbreviate(value))
 		}
 	}
 }
 
-// eachEvent prints a line for each event.
-func eachEvent(w io.Writer, events []event.Event, stalls map[int]time.Duration) error {
+// printEvents prints a line for each event.
+func printEvents(w io.Writer, events []event.Event, stalls map[int]time.Duration) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tDATA")
 	for i, e := range events {
-		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, clock(e.At), e.Start, e.End-e.Start, Printable(e.Name), marks(e, stalls[i]), Printable(string(e.Data)))
+		fmt.Fprintf(t, "%d\t%v\t%d\t%d\t%s%s\t%s\n", e.Index, roundTime(e.At), e.Start, e.End-e.Start, Abbreviate(e.Name), eventMarks(e, stalls[i]), Abbreviate(string(e.Data)))
 	}
 	return t.Flush()
 }
 
-// folded prints a line for each thing that was said.
-func folded(w io.Writer, events []event.Event, stalls map[int]time.Duration) error {
+// printFolded prints a line for each thing that was said.
+func printFolded(w io.Writer, events []event.Event, stalls map[int]time.Duration) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tAT\tBYTE\tSIZE\tEVENT\tSAYS")
 	for _, item := range event.Fold(events, event.NewNames()) {
@@ -158,14 +158,14 @@ func folded(w io.Writer, events []event.Event, stalls map[int]time.Duration) err
 		if item.Last > item.First {
 			number = fmt.Sprintf("%d–%d", item.First, item.Last)
 		}
-		fmt.Fprintf(t, "%s\t%v\t%d\t%d\t%s%s\t%s\n", number, clock(item.At), events[item.First].Start, item.Bytes,
-			Printable(strings.TrimSpace(item.Token()+" "+item.Place)), marks(events[item.Last], stall), says(item))
+		fmt.Fprintf(t, "%s\t%v\t%d\t%d\t%s%s\t%s\n", number, roundTime(item.At), events[item.First].Start, item.Bytes,
+			Abbreviate(strings.TrimSpace(item.Token()+" "+item.Place)), eventMarks(events[item.Last], stall), itemText(item))
 	}
 	return t.Flush()
 }
 
-// marks are what is wrong or final about an event.
-func marks(e event.Event, stall time.Duration) (text string) {
+// eventMarks are what is wrong or final about an event.
+func eventMarks(e event.Event, stall time.Duration) (text string) {
 	if stall > 0 {
 		text += fmt.Sprintf(" [stalled %v]", stall.Round(10*time.Millisecond))
 	}
@@ -178,28 +178,28 @@ func marks(e event.Event, stall time.Duration) (text string) {
 	return text
 }
 
-// says is what an item says in one line: its text, or else its values that are
+// itemText is what an item says in one line: its text, or else its values that are
 // no counts and not empty.
-func says(item event.Item) string {
+func itemText(item event.Item) string {
 	var parts []string
 	if item.Pieces {
 		text := item.Text
 		if item.Class != event.Opaque {
-			text = `"` + Printable(text) + `"`
+			text = `"` + Abbreviate(text) + `"`
 		}
 		parts = append(parts, text)
 	}
 	for _, f := range item.Fields {
-		if f.Class == event.Usage || hollow(f.Value) || len(parts) > 12 {
+		if f.Class == event.Usage || isEmptyValue(f.Value) || len(parts) > 12 {
 			continue
 		}
-		parts = append(parts, lastName(f.Path)+" "+Printable(f.Value))
+		parts = append(parts, lastName(f.Path)+" "+Abbreviate(f.Value))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// hollow reports whether a value says nothing.
-func hollow(value string) bool {
+// isEmptyValue reports whether a value says nothing.
+func isEmptyValue(value string) bool {
 	return slices.Contains([]string{"null", `""`, "[]", "{}", "false"}, value)
 }
 
@@ -211,7 +211,7 @@ const maxShown = 120
 
 // printable is the beginning of a text on one line, without what would steer a
 // terminal.
-func Printable(text string) string {
+func Abbreviate(text string) string {
 	n := 0
 	for i := range text {
 		if n++; n > maxShown {
@@ -221,8 +221,8 @@ func Printable(text string) string {
 	return cli.Printable(text)
 }
 
-// clock is a time for people.
-func clock(d time.Duration) time.Duration {
+// roundTime is a time for people.
+func roundTime(d time.Duration) time.Duration {
 	if d < 10*time.Millisecond {
 		return d.Round(10 * time.Microsecond)
 	}

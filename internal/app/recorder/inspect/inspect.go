@@ -57,7 +57,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Long: `List a cassette's interactions, or with -i N (or F#N) show one of them:
 what was asked, what came back, and its events with the time and the byte
 where each begins. Pieces of one text are one line; --unfold shows each.`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.inspect(args[0], x) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.inspectFile(args[0], x) },
 	}
 	cli.AddJSONFlag(cmd, &x.json)
 	cmd.Flags().IntVarP(&x.n, "interaction", "i", Everything, "show interaction `N`, counted from 0")
@@ -66,8 +66,8 @@ where each begins. Pieces of one text are one line; --unfold shows each.`,
 	return cmd
 }
 
-func (a *app) inspect(arg string, x inspection) error {
-	file, n, err := place(arg)
+func (a *app) inspectFile(arg string, x inspection) error {
+	file, n, err := parsePlace(arg)
 	if err != nil {
 		return err
 	}
@@ -85,13 +85,13 @@ func (a *app) inspect(arg string, x inspection) error {
 	case err != nil:
 		return err
 	case x.body != "":
-		return a.body(t.List[0], x.body)
+		return a.writeBody(t.List[0], x.body)
 	}
 	return a.inspectOne(t, x)
 }
 
-// body writes a body as it was recorded.
-func (a *app) body(in cassette.Interaction, side string) error {
+// writeBody writes a body as it was recorded.
+func (a *app) writeBody(in cassette.Interaction, side string) error {
 	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
 	if !known {
 		return cli.Usage("--body %s: is request or response", side)
@@ -119,19 +119,19 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
 	}
 	w := a.Stdout
-	fmt.Fprintf(w, "%s: %s\n", file, about(t))
-	if err := table(w, rows); err != nil {
+	fmt.Fprintf(w, "%s: %s\n", file, cassetteOrigin(t))
+	if err := printTable(w, rows); err != nil {
 		return err
 	}
-	fmt.Fprintln(w, totals(rows))
+	fmt.Fprintln(w, tableTotals(rows))
 	if loss := t.Loss(); loss != (cassette.Loss{}) {
 		fmt.Fprintf(w, "incomplete: %v\n", loss)
 	}
 	return nil
 }
 
-// about says where a cassette comes from.
-func about(t *cassette.Cassette) string {
+// cassetteOrigin says where a cassette comes from.
+func cassetteOrigin(t *cassette.Cassette) string {
 	meta := t.Meta()
 	parts := []string{meta.Provenance, recorderenv.Interactions(t.Len())}
 	if meta.Nominal() {
@@ -149,7 +149,7 @@ func about(t *cassette.Cassette) string {
 	return strings.Join(parts, ", ")
 }
 
-func totals(rows []row) string {
+func tableTotals(rows []row) string {
 	var asked, said, events, incomplete int
 	for _, r := range rows {
 		asked, said, events = asked+r.Request, said+r.Response, events+r.Events
@@ -164,25 +164,25 @@ func totals(rows []row) string {
 	return text
 }
 
-func table(w io.Writer, rows []row) error {
+func printTable(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEVENTS\tEND\tTIME")
 	for _, r := range rows {
 		_, path := recorderenv.HostAndPath(r.URL)
 		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, r.Method, path, r.Request,
-			r.Status, r.Response, r.Chunks, r.Events, ending(r.End, r.Incomplete), rounded(r.Seconds))
+			r.Status, r.Response, r.Chunks, r.Events, endingText(r.End, r.Incomplete), roundSeconds(r.Seconds))
 	}
 	return t.Flush()
 }
 
-// ending is how a reply ended; one that lacks something says so.
-func ending(end, incomplete string) string {
+// endingText is how a reply ended; one that lacks something says so.
+func endingText(end, incomplete string) string {
 	if incomplete == "" {
 		return end
 	}
 	return strings.TrimSpace(end + " (" + incomplete + ")")
 }
 
-func rounded(seconds float64) time.Duration {
+func roundSeconds(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }

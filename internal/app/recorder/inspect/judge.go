@@ -59,8 +59,8 @@ func kindOf(err error) string {
 	return kindUnreadable
 }
 
-// judge is what verify holds against files.
-type judge struct {
+// verifier is what verify holds against files.
+type verifier struct {
 	maxAge   recorderenv.Age
 	unsealed bool // files of other tools pass with a warning
 	now      time.Time
@@ -68,51 +68,51 @@ type judge struct {
 	exempt   []string // digests of what only looks like a key
 }
 
-// file checks one cassette in every way and lists all that is wrong.
-func (j judge) file(path string) verdict {
+// verifyFile checks one cassette in every way and lists all that is wrong.
+func (j verifier) verifyFile(path string) verdict {
 	v := verdict{Path: path, Problems: []problem{}, Warnings: []problem{}}
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		v.Bytes = info.Size()
 	}
 	tape, err := cassette.Open(path)
 	if err != nil {
-		v.add(kindOf(err), nil, err.Error())
+		v.addProblem(kindOf(err), nil, err.Error())
 		return v
 	}
 	if err := cassette.Unfinished(path); err != nil {
-		v.add(kindUnfinished, nil, err.Error())
+		v.addProblem(kindUnfinished, nil, err.Error())
 	}
 	meta := tape.Meta()
 	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = tape.Sealed(), meta.Provenance, meta.Created, tape.Digest(), tape.Len()
 	if err := tape.StrictHead(); err != nil {
-		v.add(kindOf(err), nil, err.Error())
+		v.addProblem(kindOf(err), nil, err.Error())
 	}
-	if why := recorderenv.Stale(meta, j.maxAge, j.now); why != "" {
-		v.add(kindStale, nil, path+": "+why)
+	if why := recorderenv.StaleReason(meta, j.maxAge, j.now); why != "" {
+		v.addProblem(kindStale, nil, path+": "+why)
 	}
-	j.seals(&v)
+	j.verifySeals(&v)
 	if loss := tape.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
-		v.add(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
+		v.addProblem(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
 	}
-	j.interactions(&v, tape)
+	j.verifyInteractions(&v, tape)
 	v.OK = len(v.Problems) == 0
 	return v
 }
 
-func (v *verdict) add(kind string, interaction *int, text string) {
+func (v *verdict) addProblem(kind string, interaction *int, text string) {
 	v.Problems = append(v.Problems, problem{kind, interaction, text})
 }
 
-// seals is about a file of another tool: nobody can tell whether it was changed
+// verifySeals is about a file of another tool: nobody can tell whether it was changed
 // since, or ever redacted.
-func (j judge) seals(v *verdict) {
+func (j verifier) verifySeals(v *verdict) {
 	text := v.Path + ": has no seals, another tool wrote it; make a cassette of it with: recorder import " + v.Path + " --cassette NEW"
 	switch {
 	case v.Sealed:
 	case j.unsealed:
 		v.Warnings = append(v.Warnings, problem{kindUnsealed, nil, text})
 	default:
-		v.add(kindUnsealed, nil, text)
+		v.addProblem(kindUnsealed, nil, text)
 	}
 }
 
@@ -120,7 +120,7 @@ func declaresIncomplete(meta cassette.Meta) bool {
 	return slices.Contains(meta.Declared, cassette.DeclaredIncomplete)
 }
 
-func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
+func (j verifier) verifyInteractions(v *verdict, tape *cassette.Cassette) {
 	guard := gate.New(j.exempt...)
 	for _, secret := range j.secrets {
 		guard.Learn(secret)
@@ -129,16 +129,16 @@ func (j judge) interactions(v *verdict, tape *cassette.Cassette) {
 	for i := range tape.Len() {
 		in, err := tape.Strict(i)
 		if err != nil {
-			v.add(kindOf(err), &i, err.Error())
+			v.addProblem(kindOf(err), &i, err.Error())
 		}
 		if errors.Is(err, cassette.ErrDamaged) {
 			continue // there is nothing to look at
 		}
 		if err := guard.Check(in); err != nil {
-			v.add(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %v", v.Path, i, err))
+			v.addProblem(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %v", v.Path, i, err))
 		}
 		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
-			v.add(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
+			v.addProblem(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))
 		}
 	}
 }

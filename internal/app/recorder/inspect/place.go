@@ -15,9 +15,9 @@ import (
 // everything is the interaction number that means all of a cassette's.
 const Everything = -1
 
-// place reads FILE or FILE#N. A file whose own name ends in such a way is taken
+// parsePlace reads FILE or FILE#N. A file whose own name ends in such a way is taken
 // as it is.
-func place(arg string) (file string, n int, err error) {
+func parsePlace(arg string) (file string, n int, err error) {
 	at := strings.LastIndexByte(arg, '#')
 	if _, err := os.Lstat(arg); at < 0 || !errors.Is(err, fs.ErrNotExist) {
 		return arg, Everything, nil
@@ -29,8 +29,8 @@ func place(arg string) (file string, n int, err error) {
 	return arg[:at], n, nil
 }
 
-// tape is a cassette that is read as a whole.
-type tape struct {
+// selection is a cassette that is read as a whole.
+type selection struct {
 	*cassette.Cassette
 	file  string
 	first int // the number of the first interaction in list
@@ -38,12 +38,12 @@ type tape struct {
 }
 
 // read opens a cassette and reads interaction n, or everything.
-func Read(file string, n int) (*tape, error) {
+func Read(file string, n int) (*selection, error) {
 	opened, err := cassette.Open(file)
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	t := &tape{Cassette: opened, file: file}
+	t := &selection{Cassette: opened, file: file}
 	if n >= opened.Len() {
 		return nil, cli.Usage("%s#%d: has %s, counted from 0", file, n, recorderenv.Interactions(opened.Len()))
 	}

@@ -32,39 +32,39 @@ nothing twice. What is no cassette is printed as it is. For git:
 
   git config diff.cassette.textconv "recorder textconv"
   echo 'cassettes/**/*.yaml diff=cassette' >> .gitattributes`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.textconv(args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.convertToText(args[0]) },
 	}
 }
 
-// textconv reads one interaction at a time: git hands over files of any size.
+// convertToText reads one interaction at a time: git hands over files of any size.
 // It fails only for a file that cannot be read at all: git would give up the
 // whole diff, for one damaged cassette in a history.
-func (a *app) textconv(file string) error {
-	c := converter{out: a.Stdout, names: event.NewNames(), before: map[string]said{}}
+func (a *app) convertToText(file string) error {
+	c := textConverter{out: a.Stdout, names: event.NewNames(), previous: map[string]requestPart{}}
 	t, err := cassette.Open(file)
 	if err != nil {
 		raw, rerr := os.ReadFile(file)
 		if rerr != nil {
 			return cli.Usage("%w", err)
 		}
-		c.line("!! %s\n%s", nameless(err), raw)
+		c.writeLine("!! %s\n%s", problemText(err), raw)
 		return c.err
 	}
-	c.meta(t.Meta())
+	c.writeMeta(t.Meta())
 	for i := range t.Len() {
 		in, err := t.At(i)
 		if err != nil {
-			c.line("\n!! %d  %s", i, nameless(err))
+			c.writeLine("\n!! %d  %s", i, problemText(err))
 			continue
 		}
-		c.interaction(i, in)
+		c.writeInteraction(i, in)
 	}
 	return c.err
 }
 
-// nameless is what an error says is wrong, without the name of the file: git
+// problemText is what an error says is wrong, without the name of the file: git
 // made it up, and another one each time. What to do names it, too.
-func nameless(err error) string {
+func problemText(err error) string {
 	if e := (*cassette.Error)(nil); errors.As(err, &e) {
 		problem, _, _ := strings.Cut(e.Problem, "; ")
 		return problem
@@ -72,65 +72,65 @@ func nameless(err error) string {
 	return cli.OneLine(err)
 }
 
-// converter writes a cassette's readable text.
-type converter struct {
-	out    io.Writer
-	err    error
-	names  *event.Names
-	before map[string]said // what the last request said, by its fields' roots
+// textConverter writes a cassette's readable text.
+type textConverter struct {
+	out      io.Writer
+	err      error
+	names    *event.Names
+	previous map[string]requestPart // what the last request said, by its fields' roots
 }
 
-// said is a part of a request, and the number of the request.
-type said struct {
+// requestPart is a part of a request, and the number of the request.
+type requestPart struct {
 	text string
 	n    int
 }
 
-func (c *converter) line(format string, args ...any) {
+func (c *textConverter) writeLine(format string, args ...any) {
 	if c.err == nil {
 		_, c.err = fmt.Fprintf(c.out, format+"\n", args...)
 	}
 }
 
-func (c *converter) meta(m cassette.Meta) {
-	c.line("cassette  %s", m.Provenance)
-	c.line("redacted  %s", cmp.Or(strings.Join(m.Redaction, " "), "by nobody we know of"))
+func (c *textConverter) writeMeta(m cassette.Meta) {
+	c.writeLine("cassette  %s", m.Provenance)
+	c.writeLine("redacted  %s", cmp.Or(strings.Join(m.Redaction, " "), "by nobody we know of"))
 	if len(m.Declared) > 0 {
-		c.line("declared  %s", strings.Join(m.Declared, " "))
+		c.writeLine("declared  %s", strings.Join(m.Declared, " "))
 	}
 }
 
-func (c *converter) interaction(i int, in cassette.Interaction) {
-	c.line("\n== %d  %s %s", i, in.Request.Method, in.Request.URL)
-	c.headers("  ", in.Request.Header, RequestHeaders)
-	c.request(i, in.Request)
+func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
+	c.writeLine("\n== %d  %s %s", i, in.Request.Method, in.Request.URL)
+	c.writeHeaders("  ", in.Request.Header, RequestHeaders)
+	c.writeRequest(i, in.Request)
 	status := strconv.Itoa(in.Response.Status)
 	if in.Response.Status == 0 {
 		status = "no reply"
 	}
-	c.line("\n-- %d  %s", i, strings.TrimSpace(status+"  "+ending(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
-	c.headers("  ", in.Response.Header, nil)
-	c.headers("  trailer ", in.Response.Trailer, nil)
-	c.reply(event.Fold(event.Of(in), c.names))
+	c.writeLine("\n-- %d  %s", i, strings.TrimSpace(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
+	c.writeHeaders("  ", in.Response.Header, nil)
+	c.writeHeaders("  trailer ", in.Response.Trailer, nil)
+	c.writeReply(event.Fold(event.Of(in), c.names))
 }
 
 // requestHeaders are the ones by which a request chooses what it gets.
 var RequestHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Stainless-Package-Version", "User-Agent"}
 
-// headers prints those of names, or of a reply the names that carry meaning:
+// writeHeaders prints those of names, or of a reply the names that carry meaning:
 // their values change from one reply to the next.
-func (c *converter) headers(prefix string, h http.Header, names []string) {
+func (c *textConverter) writeHeaders(prefix string, h http.Header, names []string) {
 	families := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		switch {
 		case slices.Contains(names, name), names == nil && name == "Content-Type":
-			c.line("%s%s: %s", prefix, name, Printable(strings.Join(h[name], ", ")))
+			c.writeLine("%s%s: %s", prefix, name, Abbreviate(strings.Join(h[name], ", ")))
 		case names == nil && drift.Family(name) != "":
 			families[drift.Family(name)] = true
 		}
 	}
 	if len(families) > 0 {
-		c.line("%swith %s", prefix, strings.Join(slices.Sorted(maps.Keys(families)), " "))
+		c.writeLine("%swith %s", prefix, strings.Join(slices.Sorted(maps.Keys(families)), " "))
 	}
 }
 
@@ -138,11 +138,11 @@ func (c *converter) headers(prefix string, h http.Header, names []string) {
 // belongs to.
 var root = regexp.MustCompile(`^([^.\[]*)(\[\d+\])?`)
 
-// request prints a body by its fields; what the request before said the same
+// writeRequest prints a body by its fields; what the request before said the same
 // way, but for short values, is only mentioned: conversations repeat
 // themselves.
-func (c *converter) request(n int, r cassette.Request) {
-	now := map[string]said{}
+func (c *textConverter) writeRequest(n int, r cassette.Request) {
+	now := map[string]requestPart{}
 	var order []string
 	fields := event.Fields(r.Body, c.names)
 	for _, f := range fields {
@@ -150,25 +150,25 @@ func (c *converter) request(n int, r cassette.Request) {
 		if _, seen := now[at]; !seen {
 			order = append(order, at)
 		}
-		now[at] = said{now[at].text + shown("  ", strings.TrimSpace(f.Path), f.Value), n}
+		now[at] = requestPart{now[at].text + namedValue("  ", strings.TrimSpace(f.Path), f.Value), n}
 	}
 	for i := 0; i < len(order); i++ {
 		at := order[i]
-		old, repeated := c.before[at]
+		old, repeated := c.previous[at]
 		if repeated = repeated && old.text == now[at].text && len(old.text) > maxShown/2; !repeated {
-			c.line("%s", strings.TrimSuffix(now[at].text, "\n"))
+			c.writeLine("%s", strings.TrimSuffix(now[at].text, "\n"))
 			continue
 		}
 		now[at] = old
 		last := i
-		for last+1 < len(order) && sameArray(at, order[last+1]) && c.before[order[last+1]].text == now[order[last+1]].text {
+		for last+1 < len(order) && sameArray(at, order[last+1]) && c.previous[order[last+1]].text == now[order[last+1]].text {
 			last++
-			now[order[last]] = c.before[order[last]]
+			now[order[last]] = c.previous[order[last]]
 		}
-		c.line("  %s  as in %d", span(at, order[last]), max(old.n, c.before[order[last]].n))
+		c.writeLine("  %s  as in %d", elementRange(at, order[last]), max(old.n, c.previous[order[last]].n))
 		i = last
 	}
-	c.before = now
+	c.previous = now
 }
 
 func sameArray(a, b string) bool {
@@ -176,43 +176,43 @@ func sameArray(a, b string) bool {
 	return ma[2] != "" && mb[2] != "" && ma[1] == mb[1]
 }
 
-// span names elements of one array.
-func span(first, last string) string {
+// elementRange names elements of one array.
+func elementRange(first, last string) string {
 	if first == last {
 		return first
 	}
 	return strings.TrimSuffix(first, "]") + "–" + last[strings.LastIndexByte(last, '[')+1:]
 }
 
-// reply prints what was said; the counts of tokens come last.
-func (c *converter) reply(items []event.Item) {
+// writeReply prints what was said; the counts of tokens come last.
+func (c *textConverter) writeReply(items []event.Item) {
 	var counts []event.Field
 	for _, item := range items {
 		label := strings.TrimSpace(item.Token() + " " + item.Place)
 		if item.Pieces {
-			c.line("%s", strings.TrimSuffix(shown("  ", label, textOf(item)), "\n"))
+			c.writeLine("%s", strings.TrimSuffix(namedValue("  ", label, textOf(item)), "\n"))
 		} else {
-			c.line("  %s", cli.Printable(label))
+			c.writeLine("  %s", cli.Printable(label))
 		}
 		for _, f := range item.Fields {
 			switch {
 			case f.Class == event.Usage:
-				counts = set(counts, f)
-			case !hollow(f.Value):
-				c.line("%s", strings.TrimSuffix(shown("    ", f.Path, f.Value), "\n"))
+				counts = setCount(counts, f)
+			case !isEmptyValue(f.Value):
+				c.writeLine("%s", strings.TrimSuffix(namedValue("    ", f.Path, f.Value), "\n"))
 			}
 		}
 	}
 	for _, f := range counts {
-		if f.Value != "0" && !hollow(f.Value) {
-			c.line("  usage %s: %s", strings.TrimPrefix(f.Path, "usage."), Printable(f.Value))
+		if f.Value != "0" && !isEmptyValue(f.Value) {
+			c.writeLine("  usage %s: %s", strings.TrimPrefix(f.Path, "usage."), Abbreviate(f.Value))
 		}
 	}
 }
 
-// set adds a count of tokens or puts it in the place of an earlier one: the
+// setCount adds a count of tokens or puts it in the place of an earlier one: the
 // providers count on as they go.
-func set(counts []event.Field, f event.Field) []event.Field {
+func setCount(counts []event.Field, f event.Field) []event.Field {
 	for _, prefix := range []string{"message.", "response."} {
 		f.Path = strings.TrimPrefix(f.Path, prefix)
 	}
@@ -230,9 +230,9 @@ func textOf(item event.Item) string {
 	return strconv.Quote(item.Text)
 }
 
-// shown is a value behind its name; a text of several lines is a block of
+// namedValue is a value behind its name; a text of several lines is a block of
 // them, so that a diff shows the line that changed.
-func shown(indent, name, value string) string {
+func namedValue(indent, name, value string) string {
 	text, err := strconv.Unquote(value)
 	if err != nil || !strings.Contains(text, "\n") {
 		return indent + name + ": " + cli.Printable(value) + "\n"

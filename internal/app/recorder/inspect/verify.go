@@ -31,7 +31,7 @@ type verified struct {
 }
 
 func (a *app) verifyCommand() *cobra.Command {
-	j, asJSON := judge{}, false
+	j, asJSON := verifier{}, false
 	cmd := &cobra.Command{
 		Use: "verify PATH…", Short: "Check cassettes: every byte, the format, keys, endings, age",
 		Example: "  recorder verify cassettes/\n  recorder verify --max-age 30d loop.yaml",
@@ -44,8 +44,8 @@ is listed; exit 1 when something is.
 A file of another tool has no seals and fails; with --allow-unsealed that is a
 warning, and the file is checked for keys and endings only.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			j.now, j.secrets = time.Now(), recorderenv.Secrets(a.Environ)
-			return a.verify(args, j, asJSON)
+			j.now, j.secrets = time.Now(), recorderenv.EnvironmentSecrets(a.Environ)
+			return a.verifyPaths(args, j, asJSON)
 		},
 	}
 	set := cmd.Flags()
@@ -56,7 +56,7 @@ warning, and the file is checked for keys and endings only.`,
 	return cmd
 }
 
-func (a *app) verify(paths []string, j judge, asJSON bool) error {
+func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
 	files, err := cassetteFiles(paths)
 	if err != nil {
 		return err
@@ -65,13 +65,13 @@ func (a *app) verify(paths []string, j judge, asJSON bool) error {
 		return cli.Usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
 	start := time.Now()
-	out := sum(sideBySide(files, j.file), time.Since(start))
+	out := summarise(verifyAll(files, j.verifyFile), time.Since(start))
 	if asJSON {
 		if err := a.WriteJSON(out); err != nil {
 			return err
 		}
 	} else {
-		a.tellVerified(out)
+		a.printVerified(out)
 	}
 	if out.Summary.Failed > 0 {
 		return cli.Exit(recorderenv.ExitGate)
@@ -79,7 +79,7 @@ func (a *app) verify(paths []string, j judge, asJSON bool) error {
 	return nil
 }
 
-func sum(verdicts []verdict, took time.Duration) verified {
+func summarise(verdicts []verdict, took time.Duration) verified {
 	out := verified{Schema: "recorder.verify.v1", Cassettes: verdicts}
 	s := &out.Summary
 	s.Files, s.Seconds = len(verdicts), took.Seconds()
@@ -93,7 +93,7 @@ func sum(verdicts []verdict, took time.Duration) verified {
 	return out
 }
 
-func (a *app) tellVerified(out verified) {
+func (a *app) printVerified(out verified) {
 	w := a.Stdout
 	for _, v := range out.Cassettes {
 		for _, p := range v.Warnings {
@@ -111,8 +111,8 @@ func (a *app) tellVerified(out verified) {
 	fmt.Fprintf(w, "%s, %d failed; %.1f MB, %.0f MB/s\n", cli.Count(s.Files, "cassette", "cassettes"), s.Failed, mb, mb/s.Seconds)
 }
 
-// sideBySide judges files on all processors and keeps their order.
-func sideBySide(files []string, judge func(string) verdict) []verdict {
+// verifyAll judges files on all processors and keeps their order.
+func verifyAll(files []string, judge func(string) verdict) []verdict {
 	out := make([]verdict, len(files))
 	next := make(chan int)
 	var wait sync.WaitGroup

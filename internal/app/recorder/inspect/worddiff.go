@@ -27,10 +27,10 @@ func wordDiff(old, fresh string) string {
 		return old
 	}
 	var out strings.Builder
-	list := stretches(words(old), words(fresh))
+	list := wordStretches(splitWords(old), splitWords(fresh))
 	for i, s := range list {
 		if s.kept != nil {
-			out.WriteString(abridged(s.kept, i > 0, i < len(list)-1))
+			out.WriteString(abridgeWords(s.kept, i > 0, i < len(list)-1))
 		}
 		if s.gone != nil {
 			out.WriteString("[-" + strings.Join(s.gone, "") + "-]")
@@ -42,8 +42,8 @@ func wordDiff(old, fresh string) string {
 	return out.String()
 }
 
-// stretches alternates between what is kept and what is changed.
-func stretches(a, b []string) (list []stretch) {
+// wordStretches alternates between what is kept and what is changed.
+func wordStretches(a, b []string) (list []stretch) {
 	for _, m := range drift.Match(a, b) {
 		both := m[0] >= 0 && m[1] >= 0
 		if n := len(list); n == 0 || (list[n-1].kept != nil) != both {
@@ -75,9 +75,9 @@ func withoutIslands(list []stretch) (out []stretch) {
 	return out
 }
 
-// abridged leaves out the middle of words that did not change, or their
+// abridgeWords leaves out the middle of words that did not change, or their
 // beginning or end where no change is on that side.
-func abridged(kept []string, before, after bool) string {
+func abridgeWords(kept []string, before, after bool) string {
 	head, tail := 0, 0
 	if before {
 		head = contextWords
@@ -91,9 +91,9 @@ func abridged(kept []string, before, after bool) string {
 	return strings.Join(kept[:head], "") + "…" + strings.Join(kept[len(kept)-tail:], "")
 }
 
-// words splits a text so that nothing is lost: letters and digits stay
+// splitWords splits a text so that nothing is lost: letters and digits stay
 // together, and so does white space; every other sign is for itself.
-func words(text string) (list []string) {
+func splitWords(text string) (list []string) {
 	start, last := 0, -1
 	for i, r := range text {
 		kind := i // every sign is a kind of its own

@@ -53,7 +53,7 @@ func (g *Age) Set(text string) error {
 
 // stale says why a cassette is older than limit allows, or nothing. One that
 // does not say when it was recorded may be of any age.
-func Stale(meta cassette.Meta, limit Age, now time.Time) string {
+func StaleReason(meta cassette.Meta, limit Age, now time.Time) string {
 	if limit == 0 {
 		return ""
 	}
@@ -65,12 +65,12 @@ func Stale(meta cassette.Meta, limit Age, now time.Time) string {
 		return "does not say when it was recorded, so --max-age cannot pass it; record it afresh with: recorder refresh"
 	}
 	if old := now.Sub(created); old > time.Duration(limit) {
-		return fmt.Sprintf("is stale: recorded %s ago and --max-age is %s; record it afresh with: recorder refresh", roughly(old), limit.String())
+		return fmt.Sprintf("is stale: recorded %s ago and --max-age is %s; record it afresh with: recorder refresh", roughDuration(old), limit.String())
 	}
 	return ""
 }
 
-func roughly(d time.Duration) string {
+func roughDuration(d time.Duration) string {
 	if d >= 2*day {
 		return fmt.Sprintf("%d days", d/day)
 	}

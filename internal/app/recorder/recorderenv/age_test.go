@@ -37,10 +37,10 @@ func TestStale(t *testing.T) {
 		"":                     "does not say when",
 		"yesterday":            "does not say when",
 	} {
-		if got := Stale(cassette.Meta{Created: created}, Age(30*day), now); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+		if got := StaleReason(cassette.Meta{Created: created}, Age(30*day), now); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: %q, want %q", created, got, want)
 		}
-		if got := Stale(cassette.Meta{Created: created}, 0, now); got != "" {
+		if got := StaleReason(cassette.Meta{Created: created}, 0, now); got != "" {
 			t.Errorf("%s without a limit: %q", created, got)
 		}
 	}

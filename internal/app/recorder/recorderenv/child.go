@@ -23,13 +23,13 @@ const patience = 10 * time.Second
 // signal the program is asked to stop and, after patience, made to. The error
 // says why it could not be started; what else there is to know is in
 // child.ProcessState.
-func Conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
+func RunChild(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	signals := make(chan os.Signal, 4)
-	notify(signals)
+	subscribeSignals(signals)
 	defer signal.Stop(signals)
 	child.WaitDelay = patience
 	if !terminal {
-		group(child)
+		makeGroup(child)
 	}
 	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
 		return err
@@ -38,7 +38,7 @@ func Conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		attend(ctx, child, signals, ended, terminal)
+		passSignalsOn(ctx, child, signals, ended, terminal)
 	}()
 	_ = child.Wait()
 	close(ended)
@@ -46,17 +46,17 @@ func Conduct(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	return nil
 }
 
-// notify subscribes to the signals that end programs. A hang-up that was to be
+// subscribeSignals subscribes to the signals that end programs. A hang-up that was to be
 // ignored (nohup) stays so.
-func notify(signals chan os.Signal) {
+func subscribeSignals(signals chan os.Signal) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 }
 
-// attend passes signals on until the program has ended.
-func attend(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
+// passSignalsOn passes signals on until the program has ended.
+func passSignalsOn(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ended <-chan struct{}, terminal bool) {
 	calledOff := ctx.Done()
 	var overdue <-chan time.Time
 	for sent := 0; ; {
@@ -64,25 +64,25 @@ func attend(ctx context.Context, child *exec.Cmd, signals <-chan os.Signal, ende
 		case <-ended:
 			return
 		case got := <-signals:
-			if what := relay(got, sent, terminal); what != nil {
-				send(child, what)
+			if what := signalToSend(got, sent, terminal); what != nil {
+				sendSignal(child, what)
 				sent++
 			}
 		case <-calledOff:
 			calledOff = nil
 			if !bySignal(ctx) { // a signal comes by the other channel, too
-				send(child, syscall.SIGTERM)
+				sendSignal(child, syscall.SIGTERM)
 				overdue = time.After(patience)
 			}
 		case <-overdue:
-			send(child, os.Kill)
+			sendSignal(child, os.Kill)
 		}
 	}
 }
 
-// relay is what a program is sent for a signal, given how many it was sent
+// signalToSend is what a program is sent for a signal, given how many it was sent
 // before; nil when it has it already.
-func relay(got os.Signal, sent int, terminal bool) os.Signal {
+func signalToSend(got os.Signal, sent int, terminal bool) os.Signal {
 	switch {
 	case terminal && got == os.Interrupt:
 		return nil
@@ -99,9 +99,9 @@ func bySignal(ctx context.Context) bool {
 	return errors.Is(cause, context.Canceled) && cause != context.Canceled //nolint:errorlint // the difference is the point
 }
 
-// send sends a signal to the program's group, or to it where it has none of its
+// sendSignal sends a signal to the program's group, or to it where it has none of its
 // own; where there are no signals it ends the program.
-func send(child *exec.Cmd, sig os.Signal) {
+func sendSignal(child *exec.Cmd, sig os.Signal) {
 	if signalGroup(child, sig) {
 		return
 	}
@@ -128,7 +128,7 @@ func ExitOf(cmd *exec.Cmd) int {
 
 // child is a program with the proxy's variables in its environment. It writes to
 // our own stdout and stderr.
-func (a *Env) Child(path string, args, variables []string) *exec.Cmd {
+func (a *Env) ChildCommand(path string, args, variables []string) *exec.Cmd {
 	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
 	cmd.Args[0] = args[0]
 	cmd.Env = Overlay(a.Environ, variables)

@@ -107,7 +107,7 @@ var (
 
 // secrets returns the credentials in the environment: an agent that is given
 // one may send it anywhere in a message.
-func Secrets(env []string) (values []string) {
+func EnvironmentSecrets(env []string) (values []string) {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		has := func(part string) bool { return strings.Contains(strings.ToUpper(name), part) }
@@ -122,7 +122,7 @@ func Secrets(env []string) (values []string) {
 // refuseSecret says why a value must not stand in a file or a variable of settings.
 func RefuseSecret(f *cli.Frame, value string) string {
 	guard := gate.New()
-	for _, secret := range Secrets(f.Environ) {
+	for _, secret := range EnvironmentSecrets(f.Environ) {
 		guard.Learn(secret)
 	}
 	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// group has a program lead a process group of its own: a shell or npx does not
+// makeGroup has a program lead a process group of its own: a shell or npx does not
 // pass signals on to what it runs.
-func group(child *exec.Cmd) { child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func makeGroup(child *exec.Cmd) { child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // signalGroup sends a signal to the group that child leads; false when it leads
 // none, or no more.

@@ -56,7 +56,7 @@ func TestRelay(t *testing.T) {
 		{os.Interrupt, 0, true, nil},
 		{os.Interrupt, 1, true, nil},
 	} {
-		if got := relay(c.got, c.sent, c.terminal); got != c.want {
+		if got := signalToSend(c.got, c.sent, c.terminal); got != c.want {
 			t.Errorf("%v after %d, terminal=%t: %v, want %v", c.got, c.sent, c.terminal, got, c.want)
 		}
 	}

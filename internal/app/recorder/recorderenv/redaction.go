@@ -27,7 +27,7 @@ func (a *Env) Redaction(exempt []string, given ...string) (*Redaction, error) {
 	}
 	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...)}
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
-	for _, secret := range append(Secrets(a.Environ), given...) {
+	for _, secret := range append(EnvironmentSecrets(a.Environ), given...) {
 		r.Redactor.Learn(secret)
 		r.Guard.Learn(secret)
 	}

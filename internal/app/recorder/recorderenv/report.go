@@ -19,10 +19,10 @@ func LossOf(report record.Report) cassette.Loss {
 }
 
 // tell says what did not go well.
-func (a *Env) Tell(report record.Report) {
-	a.List("not saved", report.Refused)
-	a.List("lost", report.Lost)
-	a.List("cut short", report.Cut)
+func (a *Env) SayReport(report record.Report) {
+	a.SayList("not saved", report.Refused)
+	a.SayList("lost", report.Lost)
+	a.SayList("cut short", report.Cut)
 	if n := report.Withheld; n > 0 {
 		a.Say("%s not kept, so that the next run asks again; --allow-incomplete keeps such", cli.Count(n, "of them is", "of them are"))
 	}
@@ -35,7 +35,7 @@ func (a *Env) Tell(report record.Report) {
 const listed = 10
 
 // list says what befell interactions, the first of them one by one.
-func (a *Env) List(what string, lines []string) {
+func (a *Env) SayList(what string, lines []string) {
 	for _, line := range lines[:min(len(lines), listed)] {
 		a.Say("%s: %s", what, line)
 	}

@@ -38,7 +38,7 @@ func TestSignalReachesTheGroup(t *testing.T) {
 			continue
 		}
 		cmd := exec.Command("sh", "-c", "sleep 60 & echo ready; wait") // the sleep holds the pipe open
-		group(cmd)
+		makeGroup(cmd)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestSignalReachesTheGroup(t *testing.T) {
 		if _, err := said.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
-		send(cmd, sig)
+		sendSignal(cmd, sig)
 		ended := make(chan struct{})
 		go func() {
 			_, _ = io.Copy(io.Discard, said)

@@ -13,7 +13,7 @@ import (
 )
 
 // addFidelity declares the flags that say what of a reply is kept.
-func (f *flags) addFidelity(set *pflag.FlagSet) {
+func (f *modeFlags) addFidelity(set *pflag.FlagSet) {
 	set.Var(&f.onAbort, "on-abort", "record: what a client's leaving does to the reply: cancel, or `drain[:MiB[:seconds]]` reads on")
 	set.BoolVar(&f.allowIncomplete, "allow-incomplete", false, "record: replies without their end are meant so: the cassette declares it")
 	set.Var(&f.maxBody, "max-body", "record: keep no body longer than so many `MiB` (default 256)")
@@ -43,7 +43,7 @@ func (d *abort) Set(text string) error {
 	out := drained
 	ok := word == "drain"
 	if counted {
-		n, err := mebibytes(size)
+		n, err := parseMebibytes(size)
 		ok, out.Bytes = ok && err == nil, n
 	}
 	if timed {
@@ -76,14 +76,14 @@ func (*size) Type() string { return "MiB" }
 
 // Set reads a whole number of MiB.
 func (s *size) Set(text string) error {
-	n, err := mebibytes(text)
+	n, err := parseMebibytes(text)
 	if err == nil {
 		*s = size(n)
 	}
 	return err
 }
 
-func mebibytes(text string) (int64, error) {
+func parseMebibytes(text string) (int64, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	if err != nil || n == 0 {
 		return 0, errors.New("use a whole number of MiB, at least 1")

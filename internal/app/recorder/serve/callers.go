@@ -16,20 +16,20 @@ import (
 // everybody on a machine can read command lines.
 const CredentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
 
-// callers are the flags about who may use the proxy, and as whom.
-type callers struct {
+// callerFlags are the flags about who may use the proxy, and as whom.
+type callerFlags struct {
 	credentialFile string
 	ports          []string
 	credential     string // once read
 }
 
-func (c *callers) add(set *pflag.FlagSet) {
+func (c *callerFlags) addTo(set *pflag.FlagSet) {
 	set.StringVar(&c.credentialFile, "credential-file", "", "`file` with the credential that every client must show (or set "+CredentialVariable+"); required to listen beyond loopback")
 	set.StringSliceVar(&c.ports, "session-listen", nil, "`NAME=ADDRESS` to listen on for a session's clients; may be repeated")
 }
 
-// sessions maps the names of --session-listen to their addresses.
-func (c *callers) sessions() (map[string]string, error) {
+// sessionAddresses maps the names of --session-listen to their addresses.
+func (c *callerFlags) sessionAddresses() (map[string]string, error) {
 	listen := map[string]string{}
 	for _, pair := range c.ports {
 		name, address, ok := strings.Cut(pair, "=")
@@ -41,9 +41,9 @@ func (c *callers) sessions() (map[string]string, error) {
 	return listen, nil
 }
 
-// secret is the credential as something that must not be recorded: a program
+// secretValues is the credential as something that must not be recorded: a program
 // has it in its environment and may send it anywhere.
-func (c *callers) secret() []string {
+func (c *callerFlags) secretValues() []string {
 	if c.credential == "" {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *callers) secret() []string {
 }
 
 // readCredential reads what clients must show, "" for nothing. Errors do not quote it.
-func (a *app) readCredential(c *callers) (string, error) {
+func (a *app) readCredential(c *callerFlags) (string, error) {
 	value, from := a.Getenv(CredentialVariable), CredentialVariable
 	if c.credentialFile != "" {
 		from = "--credential-file " + c.credentialFile
@@ -77,10 +77,10 @@ func (a *app) readCredential(c *callers) (string, error) {
 	return value, nil
 }
 
-// door is what f says about the proxy's doors.
-func (a *app) door(f *flags) (cfg proxy.Config, err error) {
-	cfg = proxy.Config{Listen: f.listen, Ingress: f.doors, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
-	if cfg.Sessions, err = f.callers.sessions(); err != nil {
+// ingressConfig is what f says about the proxy's doors.
+func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
+	cfg = proxy.Config{Listen: f.listen, Ingress: f.ingress, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	if cfg.Sessions, err = f.callers.sessionAddresses(); err != nil {
 		return cfg, err
 	}
 	cfg.Credential, err = a.readCredential(&f.callers)

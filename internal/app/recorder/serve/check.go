@@ -19,8 +19,8 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// checking is what refresh --check was asked for.
-type checking struct {
+// checkSettings is what refresh --check was asked for.
+type checkSettings struct {
 	on       bool
 	budget   budget
 	maxBytes int64
@@ -35,7 +35,7 @@ var checkFlags = []string{"max-requests", "max-tokens", "max-bytes", "timeout", 
 
 // withCheck gives refresh the flag --check, with which it records nothing.
 func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
-	var x checking
+	var x checkSettings
 	set, record := cmd.Flags(), cmd.RunE
 	set.BoolVar(&x.on, "check", false, "record nothing: send the requests again and report how the replies drifted")
 	set.IntVar(&x.budget.requests, "max-requests", 20, "check: send at most `N` requests")
@@ -61,8 +61,8 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 }
 
 // checkCommand takes from refresh's own flags what a check needs of them.
-func (a *app) checkCommand(cmd *cobra.Command, x checking) error {
-	f := &flags{mode: modeRefresh, listen: "127.0.0.1:0"}
+func (a *app) checkCommand(cmd *cobra.Command, x checkSettings) error {
+	f := &modeFlags{mode: modeRefresh, listen: "127.0.0.1:0"}
 	var err error
 	for _, step := range []func() error{
 		func() error { f.cassette, err = cmd.Flags().GetString("cassette"); return err },
@@ -83,115 +83,115 @@ func (a *app) checkCommand(cmd *cobra.Command, x checking) error {
 	if x.budget.requests < 1 || x.budget.tokens < 1 || x.maxBytes < 1 || x.timeout <= 0 {
 		return cli.Usage("--max-requests, --max-tokens, --max-bytes and --timeout: have to be above 0")
 	}
-	return a.check(cmd.Context(), f, x, failOn)
+	return a.checkCassette(cmd.Context(), f, x, failOn)
 }
 
-// report is what a check found.
-type report struct {
-	Schema       string          `json:"schema"`
-	Cassette     string          `json:"cassette"`
-	Provenance   string          `json:"provenance"`
-	DryRun       bool            `json:"dry_run,omitempty"`
-	FailOn       drift.Severity  `json:"fail_on"`
-	Planned      []task          `json:"planned"`
-	Checked      []checked       `json:"checked"`
-	Inconclusive []left          `json:"inconclusive"`
-	Skipped      []left          `json:"skipped"`
-	Findings     []drift.Finding `json:"findings"`
-	Summary      map[string]int  `json:"summary"` // findings by severity
+// driftReport is what a check found.
+type driftReport struct {
+	Schema       string           `json:"schema"`
+	Cassette     string           `json:"cassette"`
+	Provenance   string           `json:"provenance"`
+	DryRun       bool             `json:"dry_run,omitempty"`
+	FailOn       drift.Severity   `json:"fail_on"`
+	Planned      []plannedRequest `json:"planned"`
+	Checked      []checkedReply   `json:"checked"`
+	Inconclusive []leftOut        `json:"inconclusive"`
+	Skipped      []leftOut        `json:"skipped"`
+	Findings     []drift.Finding  `json:"findings"`
+	Summary      map[string]int   `json:"summary"` // findings by severity
 	spent        int
 	pairs        []drift.Pair
 	numbers      []int // of the pairs' interactions
 }
 
-// checked is a request that was sent again and answered conclusively.
-type checked struct {
+// checkedReply is a request that was sent again and answered conclusively.
+type checkedReply struct {
 	Interaction int            `json:"interaction"`
 	Status      int            `json:"status"`
 	Tokens      int            `json:"tokens"`
 	Times       *inspect.Times `json:"times"`
 }
 
-// check holds the provider's replies of today against a cassette. It writes no
+// checkCassette holds the provider's replies of today against a cassette. It writes no
 // cassette.
-func (a *app) check(ctx context.Context, f *flags, x checking, failOn drift.Severity) error {
+func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, failOn drift.Severity) error {
 	t, err := inspect.Read(f.cassette, inspect.Everything)
 	if err != nil {
 		return err
 	}
-	k, err := a.kit(f)
+	k, err := a.newModeEnv(f)
 	if err != nil {
 		return err
 	}
-	upstream, err := f.upstreams()
+	upstream, err := f.upstreamBases()
 	if err != nil {
 		return err
 	}
-	keys := a.keys()
+	keys := a.providerKeys()
 	if err := clearUpstreams(upstream, keys); err != nil {
 		return err
 	}
-	p := planOf(t.List, x.budget, func(r cassette.Request) string { return withheld(r, keys, upstream) })
-	r := &report{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance, DryRun: x.dryRun, FailOn: failOn,
-		Planned: some(p.send), Checked: []checked{}, Inconclusive: []left{}, Skipped: some(p.skip), Findings: []drift.Finding{}}
-	a.announce(r, p)
+	p := planResend(t.List, x.budget, func(r cassette.Request) string { return withheldReason(r, keys, upstream) })
+	r := &driftReport{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance, DryRun: x.dryRun, FailOn: failOn,
+		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip), Findings: []drift.Finding{}}
+	a.sayCost(r, p)
 	if !x.dryRun {
 		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
-		k.resend(ctx, s, t.List, p, x.budget, r)
+		k.resendPlanned(ctx, s, t.List, p, x.budget, r)
 	}
-	r.judge()
-	return a.conclude(r, x)
+	r.judgeReplies()
+	return a.printAndExit(r, x)
 }
 
-// some is a list that JSON shows as one even when it is empty.
-func some[T any](list []T) []T { return append([]T{}, list...) }
+// nonNil is a list that JSON shows as one even when it is empty.
+func nonNil[T any](list []T) []T { return append([]T{}, list...) }
 
-// announce says what a check will cost before it costs anything.
-func (a *app) announce(r *report, p plan) {
+// sayCost says what a check will cost before it costs anything.
+func (a *app) sayCost(r *driftReport, p resendPlan) {
 	most := 0
 	for _, t := range p.send {
 		most += max(t.Most, t.Output)
 	}
 	a.Say("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
-		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.tokens(), most, len(p.skip))
+		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.totalTokens(), most, len(p.skip))
 	if r.Provenance != cassette.ProvenanceLive {
 		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)
 	}
 }
 
-// resend sends what is planned, one request after the other, until the budget
+// resendPlanned sends what is planned, one request after the other, until the budget
 // is spent. All that is kept of a reply is redacted.
-func (k *kit) resend(ctx context.Context, s *sender, list []cassette.Interaction, p plan, b budget, r *report) {
+func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.Interaction, p resendPlan, b budget, r *driftReport) {
 	for _, t := range p.send {
 		old := list[t.Interaction]
 		if r.spent > b.tokens || ctx.Err() != nil {
-			r.Skipped = append(r.Skipped, left{t.Interaction, "the budget was spent, or the check interrupted"})
+			r.Skipped = append(r.Skipped, leftOut{t.Interaction, "the budget was spent, or the check interrupted"})
 			continue
 		}
-		fresh, err := s.send(ctx, old.Request)
+		fresh, err := s.resendRequest(ctx, old.Request)
 		fresh = k.Redactor.Interaction(fresh)
 		input, output := event.Tokens(event.Of(fresh))
 		r.spent += cmp.Or(input+output, t.Input+len(fresh.Response.Body)/4)
 		switch {
 		case err != nil && fresh.Response.Status == 0:
-			r.inconclusive(t, "no reply: "+k.Redactor.Text(err.Error()))
+			r.addInconclusive(t, "no reply: "+k.Redactor.Text(err.Error()))
 		case err != nil:
-			r.inconclusive(t, "the reply broke off: "+k.Redactor.Text(err.Error()))
+			r.addInconclusive(t, "the reply broke off: "+k.Redactor.Text(err.Error()))
 		case drift.Inconclusive(fresh.Response.Status):
-			r.inconclusive(t, "was answered with "+itoa(fresh.Response.Status))
+			r.addInconclusive(t, "was answered with "+numberText(fresh.Response.Status))
 		default:
-			r.Checked = append(r.Checked, checked{t.Interaction, fresh.Response.Status, input + output, inspect.TimesOf(old, fresh)})
+			r.Checked = append(r.Checked, checkedReply{t.Interaction, fresh.Response.Status, input + output, inspect.TimesOf(old, fresh)})
 			r.pairs = append(r.pairs, drift.Pair{Old: drift.Of(old), New: drift.Of(fresh)})
 			r.numbers = append(r.numbers, t.Interaction)
 		}
 	}
 }
 
-func (r *report) inconclusive(t task, reason string) {
-	r.Inconclusive = append(r.Inconclusive, left{t.Interaction, reason})
+func (r *driftReport) addInconclusive(t plannedRequest, reason string) {
+	r.Inconclusive = append(r.Inconclusive, leftOut{t.Interaction, reason})
 }
 
-func (r *report) judge() {
+func (r *driftReport) judgeReplies() {
 	r.Summary = map[string]int{}
 	for _, name := range drift.Severities() {
 		r.Summary[name] = 0
@@ -205,9 +205,9 @@ func (r *report) judge() {
 	}
 }
 
-// conclude prints a report and ends with its exit code. A check that could not
+// printAndExit prints a report and ends with its exit code. A check that could not
 // judge a single reply is no success.
-func (a *app) conclude(r *report, x checking) error {
+func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 	if x.json {
 		if err := a.WriteJSON(r); err != nil {
 			return err
@@ -226,7 +226,7 @@ func (a *app) conclude(r *report, x checking) error {
 	return nil
 }
 
-func (a *app) printReport(r *report) {
+func (a *app) printReport(r *driftReport) {
 	w := a.Stdout
 	if r.DryRun {
 		for _, t := range r.Planned {
@@ -235,16 +235,16 @@ func (a *app) printReport(r *report) {
 	}
 	for _, group := range []struct {
 		title string
-		list  []left
+		list  []leftOut
 	}{{"left out", r.Skipped}, {"unclear", r.Inconclusive}} {
 		for _, l := range group.list {
-			fmt.Fprintf(w, "%-10s  #%d  %s\n", group.title, l.Interaction, inspect.Printable(l.Reason))
+			fmt.Fprintf(w, "%-10s  #%d  %s\n", group.title, l.Interaction, inspect.Abbreviate(l.Reason))
 		}
 	}
 	for _, f := range r.Findings {
-		line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, inspect.Sentence(f))
+		line := fmt.Sprintf("%-10s  %s: %s", f.Severity, f.Group, inspect.FindingText(f))
 		if len(f.Pairs) > 0 {
-			line += " (" + numbers(f.Pairs) + ")"
+			line += " (" + interactionNumbers(f.Pairs) + ")"
 		}
 		fmt.Fprintln(w, line)
 	}
@@ -254,14 +254,14 @@ func (a *app) printReport(r *report) {
 	}
 }
 
-// numbers names interactions.
-func numbers(list []int) string {
+// interactionNumbers names interactions.
+func interactionNumbers(list []int) string {
 	slices.Sort(list)
 	parts := make([]string, len(list))
 	for i, n := range list {
-		parts[i] = "#" + itoa(n)
+		parts[i] = "#" + numberText(n)
 	}
 	return strings.Join(parts, " ")
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+func numberText(n int) string { return strconv.Itoa(n) }

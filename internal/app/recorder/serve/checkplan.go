@@ -17,8 +17,8 @@ type budget struct {
 	tokens   int
 }
 
-// task is a recorded request that is to be sent again.
-type task struct {
+// plannedRequest is a recorded request that is to be sent again.
+type plannedRequest struct {
 	Interaction int    `json:"interaction"`
 	Provider    string `json:"provider"`
 	Model       string `json:"model,omitempty"`
@@ -27,34 +27,34 @@ type task struct {
 	Most        int    `json:"max_tokens,omitempty"` // what the request allows; 0 when it does not say
 }
 
-func (t task) tokens() int { return t.Input + t.Output }
+func (t plannedRequest) totalTokens() int { return t.Input + t.Output }
 
-// left is an interaction that is not checked, and why.
-type left struct {
+// leftOut is an interaction that is not checked, and why.
+type leftOut struct {
 	Interaction int    `json:"interaction"`
 	Reason      string `json:"reason"`
 }
 
-// plan is what a check will do.
-type plan struct {
-	send []task
-	skip []left
+// resendPlan is what a check will do.
+type resendPlan struct {
+	send []plannedRequest
+	skip []leftOut
 }
 
-func (p plan) tokens() (sum int) {
+func (p resendPlan) totalTokens() (sum int) {
 	for _, t := range p.send {
-		sum += t.tokens()
+		sum += t.totalTokens()
 	}
 	return sum
 }
 
-// planOf decides which requests are sent again: in their order, each once, as
+// planResend decides which requests are sent again: in their order, each once, as
 // far as the budget goes. refused says why one may not be sent, or nothing.
-func planOf(list []cassette.Interaction, b budget, refused func(cassette.Request) string) (p plan) {
+func planResend(list []cassette.Interaction, b budget, refused func(cassette.Request) string) (p resendPlan) {
 	seen := map[string]int{}
 	for i, in := range list {
-		t := taskOf(i, in)
-		why := unsuitable(in)
+		t := planRequest(i, in)
+		why := unsuitableReason(in)
 		if why == "" {
 			why = refused(in.Request)
 		}
@@ -63,14 +63,14 @@ func planOf(list []cassette.Interaction, b budget, refused func(cassette.Request
 		switch {
 		case why != "":
 		case again:
-			why = "the same request as #" + itoa(first)
+			why = "the same request as #" + numberText(first)
 		case len(p.send) >= b.requests:
-			why = "beyond --max-requests " + itoa(b.requests)
-		case p.tokens()+t.tokens() > b.tokens:
-			why = "about " + itoa(t.tokens()) + " tokens, beyond --max-tokens " + itoa(b.tokens)
+			why = "beyond --max-requests " + numberText(b.requests)
+		case p.totalTokens()+t.totalTokens() > b.tokens:
+			why = "about " + numberText(t.totalTokens()) + " tokens, beyond --max-tokens " + numberText(b.tokens)
 		}
 		if why != "" {
-			p.skip = append(p.skip, left{i, why})
+			p.skip = append(p.skip, leftOut{i, why})
 			continue
 		}
 		seen[id] = i
@@ -79,9 +79,9 @@ func planOf(list []cassette.Interaction, b budget, refused func(cassette.Request
 	return p
 }
 
-func taskOf(i int, in cassette.Interaction) task {
+func planRequest(i int, in cassette.Interaction) plannedRequest {
 	s := event.Summarise(in.Request)
-	t := task{Interaction: i, Provider: event.Provider(in.Request), Model: s.Model, Most: s.MaxTokens}
+	t := plannedRequest{Interaction: i, Provider: event.Provider(in.Request), Model: s.Model, Most: s.MaxTokens}
 	if event.Operation(in.Request) == llm.Count {
 		return t // counting is free
 	}
@@ -95,9 +95,9 @@ func taskOf(i int, in cassette.Interaction) task {
 	return t
 }
 
-// unsuitable says why a recording cannot be held against a reply of today, or
+// unsuitableReason says why a recording cannot be held against a reply of today, or
 // nothing.
-func unsuitable(in cassette.Interaction) string {
+func unsuitableReason(in cassette.Interaction) string {
 	operation := event.Operation(in.Request)
 	switch {
 	case !slices.Contains([]llm.Operation{llm.Stream, llm.Unary, llm.Count}, operation) || in.Request.Method != http.MethodPost:
@@ -105,7 +105,7 @@ func unsuitable(in cassette.Interaction) string {
 	case in.Response.Status == 0:
 		return "has no reply to compare with"
 	case in.Response.Status >= 500 || in.Response.Status == 429:
-		return "was answered with " + itoa(in.Response.Status)
+		return "was answered with " + numberText(in.Response.Status)
 	case redact.HasPseudonym(in.Request.Body):
 		return "its body holds a redacted secret"
 	case refersBack(in.Request.Body):
@@ -138,8 +138,8 @@ var keyHosts = map[string]string{
 	llm.Gemini:    "generativelanguage.googleapis.com",
 }
 
-// withheld says why a request may not be sent with the keys at hand, or nothing.
-func withheld(r cassette.Request, keys, upstream map[string]string) string {
+// withheldReason says why a request may not be sent with the keys at hand, or nothing.
+func withheldReason(r cassette.Request, keys, upstream map[string]string) string {
 	provider := event.Provider(r)
 	u, err := url.Parse(r.URL)
 	switch {

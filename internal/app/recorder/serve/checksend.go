@@ -19,12 +19,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
-// unlisted is the key that is sent to an --upstream when the environment has
+// standInKey is the key that is sent to an --upstream when the environment has
 // none: stand-ins want one, whatever it is.
-const unlisted = "recorder-refresh-check"
+const standInKey = "recorder-refresh-check"
 
-// keys are the providers' keys in the environment.
-func (a *app) keys() map[string]string {
+// providerKeys are the providers' keys in the environment.
+func (a *app) providerKeys() map[string]string {
 	keys := map[string]string{}
 	for provider, names := range keyNames {
 		for _, name := range names {
@@ -62,13 +62,13 @@ type sender struct {
 
 var errTooLong = errors.New("the reply is longer than --max-bytes")
 
-// send returns what came back for a recorded request. The reply may be cut;
+// resendRequest returns what came back for a recorded request. The reply may be cut;
 // then there is an error, too.
-func (s *sender) send(ctx context.Context, r cassette.Request) (in cassette.Interaction, err error) {
+func (s *sender) resendRequest(ctx context.Context, r cassette.Request) (in cassette.Interaction, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	in.Request = r
-	request, err := s.request(ctx, r)
+	request, err := s.newRequest(ctx, r)
 	if err != nil {
 		return in, err
 	}
@@ -79,7 +79,7 @@ func (s *sender) send(ctx context.Context, r cassette.Request) (in cassette.Inte
 	}
 	defer func() { _ = response.Body.Close() }()
 	in.Response = cassette.Response{Status: response.StatusCode, Proto: response.Proto, Header: response.Header}
-	err = s.body(&in, response.Body)
+	err = s.readBody(&in, response.Body)
 	in.Response.Trailer, in.Duration = response.Trailer, s.now().Sub(start)
 	if in.End = cassette.EndEOF; err != nil {
 		in.End = cassette.EndReset
@@ -87,11 +87,11 @@ func (s *sender) send(ctx context.Context, r cassette.Request) (in cassette.Inte
 	return in, err
 }
 
-// body reads a reply and when its pieces came.
-func (s *sender) body(in *cassette.Interaction, body io.Reader) error {
+// readBody reads a reply and when its pieces came.
+func (s *sender) readBody(in *cassette.Interaction, readBody io.Reader) error {
 	start, piece := s.now(), make([]byte, 32<<10)
 	for {
-		n, err := body.Read(piece)
+		n, err := readBody.Read(piece)
 		if n > 0 {
 			in.Response.Body = append(in.Response.Body, piece[:n]...)
 			in.Timeline = append(in.Timeline, cassette.Chunk{At: s.now().Sub(start), Length: n})
@@ -110,9 +110,9 @@ func (s *sender) body(in *cassette.Interaction, body io.Reader) error {
 // askedParameters are those of a URL that say how to reply.
 var askedParameters = []string{"alt", "beta"}
 
-// request is a recorded request with a key in the place of a pseudonym. Only
+// newRequest is a recorded request with a key in the place of a pseudonym. Only
 // headers and parameters that choose the reply are sent.
-func (s *sender) request(ctx context.Context, r cassette.Request) (*http.Request, error) {
+func (s *sender) newRequest(ctx context.Context, r cassette.Request) (*http.Request, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return nil, fmt.Errorf("%s: no URL", r.URL)
@@ -135,7 +135,7 @@ func (s *sender) request(ctx context.Context, r cassette.Request) (*http.Request
 	}
 	request.Header.Set("Accept-Encoding", "identity")
 	provider := event.Provider(r)
-	key := cmp.Or(s.keys[provider], unlisted)
+	key := cmp.Or(s.keys[provider], standInKey)
 	switch provider {
 	case llm.Anthropic:
 		request.Header.Set("X-Api-Key", key)

@@ -12,47 +12,47 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// completing is a session's work in record-missing mode: what the cassette
+// recordMissing is a session's work in record-missing mode: what the cassette
 // knows is played, the rest is recorded behind it.
-type completing struct {
+type recordMissing struct {
 	*replay.Replayer
-	report func() record.Report // of the recorder of what is missing, which it closes
-	path   string
-	writer *cassette.Writer
+	closeRecorder func() record.Report // of the recorder of what is missing, which it closes
+	path          string
+	writer        *cassette.Writer
 }
 
-// completing opens path for more. Without a cassette there, all is missing.
-func (k *kit) completing(path string) (work, error) {
+// openRecordMissing opens path for more. Without a cassette there, all is missing.
+func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 	tape, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return k.recording(path, false)
+		return k.openRecording(path, false)
 	}
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	writer, err := cassette.Extend(path, k.Meta(k.origin, k.flags.allowIncomplete))
+	writer, err := cassette.Extend(path, k.Meta(k.provenance, k.flags.allowIncomplete))
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	rec, err := k.recorder(writer)
+	rec, err := k.newRecorder(writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
 	k.SayLoss(tape)
-	player, err := k.player(tape, rec)
+	player, err := k.newReplayer(tape, rec)
 	if err != nil {
 		rec.Close()
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &completing{player, sync.OnceValue(rec.Close), path, writer}, nil
+	return &recordMissing{player, sync.OnceValue(rec.Close), path, writer}, nil
 }
 
-// drain waits until all that was recorded is in the file.
-func (c *completing) drain() { c.report() }
+// drainRecording waits until all that was recorded is in the file.
+func (c *recordMissing) drainRecording() { c.closeRecorder() }
 
-func (c *completing) finish(a *app, _ bool) outcome {
-	report, served := c.report(), c.Receipt()
-	a.Tell(report)
+func (c *recordMissing) finishRecording(a *app, _ bool) outcome {
+	report, served := c.closeRecorder(), c.Receipt()
+	a.SayReport(report)
 	var err error
 	if report.Saved == 0 {
 		err = c.writer.Discard() // the cassette is what it was
@@ -67,15 +67,15 @@ func (c *completing) finish(a *app, _ bool) outcome {
 	a.Say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
 	switch {
 	case out.served+out.recorded+out.missed == 0 && out.exit == recorderenv.ExitOK:
-		a.Say("%s: %s", c.path, a.unasked())
+		a.Say("%s: %s", c.path, a.nothingAskedReason())
 		out.exit = recorderenv.ExitGate
 	case out.missed > 0:
-		out.exit = worse(out.exit, recorderenv.ExitGate)
+		out.exit = worseExit(out.exit, recorderenv.ExitGate)
 	}
 	return out
 }
 
-func (c *completing) abandon() {
-	c.drain()
+func (c *recordMissing) discardStart() {
+	c.drainRecording()
 	_ = c.writer.Discard()
 }

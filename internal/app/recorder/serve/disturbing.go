@@ -12,21 +12,21 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// disturbing are the flags by which a replay differs from its recording.
-type disturbing struct {
+// faultFlags are the flags by which a replay differs from its recording.
+type faultFlags struct {
 	rechunk rechunk
 	faults  string
 	seed    seed
 }
 
-func (d *disturbing) add(set *pflag.FlagSet) {
+func (d *faultFlags) addTo(set *pflag.FlagSet) {
 	set.Var(&d.rechunk, "rechunk", "replay: cut the same bytes otherwise, by `mode[:seed]`: 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random")
 	set.StringVar(&d.faults, "faults", "", "replay: `file` with a plan of faults")
 	set.Var(&d.seed, "seed", "replay: the `number` that decides what --rechunk and --faults leave to chance (default the plan's, else 1)")
 }
 
-// hide takes the flags out of the help of commands that refuse them.
-func (d *disturbing) hide(set *pflag.FlagSet) {
+// hideFlags takes the flags out of the help of commands that refuse them.
+func (d *faultFlags) hideFlags(set *pflag.FlagSet) {
 	for _, name := range []string{"rechunk", "faults", "seed"} {
 		if err := set.MarkHidden(name); err != nil {
 			panic(err) // add has added them
@@ -34,23 +34,23 @@ func (d *disturbing) hide(set *pflag.FlagSet) {
 	}
 }
 
-// check refuses two seeds.
-func (d *disturbing) check() error {
+// checkSeeds refuses two seeds.
+func (d *faultFlags) checkSeeds() error {
 	if d.seed.set && d.rechunk.seed.set && d.seed.n != d.rechunk.seed.n {
 		return cli.Usage("--rechunk %s: --seed says %s; give one seed", &d.rechunk, &d.seed)
 	}
 	return nil
 }
 
-// disturbance is what the flags ask for.
-type disturbance struct {
+// faultSettings is what the flags ask for.
+type faultSettings struct {
 	rechunk fault.Mode
 	faults  *fault.Plan
 	seed    uint64
 }
 
-// disturbance reads the plan and settles on a seed, which people are told.
-func (a *app) disturbance(d *disturbing) (out disturbance, err error) {
+// readFaults reads the plan and settles on a seed, which people are told.
+func (a *app) readFaults(d *faultFlags) (out faultSettings, err error) {
 	out.rechunk, out.seed = d.rechunk.mode, 1
 	if d.faults != "" {
 		data, err := os.ReadFile(d.faults)

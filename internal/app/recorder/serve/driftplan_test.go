@@ -34,14 +34,14 @@ func TestPlanOf(t *testing.T) {
 		ask(messages, `{"n":5}`, 200),
 		ask(messages, `{"n":6}`, 200),
 	}
-	p := planOf(list, budget{requests: 4, tokens: 100}, func(r cassette.Request) string {
-		return withheld(r, map[string]string{llm.Anthropic: "k", llm.OpenAI: "k"}, nil)
+	p := planResend(list, budget{requests: 4, tokens: 100}, func(r cassette.Request) string {
+		return withheldReason(r, map[string]string{llm.Anthropic: "k", llm.OpenAI: "k"}, nil)
 	})
 	var sent []int
 	for _, task := range p.send {
 		sent = append(sent, task.Interaction)
 	}
-	got, _ := json.Marshal(map[string]any{"sent": sent, "tokens": p.tokens(), "skipped": p.skip})
+	got, _ := json.Marshal(map[string]any{"sent": sent, "tokens": p.totalTokens(), "skipped": p.skip})
 	want := `{"sent":[0,7,9],"skipped":[` +
 		`{"interaction":1,"reason":"the same request as #0"},` +
 		`{"interaction":2,"reason":"asks for no reply of a model"},` +
@@ -55,7 +55,7 @@ func TestPlanOf(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	if p := planOf(list, budget{requests: 1, tokens: 100}, func(cassette.Request) string { return "" }); len(p.send) != 1 {
+	if p := planResend(list, budget{requests: 1, tokens: 100}, func(cassette.Request) string { return "" }); len(p.send) != 1 {
 		t.Errorf("%d sent with --max-requests 1", len(p.send))
 	}
 }
@@ -78,11 +78,11 @@ func TestKeysGoToTheirProvidersOnly(t *testing.T) {
 		"::":                                                                                    false,
 	} {
 		r := cassette.Request{Method: "POST", URL: url}
-		if got := withheld(r, keys, nil) == ""; got != want {
+		if got := withheldReason(r, keys, nil) == ""; got != want {
 			t.Errorf("%s: sent is %v", url, got)
 		}
 	}
-	if why := withheld(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{llm.Anthropic: "http://x"}); why != "" {
+	if why := withheldReason(cassette.Request{URL: "http://127.0.0.1:1/v1/messages"}, nil, map[string]string{llm.Anthropic: "http://x"}); why != "" {
 		t.Error(why)
 	}
 	for base, want := range map[string]bool{"http://127.0.0.1:9": true, "http://localhost:9": true, "https://gateway.example": true, "http://gateway.example": false} {
@@ -107,7 +107,7 @@ func TestSenderSendsTheRequest(t *testing.T) {
 		s := &sender{keys: map[string]string{llm.Anthropic: "k", llm.OpenAI: "k", llm.Gemini: "k"}, now: time.Now}
 		recorded := cassette.Request{Method: "POST", URL: tt.url, Body: []byte(`{"a": 1}`), Header: http.Header{
 			"Content-Type": {"application/json"}, "Anthropic-Beta": {"b"}, "Cookie": {"c"}, "X-Api-Key": {"REDACTED"}, "Host": {"h"}}}
-		r, err := s.request(context.Background(), recorded)
+		r, err := s.newRequest(context.Background(), recorded)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
-// usedIn names the modes that have a use for a flag; all have one for the others.
-var usedIn = map[string][]string{
+// modesOfFlag names the modes that have a use for a flag; all have one for the others.
+var modesOfFlag = map[string][]string{
 	"speed":            {modeReplay, modeMissing},
 	"match":            {modeReplay, modeMissing},
 	"receipt":          {modeReplay},
@@ -27,29 +27,29 @@ var usedIn = map[string][]string{
 	"upstream-ca":      {modeRecord, modeMissing, modeRefresh, modePass},
 }
 
-// why some flags have no use where one might look for it.
-var why = map[string]string{
+// uselessReason some flags have no use where one might look for it.
+var uselessReason = map[string]string{
 	"rechunk": "a recording holds the chunks that were sent; record without, and replay with --rechunk",
 	"faults":  "a recording holds what was sent; record without, and replay with --faults",
 }
 
-// settle decides on the mode, and refuses flags that were given on the command line and would do
+// chooseMode decides on the mode, and refuses flags that were given on the command line and would do
 // nothing in it: who gave one expects something. Where CI or the lack of it
 // decides, the same command line has to do for both, and people are told.
-func (a *app) settle(f *flags, given []string) error {
+func (a *app) chooseMode(f *modeFlags, given []string) error {
 	named := f.mode != ""
-	f.settle(a.inCI())
+	f.setMode(a.inCI())
 	for _, name := range given {
-		useful, limited := usedIn[name]
+		useful, limited := modesOfFlag[name]
 		if !limited || slices.Contains(useful, f.mode) || !slices.Contains(modes, f.mode) {
 			continue
 		}
-		if !named && why[name] == "" {
+		if !named && uselessReason[name] == "" {
 			a.Say("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
 			continue
 		}
-		if why[name] != "" {
-			return cli.Usage("--%s: %s", name, why[name])
+		if uselessReason[name] != "" {
+			return cli.Usage("--%s: %s", name, uselessReason[name])
 		}
 		return cli.Usage("--%s: does nothing in mode %s; it goes with %s", name, f.mode, strings.Join(useful, ", "))
 	}

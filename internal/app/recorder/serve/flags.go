@@ -19,12 +19,12 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// flags are what run and the commands that serve have in common.
-type flags struct {
+// modeFlags are what run and the commands that serve have in common.
+type modeFlags struct {
 	mode        string
 	cassette    string
 	listen      string
-	doors       []string
+	ingress     []string
 	upstream    []string
 	upstreamCA  string
 	allow       []string
@@ -37,8 +37,8 @@ type flags struct {
 	maxAge      recorderenv.Age
 	match       match
 	envFile     string
-	disturb     disturbing
-	callers     callers
+	faults      faultFlags
+	callers     callerFlags
 	exempt      []string
 
 	onAbort         abort
@@ -46,18 +46,18 @@ type flags struct {
 	maxBody         size
 }
 
-// add declares the flags that mean something in the command's mode; run, whose
+// addTo declares the flags that mean something in the command's mode; run, whose
 // mode is a flag, has all of them.
-func (f *flags) add(cmd *cobra.Command) {
+func (f *modeFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	in := func(modes ...string) bool { return f.mode == "" || slices.Contains(modes, f.mode) }
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file`; with {session} in its name each session has its own")
 	if f.mode == modePass {
-		hide(set, "cassette") // accepted, so that going over to pass changes one word
+		hideFlag(set, "cassette") // accepted, so that going over to pass changes one word
 	}
 	set.StringVar(&f.listen, "listen", "127.0.0.1:0", "`address` to listen on; port 0 takes a free one, beyond loopback a credential is required")
-	set.StringSliceVar(&f.doors, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
-	f.callers.add(set)
+	set.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "the `doors` clients come in by: mitm (HTTPS_PROXY), base-url, or both")
+	f.callers.addTo(set)
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh) {
 		recorderenv.AddExempt(set, &f.exempt)
@@ -75,11 +75,11 @@ func (f *flags) add(cmd *cobra.Command) {
 	if in(modeRefresh) {
 		set.BoolVar(&f.noSwap, "no-swap", false, "refresh: leave the fresh recording beside the old one, as NAME~fresh.yaml")
 	}
-	f.disturb.add(set)
+	f.faults.addTo(set)
 	if in(modeReplay) {
 		f.addReplaying(set)
 	} else {
-		f.disturb.hide(set)
+		f.faults.hideFlags(set)
 	}
 	switch f.mode {
 	case modeRecord:
@@ -92,13 +92,13 @@ func (f *flags) add(cmd *cobra.Command) {
 	}
 }
 
-func hide(set *pflag.FlagSet, name string) {
+func hideFlag(set *pflag.FlagSet, name string) {
 	if err := set.MarkHidden(name); err != nil {
 		panic(err) // it was added in the line above
 	}
 }
 
-func (f *flags) addReplaying(set *pflag.FlagSet) {
+func (f *modeFlags) addReplaying(set *pflag.FlagSet) {
 	set.Float64Var(&f.speed, "speed", 0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
 	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
@@ -106,7 +106,7 @@ func (f *flags) addReplaying(set *pflag.FlagSet) {
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 }
 
-func (f *flags) check() error {
+func (f *modeFlags) checkValues() error {
 	switch {
 	case !slices.Contains(modes, f.mode):
 		return cli.Usage("--mode %s: unknown; use %s", f.mode, strings.Join(modes, ", "))
@@ -117,12 +117,12 @@ func (f *flags) check() error {
 	case f.receipt != "" && perSession(f.cassette) && !perSession(f.receipt):
 		return cli.Usage("--receipt %s: each session has its own; put {session} into the name", f.receipt)
 	}
-	return f.disturb.check()
+	return f.faults.checkSeeds()
 }
 
-// upstreams reads provider=URL pairs and refuses the proxy's own address: each
+// upstreamBases reads provider=URL pairs and refuses the proxy's own address: each
 // request would come back for ever.
-func (f *flags) upstreams() (map[string]string, error) {
+func (f *modeFlags) upstreamBases() (map[string]string, error) {
 	bases := map[string]string{}
 	for _, pair := range f.upstream {
 		provider, base, ok := strings.Cut(pair, "=")
@@ -168,8 +168,8 @@ func sameMachine(ours, theirs string) bool {
 	}
 }
 
-// roots are whom to trust upstream: the system's authorities and --upstream-ca.
-func (a *app) roots(f *flags) (*x509.CertPool, error) {
+// upstreamRoots are whom to trust upstream: the system's authorities and --upstream-ca.
+func (a *app) upstreamRoots(f *modeFlags) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
 	if f.upstreamCA == "" {

@@ -12,18 +12,18 @@ import (
 const nothingAsked = "nothing was asked for: the program made no request, or does not use the proxy (Node before 22.21 cannot; " +
 	"--ingress base-url is for those); recorder doctor -- CMD tells what is the matter"
 
-// unasked is why nothing was asked for. What the proxy turned away was said
+// nothingAskedReason is why nothing was asked for. What the proxy turned away was said
 // when it was.
-func (a *app) unasked() string {
+func (a *app) nothingAskedReason() string {
 	if n := int(a.turnedAway.Load()); n > 0 {
 		return "nothing was asked for: " + cli.Count(n, "attempt was", "attempts were") + " turned away, as said above; recorder doctor -- CMD tells more"
 	}
 	return nothingAsked
 }
 
-// gates are the sentences by which a replay fails, none when it passed. unasked
+// failedGates are the sentences by which a replay fails, none when it passed. unasked
 // is the one for a replay of which nothing was asked.
-func gates(got replay.Receipt, allowUnused bool, unasked string) (failed []string) {
+func failedGates(got replay.Receipt, allowUnused bool, unasked string) (failed []string) {
 	if got.Served+got.Missed+got.Struck == 0 {
 		return []string{unasked}
 	}

@@ -24,63 +24,63 @@ const sessionMark = "{session}"
 
 func perSession(path string) bool { return strings.Contains(path, sessionMark) }
 
-// lanes keep the sessions of one proxy apart: each has a cassette of its own,
+// sessions keep the sessions of one proxy apart: each has a cassette of its own,
 // opened at its first request (DESIGN §4). It is a work itself.
-type lanes struct {
-	kit *kit
+type sessions struct {
+	env *modeEnv
 
-	mu    sync.Mutex
-	named map[string]*lane
+	mu     sync.Mutex
+	byName map[string]*clientSession
 }
 
-// lane is one session's. What came of opening its cassette, a work or an error,
+// clientSession is one session's. What came of opening its cassette, a work or an error,
 // holds for all of its requests.
-type lane struct {
+type clientSession struct {
 	path    string
 	open    sync.Once
-	work    work
+	handler modeHandler
 	err     error
 	mu      sync.Mutex
 	refused int
 }
 
-func (l *lanes) of(session string) *lane {
+func (l *sessions) sessionCassette(session string) *clientSession {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.named[session] == nil {
-		l.named[session] = &lane{path: strings.ReplaceAll(l.kit.flags.cassette, sessionMark, session)}
+	if l.byName[session] == nil {
+		l.byName[session] = &clientSession{path: strings.ReplaceAll(l.env.flags.cassette, sessionMark, session)}
 	}
-	return l.named[session]
+	return l.byName[session]
 }
 
 // ServeHTTP hands a request to the work of its session.
-func (l *lanes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := proxy.Session(r.Context())
-	lane := l.of(name)
-	lane.open.Do(func() { lane.work, lane.err = l.begin(name, lane.path) })
+	lane := l.sessionCassette(name)
+	lane.open.Do(func() { lane.handler, lane.err = l.openSession(name, lane.path) })
 	if lane.err != nil {
-		lane.refuse(w, r)
+		lane.refuseRequest(w, r)
 		return
 	}
-	lane.work.ServeHTTP(w, r)
+	lane.handler.ServeHTTP(w, r)
 }
 
 var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
 
-func (l *lanes) begin(name, path string) (work, error) {
-	var w work
+func (l *sessions) openSession(name, path string) (modeHandler, error) {
+	var w modeHandler
 	var err error = errNoSession
 	if name != "" {
-		w, err = l.kit.work(path, strings.ReplaceAll(l.kit.flags.receipt, sessionMark, name))
+		w, err = l.env.openHandler(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
 	}
 	if err != nil {
-		l.kit.Say("%s", cli.OneLine(err))
+		l.env.Say("%s", cli.OneLine(err))
 	}
 	return w, err
 }
 
-// refuse answers as the provider would refuse: no client repeats it.
-func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
+// refuseRequest answers as the provider would refuse: no client repeats it.
+func (l *clientSession) refuseRequest(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.refused++
 	l.mu.Unlock()
@@ -95,35 +95,35 @@ func (l *lane) refuse(w http.ResponseWriter, r *http.Request) {
 // exitOfNothing is how a run ends in which no session appeared.
 var exitOfNothing = map[string]int{modeRecord: recorderenv.ExitIncomplete, modeRefresh: recorderenv.ExitIncomplete, modeMissing: recorderenv.ExitGate, modeReplay: recorderenv.ExitGate}
 
-// finish ends every session and prints a table of them. Without any session
+// finishRecording ends every session and prints a table of them. Without any session
 // nothing was asked for.
-func (l *lanes) finish(a *app, failed bool) outcome {
-	if len(l.named) == 0 {
-		a.Say("%s: %s", l.kit.flags.cassette, a.unasked())
-		return outcome{exit: exitOfNothing[l.kit.flags.mode]}
+func (l *sessions) finishRecording(a *app, failed bool) outcome {
+	if len(l.byName) == 0 {
+		a.Say("%s: %s", l.env.flags.cassette, a.nothingAskedReason())
+		return outcome{exit: exitOfNothing[l.env.flags.mode]}
 	}
-	for _, lane := range l.named {
-		if w, records := lane.work.(interface{ drain() }); records {
-			w.drain() // what it teaches about secrets holds for the cassettes of all
+	for _, lane := range l.byName {
+		if w, records := lane.handler.(interface{ drainRecording() }); records {
+			w.drainRecording() // what it teaches about secrets holds for the cassettes of all
 		}
 	}
 	var total outcome
 	rows := map[string]outcome{}
-	for _, name := range slices.Sorted(maps.Keys(l.named)) {
-		got := l.named[name].finish(a, failed)
+	for _, name := range slices.Sorted(maps.Keys(l.byName)) {
+		got := l.byName[name].finishRecording(a, failed)
 		rows[name] = got
-		total.exit = worse(total.exit, got.exit)
+		total.exit = worseExit(total.exit, got.exit)
 	}
-	sessionTable(a.Stderr, l.kit.flags.cassette, rows)
-	if left := l.notAsked(); len(left) > 0 && l.kit.flags.mode == modeReplay {
-		a.List("no session asked for", left)
+	sessionTable(a.Stderr, l.env.flags.cassette, rows)
+	if left := l.notAsked(); len(left) > 0 && l.env.flags.mode == modeReplay {
+		a.SayList("no session asked for", left)
 	}
 	return total
 }
 
-func (l *lane) finish(a *app, failed bool) outcome {
+func (l *clientSession) finishRecording(a *app, failed bool) outcome {
 	if l.err == nil {
-		return l.work.finish(a, failed)
+		return l.handler.finishRecording(a, failed)
 	}
 	exit := a.ExitCode(l.err)
 	if errors.Is(l.err, fs.ErrNotExist) {
@@ -135,21 +135,21 @@ func (l *lane) finish(a *app, failed bool) outcome {
 // notAsked lists the cassettes that no session of this run has. That is no
 // failure, a run may be of a few tests only; but where it is of all of them,
 // they are left over.
-func (l *lanes) notAsked() (left []string) {
-	files, _ := filepath.Glob(strings.ReplaceAll(l.kit.flags.cassette, sessionMark, "*"))
+func (l *sessions) notAsked() (left []string) {
+	files, _ := filepath.Glob(strings.ReplaceAll(l.env.flags.cassette, sessionMark, "*"))
 	for _, file := range files {
-		asked := func(lane *lane) bool { return filepath.Clean(lane.path) == filepath.Clean(file) }
-		if !slices.ContainsFunc(slices.Collect(maps.Values(l.named)), asked) {
+		asked := func(lane *clientSession) bool { return filepath.Clean(lane.path) == filepath.Clean(file) }
+		if !slices.ContainsFunc(slices.Collect(maps.Values(l.byName)), asked) {
 			left = append(left, file)
 		}
 	}
 	return left
 }
 
-func (l *lanes) abandon() {
-	for _, lane := range l.named {
-		if lane.work != nil {
-			lane.work.abandon()
+func (l *sessions) discardStart() {
+	for _, lane := range l.byName {
+		if lane.handler != nil {
+			lane.handler.discardStart()
 		}
 	}
 }

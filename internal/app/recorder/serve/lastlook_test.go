@@ -17,7 +17,7 @@ import (
 // cassette; the rest is saved.
 func TestLastLookAsksTheGate(t *testing.T) {
 	const secret = "learnt-by-the-gate-alone-1"
-	k := &kit{Redaction: &recorderenv.Redaction{Redactor: redact.New(nil), Guard: gate.New()}}
+	k := &modeEnv{Redaction: &recorderenv.Redaction{Redactor: redact.New(nil), Guard: gate.New()}}
 	list := []cassette.Interaction{
 		{Response: cassette.Response{Status: 200, Body: []byte("says " + secret)}, End: cassette.EndEOF},
 		{Response: cassette.Response{Status: 200, Body: []byte("says nothing")}, End: cassette.EndEOF},
@@ -54,13 +54,13 @@ func TestLastLookAsksTheGate(t *testing.T) {
 
 // drainable notes the order in which works are ended.
 type drainable struct {
-	work
+	modeHandler
 	name string
 	log  *[]string
 }
 
-func (d drainable) drain() { *d.log = append(*d.log, "drain "+d.name) }
-func (d drainable) finish(*app, bool) outcome {
+func (d drainable) drainRecording() { *d.log = append(*d.log, "drain "+d.name) }
+func (d drainable) finishRecording(*app, bool) outcome {
 	*d.log = append(*d.log, "finish "+d.name)
 	return outcome{}
 }
@@ -69,13 +69,13 @@ func (d drainable) finish(*app, bool) outcome {
 // finished before everything is recorded.
 func TestLanesRecordAllBeforeTheyFinishAny(t *testing.T) {
 	var log []string
-	l := &lanes{kit: &kit{flags: &flags{cassette: "{session}.yaml"}}, named: map[string]*lane{}}
+	l := &sessions{env: &modeEnv{flags: &modeFlags{cassette: "{session}.yaml"}}, byName: map[string]*clientSession{}}
 	for _, name := range []string{"a", "b"} {
-		l.named[name] = &lane{work: drainable{name: name, log: &log}}
+		l.byName[name] = &clientSession{handler: drainable{name: name, log: &log}}
 	}
-	l.named["c"] = &lane{err: errNoSession}
+	l.byName["c"] = &clientSession{err: errNoSession}
 	a := &app{Env: &recorderenv.Env{Frame: cli.New(cli.Program{Name: "recorder"}, nil, t.Output(), t.Output(), nil)}}
-	if got := l.finish(a, false); got.exit != recorderenv.ExitGate {
+	if got := l.finishRecording(a, false); got.exit != recorderenv.ExitGate {
 		t.Errorf("exit %d", got.exit)
 	}
 	slices.Sort(log[:2])

@@ -20,8 +20,8 @@ const (
 
 var modes = []string{modeRecord, modeMissing, modeReplay, modeRefresh, modePass}
 
-// doing is what people are told a mode does, behind the cassette's name.
-var doing = map[string]string{
+// modeActivity is what people are told a mode does, behind the cassette's name.
+var modeActivity = map[string]string{
 	modeRecord:  "recording",
 	modeMissing: "recording what is missing",
 	modeReplay:  "replaying",
@@ -29,9 +29,9 @@ var doing = map[string]string{
 	modePass:    "passing everything on, keeping nothing,",
 }
 
-// settle decides on the mode where the command line left it open. In CI nothing
+// setMode decides on the mode where the command line left it open. In CI nothing
 // goes out unless somebody asked for it.
-func (f *flags) settle(ci bool) {
+func (f *modeFlags) setMode(ci bool) {
 	switch {
 	case f.missing:
 		f.mode = modeMissing
@@ -48,19 +48,19 @@ func (a *app) inCI() bool {
 }
 
 func (a *app) recordCommand() *cobra.Command {
-	return a.serving(modeRecord, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
+	return a.modeCommand(modeRecord, "record --cassette F", "Record the traffic of programs that are pointed at the proxy, until interrupted")
 }
 
 func (a *app) replayCommand() *cobra.Command {
-	return a.serving(modeReplay, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
+	return a.modeCommand(modeReplay, "replay --cassette F", "Answer programs that are pointed at the proxy from a cassette, until interrupted")
 }
 
 func (a *app) refreshCommand() *cobra.Command {
-	return a.withCheck(a.serving(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"))
+	return a.withCheck(a.modeCommand(modeRefresh, "refresh --cassette F", "Record a cassette again, show what changed, then put it in the old one's place"))
 }
 
 func (a *app) passCommand() *cobra.Command {
-	return a.serving(modePass, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
+	return a.modeCommand(modePass, "pass", "Pass everything on to the providers and keep nothing, until interrupted")
 }
 
 var modeExamples = map[string]string{
@@ -70,13 +70,13 @@ var modeExamples = map[string]string{
 	modePass:    "  recorder pass --ingress mitm,base-url",
 }
 
-// serving is a command that runs a mode for programs started elsewhere.
-func (a *app) serving(mode, use, short string) *cobra.Command {
-	f := &flags{mode: mode}
+// modeCommand is a command that runs a mode for programs started elsewhere.
+func (a *app) modeCommand(mode, use, short string) *cobra.Command {
+	f := &modeFlags{mode: mode}
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cli.NoArgs, Example: modeExamples[mode],
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), f, cli.GivenFlags(cmd)) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMode(cmd.Context(), f, cli.GivenFlags(cmd)) },
 	}
-	f.add(cmd)
+	f.addTo(cmd)
 	return cmd
 }

@@ -15,8 +15,8 @@ type outcome struct {
 // bySeverity are the exit codes, the worse the later.
 var bySeverity = []int{recorderenv.ExitOK, recorderenv.ExitIncomplete, recorderenv.ExitGate, recorderenv.ExitUsage, recorderenv.ExitInternal}
 
-// worse is the exit code to end with when a and b are both called for.
-func worse(a, b int) int {
+// worseExit is the exit code to end with when a and b are both called for.
+func worseExit(a, b int) int {
 	if slices.Index(bySeverity, b) > slices.Index(bySeverity, a) {
 		return b
 	}

@@ -12,17 +12,17 @@ import (
 
 func TestSettle(t *testing.T) {
 	for _, c := range []struct {
-		f    flags
+		f    modeFlags
 		ci   bool
 		want string
 	}{
-		{flags{}, false, modeRecord},
-		{flags{}, true, modeReplay},
-		{flags{mode: modePass}, true, modePass},
-		{flags{mode: modeRecord}, true, modeRecord},
-		{flags{mode: modeRecord, missing: true}, false, modeMissing},
+		{modeFlags{}, false, modeRecord},
+		{modeFlags{}, true, modeReplay},
+		{modeFlags{mode: modePass}, true, modePass},
+		{modeFlags{mode: modeRecord}, true, modeRecord},
+		{modeFlags{mode: modeRecord, missing: true}, false, modeMissing},
 	} {
-		if c.f.settle(c.ci); c.f.mode != c.want {
+		if c.f.setMode(c.ci); c.f.mode != c.want {
 			t.Errorf("ci=%t: %q, want %q", c.ci, c.f.mode, c.want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestGates(t *testing.T) {
 		"missed and unused":      {replay.Receipt{Missed: 1, Unused: 2}, false, []string{"1 request has", "2 interactions were"}},
 		"missed, unused allowed": {replay.Receipt{Missed: 1, Unused: 2}, true, []string{"1 request has"}},
 	} {
-		got := gates(c.got, c.allow, nothingAsked)
+		got := failedGates(c.got, c.allow, nothingAsked)
 		if !slices.EqualFunc(got, c.failed, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", name, got, c.failed)
 		}
@@ -88,7 +88,7 @@ func TestGates(t *testing.T) {
 
 func TestWorse(t *testing.T) {
 	for _, c := range [][3]int{{0, 0, 0}, {0, 3, 3}, {3, 1, 1}, {1, 3, 1}, {1, 2, 2}, {4, 1, 4}} {
-		if got := worse(c[0], c[1]); got != c[2] {
+		if got := worseExit(c[0], c[1]); got != c[2] {
 			t.Errorf("worse(%d, %d) = %d, want %d", c[0], c[1], got, c[2])
 		}
 	}

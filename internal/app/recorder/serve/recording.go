@@ -12,36 +12,36 @@ import (
 	"github.com/meerkat-go/conformance/proxy/record"
 )
 
-// recording is a session's work in record mode.
-type recording struct {
+// recordHandler is a session's work in record mode.
+type recordHandler struct {
 	*record.Recorder
-	report func() record.Report // of the recorder, which it closes
-	path   string
-	writer *cassette.Writer
+	closeRecorder func() record.Report // of the recorder, which it closes
+	path          string
+	writer        *cassette.Writer
 }
 
-func (k *kit) recording(path string, force bool) (*recording, error) {
-	writer, err := cassette.Create(path, k.Meta(k.origin, k.flags.allowIncomplete), cassette.CreateOptions{Force: force})
+func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {
+	writer, err := cassette.Create(path, k.Meta(k.provenance, k.flags.allowIncomplete), cassette.CreateOptions{Force: force})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	return k.recordingTo(path, writer)
+	return k.openRecordingTo(path, writer)
 }
 
-func (k *kit) recordingTo(path string, writer *cassette.Writer) (*recording, error) {
-	rec, err := k.recorder(writer)
+func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*recordHandler, error) {
+	rec, err := k.newRecorder(writer)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recording{rec, sync.OnceValue(rec.Close), path, writer}, nil
+	return &recordHandler{rec, sync.OnceValue(rec.Close), path, writer}, nil
 }
 
-// drain waits until all that was recorded is in the file.
-func (r *recording) drain() { r.report() }
+// drainRecording waits until all that was recorded is in the file.
+func (r *recordHandler) drainRecording() { r.closeRecorder() }
 
-func (r *recording) finish(a *app, _ bool) outcome {
-	report := r.report()
-	a.Tell(report)
+func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
+	report := r.closeRecorder()
+	a.SayReport(report)
 	if report.Saved > 0 && report.Answered == 0 && isThere(r.path) {
 		return r.keepOld(a)
 	}
@@ -51,7 +51,7 @@ func (r *recording) finish(a *app, _ bool) outcome {
 	case err == nil:
 		a.Say("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
-		a.Say("%v; %s", err, a.unasked())
+		a.Say("%v; %s", err, a.nothingAskedReason())
 	default:
 		a.Say("%s", cli.OneLine(err))
 	}
@@ -60,7 +60,7 @@ func (r *recording) finish(a *app, _ bool) outcome {
 
 // keepOld leaves the cassette that was to be replaced alone: a provider that was
 // down is no reason to lose what it said before.
-func (r *recording) keepOld(a *app) outcome {
+func (r *recordHandler) keepOld(a *app) outcome {
 	if err := r.writer.Discard(); err != nil {
 		a.Say("%v", err)
 	}
@@ -81,7 +81,7 @@ func asMarked(loss cassette.Loss) string {
 	return fmt.Sprintf("; %d lost, as the cassette says now: recorder verify fails it", loss.Lost)
 }
 
-func (r *recording) abandon() {
-	r.drain()
+func (r *recordHandler) discardStart() {
+	r.drainRecording()
 	_ = r.writer.Discard()
 }

@@ -12,45 +12,45 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// refreshing is a session's work in refresh mode: a recording beside the
+// refreshHandler is a session's work in refresh mode: a recording beside the
 // cassette, which takes its place when it is whole.
-type refreshing struct {
-	*recording
+type refreshHandler struct {
+	*recordHandler
 	path   string
 	old    *cassette.Cassette
 	noSwap bool
 }
 
-// refreshing opens path for its successor. Without a cassette there, this is
+// openRefresh opens path for its successor. Without a cassette there, this is
 // the first recording.
-func (k *kit) refreshing(path string) (work, error) {
+func (k *modeEnv) openRefresh(path string) (modeHandler, error) {
 	old, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return k.recording(path, false)
+		return k.openRecording(path, false)
 	}
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.origin != was {
-		return nil, cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.origin)
+	if was := old.Meta().Provenance; was == cassette.ProvenanceLive && k.provenance != was {
+		return nil, cli.Usage("%s: is live, and a refresh from --upstream would be %s; record to another file, or replace it with: recorder record --force", path, k.provenance)
 	}
 	if err := cassette.Replaceable(path); err != nil {
 		return nil, cli.Usage("%w", err) // now, not when all is recorded
 	}
-	rec, err := k.recording(freshName(path), true)
+	rec, err := k.openRecording(freshName(path), true)
 	if err != nil {
 		return nil, err
 	}
-	return &refreshing{rec, path, old, k.flags.noSwap}, nil
+	return &refreshHandler{rec, path, old, k.flags.noSwap}, nil
 }
 
-// compare prints what the fresh recording says differently.
-func (r *refreshing) compare(a *app) error {
+// printChanges prints what the fresh recording says differently.
+func (r *refreshHandler) printChanges(a *app) error {
 	old, err := inspect.ReadSide(r.path)
 	if err != nil {
 		return err
 	}
-	fresh, err := inspect.ReadSide(r.recording.path)
+	fresh, err := inspect.ReadSide(r.recordHandler.path)
 	if err != nil {
 		return err
 	}
@@ -65,8 +65,8 @@ func freshName(path string) string {
 	return strings.TrimSuffix(path, ext) + "~fresh" + ext
 }
 
-// stays says why the old cassette keeps its place, or nothing.
-func (r *refreshing) stays(failed bool, exit int) string {
+// stayReason says why the old cassette keeps its place, or nothing.
+func (r *refreshHandler) stayReason(failed bool, exit int) string {
 	switch {
 	case exit != recorderenv.ExitOK:
 		return ", because the recording is not whole"
@@ -78,32 +78,32 @@ func (r *refreshing) stays(failed bool, exit int) string {
 	return ""
 }
 
-// replaced reports whether path is not the cassette any more that was to be
+// isReplaced reports whether path is not the cassette any more that was to be
 // refreshed.
-func (r *refreshing) replaced() bool {
+func (r *refreshHandler) isReplaced() bool {
 	now, err := cassette.Open(r.path)
 	return err != nil || now.Digest() != r.old.Digest()
 }
 
-func (r *refreshing) finish(a *app, failed bool) outcome {
-	out := r.recording.finish(a, failed)
+func (r *refreshHandler) finishRecording(a *app, failed bool) outcome {
+	out := r.recordHandler.finishRecording(a, failed)
 	if out.recorded == 0 {
 		a.Say("%s: stays as it was", r.path)
 		return out
 	}
-	if err := r.compare(a); err != nil {
+	if err := r.printChanges(a); err != nil {
 		a.Say("%s", cli.OneLine(err))
 	}
-	if why := r.stays(failed, out.exit); why != "" {
-		a.Say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recording.path)
+	if why := r.stayReason(failed, out.exit); why != "" {
+		a.Say("%s: stays as it was%s; the fresh recording is %s", r.path, why, r.recordHandler.path)
 		return out
 	}
-	if r.replaced() {
-		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recording.path)
+	if r.isReplaced() {
+		a.Say("%s: was recorded by somebody else meanwhile and stays so; the fresh recording is %s", r.path, r.recordHandler.path)
 		out.exit = recorderenv.ExitIncomplete
 		return out
 	}
-	if err := cassette.Rename(r.recording.path, r.path); err != nil {
+	if err := cassette.Rename(r.recordHandler.path, r.path); err != nil {
 		a.Say("%v", err)
 		out.exit = recorderenv.ExitInternal
 		return out

@@ -14,15 +14,15 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// replaying is a session's work in replay mode.
-type replaying struct {
+// replayHandler is a session's work in replay mode.
+type replayHandler struct {
 	*replay.Replayer
 	path        string
 	receipt     string
 	allowUnused bool
 }
 
-func (k *kit) replaying(path, receipt string) (*replaying, error) {
+func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 	tape, err := cassette.Open(path)
 	if errors.Is(err, cassette.ErrEmpty) {
 		return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
@@ -30,7 +30,7 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	if why := recorderenv.Stale(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
+	if why := recorderenv.StaleReason(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
 		return nil, cli.Fail(recorderenv.ExitGate, "%s: %s", path, why)
 	}
 	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
@@ -38,39 +38,39 @@ func (k *kit) replaying(path, receipt string) (*replaying, error) {
 	}
 	k.SayLoss(tape)
 	k.sayTimes(tape)
-	player, err := k.player(tape, nil)
+	player, err := k.newReplayer(tape, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &replaying{player, path, receipt, k.flags.allowUnused}, nil
+	return &replayHandler{player, path, receipt, k.flags.allowUnused}, nil
 }
 
 // sayTimes tells that a pace which was asked for is nobody's.
-func (k *kit) sayTimes(tape *cassette.Cassette) {
+func (k *modeEnv) sayTimes(tape *cassette.Cassette) {
 	if k.flags.speed > 0 && tape.Meta().Nominal() {
 		k.Say("%s: its times are nominal, nobody measured them", tape.Name())
 	}
 }
 
-func (r *replaying) finish(a *app, _ bool) outcome {
+func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 	got := r.Receipt()
 	a.Say("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
-	for _, sentence := range gates(got, r.allowUnused, a.unasked()) {
+	for _, sentence := range failedGates(got, r.allowUnused, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
 		out.exit = recorderenv.ExitGate
 	}
-	if err := writeReceipt(r.receipt, a.signed(got)); err != nil {
+	if err := writeReceipt(r.receipt, a.signReceipt(got)); err != nil {
 		a.Say("%s: cannot be written: %v", r.receipt, fileutil.Reason(err))
 		out.exit = recorderenv.ExitInternal
 	}
 	return out
 }
 
-func (r *replaying) abandon() {}
+func (r *replayHandler) discardStart() {}
 
-// signed adds to a receipt what only the program knows.
-func (a *app) signed(got replay.Receipt) replay.Receipt {
+// signReceipt adds to a receipt what only the program knows.
+func (a *app) signReceipt(got replay.Receipt) replay.Receipt {
 	got.Tool, got.Refused = "recorder "+cli.Version(), a.refused
 	got.Libraries = cli.ModuleVersions("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
 	return got

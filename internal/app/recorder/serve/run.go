@@ -13,34 +13,34 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
-// serve runs a session until ctx ends. What clients need to be given goes to
+// serveMode runs a session until ctx ends. What clients need to be given goes to
 // stdout and to --env-file, one KEY=VALUE a line.
-func (a *app) serve(ctx context.Context, f *flags, given []string) error {
-	if err := a.settle(f, given); err != nil {
+func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error {
+	if err := a.chooseMode(f, given); err != nil {
 		return err
 	}
-	s, err := a.open(ctx, f)
+	s, err := a.openProxy(ctx, f)
 	if err != nil {
 		return err
 	}
 	var lines strings.Builder
-	for _, kv := range recorderenv.ClientVariables(s.proxy, s.trust, f.doors) {
+	for _, kv := range recorderenv.ClientVariables(s.proxy, s.trust, f.ingress) {
 		lines.WriteString(recorderenv.ShellLine(kv) + "\n")
 	}
 	if f.envFile != "" {
 		if err := fileutil.WriteFile(f.envFile, []byte(lines.String()), 0o600); err != nil {
-			s.abandon(ctx)
+			s.undoStart(ctx)
 			return cli.Usage("--env-file %s: cannot be written: %w", f.envFile, fileutil.Reason(err))
 		}
 	}
 	fmt.Fprint(a.Stdout, lines.String())
-	a.Say("%s%s at %s; interrupt to finish", prefix(f.cassette), doing[f.mode], s.proxy.URL())
+	a.Say("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
 	<-ctx.Done()
-	return cli.Exit(s.close(ctx, false))
+	return cli.Exit(s.closeProxy(ctx, false))
 }
 
-// prefix is what a sentence about a file begins with.
-func prefix(path string) string {
+// pathPrefix is what a sentence about a file begins with.
+func pathPrefix(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -48,16 +48,16 @@ func prefix(path string) string {
 }
 
 func (a *app) runCommand() *cobra.Command {
-	f := &flags{}
+	f := &modeFlags{}
 	cmd := &cobra.Command{
 		Use: "run --cassette F [flags] -- CMD…", Short: "Run a program with its provider traffic recorded or replayed",
 		Long: runLong, DisableFlagsInUseLine: true,
 		Example: "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder run --mode replay --cassette loop.yaml -- my-agent \"count the herons\"",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.run(cmd.Context(), f, cli.GivenFlags(cmd), args)
+			return a.runProgram(cmd.Context(), f, cli.GivenFlags(cmd), args)
 		},
 	}
-	f.add(cmd)
+	f.addTo(cmd)
 	cmd.Flags().SetInterspersed(false) // what follows CMD is CMD's
 	return cmd
 }
@@ -75,7 +75,7 @@ The program's environment makes it use the proxy and trust it. Signals are passe
 on to it, a second one kills it; the recording is finished either way. Its exit
 code is ours, unless ours says that something is wrong.`
 
-func (a *app) run(ctx context.Context, f *flags, given, args []string) error {
+func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string) error {
 	if len(args) == 0 {
 		return cli.Usage("run: no program; put it behind two dashes: recorder run --cassette F -- CMD")
 	}
@@ -86,20 +86,20 @@ func (a *app) run(ctx context.Context, f *flags, given, args []string) error {
 	if f.mode == "" && a.inCI() {
 		a.Say("CI is set, so the mode is replay; --mode says otherwise")
 	}
-	if err := a.settle(f, given); err != nil {
+	if err := a.chooseMode(f, given); err != nil {
 		return err
 	}
-	s, err := a.open(ctx, f)
+	s, err := a.openProxy(ctx, f)
 	if err != nil {
 		return err
 	}
-	child := a.Child(path, args, recorderenv.ClientVariables(s.proxy, s.trust, f.doors))
-	if err := recorderenv.Conduct(ctx, child, a.OnTerminal()); err != nil {
-		s.abandon(ctx)
+	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, f.ingress))
+	if err := recorderenv.RunChild(ctx, child, a.OnTerminal()); err != nil {
+		s.undoStart(ctx)
 		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
 	theirs := recorderenv.ExitOf(child)
-	if exit := s.close(ctx, theirs != 0); exit != recorderenv.ExitOK {
+	if exit := s.closeProxy(ctx, theirs != 0); exit != recorderenv.ExitOK {
 		return cli.Exit(exit)
 	}
 	return cli.Exit(theirs)

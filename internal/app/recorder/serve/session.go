@@ -20,31 +20,31 @@ type app struct {
 	turnedAway atomic.Int64 // how often it said why somebody did not get through
 }
 
-// work is what a proxy does with the requests of one cassette.
-type work interface {
+// modeHandler is what a proxy does with the requests of one cassette.
+type modeHandler interface {
 	http.Handler
 	// finish saves, tells people how it went and returns what came of it. failed
 	// says that the program the work was for did.
-	finish(a *app, failed bool) outcome
+	finishRecording(a *app, failed bool) outcome
 	// abandon undoes a start that came to nothing.
-	abandon()
+	discardStart()
 }
 
-// session is a proxy at work, and the files its clients need to trust it.
-type session struct {
-	app   *app
-	proxy *proxy.Proxy
-	work  work
-	trust string // folder with caFile and bundleFile
+// proxyRun is a proxy at work, and the files its clients need to trust it.
+type proxyRun struct {
+	app     *app
+	proxy   *proxy.Proxy
+	handler modeHandler
+	trust   string // folder with caFile and bundleFile
 }
 
-// open starts a session. The cassette is touched last: whatever else is wrong
+// openProxy starts a session. The cassette is touched last: whatever else is wrong
 // leaves no trace.
-func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
-	if err := f.check(); err != nil {
+func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err error) {
+	if err := f.checkValues(); err != nil {
 		return nil, err
 	}
-	cfg, err := a.door(f)
+	cfg, err := a.ingressConfig(f)
 	if err != nil {
 		return nil, err
 	}
@@ -52,19 +52,19 @@ func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{app: a}
+	s := &proxyRun{app: a}
 	defer func() {
 		if err != nil {
-			s.abandon(ctx)
+			s.undoStart(ctx)
 		}
 	}()
 	if s.trust, err = a.TrustFiles(authority, time.Now()); err != nil {
 		return nil, err
 	}
-	if s.work, err = a.work(f); err != nil {
+	if s.handler, err = a.openWork(f); err != nil {
 		return nil, err
 	}
-	cfg.CA, cfg.Handler = authority, s.work
+	cfg.CA, cfg.Handler = authority, s.handler
 	if s.proxy, err = proxy.New(cfg); err == nil {
 		err = s.proxy.Start()
 	}
@@ -74,22 +74,22 @@ func (a *app) open(ctx context.Context, f *flags) (_ *session, err error) {
 	return s, nil
 }
 
-// work opens the cassette, or gets ready to open one for each session.
-func (a *app) work(f *flags) (work, error) {
-	k, err := a.kit(f)
+// openWork opens the cassette, or gets ready to open one for each session.
+func (a *app) openWork(f *modeFlags) (modeHandler, error) {
+	k, err := a.newModeEnv(f)
 	if err != nil {
 		return nil, err
 	}
 	if perSession(f.cassette) && f.mode != modePass {
-		return &lanes{kit: k, named: map[string]*lane{}}, nil
+		return &sessions{env: k, byName: map[string]*clientSession{}}, nil
 	}
-	return k.work(f.cassette, f.receipt)
+	return k.openHandler(f.cassette, f.receipt)
 }
 
-// close ends the session and returns its exit code. failed says that the
+// closeProxy ends the session and returns its exit code. failed says that the
 // program it was for did. ctx may be done already: that is how sessions are
 // ended.
-func (s *session) close(ctx context.Context, failed bool) int {
+func (s *proxyRun) closeProxy(ctx context.Context, failed bool) int {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := s.proxy.Close(ctx); err != nil {
@@ -97,15 +97,15 @@ func (s *session) close(ctx context.Context, failed bool) int {
 	}
 	s.app.refused = s.proxy.Refused()
 	s.app.sayUpgrades(s.proxy.Upgrades())
-	return s.work.finish(s.app, failed).exit
+	return s.handler.finishRecording(s.app, failed).exit
 }
 
-// abandon undoes what open did so far.
-func (s *session) abandon(ctx context.Context) {
+// undoStart undoes what open did so far.
+func (s *proxyRun) undoStart(ctx context.Context) {
 	if s.proxy != nil {
 		_ = s.proxy.Close(ctx)
 	}
-	if s.work != nil {
-		s.work.abandon()
+	if s.handler != nil {
+		s.handler.discardStart()
 	}
 }

@@ -33,8 +33,8 @@ and --seed; nothing is kept but the responses that OpenAI's clients have stored.
 --level strict enforces every rule of docs/simulator-rules.md, live those that the
 live API is known to enforce, lenient only what a reply cannot be made without.`
 
-// simulating are the flags of recorder simulate.
-type simulating struct {
+// simulateFlags are the flags of recorder simulate.
+type simulateFlags struct {
 	door      simulator.Door
 	config    simulator.Config
 	level     string
@@ -44,32 +44,32 @@ type simulating struct {
 }
 
 func (a *app) simulateCommand() *cobra.Command {
-	s := &simulating{}
+	s := &simulateFlags{}
 	cmd := &cobra.Command{
 		Use: "simulate", Short: "Be the providers: answer, check and refuse as they do", Long: simulateLong, Args: cli.NoArgs,
 		Example: "  recorder simulate\n  recorder simulate --provider anthropic --listen 127.0.0.1:9000 --level live",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := s.resolve(); err != nil {
+			if err := s.resolveFlags(); err != nil {
 				return err
 			}
-			s.config.Mismatch = s.complain(a)
+			s.config.Mismatch = s.sayMismatch(a)
 			server, err := simulator.Open(s.door, simulator.New(s.config))
 			if err != nil {
 				return cli.Usage("--listen %w", err)
 			}
 			defer server.Close()
-			if err := s.announce(a, server); err != nil {
+			if err := s.printVariables(a, server); err != nil {
 				return err
 			}
 			<-cmd.Context().Done()
 			return nil
 		},
 	}
-	s.add(cmd)
+	s.addTo(cmd)
 	return cmd
 }
 
-func (s *simulating) add(cmd *cobra.Command) {
+func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
 	set.StringVar(&s.door.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers, "the `providers` to be")
@@ -84,15 +84,15 @@ func (s *simulating) add(cmd *cobra.Command) {
 	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
 }
 
-// resolve checks the flags and finds what they name.
-func (s *simulating) resolve() (err error) {
+// resolveFlags checks the flags and finds what they name.
+func (s *simulateFlags) resolveFlags() (err error) {
 	for _, p := range s.config.Providers {
 		if !slices.Contains(simulator.Providers, p) {
 			return cli.Usage("--provider %s: unknown; use %s", p, strings.Join(simulator.Providers, ", "))
 		}
 	}
 	for _, id := range s.config.Off {
-		if !known(id) {
+		if !isKnownRule(id) {
 			return cli.Usage("--off %s: no such rule; docs/simulator-rules.md lists them", id)
 		}
 	}
@@ -108,7 +108,7 @@ func (s *simulating) resolve() (err error) {
 	return err
 }
 
-func known(id string) bool {
+func isKnownRule(id string) bool {
 	return slices.ContainsFunc(simulator.Providers, func(p string) bool {
 		return slices.ContainsFunc(simulator.Rules(p), func(i rule.Info) bool { return i.ID == id })
 	})
@@ -147,8 +147,8 @@ func findScenario(arg string) (*specs.Scenario, error) {
 	return nil, cli.Usage("--scenario %s: neither a file nor one of %s", arg, strings.Join(names, ", "))
 }
 
-// complain tells of each request that the scenario did not expect.
-func (s *simulating) complain(a *app) func(*script.Mismatch) {
+// sayMismatch tells of each request that the scenario did not expect.
+func (s *simulateFlags) sayMismatch(a *app) func(*script.Mismatch) {
 	var mu sync.Mutex
 	return func(m *script.Mismatch) {
 		mu.Lock()
@@ -157,8 +157,8 @@ func (s *simulating) complain(a *app) func(*script.Mismatch) {
 	}
 }
 
-// announce prints the clients' settings when the server is ready.
-func (s *simulating) announce(a *app, server *simulator.Server) error {
+// printVariables prints the clients' settings when the server is ready.
+func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 	var lines []string
 	for _, p := range s.config.Providers {
 		lines = append(lines, baseURLs(p, server.URL)...)
@@ -174,13 +174,13 @@ func (s *simulating) announce(a *app, server *simulator.Server) error {
 			return err
 		}
 	}
-	s.prompts(a)
-	a.Say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.strictness())
+	s.sayPrompts(a)
+	a.Say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())
 	return nil
 }
 
-// strictness is the level and what is left of it.
-func (s *simulating) strictness() string {
+// describeLevel is the level and what is left of it.
+func (s *simulateFlags) describeLevel() string {
 	said := s.level
 	if len(s.config.Off) > 0 {
 		said += " without " + strings.Join(s.config.Off, ", ")
@@ -191,8 +191,8 @@ func (s *simulating) strictness() string {
 	return said
 }
 
-// prompts says what the scenario's player is to ask, nonces in their places.
-func (s *simulating) prompts(a *app) {
+// sayPrompts says what the scenario's player is to ask, nonces in their places.
+func (s *simulateFlags) sayPrompts(a *app) {
 	if s.config.Scenario == nil {
 		return
 	}

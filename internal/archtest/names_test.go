@@ -90,3 +90,22 @@ func privateFunctions(t *testing.T, path string) (names []string) {
 func isOneWord(name string) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return unicode.IsUpper(r) || r == '_' }) < 0
 }
+
+// TestPackageNamesAreUnique holds that a package's name says which package it
+// is. Provider and protocol names are the exception: each layer has its own
+// part of a provider.
+func TestPackageNamesAreUnique(t *testing.T) {
+	shared := map[string]bool{"anthropic": true, "openai": true, "gemini": true, "mcp": true, "acp": true, "main": true}
+	places := map[string][]string{}
+	for _, p := range packages(t) {
+		places[p.Name] = append(places[p.Name], p.name())
+	}
+	for name, paths := range places {
+		if len(paths) > 1 && !shared[name] {
+			t.Errorf("package name %s is used %d times: %s", name, len(paths), strings.Join(paths, ", "))
+		}
+	}
+	if most := 66; len(packages(t)) > most {
+		t.Errorf("%d packages; at most %d: put what a package's only user needs into its user", len(packages(t)), most)
+	}
+}

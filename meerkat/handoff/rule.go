@@ -52,7 +52,7 @@ var replyRules = []struct {
 	{Rule{ruleDuplicateIDs, "Of calls with the same id in one reply the first stays, because their results could not be told apart.", []string{"A-19"}}, (*reply).dropDuplicateIDs},
 	{Rule{ruleUnsignedThinking, "Thinking without a token, or of unknown origin, stays in the store and is not sent.", []string{"A-34"}}, (*reply).dropAnonymousThinking},
 	{Rule{ruleForeignBlock, "A block of a kind that only its provider understands is sent to nobody else.", nil}, (*reply).dropForeignBlocks},
-	{Rule{ruleForeignRedacted, "Redacted thinking is sent only to its origin.", []string{"A-35"}}, (*reply).dropForeignRedacted},
+	{Rule{ruleForeignRedacted, "Redacted thinking is sent only to its origin.", []string{"A-36"}}, (*reply).dropForeignRedacted},
 	{Rule{ruleForeignThinking, "Thinking of another provider is left out; nothing imitates it.", nil}, (*reply).dropForeignThinking},
 	{Rule{ruleForeignToken, "A continuity token of another provider is taken off the text or call that carries it.", nil}, (*reply).stripForeignTokens},
 	{Rule{ruleOtherAccount, "A token issued to another account, or by another API, is not sent.", nil}, (*reply).stripOtherAccounts},

@@ -100,7 +100,7 @@ bench-agents: ## rkat beside other agents, on one conversation, without a networ
 
 .PHONY: cassettes
 cassettes: ## record the committed cassettes again from the simulator
-	$(GO) run ./internal/recordings
+	$(GO) run ./internal/generate cassettes
 
 .PHONY: clients
 clients: ## record and replay the real SDKs from npm, curl and a Go program
@@ -118,7 +118,7 @@ mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
 .PHONY: man
 man: ## write the manual pages of all commands into dist/man
 	@rm -rf $(DIST)/man
-	$(GO) run ./internal/man $(DIST)/man
+	$(GO) run ./internal/generate man $(DIST)/man
 
 .PHONY: release
 release: ## cross-compile stripped binaries with checksums into dist/

@@ -157,7 +157,7 @@ var libraries = map[string][]string{
 	"github.com/anthropics":           {},
 	"github.com/openai":               {},
 	"google.golang.org/genai":         {},
-	"github.com/spf13/cobra":          {"internal/app", "internal/man"},
+	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest"},
 	"github.com/rogpeppe/go-internal": {},

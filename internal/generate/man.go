@@ -1,12 +1,6 @@
-// Man writes the manual pages of conform, recorder and rkat, one for each command:
-//
-//	go run ./internal/man dist/man
-//
-// The programs themselves carry neither the generator nor the pages.
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -17,17 +11,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
-
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "man: name the folder to write to")
-		os.Exit(2)
-	}
-	if err := writePages(os.Args[1]); err != nil {
-		fmt.Fprintf(os.Stderr, "man: %v\n", err)
-		os.Exit(1)
-	}
-}
 
 // commandTrees returns the root commands of all programs.
 func commandTrees() []*cobra.Command {

@@ -1,19 +1,12 @@
-// Command recordings records the committed cassettes again: it runs rkat through
-// every scenario behind the recording proxy, with the simulator as the provider.
-// The same sources make the same bytes on every machine and on every day.
-//
-// Run it from the root of the repository: make cassettes.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path"
 	"runtime"
 	"slices"
@@ -24,35 +17,11 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code, isSubject := harness.RunIfSubject(ctx, rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
-	if !isSubject {
-		code = command(ctx, os.Args[1:], os.Stderr)
-	}
-	stop()
-	os.Exit(code)
-}
-
-func command(ctx context.Context, args []string, stderr io.Writer) int {
-	flags := flag.NewFlagSet("recordings", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	dir := flags.String("dir", "cassettes", "where the cassettes are")
-	if err := flags.Parse(args); err != nil {
-		return 2
-	}
-	if err := recordAll(ctx, *dir, stderr); err != nil {
-		fmt.Fprintf(stderr, "recordings: %v\n", err)
-		return 1
-	}
-	return 0
-}
-
 // recordAll records every case that has traffic and removes cassettes that belong
 // to none.
 func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 	if _, err := os.Stat(dir); err != nil {
-		return fmt.Errorf("%w; run it from the root of the repository or set -dir", err)
+		return fmt.Errorf("%w; run it from the root of the repository or name the folder", err)
 	}
 	cases, err := harness.AllCases()
 	if err != nil {

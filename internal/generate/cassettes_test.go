@@ -33,7 +33,7 @@ func TestRecordAllLeavesACleanTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if code := command(t.Context(), []string{"-dir", dir}, &said); code != 0 {
+	if code := generate(t.Context(), []string{"cassettes", dir}, &said); code != 0 {
 		t.Fatalf("code %d: %s", code, said.String())
 	}
 	if want := "removed anthropic/stray.yaml\n"; !strings.HasPrefix(said.String(), want) || !strings.Contains(said.String(), ": 0 written, 1 removed") {
@@ -64,11 +64,11 @@ func TestRecordWritesWhatIsMissing(t *testing.T) {
 
 func TestBadInput(t *testing.T) {
 	for want, args := range map[string][]string{
-		"run it from the root": {"-dir", filepath.Join(t.TempDir(), "nowhere")},
-		"flag provided but":    {"-what"},
+		"run it from the root": {"cassettes", filepath.Join(t.TempDir(), "nowhere")},
+		"want cassettes [DIR]": {"-what"},
 	} {
 		var said bytes.Buffer
-		if code := command(t.Context(), args, &said); code == 0 || !strings.Contains(said.String(), want) {
+		if code := generate(t.Context(), args, &said); code == 0 || !strings.Contains(said.String(), want) {
 			t.Errorf("%q: code %d, %q", args, code, said.String())
 		}
 	}

@@ -1,0 +1,53 @@
+// Command generate makes the files that follow from the sources. Run it from the
+// root of the repository:
+//
+//	go run ./internal/generate cassettes [DIR]
+//	go run ./internal/generate man DIR
+//
+// Cassettes are recorded again: rkat runs every case behind the recording proxy,
+// with the simulator as the provider. The same sources make the same bytes on
+// every machine and on every day. The manual pages are made from the commands of
+// conform, recorder and rkat, which carry neither the generator nor the pages.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/app/rkat"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code, isSubject := harness.RunIfSubject(ctx, rkat.Run, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
+	if !isSubject {
+		code = generate(ctx, os.Args[1:], os.Stderr)
+	}
+	stop()
+	os.Exit(code)
+}
+
+// generate makes one kind of file and returns the exit code of the process.
+func generate(ctx context.Context, args []string, stderr io.Writer) int {
+	var err error
+	switch {
+	case len(args) == 1 && args[0] == "cassettes":
+		err = recordAll(ctx, "cassettes", stderr)
+	case len(args) == 2 && args[0] == "cassettes":
+		err = recordAll(ctx, args[1], stderr)
+	case len(args) == 2 && args[0] == "man":
+		err = writePages(args[1])
+	default:
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR] or man DIR")
+		return 2
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "generate: %v\n", err)
+		return 1
+	}
+	return 0
+}

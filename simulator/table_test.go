@@ -18,7 +18,7 @@ import (
 
 const (
 	tableFile = "../docs/simulator-rules.md"
-	wireFile  = "../docs/wire-rules.md"
+	wireFile  = "../specs/wire-rules.md"
 )
 
 const tableHead = `# The simulator's rules
@@ -27,7 +27,7 @@ Generated from the rules themselves: ` + "`go test ./simulator -run TestTable -u
 
 What the simulator refuses, provider by provider, in the order in which it checks;
 the first rule that is broken answers. Ids are those of [the wire
-rules](wire-rules.md). A rule is enforced at its level and at every stricter one:
+rules](../specs/wire-rules.md). A rule is enforced at its level and at every stricter one:
 **strict** enforces all, **live** what the live API is known to enforce, **lenient**
 what a reply cannot be made without. ` + "`recorder simulate --off ID`" + ` switches one off.
 `
@@ -45,7 +45,7 @@ func TestTable(t *testing.T) {
 		fmt.Fprintf(out, "\n## %s\n\n%d rules.\n\n| rule | demand | source | confidence | level | test |\n|---|---|---|---|---|---|\n", name, len(rules))
 		for _, r := range rules {
 			if !bytes.Contains(wire, []byte(r.ID)) {
-				t.Errorf("%s: no row in docs/wire-rules.md", r.ID)
+				t.Errorf("%s: no row in specs/wire-rules.md", r.ID)
 			}
 			if len(tests[r.ID]) == 0 {
 				t.Errorf("%s: no test of simulator/%s names it", r.ID, name)
@@ -55,7 +55,7 @@ func TestTable(t *testing.T) {
 		fmt.Fprint(out, "\nAccepted, whatever it looks like (TestAccepted):\n\n| rule | what | source | confidence |\n|---|---|---|---|\n")
 		for _, r := range Accepted(name) {
 			if !bytes.Contains(wire, []byte(r.ID)) {
-				t.Errorf("%s: no row in docs/wire-rules.md", r.ID)
+				t.Errorf("%s: no row in specs/wire-rules.md", r.ID)
 			}
 			fmt.Fprintf(out, "| %s | %s | %s | %s |\n", r.ID, r.Demand, r.Source, r.Confidence)
 		}

@@ -1,16 +1,18 @@
 package specs
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/meerkat-go/conformance/docs"
 )
 
-// WireRule is one row of a table in docs/wire-rules.md whose first column is
+//go:embed wire-rules.md
+var wireRulesPage string
+
+// WireRule is one row of a table in specs/wire-rules.md whose first column is
 // "id": a demand of a provider, a regression of real agents, a pitfall.
 type WireRule struct {
 	// IDs are its names; the first one is the one to cite: "A-1", "ANT-M6".
@@ -32,7 +34,7 @@ func (r WireRule) Title() string {
 	return r.Cells[0].Text
 }
 
-// WireRules returns every row of docs/wire-rules.md in the order of the page.
+// WireRules returns every row of specs/wire-rules.md in the order of the page.
 // The slice is the caller's; what its elements point to is shared and must not
 // be changed.
 func WireRules() ([]WireRule, error) {
@@ -40,7 +42,7 @@ func WireRules() ([]WireRule, error) {
 	return slices.Clone(all), err
 }
 
-var embeddedWireRules = sync.OnceValues(func() ([]WireRule, error) { return ParseWireRules(docs.WireRules()) })
+var embeddedWireRules = sync.OnceValues(func() ([]WireRule, error) { return ParseWireRules(wireRulesPage) })
 
 var heading = regexp.MustCompile(`^#+ (.*)`)
 
@@ -98,7 +100,7 @@ func splitRow(line string) []string {
 	return cells
 }
 
-// WireSection is one numbered section of docs/wire-rules.md.
+// WireSection is one numbered section of specs/wire-rules.md.
 type WireSection struct {
 	// Number is as in the heading: "3.2". Title begins with that of the chapter:
 	// "Streams: OpenAI".
@@ -109,10 +111,10 @@ type WireSection struct {
 
 var numberedHeading = regexp.MustCompile(`(?m)^#+ (?:(\d+(?:\.\d+)*) )?(.*)$`)
 
-// WireSections returns the numbered sections of docs/wire-rules.md that hold
+// WireSections returns the numbered sections of specs/wire-rules.md that hold
 // text, in the order of the page. The slice is the caller's.
 func WireSections() (sections []WireSection) {
-	page := docs.WireRules()
+	page := wireRulesPage
 	headings := numberedHeading.FindAllStringSubmatchIndex(page, -1)
 	chapter := ""
 	for i, h := range headings {

@@ -14,7 +14,7 @@ import (
 
 const (
 	root      = "../.."
-	wireRules = "docs/wire-rules.md"
+	wireRules = "specs/wire-rules.md"
 	design    = "docs/design.md"
 	// specification says what the cited sections of the specification ask for.
 	specification = "docs/specification.md"
@@ -183,7 +183,7 @@ func TestLinks(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s:#]*)(?:#([^)\s]*))?\)`)
 	links := 0
 	walk(t, func(path string) {
-		if filepath.Ext(path) != ".md" || !under(filepath.ToSlash(path), "docs") {
+		if filepath.Ext(path) != ".md" || !underAny(filepath.ToSlash(path), []string{"docs", "specs", "README.md", "CONTRIBUTING.md"}) {
 			return
 		}
 		for _, m := range link.FindAllStringSubmatch(read(t, path), -1) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const wireRules = "../../docs/wire-rules.md"
+const wireRules = "../../specs/wire-rules.md"
 
 // TestRulesAreDocumented holds that each rule has a name of its own and a
 // sentence, and that the documents list the same rules in the same words.

@@ -28,7 +28,7 @@ const (
 // Confidence is how sure the rule and its wording are.
 type Confidence string
 
-// The confidences, as docs/wire-rules.md gives them.
+// The confidences, as specs/wire-rules.md gives them.
 const (
 	High   Confidence = "high"
 	Medium Confidence = "medium"
@@ -37,7 +37,7 @@ const (
 
 // Info states a rule for people and tables.
 type Info struct {
-	// ID is the rule's id in docs/wire-rules.md, "A-15"; variants of one rule
+	// ID is the rule's id in specs/wire-rules.md, "A-15"; variants of one rule
 	// share it.
 	ID string
 	// Demand is one sentence: what a request must be.

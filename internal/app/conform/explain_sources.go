@@ -71,7 +71,7 @@ func scenarioEntries() ([]*entry, error) {
 	return entries, nil
 }
 
-// wireRuleEntries are the rows of docs/wire-rules.md, with what the simulator
+// wireRuleEntries are the rows of specs/wire-rules.md, with what the simulator
 // makes of them.
 func wireRuleEntries() ([]*entry, error) {
 	rules, err := specs.WireRules()
@@ -81,7 +81,7 @@ func wireRuleEntries() ([]*entry, error) {
 	enforced, accepted := simulatorRules()
 	var entries []*entry
 	for _, r := range rules {
-		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(), Origin: "docs/wire-rules.md, " + r.Section}
+		e := &entry{Kind: wireRuleKind(r), ID: r.IDs[0], Aliases: r.IDs[1:], Title: r.Title(), Origin: "specs/wire-rules.md, " + r.Section}
 		for _, c := range r.Cells[1:] {
 			e.Sections = append(e.Sections, cellParagraph(c))
 		}
@@ -112,7 +112,7 @@ func cellParagraph(c specs.Cell) paragraph {
 	return paragraph{c.Column, c.Text}
 }
 
-// wireRuleKind says what a row of docs/wire-rules.md is, by its section.
+// wireRuleKind says what a row of specs/wire-rules.md is, by its section.
 func wireRuleKind(r specs.WireRule) string {
 	switch {
 	case strings.HasPrefix(r.Section, "5"):
@@ -131,13 +131,13 @@ func wireRuleKind(r specs.WireRule) string {
 // "1.4, R32".
 var sectionNumber = regexp.MustCompile(`\b\d+\.\d+\b`)
 
-// wireSectionEntries are the sections of docs/wire-rules.md, which findings cite
+// wireSectionEntries are the sections of specs/wire-rules.md, which findings cite
 // where no single rule is broken.
 func wireSectionEntries() ([]*entry, error) {
 	var entries []*entry
 	for _, s := range specs.WireSections() {
 		entries = append(entries, &entry{Kind: kindSection, ID: "§" + s.Number, Aliases: []string{s.Number}, Title: s.Title,
-			Origin: "docs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
+			Origin: "specs/wire-rules.md", Sections: []paragraph{{"", s.Text}}})
 	}
 	return entries, nil
 }

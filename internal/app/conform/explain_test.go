@@ -45,7 +45,7 @@ func TestExplainKnowsEveryID(t *testing.T) {
 	}
 }
 
-// ruleID is the form of the ids of docs/wire-rules.md.
+// ruleID is the form of the ids of specs/wire-rules.md.
 var ruleID = regexp.MustCompile(`\b(?:[AOGD]-\d{1,2}|(?:ANT|OAI|GEM)-[A-Z]\d{1,2}|[RHDEX]\d{1,2})\b`)
 
 // requirementIDs lists what conform list, explain, selftest and reports name.

@@ -11,6 +11,31 @@
 //
 // It is pure, accepts any bytes, and knows the providers only by the names of
 // their fields: an event of an unknown kind is read like all others.
+//
+// # Drift
+//
+// [Compare] compares the shape of what a provider replied when it was recorded
+// with the shape of what it replies now; [Changes] compares what was said:
+//
+//	pairs := []event.Pair{{Old: event.ReplyOf(recorded), New: event.ReplyOf(fresh)}}
+//	for _, finding := range event.Compare(pairs) {
+//		fmt.Println(finding.Severity, finding.Rule, finding.Event, finding.Path)
+//	}
+//
+// The severities, by what a client that was written against the recordings
+// would notice:
+//
+//   - Breaking: it may fail. A success became an error; the media type is
+//     another; the stream lacks its terminal event; an event that every
+//     recorded reply had is gone, or one that closes what another opens; a
+//     field that was there every time, twice or more, is gone; a value is of
+//     another JSON type; events come in an order that never occurred.
+//   - Notable: it may behave otherwise. A new kind of event or block, or one
+//     that did not occur this time; a value is null that never was; a field is
+//     gone that was there the one time it could be, or that counts tokens;
+//     another status, stop reason or way to end; a family of headers is gone.
+//   - Cosmetic: it should not notice. A new field or header; a field that was
+//     there only sometimes did not occur.
 package event
 
 import (

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/app/recorder/convert"
-	"github.com/meerkat-go/conformance/internal/app/recorder/doctor"
 	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/app/recorder/serve"
@@ -61,8 +59,6 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	root.Example = "  recorder run --cassette loop.yaml -- my-agent \"count the herons\"\n  recorder inspect loop.yaml"
 	root.AddCommand(serve.Commands(env)...)
 	root.AddCommand(inspect.Commands(env)...)
-	root.AddCommand(convert.Commands(env)...)
-	root.AddCommand(doctor.Commands(env)...)
 	root.AddCommand((&app{env}).caCommand())
 	return root
 }

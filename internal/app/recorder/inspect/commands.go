@@ -1,6 +1,6 @@
-// Package inspect is the part of the command line of recorder that looks into
-// cassettes: inspect, diff, textconv and verify. It also gives the refresh of a
-// cassette the words for what changed.
+// Package inspect holds the commands of recorder that read files: inspect, diff,
+// textconv and verify look into cassettes, import, export and recover make one file
+// from another. It also words what a refresh of a cassette changed.
 package inspect
 
 import (
@@ -14,5 +14,6 @@ type app struct{ *recorderenv.Env }
 // Commands returns the commands of this package.
 func Commands(env *recorderenv.Env) []*cobra.Command {
 	a := &app{env}
-	return []*cobra.Command{a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand()}
+	return []*cobra.Command{a.inspectCommand(), a.diffCommand(), a.textconvCommand(), a.verifyCommand(),
+		a.importCommand(), a.exportCommand(), a.recoverCommand()}
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/proxy/drift"
+	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // difference is what two cassettes, or two interactions, do not have in common.
@@ -23,9 +23,9 @@ type pair struct {
 	Old     *int            `json:"old"`
 	New     *int            `json:"new"`
 	Request string          `json:"request"`
-	Asked   []drift.Change  `json:"asked,omitempty"`
-	Shape   []drift.Finding `json:"shape,omitempty"`
-	Said    []drift.Change  `json:"said,omitempty"`
+	Asked   []event.Change  `json:"asked,omitempty"`
+	Shape   []event.Finding `json:"shape,omitempty"`
+	Said    []event.Change  `json:"said,omitempty"`
 	Times   *Times          `json:"times,omitempty"`
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/drift"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -62,7 +61,7 @@ func (s *side) requestAddress(i int) string {
 
 func Differ(a, b *side) difference {
 	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
-	renaming := drift.NewRenaming()
+	renaming := event.NewRenaming()
 	for _, m := range matchInteractions(a, b) {
 		p := pairOf(a, b, m, renaming)
 		d.Equal = d.Equal && p.isEqual()
@@ -79,7 +78,7 @@ func matchInteractions(a, b *side) [][2]int {
 		return [][2]int{{0, 0}}
 	}
 	var out, gap [][2]int
-	for _, m := range drift.Match(sideKeys(a, a.requestKey), sideKeys(b, b.requestKey)) {
+	for _, m := range event.Match(sideKeys(a, a.requestKey), sideKeys(b, b.requestKey)) {
 		if m[0] >= 0 && m[1] >= 0 {
 			out = append(append(out, matchByAddress(a, b, gap)...), m)
 			gap = nil
@@ -109,7 +108,7 @@ func matchByAddress(a, b *side, gap [][2]int) (out [][2]int) {
 			right, rightKeys = append(right, m[1]), append(rightKeys, b.requestAddress(m[1]))
 		}
 	}
-	for _, m := range drift.Match(leftKeys, rightKeys) {
+	for _, m := range event.Match(leftKeys, rightKeys) {
 		x := [2]int{-1, -1}
 		if m[0] >= 0 {
 			x[0] = left[m[0]]
@@ -122,7 +121,7 @@ func matchByAddress(a, b *side, gap [][2]int) (out [][2]int) {
 	return out
 }
 
-func pairOf(a, b *side, m [2]int, renaming *drift.Renaming) (p pair) {
+func pairOf(a, b *side, m [2]int, renaming *event.Renaming) (p pair) {
 	number := func(s *side, i int) *int {
 		if i < 0 {
 			return nil
@@ -141,34 +140,34 @@ func pairOf(a, b *side, m [2]int, renaming *drift.Renaming) (p pair) {
 	}
 	x, y := a.list[m[0]], b.list[m[1]]
 	p.Asked = requestChanges(a, b, m, renaming)
-	p.Said = drift.Changes(a.replies[m[0]], b.replies[m[1]], renaming)
-	p.Shape = shapeFindings(drift.Compare([]drift.Pair{{Old: drift.Of(x), New: drift.Of(y)}}), p.Said)
+	p.Said = event.Changes(a.replies[m[0]], b.replies[m[1]], renaming)
+	p.Shape = shapeFindings(event.Compare([]event.Pair{{Old: event.ReplyOf(x), New: event.ReplyOf(y)}}), p.Said)
 	p.Times = TimesOf(x, y)
 	return p
 }
 
 // shapeFindings leaves out the findings that the changes of what was said show better.
-func shapeFindings(found []drift.Finding, said []drift.Change) []drift.Finding {
+func shapeFindings(found []event.Finding, said []event.Change) []event.Finding {
 	for i := range found {
 		found[i].Pairs = nil // there is only one
 	}
-	return slices.DeleteFunc(found, func(f drift.Finding) bool {
-		return slices.ContainsFunc(said, func(c drift.Change) bool {
+	return slices.DeleteFunc(found, func(f event.Finding) bool {
+		return slices.ContainsFunc(said, func(c event.Change) bool {
 			token, _, _ := strings.Cut(c.Item, " ")
-			alone := c.Kind == drift.Added || c.Kind == drift.Removed
-			return c.Kind == drift.Stop && f.Rule == "stop-reason" ||
+			alone := c.Kind == event.Added || c.Kind == event.Removed
+			return c.Kind == event.Stop && f.Rule == "stop-reason" ||
 				alone && token == f.Event && (f.Rule == "event-gone" || f.Rule == "event-new")
 		})
 	})
 }
 
 // requestChanges is how the requests differ.
-func requestChanges(a, b *side, m [2]int, renaming *drift.Renaming) []drift.Change {
-	list := drift.Fields(a.requests[m[0]], b.requests[m[1]], renaming)
+func requestChanges(a, b *side, m [2]int, renaming *event.Renaming) []event.Change {
+	list := event.FieldChanges(a.requests[m[0]], b.requests[m[1]], renaming)
 	x, y := a.list[m[0]].Request, b.list[m[1]].Request
-	for _, c := range []drift.Change{{Path: "URL", Old: x.URL, New: y.URL}, {Path: "method", Old: x.Method, New: y.Method}} {
-		if c.Kind = drift.Value; c.Old != c.New {
-			list = append([]drift.Change{c}, list...)
+	for _, c := range []event.Change{{Path: "URL", Old: x.URL, New: y.URL}, {Path: "method", Old: x.Method, New: y.Method}} {
+		if c.Kind = event.Value; c.Old != c.New {
+			list = append([]event.Change{c}, list...)
 		}
 	}
 	return list

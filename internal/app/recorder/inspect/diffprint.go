@@ -8,7 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
-	"github.com/meerkat-go/conformance/proxy/drift"
+	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // printDiff prints the differences for people.
@@ -38,17 +38,17 @@ func printPair(w io.Writer, p pair) {
 	for _, f := range p.Shape {
 		fmt.Fprintf(w, "  shape    %s\n", FindingText(f))
 	}
-	section := func(title string, list []drift.Change, want func(drift.Kind) bool) {
+	section := func(title string, list []event.Change, want func(event.Kind) bool) {
 		for _, c := range list {
 			if want(c.Kind) {
 				fmt.Fprintf(w, "  %-8s %s\n", title, changeText(c))
 			}
 		}
 	}
-	section("shape", p.Said, drift.Kind.Shape)
-	section("asked", p.Asked, func(drift.Kind) bool { return true })
-	section("said", p.Said, func(k drift.Kind) bool { return !k.Shape() && k != drift.Count })
-	section("tokens", p.Said, func(k drift.Kind) bool { return k == drift.Count })
+	section("shape", p.Said, event.Kind.Shape)
+	section("asked", p.Asked, func(event.Kind) bool { return true })
+	section("said", p.Said, func(k event.Kind) bool { return !k.Shape() && k != event.Count })
+	section("tokens", p.Said, func(k event.Kind) bool { return k == event.Count })
 	if t := p.Times; t != nil {
 		fmt.Fprintf(w, "  time     first event %s → %s ms, all %s → %s ms\n", shortMillis(t.OldFirst), shortMillis(t.NewFirst), shortMillis(t.OldTotal), shortMillis(t.NewTotal))
 	}
@@ -57,14 +57,14 @@ func printPair(w io.Writer, p pair) {
 func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
 // changeText is a change in one line, or for a text of several lines in a block.
-func changeText(c drift.Change) string {
+func changeText(c event.Change) string {
 	where := cmp.Or(cli.Printable(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {
-	case drift.Added:
+	case event.Added:
 		return strings.TrimSpace("+ " + where + " " + Abbreviate(c.New))
-	case drift.Removed:
+	case event.Removed:
 		return strings.TrimSpace("- " + where + " " + Abbreviate(c.Old))
-	case drift.Text:
+	case event.Text:
 		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
 	default: // a value
 	}
@@ -80,7 +80,7 @@ func changeText(c drift.Change) string {
 }
 
 // sentence is a finding in words.
-func FindingText(f drift.Finding) string {
+func FindingText(f event.Finding) string {
 	where := cli.Printable(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {
 		where = "header " + where
@@ -102,7 +102,7 @@ func FindingText(f drift.Finding) string {
 	return fmt.Sprintf("%s: %s, now %s", where, f.Old, f.New) // order
 }
 
-func oldValue(f drift.Finding) string {
+func oldValue(f event.Finding) string {
 	if f.Old == "" {
 		return ""
 	}

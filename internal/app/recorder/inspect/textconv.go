@@ -18,7 +18,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/drift"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -125,8 +124,8 @@ func (c *textConverter) writeHeaders(prefix string, h http.Header, names []strin
 		switch {
 		case slices.Contains(names, name), names == nil && name == "Content-Type":
 			c.writeLine("%s%s: %s", prefix, name, Abbreviate(strings.Join(h[name], ", ")))
-		case names == nil && drift.Family(name) != "":
-			families[drift.Family(name)] = true
+		case names == nil && event.Family(name) != "":
+			families[event.Family(name)] = true
 		}
 	}
 	if len(families) > 0 {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/meerkat-go/conformance/proxy/drift"
+	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 const (
@@ -44,7 +44,7 @@ func wordDiff(old, fresh string) string {
 
 // wordStretches alternates between what is kept and what is changed.
 func wordStretches(a, b []string) (list []stretch) {
-	for _, m := range drift.Match(a, b) {
+	for _, m := range event.Match(a, b) {
 		both := m[0] >= 0 && m[1] >= 0
 		if n := len(list); n == 0 || (list[n-1].kept != nil) != both {
 			list = append(list, stretch{})

@@ -1,5 +1,6 @@
-// Package serve is the part of the command line of recorder that puts a proxy or a
-// simulator to work: run, record, replay, refresh, pass and simulate.
+// Package serve holds the commands of recorder that start a proxy or a simulator:
+// run, record, replay, refresh, pass and simulate. doctor starts a proxy, too, to
+// prove that clients can be intercepted on this machine.
 package serve
 
 import (
@@ -11,5 +12,5 @@ import (
 // Commands returns the commands of this package.
 func Commands(env *recorderenv.Env) []*cobra.Command {
 	a := &app{Env: env}
-	return []*cobra.Command{a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand()}
+	return []*cobra.Command{a.runCommand(), a.recordCommand(), a.replayCommand(), a.refreshCommand(), a.passCommand(), a.simulateCommand(), a.doctorCommand()}
 }

@@ -1,4 +1,4 @@
-package drift
+package event
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 const (
@@ -70,7 +69,7 @@ func against(url string, change func(in *cassette.Interaction, events []string) 
 		if events != nil {
 			in.Response.Body = reply(url, "z", events).Response.Body
 		}
-		return Pair{Of(reply(url, "a", said[url])), Of(in)}
+		return Pair{ReplyOf(reply(url, "a", said[url])), ReplyOf(in)}
 	}
 	same := func(_ *cassette.Interaction, events []string) []string { return events }
 	return Compare([]Pair{pair(same), pair(change)})
@@ -206,7 +205,7 @@ func TestMutants(t *testing.T) {
 }
 
 func TestFindingsNameThePairs(t *testing.T) {
-	was, is := Of(reply(anthropicURL, "a", said[anthropicURL])), Of(reply(anthropicURL, "a", said[anthropicURL]))
+	was, is := ReplyOf(reply(anthropicURL, "a", said[anthropicURL])), ReplyOf(reply(anthropicURL, "a", said[anthropicURL]))
 	is.Status = 202
 	found := Compare([]Pair{{was, is}, {was, was}, {was, is}})
 	if len(found) != 1 || !slices.Equal(found[0].Pairs, []int{0, 2}) {
@@ -219,7 +218,7 @@ func TestErrorsHaveAShapeToo(t *testing.T) {
 		in := reply(anthropicURL, "a", nil)
 		in.Response.Status, in.Response.Body = 400, []byte(body)
 		in.Response.Header.Set("Content-Type", "application/json")
-		return Of(in)
+		return ReplyOf(in)
 	}
 	was := bad(`{"type":"error","error":{"type":"invalid_request_error","message":"m"}}`)
 	found := Compare([]Pair{{was, bad(`{"type":"error","error":{"type":"invalid_request_error"}}`)}})
@@ -265,8 +264,8 @@ func TestChanges(t *testing.T) {
 		{"one id for two", `value content_block_start/tool_use 1 content_block.id: "id#2" → "id#1"`, edit("ID3", "ID1")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			fold := func(ids string, events []string) []event.Item {
-				return event.Fold(event.Of(reply(url, ids, events)), event.NewNames())
+			fold := func(ids string, events []string) []Item {
+				return Fold(Of(reply(url, ids, events)), NewNames())
 			}
 			in := cassette.Interaction{}
 			var got []string
@@ -281,8 +280,8 @@ func TestChanges(t *testing.T) {
 }
 
 func TestFieldsOfRequests(t *testing.T) {
-	read := func(body string) []event.Field { return event.Fields([]byte(body), event.NewNames()) }
-	got := Fields(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`), read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`), NewRenaming())
+	read := func(body string) []Field { return Fields([]byte(body), NewNames()) }
+	got := FieldChanges(read(`{"model":"m","messages":[{"id":"x","content":"a"}],"top":1}`), read(`{"model":"m","messages":[{"id":"y","content":"b"},{"content":"c"}]}`), NewRenaming())
 	want := []Change{{Value, "", "messages[0].content", `"a"`, `"b"`}, {Value, "", "top", "1", ""}, {Value, "", "messages[1].content", "", `"c"`}}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("\n got %v\nwant %v", got, want)
@@ -312,12 +311,12 @@ func FuzzCompare(f *testing.F) {
 			x.Response.Body, x.Response.Status = []byte(body), status
 			return x
 		}
-		a, b := Of(in(old)), Of(in(fresh))
+		a, b := ReplyOf(in(old)), ReplyOf(in(fresh))
 		_ = Compare([]Pair{{a, b}})
 		if found := Compare([]Pair{{a, a}}); len(found) > 0 {
 			t.Fatalf("differs from itself: %+v", found)
 		}
-		fold := func(r Reply) []event.Item { return event.Fold(r.Events, event.NewNames()) }
+		fold := func(r Reply) []Item { return Fold(r.Events, NewNames()) }
 		_ = Changes(fold(a), fold(b), NewRenaming())
 		if c := Changes(fold(a), fold(a), NewRenaming()); len(c) > 0 {
 			t.Fatalf("says other things than itself: %+v", c)

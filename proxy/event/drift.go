@@ -1,27 +1,4 @@
-// Package drift compares what a provider replied when it was recorded with what
-// it replies now. [Compare] looks at the shape, which clients are written
-// against; [Changes] looks at what was said. Both are pure.
-//
-//	pairs := []drift.Pair{{Old: drift.Of(recorded), New: drift.Of(fresh)}}
-//	for _, finding := range drift.Compare(pairs) {
-//		fmt.Println(finding.Severity, finding.Rule, finding.Event, finding.Path)
-//	}
-//
-// The severities, by what a client that was written against the recordings
-// would notice:
-//
-//   - Breaking: it may fail. A success became an error; the media type is
-//     another; the stream lacks its terminal event; an event that every
-//     recorded reply had is gone, or one that closes what another opens; a
-//     field that was there every time, twice or more, is gone; a value is of
-//     another JSON type; events come in an order that never occurred.
-//   - Notable: it may behave otherwise. A new kind of event or block, or one
-//     that did not occur this time; a value is null that never was; a field is
-//     gone that was there the one time it could be, or that counts tokens;
-//     another status, stop reason or way to end; a family of headers is gone.
-//   - Cosmetic: it should not notice. A new field or header; a field that was
-//     there only sometimes did not occur.
-package drift
+package event
 
 import (
 	"cmp"
@@ -33,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/event"
 	"github.com/meerkat-go/conformance/proxy/llm"
 )
 
@@ -75,7 +51,7 @@ type Finding struct {
 	Rule string `json:"rule"`
 	// Group is the provider and the operation: "anthropic stream".
 	Group string `json:"group"`
-	// Event is the token of the event or block (event.Part.Token), Path the field
+	// Event is the token of the event or block (Part.Token), Path the field
 	// in it; "" when the finding is about the whole reply.
 	Event string `json:"event,omitempty"`
 	Path  string `json:"path,omitempty"`
@@ -92,19 +68,19 @@ type Reply struct {
 	Status   int
 	Media    string // media type without parameters
 	Header   http.Header
-	Events   []event.Event
+	Events   []Event
 	Complete bool // it reached the end that the provider means ([llm.IsComplete])
 	End      cassette.End
 }
 
-// Of reads an interaction's reply.
-func Of(in cassette.Interaction) Reply {
+// ReplyOf reads an interaction's reply.
+func ReplyOf(in cassette.Interaction) Reply {
 	kind := in.Response.Header.Get("Content-Type")
 	media, _, _ := mime.ParseMediaType(kind)
-	provider := event.Provider(in.Request)
+	provider := Provider(in.Request)
 	return Reply{
-		Group:  strings.TrimSpace(provider + " " + string(event.Operation(in.Request))),
-		Status: in.Response.Status, Media: media, Header: in.Response.Header, Events: event.Of(in), End: in.End,
+		Group:  strings.TrimSpace(provider + " " + string(Operation(in.Request))),
+		Status: in.Response.Status, Media: media, Header: in.Response.Header, Events: Of(in), End: in.End,
 		Complete: in.Response.Status != 0 && llm.IsComplete(provider, kind, in.Response.Body),
 	}
 }
@@ -217,10 +193,10 @@ func IsStop(path string) bool {
 }
 
 // stopReasons returns the reasons that a reply gives for its ending.
-func stopReasons(events []event.Event) string {
+func stopReasons(events []Event) string {
 	var list []string
 	for _, e := range events {
-		for _, n := range event.Nodes(e.Data) {
+		for _, n := range Nodes(e.Data) {
 			if IsStop(n.Path) && n.Kind == '"' {
 				list = append(list, n.Text())
 			}

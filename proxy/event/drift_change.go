@@ -1,9 +1,7 @@
-package drift
+package event
 
 import (
 	"strings"
-
-	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // Kind is what a Change is about.
@@ -45,8 +43,8 @@ func NewRenaming() *Renaming {
 }
 
 // sameValue reports whether two values are equal apart from the names of ids.
-func (r *Renaming) sameValue(class event.Class, a, b string) bool {
-	if class != event.ID && class != event.Opaque || !strings.Contains(a, "#") || !strings.Contains(b, "#") {
+func (r *Renaming) sameValue(class Class, a, b string) bool {
+	if class != ID && class != Opaque || !strings.Contains(a, "#") || !strings.Contains(b, "#") {
 		return a == b
 	}
 	there, known := r.there[a]
@@ -61,9 +59,9 @@ func (r *Renaming) sameValue(class event.Class, a, b string) bool {
 // Changes lists what two replies say differently, in the order of the replies,
 // each difference once. Both replies were folded with the names of their
 // recordings. A different id or signature alone is not a difference.
-func Changes(a, b []event.Item, r *Renaming) []Change {
+func Changes(a, b []Item, r *Renaming) []Change {
 	c := changes{renaming: r}
-	for _, m := range alignByKey(a, b, event.Item.Token) {
+	for _, m := range alignByKey(a, b, Item.Token) {
 		switch {
 		case m[0] < 0:
 			c.addChange(Change{Added, itemLabel(b[m[1]]), "", "", itemText(b[m[1]])})
@@ -76,8 +74,8 @@ func Changes(a, b []event.Item, r *Renaming) []Change {
 	return c.list
 }
 
-// Fields lists where two requests, given by event.Fields, differ.
-func Fields(a, b []event.Field, r *Renaming) []Change {
+// FieldChanges lists where two requests, given by [Fields], differ.
+func FieldChanges(a, b []Field, r *Renaming) []Change {
 	c := changes{renaming: r}
 	c.compareFields("", a, b)
 	return c.list
@@ -105,15 +103,15 @@ func (c *changes) addChange(x Change) {
 	}
 }
 
-func (c *changes) compareItems(a, b event.Item) {
+func (c *changes) compareItems(a, b Item) {
 	if !c.renaming.sameValue(a.Class, a.Text, b.Text) {
 		c.addChange(Change{Text, itemLabel(a), "", a.Text, b.Text})
 	}
 	c.compareFields(itemLabel(a), a.Fields, b.Fields)
 }
 
-func (c *changes) compareFields(item string, a, b []event.Field) {
-	for _, m := range alignByKey(a, b, func(f event.Field) string { return f.Path }) {
+func (c *changes) compareFields(item string, a, b []Field) {
+	for _, m := range alignByKey(a, b, func(f Field) string { return f.Path }) {
 		switch {
 		case m[0] < 0:
 			c.addChange(Change{kindOf(b[m[1]]), item, b[m[1]].Path, "", b[m[1]].Value})
@@ -134,17 +132,17 @@ func distinctName(old, fresh string) string {
 	return fresh
 }
 
-func kindOf(f event.Field) Kind {
+func kindOf(f Field) Kind {
 	switch {
 	case IsStop(f.Path):
 		return Stop
-	case f.Class == event.Usage:
+	case f.Class == Usage:
 		return Count
 	}
 	return Value
 }
 
-func itemLabel(i event.Item) string {
+func itemLabel(i Item) string {
 	if i.Place == "" {
 		return i.Token()
 	}
@@ -152,7 +150,7 @@ func itemLabel(i event.Item) string {
 }
 
 // itemText returns what an item says, for one that the other reply lacks.
-func itemText(i event.Item) string {
+func itemText(i Item) string {
 	if i.Pieces {
 		return i.Text
 	}

@@ -1,10 +1,8 @@
-package drift
+package event
 
 import (
 	"strconv"
 	"strings"
-
-	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // compareGrammars finds how the events of a group differ. It needs old and new
@@ -20,14 +18,14 @@ func (f *findings) compareGrammars(group string, was, is *grammar) {
 		} else {
 			fresh = &token{}
 		}
-		if name == done || fresh.replies == is.replies || fresh.replies > 0 && old.replies < was.replies {
+		if name == endOfGateway || fresh.replies == is.replies || fresh.replies > 0 && old.replies < was.replies {
 			continue
 		}
 		f.addFinding(Finding{Severity: old.absenceSeverity(was.replies), Rule: "event-gone", Group: group, Event: name,
 			Old: "in " + strconv.Itoa(old.replies) + " of " + strconv.Itoa(was.replies), New: "in " + strconv.Itoa(fresh.replies) + " of " + strconv.Itoa(is.replies)})
 	}
 	for name := range is.tokens {
-		if was.tokens[name] == nil && name != done {
+		if was.tokens[name] == nil && name != endOfGateway {
 			f.addFinding(Finding{Severity: Notable, Rule: "event-new", Group: group, Event: name})
 		}
 	}
@@ -47,9 +45,9 @@ func (t *token) absenceSeverity(replies int) Severity {
 	return Notable
 }
 
-// done ends the streams of gateways. It means nothing to a client that knows the
+// endOfGateway ends the streams of gateways. It means nothing to a client that knows the
 // provider's own terminal event.
-const done = "[DONE]"
+const endOfGateway = "[DONE]"
 
 func (f *findings) compareFields(group, name string, was, is *token) {
 	for path, old := range was.fields {
@@ -104,9 +102,9 @@ func missingField(was, is *token, path string) (Finding, bool) {
 // padding has no reader.
 func (f *field) lossSeverity() Severity {
 	switch {
-	case f.class == event.Noise:
+	case f.class == Noise:
 		return Cosmetic
-	case f.class == event.Usage, f.count < 2:
+	case f.class == Usage, f.count < 2:
 		return Notable
 	}
 	return Breaking

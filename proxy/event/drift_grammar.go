@@ -1,4 +1,4 @@
-package drift
+package event
 
 import (
 	"slices"
@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/meerkat-go/conformance/proxy/event"
 )
 
 // grammar is what a number of replies have in common.
@@ -20,7 +18,7 @@ type grammar struct {
 
 // token is a kind of event or block.
 type token struct {
-	name, kind string // event.Part's Name and Type
+	name, kind string // Part's Name and Type
 	whole      bool   // it is about the whole reply
 	last       bool   // it ends a reply
 	replies    int    // how many had it
@@ -33,7 +31,7 @@ type field struct {
 	count   int // how often it occurred
 	objects int // how often as an object with members
 	kinds   map[jsontext.Kind]bool
-	class   event.Class
+	class   Class
 }
 
 func newGrammar() *grammar {
@@ -41,7 +39,7 @@ func newGrammar() *grammar {
 }
 
 // learnEvents adds a reply.
-func (g *grammar) learnEvents(events []event.Event) {
+func (g *grammar) learnEvents(events []Event) {
 	g.replies++
 	seen := map[*token]bool{}
 	var trace []step
@@ -68,7 +66,7 @@ func (g *grammar) learnEvents(events []event.Event) {
 	g.learnOrder(trace)
 }
 
-func (g *grammar) tokenOf(p event.Part) *token {
+func (g *grammar) tokenOf(p Part) *token {
 	t := g.tokens[p.Token()]
 	if t == nil {
 		t = &token{name: p.Name, kind: p.Type, whole: p.Place == "", fields: map[string]*field{}}
@@ -79,13 +77,13 @@ func (g *grammar) tokenOf(p event.Part) *token {
 }
 
 // addShape adds a part's values.
-func (t *token) addShape(nodes []event.Node) {
+func (t *token) addShape(nodes []Node) {
 	general := generalPaths(nodes)
 	for _, n := range nodes {
 		path := general[n.Path]
 		f := t.fields[path]
 		if f == nil {
-			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: event.ClassOf(n)}
+			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: ClassOf(n)}
 			t.fields[path] = f
 		}
 		kind := n.Kind
@@ -102,7 +100,7 @@ func (t *token) addShape(nodes []event.Node) {
 // generalPaths maps each node's path to the path that all nodes of its meaning
 // share: elements without their indexes, but with their types when they have
 // one, because a list may hold several kinds.
-func generalPaths(nodes []event.Node) map[string]string {
+func generalPaths(nodes []Node) map[string]string {
 	types := map[string]string{}
 	for _, n := range nodes {
 		if n.Key() == "type" && n.Kind == '"' && strings.HasSuffix(parentOf(n.Path), "]") {

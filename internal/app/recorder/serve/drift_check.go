@@ -15,7 +15,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/recorder/inspect"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
-	"github.com/meerkat-go/conformance/proxy/drift"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -42,7 +41,7 @@ func (a *app) withCheck(cmd *cobra.Command) *cobra.Command {
 	set.IntVar(&x.budget.tokens, "max-tokens", 50_000, "check: stop before about `N` tokens are spent, input and output")
 	set.Int64Var(&x.maxBytes, "max-bytes", 16<<20, "check: read at most `N` bytes of a reply")
 	set.DurationVar(&x.timeout, "timeout", 5*time.Minute, "check: how `long` a reply may take")
-	set.StringVar(&x.failOn, "fail-on", drift.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
+	set.StringVar(&x.failOn, "fail-on", event.Breaking.String(), "check: exit 1 from this `severity` on: cosmetic, notable, breaking")
 	set.BoolVar(&x.dryRun, "dry-run", false, "check: say what it would cost, and send nothing")
 	cli.AddJSONFlag(cmd, &x.json)
 	set.Lookup("json").Usage += ", with --check"
@@ -76,7 +75,7 @@ func (a *app) checkCommand(cmd *cobra.Command, x checkSettings) error {
 	if f.cassette == "" {
 		return cli.Usage("--cassette: missing; name the file to check")
 	}
-	failOn, err := drift.ParseSeverity(x.failOn)
+	failOn, err := event.ParseSeverity(x.failOn)
 	if err != nil {
 		return cli.Usage("--fail-on %w", err)
 	}
@@ -92,15 +91,15 @@ type driftReport struct {
 	Cassette     string           `json:"cassette"`
 	Provenance   string           `json:"provenance"`
 	DryRun       bool             `json:"dry_run,omitempty"`
-	FailOn       drift.Severity   `json:"fail_on"`
+	FailOn       event.Severity   `json:"fail_on"`
 	Planned      []plannedRequest `json:"planned"`
 	Checked      []checkedReply   `json:"checked"`
 	Inconclusive []leftOut        `json:"inconclusive"`
 	Skipped      []leftOut        `json:"skipped"`
-	Findings     []drift.Finding  `json:"findings"`
+	Findings     []event.Finding  `json:"findings"`
 	Summary      map[string]int   `json:"summary"` // findings by severity
 	spent        int
-	pairs        []drift.Pair
+	pairs        []event.Pair
 	numbers      []int // of the pairs' interactions
 }
 
@@ -114,7 +113,7 @@ type checkedReply struct {
 
 // checkCassette holds the provider's replies of today against a cassette. It writes no
 // cassette.
-func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, failOn drift.Severity) error {
+func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, failOn event.Severity) error {
 	t, err := inspect.Read(f.cassette, inspect.Everything)
 	if err != nil {
 		return err
@@ -133,7 +132,7 @@ func (a *app) checkCassette(ctx context.Context, f *modeFlags, x checkSettings, 
 	}
 	p := planResend(t.List, x.budget, func(r cassette.Request) string { return withheldReason(r, keys, upstream) })
 	r := &driftReport{Schema: "recorder.drift.v1", Cassette: f.cassette, Provenance: t.Meta().Provenance, DryRun: x.dryRun, FailOn: failOn,
-		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip), Findings: []drift.Finding{}}
+		Planned: nonNil(p.send), Checked: []checkedReply{}, Inconclusive: []leftOut{}, Skipped: nonNil(p.skip), Findings: []event.Finding{}}
 	a.sayCost(r, p)
 	if !x.dryRun {
 		s := &sender{k.transport, keys, x.maxBytes, x.timeout, time.Now}
@@ -177,11 +176,11 @@ func (k *modeEnv) resendPlanned(ctx context.Context, s *sender, list []cassette.
 			r.addInconclusive(t, "no reply: "+k.Redactor.Text(err.Error()))
 		case err != nil:
 			r.addInconclusive(t, "the reply broke off: "+k.Redactor.Text(err.Error()))
-		case drift.Inconclusive(fresh.Response.Status):
+		case event.Inconclusive(fresh.Response.Status):
 			r.addInconclusive(t, "was answered with "+numberText(fresh.Response.Status))
 		default:
 			r.Checked = append(r.Checked, checkedReply{t.Interaction, fresh.Response.Status, input + output, inspect.TimesOf(old, fresh)})
-			r.pairs = append(r.pairs, drift.Pair{Old: drift.Of(old), New: drift.Of(fresh)})
+			r.pairs = append(r.pairs, event.Pair{Old: event.ReplyOf(old), New: event.ReplyOf(fresh)})
 			r.numbers = append(r.numbers, t.Interaction)
 		}
 	}
@@ -193,10 +192,10 @@ func (r *driftReport) addInconclusive(t plannedRequest, reason string) {
 
 func (r *driftReport) judgeReplies() {
 	r.Summary = map[string]int{}
-	for _, name := range drift.Severities() {
+	for _, name := range event.Severities() {
 		r.Summary[name] = 0
 	}
-	for _, f := range drift.Compare(r.pairs) {
+	for _, f := range event.Compare(r.pairs) {
 		for i, pair := range f.Pairs {
 			f.Pairs[i] = r.numbers[pair]
 		}
@@ -215,7 +214,7 @@ func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 	} else {
 		a.printReport(r)
 	}
-	worst, found := drift.Worst(r.Findings)
+	worst, found := event.Worst(r.Findings)
 	switch {
 	case found && worst >= r.FailOn:
 		return cli.Exit(recorderenv.ExitGate)

@@ -1,4 +1,4 @@
-package drift
+package event
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ func recorded(t *testing.T) map[string][]Reply {
 	for _, path := range corpus.Files(t, "*/*/*.request.json") {
 		base := strings.TrimSuffix(path, ".request.json")
 		source, _, _ := strings.Cut(filepath.Base(filepath.Dir(path)), "__")
-		if r := Of(read(base)); r.isSuccess() {
+		if r := ReplyOf(read(base)); r.isSuccess() {
 			groups[r.Group+", "+source] = append(groups[r.Group+", "+source], r)
 		}
 	}

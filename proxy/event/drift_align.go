@@ -1,4 +1,4 @@
-package drift
+package event
 
 // maxTable bounds the work of alignByKey: lists whose middles have more pairs
 // than this count as entirely different.

@@ -23,7 +23,7 @@ const oneWordShare = "testdata/one-word-names.txt"
 
 // slack is how far, in tenths of a percent, the share may fall before the
 // recorded figure must follow it.
-const slack = 400
+const slack = 10
 
 func TestPrivateNamesSayWhatTheyDo(t *testing.T) {
 	private, oneWord := 0, 0

@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// TestDurable: each append is on the disk before it returns (DESIGN §3.7), and
-// one that cannot be made durable fails and poisons the writer.
+// TestDurable checks that each append is on disk before it returns, and that an
+// append that cannot be made durable fails, and with it all later ones.
 func TestDurable(t *testing.T) {
 	var synced []int64 // sizes of the file when it was synced
 	var refuse error

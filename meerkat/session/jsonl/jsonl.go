@@ -1,6 +1,20 @@
-// Package jsonl keeps each session in one append-only file of JSON lines,
-// <dir>/<id>.jsonl, readable by its owner alone. A kill at any byte leaves a
-// file that opens again (DESIGN §3.7).
+// Package jsonl stores each session in one append-only file of JSON lines,
+// <dir>/<id>.jsonl.
+//
+// [New] returns a [Store], which is a session.Store:
+//
+//	store := jsonl.New(dir, nil)
+//	w, err := store.Create(ctx, session.Header{Version: session.Version, ID: id, Created: time.Now()})
+//	err = w.Append(ctx, records...)
+//	err = w.Close()
+//	s, err := store.Load(ctx, id)
+//
+// The package promises: a record is on disk before Append returns, unless
+// [Store.SyncEvery] says otherwise. A process that is killed at any byte leaves
+// a file that opens again: [Store.Open] cuts an incomplete last line off and
+// records that it did. Damage anywhere else is a *session.CorruptError. One
+// writer at a time has a session, across processes. Folders have mode 0700,
+// files 0600.
 package jsonl
 
 import (
@@ -21,16 +35,17 @@ import (
 
 const suffix = ".jsonl"
 
-// Store is a session.Store over one folder, which it creates when the first
-// session is.
+// Store is a session.Store over one folder. The first Create creates the
+// folder. It is safe for concurrent use.
 type Store struct {
-	dir   string
-	now   func() time.Time
-	sync  func(*os.File) error
-	turns int // see SyncEvery
+	dir       string
+	now       func() time.Time
+	sync      func(*os.File) error
+	syncEvery int // see SyncEvery
 }
 
-// New returns a Store over dir. The clock stamps repairs; nil means time.Now.
+// New returns a Store over dir. The clock gives repairs their time; nil means
+// time.Now.
 func New(dir string, clock func() time.Time) *Store {
 	if clock == nil {
 		clock = time.Now
@@ -38,13 +53,13 @@ func New(dir string, clock func() time.Time) *Store {
 	return &Store{dir: dir, now: clock, sync: (*os.File).Sync}
 }
 
-// SyncEvery makes what is appended durable only after so many turns, at the end
-// of a run and when the session is closed; never, if turns is negative. 0, the
-// default, makes every Append durable before it returns, and only that keeps
-// the promise of DESIGN §3.7 when the machine loses power; a killed process
-// loses nothing either way. Call it before the Store is used.
+// SyncEvery makes appended records durable after every so many turns, at the
+// end of a run and when the session is closed. 0, the default, makes every
+// Append durable before it returns. A negative number never syncs. Any value
+// but 0 can lose appended records when the machine loses power; a killed
+// process loses nothing either way. Call it before the Store is used.
 func (s *Store) SyncEvery(turns int) *Store {
-	s.turns = turns
+	s.syncEvery = turns
 	return s
 }
 
@@ -66,7 +81,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, fmt.Errorf("session folder %s: %w", s.dir, fileutil.Reason(err))
 	}
-	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync, turns: s.turns}
+	w := &writer{file: f, path: s.Path(h.ID), sync: s.sync, syncEvery: s.syncEvery}
 	if err = fileutil.TryLock(f); err == nil {
 		err = w.Append(ctx, h)
 	}
@@ -82,25 +97,25 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 
 // Open implements session.Store.
 func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
-	w, err := s.lock(ctx, id)
+	w, err := s.openLocked(ctx, id)
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	out, err := s.readAndMend(ctx, w)
+	out, err := s.readAndRepair(ctx, w)
 	if err != nil {
 		return session.Session{}, nil, errors.Join(err, w.Close())
 	}
 	return out, w, nil
 }
 
-// lock opens the file of a session and takes its lock.
-func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
-	if err := may(ctx, id); err != nil {
+// openLocked opens the file of a session and takes its lock.
+func (s *Store) openLocked(ctx context.Context, id session.ID) (*writer, error) {
+	if err := checkID(ctx, id); err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(s.Path(id), os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
-		return nil, absent(id, err)
+		return nil, openError(id, err)
 	}
 	if err := fileutil.TryLock(f); err != nil {
 		_ = f.Close() // nothing was written
@@ -113,12 +128,12 @@ func (s *Store) lock(ctx context.Context, id session.ID) (*writer, error) {
 		_ = f.Close() // nothing was written
 		return nil, session.NotFound(id)
 	}
-	return &writer{file: f, path: f.Name(), sync: s.sync, turns: s.turns}, nil
+	return &writer{file: f, path: f.Name(), sync: s.sync, syncEvery: s.syncEvery}, nil
 }
 
-// readAndMend reads the session under its lock, cuts a torn tail off and
-// writes down that it did.
-func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, error) {
+// readAndRepair reads the session under its lock. It cuts an incomplete last
+// line off and records that it did.
+func (s *Store) readAndRepair(ctx context.Context, w *writer) (session.Session, error) {
 	data, err := io.ReadAll(w.file)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("session file %s: %w", w.path, fileutil.Reason(err))
@@ -127,17 +142,18 @@ func (s *Store) readAndMend(ctx context.Context, w *writer) (session.Session, er
 	if err != nil {
 		return session.Session{}, err
 	}
-	if err := named(w.path, p.Session.ID); err != nil {
+	if err := checkFileName(w.path, p.Session.ID); err != nil {
 		return session.Session{}, err
 	}
 	w.updated = p.Session.Updated
 	if p.Good == len(data) && !p.Unended {
 		return p.Session, nil
 	}
-	return s.mend(ctx, w, p, data[p.Good:])
+	return s.repairTail(ctx, w, p, data[p.Good:])
 }
 
-func (s *Store) mend(ctx context.Context, w *writer, p session.Parsed, torn []byte) (session.Session, error) {
+// repairTail cuts torn off the file, ends its last line and appends a Repair.
+func (s *Store) repairTail(ctx context.Context, w *writer, p session.Parsed, torn []byte) (session.Session, error) {
 	if err := w.file.Truncate(int64(p.Good)); err != nil {
 		return p.Session, fmt.Errorf("session file %s: cannot cut its torn tail: %w", w.path, fileutil.Reason(err))
 	}
@@ -156,22 +172,22 @@ func (s *Store) mend(ctx context.Context, w *writer, p session.Parsed, torn []by
 // Load implements session.Store. It may run beside a writer; a record that is
 // being written is not seen yet.
 func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
-	if err := may(ctx, id); err != nil {
+	if err := checkID(ctx, id); err != nil {
 		return session.Session{}, err
 	}
 	data, err := os.ReadFile(s.Path(id))
 	if err != nil {
-		return session.Session{}, absent(id, err)
+		return session.Session{}, openError(id, err)
 	}
 	p, err := session.Parse(s.Path(id), data)
 	if err == nil {
-		err = named(s.Path(id), p.Session.ID)
+		err = checkFileName(s.Path(id), p.Session.ID)
 	}
 	return p.Session, err
 }
 
-// List implements session.Store. It reads one line of each file. An empty file
-// is a session that somebody is about to create, or did not come to create.
+// List implements session.Store. It reads one line of each file. It skips an
+// empty file: its session is still being created, or its creation failed.
 func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, error) {
 	entries, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -186,14 +202,16 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if info, begun := s.info(id); begun {
+		if info, begun := s.sessionInfo(id); begun {
 			infos = append(infos, info)
 		}
 	}
 	return f.Select(infos), nil
 }
 
-func (s *Store) info(id session.ID) (out session.Info, begun bool) {
+// sessionInfo returns what a listing says of a session. It reports false when
+// the file is empty or gone.
+func (s *Store) sessionInfo(id session.ID) (out session.Info, begun bool) {
 	stat, err := os.Stat(s.Path(id))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && stat.Size() == 0 {
 		return out, false // deleted meanwhile, or not begun
@@ -224,14 +242,14 @@ func readHeader(path string) (session.Header, error) {
 	}
 	p, err := session.Parse(path, line)
 	if err == nil {
-		err = named(path, p.Session.ID)
+		err = checkFileName(path, p.Session.ID)
 	}
 	return p.Session.Header, err
 }
 
 // Delete implements session.Store.
 func (s *Store) Delete(ctx context.Context, id session.ID) error {
-	w, err := s.lock(ctx, id)
+	w, err := s.openLocked(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -241,24 +259,26 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	return syncDir(s.dir)
 }
 
-// named refuses a file that was copied over the name of another session.
-func named(path string, id session.ID) error {
+// checkFileName returns an error if the file holds another session than its name
+// says, because it was copied.
+func checkFileName(path string, id session.ID) error {
 	if strings.TrimSuffix(filepath.Base(path), suffix) == string(id) {
 		return nil
 	}
 	return &session.CorruptError{Path: path, Line: 1, Err: fmt.Errorf("it belongs to session %s", id)}
 }
 
-// may says why nothing is looked for: what is no id could lead out of the
-// folder.
-func may(ctx context.Context, id session.ID) error {
+// checkID rejects ids that could escape the folder, and a context that has
+// ended.
+func checkID(ctx context.Context, id session.ID) error {
 	if _, err := session.ParseID(string(id)); err != nil {
 		return session.NotFound(id)
 	}
 	return ctx.Err()
 }
 
-func absent(id session.ID, err error) error {
+// openError names the session in an error of opening its file.
+func openError(id session.ID, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return session.NotFound(id)
 	}

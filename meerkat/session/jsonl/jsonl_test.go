@@ -25,17 +25,17 @@ var (
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 )
 
-func open(t *testing.T) *jsonl.Store {
+func openStore(t *testing.T) *jsonl.Store {
 	t.Helper()
 	return jsonl.New(filepath.Join(t.TempDir(), "a", "b"), func() time.Time { return epoch })
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) session.Store { return open(t) })
+	storetest.Run(t, func(t *testing.T) session.Store { return openStore(t) })
 }
 
-// written returns a store with one session of n messages and its bytes.
-func written(tb testing.TB, store *jsonl.Store, n int) []byte {
+// writeSession stores one session of n messages and returns the bytes of its file.
+func writeSession(tb testing.TB, store *jsonl.Store, n int) []byte {
 	tb.Helper()
 	w, err := store.Create(ctx, session.Header{Version: 1, ID: id, Created: epoch, Model: "m"})
 	if err != nil {
@@ -58,8 +58,8 @@ func written(tb testing.TB, store *jsonl.Store, n int) []byte {
 
 // TestModes keeps what a session holds from everybody else.
 func TestModes(t *testing.T) {
-	store := open(t)
-	written(t, store, 1)
+	store := openStore(t)
+	writeSession(t, store, 1)
 	for path, want := range map[string]os.FileMode{store.Path(id): 0o600, filepath.Dir(store.Path(id)): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
@@ -72,7 +72,7 @@ func TestGolden(t *testing.T) {
 	const want = `{"record":"header","version":1,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-02T03:04:05Z","model":"m","crc32c":"c06cb581"}
 {"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"},"crc32c":"e0b0db70"}
 `
-	if got := string(written(t, open(t), 1)); got != want {
+	if got := string(writeSession(t, openStore(t), 1)); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
 	}
 }
@@ -80,8 +80,8 @@ func TestGolden(t *testing.T) {
 // TestKilledAtAnyByte cuts the file everywhere behind its header. Each cut must
 // open, keep every whole record, write its repair down and go on.
 func TestKilledAtAnyByte(t *testing.T) {
-	store := open(t)
-	whole := written(t, store, 3)
+	store := openStore(t)
+	whole := writeSession(t, store, 3)
 	head := bytes.IndexByte(whole, '\n') + 1
 	for cut := head; cut <= len(whole); cut++ {
 		if err := os.WriteFile(store.Path(id), whole[:cut], 0o600); err != nil {
@@ -115,7 +115,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 	}
 }
 
-// TestTornTails are tails that real crashes left behind (regressions.md R37).
+// TestTornTails opens files that end as real crashes left them.
 func TestTornTails(t *testing.T) {
 	for name, tail := range map[string]string{
 		"zeros of delayed allocation": "\x00\x00\x00\x00",
@@ -125,8 +125,8 @@ func TestTornTails(t *testing.T) {
 		"torn, then blank lines":      "{\"record\":\"mess\n\n\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := open(t)
-			whole := written(t, store, 1)
+			store := openStore(t)
+			whole := writeSession(t, store, 1)
 			if err := os.WriteFile(store.Path(id), append(whole, tail...), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +148,8 @@ func TestTornTails(t *testing.T) {
 // whose next block was lost, cost no record.
 func TestNewlineLost(t *testing.T) {
 	for _, zeros := range []string{"\x00", "\x00\x00\x00", "\x00\n", "\x00\x00\n\n"} {
-		store := open(t)
-		whole := written(t, store, 2)
+		store := openStore(t)
+		whole := writeSession(t, store, 2)
 		if err := os.WriteFile(store.Path(id), append(whole[:len(whole)-1], zeros...), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -166,8 +166,8 @@ func TestNewlineLost(t *testing.T) {
 	}
 }
 
-// unsummed takes the checksums out: sessions of older programs have none.
-func unsummed(s string) string {
+// withoutChecksums removes the checksums: sessions of older programs have none.
+func withoutChecksums(s string) string {
 	return regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`).ReplaceAllString(s, "")
 }
 
@@ -179,8 +179,8 @@ func TestDamage(t *testing.T) {
 		change func(string) string
 		want   string
 	}{
-		"torn record in the middle": {func(s string) string { return strings.Replace(unsummed(s), `0"}}`, ``, 1) }, ":2: damaged record"},
-		"fused records":             {func(s string) string { return strings.Replace(unsummed(s), "}}\n", "}}", 1) }, ":2: damaged record"},
+		"torn record in the middle": {func(s string) string { return strings.Replace(withoutChecksums(s), `0"}}`, ``, 1) }, ":2: damaged record"},
+		"fused records":             {func(s string) string { return strings.Replace(withoutChecksums(s), "}}\n", "}}", 1) }, ":2: damaged record"},
 		"one letter changed":        {func(s string) string { return strings.Replace(s, "message 1", "massage 1", 1) }, ":3: damaged record (its checksum does not fit)"},
 		"a year changed":            {func(s string) string { return strings.Replace(s, `"created_at":"2026`, `"created_at":"2025`, 1) }, ":1: damaged record (its checksum does not fit)"},
 		"zeros in the middle":       {func(s string) string { return strings.Replace(s, "message 1", "\x00\x00", 1) }, ":3: damaged record"},
@@ -190,15 +190,15 @@ func TestDamage(t *testing.T) {
 		"no header":                 {func(s string) string { return s[strings.Index(s, "\n")+1:] }, ":1: damaged record"},
 		"empty":                     {func(string) string { return "" }, ":1: damaged record (the header is missing)"},
 		"torn header":               {func(s string) string { return s[:20] }, ":1: damaged record"},
-		"other session":             {func(s string) string { return strings.Replace(unsummed(s), "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
+		"other session":             {func(s string) string { return strings.Replace(withoutChecksums(s), "0199a2b4", "0199a2b5", 1) }, "it belongs to session 0199a2b5"},
 		"prefix that was edited": {func(s string) string {
 			return s + `{"record":"prefix","system":"x","tools":[],"hash":"sha256:0"}` + "\n"
 		}, "do not match their hash"},
 		"newer version": {func(s string) string { return strings.Replace(s, `"version":1`, `"version":2`, 1) + "torn" }, "session format 2 is newer than 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store := open(t)
-			bad := c.change(string(written(t, store, 2)))
+			store := openStore(t)
+			bad := c.change(string(writeSession(t, store, 2)))
 			if err := os.WriteFile(store.Path(id), []byte(bad), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -219,8 +219,8 @@ func TestDamage(t *testing.T) {
 // TestListShowsDamage neither hides a bad session nor lets it hide the others,
 // and reads no further than the first line.
 func TestListShowsDamage(t *testing.T) {
-	store := open(t)
-	whole := written(t, store, 1)
+	store := openStore(t)
+	whole := writeSession(t, store, 1)
 	if err := os.WriteFile(store.Path(id), append(whole, "garbage in the body\nmore\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -243,8 +243,8 @@ func TestListShowsDamage(t *testing.T) {
 
 // TestNoWayOut: an id that is none leads to no file of another folder.
 func TestNoWayOut(t *testing.T) {
-	store := open(t)
-	whole := written(t, store, 1)
+	store := openStore(t)
+	whole := writeSession(t, store, 1)
 	dir := filepath.Dir(store.Path(id))
 	outside := filepath.Join(filepath.Dir(dir), string(id)+".jsonl")
 	if err := os.WriteFile(outside, whole, 0o600); err != nil {
@@ -272,8 +272,8 @@ func TestReplacedUnderTheLock(t *testing.T) {
 			return errors.Join(os.WriteFile(path+"~", nil, 0o600), os.Rename(path+"~", path))
 		},
 	} {
-		store := open(t)
-		written(t, store, 1)
+		store := openStore(t)
+		writeSession(t, store, 1)
 		_, w, err := store.Open(ctx, id)
 		if err := errors.Join(err, change(store.Path(id))); err != nil {
 			t.Fatal(err)
@@ -288,8 +288,8 @@ func TestReplacedUnderTheLock(t *testing.T) {
 
 // TestSymlink: a session may lie elsewhere and be linked here.
 func TestSymlink(t *testing.T) {
-	store := open(t)
-	written(t, store, 1)
+	store := openStore(t)
+	writeSession(t, store, 1)
 	path := store.Path(id)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 	if err := errors.Join(os.Rename(path, elsewhere), os.Symlink(elsewhere, path)); err != nil {
@@ -310,8 +310,8 @@ func TestSymlink(t *testing.T) {
 // TestListBoundsTheHeader reads no file to its end because its first line has
 // none.
 func TestListBoundsTheHeader(t *testing.T) {
-	store := open(t)
-	written(t, store, 1)
+	store := openStore(t)
+	writeSession(t, store, 1)
 	if err := os.Truncate(store.Path(id), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -327,8 +327,8 @@ func TestListBoundsTheHeader(t *testing.T) {
 // TestNotBegun: a kill before the header leaves a file without a byte. It is
 // nobody's newest session.
 func TestNotBegun(t *testing.T) {
-	store := open(t)
-	written(t, store, 1)
+	store := openStore(t)
+	writeSession(t, store, 1)
 	if err := os.WriteFile(store.Path("0199a2b4-0000-7000-8000-000000000002"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -339,8 +339,8 @@ func TestNotBegun(t *testing.T) {
 
 // TestUnknownRecords of a newer writer are skipped, and stay in the file.
 func TestUnknownRecords(t *testing.T) {
-	store := open(t)
-	whole := append(written(t, store, 1), "{\"record\":\"steering\",\"x\":1}\n"...)
+	store := openStore(t)
+	whole := append(writeSession(t, store, 1), "{\"record\":\"steering\",\"x\":1}\n"...)
 	if err := os.WriteFile(store.Path(id), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestUnknownRecords(t *testing.T) {
 
 // FuzzParse never panics and never loses a good record before the damage.
 func FuzzParse(f *testing.F) {
-	whole := written(f, jsonl.New(f.TempDir(), nil), 2)
+	whole := writeSession(f, jsonl.New(f.TempDir(), nil), 2)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-5])
 	f.Add([]byte("{\"record\":\"header\",\"version\":9}\n\n{"))
@@ -422,7 +422,7 @@ func BenchmarkList(b *testing.B) {
 }
 
 // BenchmarkCheckpoint appends one turn, fsync included, beside a bare write and
-// fsync of as many bytes. The cost must not grow with the session (DESIGN §7).
+// fsync of as many bytes. The cost must not grow with the session.
 func BenchmarkCheckpoint(b *testing.B) {
 	b.Run("bare_write_and_fsync", func(b *testing.B) {
 		f, err := os.Create(filepath.Join(b.TempDir(), "f"))

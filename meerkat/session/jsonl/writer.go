@@ -12,18 +12,19 @@ import (
 )
 
 // writer appends to one locked file. One Append is one write and, unless
-// Store.SyncEvery says otherwise, one fsync, however long the session is (DESIGN §7).
+// Store.SyncEvery says otherwise, one fsync: the cost does not grow with the
+// session.
 type writer struct {
 	file *os.File
 	path string
 	sync func(*os.File) error // (*os.File).Sync; tests watch it
-	// turns is Store.SyncEvery; passed counts those since the last sync, and
-	// loose says that there is something to sync.
-	turns, passed int
-	loose         bool
-	updated       time.Time // the latest time of any record
-	buf           []byte
-	err           error // the first failure; sticks
+	// syncEvery is Store.SyncEvery, in turns. unsynced is true while the file
+	// holds records that are not durable.
+	syncEvery, turnsSinceSync int
+	unsynced                  bool
+	updated                   time.Time // the latest time of any record
+	buf                       []byte
+	err                       error // the first failure; sticks
 }
 
 // Append implements session.Writer.
@@ -37,11 +38,12 @@ func (w *writer) Append(ctx context.Context, records ...session.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	w.err = w.append(records)
+	w.err = w.writeRecords(records)
 	return w.err
 }
 
-func (w *writer) append(records []session.Record) (err error) {
+// writeRecords appends records with one write.
+func (w *writer) writeRecords(records []session.Record) (err error) {
 	w.buf = w.buf[:0]
 	for _, r := range records {
 		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
@@ -54,46 +56,46 @@ func (w *writer) append(records []session.Record) (err error) {
 	if _, err := w.file.Write(w.buf); err != nil {
 		return fmt.Errorf("session file %s: cannot append: %w", w.path, fileutil.Reason(err))
 	}
-	w.touch(records)
-	w.loose = true
-	if w.due(records) {
-		return w.settle()
+	w.setModTime(records)
+	w.unsynced = true
+	if w.mustSync(records) {
+		return w.syncFile()
 	}
 	return nil
 }
 
-// due reports whether records must be on the disk before Append returns.
-func (w *writer) due(records []session.Record) bool {
-	if w.turns <= 0 {
-		return w.turns == 0
+// mustSync reports whether records must be on the disk before Append returns.
+func (w *writer) mustSync(records []session.Record) bool {
+	if w.syncEvery <= 0 {
+		return w.syncEvery == 0
 	}
 	end := false
 	for _, r := range records {
 		c, _ := r.(session.Checkpoint)
 		switch c.Reason {
 		case session.ReasonAssistant:
-			w.passed++
+			w.turnsSinceSync++
 		case session.ReasonCompleted:
 			end = true
 		case session.ReasonPrompt, session.ReasonToolResults, session.ReasonForked:
 		}
 	}
-	return end || w.passed >= w.turns
+	return end || w.turnsSinceSync >= w.syncEvery
 }
 
-// settle makes durable what is not.
-func (w *writer) settle() error {
-	w.loose, w.passed = false, 0
+// syncFile makes everything durable that was written.
+func (w *writer) syncFile() error {
+	w.unsynced, w.turnsSinceSync = false, 0
 	if err := w.sync(w.file); err != nil {
 		return fmt.Errorf("session file %s: cannot make it durable: %w", w.path, fileutil.Reason(err))
 	}
 	return nil
 }
 
-// touch gives the file the latest time of its records, so that a listing need
-// not read them; a clock that goes back does not take it back. A file system
-// without times costs the listing its order only.
-func (w *writer) touch(records []session.Record) {
+// setModTime gives the file the latest time of its records, so that a listing
+// need not read them. A clock that goes back does not move it back. On a file
+// system without times only the order of a listing suffers.
+func (w *writer) setModTime(records []session.Record) {
 	if at := session.Latest(records...); at.After(w.updated) {
 		w.updated = at
 	}
@@ -108,15 +110,15 @@ func (w *writer) Close() error {
 		return nil
 	}
 	var err error
-	if w.loose && w.turns > 0 && w.err == nil {
-		err = w.settle()
+	if w.unsynced && w.syncEvery > 0 && w.err == nil {
+		err = w.syncFile()
 	}
 	err = errors.Join(err, w.file.Close())
 	w.file, w.err = nil, fmt.Errorf("session file %s: %w", w.path, session.ErrClosed)
 	return err
 }
 
-// stillThere reports whether f is still what its name leads to.
+// stillThere reports whether the name of f still leads to f.
 func stillThere(f *os.File) bool {
 	have, err := f.Stat()
 	if err != nil {

@@ -1,7 +1,17 @@
-// Package sqlite keeps the sessions of a folder in one SQLite database, for
-// whoever has many of them: a listing reads an index, not files. Records are
-// stored as the lines that package jsonl writes, so that nothing is different
-// but the place.
+// Package sqlite stores the sessions of a folder in one SQLite database.
+//
+// Use it instead of package jsonl when a folder holds many sessions: a listing
+// reads an index instead of one file a session. [Open] returns a [Store], which
+// is a session.Store and must be closed:
+//
+//	store, err := sqlite.Open(dir) // dir/sessions.db
+//	defer store.Close()
+//	w, err := store.Create(ctx, session.Header{Version: session.Version, ID: id, Created: time.Now()})
+//
+// The package promises: a record is on disk before Append returns. An Append is
+// one transaction, so a crash leaves all of it or nothing. Several processes may
+// use one folder, and one writer at a time has a session. The database has mode
+// 0600. The records in it are the lines that package jsonl would write.
 package sqlite
 
 import (
@@ -56,25 +66,27 @@ func Open(dir string) (*Store, error) {
 	if err := errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("session database %s: %w", s.path, fileutil.Reason(err))
 	}
-	if s.db, err = sql.Open("sqlite", s.name()); err != nil {
-		return nil, s.failed(err)
+	if s.db, err = sql.Open("sqlite", s.dataSource()); err != nil {
+		return nil, s.wrapError(err)
 	}
 	s.db.SetMaxOpenConns(4) // one writes at a time; the others read
-	if err := s.migrate(context.Background()); err != nil {
+	if err := s.createSchema(context.Background()); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, nil
 }
 
-// name is the data source: every commit is on disk before it returns (DESIGN
-// §3.7), and whoever finds the database locked waits a while.
-func (s *Store) name() string {
+// dataSource is the data source name: a commit is on disk before it returns, and
+// a locked database is waited for, 10 seconds at most.
+func (s *Store) dataSource() string {
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}}
 	return "file:" + (&url.URL{Path: s.path}).EscapedPath() + "?" + q.Encode()
 }
 
-func (s *Store) migrate(ctx context.Context) error {
-	return s.change(ctx, func(tx *sql.Tx) error {
+// createSchema creates the tables of a new database, and refuses one that a newer
+// program wrote.
+func (s *Store) createSchema(ctx context.Context) error {
+	return s.inTransaction(ctx, func(tx *sql.Tx) error {
 		var version int
 		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -91,27 +103,28 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // Close closes the database. Writers must be closed before.
-func (s *Store) Close() error { return s.failed(s.db.Close()) }
+func (s *Store) Close() error { return s.wrapError(s.db.Close()) }
 
-// change runs do in a transaction that is durable when change returns nil.
-func (s *Store) change(ctx context.Context, do func(*sql.Tx) error) error {
-	// SQLite would go on writing into a file that no name leads to.
+// inTransaction runs do in a transaction, which is durable when it returns nil.
+func (s *Store) inTransaction(ctx context.Context, do func(*sql.Tx) error) error {
+	// SQLite would keep writing into a file that was removed.
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(now, s.file) {
 		return fmt.Errorf("session database %s: somebody removed or replaced it while it was open; what was written since then is lost", s.path)
 	}
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return s.failed(err)
+		return s.wrapError(err)
 	}
 	if err := do(tx); err != nil {
 		_ = tx.Rollback() // err says what happened
-		return s.failed(err)
+		return s.wrapError(err)
 	}
-	return s.failed(tx.Commit())
+	return s.wrapError(tx.Commit())
 }
 
-// failed names the database, unless the error speaks for itself.
-func (s *Store) failed(err error) error {
+// wrapError names the database in err, unless err already says which session it
+// concerns or the context ended. It returns nil for nil.
+func (s *Store) wrapError(err error) error {
 	var version *session.VersionError
 	var corrupt *session.CorruptError
 	switch {
@@ -138,18 +151,18 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, err
 	}
-	switch err := s.exists(ctx, h.ID); {
+	switch err := s.checkExists(ctx, h.ID); {
 	case err == nil:
 		return nil, fmt.Errorf("session %s: %w", h.ID, session.ErrExists)
 	case !errors.Is(err, session.ErrNotFound):
 		return nil, err
 	}
-	lock, err := s.lock(h.ID)
+	lock, err := s.takeLock(h.ID)
 	if err != nil {
 		return nil, err
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), line, nano(h.Created), nano(h.Created)); err != nil {
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO sessions VALUES (?,?,?,?)", string(h.ID), line, unixNano(h.Created), unixNano(h.Created)); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,0,?)", string(h.ID), line)
@@ -161,18 +174,18 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	return &writer{store: s, id: h.ID, lock: lock, next: 1}, nil
 }
 
-// exists returns nil if there is a session of that id, else ErrNotFound.
-func (s *Store) exists(ctx context.Context, id session.ID) error {
+// checkExists returns nil if there is a session of that id, else ErrNotFound.
+func (s *Store) checkExists(ctx context.Context, id session.ID) error {
 	var one int
 	err := s.db.QueryRowContext(ctx, "SELECT 1 FROM sessions WHERE id = ?", string(id)).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return session.NotFound(id)
 	}
-	return s.failed(err)
+	return s.wrapError(err)
 }
 
-// lock takes the lock of a session: a file, so that it ends with the process.
-func (s *Store) lock(id session.ID) (*os.File, error) {
+// takeLock takes the lock of a session: a file, so that it ends with the process.
+func (s *Store) takeLock(id session.ID) (*os.File, error) {
 	path := filepath.Join(s.dir, "locks", string(id)+".lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -188,31 +201,31 @@ func (s *Store) lock(id session.ID) (*os.File, error) {
 	return f, nil
 }
 
-// Open implements session.Store. SQLite has repaired a torn transaction by
-// itself when Open reads.
+// Open implements session.Store. SQLite itself rolls an incomplete transaction
+// back before Open reads.
 func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
-	lock, err := s.existing(ctx, id)
+	lock, err := s.lockExisting(ctx, id)
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	out, next, err := s.load(ctx, id)
+	out, next, err := s.loadSession(ctx, id)
 	if err != nil {
 		return out, nil, errors.Join(err, lock.Close())
 	}
 	return out, &writer{store: s, id: id, lock: lock, next: next}, nil
 }
 
-// existing locks a session that is there, and leaves no lock file of one that
-// is not.
-func (s *Store) existing(ctx context.Context, id session.ID) (*os.File, error) {
-	if err := s.exists(ctx, id); err != nil {
+// lockExisting takes the lock of a session that exists. It creates no lock file
+// for one that does not.
+func (s *Store) lockExisting(ctx context.Context, id session.ID) (*os.File, error) {
+	if err := s.checkExists(ctx, id); err != nil {
 		return nil, err
 	}
-	lock, err := s.lock(id)
+	lock, err := s.takeLock(id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.exists(ctx, id); err != nil { // deleted meanwhile
+	if err := s.checkExists(ctx, id); err != nil { // deleted meanwhile
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
@@ -220,47 +233,47 @@ func (s *Store) existing(ctx context.Context, id session.ID) (*os.File, error) {
 
 // Load implements session.Store.
 func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
-	out, _, err := s.load(ctx, id)
+	out, _, err := s.loadSession(ctx, id)
 	return out, err
 }
 
-// load returns a session and the number of its next record.
-func (s *Store) load(ctx context.Context, id session.ID) (session.Session, int, error) {
+// loadSession returns a session and the number of its next record.
+func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Session, int, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
 	if err != nil {
-		return session.Session{}, 0, s.failed(err)
+		return session.Session{}, 0, s.wrapError(err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err reports
 	var data []byte
 	next := 0
 	for rows.Next() {
 		var seq int
 		var lines sql.RawBytes
 		if err := rows.Scan(&seq, &lines); err != nil {
-			return session.Session{}, 0, s.failed(err)
+			return session.Session{}, 0, s.wrapError(err)
 		}
 		if seq != next {
-			return session.Session{}, 0, &session.CorruptError{Path: s.record(id), Err: fmt.Errorf("append %d is missing", next)}
+			return session.Session{}, 0, &session.CorruptError{Path: s.recordsPath(id), Err: fmt.Errorf("append %d is missing", next)}
 		}
 		data, next = append(data, lines...), seq+1
 	}
 	switch err := rows.Err(); {
 	case err != nil:
-		return session.Session{}, 0, s.failed(err)
+		return session.Session{}, 0, s.wrapError(err)
 	case next == 0:
 		return session.Session{}, 0, session.NotFound(id)
 	}
-	p, err := s.parse(id, data)
+	p, err := s.parseRecords(id, data)
 	return p.Session, next, err
 }
 
-// record is what errors call the records of a session.
-func (s *Store) record(id session.ID) string { return s.path + "#" + string(id) }
+// recordsPath names the records of a session in errors.
+func (s *Store) recordsPath(id session.ID) string { return s.path + "#" + string(id) }
 
-// parse reads all records of a session. A transaction is whole or absent, so
-// that nothing in it is ever a torn tail.
-func (s *Store) parse(id session.ID, data []byte) (session.Parsed, error) {
-	name := s.record(id)
+// parseRecords reads all records of a session. A transaction is stored whole or
+// not at all, so an incomplete last record is damage here.
+func (s *Store) parseRecords(id session.ID, data []byte) (session.Parsed, error) {
+	name := s.recordsPath(id)
 	p, err := session.Parse(name, data)
 	if err == nil && p.Good != len(data) {
 		err = &session.CorruptError{Path: name, Err: errors.New("the last record is damaged")}
@@ -279,26 +292,27 @@ func (s *Store) List(ctx context.Context, f session.Filter) ([]session.Info, err
 	}
 	rows, err := s.db.QueryContext(ctx, `SELECT id, header, updated FROM sessions
 		WHERE created >= ? AND updated >= ? ORDER BY updated DESC, id DESC LIMIT ? OFFSET ?`,
-		nano(f.CreatedAfter), nano(f.UpdatedAfter), limit, max(f.Offset, 0))
+		unixNano(f.CreatedAfter), unixNano(f.UpdatedAfter), limit, max(f.Offset, 0))
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.wrapError(err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err reports
 	var infos []session.Info
 	for rows.Next() {
 		var id string
 		var header sql.RawBytes
 		var updated int64
 		if err := rows.Scan(&id, &header, &updated); err != nil {
-			return nil, s.failed(err)
+			return nil, s.wrapError(err)
 		}
-		infos = append(infos, s.info(session.ID(id), header, time.Unix(0, updated).UTC()))
+		infos = append(infos, s.sessionInfo(session.ID(id), header, time.Unix(0, updated).UTC()))
 	}
-	return infos, s.failed(rows.Err())
+	return infos, s.wrapError(rows.Err())
 }
 
-func (s *Store) info(id session.ID, header []byte, updated time.Time) session.Info {
-	p, err := s.parse(id, header)
+// sessionInfo returns what a listing says of a session.
+func (s *Store) sessionInfo(id session.ID, header []byte, updated time.Time) session.Info {
+	p, err := s.parseRecords(id, header)
 	if err != nil {
 		return session.Info{Header: session.Header{ID: id, Created: updated}, Updated: updated, Problem: err}
 	}
@@ -307,11 +321,11 @@ func (s *Store) info(id session.ID, header []byte, updated time.Time) session.In
 
 // Delete implements session.Store.
 func (s *Store) Delete(ctx context.Context, id session.ID) error {
-	lock, err := s.existing(ctx, id)
+	lock, err := s.lockExisting(ctx, id)
 	if err != nil {
 		return err
 	}
-	err = s.change(ctx, func(tx *sql.Tx) error {
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		for _, query := range []string{"DELETE FROM records WHERE session = ?", "DELETE FROM sessions WHERE id = ?"} {
 			if _, err := tx.ExecContext(ctx, query, string(id)); err != nil {
 				return err
@@ -328,8 +342,9 @@ func (s *Store) Delete(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// nano is a time in the index; the zero time is before all others.
-func nano(t time.Time) int64 {
+// unixNano returns t as the index stores it. The zero time sorts before all
+// others.
+func unixNano(t time.Time) int64 {
 	if t.IsZero() {
 		return -1 << 63
 	}

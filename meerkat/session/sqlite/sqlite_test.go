@@ -18,7 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-func open(tb testing.TB, dir string) *sqlite.Store {
+func openStore(tb testing.TB, dir string) *sqlite.Store {
 	tb.Helper()
 	s, err := sqlite.Open(dir)
 	if err != nil {
@@ -33,25 +33,26 @@ func open(tb testing.TB, dir string) *sqlite.Store {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) session.Store { return open(t, t.TempDir()) })
+	storetest.Run(t, func(t *testing.T) session.Store { return openStore(t, t.TempDir()) })
 }
 
-// TestTwoHandles: another process sees what this one wrote, and its locks.
+// TestTwoHandles checks that another process sees what this one wrote, and its
+// locks.
 func TestTwoHandles(t *testing.T) {
 	dir := t.TempDir()
-	one, two := open(t, dir), open(t, dir)
-	id, w := create(t, one, 1)
+	one, two := openStore(t, dir), openStore(t, dir)
+	id, w := createSession(t, one, 1)
 	if _, _, err := two.Open(t.Context(), id); !errors.As(err, new(*session.LockedError)) {
 		t.Errorf("%v, want *LockedError", err)
 	}
-	if err := errors.Join(w.Append(t.Context(), message("hello")), w.Close()); err != nil {
+	if err := errors.Join(w.Append(t.Context(), messageRecord("hello")), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	got, w, err := two.Open(t.Context(), id)
 	if err != nil || len(got.Messages) != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if err := errors.Join(w.Append(t.Context(), message("again")), w.Close()); err != nil {
+	if err := errors.Join(w.Append(t.Context(), messageRecord("again")), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := one.Load(t.Context(), id); err != nil || len(got.Messages) != 2 {
@@ -59,7 +60,7 @@ func TestTwoHandles(t *testing.T) {
 	}
 }
 
-func create(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
+func createSession(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) {
 	tb.Helper()
 	id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
 	w, err := s.Create(tb.Context(), session.Header{Version: session.Version, ID: id, Created: time.Unix(int64(n), 0).UTC()})
@@ -69,12 +70,12 @@ func create(tb testing.TB, s session.Store, n int) (session.ID, session.Writer) 
 	return id, w
 }
 
-func message(text string) session.Record {
+func messageRecord(text string) session.Record {
 	return session.MessageRecord{At: time.Unix(5, 0).UTC(), Message: transcript.User(text)}
 }
 
-// damage runs a statement on the database behind the store's back.
-func damage(t *testing.T, dir, statement string) {
+// execDirectly runs a statement on the database without the store.
+func execDirectly(t *testing.T, dir, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "sessions.db"))
 	if err != nil {
@@ -89,20 +90,20 @@ func damage(t *testing.T, dir, statement string) {
 // TestDamage: what cannot be read is said, and hides no other session.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir)
+	s := openStore(t, dir)
 	for n := range 2 {
-		_, w := create(t, s, n)
-		if err := errors.Join(w.Append(t.Context(), message("x")), w.Close()); err != nil {
+		_, w := createSession(t, s, n)
+		if err := errors.Join(w.Append(t.Context(), messageRecord("x")), w.Close()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	bad := "0199a2b4-0000-7000-8000-000000000000"
-	damage(t, dir, "UPDATE records SET lines = substr(lines, 1, 20) WHERE seq = 1 AND session = '"+bad+"'")
+	execDirectly(t, dir, "UPDATE records SET lines = substr(lines, 1, 20) WHERE seq = 1 AND session = '"+bad+"'")
 	var corrupt *session.CorruptError
 	if _, err := s.Load(t.Context(), session.ID(bad)); !errors.As(err, &corrupt) {
 		t.Errorf("%v, want *CorruptError", err)
 	}
-	damage(t, dir, "UPDATE sessions SET header = 'x' WHERE id = '"+bad+"'")
+	execDirectly(t, dir, "UPDATE sessions SET header = 'x' WHERE id = '"+bad+"'")
 	infos, err := s.List(t.Context(), session.Filter{})
 	if err != nil || len(infos) != 2 {
 		t.Fatalf("%+v, %v", infos, err)
@@ -118,17 +119,17 @@ func TestDamage(t *testing.T) {
 // what follows was said to somebody who knew it (R37).
 func TestMissingAppend(t *testing.T) {
 	dir := t.TempDir()
-	s := open(t, dir)
-	id, w := create(t, s, 1)
+	s := openStore(t, dir)
+	id, w := createSession(t, s, 1)
 	for range 3 {
-		if err := w.Append(t.Context(), message("x")); err != nil {
+		if err := w.Append(t.Context(), messageRecord("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, dir, "DELETE FROM records WHERE seq = 2")
+	execDirectly(t, dir, "DELETE FROM records WHERE seq = 2")
 	var corrupt *session.CorruptError
 	if _, _, err := s.Open(t.Context(), id); !errors.As(err, &corrupt) || strings.Contains(err.Error(), ":0:") {
 		t.Errorf("%v, want *CorruptError", err)
@@ -145,12 +146,12 @@ func TestReplacedWhileOpen(t *testing.T) {
 		},
 	} {
 		dir := t.TempDir()
-		s := open(t, dir)
-		_, w := create(t, s, 1)
+		s := openStore(t, dir)
+		_, w := createSession(t, s, 1)
 		if err := change(filepath.Join(dir, "sessions.db")); err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Append(t.Context(), message("lost")); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
+		if err := w.Append(t.Context(), messageRecord("lost")); err == nil || !strings.Contains(err.Error(), "removed or replaced") {
 			t.Errorf("%s: %v", name, err)
 		}
 		_ = w.Close()
@@ -169,7 +170,7 @@ func TestOpenedAtOnce(t *testing.T) {
 				id := session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n))
 				var w session.Writer
 				if w, err = s.Create(context.Background(), session.Header{Version: session.Version, ID: id}); err == nil {
-					err = errors.Join(w.Append(context.Background(), message("x")), w.Close())
+					err = errors.Join(w.Append(context.Background(), messageRecord("x")), w.Close())
 				}
 				err = errors.Join(err, s.Close())
 			}
@@ -185,10 +186,10 @@ func TestOpenedAtOnce(t *testing.T) {
 
 func TestNewerAndNoDatabase(t *testing.T) {
 	dir := t.TempDir()
-	if err := open(t, dir).Close(); err != nil {
+	if err := openStore(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
-	damage(t, dir, "PRAGMA user_version = 2")
+	execDirectly(t, dir, "PRAGMA user_version = 2")
 	if _, err := sqlite.Open(dir); !errors.As(err, new(*session.VersionError)) {
 		t.Errorf("%v, want *VersionError", err)
 	}
@@ -203,9 +204,9 @@ func TestNewerAndNoDatabase(t *testing.T) {
 // TestPrivate: conversations are for their owner's eyes.
 func TestPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "with space & #?%41")
-	s := open(t, dir)
-	_, w := create(t, s, 1)
-	if err := errors.Join(w.Append(t.Context(), message("secret")), w.Close()); err != nil {
+	s := openStore(t, dir)
+	_, w := createSession(t, s, 1)
+	if err := errors.Join(w.Append(t.Context(), messageRecord("secret")), w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "sessions.db*"))
@@ -220,7 +221,7 @@ func TestPrivate(t *testing.T) {
 }
 
 // BenchmarkAppend is the checkpoint at several lengths of the session, beside a
-// bare write and fsync of as many bytes; it must not grow (DESIGN §7).
+// bare write and fsync of as many bytes; it must not grow.
 func BenchmarkAppend(b *testing.B) {
 	b.Run("bare_write_and_fsync", func(b *testing.B) {
 		f, err := os.Create(filepath.Join(b.TempDir(), "f"))
@@ -237,11 +238,11 @@ func BenchmarkAppend(b *testing.B) {
 	})
 	for _, messages := range []int{10, 1000, 10000} {
 		b.Run(fmt.Sprint(messages), func(b *testing.B) {
-			s := open(b, b.TempDir())
-			_, w := create(b, s, 1)
+			s := openStore(b, b.TempDir())
+			_, w := createSession(b, s, 1)
 			all := make([]session.Record, messages)
 			for i := range all {
-				all[i] = message("some text of a usual length, more or less, as people write it")
+				all[i] = messageRecord("some text of a usual length, more or less, as people write it")
 			}
 			if err := w.Append(context.Background(), all...); err != nil {
 				b.Fatal(err)

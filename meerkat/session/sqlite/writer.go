@@ -10,7 +10,7 @@ import (
 )
 
 // writer appends to the session whose lock it holds. One Append is one
-// transaction of one row, however long the session is (DESIGN §7).
+// transaction of one row: the cost does not grow with the session.
 type writer struct {
 	store *Store
 	id    session.ID
@@ -31,20 +31,20 @@ func (w *writer) Append(ctx context.Context, records ...session.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	// A commit that is under way is not broken off: it would be unknown whether
-	// it counts.
-	w.err = w.append(context.WithoutCancel(ctx), records)
+	// A commit is not interrupted: nobody would know whether it took place.
+	w.err = w.insertRecords(context.WithoutCancel(ctx), records)
 	return w.err
 }
 
-func (w *writer) append(ctx context.Context, records []session.Record) (err error) {
+// insertRecords stores records as one row and updates the time of the session.
+func (w *writer) insertRecords(ctx context.Context, records []session.Record) (err error) {
 	w.buf = w.buf[:0]
 	for _, r := range records {
 		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
 			return err
 		}
 	}
-	err = w.store.change(ctx, func(tx *sql.Tx) error {
+	err = w.store.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO records VALUES (?,?,?)", string(w.id), w.next, w.buf); err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (w *writer) append(ctx context.Context, records []session.Record) (err erro
 		if at.IsZero() {
 			return nil
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = max(updated, ?) WHERE id = ?", nano(at), string(w.id))
+		_, err := tx.ExecContext(ctx, "UPDATE sessions SET updated = max(updated, ?) WHERE id = ?", unixNano(at), string(w.id))
 		return err
 	})
 	w.next++

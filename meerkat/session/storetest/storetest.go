@@ -1,5 +1,15 @@
-// Package storetest judges a session.Store by the contract that the interface
-// states. A Store that passes Run can stand behind an agent.
+// Package storetest tests an implementation of session.Store.
+//
+// The test of a store calls [Run] with a function that opens an empty one:
+//
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T) session.Store { return mystore.Open(t.TempDir()) })
+//	}
+//
+// [Checks] lists the contract, point by point: what was appended is loaded byte
+// for byte, a session has one writer, a failed writer stays failed, and so on. A
+// store that passes can be used by an agent. The checks need no network, and
+// each of them uses a store of its own.
 package storetest
 
 import (
@@ -22,11 +32,12 @@ import (
 // Check is one point of the contract.
 type Check struct {
 	Name string
-	// Try returns what is wrong with an empty store, nil if nothing is.
+	// Try runs the check on an empty store and returns how the store breaks it,
+	// nil if it does not.
 	Try func(store session.Store) error
 }
 
-// Run tries every check on a store of its own.
+// Run runs every check as a subtest, each on an empty store that open returns.
 func Run(t *testing.T, open func(t *testing.T) session.Store) {
 	t.Helper()
 	for _, c := range Checks() {
@@ -41,23 +52,23 @@ func Run(t *testing.T, open func(t *testing.T) session.Store) {
 // Checks returns the whole contract.
 func Checks() []Check {
 	return []Check{
-		{"what is appended is what is loaded, byte for byte", lossless},
-		{"a session is there as soon as Create returns", created},
-		{"a record is there as soon as Append returns", durable},
-		{"records add up over several writers", reopened},
-		{"an id is taken once", takenOnce},
-		{"a session has one writer", oneWriter},
-		{"what does not exist is not found", notFound},
-		{"a closed writer appends nothing", closed},
-		{"an ended context appends nothing", ended},
-		{"a writer that failed stays failed", poisoned},
-		{"a loaded session is the caller's own", isolated},
-		{"deleted is gone", deleted},
-		{"listing sorts, filters and pages", listing},
-		{"sessions of one time are listed in one order, page by page", paged},
-		{"a clock that goes back does not take a session back", backwards},
-		{"sessions are independent under concurrency", concurrent},
-		{"an id that is no id is refused", badID},
+		{"what is appended is what is loaded, byte for byte", checkLossless},
+		{"a session is there as soon as Create returns", checkCreateVisible},
+		{"a record is there as soon as Append returns", checkAppendVisible},
+		{"records add up over several writers", checkReopen},
+		{"an id is taken once", checkUniqueID},
+		{"a session has one writer", checkOneWriter},
+		{"what does not exist is not found", checkNotFound},
+		{"a closed writer appends nothing", checkClosedWriter},
+		{"an ended context appends nothing", checkCancelledAppend},
+		{"a writer that failed stays failed", checkFailedWriter},
+		{"a loaded session is the caller's own", checkNoAliasing},
+		{"deleted is gone", checkDelete},
+		{"listing sorts, filters and pages", checkList},
+		{"sessions of one time are listed in one order, page by page", checkStablePages},
+		{"a clock that goes back does not take a session back", checkLatestTime},
+		{"sessions are independent under concurrency", checkConcurrent},
+		{"an id that is no id is refused", checkBadID},
 	}
 }
 
@@ -66,18 +77,18 @@ var (
 	epoch = time.Date(2026, 1, 2, 3, 4, 5, 678901000, time.UTC)
 )
 
-// header returns the n-th header; ids sort by n.
-func header(n int) session.Header {
+// numberedHeader returns the n-th header; ids sort by n.
+func numberedHeader(n int) session.Header {
 	return session.Header{Version: session.Version, ID: session.ID(fmt.Sprintf("0199a2b4-0000-7000-8000-%012d", n)),
 		Created: epoch.Add(time.Duration(n) * time.Hour), Provider: "anthropic", Model: "claude-opus-4-5"}
 }
 
-func user(text string) session.Record {
+func userMessage(text string) session.Record {
 	return session.MessageRecord{At: epoch, Message: transcript.User(text)}
 }
 
-// history has every kind of record and bytes that break careless stores.
-func history() []session.Record {
+// allRecordKinds has every kind of record and bytes that a careless store would change.
+func allRecordKinds() []session.Record {
 	tools := []transcript.ToolDef{{Name: "t", Description: "<&>", InputSchema: transcript.RawJSON("{ \"type\":\"object\",\"z\":1,\"a\":1.0 }")}}
 	hash, _ := session.Digest("be <brief>", tools, nil)
 	args := []byte("{\"z\":1, \"a\":12345678901234567890,\"s\":\"<\u2028\xff\"}")
@@ -91,7 +102,7 @@ func history() []session.Record {
 		session.Annotation{At: epoch, Name: session.AnnotationAllowUnlisted, Value: "m"},
 		session.Run{At: epoch, ID: "run 1"},
 		session.Budget{At: epoch, Limits: session.Limits{MaxTokens: 9, MaxDuration: time.Minute}},
-		user("hi \xed\xa0\x80 \x00"),
+		userMessage("hi \xed\xa0\x80 \x00"),
 		session.Checkpoint{At: epoch, Reason: session.ReasonPrompt},
 		session.MessageRecord{At: epoch, Message: calls},
 		session.Call{At: epoch, Turn: 1, Provider: "anthropic", Model: "m", Sent: 1, Hash: "sha256:x", StopReason: transcript.StopToolUse,
@@ -107,8 +118,8 @@ func history() []session.Record {
 	}
 }
 
-// same compares what a store returned with what records add up to.
-func same(got session.Session, h session.Header, records []session.Record) error {
+// checkLoaded compares a loaded session with what its records add up to.
+func checkLoaded(got session.Session, h session.Header, records []session.Record) error {
 	want, err := session.Load(append([]session.Record{h}, records...)...)
 	if err != nil {
 		return err
@@ -119,126 +130,126 @@ func same(got session.Session, h session.Header, records []session.Record) error
 	return nil
 }
 
-// filled creates session n with records and closes it.
-func filled(store session.Store, n int, records ...session.Record) error {
-	w, err := store.Create(ctx, header(n))
+// createFilled creates session n with records and closes it.
+func createFilled(store session.Store, n int, records ...session.Record) error {
+	w, err := store.Create(ctx, numberedHeader(n))
 	if err != nil {
 		return err
 	}
 	return errors.Join(w.Append(ctx, records...), w.Close())
 }
 
-func lossless(store session.Store) error {
-	if err := filled(store, 1, history()...); err != nil {
+func checkLossless(store session.Store) error {
+	if err := createFilled(store, 1, allRecordKinds()...); err != nil {
 		return err
 	}
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
-	return same(got, header(1), history())
+	return checkLoaded(got, numberedHeader(1), allRecordKinds())
 }
 
-func created(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkCreateVisible(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return fmt.Errorf("Load beside the writer: %w", err)
 	}
-	if err := same(got, header(1), nil); err != nil {
+	if err := checkLoaded(got, numberedHeader(1), nil); err != nil {
 		return err
 	}
-	return errors.Join(w.Append(ctx), lists(store, session.Filter{}, []int{1}))
+	return errors.Join(w.Append(ctx), checkListed(store, session.Filter{}, []int{1}))
 }
 
-func durable(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkAppendVisible(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }()
 	var done []session.Record
-	for _, r := range history() {
+	for _, r := range allRecordKinds() {
 		if err := w.Append(ctx, r); err != nil {
 			return err
 		}
 		done = append(done, r)
-		got, err := store.Load(ctx, header(1).ID)
+		got, err := store.Load(ctx, numberedHeader(1).ID)
 		if err != nil {
 			return err
 		}
-		if err := same(got, header(1), done); err != nil {
+		if err := checkLoaded(got, numberedHeader(1), done); err != nil {
 			return fmt.Errorf("after record %d: %w", len(done), err)
 		}
 	}
 	return nil
 }
 
-func reopened(store session.Store) error {
-	all := history()
-	if err := filled(store, 1, all[:4]...); err != nil {
+func checkReopen(store session.Store) error {
+	all := allRecordKinds()
+	if err := createFilled(store, 1, all[:4]...); err != nil {
 		return err
 	}
 	for i, r := range all[4:] {
-		got, w, err := store.Open(ctx, header(1).ID)
+		got, w, err := store.Open(ctx, numberedHeader(1).ID)
 		if err != nil {
 			return err
 		}
-		err = same(got, header(1), all[:4+i])
+		err = checkLoaded(got, numberedHeader(1), all[:4+i])
 		if err := errors.Join(err, w.Append(ctx, r), w.Close()); err != nil {
 			return err
 		}
 	}
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
-	return same(got, header(1), all)
+	return checkLoaded(got, numberedHeader(1), all)
 }
 
-func takenOnce(store session.Store) error {
-	if err := filled(store, 1, user("first")); err != nil {
+func checkUniqueID(store session.Store) error {
+	if err := createFilled(store, 1, userMessage("first")); err != nil {
 		return err
 	}
-	if w, err := store.Create(ctx, header(1)); !errors.Is(err, session.ErrExists) {
+	if w, err := store.Create(ctx, numberedHeader(1)); !errors.Is(err, session.ErrExists) {
 		return fmt.Errorf("a second Create returned %v, %v; want ErrExists", w, err)
 	}
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
-	return same(got, header(1), []session.Record{user("first")})
+	return checkLoaded(got, numberedHeader(1), []session.Record{userMessage("first")})
 }
 
-func oneWriter(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkOneWriter(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	for _, doing := range []string{"created", "opened"} {
 		var locked *session.LockedError
-		if _, second, err := store.Open(ctx, header(1).ID); !errors.As(err, &locked) {
+		if _, second, err := store.Open(ctx, numberedHeader(1).ID); !errors.As(err, &locked) {
 			return fmt.Errorf("Open beside the writer that %s it returned %v, %v; want *LockedError", doing, second, err)
 		}
-		if err := store.Delete(ctx, header(1).ID); !errors.As(err, &locked) {
+		if err := store.Delete(ctx, numberedHeader(1).ID); !errors.As(err, &locked) {
 			return fmt.Errorf("Delete beside a writer: %v; want *LockedError", err)
 		}
 		if err := errors.Join(w.Close(), w.Close()); err != nil {
 			return fmt.Errorf("Close twice: %w", err)
 		}
-		if _, w, err = store.Open(ctx, header(1).ID); err != nil {
+		if _, w, err = store.Open(ctx, numberedHeader(1).ID); err != nil {
 			return fmt.Errorf("Open after Close: %w", err)
 		}
 	}
 	return w.Close()
 }
 
-func notFound(store session.Store) error {
-	id := header(9).ID
+func checkNotFound(store session.Store) error {
+	id := numberedHeader(9).ID
 	_, err := store.Load(ctx, id)
 	_, _, openErr := store.Open(ctx, id)
 	for name, err := range map[string]error{"Load": err, "Open": openErr, "Delete": store.Delete(ctx, id)} {
@@ -253,102 +264,102 @@ func notFound(store session.Store) error {
 	return nil
 }
 
-func closed(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkClosedWriter(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	if err := w.Close(); err != nil {
 		return err
 	}
-	if err := w.Append(ctx, user("late")); !errors.Is(err, session.ErrClosed) {
+	if err := w.Append(ctx, userMessage("late")); !errors.Is(err, session.ErrClosed) {
 		return fmt.Errorf("Append after Close: %v; want ErrClosed", err)
 	}
-	return holds(store, 0)
+	return checkMessageCount(store, 0)
 }
 
-func ended(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkCancelledAppend(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := w.Append(over, user("late")); !errors.Is(err, context.Canceled) {
+	if err := w.Append(over, userMessage("late")); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("Append with an ended context: %v; want context.Canceled", err)
 	}
-	if err := holds(store, 0); err != nil {
+	if err := checkMessageCount(store, 0); err != nil {
 		return err
 	}
-	return w.Append(ctx, user("in time"))
+	return w.Append(ctx, userMessage("in time"))
 }
 
-func poisoned(store session.Store) error {
-	w, err := store.Create(ctx, header(1))
+func checkFailedWriter(store session.Store) error {
+	w, err := store.Create(ctx, numberedHeader(1))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = w.Close() }()
 	bad := session.MessageRecord{At: epoch} // a message without a role cannot be stored
-	if err := w.Append(ctx, user("a"), bad); err == nil {
+	if err := w.Append(ctx, userMessage("a"), bad); err == nil {
 		return errors.New("a message that cannot be stored was accepted")
 	}
-	if err := w.Append(ctx, user("b")); err == nil {
+	if err := w.Append(ctx, userMessage("b")); err == nil {
 		return errors.New("Append after a failed Append succeeded")
 	}
 	return nil
 }
 
-// holds requires n messages in session 1.
-func holds(store session.Store, n int) error {
-	got, err := store.Load(ctx, header(1).ID)
+// checkMessageCount returns an error unless session 1 has n messages.
+func checkMessageCount(store session.Store, n int) error {
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err == nil && len(got.Messages) != n {
 		err = fmt.Errorf("%d messages are stored; want %d", len(got.Messages), n)
 	}
 	return err
 }
 
-func isolated(store session.Store) error {
-	if err := filled(store, 1, history()...); err != nil {
+func checkNoAliasing(store session.Store) error {
+	if err := createFilled(store, 1, allRecordKinds()...); err != nil {
 		return err
 	}
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
 	got.Messages[1].Blocks[1].Args[0] = 'X'
 	got.Messages = append(got.Messages[:0], transcript.User("mine"))
-	again, err := store.Load(ctx, header(1).ID)
+	again, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
-	return same(again, header(1), history())
+	return checkLoaded(again, numberedHeader(1), allRecordKinds())
 }
 
-func deleted(store session.Store) error {
-	if err := errors.Join(filled(store, 1, user("a")), filled(store, 2, user("b"))); err != nil {
+func checkDelete(store session.Store) error {
+	if err := errors.Join(createFilled(store, 1, userMessage("a")), createFilled(store, 2, userMessage("b"))); err != nil {
 		return err
 	}
-	if err := store.Delete(ctx, header(1).ID); err != nil {
+	if err := store.Delete(ctx, numberedHeader(1).ID); err != nil {
 		return err
 	}
-	if _, err := store.Load(ctx, header(1).ID); !errors.Is(err, session.ErrNotFound) {
+	if _, err := store.Load(ctx, numberedHeader(1).ID); !errors.Is(err, session.ErrNotFound) {
 		return fmt.Errorf("Load after Delete: %v; want ErrNotFound", err)
 	}
-	if _, err := store.Load(ctx, header(2).ID); err != nil {
+	if _, err := store.Load(ctx, numberedHeader(2).ID); err != nil {
 		return fmt.Errorf("Delete took another session along: %w", err)
 	}
-	return filled(store, 1, user("again"))
+	return createFilled(store, 1, userMessage("again"))
 }
 
-func listing(store session.Store) error {
+func checkList(store session.Store) error {
 	for n := range 4 {
-		if err := filled(store, n); err != nil {
+		if err := createFilled(store, n); err != nil {
 			return err
 		}
 	}
-	_, w, err := store.Open(ctx, header(1).ID)
+	_, w, err := store.Open(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
@@ -364,22 +375,22 @@ func listing(store session.Store) error {
 		{session.Filter{Limit: 2}, []int{1, 3}},
 		{session.Filter{Limit: 2, Offset: 3}, []int{0}},
 		{session.Filter{Offset: 9}, nil},
-		{session.Filter{CreatedAfter: header(2).Created}, []int{3, 2}},
-		{session.Filter{UpdatedAfter: header(3).Created}, []int{1, 3}},
+		{session.Filter{CreatedAfter: numberedHeader(2).Created}, []int{3, 2}},
+		{session.Filter{UpdatedAfter: numberedHeader(3).Created}, []int{1, 3}},
 	} {
-		if err := lists(store, c.filter, c.want); err != nil {
+		if err := checkListed(store, c.filter, c.want); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// paged lists sessions of which all, or some, were updated at the same time:
-// each page must go on where the one before it ended.
-func paged(store session.Store) error {
+// checkStablePages lists sessions that were all updated at the same time: each
+// page must begin where the page before it ended.
+func checkStablePages(store session.Store) error {
 	const sessions = 5
 	for n := range sessions {
-		h := header(n)
+		h := numberedHeader(n)
 		h.Created = epoch
 		w, err := store.Create(ctx, h)
 		if err != nil {
@@ -390,29 +401,29 @@ func paged(store session.Store) error {
 		}
 	}
 	for n := range sessions {
-		if err := lists(store, session.Filter{Offset: n, Limit: 1}, []int{sessions - 1 - n}); err != nil {
+		if err := checkListed(store, session.Filter{Offset: n, Limit: 1}, []int{sessions - 1 - n}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// backwards holds the time of the last update to the latest one that a record
-// carries, over several writers.
-func backwards(store session.Store) error {
-	if err := errors.Join(filled(store, 0), filled(store, 1, session.Annotation{At: epoch.Add(9 * time.Hour), Name: "late"}, user("earlier"))); err != nil {
+// checkLatestTime requires that a session was updated at the latest time of any
+// of its records, over several writers.
+func checkLatestTime(store session.Store) error {
+	if err := errors.Join(createFilled(store, 0), createFilled(store, 1, session.Annotation{At: epoch.Add(9 * time.Hour), Name: "late"}, userMessage("earlier"))); err != nil {
 		return err
 	}
 	for range 2 {
-		_, w, err := store.Open(ctx, header(1).ID)
+		_, w, err := store.Open(ctx, numberedHeader(1).ID)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Append(ctx, user("earlier")), w.Close()); err != nil {
+		if err := errors.Join(w.Append(ctx, userMessage("earlier")), w.Close()); err != nil {
 			return err
 		}
 	}
-	got, err := store.Load(ctx, header(1).ID)
+	got, err := store.Load(ctx, numberedHeader(1).ID)
 	if err != nil {
 		return err
 	}
@@ -420,13 +431,14 @@ func backwards(store session.Store) error {
 	if err != nil {
 		return err
 	}
-	if want := epoch.Add(9 * time.Hour); len(infos) != 1 || infos[0].ID != header(1).ID || !infos[0].Updated.Equal(want) || !got.Updated.Equal(want) {
+	if want := epoch.Add(9 * time.Hour); len(infos) != 1 || infos[0].ID != numberedHeader(1).ID || !infos[0].Updated.Equal(want) || !got.Updated.Equal(want) {
 		return fmt.Errorf("List returned %+v; want session 1, updated %s", infos, want)
 	}
 	return nil
 }
 
-func lists(store session.Store, f session.Filter, want []int) error {
+// checkListed returns an error unless List returns the sessions want, in order.
+func checkListed(store session.Store, f session.Filter, want []int) error {
 	infos, err := store.List(ctx, f)
 	if err != nil {
 		return err
@@ -434,12 +446,12 @@ func lists(store session.Store, f session.Filter, want []int) error {
 	var have, ids []session.ID
 	for _, i := range infos {
 		have = append(have, i.ID)
-		if i.Problem != nil || i.Model != header(0).Model || i.Updated.IsZero() {
+		if i.Problem != nil || i.Model != numberedHeader(0).Model || i.Updated.IsZero() {
 			return fmt.Errorf("List returned %+v", i)
 		}
 	}
 	for _, n := range want {
-		ids = append(ids, header(n).ID)
+		ids = append(ids, numberedHeader(n).ID)
 	}
 	if !slices.Equal(have, ids) {
 		return fmt.Errorf("List(%+v) = %v; want %v", f, have, ids)
@@ -447,17 +459,19 @@ func lists(store session.Store, f session.Filter, want []int) error {
 	return nil
 }
 
-func concurrent(store session.Store) error {
+func checkConcurrent(store session.Store) error {
 	const sessions, appends = 8, 10
 	var wg sync.WaitGroup
 	errs := make([]error, sessions)
 	for n := range sessions {
-		wg.Go(func() { errs[n] = filled(store, n, slices.Repeat([]session.Record{user("x")}, appends)...) })
+		wg.Go(func() {
+			errs[n] = createFilled(store, n, slices.Repeat([]session.Record{userMessage("x")}, appends)...)
+		})
 		wg.Go(func() { _, _ = store.List(ctx, session.Filter{}) })
 	}
 	wg.Wait()
 	for n := range sessions {
-		got, err := store.Load(ctx, header(n).ID)
+		got, err := store.Load(ctx, numberedHeader(n).ID)
 		if err := errors.Join(errs[n], err); err != nil {
 			return err
 		}
@@ -468,9 +482,9 @@ func concurrent(store session.Store) error {
 	return nil
 }
 
-func badID(store session.Store) error {
+func checkBadID(store session.Store) error {
 	for _, id := range []session.ID{"", "../x", "0199A2B4-0000-7000-8000-000000000001", "{0199a2b4-0000-7000-8000-000000000001}"} {
-		h := header(1)
+		h := numberedHeader(1)
 		h.ID = id
 		if w, err := store.Create(ctx, h); err == nil {
 			_ = w.Close()

@@ -27,10 +27,10 @@ func (b broken) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if b.create != nil {
 		create = b.create
 	}
-	return b.wrapped(create(ctx, h))
+	return b.wrapWriter(create(ctx, h))
 }
 
-func (b broken) wrapped(w session.Writer, err error) (session.Writer, error) {
+func (b broken) wrapWriter(w session.Writer, err error) (session.Writer, error) {
 	if err == nil && b.write != nil {
 		w = b.write(w)
 	}
@@ -42,7 +42,7 @@ func (b broken) Open(ctx context.Context, id session.ID) (session.Session, sessi
 		return b.open(ctx, id)
 	}
 	s, w, err := b.Store.Open(ctx, id)
-	w, err = b.wrapped(w, err)
+	w, err = b.wrapWriter(w, err)
 	return s, w, err
 }
 
@@ -78,18 +78,18 @@ func (w writerFunc) Append(ctx context.Context, r ...session.Record) error {
 	return w.append(ctx, r...)
 }
 
-// forgetLast acknowledges a batch but keeps all of it except the last record.
-func forgetLast(w session.Writer) session.Writer {
+// dropsLastRecord acknowledges a batch but keeps all of it except the last record.
+func dropsLastRecord(w session.Writer) session.Writer {
 	return writerFunc{w, func(ctx context.Context, r ...session.Record) error { return w.Append(ctx, r[:max(0, len(r)-1)]...) }}
 }
 
-// deafToContext appends although nobody waits for it.
-func deafToContext(w session.Writer) session.Writer {
+// ignoresContext appends although its context has ended.
+func ignoresContext(w session.Writer) session.Writer {
 	return writerFunc{w, func(_ context.Context, r ...session.Record) error { return w.Append(context.Background(), r...) }} //nolint:contextcheck // its fault
 }
 
-// carefree goes on after a failure as if nothing had been lost.
-func carefree(w session.Writer) session.Writer {
+// ignoresFailure accepts an append after one that failed.
+func ignoresFailure(w session.Writer) session.Writer {
 	failed := false
 	return writerFunc{w, func(ctx context.Context, r ...session.Record) error {
 		err := w.Append(ctx, r...)
@@ -101,8 +101,8 @@ func carefree(w session.Writer) session.Writer {
 	}}
 }
 
-// neverClosed takes what comes after Close.
-func neverClosed(w session.Writer) session.Writer {
+// ignoresClose accepts an append after Close.
+func ignoresClose(w session.Writer) session.Writer {
 	return writerFunc{w, func(ctx context.Context, r ...session.Record) error {
 		if err := w.Append(ctx, r...); !errors.Is(err, session.ErrClosed) {
 			return err
@@ -116,8 +116,8 @@ type blackHole struct{}
 func (blackHole) Append(context.Context, ...session.Record) error { return nil }
 func (blackHole) Close() error                                    { return nil }
 
-// sortKeys is what a store over map[string]any does to arguments.
-func sortKeys(s session.Session, err error) (session.Session, error) {
+// sortsKeys stores arguments as map[string]any, which sorts their keys.
+func sortsKeys(s session.Session, err error) (session.Session, error) {
 	for m := range s.Messages {
 		for b := range s.Messages[m].Blocks {
 			var v any
@@ -129,10 +129,10 @@ func sortKeys(s session.Session, err error) (session.Session, error) {
 	return s, err
 }
 
-func noUsage(s session.Session, err error) (session.Session, error) { s.Calls = nil; return s, err }
+func losesUsage(s session.Session, err error) (session.Session, error) { s.Calls = nil; return s, err }
 
-// late is a store that creates a session with its first record.
-func late(m *session.MemoryStore) broken {
+// createsLate creates a session when its first record is appended.
+func createsLate(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(_ context.Context, h session.Header) (session.Writer, error) {
 		var w session.Writer
 		return writerFunc{blackHole{}, func(ctx context.Context, r ...session.Record) (err error) {
@@ -147,8 +147,8 @@ func late(m *session.MemoryStore) broken {
 	}}
 }
 
-// shared hands out what it keeps.
-func shared(m *session.MemoryStore) broken {
+// sharesMemory returns its own copy of a session to every caller.
+func sharesMemory(m *session.MemoryStore) broken {
 	var mu sync.Mutex
 	kept := map[session.ID]session.Session{}
 	return broken{Store: m, load: func(s session.Session, err error) (session.Session, error) {
@@ -162,8 +162,8 @@ func shared(m *session.MemoryStore) broken {
 	}}
 }
 
-// anyID makes an id of whatever it is given.
-func anyID(m *session.MemoryStore) broken {
+// acceptsAnyID creates sessions with ids that are not valid.
+func acceptsAnyID(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
 		if _, err := session.ParseID(string(h.ID)); err != nil {
 			return blackHole{}, nil //nolint:nilerr // its fault
@@ -172,8 +172,8 @@ func anyID(m *session.MemoryStore) broken {
 	}}
 }
 
-// mixed lets two sessions into one.
-func mixed(m *session.MemoryStore) broken {
+// mixesSessions appends the records of all sessions to the first one as well.
+func mixesSessions(m *session.MemoryStore) broken {
 	var one session.Writer
 	var mu sync.Mutex
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
@@ -192,8 +192,8 @@ func mixed(m *session.MemoryStore) broken {
 	}}
 }
 
-// overwrite starts a session again.
-func overwrite(m *session.MemoryStore) broken {
+// overwritesSession deletes an existing session when it is created again.
+func overwritesSession(m *session.MemoryStore) broken {
 	return broken{Store: m, create: func(ctx context.Context, h session.Header) (session.Writer, error) {
 		if err := m.Delete(ctx, h.ID); err != nil && !errors.Is(err, session.ErrNotFound) {
 			return nil, err
@@ -202,18 +202,19 @@ func overwrite(m *session.MemoryStore) broken {
 	}}
 }
 
-// lastRecord says of a session the time of its last record.
-func lastRecord(all []session.Info, f session.Filter) []session.Info {
+// reportsLastTime lists a session with the time of its last record instead of
+// the latest time.
+func reportsLastTime(all []session.Info, f session.Filter) []session.Info {
 	for i := range all {
-		if all[i].ID == header(1).ID && len(all) == 2 {
+		if all[i].ID == numberedHeader(1).ID && len(all) == 2 {
 			all[i].Updated = epoch
 		}
 	}
 	return f.Select(all)
 }
 
-// unstable has another order for each page, where times are the same.
-func unstable(all []session.Info, f session.Filter) []session.Info {
+// unstablePages orders sessions of the same time differently on each page.
+func unstablePages(all []session.Info, f session.Filter) []session.Info {
 	page := f.Select(all)
 	if f.Limit == 1 && f.Offset%2 == 1 && all[0].Updated.Equal(all[len(all)-1].Updated) {
 		slices.SortFunc(all, func(a, b session.Info) int { return int(b.ID[len(b.ID)-1]) - int(a.ID[len(a.ID)-1]) })
@@ -225,40 +226,40 @@ func unstable(all []session.Info, f session.Filter) []session.Info {
 // canaries each break one point of the contract, by the name of its check.
 func canaries() map[string]func(*session.MemoryStore) broken {
 	return map[string]func(*session.MemoryStore) broken{
-		"what is appended is what is loaded, byte for byte":          func(m *session.MemoryStore) broken { return broken{Store: m, load: sortKeys} },
-		"a session is there as soon as Create returns":               late,
-		"a record is there as soon as Append returns":                func(m *session.MemoryStore) broken { return broken{Store: m, write: forgetLast} },
-		"records add up over several writers":                        func(m *session.MemoryStore) broken { return broken{Store: m, load: noUsage} },
-		"an id is taken once":                                        overwrite,
-		"a session has one writer":                                   noLock,
-		"what does not exist is not found":                           func(m *session.MemoryStore) broken { return broken{Store: m, load: silent} },
-		"a closed writer appends nothing":                            func(m *session.MemoryStore) broken { return broken{Store: m, write: neverClosed} },
-		"an ended context appends nothing":                           func(m *session.MemoryStore) broken { return broken{Store: m, write: deafToContext} },
-		"a writer that failed stays failed":                          func(m *session.MemoryStore) broken { return broken{Store: m, write: carefree} },
-		"a loaded session is the caller's own":                       shared,
-		"deleted is gone":                                            func(m *session.MemoryStore) broken { return broken{Store: m, delete: keep} },
-		"listing sorts, filters and pages":                           func(m *session.MemoryStore) broken { return broken{Store: m, list: everything} },
-		"sessions of one time are listed in one order, page by page": func(m *session.MemoryStore) broken { return broken{Store: m, list: unstable} },
-		"a clock that goes back does not take a session back":        func(m *session.MemoryStore) broken { return broken{Store: m, list: lastRecord} },
-		"sessions are independent under concurrency":                 mixed,
-		"an id that is no id is refused":                             anyID,
+		"what is appended is what is loaded, byte for byte":          func(m *session.MemoryStore) broken { return broken{Store: m, load: sortsKeys} },
+		"a session is there as soon as Create returns":               createsLate,
+		"a record is there as soon as Append returns":                func(m *session.MemoryStore) broken { return broken{Store: m, write: dropsLastRecord} },
+		"records add up over several writers":                        func(m *session.MemoryStore) broken { return broken{Store: m, load: losesUsage} },
+		"an id is taken once":                                        overwritesSession,
+		"a session has one writer":                                   allowsTwoWriters,
+		"what does not exist is not found":                           func(m *session.MemoryStore) broken { return broken{Store: m, load: hidesNotFound} },
+		"a closed writer appends nothing":                            func(m *session.MemoryStore) broken { return broken{Store: m, write: ignoresClose} },
+		"an ended context appends nothing":                           func(m *session.MemoryStore) broken { return broken{Store: m, write: ignoresContext} },
+		"a writer that failed stays failed":                          func(m *session.MemoryStore) broken { return broken{Store: m, write: ignoresFailure} },
+		"a loaded session is the caller's own":                       sharesMemory,
+		"deleted is gone":                                            func(m *session.MemoryStore) broken { return broken{Store: m, delete: neverDeletes} },
+		"listing sorts, filters and pages":                           func(m *session.MemoryStore) broken { return broken{Store: m, list: listsEverything} },
+		"sessions of one time are listed in one order, page by page": func(m *session.MemoryStore) broken { return broken{Store: m, list: unstablePages} },
+		"a clock that goes back does not take a session back":        func(m *session.MemoryStore) broken { return broken{Store: m, list: reportsLastTime} },
+		"sessions are independent under concurrency":                 mixesSessions,
+		"an id that is no id is refused":                             acceptsAnyID,
 	}
 }
 
-// noLock lets everybody in.
-func noLock(m *session.MemoryStore) broken {
+// allowsTwoWriters opens a session that already has a writer.
+func allowsTwoWriters(m *session.MemoryStore) broken {
 	return broken{Store: m, open: func(ctx context.Context, id session.ID) (session.Session, session.Writer, error) {
 		s, err := m.Load(ctx, id)
 		return s, blackHole{}, err
 	}}
 }
 
-func silent(s session.Session, _ error) (session.Session, error)     { return s, nil }
-func keep(context.Context, session.ID) error                         { return nil }
-func everything(all []session.Info, _ session.Filter) []session.Info { return all }
+func hidesNotFound(s session.Session, _ error) (session.Session, error)   { return s, nil }
+func neverDeletes(context.Context, session.ID) error                      { return nil }
+func listsEverything(all []session.Info, _ session.Filter) []session.Info { return all }
 
-// TestCanaries makes sure that each check of the kit catches what it is there
-// to catch, and that no check is without a canary.
+// TestCanaries makes sure that each check finds the fault it is meant for, and
+// that every check has a canary.
 func TestCanaries(t *testing.T) {
 	all := canaries()
 	for _, c := range Checks() {

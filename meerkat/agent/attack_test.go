@@ -18,9 +18,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// TestTornClosure: a power failure may leave the ledger's word on a call without
-// the results that were to follow it. What the ledger has closed stays closed,
-// under every policy.
+// TestTornClosure checks a power failure between the ledger's record of a call
+// and the results that were to follow. A call that the ledger has closed stays
+// closed, under every policy.
 func TestTornClosure(t *testing.T) {
 	for status, want := range map[transcript.CallStatus]string{
 		transcript.CallCancelled:   "not executed: " + notStarted,
@@ -168,7 +168,8 @@ func TestPausesBetweenTools(t *testing.T) {
 	}
 }
 
-// TestForkHasItsOwnTurns: what the parent has called, the parent has paid for.
+// TestForkHasItsOwnTurns checks that the calls of the parent do not count in a
+// fork.
 func TestForkHasItsOwnTurns(t *testing.T) {
 	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("done")}}, store, &counter{}), "go"); err != nil {
@@ -185,8 +186,8 @@ func TestForkHasItsOwnTurns(t *testing.T) {
 	}
 }
 
-// TestNothingToTell: a list of tools that says the same in other words is no
-// change in words either.
+// TestNothingToTell checks that a list of tools that means the same in other
+// bytes is not reported as a change.
 func TestNothingToTell(t *testing.T) {
 	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{text("a")}}, store, &offering{defs: []transcript.ToolDef{def("run", "r")}}), "go"); err != nil {
@@ -201,7 +202,8 @@ func TestNothingToTell(t *testing.T) {
 	}
 }
 
-// TestRoleForgotten by a client of one's own: a reply is the model's.
+// TestRoleForgotten checks that a reply without a role is stored as the model's:
+// custom clients forget it.
 func TestRoleForgotten(t *testing.T) {
 	reply, store := text("hi"), session.NewMemoryStore()
 	reply.Message.Role = ""

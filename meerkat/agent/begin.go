@@ -10,9 +10,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// handleBegin opens the run: it closes what an interruption left open, truthfully
-// (E9, open-call), says what changed, makes the prompt durable and calls the model.
-// A run that cannot begin writes nothing.
+// handleBegin opens the run. It closes the calls that an interruption left open
+// with what is known of them (open-call), tells the model what changed, makes
+// the prompt durable and calls the model. A run that cannot begin writes
+// nothing.
 func (p *transition) handleBegin(in beginInput) {
 	s := &p.state
 	s.runID, s.beganAt = in.runID, in.at
@@ -57,8 +58,8 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 }
 
 // checkPrefixUnchanged checks that the session still holds what was sent before:
-// providers bind their tokens to it. From here on the chain of digests
-// only grows.
+// providers bind their tokens to it. It starts the chain of digests that
+// the run extends.
 func (p *transition) checkPrefixUnchanged() error {
 	s := &p.state
 	if s.session.Prefix == nil {
@@ -92,9 +93,9 @@ func (s *state) extendDigest(n int) (string, error) {
 	return hash, err
 }
 
-// addPrefix stores what goes ahead of the messages. A stored session goes on with
-// the system prompt and the tools it was started with (DESIGN §3.5); the model,
-// and the effort, which no token is bound to, may change.
+// addPrefix stores what is sent ahead of the messages. A stored session keeps
+// the system prompt and the tools it was started with. Model and effort may
+// change, because no token is bound to them.
 func (p *transition) addPrefix(at time.Time) {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
 	prefix := asked
@@ -129,7 +130,7 @@ func (p *transition) restoreLimits(at time.Time) {
 	}
 }
 
-// addAnnotations notes what the session does not say yet.
+// addAnnotations stores the annotations that the session does not hold yet.
 func (p *transition) addAnnotations(at time.Time) {
 	for _, m := range p.state.settings.annotations {
 		if value, ok := p.state.session.AnnotationValue(m.Name); ok && value == m.Value {
@@ -146,9 +147,9 @@ func (s *state) requestTarget() handoff.Target {
 	return handoff.Target{Provider: prefix.Provider, API: s.settings.api, Account: s.settings.account, Model: s.settings.entryOf(prefix.Provider, prefix.Model), Effort: prefix.Effort}
 }
 
-// entryOf describes a model as the client's own catalogue does, if it has one,
-// else as ours; one that the catalogue does not know, because a
-// client of the caller's own serves it, has no flags of its own.
+// entryOf returns the catalogue entry of a model: that of the client's own
+// catalogue if it has one, else ours. A model that is in neither, because a
+// custom client serves it, gets an entry without flags.
 func (s *settings) entryOf(provider, model string) catalog.Entry {
 	if s.lookup != nil {
 		if e, err := s.lookup(model); err == nil {
@@ -164,9 +165,10 @@ func (s *settings) entryOf(provider, model string) catalog.Entry {
 	return catalog.Uncatalogued(provider, model)
 }
 
-// openConversation says what the run begins with and calls the model. A developer message
-// rides behind the user's or behind results, never behind a reply (X8): a
-// paused reply that goes on without a prompt is not told of changes.
+// openConversation stores what the run begins with and calls the model. A
+// developer message follows the user's message or results, never a reply. So
+// when a paused reply goes on without a prompt, the model is not told of
+// changes.
 func (p *transition) openConversation(at time.Time) {
 	o := p.state.pending
 	p.state.pending = nil
@@ -191,7 +193,7 @@ func (p *transition) openConversation(at time.Time) {
 }
 
 // canContinue reports whether the model can go on after last without a new
-// prompt: there is something to answer, or it paused (R35).
+// prompt: there is something to answer, or it paused.
 func canContinue(last *transcript.Message) bool {
 	if last == nil {
 		return false

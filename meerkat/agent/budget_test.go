@@ -35,7 +35,7 @@ func spends(t *testing.T, cfg Config, prompt string) (*session.BudgetExceededErr
 }
 
 // TestBudgetOfTokens counts all kinds over all runs, warns once, and stops
-// before the call that would go beyond (E18).
+// before the call that would go beyond.
 func TestBudgetOfTokens(t *testing.T) {
 	cached := uint64(4)
 	reply := calls("a")

@@ -64,7 +64,7 @@ func script() []any {
 // TestCancelAnywhere cancels a run of several turns, tools and attempts at every
 // one of its events, and resumes it: the session is legal, the ledger and what
 // the model is told are true, no tool runs twice, and the events of both runs
-// are in order (DESIGN §3.7).
+// are in order.
 func TestCancelAnywhere(t *testing.T) {
 	for _, waits := range []bool{false, true} {
 		for n := 0; ; n++ {

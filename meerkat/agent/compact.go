@@ -12,31 +12,33 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Compaction says when and how a conversation is summarised (seed 000 §5). The
-// summary is written by the session's own model; what it stands for stays in the
-// store. A provider's own compaction is not used: its requests are not
-// documented well enough to rely on.
+// Compaction says when and how a conversation is summarised. The session's own
+// model writes the summary. The messages that it replaces in requests stay in
+// the store. The compaction that providers offer is not used, because its
+// requests are not documented well enough to rely on.
 type Compaction struct {
-	// Threshold is the share of the context window from which a run summarises
-	// by itself, before its next call, and also when the provider says that the
-	// conversation is too long. 0: never; 0.8 leaves room for a reply and the
-	// results of its tools.
+	// Threshold is the share of the context window, from 0 to 1. When it is used
+	// up, the run summarises the conversation before its next call. A run with a
+	// threshold also summarises when the provider says that the conversation is
+	// too long. 0: never. 0.8 leaves room for a reply and the results of its
+	// tools.
 	Threshold float64
 	// Window is the context window in tokens. 0: the catalogue's; without one
 	// the run never summarises by itself.
 	Window int
-	// Keep is how many tokens, about, of the conversation stay verbatim beside
-	// the summary. 0: a tenth of the window, else DefaultKeep.
+	// Keep is how many tokens of the conversation, about, are sent verbatim next
+	// to the summary. 0: a tenth of the window, or DefaultKeep when the window
+	// is unknown.
 	Keep int
 	// Prompt asks for the summary. Empty: DefaultCompactionPrompt.
 	Prompt string
 }
 
-// DefaultKeep is what stays verbatim where no window is known, in tokens.
+// DefaultKeep is Compaction.Keep where no window is known, in tokens.
 const DefaultKeep = 20_000
 
-// DefaultCompactionPrompt asks for what the retention priorities of seed 000 §5
-// say: the user's words first, then what tools found, then what was answered.
+// DefaultCompactionPrompt asks the model to keep the user's words first, then
+// what tools found, then what was answered.
 const DefaultCompactionPrompt = `Summarise the conversation above so that it can be continued from your summary alone. Do not call tools and do not continue the work. In this order of importance, keep:
 1. what the user asked for, with every constraint, correction and decision, in the user's own words where they matter;
 2. what the tools found and did: names, paths, numbers, errors and their state now;
@@ -44,11 +46,12 @@ const DefaultCompactionPrompt = `Summarise the conversation above so that it can
 4. the reasons behind decisions, briefly.
 Write nothing else.`
 
-// bytesPerToken turns sizes into tokens where nobody has counted.
+// bytesPerToken estimates tokens from sizes where no provider has counted them.
 const bytesPerToken = 4
 
-// needsCompaction reports whether the conversation is to be summarised before it is sent
-// again. Right after a summary nobody knows how long it is; the next call says.
+// needsCompaction reports whether the conversation must be summarised before it
+// is sent again. Right after a summary its length is unknown, until the next
+// call returns.
 func (s *state) needsCompaction() bool {
 	c := s.settings.compaction
 	window := s.contextWindow()
@@ -74,7 +77,7 @@ func (s *state) contextWindow() int {
 	return cmp.Or(s.settings.compaction.Window, s.target.Model.ContextWindow)
 }
 
-// compactedThrough is where the last summary ends.
+// compactedThrough returns how many messages the last summary covers.
 func (s *state) compactedThrough() int {
 	if n := len(s.session.Compactions); n > 0 {
 		return s.session.Compactions[n-1].Through
@@ -82,8 +85,8 @@ func (s *state) compactedThrough() int {
 	return 0
 }
 
-// estimateTokens is about how many tokens m has. Tokens of continuity weigh nothing:
-// what is kept goes without them.
+// estimateTokens returns about how many tokens m has. Continuity tokens count
+// nothing, because kept messages are sent without them.
 func estimateTokens(m *transcript.Message) int {
 	n := len(m.Content)
 	for i := range m.Blocks {
@@ -118,8 +121,9 @@ func (p *transition) startCompaction(at time.Time, reason string) {
 	p.requestSummary(at)
 }
 
-// requestSummary sends the conversation as it stands with one message behind it, so
-// that it keeps to the prefix and its cache; a part of it if all is too long.
+// requestSummary sends the conversation with one message appended, so that the
+// request shares the prefix and its cache. It sends a part of the conversation
+// if the whole is too long.
 func (p *transition) requestSummary(at time.Time) {
 	s := &p.state
 	h := s.session.History()
@@ -141,11 +145,10 @@ func (p *transition) requestSummary(at time.Time) {
 	p.sendRequest(at)
 }
 
-// summaryHead tells the model what it reads: the summary goes out as a message
-// of the user.
+// summaryHead introduces the summary, which is sent as a message of the user.
 const summaryHead = "The conversation so far has been summarised, partly left out. The summary:\n\n"
 
-// errNoSummary says that the model did not do as it was told.
+// errNoSummary says that the model did not write a summary.
 var errNoSummary = errors.New("the model wrote no summary")
 
 // handleSummary stores the summary: one record, so that a crash leaves either the
@@ -178,7 +181,7 @@ func (p *transition) handleSummary(in replyInput) {
 	p.callModel(in.at)
 }
 
-// handleNoSummary goes on with the conversation as it is, which may still fit
+// handleNoSummary continues with the conversation as it is. That may still fit,
 // unless the provider has said that it does not.
 func (p *transition) handleNoSummary(at time.Time, err error) {
 	s := &p.state
@@ -194,16 +197,16 @@ func (p *transition) handleNoSummary(at time.Time, err error) {
 	}
 }
 
-// retentionUnit is messages that stay or go together: a reply and the results of its
-// calls, or one other message.
+// retentionUnit is a group of messages that are kept or left out together: a
+// reply and the results of its calls, or one other message.
 type retentionUnit struct {
 	indices []int
 	weight  int
 	class   int // of retention, 0 first
 }
 
-// The classes of seed 000 §5. What asks for the next reply, and what the harness
-// has told the model, always stay.
+// The classes of retention: what is kept first. Messages that ask for the next
+// reply, and what the agent told the model, are always kept.
 const (
 	classAlways = iota
 	classUser
@@ -211,8 +214,9 @@ const (
 	classReply
 )
 
-// messagesToKeep chooses what stays verbatim: by class, the newest first, as far as there
-// is room. Pairs of calls and results are never torn (R12).
+// messagesToKeep chooses the messages that are sent verbatim: by class, the
+// newest first, as long as there is room. A call and its result are never
+// separated.
 func (s *state) messagesToKeep() []int {
 	room := s.settings.compaction.Keep
 	if room == 0 {
@@ -237,7 +241,8 @@ func selectUnits(room int, units []retentionUnit) []int {
 	return kept
 }
 
-// retentionUnits cuts what the provider gets now, without an earlier summary, into units.
+// retentionUnits groups the messages that the provider gets now, without an
+// earlier summary.
 func (s *state) retentionUnits() []retentionUnit {
 	var candidates []int
 	if n := len(s.session.Compactions); n > 0 {

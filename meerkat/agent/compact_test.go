@@ -163,8 +163,8 @@ func TestCompactionSurvivesPowerFailure(t *testing.T) {
 	}
 }
 
-// TestKeep: user before results before replies, the newest first, pairs whole,
-// the prompt and what waits for an answer always (seed 000 §5, R12).
+// TestKeep checks what is kept: user messages before results before replies, the
+// newest first, pairs whole, and always the prompt and what waits for an answer.
 func TestKeep(t *testing.T) {
 	big := strings.Repeat("x", 400) // about 100 tokens
 	history := []transcript.Message{
@@ -236,10 +236,10 @@ func tooMuch() error {
 	return &provider.Error{Kind: provider.ContextTooLong, Provider: "anthropic", Status: 400, Message: "prompt is too long: 2 tokens > 1 maximum"}
 }
 
-// TestTooLong: a conversation that the provider refuses for its length is
-// summarised from a part of it, once, and the run goes on; where nothing is
-// enabled, nothing can be left out, or it does not help, the refusal is the
-// error, and the session can be resumed or summarised on demand.
+// TestTooLong checks that a conversation the provider rejects as too long is
+// summarised from a part of it, once, and that the run continues. If compaction
+// is off, nothing can be left out, or it does not help, the run ends with the
+// rejection, and the session can be resumed or summarised on demand.
 func TestTooLong(t *testing.T) {
 	big := strings.Repeat("x", 4000)
 	history := func(t *testing.T) session.Store {

@@ -16,25 +16,25 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// The limits of a Config that names none.
+// The defaults of Config.
 const (
 	DefaultMaxTurns    = 50
-	DefaultMaxParallel = 10  // E17: never unbounded
-	DefaultWarnAt      = 0.8 // seed 001 §6
+	DefaultMaxParallel = 10
+	DefaultWarnAt      = 0.8
 )
 
 // Policy says what a resumed run does with tools that were running when the
-// session was interrupted: nobody knows whether they had effects (open-call).
+// session was interrupted. Nobody knows whether they had effects (open-call).
 type Policy string
 
-// The policies. None runs a tool twice of which its maker has not said that it
-// may; calls that had not started are answered "not executed" by all of them.
+// The policies. None of them runs a tool twice unless the tool allows it. All of
+// them answer calls that had not started with "not executed".
 const (
 	// AskModel answers "interrupted: the tool may have run" and lets the model
 	// decide. It is the default.
 	AskModel Policy = "ask-model"
-	// RetryIdempotent runs tools again that say they may be (tool.Traits), and
-	// asks the model about the others.
+	// RetryIdempotent runs the tools again that allow it (tool.Traits), and asks
+	// the model about the others.
 	RetryIdempotent Policy = "retry-idempotent"
 	// Fail ends the resume with an *InterruptedError and changes nothing.
 	Fail Policy = "fail"
@@ -45,18 +45,19 @@ const (
 type Config struct {
 	Client provider.Completer
 	Store  session.Store
-	// Tools may differ from those a resumed session began with: definitions stay
-	// as they were sent, the model is told of the change, and calls of tools that
-	// are gone are refused (DESIGN §3.5). Nil: no tools.
+	// Tools may differ from those a resumed session began with. The definitions
+	// are still sent as they were; the model is told of the change, and calls of
+	// tools that no longer exist are refused. Nil: no tools.
 	Tools tool.Dispatcher
-	// ToolsNow, which may be nil, says after each round of tools which there are:
-	// servers may change theirs while a session runs. The model is told as above.
+	// ToolsNow returns the tools that exist after each round of tools, because a
+	// server may change its list while a session runs. The model is told of
+	// changes as above. It may be nil.
 	ToolsNow func(context.Context) []transcript.ToolDef
 
 	Model string
-	// System is the system prompt of new sessions. A resumed session keeps its
-	// own; a different one is told to the model as an appended message, and an
-	// empty one leaves in force what was told last.
+	// System is the system prompt of a new session. A resumed session keeps its
+	// own: a different one is appended as a message to the model, and an empty
+	// one changes nothing.
 	System          string
 	Effort          string
 	MaxOutputTokens int // of one reply; 0: the catalogue's default
@@ -94,16 +95,18 @@ type Config struct {
 	NewRunID func() (string, error)                           // nil: a UUID version 7
 	Random   func() float64                                   // in [0, 1); nil: math/rand
 	Sleep    func(ctx context.Context, d time.Duration) error // nil: a timer
-	// OnEvent hears what happens, one event at a time. With EventBuffer 0 it is
-	// called within the run and must not block long. Otherwise it runs beside it
-	// behind a buffer of that many events: when it falls behind, deltas are
-	// dropped (see EventType.Droppable) and everything else waits for it. Either
-	// way it has heard all events when Run returns.
+	// OnEvent receives the events of the run, one at a time. With EventBuffer 0
+	// it is called within the run and must not block long. Otherwise it runs in
+	// its own goroutine behind a buffer of that many events. When it falls
+	// behind, deltas are dropped (see EventType.Droppable); the run waits to
+	// deliver all other events. OnEvent has received all events when Run
+	// returns.
 	OnEvent     func(Event)
 	EventBuffer int
 }
 
-// Result is what a run came to. With an error it says how far the run got.
+// Result describes what a run did. When there is an error as well, it says how
+// far the run got.
 type Result struct {
 	SessionID  session.ID            `json:"session_id"`
 	RunID      string                `json:"run_id,omitempty"`
@@ -141,18 +144,17 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	return cfg.driveRun(ctx, s, w, prompt, cfg.runSettings())
 }
 
-// Resume goes on with a stored session, with a new prompt or, if the last turn
-// wants an answer, without one. Model, effort and system prompt may be left
-// empty: they are those of the session. Another model, also of another
-// provider, takes over from here: what it cannot be given is told by degraded
-// events. What became of calls that a crash left open is told to the model; see
-// Config.OnInterrupted.
+// Resume continues a stored session, with a new prompt or, if the last turn
+// needs an answer, without one. Model, effort and system prompt may be empty:
+// the session's are used. Another model, also of another provider, may take
+// over. Degraded events report what it cannot be given. The model is told what
+// became of calls that a crash left open; see Config.OnInterrupted.
 func Resume(ctx context.Context, cfg Config, id session.ID, prompt string) (Result, error) {
 	return cfg.resumeSession(ctx, id, prompt, func(*settings) {})
 }
 
-// Compact summarises a stored session now, whatever its size: the provider gets
-// the summary and what Compaction keeps; the whole history stays in the store.
+// Compact summarises a stored session now, whatever its size. The provider then
+// gets the summary and what Compaction keeps. The store keeps the whole history.
 func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
 	return cfg.resumeSession(ctx, id, "", func(s *settings) { s.compactOnly = true })
 }
@@ -174,7 +176,7 @@ func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string,
 	return cfg.driveRun(ctx, s, w, prompt, set)
 }
 
-// checkNumbers refuses numbers that mean nothing.
+// checkNumbers rejects numbers without a meaning, such as negative limits.
 func (c *Config) checkNumbers() error {
 	for _, n := range []struct {
 		name string

@@ -20,10 +20,10 @@ type judging interface {
 	Fatalf(string, ...any)
 }
 
-// ordered requires what every run promises (regressions.md §4.4): run_started
-// first, one terminal event last that fits the error, sequence numbers without
-// gaps, times, turns and attempts that only grow, ids everywhere; and within an
-// attempt what blocks and calls promise.
+// ordered checks the promises about the events of a run: run_started comes
+// first, one terminal event that fits the error comes last, sequence numbers
+// have no gaps, times, turns and attempts only grow, and every event has its
+// ids. Within an attempt it checks the promises about blocks and calls.
 func ordered(t judging, events []Event, err error) {
 	t.Helper()
 	var last Event
@@ -71,7 +71,7 @@ type contract struct {
 	bodies        map[string]int // of results, by turn and call
 }
 
-// see returns how e breaks what was promised, "" if it does not.
+// see returns which promise e breaks, "" if none.
 func (c *contract) see(e Event) string {
 	if e.Turn != c.turn || e.Attempt != c.attempt {
 		c.turn, c.attempt, c.started, c.deltas, c.torn, c.void = e.Turn, e.Attempt, 0, map[int]string{}, false, false
@@ -246,9 +246,9 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// TestInterruptKeepsTheText: of a reply that the user interrupts the text stays
-// as far as it came, and what is complete, in the order in which it started
-// (interrupted-reply); the events tell what was kept.
+// TestInterruptKeepsTheText checks what is kept of a reply that the user
+// interrupts: the text that arrived and the complete blocks, in the order in
+// which they started (interrupted-reply). The events say what was kept.
 func TestInterruptKeepsTheText(t *testing.T) {
 	blocks := []transcript.Block{transcript.Text("said before"), transcript.ToolUse("a", "run", []byte(`{"x":1}`)), transcript.Text("never ended")}
 	for name, c := range map[string]struct {
@@ -301,7 +301,8 @@ func countBlocks(events []Event) (n int) {
 	return n
 }
 
-// TestPanics leave the session unlocked for whoever recovers.
+// TestPanics checks that a panic leaves the session unlocked for a caller that
+// recovers.
 func TestPanics(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
 		"listener": func(c *Config) {
@@ -334,7 +335,8 @@ func TestPanics(t *testing.T) {
 	}
 }
 
-// TestListenerRuns another session, and is told that this one is taken.
+// TestListenerRuns checks that a listener can run another session, and cannot
+// open the one in use.
 func TestListenerRuns(t *testing.T) {
 	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{text("outer")}}, store, nil)

@@ -41,8 +41,8 @@ func (c Config) driveRun(ctx context.Context, s session.Session, w session.Write
 	return result, nil
 }
 
-// runAndClose performs the run and closes its session, also when a listener or a client
-// panics: whoever recovers finds it unlocked.
+// runAndClose performs the run and closes its session, also when a listener or a
+// client panics: a caller that recovers finds the session unlocked.
 func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt string) (err error) {
 	defer func() {
 		if closing := w.Close(); err == nil {
@@ -54,7 +54,8 @@ func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt strin
 	return d.runLoop(ctx, beginInput{d.currentTime(), d.state.runID, prompt})
 }
 
-// currentTime returns the time. Within a run it never goes back, whatever the clock does.
+// currentTime returns the time. Within a run it never goes back, even if the
+// clock does.
 func (d *driver) currentTime() time.Time {
 	d.clock.Lock()
 	defer d.clock.Unlock()
@@ -116,8 +117,8 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 	}
 }
 
-// saveRecords makes records durable. A run that was cancelled still saves: what has
-// happened has happened.
+// saveRecords makes records durable. A cancelled run still saves, because its
+// records describe what has already happened.
 func (d *driver) saveRecords(ctx context.Context, records []session.Record) error {
 	if err := d.writer.Append(context.WithoutCancel(ctx), records...); err != nil {
 		return err
@@ -155,8 +156,8 @@ func causeOf(ctx context.Context) cause {
 	}
 }
 
-// callModel asks the model. Tools start only after it has returned, that is after
-// the provider's terminal event (DESIGN §3.11).
+// callModel asks the model. Tools start only after it has returned, which is
+// after the provider's terminal event.
 func (d *driver) callModel(ctx context.Context, c callEffect) input {
 	ctx, cancel := withTimeLimit(ctx, c.left)
 	defer cancel()
@@ -171,7 +172,8 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), random: d.cfg.Random()}
 }
 
-// onStreamEvent passes on what streams in and keeps what an interruption would leave.
+// onStreamEvent reports what streams in, and keeps what an interruption would
+// leave of the reply.
 func (d *driver) onStreamEvent(h *partialReply, e stream.Event) {
 	h.addEvent(e)
 	if d.state.compactReason != "" {
@@ -192,7 +194,7 @@ func (d *driver) waitForRetry(ctx context.Context, w waitEffect) input {
 	return waitedInput{d.currentTime()}
 }
 
-// setStamp moves what is reported to a turn.
+// setStamp sets the turn and attempt of the events that follow.
 func (d *driver) setStamp(s eventStamp) {
 	if s.turn != d.stamp.turn {
 		d.turnID = fmt.Sprintf("%s.%d", d.state.runID, s.turn)
@@ -200,7 +202,7 @@ func (d *driver) setStamp(s eventStamp) {
 	d.stamp = s
 }
 
-// emitEvent stamps an event with where the run stands.
+// emitEvent reports an event with the turn and attempt of the run.
 func (d *driver) emitEvent(e Event) {
 	e.SessionID, e.RunID, e.TS = d.state.session.ID, d.state.runID, d.currentTime()
 	e.Turn, e.TurnID, e.Attempt = d.stamp.turn, d.turnID, d.stamp.attempt

@@ -35,8 +35,8 @@ type (
 		at    time.Time
 		reply stream.Reply
 	}
-	// failureInput is a call without a reply. shown says that parts of one were
-	// reported, blocks are what can be kept of it (arrived).
+	// failureInput is a call that returned no reply. shown is true when parts of
+	// one were reported; blocks holds what can be kept of it, see partialReply.
 	failureInput struct {
 		at     time.Time
 		err    error
@@ -47,8 +47,8 @@ type (
 	}
 	// waitedInput ends the wait between two attempts.
 	waitedInput struct{ at time.Time }
-	// toolStartInput asks to run a tool; settled says what became of it; answered ends
-	// the batch.
+	// toolStartInput asks to run a tool; toolResultInput reports its end;
+	// toolsDoneInput ends the batch.
 	toolStartInput struct {
 		at time.Time
 		id string
@@ -66,7 +66,7 @@ type (
 	toolsDoneInput struct {
 		at    time.Time
 		cause cause
-		// offers is which tools there are now, nil if nobody says.
+		// offers holds the tools that exist now, nil if unknown.
 		offers []transcript.ToolDef
 	}
 )

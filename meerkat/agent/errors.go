@@ -63,7 +63,7 @@ type StopError struct {
 // Error names the stop reason.
 func (e *StopError) Error() string { return fmt.Sprintf("stop reason %q: %s", e.Stop, e.Detail) }
 
-// TurnLimitError says that the run made all the model calls it was allowed.
+// TurnLimitError says that the run made as many model calls as it may.
 type TurnLimitError struct{ Limit int }
 
 // Error says how to go on.
@@ -92,7 +92,7 @@ func (e *MismatchError) Error() string {
 }
 
 // InterruptedError says that tools were running when the session was last
-// killed, under the policy that leaves the rest to a person. Nothing was
+// killed, and that the policy leaves the decision to a person. Nothing was
 // written.
 type InterruptedError struct{ Calls []transcript.CallRecord }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// EventType names an Event; it is the JSON tag type of seed 001 §5.
+// EventType names an Event; it is the value of the JSON member type.
 type EventType string
 
 // The events of a run, in the order of one turn. run_started is the first of a

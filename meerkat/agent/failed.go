@@ -10,9 +10,9 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// handleFailure makes the call again if that may help, as a whole: nothing of a broken
-// reply is kept, and no tool of it has run (DESIGN §3.11). What a user
-// interrupts is kept as far as it is complete.
+// handleFailure makes the whole call again if that may help. Nothing of the
+// broken reply is kept, and none of its tools has run. When the user interrupted
+// the reply, what is complete of it is kept.
 func (p *transition) handleFailure(in failureInput) {
 	s := &p.state
 	switch in.cause {
@@ -56,7 +56,7 @@ func (p *transition) describeActivity() string {
 	return "while the model was answering"
 }
 
-// timeBudgetError is the error of a run that its time budget has ended.
+// timeBudgetError returns the error of a run whose time budget is spent.
 func (s *state) timeBudgetError(at time.Time) error {
 	spent := s.spentAt(at)
 	spent.Elapsed = max(spent.Elapsed, s.limits.MaxDuration)
@@ -72,7 +72,7 @@ func (p *transition) waitAndRetry(in failureInput, delay time.Duration) {
 	p.addLastEffect(waitEffect{delay, s.timeLeft(in.at)})
 }
 
-// handleWaited makes the same call once more.
+// handleWaited makes the same call again.
 func (p *transition) handleWaited(at time.Time) {
 	p.state.current.attempt++
 	if p.checkBudgetAndWarn(at); p.hasEnded() {
@@ -81,8 +81,9 @@ func (p *transition) handleWaited(at time.Time) {
 	p.sendRequest(at)
 }
 
-// handleInterruption ends the run in the middle of a reply. Its complete blocks and its
-// text are kept (interrupted-reply) and its calls closed: none of them has run.
+// handleInterruption ends the run in the middle of a reply. The complete blocks
+// and the text are kept (interrupted-reply). The calls are closed: none of them
+// has run.
 func (p *transition) handleInterruption(in failureInput, stop transcript.StopReason, err error) {
 	s := &p.state
 	if s.compactReason != "" {
@@ -111,8 +112,8 @@ func (p *transition) handleInterruption(in failureInput, stop transcript.StopRea
 	p.finishRun(in.at, err)
 }
 
-// resultStatus marks results of calls that a user interrupted, and no others
-// (seed 002).
+// resultStatus returns the status of a result. Only calls that the user
+// interrupted have one.
 func resultStatus(c cause) transcript.ResultStatus {
 	if c == causeUser {
 		return transcript.ResultAborted
@@ -120,8 +121,9 @@ func resultStatus(c cause) transcript.ResultStatus {
 	return ""
 }
 
-// completeBlocks returns the blocks of a broken reply that can stand alone: thoughts
-// and blocks of the provider's own at the end belong to what never came.
+// completeBlocks returns the blocks of a broken reply that can stand alone.
+// Thoughts and provider-specific blocks at the end are left out: they belong to
+// something that never arrived.
 func completeBlocks(blocks []transcript.Block) []transcript.Block {
 	n := len(blocks)
 	for n > 0 && blocks[n-1].Type != transcript.BlockText && blocks[n-1].Type != transcript.BlockToolUse {

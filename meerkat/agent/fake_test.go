@@ -141,7 +141,7 @@ func (w *flakyWriter) Append(ctx context.Context, r ...session.Record) error {
 }
 
 // legal requires what every provider requires: each tool call answered once,
-// in order, by the next message, and no result without a call (R11, R13).
+// in order, by the next message, and no result without a call.
 func legal(tb interface {
 	Helper()
 	Fatalf(string, ...any)

@@ -11,7 +11,7 @@ const (
 	nextCall
 )
 
-// verdict says what becomes of a reply.
+// verdict is the decision about a reply.
 type verdict struct {
 	keep   bool // it becomes part of the conversation
 	action nextAction
@@ -19,10 +19,9 @@ type verdict struct {
 	why    string // why its tool calls are not executed
 }
 
-// judgeReply decides by stop reason (DESIGN §3.13, regressions.md R30 and R31).
-// Whatever is not known to be good is an error, and a reply that is none is
-// not kept. A message without blocks cannot be sent on any wire (R9), so it is
-// not kept either.
+// judgeReply decides by stop reason what to do with a reply. A stop reason that
+// is not known to be good is an error, and the reply is discarded. So is a reply
+// without blocks, because no provider accepts one in a request.
 func judgeReply(m *transcript.Message) verdict {
 	v := verdictByStopReason(m)
 	if hasRepeatedCallID(m) {

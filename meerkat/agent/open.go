@@ -40,9 +40,9 @@ func findOpenCalls(s *session.Session) *toolBatch {
 	return &b
 }
 
-// recallAnswer is what is known of a call that was left open. why says that the
-// reply was one whose calls are never run. A session of a writer without a
-// ledger does not say what had started.
+// recallAnswer returns what is known of a call that was left open. why is set
+// when the calls of such a reply are never run. A session that was written
+// without a ledger does not say which calls had started.
 func recallAnswer(s *session.Session, at int, c transcript.ToolCall, why string) toolAnswer {
 	e, _ := s.Ledger.Lookup(at, c.ID)
 	switch {
@@ -80,7 +80,7 @@ func answerStatus(e transcript.CallRecord) string {
 	return string(tool.StatusError)
 }
 
-// runningCalls lists the calls of which nobody knows whether they ran.
+// runningCalls lists the calls that may or may not have run.
 func (b *toolBatch) runningCalls() []transcript.CallRecord {
 	if b == nil {
 		return nil
@@ -120,7 +120,7 @@ func (s *state) canRepeatTool(name string) bool {
 	return s.settings.interruptedPolicy == RetryIdempotent && s.settings.idempotent != nil && s.settings.idempotent(name) && s.offersTool(name)
 }
 
-// offersTool reports whether a tool is there to be run.
+// offersTool reports whether a tool exists now.
 func (s *state) offersTool(name string) bool {
 	return slices.ContainsFunc(s.settings.prefix.Tools, func(d transcript.ToolDef) bool { return d.Name == name })
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
-// isTooLong reports whether the provider refused a request for its length.
+// isTooLong reports whether the provider rejected a request as too long.
 func isTooLong(err error) bool {
 	var failure *provider.Error
 	return errors.As(err, &failure) && failure.Kind == provider.ContextTooLong
@@ -39,11 +39,11 @@ func (p *transition) compactAfterOverflow(in failureInput) {
 	p.startCompaction(in.at, "the provider says that the conversation is too long")
 }
 
-// leftOut stands for what a request for a summary has no room for.
+// leftOut replaces what a request for a summary has no room for.
 const leftOut = "(Parts of the conversation are left out here: it has become too long.)"
 
-// truncatedView is a view of about half of the conversation: what counts most of it, and
-// the summary of what went before.
+// truncatedView returns a view of about half of the conversation: its most
+// important messages, and the summary of what came before.
 func (s *state) truncatedView() handoff.Compaction {
 	c := handoff.Compaction{Through: len(s.session.Messages), Summary: leftOut, Made: len(s.session.Messages)}
 	if n := len(s.session.Compactions); n > 0 {

@@ -19,12 +19,13 @@ type Request struct {
 	Model     string
 	// Body is what would go over the wire, byte for byte.
 	Body []byte
-	// Degraded lists what of the conversation the provider would not get.
+	// Degraded lists the parts of the conversation that the provider would not
+	// get.
 	Degraded []handoff.Degradation
 }
 
-// ErrToolsFirst says that a resumed run would run tools again before it sends
-// anything, so that nobody knows its request.
+// ErrToolsFirst says that a resumed run would run tools before it sends a
+// request, so the request cannot be known.
 var ErrToolsFirst = errors.New("interrupted tools would run again before the request; preview it with policy " + string(AskModel))
 
 // Preview returns what Run would send for prompt. Nothing is sent and nothing is

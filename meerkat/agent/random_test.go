@@ -113,9 +113,8 @@ func settledDown(t *rapid.T, store session.Store, tools *counter, err error) {
 	agrees(t, &s)
 }
 
-// BenchmarkTurn is one turn with a tool in a session of n messages. What it
-// costs beside BenchmarkBuild, which every request has to be, must not grow
-// (DESIGN §7).
+// BenchmarkTurn is one turn with a tool in a session of n messages. Its cost
+// without that of BenchmarkBuild, which every request has, must not grow with n.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -168,8 +168,9 @@ func (c *changing) resume(prompt string, replies ...any) ([]provider.Request, []
 	return m.requests, said
 }
 
-// TestChangedSettings travel behind the prompt, once; what goes ahead of the
-// messages stays byte for byte (DESIGN §3.5, R44, E19).
+// TestChangedSettings checks that changed settings are sent once, after the
+// prompt, and that what is sent ahead of the messages stays the same byte for
+// byte.
 func TestChangedSettings(t *testing.T) {
 	c := newChanging(t)
 	// Another order is no change.
@@ -200,8 +201,8 @@ func TestChangedSettings(t *testing.T) {
 	}
 }
 
-// TestChangedBack: whoever names no system prompt keeps the one in force, and
-// what is told replaces what was told before.
+// TestChangedBack checks that a run without a system prompt keeps the one in
+// force, and that a new text replaces the earlier one.
 func TestChangedBack(t *testing.T) {
 	c := newChanging(t)
 	before := c.cfg.Tools
@@ -231,8 +232,8 @@ func TestChangedBack(t *testing.T) {
 	}
 }
 
-// TestToolsChangeInTheMiddle: a server's new list is told behind the results
-// that came with it, once, and the prefix stays (DESIGN §3.5).
+// TestToolsChangeInTheMiddle checks that a server's new list is sent once, after
+// the results that came with it, and that the prefix stays the same.
 func TestToolsChangeInTheMiddle(t *testing.T) {
 	store := session.NewMemoryStore()
 	m := &model{replies: []any{calls("a"), says("tool_use", transcript.ToolUse("b", "old", []byte("{}"))), calls("c"), text("done")}}
@@ -260,8 +261,9 @@ func TestToolsChangeInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestOtherModel takes over: the store keeps everything, the new one is not
-// given what it cannot take, and that is told once.
+// TestOtherModel checks that another model can take over: the store keeps
+// everything, the new model is not given what it cannot take, and that is
+// reported once.
 func TestOtherModel(t *testing.T) {
 	store := session.NewMemoryStore()
 	if _, err := Run(ctx, config(&model{replies: []any{calls("a"), text("one")}}, store, &counter{}), "go"); err != nil {

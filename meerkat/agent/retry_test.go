@@ -32,8 +32,8 @@ func types(events []Event) string {
 	return strings.Join(out, " ")
 }
 
-// TestRetry: the same request goes out again, whole; what was shown is void; no
-// tool has run in between and each ran once (DESIGN §3.11, E5).
+// TestRetry checks that the same request is sent again as a whole, that what was
+// shown before is void, and that no tool ran in between and each ran once.
 func TestRetry(t *testing.T) {
 	var waits []time.Duration
 	m := &model{replies: []any{overloaded(), calls("a"), overloaded(), overloaded(), text("done")}, events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
@@ -129,9 +129,9 @@ func TestCancelWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestInterruptKeepsWhatIsComplete: the blocks that had ended stay, thoughts
-// without a word after them go, calls are closed, and all of it is marked as the
-// user's doing (interrupted-reply, seed 002).
+// TestInterruptKeepsWhatIsComplete checks that complete blocks are kept,
+// thoughts without text after them are dropped, calls are closed, and all of it
+// is marked as interrupted by the user (interrupted-reply).
 func TestInterruptKeepsWhatIsComplete(t *testing.T) {
 	blocks := []transcript.Block{
 		transcript.Reasoning("hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: "EqQB"}),

@@ -131,8 +131,8 @@ func TestCrashAnywhere(t *testing.T) {
 }
 
 // TestKilledAtAnyByte cuts the file of a finished run near every border of a
-// record, and here and there inside, and resumes it with and without a prompt
-// (DESIGN §3.7). Package jsonl cuts its files at every single byte.
+// record, and here and there inside, and resumes it with and without a prompt.
+// Package jsonl cuts its files at every single byte.
 func TestKilledAtAnyByte(t *testing.T) {
 	store := jsonl.New(t.TempDir(), nil)
 	m := &model{replies: []any{calls("a"), says("max_tokens", transcript.ToolUse("b", "run", []byte(`{"x`)))}}
@@ -282,7 +282,8 @@ func TestResumeErrors(t *testing.T) {
 	}
 }
 
-// TestIntake mends what people and tools give, never what a model said (R33).
+// TestIntake checks that invalid text of users and tools is repaired, and that
+// the text of a model never is.
 func TestIntake(t *testing.T) {
 	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{says("end_turn", transcript.Text("raw \xff"))}}, store, nil)
@@ -296,7 +297,7 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// TestEvents holds the order of regressions.md §4.4 and the JSON of an event.
+// TestEvents checks the order of the events of a run and the JSON of an event.
 func TestEvents(t *testing.T) {
 	var types, lines []string
 	m := &model{replies: []any{calls("a"), text("done")}, events: []stream.Event{

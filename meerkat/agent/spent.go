@@ -8,7 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// spentAt is what the session has used up at a time (E18).
+// spentAt is what the session has used up at a time.
 func (s *state) spentAt(at time.Time) session.Spent {
 	b := s.spentEarlier
 	b.Tokens += s.tokensUsed
@@ -18,7 +18,7 @@ func (s *state) spentAt(at time.Time) session.Spent {
 	return b
 }
 
-// timeLeft is how long the time budget still lets the run go on, 0 without one.
+// timeLeft returns how long the run may still go on, 0 without a time budget.
 func (s *state) timeLeft(at time.Time) time.Duration {
 	left, ok := s.limits.TimeLeft(s.spentAt(at))
 	if !ok {
@@ -27,8 +27,8 @@ func (s *state) timeLeft(at time.Time) time.Duration {
 	return max(left, 1)
 }
 
-// totalTokens counts all kinds of tokens of one call (E18). Some providers
-// count cached input beside the rest of the input, the others within it.
+// totalTokens adds up the tokens of one call, of all kinds. Some providers count
+// cached input separately from the rest of the input, others as part of it.
 func totalTokens(name string, u transcript.Usage) uint64 {
 	n := u.Total()
 	if !catalog.ProviderNamed(name).Traits.CacheBesideInput {
@@ -42,8 +42,8 @@ func totalTokens(name string, u transcript.Usage) uint64 {
 	return n
 }
 
-// spentBefore adds up what earlier runs of a session used. What a fork has from
-// its parent, the parent has paid for.
+// spentBefore adds up what earlier runs of a session used. What a fork took over
+// from its parent does not count.
 func spentBefore(s *session.Session) session.Spent {
 	var b session.Spent
 	runs := map[string]bool{"": true}

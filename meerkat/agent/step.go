@@ -7,7 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// step says what follows from in. It is pure.
+// step returns the next state and the effects of an input. It is pure.
 func step(s state, in input) (state, []effect) {
 	p := transition{state: s}
 	switch in := in.(type) {
@@ -113,7 +113,7 @@ func (p *transition) finishRun(at time.Time, err error) {
 	p.addLastEffect(finishEffect{err})
 }
 
-// abandonRun ends a run that has changed nothing, so that nothing is written.
+// abandonRun ends a run that has changed nothing. Nothing is written.
 func (p *transition) abandonRun(err error) {
 	p.records, p.state.phase = nil, phaseDone
 	p.addLastEffect(finishEffect{err})

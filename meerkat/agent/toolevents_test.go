@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// TestProgressAndTimeout: a tool says how far it is, and is answered when its
-// time is up; both are told, the result's text once (E6).
+// TestProgressAndTimeout checks that the progress of a tool and its timeout are
+// reported, and the text of the result once.
 func TestProgressAndTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tools, err := tool.New(tool.Tool{Def: transcript.ToolDef{Name: "run"}, Timeout: 2 * time.Second,

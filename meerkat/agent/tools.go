@@ -12,9 +12,9 @@ import (
 // statusRefused is the status of a call that is answered without asking its tool.
 const statusRefused = "refused"
 
-// dispatchTools runs the calls of the batch that are not answered yet: as many as
-// the budget lets through, and only tools that are there. The others are
-// answered at once.
+// dispatchTools runs the calls of the batch that have no answer yet. Calls that
+// the budget has no room for, and calls of tools that do not exist, are answered
+// at once instead.
 func (p *transition) dispatchTools(at time.Time) {
 	s := &p.state
 	p.flushRecords()
@@ -48,8 +48,7 @@ func (s *state) isToolGone(name string) bool {
 	return findTool(s.session.Prefix.Tools, name) != nil && !s.offersTool(name)
 }
 
-// handleToolStart makes the start of a tool durable before it can have any effect
-// (DESIGN §3.6).
+// handleToolStart makes the start of a tool durable before it can have any effect.
 func (p *transition) handleToolStart(in toolStartInput) {
 	s := &p.state
 	i := s.batch.indexOfCall(in.id)
@@ -73,7 +72,8 @@ func (p *transition) handleToolProgress(in toolProgressInput) {
 	p.emitEvent(e)
 }
 
-// handleToolResult keeps what became of a call, on disk if others are still open.
+// handleToolResult stores the answer to a call. It is saved at once if other
+// calls are still open.
 func (p *transition) handleToolResult(in toolResultInput) {
 	s := &p.state
 	i := s.batch.indexOfCall(in.id)
@@ -112,8 +112,9 @@ func (a *toolAnswer) ledgerStatus() transcript.CallStatus {
 	}
 }
 
-// handleToolsDone makes the results durable and calls the model with them, or ends the
-// run if that is what stopped the tools.
+// handleToolsDone makes the results durable and calls the model with them. If
+// the tools were stopped by a cancellation or the budget, it ends the run
+// instead.
 func (p *transition) handleToolsDone(in toolsDoneInput) {
 	s := &p.state
 	for i := range s.batch.answers {
@@ -152,8 +153,8 @@ func (p *transition) handleToolsDone(in toolsDoneInput) {
 	p.callModel(in.at)
 }
 
-// addResults writes the results of the batch, in the order of its calls. What did
-// not run, or may have, is in the ledger as such.
+// addResults stores the results of the batch in the order of its calls. The
+// ledger says which calls did not run, or may have run.
 func (p *transition) addResults(at time.Time) {
 	s := &p.state
 	results := make([]transcript.ToolResult, len(s.batch.calls))
@@ -171,8 +172,8 @@ func (p *transition) addResults(at time.Time) {
 	p.addCheckpoint(at, session.ReasonToolResults)
 }
 
-// emitResultReceived tells that a result joins the conversation. Its text was told when
-// the tool ended, unless no tool ran.
+// emitResultReceived reports that a result joins the conversation. It repeats
+// the text only if no tool ran; otherwise the end of the tool has reported it.
 func (p *transition) emitResultReceived(i int) {
 	c, a := p.state.batch.calls[i], p.state.batch.answers[i]
 	size := len(a.result.Content)

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// maxPauses is how often in a row a pause_turn is answered by sending the
+// maxPauses is how many pause_turn replies in a row are answered by sending the
 // conversation again.
 const maxPauses = 5
 
@@ -50,7 +50,7 @@ func (p *transition) sendRequest(at time.Time) {
 	p.addLastEffect(callEffect{p.state.current.request, p.state.timeLeft(at), p.currentStamp()})
 }
 
-// reportDegradations tells what the provider does not get, each loss once.
+// reportDegradations reports what the provider does not get, each loss once.
 func (p *transition) reportDegradations(all []handoff.Degradation) {
 	s := &p.state
 	for _, d := range all {
@@ -106,7 +106,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 	return req, t.Degraded, err
 }
 
-// handleReply keeps the reply if it can be kept and does what it asks for.
+// handleReply keeps the reply if possible and does what it asks for.
 func (p *transition) handleReply(in replyInput) {
 	s := &p.state
 	if s.compactReason != "" {
@@ -130,7 +130,7 @@ func (p *transition) handleReply(in replyInput) {
 	p.applyVerdict(in.at, v, m)
 }
 
-// countUsage counts what a reply took.
+// countUsage adds up what a reply used.
 func (p *transition) countUsage(in replyInput) {
 	if in.reply.UsageKnown {
 		p.state.usage.Add(in.reply.Usage)
@@ -138,7 +138,8 @@ func (p *transition) countUsage(in replyInput) {
 	}
 }
 
-// reportReply tells of a reply; what one has shown that is not kept is void.
+// reportReply reports a reply. If it is not kept, what was shown of it becomes
+// void.
 func (p *transition) reportReply(in replyInput, kept bool) {
 	m := &in.reply.Message
 	switch {
@@ -154,7 +155,7 @@ func (p *transition) reportReply(in replyInput, kept bool) {
 	p.emitEvent(done)
 }
 
-// emitContents tells what a reply says and asks for.
+// emitContents reports the blocks and calls of a reply.
 func (p *transition) emitContents(m *transcript.Message) {
 	if text := m.String(); text != "" {
 		p.emitEvent(Event{Type: TextComplete, Content: text})
@@ -183,7 +184,7 @@ func (s *state) callRecord(at time.Time, stop transcript.StopReason) session.Cal
 	}
 }
 
-// applyVerdict does what the verdict on the reply says.
+// applyVerdict acts on the verdict about the reply.
 func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message) {
 	s := &p.state
 	calls := slices.Collect(m.ToolCalls())
@@ -208,7 +209,7 @@ func (p *transition) applyVerdict(at time.Time, v verdict, m *transcript.Message
 	p.finishRun(at, v.err)
 }
 
-// refuseAllCalls answers the calls of the last reply, none of which will run.
+// refuseAllCalls answers the calls of the last reply. None of them will run.
 func (p *transition) refuseAllCalls(at time.Time, calls []transcript.ToolCall, why string, status transcript.ResultStatus) {
 	b := toolBatch{message: len(p.state.session.Messages) - 1, calls: calls}
 	for _, c := range calls {

@@ -95,9 +95,9 @@ func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
 	return appendFlat(dst, p.recordKind(), line)
 }
 
-// scanMessageRecord reads a message record in the very form that AppendRecord gives it,
-// which most of a session is, in a third of the time. It is not ok for any other
-// line, whatever is the matter with it.
+// scanMessageRecord reads a message record in exactly the form that AppendRecord
+// writes. It takes a third of the time of a general decoder, and most records
+// are messages. ok is false for any other line.
 func scanMessageRecord(line []byte) (e MessageRecord, ok bool) {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"record":"message","at":`))
 	end := len(rest) - sumLength
@@ -172,8 +172,8 @@ func decodeFlat[T Record](line []byte) (Record, error) {
 	return r, err
 }
 
-// toolLine is a Tool with the exact bytes of the strings that a provider made,
-// where JSON text cannot hold them.
+// toolLine is a Tool with the exact bytes of the provider's strings that JSON
+// text cannot hold.
 type toolLine struct {
 	Tool
 	CallIDExact []byte `json:"call_id_exact,omitempty"`

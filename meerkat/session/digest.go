@@ -11,7 +11,7 @@ import (
 // Digest hashes a rendered system prompt, tool definitions and messages, in
 // the form "sha256:…". Two requests with the same Digest of their first n
 // messages put the same conversation before the model; providers that bind
-// their tokens to it demand no less (reference A-41).
+// their tokens to it demand no less.
 //
 // It is a chain: the Digest of one message more is Extend of the Digest so far,
 // so that a turn never hashes what was sent before.

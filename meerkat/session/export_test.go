@@ -20,8 +20,8 @@ var png = transcript.Part{Type: "image", MediaType: "image/png", Data: []byte("\
 
 func at(s int) time.Time { return time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC) }
 
-// stored is a session with everything that a user may have seen, read back
-// from a store: only what is persisted counts.
+// stored returns a session with everything that a user may have seen, read back
+// from a store: only what is stored counts.
 func stored(t *testing.T) *Session {
 	t.Helper()
 	calls := transcript.Assistant(transcript.StopToolUse,
@@ -66,7 +66,7 @@ func stored(t *testing.T) *Session {
 	return &s
 }
 
-// TestEvents is the derivation of seed 002, event for event.
+// TestEvents checks the whole list of events that a stored session gives.
 func TestEvents(t *testing.T) {
 	var got []string
 	for _, e := range displayEvents(stored(t)) {

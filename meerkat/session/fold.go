@@ -8,19 +8,19 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// growth tells whether a Session may append to its slices in place: the values
-// that grew from one another share the counter of the newest, and whoever is
-// not at it must copy.
+// growth tells whether a Session may append to its slices in place. All values
+// that grew from one another share a counter, which is at the newest of them;
+// any other value must copy.
 type growth struct {
 	newest *atomic.Int64
 	at     int64
 }
 
-// Equal is always true: where a Session keeps its records is no part of what it
-// says. For those who compare sessions field by field.
+// Equal is always true, so that comparisons of sessions field by field ignore
+// where the records are stored.
 func (growth) Equal(growth) bool { return true }
 
-// growOrCopy makes the room behind the slices of s its own.
+// growOrCopy makes sure that nothing else writes behind the slices of s.
 func (s *Session) growOrCopy() {
 	if s.grown.newest != nil && s.grown.newest.CompareAndSwap(s.grown.at, s.grown.at+1) {
 		s.grown.at++
@@ -163,8 +163,8 @@ func (s *Session) foldResult(r *transcript.ToolResult) {
 	}
 }
 
-// finalStatus is what a result says of the end of a call. How one ended that the
-// ledger knows to have ended is not for the result to say.
+// finalStatus returns the state that a result gives its call. It does not change
+// how a call ended that the ledger has already closed.
 func finalStatus(was transcript.CallStatus, r *transcript.ToolResult) transcript.CallStatus {
 	switch {
 	case was.Final():
@@ -179,9 +179,9 @@ func finalStatus(was transcript.CallStatus, r *transcript.ToolResult) transcript
 	return transcript.CallComplete
 }
 
-// foldCompaction adds c if it speaks of messages that exist, in order, and brings none
-// back that an earlier compaction left out: thinking since then was bound to a
-// conversation without them.
+// foldCompaction adds c if it names messages that exist, in order, and none that
+// an earlier compaction left out: later thinking is bound to a conversation
+// without them.
 func (s *Session) foldCompaction(c Compaction) error {
 	var before Compaction
 	if n := len(s.Compactions); n > 0 {

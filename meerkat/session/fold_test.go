@@ -99,7 +99,8 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// TestRepeatedIDs: Gemini's made-up ids start over each turn (D19).
+// TestRepeatedIDs checks ids that start over each turn, as those made up for
+// Gemini do.
 func TestRepeatedIDs(t *testing.T) {
 	s := load(t, calling("fc_0"), answering(transcript.ToolResult{ToolUseID: "fc_0"}), calling("fc_0"))
 	first, _ := s.Ledger.Lookup(0, "fc_0")

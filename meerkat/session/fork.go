@@ -10,11 +10,10 @@ import (
 )
 
 // Fork returns the records of a new session that begins with the first n
-// messages of s, to be written after the header that it returns too. What the
-// providers bind their tokens to stays as it is: system prompt, tools and
-// messages (E20). A border between calls and their results is made legal by
-// closing the calls, never by trimming (E13, R39). Usage, runs and budgets
-// begin anew; only what was sent stays known.
+// messages of s, and the header to write before them. System prompt, tools and
+// messages stay as they are, because providers bind their tokens to them. If n
+// separates calls from their results, the calls are closed; no message is
+// removed. Usage, runs and budgets begin anew; only what was sent stays known.
 func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	if n < 1 || n > len(s.Messages) {
 		return Header{}, nil, fmt.Errorf("session %s: it has %d messages, so that it cannot be forked after message %d", s.ID, len(s.Messages), n)
@@ -32,10 +31,10 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	return h, append(records, Checkpoint{At: at, Reason: ReasonForked}), nil
 }
 
-// recordsUntil returns what the timeline says of the first n messages: themselves,
-// the requests that carried no more than them, compactions within them, and the
-// marks that were made by then. The mark of the model, which the fork goes on
-// with, is kept in any case.
+// recordsUntil returns the records of the first n messages: the messages, the
+// requests that carried no more than them, the compactions within them, and the
+// annotations up to then. The annotation of the model is always kept, because
+// the fork continues with that model.
 func (s *Session) recordsUntil(n int) (records []Record) {
 	messages := 0
 	for _, m := range s.Timeline {
@@ -109,11 +108,11 @@ func (s *Session) forkedCallResult(message int, callID string) transcript.ToolRe
 	return r
 }
 
-// ErrTornFork says that whoever made a fork was killed while writing it.
+// ErrTornFork says that the process was killed while it wrote a fork.
 var ErrTornFork = errors.New("the fork was cut off while it was written; delete it and fork again")
 
-// Whole returns ErrTornFork for a fork whose beginning is not all there: it
-// would go on as a shorter conversation than the one that was forked.
+// Whole returns ErrTornFork for a fork whose beginning is incomplete: it would
+// continue as a shorter conversation than the one that was forked.
 func (s *Session) Whole() error {
 	if s.Forked != nil && !s.forkComplete {
 		return fmt.Errorf("session %s: %w", s.ID, ErrTornFork)

@@ -17,10 +17,10 @@ type Parsed struct {
 	Unended bool
 }
 
-// Parse reads the records in data; name is what errors call it. A last line
-// that breaks off is a torn tail: a crash cut the write before anybody relied
-// on it. Any other damage is a *CorruptError, for skipping it would silently
-// lose a part of the conversation (regressions.md R37).
+// Parse reads the records in data; errors call it name. A last line that breaks
+// off is a torn tail: a crash cut the write before anybody relied on it. Any
+// other damage is a *CorruptError, because skipping it would silently lose a
+// part of the conversation.
 func Parse(name string, data []byte) (Parsed, error) {
 	var p Parsed
 	for line, rest := 1, data; len(rest) > 0; line++ {
@@ -51,8 +51,8 @@ func Parse(name string, data []byte) (Parsed, error) {
 	return p, nil
 }
 
-// isTorn reports whether line, without the zeros that some file systems leave
-// where the rest was to be, is the beginning of a record, or nothing of it.
+// isTorn reports whether line is the beginning of a record, or empty. It ignores
+// trailing zeros, which some file systems leave in place of the rest.
 func isTorn(line []byte) bool {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(line)).Decode(&whole)

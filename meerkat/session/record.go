@@ -7,15 +7,15 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Record is one line of a session's history: Header, Prefix, Run, Entry, Call,
-// Tool, Failure, Task, Compaction, Budget, Mark, Checkpoint, Repair or, from a
-// newer writer, Unknown.
+// Record is one line of a session's history: Header, Prefix, Run, MessageRecord,
+// Call, Tool, ErrorRecord, RunEnd, Compaction, Budget, Annotation, Checkpoint,
+// Repair or, from a newer writer, Unknown.
 type Record interface {
 	recordKind() string
 	recordTime() time.Time
 }
 
-// TimelineItem refers to a record, in the order of a session: its time, its kind as in the
+// TimelineItem refers to a record of a session: its time, its kind as in the
 // file ("run", "message", "usage", "error", "task", "compaction" or "mark") and
 // its index among those of its kind in the Session.
 type TimelineItem struct {
@@ -31,7 +31,7 @@ type Header struct {
 	Created  time.Time `json:"created_at"`
 	Provider string    `json:"provider,omitempty"`
 	Model    string    `json:"model,omitempty"`
-	// Forked says what the session branched off from, nil for one of its own.
+	// Forked is the session this one was forked from, nil if it is not a fork.
 	Forked *Forked `json:"forked_from,omitempty"`
 }
 
@@ -69,9 +69,9 @@ type Call struct {
 	Attempt  int    `json:"attempt,omitempty"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
-	// Sent is how many messages the request carried, Hash the Digest of the
-	// prefix and those messages: they may never change again (DESIGN §3.5). The
-	// Digest is a chain, see Extend.
+	// Sent is how many messages the request carried. Hash is the Digest of the
+	// prefix and those messages, which must never change again. The Digest is a
+	// chain, see Extend.
 	Sent       int                   `json:"sent"`
 	Hash       string                `json:"hash"`
 	ResponseID string                `json:"response_id,omitempty"`
@@ -92,15 +92,14 @@ type Annotation struct {
 	Value string    `json:"value,omitempty"`
 }
 
-// AnnotationAllowUnlisted says that a model outside the allowlist was let in; its
-// value is the model (DESIGN §3.10).
+// AnnotationAllowUnlisted says that a model outside the allowlist was allowed.
+// Its value is the model.
 const AnnotationAllowUnlisted = "allow_unlisted_model"
 
 // Reason says why a checkpoint was taken.
 type Reason string
 
-// The three checkpoints of seed 000 §4.2, and the one that makes a prompt
-// durable before the first call.
+// The checkpoints.
 const (
 	ReasonPrompt      Reason = "prompt"
 	ReasonAssistant   Reason = "assistant"
@@ -109,7 +108,7 @@ const (
 	ReasonForked      Reason = "forked" // the beginning of a fork is whole
 )
 
-// Checkpoint says that everything before it was complete and durable.
+// Checkpoint says that everything before it is complete and durable.
 type Checkpoint struct {
 	At     time.Time `json:"at"`
 	Reason Reason    `json:"reason"`

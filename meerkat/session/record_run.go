@@ -8,18 +8,18 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Run opens each run and each resume of a session. A run ends with its last
-// record: what it took is known even when it was killed, see Session.Elapsed.
+// Run opens each run and each resume of a session. The last record of a run ends
+// it, so its duration is known even if it was killed, see Session.Elapsed.
 type Run struct {
 	At time.Time `json:"at"`
 	ID string    `json:"run_id"`
 }
 
-// Tool records the state of one tool call in the ledger. Running must be
-// durable before the tool starts; an end carries its Result while other calls
-// of the same reply are still open, so that a crash does not lose it
-// (DESIGN §3.6). Assistant messages propose their calls and tool_results
-// messages end them without a record of their own.
+// Tool records the state of one tool call in the ledger. Running must be durable
+// before the tool starts. An end carries its Result while other calls of the
+// same reply are still open, so that a crash does not lose it. Assistant
+// messages propose their calls, and tool_results messages end them, without a
+// record of their own.
 type Tool struct {
 	At time.Time `json:"at"`
 	transcript.CallRecord
@@ -44,10 +44,10 @@ type RunEnd struct {
 	StopReason transcript.StopReason `json:"stop_reason"`
 }
 
-// Compaction says that the messages before Through go to the provider as
+// Compaction says that the messages before Through are sent to the provider as
 // Summary and the messages whose indices Kept lists. The messages themselves
-// stay in the session. Through never falls, and Kept brings nothing back that an
-// earlier one left out.
+// stay in the session. Through never falls, and Kept never lists a message that
+// an earlier compaction left out.
 type Compaction struct {
 	At      time.Time `json:"at"`
 	Through int       `json:"through"`

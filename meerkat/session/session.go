@@ -11,12 +11,12 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Version is the newest session format this package reads and the one it
-// writes. Newer ones are refused, never guessed at (seed 001 §9).
+// Version is the newest session format that this package reads, and the one it
+// writes. A newer one is a *VersionError.
 const Version = 1
 
 // ID names a session: the text of a UUID version 7, so that ids sort by the
-// time of creation (seed 001 §5).
+// time of creation.
 type ID string
 
 // NewID returns a fresh ID.
@@ -48,13 +48,12 @@ type Session struct {
 	// the last one before the next, so that a crash loses none of it.
 	Elapsed time.Duration
 	// Prefix is what the provider was given ahead of the messages, as sent; nil
-	// before the first request. Resume replays it (DESIGN §3.5).
+	// before the first request. Resume sends it again unchanged.
 	Prefix   *Prefix
 	Messages []transcript.Message
-	// Ledger knows what became of each tool call (DESIGN §3.6).
+	// Ledger holds the state of each tool call.
 	Ledger transcript.Ledger
-	// Usage adds up the calls and the compactions; see Calls for each of them
-	// (DESIGN §3.8).
+	// Usage adds up the calls and the compactions; see Calls for each of them.
 	Usage       transcript.Usage
 	Calls       []Call
 	Runs        []Run
@@ -79,9 +78,9 @@ func Load(records ...Record) (Session, error) {
 	return Session{}.With(records...)
 }
 
-// With returns s with records added. s stays as it is. What it costs depends on
-// the records alone: the value that With returned last grows in place behind
-// the end of the others; only when an older value grows again is it copied.
+// With returns s with records added; s itself does not change. The cost depends
+// on the new records only, as long as each value is extended once. Extending an
+// older value again copies it.
 func (s Session) With(records ...Record) (Session, error) {
 	s.growOrCopy()
 	for _, r := range records {
@@ -101,7 +100,7 @@ func (s *Session) History() handoff.History {
 	return h
 }
 
-// AnnotationValue returns the value of the last mark of that name.
+// AnnotationValue returns the value of the last annotation of that name.
 func (s *Session) AnnotationValue(name string) (string, bool) {
 	for _, m := range slices.Backward(s.Annotations) {
 		if m.Name == name {

@@ -15,7 +15,7 @@ type Store interface {
 	// The header is durable when Create returns. ErrExists if the ID is taken.
 	Create(ctx context.Context, h Header) (Writer, error)
 	// Open takes the write lock of a session and returns what it holds. A torn
-	// tail is repaired, and the repair written down, before Open returns.
+	// tail is repaired, and the repair recorded, before Open returns.
 	// ErrNotFound, *LockedError, *CorruptError, *VersionError.
 	Open(ctx context.Context, id ID) (Session, Writer, error)
 	// Load returns what a session holds now, without a lock and without
@@ -33,7 +33,7 @@ type Store interface {
 type Writer interface {
 	// Append makes records durable, in order, before it returns. After an error
 	// the Writer refuses every further record: later ones may depend on the one
-	// that was lost (regressions.md §4.5.6). An ended context appends nothing.
+	// that was lost. An ended context appends nothing.
 	Append(ctx context.Context, records ...Record) error
 	// Close releases the lock. Closing twice is allowed.
 	Close() error

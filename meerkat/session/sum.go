@@ -7,8 +7,9 @@ import (
 	"hash/crc32"
 )
 
-// The checksum of a record is its last member, over all bytes of the line
-// before it. It finds what is still JSON but no longer what was written (R37).
+// The checksum of a record is its last member, over all bytes of the line before
+// it. It detects a line that is still valid JSON but was changed after it was
+// written.
 const (
 	sumMember = `,"crc32c":"`
 	sumLength = len(sumMember) + 8 + len(`"}`)

@@ -115,8 +115,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestMissingAppend: a session that lacks a part in its middle is damaged, for
-// what follows was said to somebody who knew it (R37).
+// TestMissingAppend checks that a session that lacks a part in its middle is
+// damaged: the messages after the gap depend on it.
 func TestMissingAppend(t *testing.T) {
 	dir := t.TempDir()
 	s := openStore(t, dir)

@@ -3,9 +3,9 @@ package agent
 import "sync"
 
 // eventSink numbers events and hands them to the listener. With a buffer, the
-// listener runs beside the run and may fall behind: deltas that find the buffer
-// full are dropped, and what comes through next is preceded by a
-// stream_truncated that counts them; every other event waits for room.
+// listener runs in its own goroutine and may fall behind. Deltas that find the
+// buffer full are dropped; before the next event that is delivered, a
+// stream_truncated says how many. Every other event waits for room.
 type eventSink struct {
 	listener func(Event)
 	queue    chan Event // nil: the listener is called at once
@@ -33,8 +33,8 @@ func newEventSink(listen func(Event), buffer int) *eventSink {
 	return o
 }
 
-// emit passes e on. It is safe for concurrent use; the numbers are in the order
-// in which the listener hears the events.
+// emit passes e on. It is safe for concurrent use. The listener receives the
+// events in the order of their numbers.
 func (o *eventSink) emit(e Event) {
 	if o.listener == nil {
 		return
@@ -65,7 +65,7 @@ func (o *eventSink) deliver(e Event) {
 	o.queue <- e
 }
 
-// close waits until the listener has heard everything.
+// close waits until the listener has received everything.
 func (o *eventSink) close() {
 	if o.queue != nil {
 		close(o.queue)

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// partialReply is what has arrived of a reply: all that is left of one that the user
-// interrupts. By the index of the block.
+// partialReply collects what has arrived of a reply, by the index of the block.
+// When the user interrupts the reply, nothing else is left of it.
 type partialReply struct {
 	shown bool // something of it was reported
 	whole map[int]transcript.Block
@@ -49,9 +49,9 @@ func (a *partialReply) addBlock(index int, b transcript.Block) {
 	delete(a.texts, index)
 }
 
-// keepableBlocks returns, in the order in which they started, the blocks that are
-// complete and the texts that are not: of a broken reply the text stays, and no
-// other block that is incomplete (interrupted-reply).
+// keepableBlocks returns what an interrupted reply leaves, in the order in which
+// the blocks started: the blocks that are complete, and the text of text blocks
+// that are not (interrupted-reply).
 func (a *partialReply) keepableBlocks() []transcript.Block {
 	all := maps.Clone(a.whole)
 	for index, text := range a.texts {

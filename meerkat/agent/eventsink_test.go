@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/stream"
 )
 
-// TestSlowListener misses deltas and nothing else, is told how many, and sees no
-// gap in the numbers (regressions.md §4.4).
+// TestSlowListener checks that a slow listener misses only deltas, learns how
+// many, and sees no gap in the numbers.
 func TestSlowListener(t *testing.T) {
 	release := make(chan struct{})
 	var got []Event
@@ -49,7 +49,8 @@ func TestSlowListener(t *testing.T) {
 	}
 }
 
-// TestOutletLosesNothingElse, whatever the buffer and the listener's pace.
+// TestOutletLosesNothingElse checks that nothing but deltas is lost, with any
+// buffer and a listener of any speed.
 func TestOutletLosesNothingElse(t *testing.T) {
 	all := []EventType{TextDelta, BlockCompleted, ToolProgress, ToolExecutionCompleted, ReasoningDelta, RunFailed}
 	rapid.Check(t, func(t *rapid.T) {

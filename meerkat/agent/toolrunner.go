@@ -7,8 +7,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// toolRunner runs the tools of one batch and asks the loop before and after each of
-// them, so that what must be durable is.
+// toolRunner runs the tools of one batch. Before and after each of them it waits
+// for the loop, so that the start and the result are durable when they must be.
 type toolRunner struct {
 	requests chan toolRequest
 	stopped  chan struct{} // closed when the loop has left
@@ -40,7 +40,8 @@ func (d *driver) startTools(ctx context.Context, e toolsEffect) *toolRunner {
 	return c
 }
 
-// currentTools asks which tools there are now.
+// currentTools returns the tools that exist now, nil if Config does not say or
+// ctx has ended.
 func (d *driver) currentTools(ctx context.Context) []transcript.ToolDef {
 	if d.cfg.ToolsNow == nil || ctx.Err() != nil {
 		return nil

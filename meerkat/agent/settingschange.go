@@ -11,15 +11,16 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// The marks of what the model was told last: annotationSettings holds the Digest of the
-// settings, annotationSystem the system prompt if it is not the stored one.
+// The annotations that hold what the model was told last: annotationSettings is
+// the Digest of the settings, annotationSystem the system prompt if it is not
+// the stored one.
 const (
 	annotationSettings = "settings_told"
 	annotationSystem   = "system_told"
 )
 
-// settingsChange is a difference between what the model knows of the settings and what
-// the run was asked for, in words for the model, and the marks of it.
+// settingsChange is a difference between the settings that the model knows and
+// those of this run: a text for the model, and the annotations to store with it.
 type settingsChange struct {
 	text        string
 	annotations []session.Annotation
@@ -30,10 +31,10 @@ const (
 	asBeforeNote = "The system prompt and the tools are again those that this conversation began with."
 )
 
-// findChanges returns what the model is to be told, nil if it knows. The stored
-// system prompt and tools go out as they are (DESIGN §3.5), so the text says
-// what holds instead of them, all of it: it replaces earlier ones. Who asks for
-// no system prompt asks for the one in force.
+// findChanges returns what the model must be told, nil if it knows everything.
+// The stored system prompt and tools are sent unchanged, because providers bind
+// their tokens to them. So the text states all that differs from them, and
+// replaces earlier texts. A run without a system prompt keeps the one in force.
 func (p *transition) findChanges() *settingsChange {
 	asked, stored := p.state.settings.prefix, p.state.session.Prefix
 	system, ok := p.state.session.AnnotationValue(annotationSystem)
@@ -68,7 +69,8 @@ func (p *transition) findChanges() *settingsChange {
 	return c
 }
 
-// addSettingsChange appends what has changed, behind the user's words or results.
+// addSettingsChange appends the text after the user's message or the results,
+// and the annotations.
 func (p *transition) addSettingsChange(at time.Time, c *settingsChange) {
 	p.addMessage(at, transcript.Developer(c.text))
 	for _, m := range c.annotations {
@@ -77,8 +79,8 @@ func (p *transition) addSettingsChange(at time.Time, c *settingsChange) {
 	}
 }
 
-// sortToolsLike returns tools in the order in which they are stored, new ones behind:
-// the order in which servers list their tools means nothing.
+// sortToolsLike returns tools in the order in which they are stored, followed by
+// new ones: the order in which a server lists its tools has no meaning.
 func sortToolsLike(stored, tools []transcript.ToolDef) []transcript.ToolDef {
 	at := func(d transcript.ToolDef) int {
 		i := slices.IndexFunc(stored, func(s transcript.ToolDef) bool { return s.Name == d.Name })

@@ -304,7 +304,7 @@ func (c *client) run(h heard) {
 	}
 }
 
-// loop plays one prompt to its end: until no tool is called. Everything must
+// loop runs one prompt to its end: until no tool is called. Everything must
 // have status 200.
 func (c *client) loop(text string) []heard {
 	c.t.Helper()

@@ -71,12 +71,12 @@ func forms(provider string) []string {
 // does in a server.
 func first(t *testing.T, s *specs.Scenario, target specs.Target, form string) (status int, body []byte) {
 	t.Helper()
-	w := play(t, s, target, form)
+	w := firstResponse(t, s, target, form)
 	return w.Code, w.Body.Bytes()
 }
 
-// play is first with the headers.
-func play(t *testing.T, s *specs.Scenario, target specs.Target, form string) *httptest.ResponseRecorder {
+// firstResponse is first, and returns the headers as well.
+func firstResponse(t *testing.T, s *specs.Scenario, target specs.Target, form string) *httptest.ResponseRecorder {
 	t.Helper()
 	name := target.Provider
 	if form == "array" {

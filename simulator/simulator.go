@@ -1,8 +1,23 @@
-// Package simulator serves the provider's side over HTTP: one address answers
-// for Anthropic, OpenAI and Gemini, refuses what they refuse, and plays a
-// scenario or, without one, a conversation of its own, with the streams, chunks
-// and breaks that are asked for. Of conversations it remembers nothing but the
-// responses that OpenAI's clients ask to be stored.
+// Package simulator imitates the HTTP APIs of Anthropic, OpenAI and Gemini, so
+// that an agent can be tested without a network, a key or costs.
+//
+// [New] returns an http.Handler from a [Config]. [Open] serves a handler on
+// loopback behind a [Door], with TLS if asked for:
+//
+//	scenarios, err := specs.Scenarios()
+//	server, err := simulator.Start("", simulator.New(simulator.Config{Scenario: scenarios[0], Seed: "1"}))
+//	defer server.Close()
+//	// point the agent at server.URL
+//
+// One address answers for all three providers. The simulator checks a request
+// by the rules of its provider ([Rules] lists them) and refuses what the real
+// API refuses, in its words. It answers an accepted request with the matching
+// turn of the scenario or, without a scenario, with a reply made from the
+// prompt. A scenario can also ask for cut streams, errors and odd chunks.
+//
+// The package promises: equal seeds and requests give equal bytes. Continuity
+// tokens are verified without a memory of the conversation. The only state is
+// the responses that OpenAI's clients ask to be stored.
 package simulator
 
 import (
@@ -22,14 +37,13 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// maxRequest is the largest request body that a provider takes (reference
-// §1.1).
+// maxRequest is the largest request body that a provider takes, in bytes.
 const maxRequest = 32 << 20
 
 // Config says what to serve. The zero Config serves every provider, strictly,
 // with a conversation of its own.
 type Config struct {
-	// Scenario is what to play. Nil: a conversation that the prompts drive.
+	// Scenario gives the replies. Nil: replies are made from the prompts.
 	Scenario *specs.Scenario
 	// Seed is that of every id, token and padding. Equal seeds give equal
 	// bytes.

@@ -95,7 +95,7 @@ func (c *call) accountOf() string {
 }
 
 // expandPrevious puts the conversation that previous_response_id names before the
-// request's input and checks the whole of it (rule O-25, DESIGN §5).
+// request's input and checks the whole of it (rule O-25).
 func (h *handler) expandPrevious(c *call) *rule.Refusal {
 	if c.route.provider != "openai" {
 		return nil

@@ -12,8 +12,8 @@ import (
 var nonce = regexp.MustCompile(`\{\{nonce(?: ([a-z0-9-]+))?\}\}`)
 
 // Nonce is the word that stands for a name under a seed: eight letters and
-// digits, the same in every text of a scenario and for every provider. Player
-// and provider that share a seed share the word.
+// digits, the same in every text of a scenario and for every provider. A subject
+// and a provider that share a seed share the word.
 func Nonce(seed, name string) string {
 	const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz"
 	mac := hmac.New(sha256.New, []byte(seed))

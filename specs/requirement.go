@@ -1,7 +1,7 @@
 package specs
 
 // Requirement is one sentence an agent is held to. Ids are never reused and
-// never renumbered; a requirement that no longer holds is withdrawn (DESIGN §6).
+// never renumbered; a requirement that no longer holds is withdrawn.
 type Requirement struct {
 	// ID is AREA-NNN, e.g. "SIG-001".
 	ID    string `yaml:"id" json:"id"`

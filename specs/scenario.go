@@ -17,9 +17,9 @@ var scenarioFiles embed.FS
 //go:embed simulated/*.txtar
 var simulatedFiles embed.FS
 
-// Scenario is one script for two sides: what the player does, step by step,
+// Scenario is one script for two sides: what the subject does, step by step,
 // and what the provider answers, turn by turn. It is provider-neutral; the
-// simulator compiles the provider's side and the referee the player's.
+// simulator compiles the provider's side and the referee the subject's.
 //
 // A Scenario is read-only once parsed.
 type Scenario struct {
@@ -27,14 +27,14 @@ type Scenario struct {
 	Name string
 	// Why says what goes wrong in agents that fail it.
 	Why string
-	// Requirements are the ids whose rule the scenario puts to the test. A play
-	// that shows nothing of one of them proves nothing.
+	// Requirements are the ids whose rule the scenario puts to the test. A run
+	// that shows nothing about one of them proves nothing.
 	Requirements []string
 	Title        string
 	// System is the system prompt of every step, possibly empty.
 	System string
-	// Targets say with which models the scenario is played, in the order
-	// anthropic, openai, gemini.
+	// Targets are the models the scenario runs with, in the order anthropic,
+	// openai, gemini.
 	Targets []Target
 	Steps   []Step
 	Turns   []Turn
@@ -98,7 +98,7 @@ type Turn struct {
 	Cut *After
 	// Fail, if not nil, reports a failure inside the stream.
 	Fail *Failure
-	// Refuse, if not nil, turns the request down before the turn is played.
+	// Refuse, if not nil, refuses the request before the turn is sent.
 	Refuse *Rejection
 	// Stall, if not nil, sends nothing more after so many wire events and keeps
 	// the connection open until the client leaves.

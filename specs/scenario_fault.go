@@ -28,7 +28,7 @@ var stops = map[string][]Stop{
 	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter, StopBlocked},
 }
 
-// Rejection turns a request down with a status before the turn is played.
+// Rejection refuses a request with a status before the turn is sent.
 type Rejection struct {
 	// Kind is "rate_limit", "quota", "overloaded", "server", "timeout" or
 	// "context", a prompt that is too long.

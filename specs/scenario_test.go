@@ -332,8 +332,9 @@ func TestLoadScenariosReportsEveryFile(t *testing.T) {
 	}
 }
 
-// TestEmbeddedScenarios holds what a play relies on: known requirements, all
-// three providers, names that differ. Those for the simulator may be for fewer.
+// TestEmbeddedScenarios checks what a run relies on: known requirements, all
+// three providers, names that differ. Scenarios for the simulator alone may have
+// fewer providers.
 func TestEmbeddedScenarios(t *testing.T) {
 	all, err := Scenarios()
 	if err != nil {

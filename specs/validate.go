@@ -12,8 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Areas are the first parts of requirement ids, in the order reports show them
-// (DESIGN §6).
+// Areas are the first parts of requirement ids, in the order reports show them.
 var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "BUD", "OPS", "MCP", "CAS", "RED", "HYG"}
 
 var (

@@ -36,7 +36,7 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			played := playTranscript(t, string(old))
+			played := runTranscript(t, string(old))
 			if *update {
 				if err := os.WriteFile(file, []byte(played), 0o600); err != nil {
 					t.Fatal(err)
@@ -50,11 +50,11 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// playTranscript returns a transcript with the outputs that its inputs have now.
+// runTranscript returns a transcript with the outputs that its inputs have now.
 // A block is input lines, a line of four dashes, and output lines up to an
 // empty line. Without the dashes the inputs only prepare what follows. Lines
 // that begin with # are kept.
-func playTranscript(t *testing.T, text string) string {
+func runTranscript(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
 	machine := newMachine(t)

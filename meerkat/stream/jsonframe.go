@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// jsonFrames cuts a JSON array that arrives in pieces into its elements; a bare
-// object is one element. Gemini streams so without alt=sse, and reports errors
-// so. It follows brackets and strings only: whether an
-// element is JSON is for its reader to say.
+// jsonFrames cuts a JSON array that arrives in pieces into its elements. A bare
+// object is one element. Gemini sends both forms: streams without alt=sse are
+// arrays, and errors may be bare objects. jsonFrames follows brackets and
+// strings only; the reader of an element checks that it is JSON.
 type jsonFrames struct {
 	emit func(*Frame) error
 	max  int
@@ -135,9 +135,9 @@ func (j *jsonFrames) Close() (Frame, bool) {
 	return j.frame, len(j.buf) > 0 || (j.array && !j.closed)
 }
 
-// sniffer hands the bytes to an SSE until the first byte that is not white
-// space, a byte order mark aside, says that they are JSON. A JSON value that
-// begins between two events is read too: the API ends a stream that fails with
+// sniffer decides by the first byte whether a stream is JSON or server-sent
+// events. It skips white space and a byte order mark before that byte. It also
+// reads a JSON value between two events: the API ends a stream that fails with
 // the bare error object.
 type sniffer struct {
 	emit func(*Frame) error
@@ -214,7 +214,7 @@ func (s *sniffer) writeChosen(p []byte) (int, error) {
 	return s.sse.Write(p)
 }
 
-// Close ends whichever reader was chosen.
+// Close ends the reader that was chosen.
 func (s *sniffer) Close() (Frame, bool) {
 	if s.json != nil {
 		return s.json.Close()

@@ -27,8 +27,8 @@ type framer interface {
 	Close() (Frame, bool)
 }
 
-// parser is the Parser of every provider: framing, positions and the verdict
-// at the end. What the events mean is the dialect's.
+// parser is the Parser of every provider. It frames the bytes, counts positions
+// and decides how the reply ended. The dialect decides what the events mean.
 type parser struct {
 	framer  framer
 	asm     *Assembler
@@ -72,8 +72,8 @@ func (p *parser) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// doneMarker is what OpenAI-compatible gateways send after the last event. It is no
-// JSON and means nothing: the provider's own terminal event counts.
+// doneMarker is what OpenAI-compatible gateways send after the last event. It is
+// not JSON and has no meaning: the provider's own terminal event counts.
 const doneMarker = "[DONE]"
 
 func (p *parser) handleFrame(f *Frame) error {
@@ -98,8 +98,8 @@ func (p *parser) Close() (Reply, error) {
 	return p.reply, p.verdict
 }
 
-// finishReply decides how the reply ended. What the provider said comes first, then
-// what ended the reply early, then what is missing.
+// finishReply decides how the reply ended. A failure that the provider reported
+// comes first, then an error that ended the reply early, then what is missing.
 func (p *parser) finishReply() error {
 	torn := p.handleTail()
 	missing, err := p.dialect.End()
@@ -159,7 +159,7 @@ func IsVerdict(err error) bool {
 	return errors.As(err, &anomaly) || errors.As(err, &incomplete)
 }
 
-// noFrames is the framer of a reply that has none.
+// noFrames is the framer of a reply without frames.
 type noFrames struct{}
 
 func (noFrames) Write(p []byte) (int, error) { return len(p), nil }

@@ -57,9 +57,9 @@ func (d *toy) End() (string, error) {
 	return "", nil
 }
 
-// play runs toy events and returns the reply, its blocks as one line, and the
+// runToy runs toy events and returns the reply, its blocks as one line, and the
 // verdict.
-func play(opts Options, events ...string) (Reply, string, error) {
+func runToy(opts Options, events ...string) (Reply, string, error) {
 	asm := NewAssembler(opts)
 	p := NewParser(opts, asm, &toy{asm: asm})
 	for _, e := range events {
@@ -92,7 +92,7 @@ func TestBlocksStandInStartOrder(t *testing.T) {
 		"opaque":                 {[]string{"+0 odd", "0 call {}", "-0", "end"}, "opaque:{}odd"},
 		"index used again after its end, lenient only": {[]string{"+0 text", "0 text a", "-0", "+0 text", "0 text b", "-0", "end"}, "text:a text:b"},
 	} {
-		_, got, err := play(Options{Lenient: strings.Contains(name, "lenient")}, c.events...)
+		_, got, err := runToy(Options{Lenient: strings.Contains(name, "lenient")}, c.events...)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", name, got, err, c.want)
 		}
@@ -113,7 +113,7 @@ func TestAnomalies(t *testing.T) {
 		{RuleUnknownComplete, []string{"+0 text", "-0", "-0", "end"}, "text:"},
 		{RuleEventAfterEnd, []string{"end", "end"}, ""},
 	} {
-		_, _, err := play(Options{}, c.events...)
+		_, _, err := runToy(Options{}, c.events...)
 		var anomaly *AnomalyError
 		if !errors.As(err, &anomaly) || anomaly.Anomaly.Rule != c.rule {
 			t.Errorf("%q strict: %v, want %s", c.events, err, c.rule)
@@ -124,7 +124,7 @@ func TestAnomalies(t *testing.T) {
 				told = append(told, e.Anomaly)
 			}
 		}}
-		r, got, err := play(opts, c.events...)
+		r, got, err := runToy(opts, c.events...)
 		if err != nil || got != c.lenient || len(r.Anomalies) == 0 || r.Anomalies[0].Rule != c.rule || len(told) != len(r.Anomalies) {
 			t.Errorf("%q lenient: %q, %v, %v, told %v; want %q", c.events, got, err, r.Anomalies, told, c.lenient)
 		}
@@ -132,7 +132,7 @@ func TestAnomalies(t *testing.T) {
 }
 
 func TestAnomalyNamesItsPlace(t *testing.T) {
-	_, _, err := play(Options{}, "+0 text", "+1 text", "7 text x")
+	_, _, err := runToy(Options{}, "+0 text", "+1 text", "7 text x")
 	var anomaly *AnomalyError
 	if !errors.As(err, &anomaly) || anomaly.Anomaly.Event != 2 || anomaly.Anomaly.Offset != 30 {
 		t.Errorf("%v, want event 2 at byte 30", err)
@@ -141,7 +141,7 @@ func TestAnomalyNamesItsPlace(t *testing.T) {
 
 func TestInvalidArgumentsAreKept(t *testing.T) {
 	for _, lenient := range []bool{false, true} {
-		r, got, err := play(Options{Lenient: lenient}, "+0 call", `0 call {\"a`, "-0", "end")
+		r, got, err := runToy(Options{Lenient: lenient}, "+0 call", `0 call {\"a`, "-0", "end")
 		if err != nil || got != `tool_use:{"a` {
 			t.Errorf("lenient %v: %q, %v, want the bytes as they came and no error", lenient, got, err)
 		}
@@ -165,7 +165,7 @@ func TestIncomplete(t *testing.T) {
 		"only a done marker": {[]string{"[DONE]"}, 0, ""},
 	} {
 		for _, lenient := range []bool{false, true} {
-			_, got, err := play(Options{Lenient: lenient}, c.events...)
+			_, got, err := runToy(Options{Lenient: lenient}, c.events...)
 			var incomplete *IncompleteError
 			if !errors.As(err, &incomplete) || incomplete.Pending != c.pending || got != c.blocks {
 				t.Errorf("%s: %q, %v; want %q and %d pending", name, got, err, c.blocks, c.pending)
@@ -203,7 +203,7 @@ func TestUnterminatedEvent(t *testing.T) {
 }
 
 func TestProviderErrorComesFirst(t *testing.T) {
-	_, got, err := play(Options{}, "+0 text", "0 text a", "fail", "9 text orphan")
+	_, got, err := runToy(Options{}, "+0 text", "0 text a", "fail", "9 text orphan")
 	var failure *ProviderError
 	if !errors.As(err, &failure) || failure.Type != "overloaded_error" || got != "text:a" {
 		t.Errorf("%q, %v; want the provider's error before the anomaly", got, err)
@@ -235,7 +235,7 @@ func TestEvents(t *testing.T) {
 		}
 		log = append(log, strings.TrimSpace(s+string(e.Stop)))
 	}}
-	_, _, _ = play(opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd", "8 call {}", "-8", "end")
+	_, _, _ = runToy(opts, "+4 think", `4 think \ud83d`, `4 think \ude00`, "+7 call", "7 call {}", "-7", "-4", "+8 odd", "8 call {}", "-8", "end")
 	want := []string{
 		"block_start 0 reasoning", "reasoning_delta 0 \xed\xa0\xbd", "reasoning_delta 0 😀", "block_start 1 tool_use",
 		"tool_call_delta 1 {}", "block_complete 1 tool_use{}", "block_complete 0 reasoning😀",
@@ -248,7 +248,7 @@ func TestEvents(t *testing.T) {
 
 func TestNoDoneEventWithoutSuccess(t *testing.T) {
 	done := false
-	_, _, _ = play(Options{OnEvent: func(e Event) { done = done || e.Kind == EventDone }}, "+0 text", "0 text a")
+	_, _, _ = runToy(Options{OnEvent: func(e Event) { done = done || e.Kind == EventDone }}, "+0 text", "0 text a")
 	if done {
 		t.Error("a cut reply was reported as done")
 	}

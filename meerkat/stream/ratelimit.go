@@ -2,8 +2,8 @@ package stream
 
 import "time"
 
-// RateLimit is one window of what a provider allows, as its headers tell it:
-// how much of what there may be, and what is left.
+// RateLimit is one limit of a provider over a window of time, as its headers
+// report it: how much is allowed, and how much is left.
 type RateLimit struct {
 	Name      string `json:"name"` // "requests", "tokens", "input-tokens" or "output-tokens"
 	Limit     int64  `json:"limit"`

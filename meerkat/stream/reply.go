@@ -29,7 +29,7 @@ type Options struct {
 	// OnEvent receives normalised events while the reply arrives. Nil: none.
 	// The Event and its bytes are valid only during the call.
 	OnEvent func(Event)
-	// Origin is stamped on every block, with Index and ResponseID filled in.
+	// Origin is set on every block, with Index and ResponseID filled in.
 	// Nil: blocks carry no origin.
 	Origin *transcript.Origin
 	// IDSeed is mixed into the ids that a parser makes up for calls without
@@ -50,8 +50,8 @@ type Reply struct {
 	UsageKnown bool
 	ResponseID string
 	Model      string
-	// RateLimits is what the provider says is left; nil when it did not. It comes
-	// with the headers: who parses a body alone has none.
+	// RateLimits is what the provider says is left; nil when it did not. It
+	// comes with the headers, so a parser of a body alone has none.
 	RateLimits []RateLimit
 	// Anomalies lists what lenient mode let pass, and in either mode what is
 	// marked Harmless, in order.

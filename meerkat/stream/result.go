@@ -79,13 +79,13 @@ func (a *Assembler) Reply() Reply {
 		}
 		r.Message.Blocks[i] = s.block
 	}
-	a.stampOrigins(r.Message.Blocks)
+	a.setOrigins(r.Message.Blocks)
 	return r
 }
 
-// stampOrigins gives every block its origin. All of them lie in one slice: a reply of
+// setOrigins gives every block its origin. All of them lie in one slice: a reply of
 // many blocks costs one allocation.
-func (a *Assembler) stampOrigins(blocks []transcript.Block) {
+func (a *Assembler) setOrigins(blocks []transcript.Block) {
 	if a.opts.Origin == nil {
 		return
 	}

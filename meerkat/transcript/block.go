@@ -2,11 +2,11 @@ package transcript
 
 import "encoding/json"
 
-// BlockType is the JSON tag block_type of a Block (seed 000 §3.1).
+// BlockType is the kind of a Block: the JSON member block_type.
 type BlockType string
 
-// The block types of seed 000 §3.1, and Opaque for every provider block that
-// has no shape of its own here (server tools, citations results, compaction).
+// The block types. Opaque is every provider block without a shape of its own
+// here, such as server tools, citations and compactions.
 const (
 	BlockText      BlockType = "text"
 	BlockReasoning BlockType = "reasoning"
@@ -49,11 +49,11 @@ type Block struct {
 	Extra string
 }
 
-// MetaProvider is the JSON tag provider of a Meta.
+// MetaProvider says whose token a Meta is: the JSON member provider.
 type MetaProvider string
 
-// The tags of seed 000 §3.1 (serde's snake case of OpenAi is open_ai) and the
-// additive anthropic_redacted of DESIGN §3.
+// The providers of a Meta. open_ai is how serde, the library of the Rust program
+// that shares this format, spells OpenAi.
 const (
 	MetaAnthropic         MetaProvider = "anthropic"
 	MetaAnthropicRedacted MetaProvider = "anthropic_redacted" //nolint:gosec // a tag, no credential
@@ -89,7 +89,7 @@ type Meta struct {
 }
 
 // Origin says who made a block: continuity tokens go only back there
-// (DESIGN §3.4, hand-off rule other-account).
+// (hand-off rule other-account).
 type Origin struct {
 	Provider   string `json:"provider"`
 	API        string `json:"api,omitempty"`

@@ -36,7 +36,7 @@ func decodeBlock(data []byte) (b Block, err error) {
 	case BlockText:
 		b.Text = o.takeString("text")
 	case BlockReasoning:
-		b.Text, _ = o.takeOptionalString("text") // serde(default) in seed 000 §3.1
+		b.Text, _ = o.takeOptionalString("text") // optional, as in the Rust program that shares the format
 	case BlockToolUse:
 		b.ID, b.Name, b.Args = o.takeString("id"), o.takeString("name"), o.takeJSON("args")
 		o.requirePresent("args", b.Args != nil)

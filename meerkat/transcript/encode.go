@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// encoder writes compact JSON in the member order of seed 000 §3.1. The first
-// error sticks.
+// encoder writes compact JSON with the members in the order of the storage
+// format. The first error sticks.
 type encoder struct {
 	buf  []byte
 	html bool // the bytes will pass through an HTML-escaping json.Marshal
@@ -148,7 +148,7 @@ func (e *encoder) writeBlock(b *Block) {
 	case BlockToolUse:
 		e.writeString("id", b.ID)
 		e.writeString("name", b.Name)
-		e.writeJSON("args", b.Args, "{}") // DESIGN §3.3: no arguments are {}
+		e.writeJSON("args", b.Args, "{}") // no arguments are {}
 	case BlockOpaque:
 		e.writeString("kind", b.Kind)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // The JSON form of this package is written and read by hand, because
-// encoding/json changes bytes that must not change (DESIGN §3.1): it sorts map
+// encoding/json changes bytes that must not change: it sorts map
 // keys, escapes HTML, replaces invalid UTF-8 and turns numbers into float64.
 //
 // Every string member that is not valid UTF-8 is written twice: readable, with

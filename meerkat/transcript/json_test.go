@@ -36,8 +36,8 @@ func decode(t interface{ Fatalf(string, ...any) }, line []byte) *Message {
 	return &m
 }
 
-// TestGoldenShapes holds the storage format against the literal serde shapes
-// of seed 000 §3.1 and the additive members of DESIGN §3, byte for byte.
+// TestGoldenShapes checks the storage format, byte for byte: the shapes that the
+// Rust program writes, and the members added to them.
 func TestGoldenShapes(t *testing.T) {
 	enc := "gAAAAAB+/="
 	origin := &Origin{Provider: "openai", API: "responses", Model: "gpt-5.2", Account: "a1", ResponseID: "resp_1", Index: 2}
@@ -87,8 +87,8 @@ func TestGoldenShapes(t *testing.T) {
 	}
 }
 
-// TestSerdeShapes spells out, one by one, the strings that a Rust program with
-// the types of seed 000 §3.1 writes.
+// TestSerdeShapes checks, one by one, the strings that a Rust program with these
+// types writes.
 func TestSerdeShapes(t *testing.T) {
 	enc := "gAAA"
 	for _, c := range []struct {
@@ -124,8 +124,7 @@ func TestReadsSerde(t *testing.T) {
 
 func args(s string) Message { return Assistant(StopToolUse, ToolUse("i", "n", []byte(s))) }
 
-// TestGoTraps has one case for each way encoding/json is known to change bytes
-// (DESIGN §3.1).
+// TestGoTraps has one case for each way encoding/json is known to change bytes.
 func TestGoTraps(t *testing.T) {
 	thinking := Assistant(StopEndTurn, Reasoning("", &Meta{Provider: MetaAnthropic, Signature: "sig"}))
 	lone := Assistant(StopEndTurn, Text("a\xed\xa0\x80b"))

@@ -40,7 +40,7 @@ func (s CallStatus) finality() int {
 // CallRecord is the state of one call: one line of a [Ledger].
 type CallRecord struct {
 	// Message is the index of the assistant message that makes the call. Call
-	// ids may repeat over the turns of a conversation (D19).
+	// ids may repeat over the turns of a conversation.
 	Message int        `json:"message"`
 	CallID  string     `json:"call_id"`
 	Name    string     `json:"name"`
@@ -50,7 +50,8 @@ type CallRecord struct {
 	Result *ToolResult `json:"result,omitempty"`
 }
 
-// ContradictionError says that an entry does not fit what the ledger knows.
+// ContradictionError says that a record contradicts what the ledger already
+// holds.
 type ContradictionError struct{ Have, Want CallRecord }
 
 // Error names the call and both states.

@@ -67,7 +67,7 @@ func TestAnEndMayLearnItsResultOnce(t *testing.T) {
 	}
 }
 
-// TestIDsRepeatOverTurns: the same id in another message is another call (D19).
+// TestIDsRepeatOverTurns: the same id in another message is another call.
 func TestIDsRepeatOverTurns(t *testing.T) {
 	l, err := NewLedger(callRecord(1, "fc_0", CallProposed), callRecord(1, "fc_0", CallComplete), callRecord(3, "fc_0", CallProposed))
 	if err != nil {

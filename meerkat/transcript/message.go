@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// Role names the author of a Message. It is the JSON tag of seed 001 §5.
+// Role names the author of a Message: the JSON member role.
 type Role string
 
-// The roles a stored conversation knows. A developer message is a word of the
-// harness amid the conversation, not of the user: it goes out behind the tool
-// results or the user message before it, never between a call and its result
-// (X8).
+// The roles of a stored conversation. A developer message comes from the agent,
+// not from the user. It is sent after the tool results or the user message
+// before it, never between a call and its result.
 const (
 	RoleSystem      Role = "system"
 	RoleUser        Role = "user"
@@ -112,7 +111,7 @@ func (m *Message) String() string {
 }
 
 // ToolResult answers one tool call. It has no place for a continuity token:
-// Gemini's signatures ride on calls and text, never on results (seed 000 §3.2).
+// Gemini's signatures ride on calls and text, never on results.
 type ToolResult struct {
 	ToolUseID string
 	Content   string
@@ -123,8 +122,8 @@ type ToolResult struct {
 	Extra  string // as in Message
 }
 
-// ResultStatus says how a tool call ended where IsError does not tell
-// (seed 002). An error of the tool itself has no status.
+// ResultStatus says how a tool call ended where IsError does not tell. An error
+// of the tool itself has no status.
 type ResultStatus string
 
 // ResultAborted marks the result of a call that the user interrupted.

@@ -1,11 +1,10 @@
 package transcript
 
-// StopReason says how a turn ended. The first six are seed 001 §5; the others
-// are the typed ends of DESIGN §3.13.
+// StopReason says how a turn ended.
 type StopReason string
 
-// The typed stop reasons. A provider reason that fits none is an error of the
-// parser, never a silent end_turn.
+// The stop reasons. A reason of a provider that fits none of them is an error of
+// the parser, never end_turn.
 const (
 	StopEndTurn         StopReason = "end_turn"
 	StopToolUse         StopReason = "tool_use"
@@ -40,7 +39,7 @@ type Usage struct {
 func (u Usage) Total() uint64 { return u.InputTokens + u.OutputTokens }
 
 // Add accumulates the usage of another call into u. Within one call provider
-// totals overwrite (DESIGN §3.8); only calls are added.
+// totals overwrite; only calls are added.
 func (u *Usage) Add(other Usage) {
 	u.InputTokens += other.InputTokens
 	u.OutputTokens += other.OutputTokens

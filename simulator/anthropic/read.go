@@ -1,6 +1,9 @@
-// Package anthropic speaks the Anthropic Messages wire: what a request means
-// and how a reply looks, byte for byte as api.anthropic.com writes it
-// (reference §1.1, §2.1, §3.1).
+// Package anthropic is the simulator's side of the Anthropic Messages API.
+//
+// It reads a request, checks it against the rules A-1 and following, and writes
+// the reply byte for byte as api.anthropic.com writes it. The rules and the wire
+// format are in specs/wire-rules.md, sections 1.1, 2.1, 3.1 and 5.1. Package
+// simulator is the only user.
 package anthropic
 
 import (

@@ -1,6 +1,9 @@
-// Package gemini speaks the Gemini generateContent wire: what a request means,
-// which are refused and how a reply looks, byte for byte as the Developer API
-// writes it (reference §1.3, §2.3, §3.3, §5.3).
+// Package gemini is the simulator's side of the Gemini generateContent API.
+//
+// It reads a request, checks it against the rules G-1 and following, and writes
+// the reply byte for byte as the Developer API writes it. The rules and the wire
+// format are in specs/wire-rules.md, sections 1.3, 2.3, 3.3 and 5.3. Package
+// simulator is the only user.
 package gemini
 
 import (

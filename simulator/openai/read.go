@@ -1,6 +1,9 @@
-// Package openai speaks the OpenAI Responses wire: what a request means, which
-// rules it must keep, and how a reply looks, byte for byte as api.openai.com
-// writes it (reference §1.2, §2.2, §3.2, §5.2).
+// Package openai is the simulator's side of the OpenAI Responses API.
+//
+// It reads a request, checks it against the rules O-1 and following, and writes
+// the reply byte for byte as api.openai.com writes it. The rules and the wire
+// format are in specs/wire-rules.md, sections 1.2, 2.2, 3.2 and 5.2. Package
+// simulator is the only user.
 package openai
 
 import (

@@ -1,7 +1,9 @@
-// Package rule is what the rules of the three providers have in common: how one
-// is stated, looked up, switched off and broken. The rules themselves are the
-// providers', one small function each, in the order in which the real API
-// checks them; the first that is broken answers.
+// Package rule holds what the rules of the three providers have in common: how a
+// rule is stated, looked up, switched off and reported as broken.
+//
+// The rules themselves are in the packages of the providers: one small function
+// each, in the order in which the real API checks them. The first rule that a
+// request breaks decides the refusal.
 package rule
 
 import (

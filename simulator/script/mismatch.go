@@ -7,9 +7,9 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Mismatch is a request that its scenario did not expect. The client is refused
-// in the provider's envelope with what Error returns, and whoever runs the
-// simulator is told.
+// Mismatch is a request that its scenario did not expect. The client gets what
+// Error returns, in the provider's error envelope, and Config.Mismatch of the
+// simulator is called.
 type Mismatch struct {
 	// Scenario is its name, Provider the one that was asked.
 	Scenario, Provider string

@@ -1,6 +1,13 @@
-// Package script turns the provider's side of a scenario into replies. It
-// decides which turn answers a request and what the turn says there; how that
-// looks on the wire is a Provider's business, one per provider.
+// Package script turns the provider's side of a scenario into replies.
+//
+// A [Script] holds a scenario. [Script.Reply] decides which turn answers a
+// [Request] and resolves what the turn says there into a [Reply]. A [Provider],
+// one for each of the three, knows how a reply looks on the wire, and
+// [PlanReply] arranges its bytes into the writes of a [Plan]. Without a
+// scenario, [AutoReply] makes a reply from the [Intent] of the request.
+//
+// The package promises: a reply is a function of its request and the seed. What
+// a real provider draws at random depends on the seed only.
 package script
 
 import (
@@ -156,7 +163,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	}, nil
 }
 
-// turnFor names the providers that the scenario plays with.
+// turnFor names the providers that the scenario has a target for.
 func (s *Script) turnFor() string {
 	var names []string
 	for _, t := range s.Scenario.Targets {

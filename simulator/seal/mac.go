@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// secret is what a Key holds, made ready for use once: tokens are minted by the
-// dozen for each reply.
+// secret is what a Key holds, prepared once, because each reply needs many
+// tokens.
 type secret struct {
 	block   cipher.Block // of the mask
 	tellers sync.Pool    // of *teller

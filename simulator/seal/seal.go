@@ -1,8 +1,18 @@
-// Package seal mints the opaque tokens that providers hand out with a thought:
-// signatures, redacted data, encrypted reasoning, thought signatures. A token
-// has the shape of the real one, is the same for the same facts and key, and
-// opens only with the facts it was minted for, so that an agent that alters,
-// moves or swaps one is found out without any memory of the conversation.
+// Package seal signs the opaque tokens that providers issue with a thought:
+// signatures, redacted data, encrypted reasoning, thought signatures.
+//
+// A [Key] signs and opens tokens. [Facts] are what a token is bound to; a
+// [Place] says which token of a reply it is, and travels inside the token:
+//
+//	key := seal.NewKey("seed")
+//	facts := seal.Facts{Origin: "anthropic/signature", Model: model, Content: thought}
+//	token := key.Envelope(facts, seal.Place{Reply: id, Total: 1})
+//	place, err := key.OpenEnvelope(facts, token) // ErrBroken for other facts
+//
+// The package promises: a token has the shape of the real one, equal facts and
+// keys give equal tokens, and a token opens only with the facts it was signed
+// for. So the simulator notices a token that an agent altered, moved or swapped
+// without remembering the conversation. The tokens are for tests only.
 package seal
 
 import (
@@ -14,12 +24,12 @@ import (
 	"fmt"
 )
 
-// ErrBroken says that a token was not minted with this key for these facts.
+// ErrBroken says that a token was not signed with this key for these facts.
 var ErrBroken = errors.New("seal: token does not belong to these facts")
 
 // Facts are what a token is bound to. Two tokens for different facts differ.
 type Facts struct {
-	// Origin is who hands the token out, e.g. "anthropic/signature". A token
+	// Origin says who issues the token, e.g. "anthropic/signature". A token
 	// never opens under another origin.
 	Origin string
 	Model  string
@@ -30,8 +40,8 @@ type Facts struct {
 	Content []byte
 }
 
-// Place says which of a reply's tokens one is. It travels inside the token:
-// when a token is missing from a replayed reply, the others tell.
+// Place says which of a reply's tokens one is. It travels inside the token: when
+// a token is missing from a replayed reply, the other tokens show it.
 type Place struct {
 	Reply   string // the provider's id of the reply or of the item
 	Ordinal uint16 // from 0
@@ -42,7 +52,7 @@ type Place struct {
 	Note string
 }
 
-// Key mints and opens tokens. The zero Key is valid and means no seed. It is
+// Key signs and opens tokens. The zero Key is valid and means no seed. It is
 // safe for concurrent use.
 type Key struct{ *secret }
 
@@ -74,7 +84,7 @@ func (k Key) signToken(f Facts, salt string, p Place, size int) []byte {
 	return out
 }
 
-// openToken is the inverse of seal.
+// openToken is the inverse of signToken.
 func (k Key) openToken(f Facts, salt string, sealed []byte) (Place, error) {
 	if len(sealed) < sha256.Size {
 		return Place{}, fmt.Errorf("%w: %d bytes are too few", ErrBroken, len(sealed))

@@ -36,7 +36,7 @@ func (k Key) EnvelopeFor(size int, f Facts, p Place) string {
 	return base64.StdEncoding.EncodeToString(appendField(nil, 2, inner))
 }
 
-// OpenEnvelope verifies a token minted by Envelope, character by character:
+// OpenEnvelope verifies a token of Envelope, character by character:
 // another spelling of the same bytes is an edit.
 func (k Key) OpenEnvelope(f Facts, token string) (Place, error) {
 	raw, err := decode64(base64.StdEncoding, token)
@@ -88,7 +88,7 @@ func (k Key) Fernet(f Facts, p Place, stage Stage, at time.Time) string {
 	return base64.URLEncoding.EncodeToString(k.fernetMAC(token, token))
 }
 
-// OpenFernet verifies a token minted by Fernet, of any stage, and says which.
+// OpenFernet verifies a token of Fernet, of any stage, and says which.
 func (k Key) OpenFernet(f Facts, token string) (Place, Stage, error) {
 	raw, err := decode64(base64.URLEncoding, token)
 	const head, tail = 1 + 8, sha256.Size

@@ -28,13 +28,15 @@ type claims struct {
 	ordinal, total int
 }
 
-// signToken mints the token. It is the longer the more was thought: extra bytes.
+// signToken returns the token. extra bytes make it longer, as a longer thought
+// does.
 func (s claims) signToken(key seal.Key, extra int) string {
 	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload, strings.Repeat("=", min(extra, 1<<14))}, "\x00")
 	return key.Envelope(seal.Facts{Origin: OriginThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
 }
 
-// openToken reads the stamp in a token; false when it is none of ours, or altered.
+// openToken reads the claims in a token. It reports false when the token was
+// altered or issued elsewhere.
 func openToken(key seal.Key, token string) (claims, bool) {
 	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, standardBase64(token))
 	f := strings.Split(place.Reply, "\x00")

@@ -27,8 +27,8 @@ func signReply(r script.Reply) (tokens []string, notes script.Object) {
 	return v.signBlocks(r), notes
 }
 
-// continueFrom is where the conversation ends, to go on from. What Check has found
-// out is taken over: of tokens that it did not know it kept nothing.
+// continueFrom returns a verifier at the end of the conversation, where the
+// reply begins. It uses what Check has found out, unless Check used another key.
 func (c *call) continueFrom(k seal.Key) *verifier {
 	if c.tokens == nil || c.tokens.key != k {
 		return c.verifyTokens(k, true)
@@ -38,7 +38,7 @@ func (c *call) continueFrom(k seal.Key) *verifier {
 	return &v
 }
 
-// droppedThinking name the thinking that was dropped (ANT-B4, A-42).
+// droppedThinking lists the thinking that was dropped (ANT-B4, A-42).
 func (v *verifier) droppedThinking() script.Array {
 	list := script.Array{}
 	for _, d := range v.defects {
@@ -101,7 +101,8 @@ func (v *verifier) spokenBefore() uint16 {
 	return uint16(min(n, 1<<16-1))
 }
 
-// claimsOf places the thinking blocks of a reply, by the blocks' index.
+// claimsOf returns the claims of the thinking blocks of a reply, by the index of
+// the block.
 func claimsOf(r script.Reply) map[int]claims {
 	all := map[int]claims{}
 	var order []int

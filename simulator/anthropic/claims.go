@@ -47,7 +47,7 @@ const (
 	flagCompacted
 )
 
-// writeNote writes the stamp's own part into its place.
+// writeNote writes everything but the place into the note of the place.
 func (s *claims) writeNote() {
 	var flags byte
 	for bit, on := range map[byte]bool{flagOmitted: s.omitted, flagBound: s.bound, flagCompacted: s.compacted} {

@@ -10,7 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// member returns the first of some names that is there: Gemini takes two spellings.
+// member returns the first of several names that the object has: Gemini accepts
+// two spellings.
 func member(n *jsontree.Node, names ...string) *jsontree.Node {
 	for _, name := range names {
 		if v := n.Get(name); v != nil {
@@ -58,8 +59,8 @@ func tokenLimit(n *jsontree.Node) int {
 // readers say what a request of a provider wants.
 var readers = map[string]func(*jsontree.Node) script.Intent{"anthropic": anthropicIntent, "openai": openaiIntent, "gemini": geminiIntent}
 
-// intentOf reads a request that the provider's Read has accepted: what it may hold is
-// Check's business.
+// intentOf reads a request that the provider's Read has accepted. Check decides
+// what the request may hold.
 func intentOf(req script.Request) script.Intent { return readers[req.Provider](req.Document) }
 
 // turns follows a conversation: a prompt starts anew, unless it stands beside
@@ -224,8 +225,8 @@ func formatSchema(format *jsontree.Node) map[string]any {
 	return format.Get("schema").Map()
 }
 
-// answerSchema is the schema of Gemini's answer, nil for prose, and whether the answer
-// is to be one of its values without quotation marks.
+// answerSchema returns the schema of Gemini's answer, nil for prose, and whether
+// the answer is one of its values without quotation marks.
 func answerSchema(settings *jsontree.Node) (schema map[string]any, bare bool) {
 	mime := member(settings, "responseMimeType", "response_mime_type").Text()
 	schema = member(settings, "responseJsonSchema", "response_json_schema", "_responseJsonSchema", "responseSchema", "response_schema").Map()
@@ -235,7 +236,8 @@ func answerSchema(settings *jsontree.Node) (schema map[string]any, bare bool) {
 	return schema, mime == "text/x.enum"
 }
 
-// resultOf is the text of a result: what its one member says, else all of it.
+// resultOf returns the text of a result: that of its only member, else all of
+// it.
 func resultOf(response any) string {
 	if m, _ := response.(map[string]any); len(m) == 1 {
 		for _, v := range m {

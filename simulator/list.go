@@ -13,12 +13,12 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// listModels lists the models that there are.
+// listModels lists the provider's models.
 func (h *handler) listModels(c *call) script.Plan {
 	return h.bodyPlan(c, c.provider.list(query(c.Request)))
 }
 
-// showModel says what one of them is.
+// showModel describes one model.
 func (h *handler) showModel(c *call) script.Plan {
 	info, ok := c.provider.info(c.id)
 	if !ok {
@@ -40,7 +40,7 @@ func listGemini(q url.Values) []byte {
 	return gemini.Models(size, q.Get("pageToken"))
 }
 
-// unknownModel are the words for a model that there is not.
+// unknownModel returns the error text for a model that does not exist.
 var unknownModel = map[string]func(string) rule.Refusal{
 	"anthropic": func(id string) rule.Refusal {
 		return rule.Refusal{Status: http.StatusNotFound, Type: "not_found_error", Message: "model: " + id}

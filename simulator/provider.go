@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/simulator/script"
 )
 
-// provider is all that differs between the three.
+// provider holds everything that differs between the three providers.
 type provider struct {
 	script.Provider
 	// parse reads a request for Check and for the script, once for both.

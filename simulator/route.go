@@ -21,7 +21,7 @@ const (
 	opItems // the input of a stored response
 )
 
-// methods are those that an operation allows.
+// methods are the ones that an operation allows.
 var methods = map[operation][]string{
 	opGenerate: {http.MethodPost}, opCount: {http.MethodPost}, opCancel: {http.MethodPost},
 	opModels: {http.MethodGet}, opModel: {http.MethodGet}, opItems: {http.MethodGet},
@@ -38,8 +38,8 @@ type route struct {
 
 func (r route) allowsMethod(method string) bool { return slices.Contains(methods[r.op], method) }
 
-// routeOf says what a request is for. A path may begin with /PROVIDER; without it
-// the host tells, then what only one provider has in its paths, then the
+// routeOf returns what a request is for. A path may begin with /PROVIDER.
+// Without it the host decides, then a path that only one provider has, then the
 // credential.
 func routeOf(r *http.Request) route {
 	provider, path := cutProvider(r.URL.Path)

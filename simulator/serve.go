@@ -29,7 +29,7 @@ type Server struct {
 	done chan struct{}
 }
 
-// Door says how a Server is reached. The zero Door is a free port, TLS and
+// Door describes how a Server is reached. The zero Door is a free port, TLS and
 // HTTP/1.1.
 type Door struct {
 	// Address is HOST:PORT on loopback; "" is a free port.
@@ -79,7 +79,7 @@ func Open(d Door, h http.Handler) (*Server, error) {
 	return s, nil
 }
 
-// reason is what went wrong, without the address, which was said.
+// reason is what went wrong, without the address, which the caller names.
 func reason(err error) error {
 	if op := (*net.OpError)(nil); errors.As(err, &op) {
 		return op.Err

@@ -43,7 +43,8 @@ var routeErrors = map[string]words{
 	},
 }
 
-// routeRefusal refuses what asks for nothing that there is; nil when it does.
+// routeRefusal refuses a request for something that does not exist; nil when it
+// does.
 func routeRefusal(r *http.Request, to route) *rule.Refusal {
 	var refusal rule.Refusal
 	switch {

@@ -65,8 +65,8 @@ type Config struct {
 	Pace time.Duration
 }
 
-// clientTimeout outlasts a debugger's breakpoint and lets go of clients that have died
-// without a word.
+// clientTimeout is longer than a pause in a debugger, and ends connections whose
+// client has died.
 const clientTimeout = 5 * time.Minute
 
 // epoch is the time a provider has by default.
@@ -135,8 +135,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// maxTrusted is how much memory a request gets for its word that it has a body of
-// that size.
+// maxTrusted is how much memory a request gets because of its Content-Length
+// alone, in bytes.
 const maxTrusted = 64 << 10
 
 // bodyOf reads the body. One that says that it is too large is not read.
@@ -226,8 +226,8 @@ func (h *handler) planGenerate(c *call) script.Plan {
 	return h.storeReply(c, reply, script.PlanReply(c.provider.Provider, reply))
 }
 
-// composeReply is what the model says: beside the main loop what is polite, in it what
-// the script says, without a script what the prompt asks for.
+// composeReply returns what the model says. Side traffic gets a short answer. In
+// the main loop the scenario decides, or the prompt when there is no scenario.
 func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	if h.Scenario != nil && len(req.Tools) > 0 {
 		return h.scriptedReply(req, env)

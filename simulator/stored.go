@@ -71,8 +71,8 @@ func (t *table) deleteResponse(id, account string) bool {
 	return t.get(id, account, func(*entry) { t.removeEntry(id) })
 }
 
-// get calls f with the entry, under the table's lock. To another account than
-// its own it is not there.
+// get calls f with the entry, under the table's lock. An entry of another
+// account is not found.
 func (t *table) get(id, account string, f func(*entry)) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,13 +83,13 @@ func (t *table) get(id, account string, f func(*entry)) bool {
 	return ok
 }
 
-// notStored is what is said of an id that is not, or no longer, stored.
+// notStored is the error for an id that is not, or no longer, stored.
 func notStored(id string) *rule.Refusal {
 	return &rule.Refusal{Status: http.StatusNotFound, Type: "invalid_request_error",
 		Message: fmt.Sprintf("Response with id '%s' not found.", id)}
 }
 
-// accountOf is whose key the request carries.
+// accountOf returns the account of the key that the request carries.
 func (c *call) accountOf() string {
 	return seal.Account(strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer "))
 }

@@ -187,11 +187,8 @@ var allProviders = sync.OnceValue(func() []Provider {
 	return all
 })
 
-// Providers returns all providers, in the order in which one is chosen when
-// nothing names one.
-func Providers() []Provider { return slices.Clone(allProviders()) }
-
-// ProviderNames returns the names of [Providers].
+// ProviderNames returns the names of all providers, in the order in which one is
+// chosen when nothing names one.
 func ProviderNames() []string {
 	var names []string
 	for _, p := range allProviders() {

@@ -2,7 +2,6 @@ package event
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -119,17 +118,6 @@ func (w *walker) walkMember(path string, kind jsontext.Kind, n, depth int) bool 
 		path += "."
 	}
 	return w.walkValue(path+name.String(), depth+1)
-}
-
-var ordinal = regexp.MustCompile(`\[\d+\]`)
-
-// General returns a path without the indexes: what all elements of an array have
-// in common.
-func General(path string) string {
-	if !strings.Contains(path, "[") {
-		return path
-	}
-	return ordinal.ReplaceAllString(path, "[]")
 }
 
 func keyOf(path string) string {

@@ -16,9 +16,6 @@ type Writer struct{ buf []byte }
 // Bytes returns what was written; it stays valid until the next write.
 func (w *Writer) Bytes() []byte { return w.buf }
 
-// Len returns the number of bytes written so far.
-func (w *Writer) Len() int { return len(w.buf) }
-
 // writeComma separates a value or key from the one before it.
 func (w *Writer) writeComma() {
 	if n := len(w.buf); n > 0 {

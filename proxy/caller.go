@@ -26,10 +26,10 @@ const anonymousUser = "-"
 
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// CheckSession returns an error when a session name is not valid: it must be 1
+// checkSession returns an error when a session name is not valid: it must be 1
 // to 64 letters, digits, dots, underscores and dashes, and neither "-", ".", nor
 // "..".
-func CheckSession(name string) error {
+func checkSession(name string) error {
 	if !sessionName.MatchString(name) || name == anonymousUser || name == "." || name == ".." {
 		return errors.New("session name: use 1 to 64 letters, digits, dots, underscores or dashes")
 	}
@@ -106,7 +106,7 @@ func parseCaller(r *http.Request) (name, credential string, no *denial) {
 	segment, _, _ = strings.Cut(segment, "/")
 	plain, err := url.PathUnescape(segment)
 	if err != nil || strings.Contains(plain, "/") {
-		return "", "", &denial{http.StatusBadRequest, CheckSession("").Error()}
+		return "", "", &denial{http.StatusBadRequest, checkSession("").Error()}
 	}
 	r.URL.Path = strings.TrimPrefix(r.URL.Path, "/~"+plain)
 	r.URL.RawPath = strings.TrimPrefix(r.URL.RawPath, "/~"+segment)
@@ -142,7 +142,7 @@ func (p *Proxy) checkCaller(r *http.Request, name, credential string) *denial {
 	if name == "" || name == anonymousUser {
 		return nil
 	}
-	if err := CheckSession(name); err != nil {
+	if err := checkSession(name); err != nil {
 		return &denial{http.StatusBadRequest, err.Error()}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (cfg Config) checkCallers() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
-		if err := CheckSession(name); err != nil {
+		if err := checkSession(name); err != nil {
 			return fmt.Errorf("%q: %w", name, err)
 		}
 		if err := checkListen(cfg.Sessions[name], cfg.Credential); err != nil {

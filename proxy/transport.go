@@ -47,9 +47,9 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 	}}, nil
 }
 
-// ErrLoop is the error of a request that would come back to the proxy it came in
+// errLoop is the error of a request that would come back to the proxy it came in
 // by.
-var ErrLoop = errors.New("that is this proxy itself; point --upstream, or the host's name, elsewhere")
+var errLoop = errors.New("that is this proxy itself; point --upstream, or the host's name, elsewhere")
 
 type selfKey struct{}
 
@@ -63,7 +63,7 @@ func dialOthers(d *net.Dialer) func(context.Context, string, string) (net.Conn, 
 		}
 		if p, ok := ctx.Value(selfKey{}).(*Proxy); ok && p.isOwnListener(conn) {
 			_ = conn.Close()
-			return nil, fmt.Errorf("%s: %w", address, ErrLoop)
+			return nil, fmt.Errorf("%s: %w", address, errLoop)
 		}
 		return conn, nil
 	}

@@ -64,7 +64,7 @@ func TestNoLoop(t *testing.T) {
 				if err == nil {
 					_ = resp.Body.Close()
 				}
-				_, _ = io.WriteString(w, fmt.Sprint(errors.Is(err, ErrLoop)))
+				_, _ = io.WriteString(w, fmt.Sprint(errors.Is(err, errLoop)))
 			})})
 		if err == nil {
 			err = p.Start()

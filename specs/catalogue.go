@@ -26,11 +26,11 @@ func Requirements() ([]Requirement, error) {
 	return slices.Clone(all), err
 }
 
-var embedded = sync.OnceValues(func() ([]Requirement, error) { return LoadRequirements(requirementFiles) })
+var embedded = sync.OnceValues(func() ([]Requirement, error) { return loadRequirements(requirementFiles) })
 
-// ErrUnknownRequirement is wrapped by FindRequirement for an id outside the
+// errUnknownRequirement is wrapped by FindRequirement for an id outside the
 // catalogue.
-var ErrUnknownRequirement = errors.New("no such requirement")
+var errUnknownRequirement = errors.New("no such requirement")
 
 // FindRequirement returns the embedded requirement with id, in any case of
 // letters. For an unknown id the error names the nearest known one.
@@ -44,7 +44,7 @@ func FindRequirement(id string) (Requirement, error) {
 			return r, nil
 		}
 	}
-	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, ErrUnknownRequirement, strings.Join(Nearest(id, 1, requirementIDs(all)), ""))
+	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement, strings.Join(Nearest(id, 1, requirementIDs(all)), ""))
 }
 
 func requirementIDs(all []Requirement) []string {
@@ -55,10 +55,10 @@ func requirementIDs(all []Requirement) []string {
 	return names
 }
 
-// LoadRequirements reads every requirements/*.yaml below fsys, checks each
+// loadRequirements reads every requirements/*.yaml below fsys, checks each
 // entry and the catalogue as a whole, and returns it in order of id. All that
 // is wrong is reported at once, each line naming the file and the id.
-func LoadRequirements(fsys fs.FS) ([]Requirement, error) {
+func loadRequirements(fsys fs.FS) ([]Requirement, error) {
 	files, err := fs.Glob(fsys, "requirements/*.yaml")
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func LoadRequirements(fsys fs.FS) ([]Requirement, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, err := ParseRequirements(file, data)
+		list, err := parseRequirements(file, data)
 		errs = append(errs, err, claimIDs(home, file, list))
 		all = append(all, list...)
 	}
@@ -100,10 +100,10 @@ func claimIDs(home map[string]string, file string, list []Requirement) error {
 	return errors.Join(errs...)
 }
 
-// ParseRequirements reads one requirement file: a YAML sequence of entries.
+// parseRequirements reads one requirement file: a YAML sequence of entries.
 // file is named in errors and must be called after the area it holds, e.g.
 // ord.yaml. Unknown keys are errors.
-func ParseRequirements(file string, data []byte) ([]Requirement, error) {
+func parseRequirements(file string, data []byte) ([]Requirement, error) {
 	var list []Requirement
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)

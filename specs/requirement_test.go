@@ -73,7 +73,7 @@ func TestFaults(t *testing.T) {
 			if text == entry {
 				t.Fatal("the case alters nothing")
 			}
-			_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
+			_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "ord.yaml") {
 				t.Fatalf("error %v\nwant one naming ord.yaml with %q", err, c.want)
 			}
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestGoodEntryLoads(t *testing.T) {
-	all, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry)}})
+	all, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry)}})
 	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "2.1" {
 		t.Fatalf("%+v, %v", all, err)
 	}
@@ -96,7 +96,7 @@ func TestGoodEntryLoads(t *testing.T) {
 }
 
 func TestDuplicateIDs(t *testing.T) {
-	_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry + entry)}})
+	_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry + entry)}})
 	if err == nil || !strings.Contains(err.Error(), `ord.yaml: ORD-001: "ORD-001" is already used in requirements/ord.yaml`) {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDuplicateIDs(t *testing.T) {
 
 func TestEveryFaultIsReported(t *testing.T) {
 	text := strings.NewReplacer("level: MUST", "level: x", "status: stable", "status: y").Replace(entry)
-	_, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
+	_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
 	if err == nil || !strings.Contains(err.Error(), "level") || !strings.Contains(err.Error(), "status") {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestEveryFaultIsReported(t *testing.T) {
 
 func TestWithdrawnNeedsNoCheck(t *testing.T) {
 	text := strings.NewReplacer("status: stable", "status: withdrawn", "[ORD-001/answered]", "[]", "[orphan-tool-result]", "[]").Replace(entry)
-	if _, err := LoadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}}); err != nil {
+	if _, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -122,7 +122,7 @@ func TestFindRequirement(t *testing.T) {
 		t.Fatal(r.ID, err)
 	}
 	_, err := FindRequirement("ODR-001")
-	if !errors.Is(err, ErrUnknownRequirement) || !strings.Contains(err.Error(), "did you mean ORD-001?") {
+	if !errors.Is(err, errUnknownRequirement) || !strings.Contains(err.Error(), "did you mean ORD-001?") {
 		t.Fatal(err)
 	}
 }
@@ -144,7 +144,7 @@ func FuzzParseRequirements(f *testing.F) {
 	f.Add([]byte("- id: ORD-001\n  levle: x\n"))
 	f.Add([]byte("{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		list, err := ParseRequirements("ord.yaml", data)
+		list, err := parseRequirements("ord.yaml", data)
 		if err == nil && len(list) == 0 {
 			t.Fatal("nothing was read and nothing was said")
 		}

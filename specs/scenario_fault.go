@@ -13,8 +13,8 @@ const (
 	StopRefusal Stop = "refusal"
 	// StopPause is a long turn that the client is to continue.
 	StopPause Stop = "pause_turn"
-	// StopContext is a context that is full.
-	StopContext Stop = "model_context_window_exceeded"
+	// stopContext is a context that is full.
+	stopContext Stop = "model_context_window_exceeded"
 	// StopFilter is a reply that a filter cut short.
 	StopFilter Stop = "content_filter"
 	// StopBlocked is a prompt that is not answered at all.
@@ -23,7 +23,7 @@ const (
 
 // stops are the ends a scenario can ask for, by provider.
 var stops = map[string][]Stop{
-	"anthropic": {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, StopContext},
+	"anthropic": {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopPause, stopContext},
 	"openai":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter},
 	"gemini":    {StopEnd, StopTool, StopMaxTokens, StopRefusal, StopFilter, StopBlocked},
 }

@@ -42,14 +42,14 @@ func WireRules() ([]WireRule, error) {
 	return slices.Clone(all), err
 }
 
-var embeddedWireRules = sync.OnceValues(func() ([]WireRule, error) { return ParseWireRules(wireRulesPage) })
+var embeddedWireRules = sync.OnceValues(func() ([]WireRule, error) { return parseWireRules(wireRulesPage) })
 
 var heading = regexp.MustCompile(`^#+ (.*)`)
 
-// ParseWireRules reads the tables of a Markdown page whose first column is "id".
+// parseWireRules reads the tables of a Markdown page whose first column is "id".
 // Other tables are passed over. An id that stands in two rows, a row without an
 // id and a row with more cells than columns are errors.
-func ParseWireRules(page string) ([]WireRule, error) {
+func parseWireRules(page string) ([]WireRule, error) {
 	var rules []WireRule
 	var columns []string // of the table that is open, nil for none
 	section := ""

@@ -32,7 +32,7 @@ func TestWireRules(t *testing.T) {
 func TestParseWireRules(t *testing.T) {
 	const page = "# Page\n\n| form | what |\n|---|---|\n| a | b |\n\n## 1 Rules\n\n| id | demand | sure |\n|---|---|---|\n" +
 		"| A-1 · ANT-M6 | `a\\|b` | rec |\n| A-2 | no | |\n\n| A-3 | no table |\n"
-	got, err := ParseWireRules(page)
+	got, err := parseWireRules(page)
 	want := []WireRule{
 		{[]string{"A-1", "ANT-M6"}, "1 Rules", []Cell{{"demand", "`a|b`"}, {"sure", "rec"}}},
 		{[]string{"A-2"}, "1 Rules", []Cell{{"demand", "no"}}},
@@ -45,7 +45,7 @@ func TestParseWireRules(t *testing.T) {
 		"| id | d |\n|---|---|\n| A-1 | x | y |":                "3 cells under 2 columns",
 		"| id | d |\n|---|---|\n|  | x |":                       "is missing",
 	} {
-		if _, err := ParseWireRules(bad); err == nil || !strings.Contains(err.Error(), why) {
+		if _, err := parseWireRules(bad); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

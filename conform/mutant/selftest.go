@@ -11,7 +11,7 @@ import (
 
 // Table is the result of a self-test: whether the referee can be trusted.
 type Table struct {
-	Rows []Row
+	Rows []selftestRow
 	// Subjects are the subjects that do everything or nothing.
 	Subjects []Subject
 	// Faults are sentences about what is wrong; there are none when the referee
@@ -19,16 +19,16 @@ type Table struct {
 	Faults []string
 }
 
-// Row says how well the checks of one requirement notice breaches.
-type Row struct {
+// selftestRow says how well the checks of one requirement notice breaches.
+type selftestRow struct {
 	Requirement string
 	// Passed counts the good cases that show the requirement.
 	Passed int
-	Kills  []Kill
+	Kills  []mutantKill
 }
 
-// Kill counts how often one mutant was noticed.
-type Kill struct {
+// mutantKill counts how often one mutant was noticed.
+type mutantKill struct {
 	Mutant string
 	// Applied counts the good cases it could distort, Killed those where a check
 	// noticed.
@@ -91,7 +91,7 @@ func byRequirement(rules []report.Rule) (groups [][]report.Rule) {
 // say of each good case.
 func (t *Table) addRequirement(good []evidence.Evidence, results [][]report.Result, rules []report.Rule) {
 	req := rules[0].Requirement
-	row := Row{Requirement: req.ID}
+	row := selftestRow{Requirement: req.ID}
 	var shown []evidence.Evidence
 	for i := range good {
 		switch v, message := combineResults(results[i]); v {
@@ -139,8 +139,8 @@ func mutantsOf(req specs.Requirement, t *Table) (list []Mutant) {
 
 // killMutant applies m to every case that shows the requirement and enters in
 // caught the checks that notice.
-func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.Rule, caught map[string]bool) Kill {
-	k := Kill{Mutant: m.ID}
+func (t *Table) killMutant(m Mutant, shown []evidence.Evidence, rules []report.Rule, caught map[string]bool) mutantKill {
+	k := mutantKill{Mutant: m.ID}
 	for _, ev := range shown {
 		bad, ok := m.Apply(ev)
 		if !ok {

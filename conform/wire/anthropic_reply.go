@@ -5,7 +5,7 @@ import "strconv"
 // readAnthropic builds the reply of the Messages API (reference §3.1). Blocks
 // are addressed by index, since several may be open at once.
 func readAnthropic(r *Reply) {
-	if r.Form == JSON {
+	if r.Form == formJSON {
 		readAnthropicDoc(r)
 		return
 	}

@@ -7,7 +7,7 @@ import "strconv"
 // reason was seen in any chunk.
 func readGemini(r *Reply) {
 	g := geminiReply{Reply: r}
-	if r.Form == JSON && r.Doc != nil {
+	if r.Form == formJSON && r.Doc != nil {
 		g.readChunk(StreamEvent{JSON: r.Doc}, Place{Event: -1})
 		if r.End == Cut {
 			r.End = Complete // a document needs no reason to be whole

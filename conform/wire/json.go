@@ -59,9 +59,9 @@ func Parse(doc []byte) (*Node, error) {
 	return n, nil
 }
 
-// ParseArray reads the elements of one JSON array as far as they are whole, and
+// parseArray reads the elements of one JSON array as far as they are whole, and
 // says whether the array was closed: a cut body still yields what arrived.
-func ParseArray(doc []byte) (elems []*Node, closed bool) {
+func parseArray(doc []byte) (elems []*Node, closed bool) {
 	d := newDecoder(doc)
 	if tok, err := d.dec.ReadToken(); err != nil || tok.Kind() != '[' {
 		return nil, false

@@ -64,7 +64,7 @@ func TestParseArray(t *testing.T) {
 	}{
 		`[{"a":1},{"b":2}]`: {2, true}, `[{"a":1},{"b":`: {1, false}, `[{"a":1},`: {1, false}, `[`: {0, false}, `[]`: {0, true}, `{}`: {0, false}, ``: {0, false},
 	} {
-		elems, closed := ParseArray([]byte(doc))
+		elems, closed := parseArray([]byte(doc))
 		if len(elems) != want.n || closed != want.closed {
 			t.Errorf("%s: %d elements, closed %v", doc, len(elems), closed)
 		}

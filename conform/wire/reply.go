@@ -23,20 +23,20 @@ func (e End) String() string {
 	return [...]string{"absent", "refused", "pending", "cut", "failed", "complete"}[e]
 }
 
-// Form says how a reply's body is built.
-type Form int
+// replyForm says how a reply's body is built.
+type replyForm int
 
 // The forms of a body. Array is Gemini's stream without alt=sse (reference §1.3).
 const (
-	Other Form = iota
-	JSON
+	Other replyForm = iota
+	formJSON
 	SSE
 	Array
 )
 
 // Reply is a response as its provider meant it.
 type Reply struct {
-	Form   Form
+	Form   replyForm
 	Events []StreamEvent // of a stream, in order
 	// BadLines are offsets of lines that are no SSE.
 	BadLines []int
@@ -112,7 +112,7 @@ func (r *Reply) readBody(body []byte) {
 	switch {
 	case len(trimmed) == 0:
 	case trimmed[0] == '{':
-		r.Form = JSON
+		r.Form = formJSON
 		r.Doc, _ = Parse(body)
 	case trimmed[0] == '[':
 		r.Form = Array
@@ -133,7 +133,7 @@ func looksLikeSSE(body []byte) bool {
 }
 
 func (r *Reply) readSSE(body []byte) {
-	events, bad := ReadSSE(body)
+	events, bad := readSSE(body)
 	if len(bad) > 0 && r.bareError(body, bad[0]) {
 		bad = nil
 	}
@@ -157,7 +157,7 @@ func (r *Reply) bareError(body []byte, off int) bool {
 }
 
 func (r *Reply) readArray(body []byte) {
-	elems, closed := ParseArray(body)
+	elems, closed := parseArray(body)
 	for _, n := range elems {
 		r.Events = append(r.Events, StreamEvent{Event{Off: n.Off, End: n.Off + len(n.Raw), Data: n.Raw, HasData: true}, n})
 	}

@@ -16,12 +16,12 @@ type Event struct {
 	Unterminated bool
 }
 
-// ReadSSE splits a body into events by the rules of the HTML standard
+// readSSE splits a body into events by the rules of the HTML standard
 // (§9.2.6): lines end in LF, CRLF or CR, a BOM at the start is skipped,
 // comments and unknown fields are ignored, data lines join by LF. Blocks
 // without any data line are no events. BadLines holds the offsets of lines
 // that are none of these: a server that sends them does not speak SSE.
-func ReadSSE(body []byte) (events []Event, badLines []int) {
+func readSSE(body []byte) (events []Event, badLines []int) {
 	pos := 0
 	if bytes.HasPrefix(body, []byte("\xEF\xBB\xBF")) {
 		pos = 3

@@ -28,7 +28,7 @@ func TestReadSSE(t *testing.T) {
 		{"last event name counts", "event: a\nevent: b\ndata: x\n\n", `b "x"`},
 		{"nothing", "", ``},
 	} {
-		events, bad := ReadSSE([]byte(c.body))
+		events, bad := readSSE([]byte(c.body))
 		var got []string
 		for _, e := range events {
 			s := fmt.Sprintf("%s %q", e.Name, e.Data)
@@ -54,14 +54,14 @@ func TestReadSSE(t *testing.T) {
 func FuzzReadSSE(f *testing.F) {
 	f.Add([]byte("event: a\ndata: x\n\n:c\r\ndata: y\rdata: z\r\n\r\ndata"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		events, _ := ReadSSE(body)
+		events, _ := readSSE(body)
 		last := 0
 		for _, e := range events {
 			if e.Off < last || e.End <= e.Off || e.End > len(body) || e.DataOff < e.Off || e.DataOff > e.End {
 				t.Fatalf("event at %d to %d, data at %d, after %d", e.Off, e.End, e.DataOff, last)
 			}
 			last = e.End
-			alone, _ := ReadSSE(body[e.Off:e.End])
+			alone, _ := readSSE(body[e.Off:e.End])
 			if len(alone) != 1 || !bytes.Equal(alone[0].Data, e.Data) || alone[0].Name != e.Name {
 				t.Fatalf("%q alone is %+v", body[e.Off:e.End], alone)
 			}

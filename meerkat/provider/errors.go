@@ -196,9 +196,9 @@ var contextTooLongPhrases = []string{
 	"input token count", "maximum context length",
 }
 
-// Classify returns the kind of a failure from what the provider said about it:
+// classify returns the kind of a failure from what the provider said about it:
 // the code, else the type, else the HTTP status.
-func Classify(status int, typ, code, message string) Kind {
+func classify(status int, typ, code, message string) Kind {
 	if status == http.StatusBadRequest || status == http.StatusOK {
 		for _, words := range contextTooLongPhrases {
 			if strings.Contains(message, words) {

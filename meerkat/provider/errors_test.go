@@ -59,7 +59,7 @@ func TestClassify(t *testing.T) {
 		{302, "", "", "", Unknown, "openai", false, false},
 		{200, "strange_error", "", "", Unknown, "anthropic", false, false},
 	} {
-		got := Classify(c.status, c.typ, c.code, c.msg)
+		got := classify(c.status, c.typ, c.code, c.msg)
 		if got != c.want {
 			t.Errorf("%d %s %s %q: %s, want %s", c.status, c.typ, c.code, c.msg, got, c.want)
 		}

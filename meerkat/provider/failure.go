@@ -65,7 +65,7 @@ func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
 	if loc := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && loc != "" {
 		e.Message = "the address redirects elsewhere; use the API's own base URL"
 	}
-	e.Kind = Classify(e.Status, e.Type, e.Code, e.Message)
+	e.Kind = classify(e.Status, e.Type, e.Code, e.Message)
 	return c.completeError(ctx, e)
 }
 
@@ -84,7 +84,7 @@ func (c *Client) classifyUnread(ctx context.Context, resp *http.Response, err er
 	switch {
 	case errors.As(err, &reported):
 		e.Status, e.Type, e.Code, e.Message = http.StatusOK, reported.Type, reported.Code, reported.Message
-		e.Kind, e.Err = Classify(e.Status, e.Type, e.Code, e.Message), nil
+		e.Kind, e.Err = classify(e.Status, e.Type, e.Code, e.Message), nil
 		if e.RetryAfter == nil {
 			e.RetryAfter = delayInMessage(e.Message)
 		}

@@ -36,7 +36,7 @@ type Options struct {
 	// one. Give something unique to the request, such as a digest of its body:
 	// a reply without an id of its own has nothing else that is.
 	IDSeed string
-	// MaxLine bounds one SSE line in bytes. Zero means DefaultMaxLine.
+	// MaxLine bounds one SSE line in bytes. Zero means defaultMaxLine.
 	MaxLine int
 }
 

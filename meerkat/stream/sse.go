@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// DefaultMaxLine bounds one line of an event stream, in bytes. Signatures and
+// defaultMaxLine bounds one line of an event stream, in bytes. Signatures and
 // images arrive on single lines; 16 MiB has been seen.
-const DefaultMaxLine = 64 << 20
+const defaultMaxLine = 64 << 20
 
 // Frame is one event of an event stream. Its bytes are valid only during the
 // call that hands it over.
@@ -62,11 +62,11 @@ type SSE struct {
 	stray func(line []byte, offset int64) (taken bool, err error)
 }
 
-// NewSSE returns an SSE that calls emit for every event. An error of emit ends
-// the stream and is returned by Write. maxLine of zero means DefaultMaxLine.
+// NewSSE returns an sse that calls emit for every event. An error of emit ends
+// the stream and is returned by Write. maxLine of zero means defaultMaxLine.
 func NewSSE(maxLine int, emit func(*Frame) error) *SSE {
 	if maxLine <= 0 {
-		maxLine = DefaultMaxLine
+		maxLine = defaultMaxLine
 	}
 	return &SSE{emit: emit, max: maxLine}
 }
@@ -289,7 +289,7 @@ func (s *SSE) tooLong() error {
 }
 
 // Close ends the stream and returns the event that was under way, if any: one
-// that no blank line ended. The standard drops such an event, and so does SSE;
+// that no blank line ended. The standard drops such an event, and so does sse;
 // the caller may call it unterminated_event or, in lenient mode, decode it.
 func (s *SSE) Close() (Frame, bool) {
 	if s.err != nil {

@@ -65,16 +65,16 @@ type Traits struct {
 	MaxText, MaxData int
 }
 
-// Describer is an optional interface of a Dispatcher. DispatchAll asks it for the
+// describer is an optional interface of a Dispatcher. DispatchAll asks it for the
 // limits of each call.
-type Describer interface {
+type describer interface {
 	// Traits describes the tool of that name, whether or not it exists.
 	Traits(name string) Traits
 }
 
 // TraitsOf returns the Traits of a tool of d, the zero Traits if d is no Describer.
 func TraitsOf(d Dispatcher, name string) Traits {
-	if t, ok := d.(Describer); ok {
+	if t, ok := d.(describer); ok {
 		return t.Traits(name)
 	}
 	return Traits{}

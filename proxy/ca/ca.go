@@ -29,9 +29,9 @@ import (
 	"time"
 )
 
-// Lifetime is how long an authority is valid. Validity starts an hour before the
+// lifetime is how long an authority is valid. Validity starts an hour before the
 // issue, so that a client with a slow clock accepts it.
-const Lifetime = 30 * 24 * time.Hour
+const lifetime = 30 * 24 * time.Hour
 
 // clockSkew is how far a client's clock may be behind.
 const clockSkew = time.Hour
@@ -66,7 +66,7 @@ func New(hosts []string, now time.Time) (*Authority, error) {
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: "meerkat recorder " + now.UTC().Format(time.DateOnly)},
 		NotBefore:    now.Add(-clockSkew),
-		NotAfter:     now.Add(-clockSkew).Add(Lifetime),
+		NotAfter:     now.Add(-clockSkew).Add(lifetime),
 
 		IsCA:                  true,
 		BasicConstraintsValid: true,

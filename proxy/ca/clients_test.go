@@ -67,7 +67,7 @@ func TestInstalledClients(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expired, err := New([]string{allowed}, time.Now().Add(-Lifetime))
+	expired, err := New([]string{allowed}, time.Now().Add(-lifetime))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// Named is a connection that knows which host its client asked for; a tunnel
+// named is a connection that knows which host its client asked for; a tunnel
 // opened by CONNECT is one.
-type Named interface{ Host() string }
+type named interface{ Host() string }
 
 // TLSConfig returns one server configuration for every intercepted connection.
 // Share it, so that sessions resume. It offers HTTP/2 and HTTP/1.1. When the
@@ -30,7 +30,7 @@ func (a *Authority) TLSConfig() *tls.Config {
 
 func (a *Authority) certificateFor(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.ToLower(hello.ServerName)
-	if conn, ok := hello.Conn.(Named); ok {
+	if conn, ok := hello.Conn.(named); ok {
 		host := strings.ToLower(conn.Host())
 		if name != "" && name != host {
 			return nil, fmt.Errorf("%s: asked for inside a tunnel to %s", name, host)

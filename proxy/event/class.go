@@ -32,8 +32,8 @@ var (
 	usages = []string{"usage", "usageMetadata"}
 )
 
-// ClassOf classifies a leaf by the names on its path.
-func ClassOf(n Node) Class {
+// classOf classifies a leaf by the names on its path.
+func classOf(n Node) Class {
 	key, text := n.Key(), n.Kind == '"'
 	switch {
 	case slices.Contains(noises, key):
@@ -83,7 +83,7 @@ func NewNames() *Names {
 // Of returns a leaf's value as another recording would write it: a name for an
 // id, a time or an opaque text, and the JSON itself for all other values.
 func (n *Names) Of(node Node) string {
-	class := ClassOf(node)
+	class := classOf(node)
 	prefix := map[Class]string{ID: "id#", Opaque: "opaque#"}[class]
 	switch {
 	case class == Time && (node.Kind == '"' || node.Kind == '0'):

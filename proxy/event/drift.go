@@ -184,12 +184,12 @@ func (f *findings) comparePair(i int, p Pair) {
 	f.compareHeaders(i, group, p)
 }
 
-// StopKeys are the fields that say why a reply ended.
-var StopKeys = []string{"stop_reason", "finishReason", "blockReason", "incomplete_details.reason"}
+// stopKeys are the fields that say why a reply ended.
+var stopKeys = []string{"stop_reason", "finishReason", "blockReason", "incomplete_details.reason"}
 
-// IsStop reports whether a path leads to the reason for an ending.
-func IsStop(path string) bool {
-	return slices.ContainsFunc(StopKeys, func(k string) bool { return path == k || strings.HasSuffix(path, "."+k) })
+// isStop reports whether a path leads to the reason for an ending.
+func isStop(path string) bool {
+	return slices.ContainsFunc(stopKeys, func(k string) bool { return path == k || strings.HasSuffix(path, "."+k) })
 }
 
 // stopReasons returns the reasons that a reply gives for its ending.
@@ -197,7 +197,7 @@ func stopReasons(events []Event) string {
 	var list []string
 	for _, e := range events {
 		for _, n := range Nodes(e.Data) {
-			if IsStop(n.Path) && n.Kind == '"' {
+			if isStop(n.Path) && n.Kind == '"' {
 				list = append(list, n.Text())
 			}
 		}

@@ -134,7 +134,7 @@ func distinctName(old, fresh string) string {
 
 func kindOf(f Field) Kind {
 	switch {
-	case IsStop(f.Path):
+	case isStop(f.Path):
 		return Stop
 	case f.Class == Usage:
 		return Count

@@ -83,7 +83,7 @@ func (t *token) addShape(nodes []Node) {
 		path := general[n.Path]
 		f := t.fields[path]
 		if f == nil {
-			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: ClassOf(n)}
+			f = &field{parent: general[parentOf(n.Path)], kinds: map[jsontext.Kind]bool{}, class: classOf(n)}
 			t.fields[path] = f
 		}
 		kind := n.Kind

@@ -72,11 +72,11 @@ type Event struct {
 	Last bool
 }
 
-// Read splits a reply body into events. The timeline may be empty; one that
+// readEvents splits a reply body into events. The timeline may be empty; one that
 // covers less than the body leaves the rest at its last time. Comments and stray
 // blank lines are left out, so bytes between two events may belong to none. It
 // never fails: unreadable data is an event without a name.
-func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
+func readEvents(provider, contentType string, body []byte, timeline []cassette.Chunk) []Event {
 	arrived := arrivalTimes(timeline)
 	var list []Event
 	for f := range llm.Frames(contentType, body) {
@@ -93,7 +93,7 @@ func Read(provider, contentType string, body []byte, timeline []cassette.Chunk) 
 
 // Of is Read for an interaction's reply.
 func Of(in cassette.Interaction) []Event {
-	return Read(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
+	return readEvents(Provider(in.Request), in.Response.Header.Get("Content-Type"), in.Response.Body, in.Timeline)
 }
 
 // arrivalTimes returns a function for when the body's first n bytes had arrived.

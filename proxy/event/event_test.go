@@ -43,7 +43,7 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for i, e := range Read(tt.provider, tt.kind, []byte(tt.body), tt.timeline) {
+			for i, e := range readEvents(tt.provider, tt.kind, []byte(tt.body), tt.timeline) {
 				line := fmt.Sprintf("%d-%d %s @%v", e.Start, e.End, e.Name, e.At)
 				if e.Last {
 					line += " last"
@@ -99,7 +99,7 @@ func TestClassOf(t *testing.T) {
 		`{"text":"x"}`:                               Plain,
 	} {
 		nodes := Nodes([]byte(doc))
-		if got := ClassOf(nodes[len(nodes)-1]); got != want {
+		if got := classOf(nodes[len(nodes)-1]); got != want {
 			t.Errorf("%s: class %d, want %d", doc, got, want)
 		}
 	}
@@ -198,7 +198,7 @@ chunk [] 0-0 ×1 "hello"
 func TestFold(t *testing.T) {
 	for _, tt := range folds {
 		t.Run(tt.name, func(t *testing.T) {
-			got := describe(Fold(Read("", sse, stream(tt.events...), nil), NewNames()))
+			got := describe(Fold(readEvents("", sse, stream(tt.events...), nil), NewNames()))
 			if got != strings.TrimPrefix(tt.want, "\n") {
 				t.Errorf("\n%swant%s", got, tt.want)
 			}
@@ -251,7 +251,7 @@ func TestTokens(t *testing.T) {
 		{[]string{`{"input_tokens":14}`}, 14, 0}, // a count
 		{[]string{`{"text":"input_tokens"}`}, 0, 0},
 	} {
-		if in, out := Tokens(Read("", sse, stream(tt.events...), nil)); in != tt.in || out != tt.out {
+		if in, out := Tokens(readEvents("", sse, stream(tt.events...), nil)); in != tt.in || out != tt.out {
 			t.Errorf("%v: %d and %d, want %d and %d", tt.events, in, out, tt.in, tt.out)
 		}
 	}
@@ -270,7 +270,7 @@ func TestPseudonymsAreOneName(t *testing.T) {
 func TestNamesAreTheSameInEveryRecording(t *testing.T) {
 	record := func(id, sig string) string {
 		names := NewNames()
-		reply := Fold(Read("", sse, stream(
+		reply := Fold(readEvents("", sse, stream(
 			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"`+id+`"}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"`+sig+`"}}`), nil), names)
 		return describe(reply) + fmt.Sprint(Fields([]byte(`{"messages":[{"tool_use_id":"`+id+`","signature":"`+sig+`","user_id":""}]}`), names))
@@ -295,7 +295,7 @@ func TestFoldRecordedTraffic(t *testing.T) {
 			t.Fatal(err)
 		}
 		provider := filepath.Base(filepath.Dir(filepath.Dir(path)))
-		list := Read(provider, "", body, nil)
+		list := readEvents(provider, "", body, nil)
 		folded := Fold(list, NewNames())
 		events, items = events+len(list), items+len(folded)
 		if len(list) > 0 && len(folded) == 0 && list[0].Name != "ping" {
@@ -320,7 +320,7 @@ func FuzzRead(f *testing.F) {
 		timeline := []cassette.Chunk{{At: time.Second, Length: cut}, {At: time.Minute, Length: len(body) - cut}}
 		data := []byte(body)
 		end, at := 0, time.Duration(0)
-		events := Read(provider, kind, data, timeline)
+		events := readEvents(provider, kind, data, timeline)
 		for _, e := range events {
 			if e.Start < end || e.End <= e.Start || e.End > len(body) || e.At < at || e.Data == nil {
 				t.Fatalf("event %+v after %d of %q", e, end, body)

@@ -35,7 +35,7 @@ type Field struct {
 // Fold returns what a reply says: pieces of text joined; pings, padding and
 // numbers that count events left out; and no value repeated. Of OpenAI's
 // repeated response object, and of what all Gemini chunks share, only new values
-// are kept; a text that was streamed is marked [Streamed]. names are those of
+// are kept; a text that was streamed is marked [streamed]. names are those of
 // the recording.
 func Fold(events []Event, names *Names) []Item {
 	f := folder{names: names, state: map[string]string{}, more: map[int][]byte{}, chunk: -1}
@@ -85,7 +85,7 @@ func (f *folder) addPart(e Event, p Part) {
 }
 
 func (f *folder) addLeaf(item *Item, n Node) {
-	class := ClassOf(n)
+	class := classOf(n)
 	if isPiece(item.Part, n) {
 		item.Text, item.Class, item.Pieces = n.Text(), class, true
 		return
@@ -95,7 +95,7 @@ func (f *folder) addLeaf(item *Item, n Node) {
 	}
 	value := f.names.Of(n)
 	if slices.Contains(texts, n.Key()) && f.wasStreamed(n.Text()) {
-		value = Streamed
+		value = streamed
 	}
 	at, lasting := lastingPath(item.Part, n.Path)
 	if lasting && f.state[at] == value {
@@ -108,8 +108,8 @@ func (f *folder) addLeaf(item *Item, n Node) {
 	item.Fields = append(item.Fields, Field{n.Path, value, class})
 }
 
-// Streamed is the value of a field that repeats a text that came in pieces.
-const Streamed = "as streamed"
+// streamed is the value of a field that repeats a text that came in pieces.
+const streamed = "as streamed"
 
 // texts are the fields in which a provider repeats what it has streamed.
 var texts = []string{"text", "arguments", "input", "refusal", "code"}

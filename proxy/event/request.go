@@ -89,7 +89,7 @@ func Fields(body []byte, names *Names) []Field {
 	var list []Field
 	for _, n := range nodes {
 		if n.Leaf() {
-			list = append(list, Field{n.Path, names.Of(n), ClassOf(n)})
+			list = append(list, Field{n.Path, names.Of(n), classOf(n)})
 		}
 	}
 	return list
@@ -109,7 +109,7 @@ func Tokens(events []Event) (input, output int) {
 	highest := map[string]int{}
 	for _, e := range events {
 		for _, n := range Nodes(e.Data) {
-			if v, err := strconv.Atoi(string(n.Raw)); err == nil && (ClassOf(n) == Usage || n.Path == n.Key()) {
+			if v, err := strconv.Atoi(string(n.Raw)); err == nil && (classOf(n) == Usage || n.Path == n.Key()) {
 				highest[n.Key()] = max(highest[n.Key()], v)
 			}
 		}

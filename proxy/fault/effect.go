@@ -14,15 +14,15 @@ import (
 // nothing of it.
 func (f Fault) replaceReply(t target) (Script, bool) {
 	switch {
-	case f.Kind == KindStatus:
+	case f.Kind == kindStatus:
 		return f.errorReply(t.provider), true
-	case f.Place.At != BeforeHeader:
+	case f.Place.At != beforeHeader:
 		return Script{}, false
-	case f.Kind == KindReset:
+	case f.Kind == kindReset:
 		return Script{Wait: t.script.Wait, End: Reset}, true
-	case f.Kind == KindClose:
+	case f.Kind == kindClose:
 		return Script{Wait: t.script.Wait, End: Close}, true
-	case f.Kind == KindStall && f.Then.ending() != "":
+	case f.Kind == kindStall && f.Then.ending() != "":
 		return Script{Wait: t.script.Wait, Hold: f.For, End: f.Then.ending()}, true
 	}
 	return Script{}, false
@@ -65,32 +65,32 @@ func (f Fault) editFor(t target, dice *rand.Rand) (e edit, ok bool) {
 		return e, false
 	}
 	switch f.Kind {
-	case KindReset:
+	case kindReset:
 		e.end = Reset
-	case KindClose:
+	case kindClose:
 		e.end = Close
-	case KindTruncate:
+	case kindTruncate:
 		e.end = EOF
-	case KindStall:
+	case kindStall:
 		return f.stall(e), true
-	case KindErrorEvent:
+	case kindErrorEvent:
 		return f.errorEvent(t, e, before)
-	case KindGarbage:
+	case kindGarbage:
 		e.writes = [][]byte{f.garbageEvent(t, before, dice)}
-	case KindDuplicate:
+	case kindDuplicate:
 		return duplicateEvent(t, e, before)
-	case KindReorder:
+	case kindReorder:
 		return reorderEvents(t, e, before)
-	case KindPingFlood:
+	case kindPingFlood:
 		return f.floodPings(t, e)
-	case KindBadUTF8:
+	case kindBadUTF8:
 		return f.badUTF8(t, e, dice)
-	case KindContentType:
+	case kindContentType:
 		e.head = func(s Script) Script { return s.setHeader("Content-Type", f.Value) }
-	case KindContentLength:
+	case kindContentLength:
 		e.head = func(s Script) Script { return s.declareLength(f.By) }
 		return e, len(t.body)+f.By >= 0
-	default: // KindStatus leaves no reply to edit: see replaceReply
+	default: // kindStatus leaves no reply to edit: see replaceReply
 		return e, false
 	}
 	return e, true
@@ -102,7 +102,7 @@ func (f Fault) editAtPlace(t target) (e edit, before int, ok bool) {
 	if e.at, before, ok = t.findPlace(f.Place); !ok {
 		return e, 0, false
 	}
-	if f.Place.At == AtStart && f.insertsEvent() && t.framing == llm.Array {
+	if f.Place.At == atStart && f.insertsEvent() && t.framing == llm.Array {
 		if len(t.events) == 0 {
 			return e, 0, false
 		}
@@ -112,7 +112,7 @@ func (f Fault) editAtPlace(t target) (e edit, before int, ok bool) {
 }
 
 func (f Fault) stall(e edit) edit {
-	if f.Place.At == BeforeHeader {
+	if f.Place.At == beforeHeader {
 		e.head = func(s Script) Script { s.Hold += f.For; return s }
 		return e
 	}
@@ -122,7 +122,7 @@ func (f Fault) stall(e edit) edit {
 
 // insertsEvent reports whether the fault puts an event into the body.
 func (f Fault) insertsEvent() bool {
-	return f.Kind == KindErrorEvent || f.Kind == KindGarbage || f.Kind == KindPingFlood
+	return f.Kind == kindErrorEvent || f.Kind == kindGarbage || f.Kind == kindPingFlood
 }
 
 // usual is the status of the error event that each provider sends most often.
@@ -221,7 +221,7 @@ var (
 // byte, exactly there.
 func (f Fault) badUTF8(t target, e edit, dice *rand.Rand) (edit, bool) {
 	e.writes = [][]byte{[]byte(broken[dice.IntN(len(broken))])}
-	if f.Place.At == AtByte {
+	if f.Place.At == atByte {
 		return e, true
 	}
 	for _, pattern := range []*regexp.Regexp{inText, anyText} {

@@ -101,7 +101,7 @@ func (j *Injector) Apply(s Script, r Reply) (Script, Outcome) {
 	s, made := applyEdits(s, edits)
 	for _, k := range made {
 		f := j.plan.Faults[of[k]]
-		j.recordFired(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != KindContentLength)
+		j.recordFired(&out, of[k], r, edits[k].at, edits[k].end == "" && f.Kind != kindContentLength)
 	}
 	return s, out
 }

@@ -2,32 +2,32 @@ package fault
 
 // form is what a kind of fault can be given.
 type form struct {
-	spots    []Spot
+	spots    []faultSpot
 	keys     []string // beside those that every kind has
 	required []string
 }
 
 // The places a fault can have, by what it needs of them.
 var (
-	inBody   = []Spot{AtStart, AtByte, AfterEvent, BeforeTerminal, AfterTerminal}
-	anywhere = append([]Spot{BeforeHeader}, inBody...)
-	atEvents = []Spot{AfterEvent, BeforeTerminal, AfterTerminal}
+	inBody   = []faultSpot{atStart, atByte, afterEvent, beforeTerminal, afterTerminal}
+	anywhere = append([]faultSpot{beforeHeader}, inBody...)
+	atEvents = []faultSpot{afterEvent, beforeTerminal, afterTerminal}
 )
 
 var forms = map[Kind]form{
-	KindReset:         {spots: anywhere},
-	KindClose:         {spots: anywhere},
-	KindTruncate:      {spots: inBody},
-	KindStall:         {spots: anywhere, keys: []string{"for", "then"}, required: []string{"for"}},
-	KindStatus:        {keys: []string{"status", "retry_after", "headers", "message"}, required: []string{"status"}},
-	KindErrorEvent:    {spots: inBody, keys: []string{"status", "message", "then"}},
-	KindGarbage:       {spots: inBody, keys: []string{"text"}},
-	KindDuplicate:     {spots: atEvents},
-	KindReorder:       {spots: []Spot{AfterEvent, BeforeTerminal}},
-	KindPingFlood:     {spots: inBody, keys: []string{"count", "every"}},
-	KindBadUTF8:       {spots: []Spot{AtStart, AtByte, AfterEvent, BeforeTerminal}},
-	KindContentType:   {keys: []string{"value"}},
-	KindContentLength: {keys: []string{"by"}, required: []string{"by"}},
+	kindReset:         {spots: anywhere},
+	kindClose:         {spots: anywhere},
+	kindTruncate:      {spots: inBody},
+	kindStall:         {spots: anywhere, keys: []string{"for", "then"}, required: []string{"for"}},
+	kindStatus:        {keys: []string{"status", "retry_after", "headers", "message"}, required: []string{"status"}},
+	kindErrorEvent:    {spots: inBody, keys: []string{"status", "message", "then"}},
+	kindGarbage:       {spots: inBody, keys: []string{"text"}},
+	kindDuplicate:     {spots: atEvents},
+	kindReorder:       {spots: []faultSpot{afterEvent, beforeTerminal}},
+	kindPingFlood:     {spots: inBody, keys: []string{"count", "every"}},
+	kindBadUTF8:       {spots: []faultSpot{atStart, atByte, afterEvent, beforeTerminal}},
+	kindContentType:   {keys: []string{"value"}},
+	kindContentLength: {keys: []string{"by"}, required: []string{"by"}},
 }
 
 // The keys that every kind has, beside its places.

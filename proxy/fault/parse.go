@@ -128,8 +128,8 @@ func (p parser) readFields(n *yaml.Node, known map[string]func(*yaml.Node), requ
 func (p parser) readFault(n *yaml.Node) Fault {
 	f := Fault{Line: n.Line, Interaction: -1, Chance: 1, Times: defaultTimes, Count: defaultPings, Value: defaultValue}
 	f.Kind = p.readKind(n)
-	if f.Kind == KindErrorEvent {
-		f.Then = ThenTruncate
+	if f.Kind == kindErrorEvent {
+		f.Then = thenTruncate
 	}
 	form := forms[f.Kind]
 	all := p.keyReaders(&f)
@@ -141,10 +141,10 @@ func (p parser) readFault(n *yaml.Node) Fault {
 		known[string(spot)] = func(n *yaml.Node) { p.readPlace(&f, spot, n) }
 	}
 	p.readFields(n, known, form.required...)
-	if f.Place.At == Nowhere && len(form.spots) > 0 {
+	if f.Place.At == nowhere && len(form.spots) > 0 {
 		p.failAt(n.Line, "%s: says not where; add one of %s", f.Kind, joinNames(form.spots))
 	}
-	if f.Kind == KindStall && f.Place.At == BeforeHeader && f.Then == ThenTruncate {
+	if f.Kind == kindStall && f.Place.At == beforeHeader && f.Then == thenTruncate {
 		p.failAt(n.Line, "stall: before_header nothing can be truncated; use then: close or reset")
 	}
 	return f
@@ -167,15 +167,15 @@ func (p parser) readKind(n *yaml.Node) Kind {
 	return ""
 }
 
-func (p parser) readPlace(f *Fault, spot Spot, n *yaml.Node) {
-	if f.Place.At != Nowhere {
+func (p parser) readPlace(f *Fault, spot faultSpot, n *yaml.Node) {
+	if f.Place.At != nowhere {
 		p.failAt(n.Line, "%s: a fault has one place, this has %s already", spot, f.Place.At)
 	}
 	f.Place.At = spot
 	switch spot {
-	case AfterEvent:
+	case afterEvent:
 		f.Place.N = p.readInt(n, 1, math.MaxInt32)
-	case AtByte:
+	case atByte:
 		f.Place.N = p.readInt(n, 0, math.MaxInt32)
 	default:
 		if !p.readBool(n) {
@@ -201,7 +201,7 @@ func (p parser) keyReaders(f *Fault) map[string]func(*yaml.Node) {
 		"for":     func(n *yaml.Node) { f.For = p.readDuration(n) },
 		"every":   func(n *yaml.Node) { f.For = p.readDuration(n) },
 		"then": func(n *yaml.Node) {
-			f.Then = Then(p.oneOf(n, string(ThenContinue), string(ThenReset), string(ThenClose), string(ThenTruncate)))
+			f.Then = Then(p.oneOf(n, string(thenContinue), string(thenReset), string(thenClose), string(thenTruncate)))
 		},
 		"status":      func(n *yaml.Node) { f.Status = p.readInt(n, 400, 599) },
 		"retry_after": func(n *yaml.Node) { f.RetryAfter = p.headerValue(n) },

@@ -33,13 +33,13 @@ faults:
 	yes, seed := true, uint64(7)
 	base := Fault{Interaction: -1, Chance: 1, Times: 1, Count: 100, Value: defaultValue}
 	status, stall, pings := base, base, base
-	status.Kind, status.Line, status.Status, status.RetryAfter = KindStatus, 4, 429, "2"
+	status.Kind, status.Line, status.Status, status.RetryAfter = kindStatus, 4, 429, "2"
 	status.Header = map[string][]string{"X-Should-Retry": {"true"}}
 	status.Provider, status.Operation, status.Nth, status.Times = llm.Anthropic, llm.Stream, 2, 3
-	stall.Kind, stall.Line, stall.For, stall.Then = KindStall, 12, 90*time.Second, ThenClose
-	stall.Place, stall.Chance, stall.Consume = Place{At: BeforeTerminal}, 0.5, &yes
-	pings.Kind, pings.Line, pings.Count, pings.For = KindPingFlood, 13, 7, 5*time.Millisecond
-	pings.Place, pings.Interaction = Place{At: AfterEvent, N: 3}, 0
+	stall.Kind, stall.Line, stall.For, stall.Then = kindStall, 12, 90*time.Second, thenClose
+	stall.Place, stall.Chance, stall.Consume = Place{At: beforeTerminal}, 0.5, &yes
+	pings.Kind, pings.Line, pings.Count, pings.For = kindPingFlood, 13, 7, 5*time.Millisecond
+	pings.Place, pings.Interaction = Place{At: afterEvent, N: 3}, 0
 	want := Plan{Name: "f.yaml", Seed: &seed, Faults: []Fault{status, stall, pings}}
 	if !reflect.DeepEqual(plan, want) {
 		t.Errorf("got  %+v\nwant %+v", plan, want)
@@ -139,7 +139,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: no faults and no error", text)
 		}
 		for _, fault := range plan.Faults {
-			if form := forms[fault.Kind]; (fault.Place.At == Nowhere) != (len(form.spots) == 0) {
+			if form := forms[fault.Kind]; (fault.Place.At == nowhere) != (len(form.spots) == 0) {
 				t.Fatalf("%q: %+v", text, fault)
 			}
 		}

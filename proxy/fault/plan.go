@@ -58,19 +58,19 @@ type Kind string
 
 // The kinds of faults.
 const (
-	KindReset         Kind = "reset"          // TCP RST, RST_STREAM in HTTP/2
-	KindClose         Kind = "close"          // the connection ends, the message does not
-	KindTruncate      Kind = "truncate"       // the message ends cleanly and lacks its rest
-	KindStall         Kind = "stall"          // silence
-	KindStatus        Kind = "status"         // an error in place of the reply
-	KindErrorEvent    Kind = "error_event"    // the provider's error event in the stream
-	KindGarbage       Kind = "garbage"        // an event that is no JSON
-	KindDuplicate     Kind = "duplicate"      // the event before the place again
-	KindReorder       Kind = "reorder"        // the events around the place swapped
-	KindPingFlood     Kind = "ping_flood"     // many pings
-	KindBadUTF8       Kind = "bad_utf8"       // bytes that are no UTF-8 inside a text
-	KindContentType   Kind = "content_type"   // a header that lies about the body
-	KindContentLength Kind = "content_length" // a header that lies about its length
+	kindReset         Kind = "reset"          // TCP RST, RST_STREAM in HTTP/2
+	kindClose         Kind = "close"          // the connection ends, the message does not
+	kindTruncate      Kind = "truncate"       // the message ends cleanly and lacks its rest
+	kindStall         Kind = "stall"          // silence
+	kindStatus        Kind = "status"         // an error in place of the reply
+	kindErrorEvent    Kind = "error_event"    // the provider's error event in the stream
+	kindGarbage       Kind = "garbage"        // an event that is no JSON
+	kindDuplicate     Kind = "duplicate"      // the event before the place again
+	kindReorder       Kind = "reorder"        // the events around the place swapped
+	kindPingFlood     Kind = "ping_flood"     // many pings
+	kindBadUTF8       Kind = "bad_utf8"       // bytes that are no UTF-8 inside a text
+	kindContentType   Kind = "content_type"   // a header that lies about the body
+	kindContentLength Kind = "content_length" // a header that lies about its length
 )
 
 // Then is how a reply continues after a stall or an error event.
@@ -78,20 +78,20 @@ type Then string
 
 // The ways to go on.
 const (
-	ThenContinue Then = "continue"
-	ThenReset    Then = "reset"
-	ThenClose    Then = "close"
-	ThenTruncate Then = "truncate"
+	thenContinue Then = "continue"
+	thenReset    Then = "reset"
+	thenClose    Then = "close"
+	thenTruncate Then = "truncate"
 )
 
 // ending returns the ending of a Then, "" for none.
 func (t Then) ending() End {
 	switch t {
-	case ThenReset:
+	case thenReset:
 		return Reset
-	case ThenClose:
+	case thenClose:
 		return Close
-	case ThenTruncate:
+	case thenTruncate:
 		return EOF
 	default:
 		return ""
@@ -100,27 +100,27 @@ func (t Then) ending() End {
 
 // Place is where in a reply a fault applies.
 type Place struct {
-	At Spot
-	N  int // of AfterEvent, AtByte
+	At faultSpot
+	N  int // of afterEvent, atByte
 }
 
-// Spot is a kind of place.
-type Spot string
+// faultSpot is a kind of place.
+type faultSpot string
 
 // The spots.
 const (
-	Nowhere        Spot = ""
-	BeforeHeader   Spot = "before_header"
-	AtStart        Spot = "at_start"
-	AtByte         Spot = "at_byte"
-	AfterEvent     Spot = "after_event" // N events have been sent
-	BeforeTerminal Spot = "before_terminal"
-	AfterTerminal  Spot = "after_terminal"
+	nowhere        faultSpot = ""
+	beforeHeader   faultSpot = "before_header"
+	atStart        faultSpot = "at_start"
+	atByte         faultSpot = "at_byte"
+	afterEvent     faultSpot = "after_event" // N events have been sent
+	beforeTerminal faultSpot = "before_terminal"
+	afterTerminal  faultSpot = "after_terminal"
 )
 
 // String returns the place as the plan's file names it.
 func (p Place) String() string {
-	if p.At == AtByte || p.At == AfterEvent {
+	if p.At == atByte || p.At == afterEvent {
 		return fmt.Sprint(p.At, " ", p.N)
 	}
 	return string(p.At)
@@ -129,10 +129,10 @@ func (p Place) String() string {
 // String returns the fault in a few words: its kind and its place.
 func (f Fault) String() string {
 	text := string(f.Kind)
-	if f.Kind == KindStatus {
+	if f.Kind == kindStatus {
 		text = fmt.Sprint(text, " ", f.Status)
 	}
-	if f.Place.At != Nowhere {
+	if f.Place.At != nowhere {
 		text += " " + f.Place.String()
 	}
 	return text

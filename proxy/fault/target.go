@@ -45,21 +45,21 @@ func newTarget(s Script, provider string) target {
 // before it; ok is false when this reply has no such place.
 func (t target) findPlace(p Place) (at, before int, ok bool) {
 	switch p.At {
-	case Nowhere, BeforeHeader, AtStart:
+	case nowhere, beforeHeader, atStart:
 		return 0, 0, true
-	case AtByte:
+	case atByte:
 		for before < len(t.events) && t.events[before].End <= p.N {
 			before++
 		}
 		return p.N, before, p.N <= len(t.body)
-	case AfterEvent:
+	case afterEvent:
 		before = p.N
-	case BeforeTerminal:
+	case beforeTerminal:
 		before = t.terminal
-	case AfterTerminal:
+	case afterTerminal:
 		before = t.terminal + 1
 	}
-	if t.terminal < 0 && p.At != AfterEvent || before > len(t.events) {
+	if t.terminal < 0 && p.At != afterEvent || before > len(t.events) {
 		return 0, 0, false
 	}
 	if before == 0 {

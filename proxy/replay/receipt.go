@@ -11,13 +11,13 @@ import (
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
-// ReceiptSchema names the JSON form of a Receipt.
-const ReceiptSchema = "recorder.receipt.v1"
+// receiptSchema names the JSON form of a Receipt.
+const receiptSchema = "recorder.receipt.v1"
 
 // Receipt is the record of a replay. Its JSON is a public format,
 // recorder.receipt.v1: fields are added, never changed.
 type Receipt struct {
-	// Schema is ReceiptSchema.
+	// Schema is receiptSchema.
 	Schema string `json:"schema"`
 	// Tool is the program and its version, Libraries the versions of the
 	// modules it is built from that matter to a replay. The caller fills them in.
@@ -124,7 +124,7 @@ func (p *Replayer) Receipt() Receipt {
 	recording, a := p.cfg.Cassette, &p.tally
 	meta := recording.Meta()
 	r := Receipt{
-		Schema:   ReceiptSchema,
+		Schema:   receiptSchema,
 		Started:  a.started.UTC().Format(time.RFC3339Nano),
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
 		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created, meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},

@@ -9,8 +9,8 @@ import (
 
 // The origins of Anthropic's tokens.
 const (
-	OriginSignature = "anthropic/signature"
-	OriginRedacted  = "anthropic/redacted"
+	originSignature = "anthropic/signature"
+	originRedacted  = "anthropic/redacted"
 )
 
 // digest tells two values apart; it need not resist anybody, the token's tag

@@ -136,9 +136,9 @@ func (v *verifier) addDropped(b block, reason string) {
 
 // inspectBlock verifies one block by itself and against what stands before it.
 func (v *verifier) inspectBlock(b block, at int, latest bool) {
-	id, words, token, origin := "A-34", wrongSignature, b.Get("signature").Text(), OriginSignature
+	id, words, token, origin := "A-34", wrongSignature, b.Get("signature").Text(), originSignature
 	if b.kind == "redacted_thinking" {
-		id, words, token, origin = "A-36", wrongData, b.Get("data").Text(), OriginRedacted
+		id, words, token, origin = "A-36", wrongData, b.Get("data").Text(), originRedacted
 	}
 	s, ok := openToken(v.key, origin, token)
 	switch {

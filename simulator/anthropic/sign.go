@@ -70,9 +70,9 @@ func (v *verifier) signBlocks(r script.Reply) []string {
 		if s.bound {
 			s.system, s.tools, s.before, s.previous = v.prefix.system, v.prefix.tools, v.prefix.sum(), v.previous
 		}
-		origin := OriginSignature
+		origin := originSignature
 		if b.Kind == specs.KindRedacted {
-			origin = OriginRedacted
+			origin = originRedacted
 		}
 		tokens[n] = s.signToken(r.Key, origin, len(thoughtText(b)))
 		v.previous = digestOf([]byte(tokens[n]))

@@ -9,8 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
-// OriginThought is the origin of thoughtSignature.
-const OriginThought = "gemini/thought_signature"
+// originThought is the origin of thoughtSignature.
+const originThought = "gemini/thought_signature"
 
 // claims is what a signature says of itself. It travels inside the token, which
 // nobody else can write, so that a token tells what is wrong with where it
@@ -32,13 +32,13 @@ type claims struct {
 // does.
 func (s claims) signToken(key seal.Key, extra int) string {
 	text := strings.Join([]string{s.reply, s.account, s.family, s.kind, s.payload, strings.Repeat("=", min(extra, 1<<14))}, "\x00")
-	return key.Envelope(seal.Facts{Origin: OriginThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
+	return key.Envelope(seal.Facts{Origin: originThought}, seal.Place{Reply: text, Ordinal: uint16(s.ordinal), Total: uint16(s.total)})
 }
 
 // openToken reads the claims in a token. It reports false when the token was
 // altered or issued elsewhere.
 func openToken(key seal.Key, token string) (claims, bool) {
-	place, err := key.OpenEnvelope(seal.Facts{Origin: OriginThought}, standardBase64(token))
+	place, err := key.OpenEnvelope(seal.Facts{Origin: originThought}, standardBase64(token))
 	f := strings.Split(place.Reply, "\x00")
 	if err != nil || len(f) != 6 {
 		return claims{}, false

@@ -25,7 +25,7 @@ const (
 	EndExpected                      // nothing but white space
 	ControlCharacter                 // a control character in a string
 	BadEscape                        // a string that ends here has an escape that does not exist
-	BadText                          // a string that ends here is not valid Unicode
+	badText                          // a string that ends here is not valid Unicode
 	BadNumber                        // a number that begins here is malformed
 	BadWord                          // neither true nor false nor null
 	TooDeep                          // values are nested too deep
@@ -238,7 +238,7 @@ func (p *parser) decodeString(quoted string, escaped, ascii bool) string {
 	if json.Unmarshal([]byte(quoted), &replaced) != nil {
 		p.failWith(BadEscape)
 	} else if !p.lenient {
-		p.failWith(BadText)
+		p.failWith(badText)
 	}
 	return replaced
 }

@@ -90,7 +90,7 @@ func TestStrictErrors(t *testing.T) {
 	if _, err := ParseStrict(nil, MaxDepth); !errors.Is(err, io.EOF) {
 		t.Errorf("no value: %v", err)
 	}
-	if _, err := ParseStrict([]byte("[[1]]"), 1); !errors.Is(err, ErrTooDeep) {
+	if _, err := ParseStrict([]byte("[[1]]"), 1); !errors.Is(err, errTooDeep) {
 		t.Errorf("too deep: %v", err)
 	}
 	var syntax *jsontext.SyntacticError

@@ -15,13 +15,13 @@ const MaxDepth = 10_000
 var (
 	// ErrTrailing says that more than white space follows the value.
 	ErrTrailing = errors.New("trailing characters")
-	// ErrTooDeep says that values are nested too deep.
-	ErrTooDeep = errors.New("nested too deep")
+	// errTooDeep says that values are nested too deep.
+	errTooDeep = errors.New("nested too deep")
 )
 
 // ParseStrict reads one value of valid Unicode that is nested at most maxDepth
 // deep. The error is a [*jsontext.SyntacticError] with the offset, [io.EOF] for an
-// empty text, ErrTrailing or ErrTooDeep. It copies body.
+// empty text, ErrTrailing or errTooDeep. It copies body.
 func ParseStrict(body []byte, maxDepth int) (*Node, error) {
 	root, failure := parse(string(body), maxDepth, false)
 	if failure == nil {
@@ -31,7 +31,7 @@ func ParseStrict(body []byte, maxDepth int) (*Node, error) {
 		return nil, err
 	}
 	if failure.Problem == TooDeep {
-		return nil, ErrTooDeep
+		return nil, errTooDeep
 	}
 	return nil, failure
 }

@@ -151,7 +151,7 @@ func (v *signedReply) encryptedContent(n int, stage seal.Stage) string {
 			}
 		}
 	}
-	return v.Key.Fernet(seal.Facts{Origin: OriginEncrypted}, b.place(), stage, v.At)
+	return v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)
 }
 
 func (v *signedReply) callItem(n int, status, arguments string) script.Object {

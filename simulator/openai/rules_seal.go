@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/simulator/seal"
 )
 
-// OriginEncrypted is the origin of encrypted_content.
-const OriginEncrypted = "openai/encrypted_content"
+// originEncrypted is the origin of encrypted_content.
+const originEncrypted = "openai/encrypted_content"
 
 var tokenRules = []rule.Rule[*request]{
 	liveRule("O-15", "encrypted content is whole and was issued here, to this account", reported, rule.High, tokensVerify),
@@ -46,7 +46,7 @@ func bindingOf(p seal.Place) (b binding, ok bool) {
 
 // openEncrypted opens an encrypted content of this issuer.
 func openEncrypted(k seal.Key, token string) (binding, bool) {
-	p, _, err := k.OpenFernet(seal.Facts{Origin: OriginEncrypted}, token)
+	p, _, err := k.OpenFernet(seal.Facts{Origin: originEncrypted}, token)
 	if err != nil {
 		return binding{}, false
 	}

@@ -110,7 +110,7 @@ func answerIn(a Intent, text string) string {
 	if a.Schema == nil {
 		return text
 	}
-	value := Fill(a.Schema, text)
+	value := fillSchema(a.Schema, text)
 	if s, ok := value.(string); ok && a.Bare {
 		return s
 	}

@@ -44,7 +44,7 @@ func TestFill(t *testing.T) {
 		`{"type":"object","minProperties":2,"properties":{"a":{"type":"string"},"b":{"type":"string"},"c":{"type":"string"}},"required":["c"]}`,
 		`{"type":"object","properties":{"a":{"default":"x","type":"string"},"b":{"examples":[2],"type":"integer"}},"required":["a","b"]}`,
 	} {
-		got := JSON(Fill(schema(t, text), "word"))
+		got := JSON(fillSchema(schema(t, text), "word"))
 		result, err := gojsonschema.Validate(gojsonschema.NewStringLoader(text), gojsonschema.NewBytesLoader(got))
 		if err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestFill(t *testing.T) {
 
 // TestFillOfGemini holds that types in capitals and counts in strings are read.
 func TestFillOfGemini(t *testing.T) {
-	got := string(JSON(Fill(schema(t, `{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"2"}},"required":["a"]}`), "w")))
+	got := string(JSON(fillSchema(schema(t, `{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"INTEGER"},"minItems":"2"}},"required":["a"]}`), "w")))
 	if want := `{"a":[1,1]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -65,9 +65,9 @@ func TestFillOfGemini(t *testing.T) {
 
 // TestFillEnds holds that a schema that contains itself is filled, too.
 func TestFillEnds(t *testing.T) {
-	_ = Fill(schema(t, `{"$ref":"#"}`), "w")
-	_ = Fill(schema(t, `{"type":"object","properties":{"next":{"$ref":"#"}},"required":["next"]}`), "w")
-	_ = Fill(schema(t, `{"anyOf":[{"$ref":"#/anyOf/0"}]}`), "w")
+	_ = fillSchema(schema(t, `{"$ref":"#"}`), "w")
+	_ = fillSchema(schema(t, `{"type":"object","properties":{"next":{"$ref":"#"}},"required":["next"]}`), "w")
+	_ = fillSchema(schema(t, `{"anyOf":[{"$ref":"#/anyOf/0"}]}`), "w")
 }
 
 // TestFillOfAnything holds that no schema stops the simulator.
@@ -85,7 +85,7 @@ func TestFillOfAnything(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.MapOfN(rapid.SampledFrom(keys), node(3), 0, 5).Draw(t, "schema")
-		if !json.Valid(JSON(Fill(s, "word"))) {
+		if !json.Valid(JSON(fillSchema(s, "word"))) {
 			t.Fatal("no JSON")
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
-// Rejecter is a Provider that gives refusals in its provider's envelope.
-type Rejecter interface {
+// rejecter is a Provider that gives refusals in its provider's envelope.
+type rejecter interface {
 	Reject(*rule.Refusal) (status int, header http.Header, body []byte)
 }
 
@@ -76,7 +76,7 @@ var rejections = map[string]map[string]rule.Refusal{
 // the request came often enough.
 func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	to := r.Turn.Refuse
-	voice, ok := v.(Rejecter)
+	voice, ok := v.(rejecter)
 	if to == nil || r.Attempt >= to.Times || !ok {
 		return Plan{}, false
 	}

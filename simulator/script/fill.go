@@ -13,10 +13,10 @@ import (
 // maxDepth ends schemas that contain themselves.
 const maxDepth = 12
 
-// Fill returns a value that fulfils a JSON Schema as tools have them: what is
+// fillSchema returns a value that fulfils a JSON Schema as tools have them: what is
 // required, with word for free text. Types may be in capitals, as Gemini writes
 // them. Of conditions between fields it knows nothing.
-func Fill(schema map[string]any, word string) any {
+func fillSchema(schema map[string]any, word string) any {
 	f := filler{root: schema, word: word}
 	return f.fillValue(schema, maxDepth)
 }

@@ -57,13 +57,13 @@ func PlanReply(v Provider, r Reply) Plan {
 		sent := min((*t.Stall)[r.Request.Provider], len(frames)-1) // a document: nothing
 		frames, plan.Stall = frames[:sent], true
 	}
-	plan.Writes = Cut(frames, t.Chunks)
+	plan.Writes = cutReply(frames, t.Chunks)
 	return plan
 }
 
-// Cut arranges frames into writes as a scenario asks. Nothing is lost or
+// cutReply arranges frames into writes as a scenario asks. Nothing is lost or
 // added.
-func Cut(frames [][]byte, c specs.Chunks) [][]byte {
+func cutReply(frames [][]byte, c specs.Chunks) [][]byte {
 	switch {
 	case c.Whole:
 		return [][]byte{bytes.Join(frames, nil)}

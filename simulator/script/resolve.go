@@ -124,7 +124,7 @@ func firstHarmless(tools []Tool) string {
 
 // fillArguments returns arguments that fulfil a tool's schema.
 func fillArguments(schema map[string]any, word string) []byte {
-	if o, ok := Fill(schema, word).(Object); ok {
+	if o, ok := fillSchema(schema, word).(Object); ok {
 		return JSON(o)
 	}
 	return []byte("{}")

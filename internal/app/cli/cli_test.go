@@ -171,7 +171,7 @@ func TestNearest(t *testing.T) {
 		"MAXAGE": "MAX_AGE", "MAX_AGES": "MAX_AGE", "MXA_AGE": "MAX_AGE", "ALLOW_UNSUED": "ALLOW_UNUSED",
 		"CREDENTIALS": "CREDENTIAL", "MODES": "MODE", "HOME": "", "LOG": "", "MAX": "", "": "", "CODE_DIR": "",
 	} {
-		if got := Nearest(name, known); got != want {
+		if got := nearest(name, known); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

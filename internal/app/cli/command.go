@@ -81,7 +81,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if meant := Nearest(name, names); meant != "" {
+	if meant := nearest(name, names); meant != "" {
 		return Usage("%s: unknown command; did you mean %s? run: %s --help", name, meant, cmd.CommandPath())
 	}
 	return Usage("%s: unknown command; one of %s", name, strings.Join(names, ", "))
@@ -97,7 +97,7 @@ func flagError(cmd *cobra.Command, err error) error {
 				names = append(names, flag.Name)
 			}
 		})
-		if meant := Nearest(unknown.GetSpecifiedName(), names); meant != "" {
+		if meant := nearest(unknown.GetSpecifiedName(), names); meant != "" {
 			return Usage("%s: %w; did you mean --%s? run: %s --help", cmd.Name(), err, meant, cmd.CommandPath())
 		}
 	}
@@ -130,9 +130,9 @@ func AddJSONFlag(cmd *cobra.Command, asJSON *bool) {
 	CommandLineOnly(cmd.Flags(), "json")
 }
 
-// Nearest returns the name that a misspelt one probably means, "" when it is far
+// nearest returns the name that a misspelt one probably means, "" when it is far
 // from all. Two letters may be wrong, one in a name of fewer than six.
-func Nearest(name string, known []string) (best string) {
+func nearest(name string, known []string) (best string) {
 	least := 3
 	if len(name) < 6 {
 		least = 2

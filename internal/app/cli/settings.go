@@ -125,7 +125,7 @@ func (f *Frame) checkVariables(flags []string) error {
 		if value == "" || !ours || slices.Contains(bare, rest) {
 			continue
 		}
-		if meant := Nearest(rest, bare); meant != "" {
+		if meant := nearest(rest, bare); meant != "" {
 			return Usage("%s: unknown; %s is meant, or rename it", name, prefix+meant)
 		}
 	}

@@ -76,27 +76,27 @@ func failedResult(id, content string) transcript.ToolResult {
 	return transcript.ToolResult{ToolUseID: id, Content: content, IsError: true}
 }
 
-// Conversation is one named conversation.
-type Conversation struct {
+// conversation is one named conversation.
+type conversation struct {
 	Name     string
 	System   string
 	Messages []transcript.Message
 }
 
-// Conversations returns the conversations that every renderer must render;
+// conversations returns the conversations that every renderer must render;
 // each was begun with one provider and may go on with any.
-func Conversations() []Conversation {
-	return []Conversation{plainConversation(), anthropicLoop(), openAILoop(), geminiLoop(), edgeCases(), partsConversation()}
+func conversations() []conversation {
+	return []conversation{plainConversation(), anthropicLoop(), openAILoop(), geminiLoop(), edgeCases(), partsConversation()}
 }
 
-func plainConversation() Conversation {
-	return Conversation{Name: "plain", System: "You are <terse> & exact.", Messages: []transcript.Message{
+func plainConversation() conversation {
+	return conversation{Name: "plain", System: "You are <terse> & exact.", Messages: []transcript.Message{
 		transcript.User("Say \"hi\" & <stop>.\n\u2028"),
 	}}
 }
 
-func anthropicLoop() Conversation {
-	return Conversation{Name: "anthropic-loop", System: "You are a coding agent.", Messages: []transcript.Message{
+func anthropicLoop() conversation {
+	return conversation{Name: "anthropic-loop", System: "You are a coding agent.", Messages: []transcript.Message{
 		transcript.User("Read a.txt and list the directory."),
 		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("anthropic", "messages", "claude-opus-4-5"),
 			signedThinking("Two lookups\nare needed.", "EsYBCkYI+sig/1=="),
@@ -114,8 +114,8 @@ func anthropicLoop() Conversation {
 	}}
 }
 
-func openAILoop() Conversation {
-	return Conversation{Name: "openai-loop", Messages: []transcript.Message{
+func openAILoop() conversation {
+	return conversation{Name: "openai-loop", Messages: []transcript.Message{
 		transcript.System("You are a coding agent."),
 		transcript.User("Read a.txt."),
 		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("openai", "responses", "gpt-5.2"),
@@ -133,8 +133,8 @@ func openAILoop() Conversation {
 	}}
 }
 
-func geminiLoop() Conversation {
-	return Conversation{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
+func geminiLoop() conversation {
+	return conversation{Name: "gemini-loop", System: "You are a coding agent.", Messages: []transcript.Message{
 		transcript.User("Read a.txt and list the directory."),
 		transcript.Assistant(transcript.StopToolUse, madeBy(originOf("gemini", "generateContent", "gemini-3-flash-preview"),
 			transcript.Reasoning("Thinking about it", nil),
@@ -151,8 +151,8 @@ func geminiLoop() Conversation {
 	}}
 }
 
-func edgeCases() Conversation {
-	return Conversation{Name: "edges", System: "Same.", Messages: append([]transcript.Message{
+func edgeCases() conversation {
+	return conversation{Name: "edges", System: "Same.", Messages: append([]transcript.Message{
 		transcript.User("Look at this."),
 		transcript.System("The date is 2026-11-21."),
 		transcript.User("cut \xf0\x9f\x98"),
@@ -170,8 +170,8 @@ func edgeCases() Conversation {
 	}, from2()...)}
 }
 
-func partsConversation() Conversation {
-	return Conversation{Name: "parts", Messages: []transcript.Message{
+func partsConversation() conversation {
+	return conversation{Name: "parts", Messages: []transcript.Message{
 		{Role: transcript.RoleUser, Content: "What is this?", Parts: []transcript.Part{
 			{Type: "image", MediaType: "image/png", Data: []byte("\x89PNG")},
 			{Type: "image", URL: "https://example.com/a?b=1&c=2"},

@@ -63,9 +63,9 @@ var block = rapid.Custom(func(t *rapid.T) transcript.Block {
 	return b
 })
 
-// Messages draws a legal conversation: it starts with a user message, every
+// messagesOf draws a legal conversation: it starts with a user message, every
 // call is answered, and it ends with a message that a model can answer.
-func Messages(t *rapid.T) []transcript.Message {
+func messagesOf(t *rapid.T) []transcript.Message {
 	all := []transcript.Message{transcript.User(prompts.Draw(t, "prompt"))}
 	calls := 0
 	for range rapid.IntRange(0, 5).Draw(t, "turns") {
@@ -95,8 +95,8 @@ func Messages(t *rapid.T) []transcript.Message {
 	return all
 }
 
-// Anything draws messages that need not be legal in any way.
-func Anything(t *rapid.T) []transcript.Message {
+// anyBlock draws messages that need not be legal in any way.
+func anyBlock(t *rapid.T) []transcript.Message {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) transcript.Message {
 		m := transcript.Message{
 			Role: rapid.SampledFrom([]transcript.Role{

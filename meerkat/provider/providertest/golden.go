@@ -10,8 +10,8 @@ import (
 
 var update = flag.Bool("update", false, "write golden files instead of comparing with them")
 
-// Golden compares got with testdata/name, byte for byte.
-func Golden(t *testing.T, name string, got []byte) {
+// goldenFile compares got with testdata/name, byte for byte.
+func goldenFile(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {

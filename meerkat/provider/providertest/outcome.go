@@ -36,7 +36,7 @@ func OutcomeOf(r stream.Reply, err error) Outcome {
 	var s strings.Builder
 	fmt.Fprintf(&s, "id %q, model %q, stop %q, usage %v %s\n", r.ResponseID, r.Model, r.Message.StopReason, r.UsageKnown, showUsage(r.Usage))
 	for i := range r.Message.Blocks {
-		fmt.Fprintf(&s, "%s raw %q\n", ShowBlock(&r.Message.Blocks[i]), r.Message.Blocks[i].Raw)
+		fmt.Fprintf(&s, "%s raw %q\n", showBlock(&r.Message.Blocks[i]), r.Message.Blocks[i].Raw)
 	}
 	for _, a := range r.Anomalies {
 		fmt.Fprintf(&s, "anomaly %v at %d, %d, %v\n", a, a.Event, a.Offset, a.Harmless)
@@ -45,8 +45,8 @@ func OutcomeOf(r stream.Reply, err error) Outcome {
 	return Outcome(s.String())
 }
 
-// ShowBlock describes a block without its Raw, tokens included.
-func ShowBlock(b *transcript.Block) string {
+// showBlock describes a block without its Raw, tokens included.
+func showBlock(b *transcript.Block) string {
 	s := fmt.Sprintf("%s text %q id %q name %q args %q kind %q", b.Type, b.Text, b.ID, b.Name, b.Args, b.Kind)
 	if m := b.Meta; m != nil {
 		s += fmt.Sprintf(" meta %s sig %q data %q thought %q id %q summary %q phase %q", m.Provider, m.Signature, m.Data, m.ThoughtSignature, m.ID, m.Summary, m.Phase)
@@ -71,8 +71,8 @@ func showUsage(u transcript.Usage) string {
 	return s
 }
 
-// Cut splits body into pieces of random sizes, small ones more often.
-func Cut(body []byte, rng *rand.Rand) [][]byte {
+// cutReply splits body into pieces of random sizes, small ones more often.
+func cutReply(body []byte, rng *rand.Rand) [][]byte {
 	var out [][]byte
 	for len(body) > 0 {
 		n := min(1+rng.IntN(1<<rng.IntN(12)), len(body))

@@ -27,13 +27,13 @@ func RenderBody(codec provider.Codec, req *provider.Request, m catalog.Entry) ([
 
 // testGoldenBodies compares whole bodies with the files in testdata.
 func (s CodecSuite) testGoldenBodies(t *testing.T) {
-	for _, c := range Conversations() {
+	for _, c := range conversations() {
 		t.Run(c.Name, func(t *testing.T) {
 			body := s.Render(t, provider.Request{System: c.System, Messages: c.Messages, Tools: Tools()})
 			if !json.Valid([]byte(body)) {
 				t.Fatalf("not JSON: %s", body)
 			}
-			Golden(t, c.Name+".json", []byte(body))
+			goldenFile(t, c.Name+".json", []byte(body))
 		})
 	}
 }
@@ -83,7 +83,7 @@ func (s CodecSuite) testRefusals(t *testing.T) {
 func (s CodecSuite) testRenderedBytes(t *testing.T) {
 	m := s.Entry(t, s.StableModel)
 	rapid.Check(t, func(t *rapid.T) {
-		req := &provider.Request{Model: m.Model, Messages: Messages(t), Tools: Tools()}
+		req := &provider.Request{Model: m.Model, Messages: messagesOf(t), Tools: Tools()}
 		body, err := RenderBody(s.Codec, req, m)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +144,7 @@ func (s CodecSuite) checkPrefixes(t *rapid.T, req *provider.Request, m catalog.E
 func (s CodecSuite) testAnyMessages(t *testing.T) {
 	m := s.Entry(t, s.Model)
 	rapid.Check(t, func(t *rapid.T) {
-		body, err := RenderBody(s.Codec, &provider.Request{Model: m.Model, Messages: Anything(t)}, m)
+		body, err := RenderBody(s.Codec, &provider.Request{Model: m.Model, Messages: anyBlock(t)}, m)
 		var (
 			pair    *provider.PairError
 			message *provider.MessageError

@@ -29,8 +29,8 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Check is one point of the contract.
-type Check struct {
+// storeCheck is one point of the contract.
+type storeCheck struct {
 	Name string
 	// Try runs the check on an empty store and returns how the store breaks it,
 	// nil if it does not.
@@ -40,7 +40,7 @@ type Check struct {
 // Run runs every check as a subtest, each on an empty store that open returns.
 func Run(t *testing.T, open func(t *testing.T) session.Store) {
 	t.Helper()
-	for _, c := range Checks() {
+	for _, c := range storeChecks() {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := c.Try(open(t)); err != nil {
 				t.Error(err)
@@ -49,9 +49,9 @@ func Run(t *testing.T, open func(t *testing.T) session.Store) {
 	}
 }
 
-// Checks returns the whole contract.
-func Checks() []Check {
-	return []Check{
+// storeChecks returns the whole contract.
+func storeChecks() []storeCheck {
+	return []storeCheck{
 		{"what is appended is what is loaded, byte for byte", checkLossless},
 		{"a session is there as soon as Create returns", checkCreateVisible},
 		{"a record is there as soon as Append returns", checkAppendVisible},

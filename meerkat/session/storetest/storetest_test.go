@@ -262,7 +262,7 @@ func listsEverything(all []session.Info, _ session.Filter) []session.Info { retu
 // that every check has a canary.
 func TestCanaries(t *testing.T) {
 	all := canaries()
-	for _, c := range Checks() {
+	for _, c := range storeChecks() {
 		fault := all[c.Name]
 		if fault == nil {
 			t.Errorf("%s: no canary", c.Name)
@@ -277,7 +277,7 @@ func TestCanaries(t *testing.T) {
 		}
 		t.Logf("%s: %.120v", c.Name, err)
 	}
-	if len(all) != len(Checks()) {
-		t.Errorf("%d canaries for %d checks", len(all), len(Checks()))
+	if len(all) != len(storeChecks()) {
+		t.Errorf("%d canaries for %d checks", len(all), len(storeChecks()))
 	}
 }

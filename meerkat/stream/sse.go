@@ -62,7 +62,7 @@ type SSE struct {
 	stray func(line []byte, offset int64) (taken bool, err error)
 }
 
-// NewSSE returns an sse that calls emit for every event. An error of emit ends
+// NewSSE returns an SSE that calls emit for every event. An error of emit ends
 // the stream and is returned by Write. maxLine of zero means defaultMaxLine.
 func NewSSE(maxLine int, emit func(*Frame) error) *SSE {
 	if maxLine <= 0 {
@@ -289,7 +289,7 @@ func (s *SSE) tooLong() error {
 }
 
 // Close ends the stream and returns the event that was under way, if any: one
-// that no blank line ended. The standard drops such an event, and so does sse;
+// that no blank line ended. The standard drops such an event, and so does SSE;
 // the caller may call it unterminated_event or, in lenient mode, decode it.
 func (s *SSE) Close() (Frame, bool) {
 	if s.err != nil {

@@ -10,9 +10,22 @@ import (
 // WriteFile replaces the file at path by one that holds data and has the mode
 // perm. It writes a temporary file in the same folder, syncs it and renames it, so
 // other processes and a later start after a crash see the old content or the new,
-// never a part. On an error the old file is unchanged.
+// never a part. On an error the old file is unchanged. A device or a pipe at path
+// is written to, not replaced.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return writeInPlace(path, data)
+	}
 	return placeFile(path, data, perm, os.Rename)
+}
+
+func writeInPlace(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // CreateFile is [WriteFile] for a path that must not exist yet: when it does, the

@@ -107,12 +107,14 @@ type Frame struct {
 
 	terminal *os.File // Stdout as it was given, when it is a file
 	raw      io.Writer
+	results  *pipeWriter // Stdout, to ask whether everything was written
 }
 
 // New returns the frame of one run. env is a list of K=V; nothing is read from the
 // environment of the process.
 func New(p Program, stdin io.Reader, stdout, stderr io.Writer, env []string) *Frame {
-	f := &Frame{Program: p, Stdin: stdin, Stdout: &pipeWriter{w: stdout}, Stderr: &lockedWriter{w: stderr}, Environ: env, raw: stdout}
+	results := &pipeWriter{w: stdout}
+	f := &Frame{Program: p, Stdin: stdin, Stdout: results, Stderr: &lockedWriter{w: stderr}, Environ: env, raw: stdout, results: results}
 	f.terminal, _ = stdout.(*os.File)
 	return f
 }
@@ -131,6 +133,9 @@ func (f *Frame) Run(ctx context.Context, root *cobra.Command, args []string) int
 	root.SetOut(f.Stdout)
 	root.SetErr(f.Stderr)
 	err := root.ExecuteContext(ctx)
+	if failed := f.results.writeError(); failed != nil && (err == nil || isReported(err)) {
+		err = fmt.Errorf("stdout: the result is incomplete: %w", failed)
+	}
 	if err != nil && f.Program.OnError != nil {
 		f.Program.OnError(err)
 	}

@@ -154,7 +154,8 @@ func TestSettings(t *testing.T) {
 		{"", []string{"SAMPLE_LEVEL=hush"}, "show", "", "sample: SAMPLE_LEVEL: holds a secret\n"},
 		{"", []string{"SAMPLE_STRICT=perhaps"}, "show", "", "sample: SAMPLE_STRICT: \"perhaps\": use true or false\n"},
 		{"", []string{"SAMPLE_JSON=true"}, "show", "low  given \n", ""},
-		{write("typo.yaml", "lvel: x\n"), nil, "show", "", "sample: " + dir + "/typo.yaml: lvel: unknown; the settings are the flags: host, level, strict\n"},
+		{write("typo.yaml", "lvel: x\n"), nil, "show", "", "sample: " + dir + "/typo.yaml: lvel: unknown; level is meant\n"},
+		{write("other.yaml", "colour: x\n"), nil, "show", "", "sample: " + dir + "/other.yaml: colour: unknown; the settings are the flags: host, level, strict\n"},
 		{write("list.yaml", "level: [a, b]\n"), nil, "show", "", "sample: " + dir + "/list.yaml: level: takes one value, not a list\n"},
 		{"", nil, "show --config " + dir + "/none.yaml", "", "sample: " + dir + "/none.yaml: does not exist; name a configuration file that does with --config\n"},
 	} {
@@ -203,6 +204,20 @@ func TestClosedPipe(t *testing.T) {
 		if _, got := (&pipeWriter{w: failingWriter{err}}).Write([]byte("x")); !errors.Is(got, want) {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
+	}
+}
+
+// A result that could not be written is an error, also where it was printed as text
+// and the command itself succeeded.
+func TestLostResult(t *testing.T) {
+	var errs bytes.Buffer
+	f := New(sampleProgram(""), nil, failingWriter{syscall.ENOSPC}, &errs, nil)
+	code := f.Run(t.Context(), sampleCommand(f, func(*cobra.Command) error {
+		f.Print("a line\n")
+		return nil
+	}), []string{"show"})
+	if code != f.Program.InternalCode || !strings.Contains(errs.String(), "stdout: the result is incomplete: no space left on device") {
+		t.Errorf("%d, %q", code, errs.String())
 	}
 }
 

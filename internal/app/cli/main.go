@@ -25,11 +25,13 @@ func Main(run RunFunc) {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
-// pipeWriter drops what is written after the reader has closed its end.
+// pipeWriter drops what is written after the reader has closed its end, and keeps
+// the first error of any other kind.
 type pipeWriter struct {
 	mu     sync.Mutex
 	w      io.Writer
 	closed bool
+	err    error
 }
 
 func (p *pipeWriter) Write(data []byte) (int, error) {
@@ -43,5 +45,15 @@ func (p *pipeWriter) Write(data []byte) (int, error) {
 		p.closed = true
 		return len(data), nil
 	}
+	if p.err == nil {
+		p.err = err
+	}
 	return n, err
+}
+
+// writeError returns the first error of a write that was not the reader's doing.
+func (p *pipeWriter) writeError() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
 }

@@ -176,10 +176,18 @@ func readSettings(path string, known []string) (*viper.Viper, error) {
 	}
 	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
 		if name, _, _ := strings.Cut(key, "."); !slices.Contains(known, name) {
-			return nil, Usage("%s: %s: unknown; the settings are the flags: %s", path, name, strings.Join(known, ", "))
+			return nil, Usage("%s: %s: unknown; %s", path, name, settingAdvice(name, known))
 		}
 	}
 	return v, nil
+}
+
+// settingAdvice names the setting that was meant, or all of them.
+func settingAdvice(name string, known []string) string {
+	if meant := nearest(name, known); meant != "" {
+		return meant + " is meant"
+	}
+	return "the settings are the flags: " + strings.Join(known, ", ")
 }
 
 // settingNames lists the flags of all commands that are settings.

@@ -102,6 +102,7 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 				return cli.Fail(report.ExitHarness, "interrupted; no verdict was reached")
 			}
 			defer bar.Step(len(found))
+			a.Log().Info("reading", "file", f.Path)
 			out[i] = judgeRecording(rules, f)
 			return nil
 		})

@@ -47,7 +47,8 @@ const long = `Judge whether an agent talks to its provider correctly.
 Results go to stdout, progress and errors to stderr. With --json, stdout holds
 the report as JSON and nothing else; -v then shows the table on stderr.
 
-Every flag can also be set in conform.yaml (--config) or as CONFORM_FLAG_NAME.`
+Every flag can also be set in conform.yaml (--config) or as CONFORM_FLAG_NAME, but for
+--json, -q and -v, which belong on the command line.`
 
 type app struct{ *cli.Frame }
 

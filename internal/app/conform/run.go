@@ -106,6 +106,9 @@ func (a *app) runCases(ctx context.Context, f runFlags) (*report.Run, error) {
 	if err != nil {
 		return nil, filterError(err)
 	}
+	for _, r := range found.Results {
+		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
+	}
 	ran := report.NewRun(report.Run{
 		Tool: tool(), Subject: report.Subject{Name: "rkat", Version: cli.Version(), Kind: "in-process"},
 		Set: report.NewSet(f.set, found.Requirements), Source: f.sources, Ingress: f.ingress,

@@ -45,7 +45,8 @@ const long = `Record and replay what an agent and its provider say to each other
   recorder doctor [-- CMD…]               prove that clients, or CMD, can be intercepted
   recorder simulate [--scenario S]        be the providers, without a key or a network
 
-Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME.
+Every flag can also be set in recorder.yaml (--config) or as RECORDER_FLAG_NAME, but for
+--json, -q and -v, which belong on the command line.
 run passes CMD's exit code on when its own is 0.`
 
 // Command returns the tree of commands, for their documentation.

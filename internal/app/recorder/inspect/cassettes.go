@@ -20,7 +20,7 @@ func (a *app) recoverCommand() *cobra.Command {
 				return cli.Usage("%w", err)
 			}
 			path := strings.TrimSuffix(args[0], ".partial")
-			a.Say("%s: %s kept", path, recorderenv.Interactions(kept))
+			a.Note("%s: %s kept", path, recorderenv.Interactions(kept))
 			if tape, err := cassette.Open(path); err == nil {
 				a.SayLoss(tape)
 			}

@@ -92,7 +92,7 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	for _, line := range changed {
 		a.Say("%s: %s", path, line)
 	}
-	a.Say("%s: %s exported", path, recorderenv.Interactions(tape.Len()))
+	a.Note("%s: %s exported", path, recorderenv.Interactions(tape.Len()))
 	a.SayLoss(tape)
 	if exportFormats[i].lacks != "" {
 		a.Say("%s has no place for %s", to, exportFormats[i].lacks)

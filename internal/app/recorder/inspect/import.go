@@ -114,7 +114,7 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		a.Say("%v", err)
 	} else {
-		a.Say("%s: %s imported from %s", f.cassette, recorderenv.Interactions(report.Saved), rec.Format)
+		a.Note("%s: %s imported from %s", f.cassette, recorderenv.Interactions(report.Saved), rec.Format)
 	}
 	return cli.Exit(recorderenv.ExitOfRecording(report, err))
 }

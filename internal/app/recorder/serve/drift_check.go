@@ -151,7 +151,7 @@ func (a *app) sayCost(r *driftReport, p resendPlan) {
 	for _, t := range p.send {
 		most += max(t.Most, t.Output)
 	}
-	a.Say("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
+	a.Note("%s: %s to send, about %d tokens as they were recorded, at most %d of output as the requests allow; %d left out",
 		r.Cassette, cli.Count(len(p.send), "request", "requests"), p.totalTokens(), most, len(p.skip))
 	if r.Provenance != cassette.ProvenanceLive {
 		a.Say("%s: is %s, no recording of the provider itself; what differs may be the stand-in's", r.Cassette, r.Provenance)

@@ -71,10 +71,10 @@ func (a *app) readFaults(d *faultFlags) (out faultSettings, err error) {
 		}
 	}
 	if out.faults != nil {
-		a.Say("%s: %s planned, seed %d", d.faults, cli.Count(len(out.faults.Faults), "fault", "faults"), out.seed)
+		a.Note("%s: %s planned, seed %d", d.faults, cli.Count(len(out.faults.Faults), "fault", "faults"), out.seed)
 	}
 	if out.rechunk != "" {
-		a.Say("--rechunk %s, seed %d", out.rechunk, out.seed)
+		a.Note("--rechunk %s, seed %d", out.rechunk, out.seed)
 	}
 	return out, nil
 }

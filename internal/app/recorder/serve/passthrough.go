@@ -30,7 +30,7 @@ func (p *passthrough) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (p *passthrough) finishRecording(a *app, _ bool) outcome {
 	p.rec.Close()
-	a.Say("%s passed on, nothing kept", cli.Count(int(p.n.Load()), "request", "requests"))
+	a.Note("%s passed on, nothing kept", cli.Count(int(p.n.Load()), "request", "requests"))
 	return outcome{}
 }
 

@@ -64,7 +64,7 @@ func (a *app) openProxy(ctx context.Context, f *modeFlags) (_ *proxyRun, err err
 	if s.handler, err = a.openWork(f); err != nil {
 		return nil, err
 	}
-	cfg.CA, cfg.Handler = authority, s.handler
+	cfg.CA, cfg.Handler = authority, a.logRequests(s.handler)
 	if s.proxy, err = proxy.New(cfg); err == nil {
 		err = s.proxy.Start()
 	}
@@ -108,4 +108,16 @@ func (s *proxyRun) undoStart(ctx context.Context) {
 	if s.handler != nil {
 		s.handler.discardStart()
 	}
+}
+
+// logRequests logs each request before it is handled, with -v. The query is left
+// out: a key may stand in it.
+func (a *app) logRequests(next http.Handler) http.Handler {
+	if !a.Verbose {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.Log().Info("request", "session", proxy.Session(r.Context()), "method", r.Method, "host", r.Host, "path", r.URL.Path)
+		next.ServeHTTP(w, r)
+	})
 }

@@ -49,7 +49,7 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	err := r.writer.Close()
 	switch {
 	case err == nil:
-		a.Say("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
+		a.Note("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
 	case errors.Is(err, cassette.ErrEmpty) && len(report.Refused)+len(report.Lost)+report.Withheld == 0:
 		a.Say("%v; %s", err, a.nothingAskedReason())
 	default:

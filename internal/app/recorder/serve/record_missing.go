@@ -64,7 +64,7 @@ func (c *recordMissing) finishRecording(a *app, _ bool) outcome {
 		a.Say("%v", err)
 	}
 	out := outcome{served: served.Served, recorded: report.Saved, missed: served.Missed, exit: recorderenv.ExitOfRecording(report, err)}
-	a.Say("%s: %d served, %d recorded", c.path, out.served, out.recorded)
+	a.Note("%s: %d served, %d recorded", c.path, out.served, out.recorded)
 	switch {
 	case out.served+out.recorded+out.missed == 0 && out.exit == recorderenv.ExitOK:
 		a.Say("%s: %s", c.path, a.nothingAskedReason())

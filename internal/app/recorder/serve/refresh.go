@@ -108,6 +108,6 @@ func (r *refreshHandler) finishRecording(a *app, failed bool) outcome {
 		out.exit = recorderenv.ExitInternal
 		return out
 	}
-	a.Say("%s: replaced", r.path)
+	a.Note("%s: replaced", r.path)
 	return out
 }

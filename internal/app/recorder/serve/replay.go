@@ -48,13 +48,13 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 // sayTimes tells that a pace which was asked for is nobody's.
 func (k *modeEnv) sayTimes(tape *cassette.Cassette) {
 	if k.flags.speed > 0 && tape.Meta().Nominal() {
-		k.Say("%s: its times are nominal, nobody measured them", tape.Name())
+		k.Note("%s: its times are nominal, nobody measured them", tape.Name())
 	}
 }
 
 func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 	got := r.Receipt()
-	a.Say("%s: %s", r.path, got.Summary())
+	a.Note("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
 	for _, sentence := range failedGates(got, r.allowUnused, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)

@@ -34,7 +34,7 @@ func (a *app) serveMode(ctx context.Context, f *modeFlags, given []string) error
 		}
 	}
 	fmt.Fprint(a.Stdout, lines.String())
-	a.Say("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
+	a.Note("%s%s at %s; interrupt to finish", pathPrefix(f.cassette), modeActivity[f.mode], s.proxy.URL())
 	<-ctx.Done()
 	return cli.Exit(s.closeProxy(ctx, false))
 }
@@ -84,7 +84,7 @@ func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string
 		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
 	}
 	if f.mode == "" && a.inCI() {
-		a.Say("CI is set, so the mode is replay; --mode says otherwise")
+		a.Note("CI is set, so the mode is replay; --mode says otherwise")
 	}
 	if err := a.chooseMode(f, given); err != nil {
 		return err

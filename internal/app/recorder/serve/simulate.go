@@ -175,7 +175,7 @@ func (s *simulateFlags) printVariables(a *app, server *simulator.Server) error {
 		}
 	}
 	s.sayPrompts(a)
-	a.Say("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())
+	a.Note("simulating %s, %s; interrupt to end", strings.Join(s.config.Providers, ", "), s.describeLevel())
 	return nil
 }
 

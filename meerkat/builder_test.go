@@ -34,7 +34,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // TestUnsupportedModels are refused by Build, for every provider, before there
-// is a session or a connection (seed 000 §1.3, R41).
+// is a session or a connection (R41).
 func TestUnsupportedModels(t *testing.T) {
 	for _, model := range []string{"claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "gpt-4o", "gpt-5.1", "o3", "gemini-2.5-pro", "nonsense"} {
 		store := session.NewMemoryStore()
@@ -94,7 +94,7 @@ func named(name string) tool.Tool {
 	}}
 }
 
-// TestUnlistedLeavesAMark in the session (DESIGN §3.10).
+// TestUnlistedLeavesAMark in the session.
 func TestUnlistedLeavesAMark(t *testing.T) {
 	a, err := meerkat.NewAgent().WithClient(echo{}).WithUnlistedModel().WithModel("claude-3-5-sonnet-20241022").Build()
 	if err != nil {

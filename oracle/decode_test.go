@@ -57,7 +57,7 @@ func judge(t *testing.T, r recording, sdk func([]byte) ([]Block, error), parser 
 	case err != nil:
 		return true
 	case werr == nil && errors.As(cerr, &incomplete):
-		// No SDK asks whether a stream came to its end; we do (DESIGN §3.3). Its
+		// No SDK asks whether a stream came to its end; we do. Its
 		// blocks must still agree as far as they go.
 		if unfinished[r.provider+"/"+r.name] == "" {
 			t.Errorf("%s: we call it incomplete, the SDK does not mind: %v", r.name, cerr)

@@ -26,7 +26,7 @@ const entry = `- id: ORD-001
   title: a title
   level: MUST
   text: A sentence.
-  source: [{doc: seed 000, section: "2.1"}]
+  source: [{doc: wire reference, section: "A-19"}]
   applies: {provider: [anthropic], source: [cassette, live]}
   status: stable
   since: "2026-12"
@@ -50,9 +50,9 @@ func TestFaults(t *testing.T) {
 		{"unknown level", "level: MUST", "level: must", `level "must" is unknown; use MUST, SHOULD, MAY`},
 		{"unknown status", "status: stable", "status: done", `status "done" is unknown`},
 		{"since", `since: "2026-12"`, `since: "2026-13"`, `since "2026-13" is not a month`},
-		{"no source", `source: [{doc: seed 000, section: "2.1"}]`, "source: []", "has no source; cite one"},
-		{"url without a day", `{doc: seed 000, section: "2.1"}`, "{url: https://example.com}", `retrieved "" is not a day`},
-		{"two homes of a source", "{doc: seed 000,", "{doc: seed 000, url: https://example.com, retrieved: '2026-01-01',", "either url or doc"},
+		{"no source", `source: [{doc: wire reference, section: "A-19"}]`, "source: []", "has no source; cite one"},
+		{"url without a day", `{doc: wire reference, section: "A-19"}`, "{url: https://example.com}", `retrieved "" is not a day`},
+		{"two homes of a source", "{doc: wire reference,", "{doc: wire reference, url: https://example.com, retrieved: '2026-01-01',", "either url or doc"},
 		{"unknown provider", "[anthropic]", "[antropic]", `applies.provider "antropic" is unknown`},
 		{"provider twice", "[anthropic]", "[anthropic, anthropic]", `"anthropic" stands twice`},
 		{"unknown evidence", "[cassette, live]", "[tape]", `applies.source "tape" is unknown`},

@@ -44,6 +44,9 @@ func TestCitations(t *testing.T) {
 	for _, path := range sources(t) {
 		for _, c := range citations(t, path) {
 			cited++
+			if filepath.Ext(path) == ".go" && (strings.HasPrefix(c, "DESIGN ") || strings.HasPrefix(c, "seed ")) {
+				t.Errorf("%s cites %q, which a reader of the code cannot follow; say the thing itself", path, c)
+			}
 			if !known[c] {
 				t.Errorf("%s cites %q: %s and %s do not know it; add a row or correct the citation", path, c, wireRules, design)
 			}

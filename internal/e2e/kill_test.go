@@ -66,7 +66,7 @@ func agentOver(t *testing.T, dir, model string, transport http.RoundTripper, run
 // TestKilledAtEveryByte writes a session of two prompts with tools, cuts its
 // file at every byte, as kill -9 would, and goes on with each piece: with a
 // prompt and without. A strict provider must take all that is sent, no tool may
-// run for a second time, and what cannot go on must say why (DESIGN §3.7, R37).
+// run for a second time, and what cannot go on must say why (R37).
 func TestKilledAtEveryByte(t *testing.T) {
 	for _, model := range killed {
 		t.Run(model, func(t *testing.T) { killAtEveryByte(t, model) })

@@ -47,7 +47,7 @@ func (echoing) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestNoLeaks runs agents of each provider, one that goes well and one whose
 // provider echoes the key, and looks for what nobody may see: the key anywhere
-// at all, and what somebody wrote in logs, metrics and spans (seed 001 §14-15).
+// at all, and what somebody wrote in logs, metrics and spans.
 func TestNoLeaks(t *testing.T) {
 	for _, model := range killed {
 		for name, transport := range map[string]http.RoundTripper{

@@ -125,7 +125,7 @@ func TestUnsupportedModelText(t *testing.T) {
 }
 
 // The default must be usable for as long as anything is: named, allowed,
-// without an announced end (DESIGN §3.10).
+// without an announced end.
 func TestDefault(t *testing.T) {
 	for _, provider := range []string{Anthropic, OpenAI, Gemini} {
 		e, ok := Default(provider)
@@ -138,7 +138,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// The named entries are exactly those of seed 000 §1.3.
+// The named entries are exactly those that the specification names.
 func TestNamed(t *testing.T) {
 	want := []string{
 		"claude-sonnet-4-5", "claude-opus-4-5", "claude-opus-4-6", "gpt-5.2", "gpt-5.2-pro", "gpt-5.2-codex",

@@ -178,7 +178,7 @@ func TestFileInsteadOfTheOthers(t *testing.T) {
 	}
 }
 
-// TestEveryKey reads the example of seed 001 §11 with all keys, and checks that
+// TestEveryKey reads the example of the specification with all keys, and checks that
 // each one arrives (a key whose value gets lost would show as its default).
 func TestEveryKey(t *testing.T) {
 	p := newPlace(t, everyKey, "")

@@ -40,7 +40,7 @@ var codecs = map[string]codec{
 var exceptions = map[string]string{
 	"ellmer__anthropic-web-search 1>2": "the client drops a signed thinking block because its text is empty (R6)",
 	"ellmer__anthropic-web-search 1>3": "as 1>2",
-	"ruby_llm__chat_function_calling_vertexai_gemini-2_5-flash_can_handle_multiple_tool_calls_in_a_single_response 1>2": "the client copies the first call's signature to the second (seed 000 §2.3: only the first has one)",
+	"ruby_llm__chat_function_calling_vertexai_gemini-2_5-flash_can_handle_multiple_tool_calls_in_a_single_response 1>2": "the client copies the first call's signature to the second (only the first has one)",
 	"ruby_llm__chat_function_calling_gemini_gemini-2_5-flash_can_use_parallel_tool_calls 1>2":                           "as the case before",
 	"ruby_llm__chat_function_calling_vertexai_gemini-2_5-flash_can_use_parallel_tool_calls 1>2":                         "as the case before",
 }
@@ -173,7 +173,7 @@ func nextRequest(m catalog.Entry, reply transcript.Message) *provider.Request {
 
 // TestEveryReplyRenders sends each recorded reply that decodes back: it must
 // render to JSON with its arguments verbatim, and to the same bytes after it
-// was stored and read again (DESIGN §3.1).
+// was stored and read again.
 func TestEveryReplyRenders(t *testing.T) {
 	for name, c := range codecs {
 		t.Run(name, func(t *testing.T) {

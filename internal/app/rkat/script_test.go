@@ -43,7 +43,7 @@ var allBackends = Backends{
 	Spans:   backends.Spans,
 }
 
-// TestScripts holds the command contract of DESIGN §6: flags, output, errors
+// TestScripts holds the contract of the commands: flags, output, errors
 // and exit codes, every command a process of its own.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{

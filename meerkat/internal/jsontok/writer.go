@@ -9,7 +9,7 @@ import (
 
 // Writer builds one JSON text. Keys stand in the order they are written and
 // raw values are copied as they are: nothing is sorted, compacted or escaped
-// beyond need (DESIGN §3.1). It places commas itself and does not check that
+// beyond need. It places commas itself and does not check that
 // objects and arrays are closed. The zero value is ready.
 type Writer struct{ buf []byte }
 

@@ -25,7 +25,7 @@ const sessionMark = "{session}"
 func perSession(path string) bool { return strings.Contains(path, sessionMark) }
 
 // sessions keep the sessions of one proxy apart: each has a cassette of its own,
-// opened at its first request (DESIGN §4). It is a work itself.
+// opened at its first request. It is a modeHandler itself.
 type sessions struct {
 	env *modeEnv
 

@@ -83,7 +83,7 @@ func TestFaults(t *testing.T) {
 
 func TestGoodEntryLoads(t *testing.T) {
 	all, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry)}})
-	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "2.1" {
+	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "A-19" {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	r := all[0]

@@ -35,7 +35,7 @@ func ExampleAgent_Resume() {
 		fmt.Println(err)
 		return
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	start := func() *meerkat.Agent {
 		a, err := meerkat.NewAgent().WithClient(shouter{}).WithTool(shoutTool()).WithJSONLStore(dir).Build()
 		if err != nil {

@@ -249,7 +249,7 @@ func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, 
 
 func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, Attempts: &h.attempts,
-		Intent: func(req script.Request) script.Intent { return intentOf(req) }}
+		Intent: intentOf}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)

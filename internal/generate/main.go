@@ -40,7 +40,7 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 	case len(args) == 2 && args[0] == "cassettes":
 		err = recordAll(ctx, args[1], stderr)
 	case len(args) == 2 && args[0] == "man":
-		err = writePages(args[1])
+		err = writePages(args[1]) //nolint:contextcheck // only walks the commands, runs none
 	default:
 		fmt.Fprintln(stderr, "generate: want cassettes [DIR] or man DIR")
 		return 2

@@ -89,12 +89,14 @@ type machine struct {
 }
 
 func newMachine(t *testing.T) *machine {
+	t.Helper()
 	return &machine{t: t, state: fresh(t), clock: epoch}
 }
 
 // takeOutput returns what the lines since the last call have caused.
 func (m *machine) takeOutput() string {
-	lines := append(m.output, describeState(&m.state))
+	m.output = append(m.output, describeState(&m.state))
+	lines := m.output
 	m.output = nil
 	return strings.Join(lines, "\n")
 }

@@ -176,8 +176,9 @@ func (n *Node) Decoded() any {
 		return list
 	case Object:
 		return n.Map()
+	default: // null, absent and numbers that are none
+		return nil
 	}
-	return nil
 }
 
 // Map returns an object as encoding/json decodes it, nil for any other value.

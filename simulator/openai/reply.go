@@ -131,7 +131,7 @@ func (s *stream) addBlock(n int, b script.Block) {
 		s.addItem(s.callItem(n, "in_progress", ""))
 		s.addArguments(s.itemID(n), streamed(b))
 	case isHosted(b):
-		s.addItem(s.signedReply.hostedItem(n, "in_progress", false))
+		s.addItem(s.hostedItem(n, "in_progress", false))
 		s.addHosted(n, b)
 	case s.Stop == specs.StopRefusal:
 		s.addItem(s.messageItem(n, "in_progress", script.Array{}))

@@ -52,9 +52,9 @@ func writeCitations(w io.Writer, title string, list []citedID) {
 
 func writeRequirement(w io.Writer, r specs.Requirement) {
 	fmt.Fprintf(w, "%s  %s\n%s, %s, since %s, %s\n", r.ID, r.Title, r.Level, r.Status, r.Since, appliesText(r.Applies))
-	writeSection(w, "", wrapWords(r.Text, 76))
-	writeSection(w, "why", wrapWords(r.Why, 76))
-	writeSection(w, "fix", wrapWords(r.Fix, 76))
+	writeSection(w, "", wrapWords(r.Text))
+	writeSection(w, "why", wrapWords(r.Why))
+	writeSection(w, "fix", wrapWords(r.Fix))
 	if r.Breach != "" {
 		fmt.Fprintf(w, "\nbreach\n%s\n", indentLines(r.Breach))
 	}
@@ -74,7 +74,7 @@ func writeSection(w io.Writer, title, text string) {
 		fmt.Fprintln(w, title)
 	}
 	if text = strings.TrimSpace(text); !strings.Contains(text, "\n") {
-		text = wrapWords(text, 76)
+		text = wrapWords(text)
 	}
 	fmt.Fprintln(w, indentLines(text))
 }
@@ -84,14 +84,18 @@ func indentLines(text string) string {
 	return strings.ReplaceAll(indented, "\n  \n", "\n\n")
 }
 
-// wrapWords breaks text at spaces into lines of at most width, where words allow.
-func wrapWords(text string, width int) string {
+// textWidth is the length of a line of an explanation, without its indent.
+const textWidth = 76
+
+// wrapWords breaks text at spaces into lines of at most textWidth, where words
+// allow.
+func wrapWords(text string) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {
 		switch {
 		case i == 0:
-		case column+1+len(word) > width:
+		case column+1+len(word) > textWidth:
 			b.WriteByte('\n')
 			column = 0
 		default:

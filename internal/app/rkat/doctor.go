@@ -116,7 +116,7 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Loaded) (storeReport
 	if _, err := os.Stat(r.Folder); errors.Is(err, os.ErrNotExist) {
 		return r, nil // doctor creates nothing
 	}
-	store, err := a.openStore(cfg) //nolint:contextcheck // opening is not broken off halfway
+	store, err := a.openStore(cfg)
 	if err != nil {
 		return r, err
 	}

@@ -39,7 +39,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // 130. Errors are one line on stderr: "rkat: object: what is wrong; what to do".
 func (b Backends) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	a := newApp(b, stdin, stdout, stderr, env)
-	return a.Frame.Run(ctx, a.rootCommand(), args) //nolint:contextcheck // commands take theirs from cobra
+	return a.Run(ctx, a.rootCommand(), args) //nolint:contextcheck // commands take theirs from cobra
 }
 
 // Command returns the tree of commands, for their documentation.

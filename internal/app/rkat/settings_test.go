@@ -37,7 +37,7 @@ func TestGuideHasTheSettings(t *testing.T) {
 	if !*update {
 		t.Fatalf("%s differs from the table of settings; run this test with -update", guide)
 	}
-	if err := os.WriteFile(guide, []byte(before+tableBegin+want+tableEnd+after), 0o644); err != nil { //nolint:gosec // documentation
+	if err := os.WriteFile(guide, []byte(before+tableBegin+want+tableEnd+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,7 +58,7 @@ func TestOneRowIsEnough(t *testing.T) {
 		var out, errs bytes.Buffer
 		a := newApp(Backends{}, strings.NewReader(""), &out, &errs, append(env, "HOME="+home))
 		a.settings = table
-		if code := a.Frame.Run(t.Context(), a.rootCommand(), args); code != 0 {
+		if code := a.Run(t.Context(), a.rootCommand(), args); code != 0 {
 			t.Fatalf("%v: %d %s", args, code, errs.String())
 		}
 		return out.String()

@@ -29,7 +29,7 @@ type pair struct {
 	Times   *Times          `json:"times,omitempty"`
 }
 
-// times are how long the replies took, in milliseconds. They never make two
+// Times are how long the replies took, in milliseconds. They never make two
 // recordings different.
 type Times struct {
 	OldFirst float64 `json:"old_first_event_ms"`

@@ -19,6 +19,7 @@ type side struct {
 	isSingle bool // one interaction was named
 }
 
+// ReadSide reads one side of a comparison: FILE, or FILE#N for one interaction.
 func ReadSide(arg string) (*side, error) {
 	file, n, err := parsePlace(arg)
 	if err != nil {
@@ -59,6 +60,7 @@ func (s *side) requestAddress(i int) string {
 	return s.list[i].Request.Method + " " + path
 }
 
+// Differ pairs the interactions of two sides and lists where each pair differs.
 func Differ(a, b *side) difference {
 	d := difference{Schema: "recorder.diff.v1", Equal: true, Pairs: []pair{}}
 	renaming := event.NewRenaming()
@@ -173,6 +175,7 @@ func requestChanges(a, b *side, m [2]int, renaming *event.Renaming) []event.Chan
 	return list
 }
 
+// TimesOf compares the times of two interactions, in milliseconds.
 func TimesOf(a, b cassette.Interaction) *Times {
 	first := func(in cassette.Interaction) float64 {
 		if events := event.Of(in); len(events) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
-// printDiff prints the differences for people.
+// PrintDiff prints the differences for people.
 func PrintDiff(w io.Writer, d difference) {
 	equal := 0
 	for _, p := range d.Pairs {
@@ -79,7 +79,7 @@ func changeText(c event.Change) string {
 	return where + ": " + Abbreviate(c.Old) + " → " + Abbreviate(c.New)
 }
 
-// sentence is a finding in words.
+// FindingText returns a finding in words.
 func FindingText(f event.Finding) string {
 	where := cli.Printable(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {

@@ -209,7 +209,7 @@ func lastName(path string) string { return path[strings.LastIndexByte(path, '.')
 // maxShown is how much of a text a table shows; --json and --body have all.
 const maxShown = 120
 
-// printable is the beginning of a text on one line, without what would steer a
+// Abbreviate returns the beginning of a text on one line, without what would steer a
 // terminal.
 func Abbreviate(text string) string {
 	n := 0

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// everything is the interaction number that means all of a cassette's.
+// Everything is the interaction number that means all of a cassette's.
 const Everything = -1
 
 // parsePlace reads FILE or FILE#N. A file whose own name ends in such a way is taken
@@ -37,7 +37,7 @@ type selection struct {
 	List  []cassette.Interaction
 }
 
-// read opens a cassette and reads interaction n, or everything.
+// Read opens a cassette and reads interaction n, or everything.
 func Read(file string, n int) (*selection, error) {
 	opened, err := cassette.Open(file)
 	if err != nil {

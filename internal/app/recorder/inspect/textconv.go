@@ -113,7 +113,7 @@ func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
 	c.writeReply(event.Fold(event.Of(in), c.names))
 }
 
-// requestHeaders are the ones by which a request chooses what it gets.
+// RequestHeaders are the ones by which a request chooses what it gets.
 var RequestHeaders = []string{"Accept", "Content-Type", "Anthropic-Version", "Anthropic-Beta", "Openai-Beta", "X-Stainless-Package-Version", "User-Agent"}
 
 // writeHeaders prints those of names, or of a reply the names that carry meaning:

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// age is a flag's time span in whole days, or as Go writes durations; 0 for
+// Age is a flag's time span in whole days, or as Go writes durations; 0 for
 // none. It is a pflag.Value.
 type Age time.Duration
 
@@ -51,7 +51,7 @@ func (g *Age) Set(text string) error {
 	return nil
 }
 
-// stale says why a cassette is older than limit allows, or nothing. One that
+// StaleReason says why a cassette is older than limit allows, or nothing. One that
 // does not say when it was recorded may be of any age.
 func StaleReason(meta cassette.Meta, limit Age, now time.Time) string {
 	if limit == 0 {

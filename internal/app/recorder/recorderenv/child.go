@@ -16,7 +16,7 @@ import (
 // and what it left behind may keep its output open.
 const patience = 10 * time.Second
 
-// conduct runs a program to its end. Signals that reach us are passed on to it
+// RunChild runs a program to its end. Signals that reach us are passed on to it
 // and to what it started; it decides when to end, unless there is a second one.
 // terminal says that the keyboard's interrupt reaches the program by itself: then
 // it stays in our group, for the shell's job control, and gets signals alone. When ctx ends without a
@@ -110,14 +110,14 @@ func sendSignal(child *exec.Cmd, sig os.Signal) {
 	}
 }
 
-// onTerminal reports whether the keyboard's signals go to us and to the program
+// OnTerminal reports whether the keyboard's signals go to us and to the program
 // alike.
 func (a *Env) OnTerminal() bool {
 	stdin, stdout, stderr := a.ChildStreams()
 	return cli.IsTerminal(stdin) || cli.IsTerminal(stdout) || cli.IsTerminal(stderr)
 }
 
-// exitOf is a finished program's exit code; as in shells, 128 and the signal's
+// ExitOf is a finished program's exit code; as in shells, 128 and the signal's
 // number when one ended it.
 func ExitOf(cmd *exec.Cmd) int {
 	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -126,7 +126,7 @@ func ExitOf(cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// child is a program with the proxy's variables in its environment. It writes to
+// ChildCommand returns a program with the proxy's variables in its environment. It writes to
 // our own stdout and stderr.
 func (a *Env) ChildCommand(path string, args, variables []string) *exec.Cmd {
 	cmd := exec.Command(path, args[1:]...) //nolint:gosec,noctx // running the user's program is what run is for; conduct ends it
@@ -136,6 +136,7 @@ func (a *Env) ChildCommand(path string, args, variables []string) *exec.Cmd {
 	return cmd
 }
 
+// LookReason returns why a program was not found, without its name.
 func LookReason(err error) error {
 	if e := (*exec.Error)(nil); errors.As(err, &e) {
 		return e.Err

@@ -19,7 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// configDir is the user's folder for what outlives a recording: the authority
+// ConfigDir is the user's folder for what outlives a recording: the authority
 // and the key of the pseudonyms.
 func (a *Env) ConfigDir() (string, error) {
 	if dir := a.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
@@ -31,11 +31,13 @@ func (a *Env) ConfigDir() (string, error) {
 	return "", cli.Usage("HOME: not set, so there is no place for the proxy's authority; set it or XDG_CONFIG_HOME")
 }
 
-// authority opens the user's authority for the provider hosts and allowed.
+// Authority opens the user's authority for the provider hosts and allowed.
 func (a *Env) Authority(allowed []string) (*ca.Authority, error) {
 	return a.AuthorityBy(ca.Open, allowed)
 }
 
+// AuthorityBy opens the proxy's authority with open, for the providers' hosts and the
+// allowed ones, and says when it is a new one.
 func (a *Env) AuthorityBy(open func(string, []string, time.Time) (*ca.Authority, error), allowed []string) (*ca.Authority, error) {
 	dir, err := a.ConfigDir()
 	if err != nil {
@@ -105,7 +107,7 @@ var (
 	harmless    = []string{"_FILE", "_PATH", "_DIR", "_URL"}
 )
 
-// secrets returns the credentials in the environment: an agent that is given
+// EnvironmentSecrets returns the credentials in the environment: an agent that is given
 // one may send it anywhere in a message.
 func EnvironmentSecrets(env []string) (values []string) {
 	for _, kv := range env {
@@ -119,7 +121,7 @@ func EnvironmentSecrets(env []string) (values []string) {
 	return values
 }
 
-// refuseSecret says why a value must not stand in a file or a variable of settings.
+// RefuseSecret says why a value must not stand in a file or a variable of settings.
 func RefuseSecret(f *cli.Frame, value string) string {
 	guard := gate.New()
 	for _, secret := range EnvironmentSecrets(f.Environ) {

@@ -17,7 +17,7 @@ const (
 	ExitInternal   = 4
 )
 
-// recorderEnv is what all commands of one run share: the frame of the command
+// Env is what all commands of one run share: the frame of the command
 // line, the user's folder and the credentials in the environment.
 type Env struct {
 	*cli.Frame

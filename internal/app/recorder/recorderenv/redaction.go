@@ -10,14 +10,14 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
-// redaction is what the cassettes of one run have in common. Sessions share the
+// Redaction is what the cassettes of one run have in common. Sessions share the
 // gate: a secret seen in one must not turn up in another.
 type Redaction struct {
 	Redactor *redact.Redactor
 	Guard    *gate.Gate
 }
 
-// redaction prepares to redact with the user's key. It learns the credentials in
+// Redaction prepares to redact with the user's key. It learns the credentials in
 // the environment and the given ones, and takes them out of all that people are
 // told from now on.
 func (a *Env) Redaction(exempt []string, given ...string) (*Redaction, error) {
@@ -34,7 +34,7 @@ func (a *Env) Redaction(exempt []string, given ...string) (*Redaction, error) {
 	return r, nil
 }
 
-// meta is what a cassette recorded now says of itself.
+// Meta is what a cassette recorded now says of itself.
 func (r *Redaction) Meta(provenance string, incomplete bool) cassette.Meta {
 	var declared []string
 	if incomplete {
@@ -44,7 +44,7 @@ func (r *Redaction) Meta(provenance string, incomplete bool) cassette.Meta {
 		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(), Matching: replay.Rules()}
 }
 
-// redacted redacts in, with the gate listening. What a recorder of ours redacted
+// Redacted redacts in, with the gate listening. What a recorder of ours redacted
 // before stays the same: then the gate must not take pseudonyms for secrets.
 func (r *Redaction) Redacted(in cassette.Interaction) cassette.Interaction {
 	out := r.Redactor.Interaction(in)
@@ -54,7 +54,7 @@ func (r *Redaction) Redacted(in cassette.Interaction) cassette.Interaction {
 	return r.Guard.Watch(r.Redactor).Interaction(in)
 }
 
-// lastLook redacts a recording once more and asks the gate again, when a secret
+// LastLook redacts a recording once more and asks the gate again, when a secret
 // became known, to either, after something was written that may hold it.
 func (r *Redaction) LastLook() func(cassette.Interaction) (cassette.Interaction, error) {
 	if !r.Redactor.Late() && !r.Guard.Late() {

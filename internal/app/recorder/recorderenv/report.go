@@ -12,13 +12,13 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
-// lossOf is what the cassette will say was lost. What was withheld was not: the
+// LossOf is what the cassette will say was lost. What was withheld was not: the
 // next run asks for it.
 func LossOf(report record.Report) cassette.Loss {
 	return cassette.Loss{Lost: len(report.Lost) + len(report.Refused)}
 }
 
-// tell says what did not go well.
+// SayReport says what did not go well.
 func (a *Env) SayReport(report record.Report) {
 	a.SayList("not saved", report.Refused)
 	a.SayList("lost", report.Lost)
@@ -34,7 +34,7 @@ func (a *Env) SayReport(report record.Report) {
 // listed is how many lines of a kind are worth reading.
 const listed = 10
 
-// list says what befell interactions, the first of them one by one.
+// SayList says what happened to interactions, the first of them one by one.
 func (a *Env) SayList(what string, lines []string) {
 	for _, line := range lines[:min(len(lines), listed)] {
 		a.Say("%s: %s", what, line)
@@ -44,7 +44,7 @@ func (a *Env) SayList(what string, lines []string) {
 	}
 }
 
-// exitOfRecording is the exit code for what became of the interactions and of
+// ExitOfRecording is the exit code for what became of the interactions and of
 // their file: what package cassette has words for, a full disk for one, leaves
 // the recording incomplete.
 func ExitOfRecording(report record.Report, err error) int {
@@ -59,22 +59,23 @@ func ExitOfRecording(report record.Report, err error) int {
 	return ExitOK
 }
 
-// isSecret reports whether err says that the gate found one.
+// IsSecret reports whether err says that the gate found one.
 func IsSecret(err error) bool {
 	hit := (*gate.Hit)(nil)
 	return errors.As(err, &hit)
 }
 
-// sayLoss tells what a cassette that is played lacks: a miss may be due to it.
+// SayLoss tells what a cassette that is played lacks: a miss may be due to it.
 func (a *Env) SayLoss(tape *cassette.Cassette) {
 	if loss := tape.Loss(); loss != (cassette.Loss{}) {
 		a.Say("%s: is incomplete: %v", tape.Name(), loss)
 	}
 }
 
+// Interactions counts interactions in words.
 func Interactions(n int) string { return cli.Count(n, "interaction", "interactions") }
 
-// oneFile accepts the name of one cassette.
+// OneFile accepts the name of one cassette.
 func OneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return cli.Usage("%s: name one cassette", cmd.Name())
@@ -82,7 +83,7 @@ func OneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// hostAndPath takes a recorded URL apart; what is none is a path.
+// HostAndPath takes a recorded URL apart; what is none is a path.
 func HostAndPath(raw string) (host, path string) {
 	u, err := url.Parse(raw)
 	if err != nil {

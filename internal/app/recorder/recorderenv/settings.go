@@ -16,7 +16,7 @@ var (
 		"CARGO_HTTP_CAINFO", "BUNDLE_SSL_CA_CERT", "NPM_CONFIG_CAFILE", "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"}
 )
 
-// clientVariables make a program use the proxy p and trust the files in the folder
+// ClientVariables make a program use the proxy p and trust the files in the folder
 // trust. Node heeds HTTPS_PROXY only when told to.
 func ClientVariables(p *proxy.Proxy, trust string, doors []string) (env []string) {
 	if slices.Contains(doors, proxy.BaseURL) {
@@ -46,7 +46,7 @@ func ClientVariables(p *proxy.Proxy, trust string, doors []string) (env []string
 // ways around the proxy, which a program must not be left with.
 var ways = []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"}
 
-// overlay returns env with settings in the place of what they replace.
+// Overlay returns env with settings in the place of what they replace.
 func Overlay(env, settings []string) []string {
 	var out []string
 	for _, kv := range env {
@@ -60,7 +60,7 @@ func Overlay(env, settings []string) []string {
 	return append(out, settings...)
 }
 
-// shellLine is a setting as shells read it: quoted where it has to be.
+// ShellLine is a setting as shells read it: quoted where it has to be.
 func ShellLine(setting string) string {
 	name, value, _ := strings.Cut(setting, "=")
 	plain := func(r rune) bool {

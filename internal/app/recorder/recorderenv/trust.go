@@ -22,7 +22,7 @@ const (
 // trustAge is how long a trust folder can be of use: no authority lives longer.
 const trustAge = 31 * day
 
-// trustFiles returns the folder with the files for authority. It is named by
+// TrustFiles returns the folder with the files for authority. It is named by
 // what it holds, so runs share it, a program that outlives its run still finds
 // it, and nothing is to be removed when a run ends, or is killed.
 func (a *Env) TrustFiles(authority *ca.Authority, now time.Time) (string, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// credentialVariable holds the proxy's credential. There is no flag for it:
+// CredentialVariable holds the proxy's credential. There is no flag for it:
 // everybody on a machine can read command lines.
 const CredentialVariable = "RECORDER_CREDENTIAL" //nolint:gosec // a name, not a value
 

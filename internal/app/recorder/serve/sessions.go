@@ -69,7 +69,7 @@ var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, s
 
 func (l *sessions) openSession(name, path string) (modeHandler, error) {
 	var w modeHandler
-	var err error = errNoSession
+	err := errNoSession
 	if name != "" {
 		w, err = l.env.openHandler(path, strings.ReplaceAll(l.env.flags.receipt, sessionMark, name))
 	}

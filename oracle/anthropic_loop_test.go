@@ -124,7 +124,7 @@ var unsentByAnthropic = []string{
 // knows all that a loop sends it.
 func TestAnthropicShape(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		c := newClaude(t, simulate(t, simulator.Door{Plain: true}, ""), streams)
+		c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams)
 		converse(t, c)
 		c.outline.report(t, unsentByAnthropic...)
 	}
@@ -133,7 +133,7 @@ func TestAnthropicShape(t *testing.T) {
 // TestAnthropicRefusal holds that an altered signature is the SDK's typed error.
 func TestAnthropicRefusal(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		err := altered(t, newClaude(t, simulate(t, simulator.Door{Plain: true}, ""), streams))
+		err := altered(t, newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams))
 		var refused *anthropic.Error
 		if !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest || refused.Type() != anthropic.ErrorTypeInvalidRequestError || refused.RequestID == "" {
 			t.Errorf("streams %t: %v", streams, err)
@@ -143,7 +143,7 @@ func TestAnthropicRefusal(t *testing.T) {
 
 // TestAnthropicSides asks for all that is no message.
 func TestAnthropicSides(t *testing.T) {
-	c := newClaude(t, simulate(t, simulator.Door{Plain: true}, ""), false)
+	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false)
 	c.prompt("Call the tools.")
 	count, err := c.client.Messages.CountTokens(t.Context(), anthropic.MessageCountTokensParams{
 		Model: c.params.Model, Messages: c.params.Messages, Thinking: c.params.Thinking,
@@ -177,13 +177,13 @@ func TestAnthropicSides(t *testing.T) {
 // TestAnthropicRetry holds that the SDK comes back when it is told to, and when.
 func TestAnthropicRetry(t *testing.T) {
 	t.Parallel()
-	w := simulate(t, simulator.Door{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
+	w := simulate(t, simulator.ListenConfig{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
 	retried(t, w, newClaude(t, w, true), http.StatusTooManyRequests, time.Second)
 }
 
 // TestAnthropicFailure holds that an error in a stream is the SDK's typed error.
 func TestAnthropicFailure(t *testing.T) {
-	c := newClaude(t, simulate(t, simulator.Door{Plain: true}, "    error: {kind: overloaded, after: 4}\n"), true)
+	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 4}\n"), true)
 	c.prompt("Call the tools.")
 	_, err := c.ask()
 	var failed *anthropic.Error
@@ -194,6 +194,6 @@ func TestAnthropicFailure(t *testing.T) {
 
 // TestAnthropicGrease holds that what nobody knows does not disturb the SDK.
 func TestAnthropicGrease(t *testing.T) {
-	c := newClaude(t, simulate(t, simulator.Door{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true)
+	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true)
 	greased(t, c, &c.outline)
 }

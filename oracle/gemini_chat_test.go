@@ -34,7 +34,7 @@ func (f *flash) stream(t *testing.T, parts ...*genai.Part) ([]call, error) {
 // own. Calls side by side come in a chunk each and only the first is signed, so
 // from Gemini 3 on the second looks like a step without a signature (rule G-17).
 func TestGeminiChatSplitsCalls(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.Door{Plain: true}, ""), true)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), true)
 	calls, err := f.stream(t, genai.NewPartFromText("Call the tools."))
 	if err != nil || len(calls) != 3 {
 		t.Fatal(calls, err)

@@ -142,7 +142,7 @@ func TestGeminiLoop(t *testing.T) {
 // TestGeminiRefusal holds that an altered signature is the SDK's typed error.
 func TestGeminiRefusal(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		err := altered(t, newFlash(t, simulate(t, simulator.Door{Plain: true}, ""), streams))
+		err := altered(t, newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams))
 		var refused genai.APIError
 		if !errors.As(err, &refused) || refused.Code != http.StatusBadRequest || refused.Status != "INVALID_ARGUMENT" || !strings.Contains(refused.Message, "hought signature") {
 			t.Errorf("streams %t: %v", streams, err)
@@ -152,7 +152,7 @@ func TestGeminiRefusal(t *testing.T) {
 
 // TestGeminiSides counts tokens and lists models.
 func TestGeminiSides(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.Door{Plain: true}, ""), false)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false)
 	count, err := f.client.Models.CountTokens(t.Context(), geminiModel, genai.Text("Call the tools."), nil)
 	if err != nil || count.TotalTokens < 1 {
 		t.Errorf("%+v, %v", count, err)
@@ -185,14 +185,14 @@ func TestGeminiSides(t *testing.T) {
 // TestGeminiRetry holds that the SDK, which retries only when it was told so,
 // comes back.
 func TestGeminiRetry(t *testing.T) {
-	w := simulate(t, simulator.Door{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
+	w := simulate(t, simulator.ListenConfig{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
 	retried(t, w, newFlash(t, w, true), http.StatusTooManyRequests, 0)
 }
 
 // TestGeminiRateLimit holds that the SDK gives what a refusal says of the time to
 // wait.
 func TestGeminiRateLimit(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.Door{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds, times: 9}\n"), false)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds, times: 9}\n"), false)
 	_, err := f.client.Models.GenerateContent(t.Context(), geminiModel, genai.Text("Call the tools."), withoutRetries())
 	var refused genai.APIError
 	if !errors.As(err, &refused) || refused.Code != http.StatusTooManyRequests || refused.Status != "RESOURCE_EXHAUSTED" || len(refused.Details) < 2 ||
@@ -209,7 +209,7 @@ func withoutRetries() *genai.GenerateContentConfig {
 
 // TestGeminiFailure holds that an error in a stream is the SDK's typed error.
 func TestGeminiFailure(t *testing.T) {
-	f := newFlash(t, simulate(t, simulator.Door{Plain: true}, "    error: {kind: overloaded, after: 2}\n"), true)
+	f := newFlash(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: overloaded, after: 2}\n"), true)
 	f.prompt("Call the tools.")
 	_, err := f.ask()
 	var failed genai.APIError
@@ -232,14 +232,14 @@ func TestGeminiGrease(t *testing.T) {
 
 func greasedGemini(t *testing.T, grease string) *link {
 	t.Helper()
-	return simulate(t, simulator.Door{Plain: true}, "    grease: ["+grease+"]\n", "anthropic", "openai")
+	return simulate(t, simulator.ListenConfig{Plain: true}, "    grease: ["+grease+"]\n", "anthropic", "openai")
 }
 
 // TestGeminiShape holds that the SDK knows all that a loop sends it: genai keeps
 // no notes of what it reads, so each document is read again, strictly.
 func TestGeminiShape(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		w := simulate(t, simulator.Door{Plain: true}, "")
+		w := simulate(t, simulator.ListenConfig{Plain: true}, "")
 		strict := &strictly{t: t, base: w.base}
 		w.base = strict
 		converse(t, newFlash(t, w, streams))

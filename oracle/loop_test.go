@@ -121,7 +121,7 @@ func runTools(talk talker, calls []call) {
 func loops(t *testing.T, ways map[string]func(*link) talker) {
 	t.Helper()
 	for way, open := range ways {
-		for _, door := range []simulator.Door{{Plain: true}, {HTTP2: true}} {
+		for _, door := range []simulator.ListenConfig{{Plain: true}, {HTTP2: true}} {
 			proto := map[bool]string{true: "HTTP/1.1", false: "HTTP/2.0"}[door.Plain]
 			t.Run(way+"/"+proto, func(t *testing.T) {
 				w := simulate(t, door, "")
@@ -163,7 +163,7 @@ func (w *link) client() *http.Client { return &http.Client{Transport: w} }
 
 // simulate starts a simulator that plays the scenario with what is added to its
 // first turn. without leaves providers out that do not have that.
-func simulate(t *testing.T, door simulator.Door, with string, without ...string) *link {
+func simulate(t *testing.T, door simulator.ListenConfig, with string, without ...string) *link {
 	t.Helper()
 	text := strings.Replace(play, "WITH\n", with, 1)
 	for _, provider := range without {
@@ -178,7 +178,7 @@ func simulate(t *testing.T, door simulator.Door, with string, without ...string)
 	return serve(t, door, simulator.Config{Scenario: scenario, Seed: t.Name()})
 }
 
-func serve(t *testing.T, door simulator.Door, config simulator.Config) *link {
+func serve(t *testing.T, door simulator.ListenConfig, config simulator.Config) *link {
 	t.Helper()
 	server, err := simulator.Open(door, simulator.New(config))
 	if err != nil {

@@ -193,7 +193,7 @@ var unlikeOpenAI = []string{
 // all that a loop sends it.
 func TestOpenAIShape(t *testing.T) {
 	for _, way := range gpts {
-		g := newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), way.streams, way.stored)
+		g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), way.streams, way.stored)
 		converse(t, g)
 		g.outline.report(t, unlikeOpenAI...)
 	}
@@ -203,7 +203,7 @@ func TestOpenAIShape(t *testing.T) {
 // error.
 func TestOpenAIRefusal(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		err := altered(t, newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), streams, false))
+		err := altered(t, newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), streams, false))
 		var refused *openai.Error
 		if !errors.As(err, &refused) || refused.StatusCode != http.StatusBadRequest ||
 			refused.Code != "invalid_encrypted_content" || refused.Type != "invalid_request_error" || refused.Message == "" {
@@ -214,7 +214,7 @@ func TestOpenAIRefusal(t *testing.T) {
 
 // TestOpenAIUnknownParameter holds that a refusal names what it is about.
 func TestOpenAIUnknownParameter(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), false, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, false)
 	g.prompt("Call the tools.")
 	g.params.SetExtraFields(map[string]any{"novelty": 1})
 	_, err := g.ask()
@@ -227,7 +227,7 @@ func TestOpenAIUnknownParameter(t *testing.T) {
 // TestOpenAIStored asks for a stored response again, whole and from behind an
 // event, for its input, and has it deleted.
 func TestOpenAIStored(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), true, true)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), true, true)
 	g.prompt("Call the tools.")
 	if _, err := g.ask(); err != nil {
 		t.Fatal(err)
@@ -271,7 +271,7 @@ func TestOpenAIStored(t *testing.T) {
 // TestOpenAIBackground has a response made that nobody waits for, and one
 // cancelled.
 func TestOpenAIBackground(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), false, true)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, true)
 	g.prompt("Call the tools.")
 	g.params.Background = openai.Bool(true)
 	var statuses []responses.ResponseStatus
@@ -297,7 +297,7 @@ func TestOpenAIBackground(t *testing.T) {
 
 // TestOpenAISides counts tokens and lists models.
 func TestOpenAISides(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, ""), false, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, false)
 	count, err := g.client.Responses.InputTokens.Count(t.Context(), responses.InputTokenCountParams{
 		Model: openai.String("gpt-5.5"), Instructions: g.params.Instructions, Tools: g.params.Tools, Reasoning: g.params.Reasoning,
 		Input: responses.InputTokenCountParamsInputUnion{OfString: openai.String("Call the tools.")},
@@ -329,13 +329,13 @@ func TestOpenAISides(t *testing.T) {
 // TestOpenAIRetry holds that the SDK comes back when it is told to, and when.
 func TestOpenAIRetry(t *testing.T) {
 	t.Parallel()
-	w := simulate(t, simulator.Door{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
+	w := simulate(t, simulator.ListenConfig{Plain: true}, "    refuse: {kind: rate_limit, retry: seconds}\n")
 	retried(t, w, newGPT(t, w, true, false), http.StatusTooManyRequests, time.Second)
 }
 
 // TestOpenAIFailure holds that an error in a stream is the SDK's error.
 func TestOpenAIFailure(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, "    error: {kind: server, after: 4}\n"), true, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    error: {kind: server, after: 4}\n"), true, false)
 	g.prompt("Call the tools.")
 	_, err := g.ask()
 	var failed *ssestream.StreamError
@@ -347,6 +347,6 @@ func TestOpenAIFailure(t *testing.T) {
 
 // TestOpenAIGrease holds that what nobody knows does not disturb the SDK.
 func TestOpenAIGrease(t *testing.T) {
-	g := newGPT(t, simulate(t, simulator.Door{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true, false)
+	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true, false)
 	greased(t, g, &g.outline)
 }

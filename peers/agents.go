@@ -65,7 +65,7 @@ func (c *counted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // provider serves the script to one agent.
 func (a *agent) provider() (*simulator.Server, *counted, error) {
 	c := &counted{Handler: simulator.New(simulator.Config{Scenario: talk(a.call), Seed: "peers"})}
-	s, err := simulator.Open(simulator.Door{Plain: true}, c)
+	s, err := simulator.Open(simulator.ListenConfig{Plain: true}, c)
 	return s, c, err
 }
 

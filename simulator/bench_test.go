@@ -210,7 +210,7 @@ const heldStreams = 2000
 // held opens streams and returns the bytes that each takes.
 func held(t *testing.T, h http.Handler, r *http.Request) int {
 	t.Helper()
-	server, err := Open(Door{Plain: true}, h)
+	server, err := Open(ListenConfig{Plain: true}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

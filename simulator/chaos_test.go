@@ -131,7 +131,7 @@ func (e errand) run(client *http.Client, url string, dice *rand.Rand) error {
 // not his, and nothing of them stays behind.
 func TestChaos(t *testing.T) {
 	list := errands(t)
-	for _, door := range []Door{{Plain: true}, {Plain: true, HTTP2: true}} {
+	for _, door := range []ListenConfig{{Plain: true}, {Plain: true, HTTP2: true}} {
 		before := goleak.IgnoreCurrent()
 		h := counted(New(Config{Seed: "chaos"}))
 		server, err := Open(door, h)
@@ -167,7 +167,7 @@ func TestSlow(t *testing.T) {
 	patient := New(Config{})
 	patient.(*handler).clientTimeout = 50 * time.Millisecond
 	h := counted(patient)
-	server, err := Open(Door{Plain: true}, h)
+	server, err := Open(ListenConfig{Plain: true}, h)
 	if err != nil {
 		t.Fatal(err)
 	}

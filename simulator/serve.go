@@ -29,9 +29,9 @@ type Server struct {
 	done chan struct{}
 }
 
-// Door describes how a Server is reached. The zero Door is a free port, TLS and
+// ListenConfig describes how a Server is reached. The zero ListenConfig is a free port, TLS and
 // HTTP/1.1.
-type Door struct {
+type ListenConfig struct {
 	// Address is HOST:PORT on loopback; "" is a free port.
 	Address string
 	// Plain leaves TLS out.
@@ -45,12 +45,12 @@ type Door struct {
 // Start serves h with TLS and HTTP/1.1 on a loopback address until Close; "" is
 // a free port.
 func Start(address string, h http.Handler) (*Server, error) {
-	return Open(Door{Address: address}, h)
+	return Open(ListenConfig{Address: address}, h)
 }
 
 // Open serves h behind a door until Close. The certificate is good for the
 // loopback and for the providers' host names, lives in memory and for a day.
-func Open(d Door, h http.Handler) (*Server, error) {
+func Open(d ListenConfig, h http.Handler) (*Server, error) {
 	address := cmp.Or(d.Address, "127.0.0.1:0")
 	if !loopback(address) {
 		return nil, fmt.Errorf("%s: not a loopback address; use 127.0.0.1:PORT", address)
@@ -87,7 +87,7 @@ func reason(err error) error {
 	return err
 }
 
-func protocols(d Door) *http.Protocols {
+func protocols(d ListenConfig) *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)
 	p.SetHTTP2(d.HTTP2 && !d.Plain)

@@ -16,7 +16,7 @@ import (
 // and that a cut is then a stream that is reset on a connection that lives on.
 func TestHTTP2(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		server, err := Open(Door{Plain: plain, HTTP2: true}, New(Config{Scenario: everyScenario(t)}))
+		server, err := Open(ListenConfig{Plain: plain, HTTP2: true}, New(Config{Scenario: everyScenario(t)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestHTTP2(t *testing.T) {
 
 // TestPlain holds that without TLS there is nobody to trust.
 func TestPlain(t *testing.T) {
-	server, err := Open(Door{Plain: true}, New(Config{}))
+	server, err := Open(ListenConfig{Plain: true}, New(Config{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestPlain(t *testing.T) {
 // BenchmarkStartUp is how long a server takes to be there; the budget is 50 ms.
 func BenchmarkStartUp(b *testing.B) {
 	for b.Loop() {
-		server, err := Open(Door{HTTP2: true}, New(Config{Seed: "x"}))
+		server, err := Open(ListenConfig{HTTP2: true}, New(Config{Seed: "x"}))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,13 +74,13 @@ func BenchmarkStartUp(b *testing.B) {
 
 // TestTaken holds that an address in use is named.
 func TestTaken(t *testing.T) {
-	one, err := Open(Door{Plain: true}, http.NotFoundHandler())
+	one, err := Open(ListenConfig{Plain: true}, http.NotFoundHandler())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer one.Close()
 	address := strings.TrimPrefix(one.URL, "http://")
-	if _, err := Open(Door{Address: address}, http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), address+": cannot listen there: ") {
+	if _, err := Open(ListenConfig{Address: address}, http.NotFoundHandler()); err == nil || !strings.Contains(err.Error(), address+": cannot listen there: ") {
 		t.Errorf("%v", err)
 	}
 }

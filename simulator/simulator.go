@@ -2,7 +2,7 @@
 // that an agent can be tested without a network, a key or costs.
 //
 // [New] returns an http.Handler from a [Config]. [Open] serves a handler on
-// loopback behind a [Door], with TLS if asked for:
+// loopback behind a [ListenConfig], with TLS if asked for:
 //
 //	scenarios, err := specs.Scenarios()
 //	server, err := simulator.Start("", simulator.New(simulator.Config{Scenario: scenarios[0], Seed: "1"}))

@@ -54,7 +54,7 @@ func serve(what string) {
 			Turns:   []specs.Turn{{Stall: &specs.After{catalog.Anthropic: 4}, Emit: []specs.Block{{Kind: specs.KindText, Text: "Some words."}}}},
 		}
 	}
-	server, err := simulator.Open(simulator.Door{Plain: true}, simulator.New(c))
+	server, err := simulator.Open(simulator.ListenConfig{Plain: true}, simulator.New(c))
 	if err != nil {
 		panic(err)
 	}

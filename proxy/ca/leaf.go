@@ -47,11 +47,11 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	if !a.Permits(host) {
 		return nil, fmt.Errorf("%q: not a host this proxy intercepts", host)
 	}
-	mint, ok := a.leaves.Load(host)
+	sign, ok := a.leaves.Load(host)
 	if !ok {
-		mint, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
+		sign, _ = a.leaves.LoadOrStore(host, sync.OnceValues(func() (*tls.Certificate, error) { return a.signLeaf(host) }))
 	}
-	return mint.(func() (*tls.Certificate, error))()
+	return sign.(func() (*tls.Certificate, error))()
 }
 
 // signLeaf signs a certificate for host. The name is in the SAN only: OpenSSL

@@ -76,7 +76,7 @@ var rejections = map[string]map[string]rule.Refusal{
 // the request came often enough.
 func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	to := r.Turn.Refuse
-	voice, ok := v.(rejecter)
+	provider, ok := v.(rejecter)
 	if to == nil || r.Attempt >= to.Times || !ok {
 		return Plan{}, false
 	}
@@ -85,7 +85,7 @@ func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 		refusal.Details, refusal.Message = geminiRetry(to.Retry, refusal)
 		refusal.Listed = r.Request.Form == FormArray
 	}
-	status, header, body := voice.Reject(&refusal)
+	status, header, body := provider.Reject(&refusal)
 	if r.Request.Provider != "gemini" {
 		setRetry(header, to.Retry, r.At)
 	}

@@ -27,7 +27,7 @@ const demoKey = "rkat-demo"
 // startDemo serves the built-in provider on loopback. The caller
 // closes the server.
 func (a *app) startDemo() (*simulator.Server, error) {
-	server, err := simulator.Open(simulator.Door{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
+	server, err := simulator.Open(simulator.ListenConfig{Plain: true}, simulator.New(simulator.Config{Seed: demoSeed, Now: time.Now}))
 	if err != nil {
 		return nil, fmt.Errorf("demonstration: its provider does not start: %w", err)
 	}

@@ -21,8 +21,8 @@ func (a *app) recoverCommand() *cobra.Command {
 			}
 			path := strings.TrimSuffix(args[0], ".partial")
 			a.Note("%s: %s kept", path, recorderenv.Interactions(kept))
-			if tape, err := cassette.Open(path); err == nil {
-				a.SayLoss(tape)
+			if recording, err := cassette.Open(path); err == nil {
+				a.SayLoss(recording)
 			}
 			return nil
 		},

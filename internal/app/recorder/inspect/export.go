@@ -31,12 +31,12 @@ type exportFormat struct {
 
 var exportFormats = []exportFormat{
 	{"har", "", func(in cassette.Interaction) cassette.Interaction { return in },
-		func(w io.Writer, tape *cassette.Cassette) error {
-			return interchange.WriteHAR(w, "recorder", cli.Version(), tape.Meta(), tape.Loss(), tape.All())
+		func(w io.Writer, recording *cassette.Cassette) error {
+			return interchange.WriteHAR(w, "recorder", cli.Version(), recording.Meta(), recording.Loss(), recording.All())
 		}},
 	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
-		func(w io.Writer, tape *cassette.Cassette) error {
-			return cassette.WriteGoVCR(w, tape.All())
+		func(w io.Writer, recording *cassette.Cassette) error {
+			return cassette.WriteGoVCR(w, recording.All())
 		}},
 }
 
@@ -74,15 +74,15 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	if err := checkOutputFree(out, force); err != nil {
 		return err
 	}
-	tape, err := openClean(path)
+	recording, err := openClean(path)
 	if err != nil {
 		return err
 	}
 	var text bytes.Buffer
-	if err := exportFormats[i].write(&text, tape); err != nil {
+	if err := exportFormats[i].write(&text, recording); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	changed, err := exportFormats[i].listChanges(tape, text.Bytes())
+	changed, err := exportFormats[i].listChanges(recording, text.Bytes())
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 	for _, line := range changed {
 		a.Say("%s: %s", path, line)
 	}
-	a.Note("%s: %s exported", path, recorderenv.Interactions(tape.Len()))
-	a.SayLoss(tape)
+	a.Note("%s: %s exported", path, recorderenv.Interactions(recording.Len()))
+	a.SayLoss(recording)
 	if exportFormats[i].lacks != "" {
 		a.Say("%s has no place for %s", to, exportFormats[i].lacks)
 	}
@@ -106,16 +106,16 @@ func (a *app) exportCassette(path, to, out string, force bool) error {
 // openClean opens a cassette in which there is no key. One without seals may never
 // have been redacted.
 func openClean(path string) (*cassette.Cassette, error) {
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	if !tape.Sealed() {
+	if !recording.Sealed() {
 		return nil, cli.Usage("%s: has no seals, so nobody knows whether it was redacted; first run: recorder import %s --cassette NEW", path, path)
 	}
 	guard := gate.New()
-	for i := range tape.Len() {
-		in, err := tape.At(i)
+	for i := range recording.Len() {
+		in, err := recording.At(i)
 		if err != nil {
 			return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
 		}
@@ -123,20 +123,20 @@ func openClean(path string) (*cassette.Cassette, error) {
 			return nil, cli.Fail(recorderenv.ExitGate, "%s: interaction %d: %w; nothing is written", path, i, err)
 		}
 	}
-	return tape, nil
+	return recording, nil
 }
 
 // listChanges names what does not come back when the export is read again.
-func (t exportFormat) listChanges(tape *cassette.Cassette, text []byte) (lines []string, err error) {
+func (t exportFormat) listChanges(recording *cassette.Cassette, text []byte) (lines []string, err error) {
 	back, err := interchange.Read("the export", text)
 	if err != nil {
 		return nil, err
 	}
-	if len(back.Interactions) != tape.Len() {
-		return nil, fmt.Errorf("%s: %d interactions were exported as %d", tape.Name(), tape.Len(), len(back.Interactions))
+	if len(back.Interactions) != recording.Len() {
+		return nil, fmt.Errorf("%s: %d interactions were exported as %d", recording.Name(), recording.Len(), len(back.Interactions))
 	}
 	for i, got := range back.Interactions {
-		in, err := tape.At(i)
+		in, err := recording.At(i)
 		if err != nil {
 			return nil, err
 		}

@@ -74,7 +74,7 @@ func (j verifier) verifyFile(path string) verdict {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 		v.Bytes = info.Size()
 	}
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if err != nil {
 		v.addProblem(kindOf(err), nil, err.Error())
 		return v
@@ -82,19 +82,19 @@ func (j verifier) verifyFile(path string) verdict {
 	if err := cassette.Unfinished(path); err != nil {
 		v.addProblem(kindUnfinished, nil, err.Error())
 	}
-	meta := tape.Meta()
-	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = tape.Sealed(), meta.Provenance, meta.Created, tape.Digest(), tape.Len()
-	if err := tape.StrictHead(); err != nil {
+	meta := recording.Meta()
+	v.Sealed, v.Provenance, v.Created, v.Digest, v.Interactions = recording.Sealed(), meta.Provenance, meta.Created, recording.Digest(), recording.Len()
+	if err := recording.StrictHead(); err != nil {
 		v.addProblem(kindOf(err), nil, err.Error())
 	}
 	if why := recorderenv.StaleReason(meta, j.maxAge, j.now); why != "" {
 		v.addProblem(kindStale, nil, path+": "+why)
 	}
 	j.verifySeals(&v)
-	if loss := tape.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
+	if loss := recording.Loss(); loss != (cassette.Loss{}) && !declaresIncomplete(meta) {
 		v.addProblem(kindIncomplete, nil, fmt.Sprintf("%s: %v; record it again, with --allow-incomplete if that is meant", path, loss))
 	}
-	j.verifyInteractions(&v, tape)
+	j.verifyInteractions(&v, recording)
 	v.OK = len(v.Problems) == 0
 	return v
 }
@@ -120,14 +120,14 @@ func declaresIncomplete(meta cassette.Meta) bool {
 	return slices.Contains(meta.Declared, cassette.DeclaredIncomplete)
 }
 
-func (j verifier) verifyInteractions(v *verdict, tape *cassette.Cassette) {
+func (j verifier) verifyInteractions(v *verdict, recording *cassette.Cassette) {
 	guard := gate.New(j.exempt...)
 	for _, secret := range j.secrets {
 		guard.Learn(secret)
 	}
-	declared := declaresIncomplete(tape.Meta())
-	for i := range tape.Len() {
-		in, err := tape.Strict(i)
+	declared := declaresIncomplete(recording.Meta())
+	for i := range recording.Len() {
+		in, err := recording.Strict(i)
 		if err != nil {
 			v.addProblem(kindOf(err), &i, err.Error())
 		}

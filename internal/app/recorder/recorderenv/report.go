@@ -66,9 +66,9 @@ func IsSecret(err error) bool {
 }
 
 // SayLoss tells what a cassette that is played lacks: a miss may be due to it.
-func (a *Env) SayLoss(tape *cassette.Cassette) {
-	if loss := tape.Loss(); loss != (cassette.Loss{}) {
-		a.Say("%s: is incomplete: %v", tape.Name(), loss)
+func (a *Env) SayLoss(recording *cassette.Cassette) {
+	if loss := recording.Loss(); loss != (cassette.Loss{}) {
+		a.Say("%s: is incomplete: %v", recording.Name(), loss)
 	}
 }
 

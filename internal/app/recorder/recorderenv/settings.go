@@ -18,8 +18,8 @@ var (
 
 // ClientVariables make a program use the proxy p and trust the files in the folder
 // trust. Node heeds HTTPS_PROXY only when told to.
-func ClientVariables(p *proxy.Proxy, trust string, doors []string) (env []string) {
-	if slices.Contains(doors, proxy.BaseURL) {
+func ClientVariables(p *proxy.Proxy, trust string, ingresses []string) (env []string) {
+	if slices.Contains(ingresses, proxy.BaseURL) {
 		url := p.URLFor(proxy.BaseURL, "")
 		env = append(env,
 			"ANTHROPIC_BASE_URL="+url+"/anthropic",
@@ -29,7 +29,7 @@ func ClientVariables(p *proxy.Proxy, trust string, doors []string) (env []string
 			"GOOGLE_VERTEX_BASE_URL="+url+"/vertex",
 			"ANTHROPIC_VERTEX_BASE_URL="+url+"/vertex/v1")
 	}
-	if !slices.Contains(doors, proxy.MITM) {
+	if !slices.Contains(ingresses, proxy.MITM) {
 		return env
 	}
 	url := p.URLFor(proxy.MITM, "")

@@ -77,7 +77,7 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 	return value, nil
 }
 
-// ingressConfig is what f says about the proxy's doors.
+// ingressConfig is what f says about the proxy's ingresses.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
 	cfg = proxy.Config{Listen: f.listen, Ingress: f.ingress, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
 	if cfg.Sessions, err = f.callers.sessionAddresses(); err != nil {

@@ -12,11 +12,11 @@ import (
 const (
 	checkPass    = "pass"
 	checkFail    = "fail"
-	checkLimited = "limited" // the client cannot, and need not: there is the other door
+	checkLimited = "limited" // the client cannot, and need not: there is the other ingress
 	checkAbsent  = "absent"  // the client is not installed
 )
 
-// clientCheck is whether one client came through one door.
+// clientCheck is whether one client came through one ingress.
 type clientCheck struct {
 	Client   string `json:"client"`
 	Version  string `json:"version,omitempty"`
@@ -41,11 +41,11 @@ type trial struct {
 	said     string // the last line it wrote to stderr
 }
 
-// verdictOf says how a client did at a door.
-func verdictOf(client, version, door string, t trial) clientCheck {
-	c := clientCheck{Client: client, Version: version, Ingress: door, Result: checkFail}
+// verdictOf says how a client did at a ingress.
+func verdictOf(client, version, ingress string, t trial) clientCheck {
+	c := clientCheck{Client: client, Version: version, Ingress: ingress, Result: checkFail}
 	for _, a := range t.arrivals {
-		if a.Ingress == door {
+		if a.Ingress == ingress {
 			c.Result, c.Protocol = checkPass, a.Protocol
 		}
 	}
@@ -53,7 +53,7 @@ func verdictOf(client, version, door string, t trial) clientCheck {
 	case c.Result == checkPass && t.exit == "":
 	case c.Result == checkPass:
 		c.Result, c.Cause = checkFail, "its request came through, but not the reply: "+t.exit+inBrackets(t.said)
-	case client == "node" && door == proxy.MITM && !nodeHeedsProxies(version):
+	case client == "node" && ingress == proxy.MITM && !nodeHeedsProxies(version):
 		c.Result = checkLimited
 		c.Cause = "Node " + strings.TrimPrefix(version, "v") + " ignores the proxy variables; use --ingress base-url, or Node 22.21, 24 or newer"
 	default:

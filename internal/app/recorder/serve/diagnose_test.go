@@ -10,9 +10,9 @@ import (
 func TestVerdictOf(t *testing.T) {
 	through := []arrival{{Ingress: proxy.MITM, Protocol: "HTTP/2.0"}}
 	for name, c := range map[string]struct {
-		client, version, door string
-		t                     trial
-		result, cause         string
+		client, version, ingress string
+		t                        trial
+		result, cause            string
 	}{
 		"passes":               {"curl", "8", proxy.MITM, trial{arrivals: through}, checkPass, ""},
 		"by the other door":    {"curl", "8", proxy.BaseURL, trial{arrivals: through}, checkFail, "no request reached the proxy"},
@@ -25,7 +25,7 @@ func TestVerdictOf(t *testing.T) {
 		"distrusts":            {"go", "1.26", proxy.MITM, trial{notices: []proxy.Notice{{Kind: proxy.Untrusted}}}, checkFail, "does not trust the proxy's authority"},
 		"refused":              {"go", "1.26", proxy.MITM, trial{notices: []proxy.Notice{{Kind: proxy.Refused, Text: "refused x"}}}, checkFail, "refused x"},
 	} {
-		got := verdictOf(c.client, c.version, c.door, c.t)
+		got := verdictOf(c.client, c.version, c.ingress, c.t)
 		if got.Result != c.result || !strings.Contains(got.Cause, c.cause) || (c.cause == "") != (got.Cause == "") {
 			t.Errorf("%s: %+v, want %s: %s", name, got, c.result, c.cause)
 		}

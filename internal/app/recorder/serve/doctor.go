@@ -28,20 +28,20 @@ everything itself: nothing leaves the machine.
 Exit code 1: something that is installed, or the program, did not come through.`
 
 func (a *app) doctorCommand() *cobra.Command {
-	var doors, allow []string
+	var ingresses, allow []string
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "doctor [-- CMD…]", Short: "Prove that clients, or your program, can be intercepted", Long: doctorLong,
 		Example: "  recorder doctor\n  recorder doctor -- my-agent --version",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return a.examineProgram(cmd.Context(), doors, allow, args, asJSON)
+				return a.examineProgram(cmd.Context(), ingresses, allow, args, asJSON)
 			}
 			return a.examineClients(cmd.Context(), asJSON)
 		},
 	}
 	cli.AddJSONFlag(cmd, &asJSON)
-	cmd.Flags().StringSliceVar(&doors, "ingress", []string{proxy.MITM}, "with a program: how it is to come in, mitm, base-url, or both")
+	cmd.Flags().StringSliceVar(&ingresses, "ingress", []string{proxy.MITM}, "with a program: how it is to come in, mitm, base-url, or both")
 	cmd.Flags().StringSliceVar(&allow, "allow-host", nil, "with a program: a `host` to intercept beside the providers'; may be repeated")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
@@ -72,21 +72,21 @@ func (a *app) examineClients(ctx context.Context, asJSON bool) error {
 	return a.reportDiagnosis(d, asJSON)
 }
 
-// hasPassed reports whether a client came through one door at least.
+// hasPassed reports whether a client came through one ingress at least.
 func hasPassed(checks []clientCheck, client string) bool {
 	return slices.ContainsFunc(checks, func(c clientCheck) bool { return c.Client == client && c.Result == checkPass })
 }
 
-func (a *app) examineProgram(ctx context.Context, doors, allow, args []string, asJSON bool) error {
+func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []string, asJSON bool) error {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
 		return cli.Usage("%s: not a program that can be run: %w", args[0], recorderenv.LookReason(err))
 	}
-	s, err := a.startTrialProxy(doors, allow, turnDown)
+	s, err := a.startTrialProxy(ingresses, allow, turnDown)
 	if err != nil {
 		return err
 	}
-	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, doors))
+	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, ingresses))
 	child.Stdout = child.Stderr // stdout is for what doctor finds
 	if err := recorderenv.RunChild(ctx, child, a.OnTerminal()); err != nil {
 		s.closeAndReport(ctx)
@@ -124,7 +124,7 @@ func (a *app) reportDiagnosis(d diagnosis, asJSON bool) error {
 
 func (a *app) showDiagnosis(d diagnosis) error {
 	t := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CLIENT\tVERSION\tDOOR\tRESULT\t")
+	fmt.Fprintln(t, "CLIENT\tVERSION\tINGRESS\tRESULT\t")
 	for _, c := range d.Checks {
 		result := c.Result
 		switch {

@@ -91,15 +91,15 @@ func (k *modeEnv) newRecorder(w *cassette.Writer) (*record.Recorder, error) {
 	return record.New(cfg)
 }
 
-// newReplayer answers from tape; what it does not know goes to fallback, or is
+// newReplayer answers from recording; what it does not know goes to fallback, or is
 // refused where that is nil.
-func (k *modeEnv) newReplayer(tape *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
-	player, err := replay.New(replay.Config{Cassette: tape, Redactor: k.Redactor, Timing: replay.Timing(k.flags.speed),
-		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + tape.Name() + " -- CMD…",
+func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
+	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Timing: replay.Timing(k.flags.speed),
+		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + recording.Name() + " -- CMD…",
 		Rechunk: k.faults.rechunk, Faults: k.faults.faults, Seed: k.faults.seed,
 		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	return player, nil
+	return replayer, nil
 }

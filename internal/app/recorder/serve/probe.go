@@ -101,8 +101,8 @@ type trialProxy struct {
 	trial trial
 }
 
-// startTrialProxy starts a proxy with the given doors.
-func (a *app) startTrialProxy(doors, allow []string, reply http.HandlerFunc) (*trialProxy, error) {
+// startTrialProxy starts a proxy with the given ingresses.
+func (a *app) startTrialProxy(ingresses, allow []string, reply http.HandlerFunc) (*trialProxy, error) {
 	authority, err := a.Authority(allow)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (a *app) startTrialProxy(doors, allow []string, reply http.HandlerFunc) (*t
 		return nil, err
 	}
 	s := &trialProxy{trust: trust, reply: reply}
-	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: doors, AllowHosts: allow, Handler: s, Notice: s.addNotice})
+	s.proxy, err = proxy.New(proxy.Config{CA: authority, Ingress: ingresses, AllowHosts: allow, Handler: s, Notice: s.addNotice})
 	if err == nil {
 		err = s.proxy.Start()
 	}
@@ -125,12 +125,12 @@ func (a *app) startTrialProxy(doors, allow []string, reply http.HandlerFunc) (*t
 // ServeHTTP notes that a request came through, and answers it.
 func (s *trialProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	door := proxy.BaseURL
+	ingress := proxy.BaseURL
 	if r.TLS != nil {
-		door = proxy.MITM
+		ingress = proxy.MITM
 	}
 	s.mu.Lock()
-	s.trial.arrivals = append(s.trial.arrivals, arrival{door, r.Proto, "https://" + r.URL.Host + r.URL.Path})
+	s.trial.arrivals = append(s.trial.arrivals, arrival{ingress, r.Proto, "https://" + r.URL.Host + r.URL.Path})
 	s.mu.Unlock()
 	s.reply(w, r)
 }
@@ -156,7 +156,7 @@ func (s *trialProxy) closeAndReport(ctx context.Context) trial {
 	return s.trial
 }
 
-// probeClient runs a client through every door.
+// probeClient runs a client through every ingress.
 func (a *app) probeClient(ctx context.Context, p probe) []clientCheck {
 	program, err := exec.LookPath(p.program)
 	if err != nil {
@@ -174,31 +174,31 @@ func (a *app) probeClient(ctx context.Context, p probe) []clientCheck {
 		return []clientCheck{{Client: p.client, Version: version, Result: checkFail, Cause: err.Error()}}
 	}
 	var checks []clientCheck
-	for _, door := range []string{proxy.MITM, proxy.BaseURL} {
-		t, err := a.runProbe(ctx, p, program, door)
+	for _, ingress := range []string{proxy.MITM, proxy.BaseURL} {
+		t, err := a.runProbe(ctx, p, program, ingress)
 		if err != nil {
 			t.exit = err.Error()
 		}
-		checks = append(checks, verdictOf(p.client, version, door, t))
+		checks = append(checks, verdictOf(p.client, version, ingress, t))
 	}
 	return checks
 }
 
-// runProbe runs a client through one door.
-func (a *app) runProbe(ctx context.Context, p probe, program, door string) (trial, error) {
-	s, err := a.startTrialProxy([]string{door}, nil, answerProbe)
+// runProbe runs a client through one ingress.
+func (a *app) runProbe(ctx context.Context, p probe, program, ingress string) (trial, error) {
+	s, err := a.startTrialProxy([]string{ingress}, nil, answerProbe)
 	if err != nil {
 		return trial{}, err
 	}
 	url := "https://api.anthropic.com/v1/messages"
-	if door == proxy.BaseURL {
+	if ingress == proxy.BaseURL {
 		url = s.proxy.URLFor(proxy.BaseURL, "") + "/anthropic/v1/messages"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, p.args(url)...) //nolint:gosec // one of the clients above
-	cmd.Env = recorderenv.Overlay(a.Environ, recorderenv.ClientVariables(s.proxy, s.trust, []string{door}))
-	if door == proxy.BaseURL { // nothing may lead to the real host by accident
+	cmd.Env = recorderenv.Overlay(a.Environ, recorderenv.ClientVariables(s.proxy, s.trust, []string{ingress}))
+	if ingress == proxy.BaseURL { // nothing may lead to the real host by accident
 		cmd.Env = recorderenv.Overlay(cmd.Env, []string{"NO_PROXY=*", "no_proxy=*"})
 	}
 	var out, errs bytes.Buffer

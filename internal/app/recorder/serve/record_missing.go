@@ -23,7 +23,7 @@ type recordMissing struct {
 
 // openRecordMissing opens path for more. Without a cassette there, all is missing.
 func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k.openRecording(path, false)
 	}
@@ -38,13 +38,13 @@ func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}
-	k.SayLoss(tape)
-	player, err := k.newReplayer(tape, rec)
+	k.SayLoss(recording)
+	replayer, err := k.newReplayer(recording, rec)
 	if err != nil {
 		rec.Close()
 		return nil, errors.Join(err, writer.Discard())
 	}
-	return &recordMissing{player, sync.OnceValue(rec.Close), path, writer}, nil
+	return &recordMissing{replayer, sync.OnceValue(rec.Close), path, writer}, nil
 }
 
 // drainRecording waits until all that was recorded is in the file.

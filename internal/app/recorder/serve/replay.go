@@ -23,32 +23,32 @@ type replayHandler struct {
 }
 
 func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
-	tape, err := cassette.Open(path)
+	recording, err := cassette.Open(path)
 	if errors.Is(err, cassette.ErrEmpty) {
 		return nil, cli.Fail(recorderenv.ExitGate, "%w", err)
 	}
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	if why := recorderenv.StaleReason(tape.Meta(), k.flags.maxAge, time.Now()); why != "" {
+	if why := recorderenv.StaleReason(recording.Meta(), k.flags.maxAge, time.Now()); why != "" {
 		return nil, cli.Fail(recorderenv.ExitGate, "%s: %s", path, why)
 	}
 	if err := os.MkdirAll(filepath.Dir(receipt), 0o755); err != nil { //nolint:gosec // its files are 0600
 		return nil, cli.Usage("--receipt %s: cannot be written: %w", receipt, fileutil.Reason(err))
 	}
-	k.SayLoss(tape)
-	k.sayTimes(tape)
-	player, err := k.newReplayer(tape, nil)
+	k.SayLoss(recording)
+	k.sayTimes(recording)
+	replayer, err := k.newReplayer(recording, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &replayHandler{player, path, receipt, k.flags.allowUnused}, nil
+	return &replayHandler{replayer, path, receipt, k.flags.allowUnused}, nil
 }
 
 // sayTimes tells that a pace which was asked for is nobody's.
-func (k *modeEnv) sayTimes(tape *cassette.Cassette) {
-	if k.flags.speed > 0 && tape.Meta().Nominal() {
-		k.Note("%s: its times are nominal, nobody measured them", tape.Name())
+func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
+	if k.flags.speed > 0 && recording.Meta().Nominal() {
+		k.Note("%s: its times are nominal, nobody measured them", recording.Name())
 	}
 }
 

@@ -56,13 +56,13 @@ func (l *sessions) sessionCassette(session string) *clientSession {
 // ServeHTTP hands a request to the work of its session.
 func (l *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := proxy.Session(r.Context())
-	lane := l.sessionCassette(name)
-	lane.open.Do(func() { lane.handler, lane.err = l.openSession(name, lane.path) })
-	if lane.err != nil {
-		lane.refuseRequest(w, r)
+	client := l.sessionCassette(name)
+	client.open.Do(func() { client.handler, client.err = l.openSession(name, client.path) })
+	if client.err != nil {
+		client.refuseRequest(w, r)
 		return
 	}
-	lane.handler.ServeHTTP(w, r)
+	client.handler.ServeHTTP(w, r)
 }
 
 var errNoSession = cli.Fail(recorderenv.ExitGate, "a request names no session, so it has no cassette; give each client its own proxy URL in HTTPS_PROXY and https_proxy, http://NAME@host:port, or base URL, http://host:port/~NAME/…")
@@ -102,8 +102,8 @@ func (l *sessions) finishRecording(a *app, failed bool) outcome {
 		a.Say("%s: %s", l.env.flags.cassette, a.nothingAskedReason())
 		return outcome{exit: exitOfNothing[l.env.flags.mode]}
 	}
-	for _, lane := range l.byName {
-		if w, records := lane.handler.(interface{ drainRecording() }); records {
+	for _, client := range l.byName {
+		if w, records := client.handler.(interface{ drainRecording() }); records {
 			w.drainRecording() // what it teaches about secrets holds for the cassettes of all
 		}
 	}
@@ -138,7 +138,7 @@ func (l *clientSession) finishRecording(a *app, failed bool) outcome {
 func (l *sessions) notAsked() (left []string) {
 	files, _ := filepath.Glob(strings.ReplaceAll(l.env.flags.cassette, sessionMark, "*"))
 	for _, file := range files {
-		asked := func(lane *clientSession) bool { return filepath.Clean(lane.path) == filepath.Clean(file) }
+		asked := func(client *clientSession) bool { return filepath.Clean(client.path) == filepath.Clean(file) }
 		if !slices.ContainsFunc(slices.Collect(maps.Values(l.byName)), asked) {
 			left = append(left, file)
 		}
@@ -147,9 +147,9 @@ func (l *sessions) notAsked() (left []string) {
 }
 
 func (l *sessions) discardStart() {
-	for _, lane := range l.byName {
-		if lane.handler != nil {
-			lane.handler.discardStart()
+	for _, client := range l.byName {
+		if client.handler != nil {
+			client.handler.discardStart()
 		}
 	}
 }

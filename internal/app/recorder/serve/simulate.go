@@ -35,7 +35,7 @@ live API is known to enforce, lenient only what a reply cannot be made without.`
 
 // simulateFlags are the flags of recorder simulate.
 type simulateFlags struct {
-	door      simulator.Door
+	listen    simulator.ListenConfig
 	config    simulator.Config
 	level     string
 	scenario  string
@@ -53,7 +53,7 @@ func (a *app) simulateCommand() *cobra.Command {
 				return err
 			}
 			s.config.Mismatch = s.sayMismatch(a)
-			server, err := simulator.Open(s.door, simulator.New(s.config))
+			server, err := simulator.Open(s.listen, simulator.New(s.config))
 			if err != nil {
 				return cli.Usage("--listen %w", err)
 			}
@@ -71,7 +71,7 @@ func (a *app) simulateCommand() *cobra.Command {
 
 func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&s.door.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
+	set.StringVar(&s.listen.Address, "listen", "127.0.0.1:0", "loopback `address` to listen on; port 0 takes a free one")
 	set.StringSliceVar(&s.config.Providers, "provider", simulator.Providers, "the `providers` to be")
 	set.StringVar(&s.level, "level", rule.Levels[0], "how much is refused: "+strings.Join(rule.Levels, ", "))
 	set.StringVar(&s.scenario, "scenario", "", "the `scenario` to play: a name or a .txtar file")
@@ -79,7 +79,7 @@ func (s *simulateFlags) addTo(cmd *cobra.Command) {
 	set.StringSliceVar(&s.config.Off, "off", nil, "the `id` of a rule not to enforce; may be repeated")
 	set.BoolVar(&s.config.ForeignTokens, "accept-foreign-seals", false, "accept continuity tokens that were issued elsewhere; check all else about them")
 	set.DurationVar(&s.config.Pace, "pace", 0, "`pause` between two writes of a stream")
-	set.BoolVar(&s.door.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
+	set.BoolVar(&s.listen.HTTP2, "http2", false, "offer HTTP/2 too; a stream that is cut is then reset")
 	set.BoolVar(&s.tls, "tls", false, "serve https, also for the providers' host names; the certificate goes to --ca")
 	set.StringVar(&s.authority, "ca", "", "with --tls: `file` for the certificate that clients must trust")
 }
@@ -102,7 +102,7 @@ func (s *simulateFlags) resolveFlags() (err error) {
 	if s.tls != (s.authority != "") {
 		return cli.Usage("--tls and --ca go together: --ca FILE is where clients find whom to trust")
 	}
-	s.door.Plain = !s.tls
+	s.listen.Plain = !s.tls
 	s.config.Now = time.Now
 	s.config.Scenario, err = findScenario(s.scenario)
 	return err
@@ -191,7 +191,7 @@ func (s *simulateFlags) describeLevel() string {
 	return said
 }
 
-// sayPrompts says what the scenario's player is to ask, nonces in their places.
+// sayPrompts says what the scenario's replayer is to ask, nonces in their places.
 func (s *simulateFlags) sayPrompts(a *app) {
 	if s.config.Scenario == nil {
 		return

@@ -1,6 +1,6 @@
 // Package cassettes holds the committed recordings: rkat's own traffic with the
-// simulator, made by the recorder (make cassettes), with nominal times. Nothing
-// in them is anybody's secret.
+// simulator, made by the recorder (make cassettes), with nominal times. They
+// contain no secrets.
 package cassettes
 
 import "embed"

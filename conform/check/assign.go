@@ -26,7 +26,7 @@ func (v votes) weight() int {
 	return w
 }
 
-// claimant asks for each item of one run which reply it stems from. A run is
+// claimant finds the reply that each item of one run comes from. A run is
 // usually one reply; several are possible where a client joins turns or
 // a paused turn went on.
 type claimant struct {

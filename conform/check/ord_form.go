@@ -113,8 +113,8 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 	}
 }
 
-// roles are who may speak, by provider; an absent role is the user's or, on
-// OpenAI, that of an item that is no message.
+// roles lists the roles that a provider accepts. An empty role means the user or,
+// on OpenAI, an item that is not a message.
 var roles = map[string][]string{
 	evidence.Anthropic: {"user", "assistant", "system"},
 	evidence.OpenAI:    {"", "user", "assistant", "system", "developer"},

@@ -21,7 +21,8 @@ const (
 	FormatCorpus   = interchange.Corpus
 )
 
-// ErrNotRecording is wrapped for a readable file that is no recording at all.
+// ErrNotRecording is the cause of an error about a readable file that is not a
+// recording.
 var ErrNotRecording = interchange.ErrNotRecording
 
 // Recording is one recorded file or case directory.

@@ -38,7 +38,7 @@ type Msg struct {
 	Path string
 }
 
-// ReadRequest decodes a request. It never fails: a body that is no JSON leaves
+// ReadRequest decodes a request. It never fails: a body that is not JSON leaves
 // Doc nil.
 func ReadRequest(provider, method, rawURL string, body []byte) *Request {
 	q := &Request{}

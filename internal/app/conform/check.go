@@ -120,8 +120,8 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 	return list, slices.Clip(passedOver), nil
 }
 
-// judgeRecording returns nil for a file that is no recording and was not named by
-// the caller.
+// judgeRecording returns nil for a file that is not a recording, unless the caller
+// named it.
 func judgeRecording(rules []report.Rule, f evidence.Found) *report.Recording {
 	rec, err := f.Read()
 	var judged report.Recording

@@ -19,7 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 )
 
-// probeAnswer is what the doctor's proxy says to whoever comes through.
+// probeAnswer is the reply of the doctor's proxy to a client that reaches it.
 const probeAnswer = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
 // probe is a client to be tried: how to run it so that it posts to a URL with

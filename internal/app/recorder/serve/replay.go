@@ -45,7 +45,8 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 	return &replayHandler{replayer, path, receipt, k.flags.allowUnused}, nil
 }
 
-// sayTimes tells that a pace which was asked for is nobody's.
+// sayTimes notes that the requested pace was never measured, because the times of
+// the cassette are nominal.
 func (k *modeEnv) sayTimes(recording *cassette.Cassette) {
 	if k.flags.speed > 0 && recording.Meta().Nominal() {
 		k.Note("%s: its times are nominal, nobody measured them", recording.Name())

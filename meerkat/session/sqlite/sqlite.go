@@ -36,6 +36,11 @@ import (
 // refused.
 const schemaVersion = 1
 
+const (
+	busyTimeout = 10 * time.Second      // how long a locked database is waited for
+	busyRetry   = 20 * time.Millisecond // between two tries to open a new one
+)
+
 const schema = `
 CREATE TABLE sessions (id TEXT PRIMARY KEY, header BLOB NOT NULL, created INTEGER NOT NULL, updated INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX sessions_updated ON sessions (updated, id);
@@ -70,16 +75,38 @@ func Open(dir string) (*Store, error) {
 		return nil, s.wrapError(err)
 	}
 	s.db.SetMaxOpenConns(4) // one writes at a time; the others read
-	if err := s.createSchema(context.Background()); err != nil {
+	if err := s.prepareDatabase(); err != nil {
 		return nil, errors.Join(err, s.db.Close())
 	}
 	return s, nil
 }
 
+// prepareDatabase opens the first connection and creates the tables. The first
+// connection turns a new database to write-ahead logging; when two do so at the
+// same time, SQLite answers SQLITE_BUSY at once, whatever busy_timeout says, so
+// that it is tried again here.
+func (s *Store) prepareDatabase() error {
+	ctx, cancel := context.WithTimeout(context.Background(), busyTimeout)
+	defer cancel()
+	for {
+		err := s.createSchema(ctx)
+		if !isBusy(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(busyRetry):
+		}
+	}
+}
+
+func isBusy(err error) bool { return err != nil && strings.Contains(err.Error(), "SQLITE_BUSY") }
+
 // dataSource is the data source name: a commit is on disk before it returns, and
-// a locked database is waited for, 10 seconds at most.
+// a locked database is waited for, busyTimeout at most.
 func (s *Store) dataSource() string {
-	q := url.Values{"_txlock": {"immediate"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"}}
+	q := url.Values{"_txlock": {"immediate"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)"}}
 	return "file:" + (&url.URL{Path: s.path}).EscapedPath() + "?" + q.Encode()
 }
 
@@ -133,7 +160,7 @@ func (s *Store) wrapError(err error) error {
 		return err
 	}
 	text := err.Error()
-	if strings.Contains(text, "SQLITE_BUSY") {
+	if isBusy(err) {
 		return fmt.Errorf("session database %s: another program keeps it locked; try again when that has ended: %w", s.path, err)
 	}
 	if strings.Contains(text, "malformed") || strings.Contains(text, "not a database") {

@@ -96,3 +96,15 @@ func TestWebPagesAreRefused(t *testing.T) {
 		http.DefaultClient.CloseIdleConnections()
 	}
 }
+
+// G16 by base URL: clients that prefer a WebSocket fall back at once.
+func TestWebSocketByBaseURLIsRefused(t *testing.T) {
+	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}}, func(http.ResponseWriter, *http.Request) { t.Error("reached the handler") })
+	req, _ := http.NewRequest(http.MethodGet, p.URL()+"/openai/v1/responses", nil)
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "websocket")
+	resp, err := http.DefaultClient.Do(req)
+	if body(t, resp, err); resp.StatusCode != http.StatusUpgradeRequired || p.Upgrades() != 1 {
+		t.Errorf("status %d, want 426; %d counted", resp.StatusCode, p.Upgrades())
+	}
+}

@@ -16,8 +16,8 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 		defer p.requests.endRequest()
 		r.Header.Del("Proxy-Authorization") // pitfall G19, also where a client repeats it inside a tunnel
 		out := &streamWriter{ResponseWriter: w, flush: http.NewResponseController(w).Flush}
-		if wantsUpgrade(r) {
-			p.refuseRequest(out, r, Upgrade, http.StatusNotImplemented, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
+		if status := upgradeStatus(r); status != 0 {
+			p.refuseRequest(out, r, Upgrade, status, r.URL.Path+": a WebSocket, which cannot be recorded; use plain HTTP streaming")
 			return
 		}
 		next.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), selfKey{}, p)))
@@ -27,10 +27,17 @@ func (p *Proxy) wrapHandler(next http.Handler) http.Handler {
 	})
 }
 
-// wantsUpgrade reports whether a request wants to leave HTTP, as WebSocket
-// clients do (pitfall G16).
-func wantsUpgrade(r *http.Request) bool {
-	return r.Header.Get("Upgrade") != "" && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c") || r.Method == http.MethodConnect
+// upgradeStatus returns the status that refuses a request to leave HTTP, as
+// WebSocket clients send it (pitfall G16); 0 for every other request. Clients try
+// HTTP at once after 426, and only after several attempts after 501.
+func upgradeStatus(r *http.Request) int {
+	switch {
+	case r.Method == http.MethodConnect:
+		return http.StatusNotImplemented
+	case r.Header.Get("Upgrade") != "" && !strings.EqualFold(r.Header.Get("Upgrade"), "h2c"):
+		return http.StatusUpgradeRequired
+	}
+	return 0
 }
 
 // hopByHop are the headers that belong to one connection and not to the message,

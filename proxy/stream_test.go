@@ -274,8 +274,8 @@ func TestWebSocketIsRefused(t *testing.T) {
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "websocket")
 	resp, err := c.Do(req)
-	if body(t, resp, err); resp.StatusCode != http.StatusNotImplemented {
-		t.Errorf("status %d, want 501", resp.StatusCode)
+	if body(t, resp, err); resp.StatusCode != http.StatusUpgradeRequired {
+		t.Errorf("status %d, want 426", resp.StatusCode)
 	}
 }
 

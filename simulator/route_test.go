@@ -171,3 +171,20 @@ func TestKeyless(t *testing.T) {
 		}
 	}
 }
+
+// codex asks for a WebSocket first; it goes on by HTTP at once after 426.
+func TestWebSocketIsRefused(t *testing.T) {
+	for url, provider := range map[string]string{
+		"/openai/v1/responses": "openai", "/v1/responses": "openai", "/anthropic/v1/messages": "anthropic",
+		"/gemini/ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent": "gemini",
+	} {
+		r := httptest.NewRequest(http.MethodGet, url, nil)
+		r.Header.Set("Connection", "Upgrade")
+		r.Header.Set("Upgrade", "websocket")
+		w := httptest.NewRecorder()
+		New(Config{}).ServeHTTP(w, r)
+		if w.Code != http.StatusUpgradeRequired || !inShape(provider, w.Code, w.Body.Bytes()) {
+			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+		}
+	}
+}

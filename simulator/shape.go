@@ -12,8 +12,12 @@ import (
 // and those of status 413 have been seen; the others are inferred.
 type words struct {
 	notFound, notAllowed func(method, path string) rule.Refusal
-	tooLarge             rule.Refusal
+	tooLarge, upgrade    rule.Refusal
 }
+
+// noWebSocket refuses a WebSocket: the simulator speaks HTTP only. Clients that
+// offer both go on by HTTP at once after status 426.
+const noWebSocket = "WebSocket connections are not supported here. Use HTTP."
 
 func sameRefusal(r rule.Refusal) func(string, string) rule.Refusal {
 	return func(string, string) rule.Refusal { return r }
@@ -24,6 +28,7 @@ var routeErrors = map[string]words{
 		notFound:   sameRefusal(rule.Refusal{Status: 404, Type: "not_found_error", Message: "Not Found"}),
 		notAllowed: sameRefusal(rule.Refusal{Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"}),
 		tooLarge:   rule.Refusal{Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
+		upgrade:    rule.Refusal{Status: 426, Type: "invalid_request_error", Message: noWebSocket},
 	},
 	"openai": {
 		notFound: func(method, path string) rule.Refusal {
@@ -34,12 +39,14 @@ var routeErrors = map[string]words{
 				Message: fmt.Sprintf("Not allowed to %s on %s. (HINT: Perhaps you meant to use a different HTTP method?)", method, path)}
 		},
 		tooLarge: rule.Refusal{Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
+		upgrade:  rule.Refusal{Status: 426, Type: "invalid_request_error", Code: "websocket_not_supported", Message: noWebSocket},
 	},
 	"gemini": {
 		notFound:   sameRefusal(rule.Refusal{Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."}),
 		notAllowed: sameRefusal(rule.Refusal{Status: 405, Type: "INVALID_ARGUMENT", Message: "Request method is not allowed for this resource."}),
 		tooLarge: rule.Refusal{Status: 413, Type: "INVALID_ARGUMENT",
 			Message: fmt.Sprintf("Request payload size exceeds the limit: %d bytes.", maxRequest)},
+		upgrade: rule.Refusal{Status: 426, Type: "FAILED_PRECONDITION", Message: noWebSocket},
 	},
 }
 
@@ -48,6 +55,8 @@ var routeErrors = map[string]words{
 func routeRefusal(r *http.Request, to route) *rule.Refusal {
 	var refusal rule.Refusal
 	switch {
+	case strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
+		refusal = routeErrors[to.provider].upgrade
 	case to.op == opUnknown:
 		refusal = routeErrors[to.provider].notFound(r.Method, to.path)
 	case !to.allowsMethod(r.Method):

@@ -30,10 +30,10 @@ const (
 	OpenAIEvent      Name = "openai.event"
 	GeminiRequest    Name = "gemini.request"
 	GeminiChunk      Name = "gemini.chunk"
-	Requirement      Name = "requirement.v1"
+	Requirement      Name = "requirement.v2"
 	Report           Name = "conform.report.v1"
 	Check            Name = "conform.check.v1"
-	List             Name = "conform.list.v1"
+	List             Name = "conform.list.v2"
 	Explain          Name = "conform.explain.v1"
 
 	RecorderVerify      Name = "recorder.verify.v1"

@@ -6,7 +6,10 @@ type Requirement struct {
 	// ID is AREA-NNN, e.g. "SIG-001".
 	ID    string `yaml:"id" json:"id"`
 	Title string `yaml:"title" json:"title"`
-	Level Level  `yaml:"level" json:"level"`
+	// Consequence is what a breach leads to where no row of Where says otherwise;
+	// see ConsequenceAt.
+	Consequence Consequence `yaml:"consequence" json:"consequence"`
+	Where       []Where     `yaml:"where,omitempty" json:"where,omitempty"`
 	// Text is the normative sentence.
 	Text string `yaml:"text" json:"text"`
 	// Sources says where the sentence comes from; at least one.
@@ -14,13 +17,16 @@ type Requirement struct {
 	// Applies says what evidence the sentence speaks of.
 	Applies Applies `yaml:"applies,omitempty" json:"applies,omitzero"`
 	Status  Status  `yaml:"status" json:"status"`
-	// Since is the month, yyyy-mm, the requirement entered the catalogue.
-	Since string `yaml:"since" json:"since"`
+	// Added is the month, yyyy-mm, the requirement entered the catalogue.
+	Added string `yaml:"added" json:"added"`
+	// Since and Until are the days, yyyy-mm-dd, from which on and up to which the
+	// provider's rule holds; Until is the first day without it. Empty means always.
+	Since string `yaml:"since,omitempty" json:"since,omitempty"`
+	Until string `yaml:"until,omitempty" json:"until,omitempty"`
 	// Why says what breaks for users; Fix says how to mend a breach.
-	Why string `yaml:"why" json:"why"`
-	Fix string `yaml:"fix" json:"fix"`
-	// Breach is an example of wire traffic that breaks the sentence.
-	Breach string `yaml:"breach,omitempty" json:"breach,omitempty"`
+	Why      string   `yaml:"why" json:"why"`
+	Fix      string   `yaml:"fix" json:"fix"`
+	Examples Examples `yaml:"examples,omitempty" json:"examples,omitzero"`
 	// Checks are the ids, ID/aspect, of the checks that judge it; at least one.
 	Checks []string `yaml:"checks" json:"checks"`
 	// Mutants names the distortions of evidence its checks must catch; at
@@ -34,17 +40,6 @@ func (r Requirement) Area() string {
 	return area
 }
 
-// Level says how much a breach weighs (RFC 2119).
-type Level string
-
-// The levels: a breach of a MUST is a failure, of a SHOULD a warning, of a MAY
-// a remark.
-const (
-	Must   Level = "MUST"
-	Should Level = "SHOULD"
-	May    Level = "MAY"
-)
-
 // Status is the state of a requirement's life.
 type Status string
 
@@ -57,15 +52,19 @@ const (
 	Withdrawn   Status = "withdrawn"
 )
 
-// Source cites where a requirement comes from: a URL with the day it was read,
-// or a document of this project.
+// Source cites where a requirement comes from: a public URL with the day of the
+// page or thread, a document of this project, or the reason why there is neither.
 type Source struct {
 	URL string `yaml:"url,omitempty" json:"url,omitempty"`
 	Doc string `yaml:"doc,omitempty" json:"doc,omitempty"`
 	// Section is the heading, paragraph or rule id inside it.
 	Section string `yaml:"section,omitempty" json:"section,omitempty"`
-	// Retrieved is the day, yyyy-mm-dd, a URL was read.
+	// Retrieved is the day, yyyy-mm-dd, of the page or thread that is relied on.
 	Retrieved string `yaml:"retrieved,omitempty" json:"retrieved,omitempty"`
+	// Unverified is set where no public page says it; Reason says what is relied on
+	// instead.
+	Unverified bool   `yaml:"unverified,omitempty" json:"unverified,omitempty"`
+	Reason     string `yaml:"reason,omitempty" json:"reason,omitempty"`
 }
 
 // Applies narrows a requirement. An empty list means all.

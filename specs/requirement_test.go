@@ -24,16 +24,22 @@ func TestEmbeddedCatalogueLoads(t *testing.T) {
 
 const entry = `- id: ORD-001
   title: a title
-  level: MUST
+  consequence: refused
   text: A sentence.
-  source: [{doc: wire reference, section: "A-19"}]
+  source: [{url: https://example.com, section: "A-19", retrieved: "2026-10-20"}]
   applies: {provider: [anthropic], source: [cassette, live]}
   status: stable
-  since: "2026-12"
+  added: "2026-12"
   why: Users lose work.
   fix: Do not.
+  examples:
+    failing: {provider: anthropic, exchanges: [{request: "{}"}]}
+    passing: {provider: anthropic, exchanges: [{request: "{}", process: 1}], processes: [{exit: 0}, {exit: 1}]}
   checks: [ORD-001/answered]
   mutants: [orphan-tool-result]
+  where:
+    - {provider: [anthropic], models: "claude < 4", consequence: none}
+    - {checks: [ORD-001/answered], host: other, since: "2026-01-01", consequence: degraded}
 `
 
 // TestFaults alters one thing of a good entry and expects one sentence.
@@ -47,12 +53,33 @@ func TestFaults(t *testing.T) {
 		{"no text", "text: A sentence.", "text: ' '", "text is empty"},
 		{"no why", "why: Users lose work.", "why:", "why is empty"},
 		{"no fix", "fix: Do not.", "fix:", "fix is empty"},
-		{"unknown level", "level: MUST", "level: must", `level "must" is unknown; use MUST, SHOULD, MAY`},
+		{"unknown consequence", "consequence: refused", "consequence: Refused", `consequence "Refused" is unknown; use refused, unsafe, degraded, wasteful`},
+		{"none for all", "consequence: refused", "consequence: none", `consequence "none" is unknown`},
+		{"unknown model", `"claude < 4"`, `"cloud < 4"`, `ORD-001: line 17: models "cloud < 4": "cloud" is no family; use claude, gemini, gpt, o`},
+		{"no version", `"claude < 4"`, `"claude <"`, `no version such as 4.7 stands behind <`},
+		{"bad version", `"claude < 4"`, `"claude < four"`, `no version such as 4.7`},
+		{"bad word", `"claude < 4"`, `"claude ~ 4"`, `"~" is neither a word`},
+		{"empty alternative", `"claude < 4"`, `"claude or "`, "is empty; write a family"},
+		{"row of another check", "checks: [ORD-001/answered], host", "checks: [ORD-002/answered], host", `where.checks "ORD-002/answered" is unknown; use ORD-001/answered`},
+		{"unknown host", "host: other", "host: foreign", `where.host "foreign" is unknown; use own, other`},
+		{"unknown consequence of a row", "consequence: degraded", "consequence: fatal", `where.consequence "fatal" is unknown`},
+		{"day of a row", `since: "2026-01-01"`, `since: "2026-01"`, `since "2026-01" is not a day`},
+		{"row for all", `{provider: [anthropic], models: "claude < 4", consequence: none}`, "{consequence: none}", "where row 1 matches everything"},
+		{"unknown key of a row", "host: other", "hots: other", "field hots not found in Where; did you mean host?"},
 		{"unknown status", "status: stable", "status: done", `status "done" is unknown`},
-		{"since", `since: "2026-12"`, `since: "2026-13"`, `since "2026-13" is not a month`},
-		{"no source", `source: [{doc: wire reference, section: "A-19"}]`, "source: []", "has no source; cite one"},
-		{"url without a day", `{doc: wire reference, section: "A-19"}`, "{url: https://example.com}", `retrieved "" is not a day`},
-		{"two homes of a source", "{doc: wire reference,", "{doc: wire reference, url: https://example.com, retrieved: '2026-01-01',", "either url or doc"},
+		{"added", `added: "2026-12"`, `added: "2026-13"`, `added "2026-13" is not a month`},
+		{"days swapped", `added: "2026-12"`, "added: '2026-12'\n  since: '2026-02-01'\n  until: '2026-01-01'", "since 2026-02-01 is not before until 2026-01-01"},
+		{"no source", `source: [{url: https://example.com, section: "A-19", retrieved: "2026-10-20"}]`, "source: []", "has no public source; cite a url"},
+		{"url without a day", `, retrieved: "2026-10-20"}`, "}", `retrieved "" is not a day`},
+		{"two homes of a source", "{url:", "{doc: wire reference, url:", "either url or doc"},
+		{"no public source", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "doc: wire reference", "has no public source"},
+		{"unverified without reason", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "unverified: true", "unverified and reason stand together"},
+		{"unknown key of a source", `section: "A-19"`, `secton: x`, "did you mean section?"},
+		{"example without provider", "failing: {provider: anthropic,", "failing: {", `examples.failing.provider "" is unknown`},
+		{"example without exchange", `failing: {provider: anthropic, exchanges: [{request: "{}"}]}`, "failing: {provider: anthropic}", "examples.failing has no exchange"},
+		{"exchange without request", `exchanges: [{request: "{}"}]`, "exchanges: [{status: 200}]", "examples.failing.exchanges[0].request is empty"},
+		{"exchange of a process that is not there", "process: 1", "process: 2", "examples.passing.exchanges[0].process 2 is not among"},
+		{"unknown key of an example", "exit: 0", "exits: 0", "did you mean exit?"},
 		{"unknown provider", "[anthropic]", "[antropic]", `applies.provider "antropic" is unknown`},
 		{"provider twice", "[anthropic]", "[anthropic, anthropic]", `"anthropic" stands twice`},
 		{"unknown evidence", "[cassette, live]", "[tape]", `applies.source "tape" is unknown`},
@@ -62,7 +89,7 @@ func TestFaults(t *testing.T) {
 		{"no mutant", "[orphan-tool-result]", "[]", "has no mutant"},
 		{"mutant name", "orphan-tool-result", "Orphan", `mutant "Orphan" is not lower case`},
 		{"mutant twice", "[orphan-tool-result]", "[a, a]", `mutant "a" stands twice`},
-		{"unknown key", "level: MUST", "levle: MUST", "ORD-001: line 3: field levle not found in Requirement"},
+		{"unknown key", "consequence: refused", "consequenze: refused", "ORD-001: line 3: field consequenze not found in Requirement; did you mean consequence?"},
 		{"wrong kind", "title: a title", "title: [a]", "ORD-001: line 2: cannot unmarshal"},
 		{"garbage", "- id", "{- id", "did not find expected"},
 		{"empty", entry, "", "no requirement"},
@@ -83,7 +110,7 @@ func TestFaults(t *testing.T) {
 
 func TestGoodEntryLoads(t *testing.T) {
 	all, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(entry)}})
-	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "A-19" {
+	if err != nil || len(all) != 1 || all[0].Sources[0].Section != "A-19" || all[0].Where[0].Models.String() != "claude < 4" {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	r := all[0]
@@ -103,9 +130,9 @@ func TestDuplicateIDs(t *testing.T) {
 }
 
 func TestEveryFaultIsReported(t *testing.T) {
-	text := strings.NewReplacer("level: MUST", "level: x", "status: stable", "status: y").Replace(entry)
+	text := strings.NewReplacer("consequence: refused", "consequence: x", "status: stable", "status: y").Replace(entry)
 	_, err := loadRequirements(fstest.MapFS{"requirements/ord.yaml": {Data: []byte(text)}})
-	if err == nil || !strings.Contains(err.Error(), "level") || !strings.Contains(err.Error(), "status") {
+	if err == nil || !strings.Contains(err.Error(), "consequence") || !strings.Contains(err.Error(), "status") {
 		t.Fatal(err)
 	}
 }
@@ -141,7 +168,7 @@ func TestNearest(t *testing.T) {
 
 func FuzzParseRequirements(f *testing.F) {
 	f.Add([]byte(entry))
-	f.Add([]byte("- id: ORD-001\n  levle: x\n"))
+	f.Add([]byte("- id: ORD-001\n  consequenze: x\n"))
 	f.Add([]byte("{"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		list, err := parseRequirements("ord.yaml", data)

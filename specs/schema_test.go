@@ -29,7 +29,7 @@ func TestSchemaAgrees(t *testing.T) {
 			}
 		}
 	}
-	for _, edit := range []string{"level: MUST|level: must", "id: ORD-001|id: ORD-1", "[orphan-tool-result]|[]", "[ORD-001/answered]|[answered]", "title: a title|titel: x", `section: "A-19"|sect: x`} {
+	for _, edit := range []string{"consequence: refused|consequence: none", "host: other|host: elsewhere", `, retrieved: "2026-10-20"|`, "url: https://example.com|doc: page", "provider: anthropic, exchanges: [{request: \"{}\", p|exchanges: [{request: \"{}\", p", "id: ORD-001|id: ORD-1", "[orphan-tool-result]|[]", "[ORD-001/answered]|[answered]", "title: a title|titel: x", `section: "A-19"|sect: x`} {
 		old, broken, _ := strings.Cut(edit, "|")
 		if schemas.Validate(schemas.Requirement, entries(t, []byte(strings.Replace(entry, old, broken, 1)))[0]) == nil {
 			t.Errorf("the schema accepts %q", broken)

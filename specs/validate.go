@@ -1,15 +1,11 @@
 package specs
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"gopkg.in/yaml.v3"
 )
 
 // Areas are the first parts of requirement ids, in the order reports show them.
@@ -41,10 +37,13 @@ func (r Requirement) findFaults(stem string) []string {
 	f.requireText("text", r.Text)
 	f.requireText("why", r.Why)
 	f.requireText("fix", r.Fix)
-	f.oneOf("level", string(r.Level), string(Must), string(Should), string(May))
+	f.oneOf("consequence", string(r.Consequence), consequenceNames()...)
 	f.oneOf("status", string(r.Status), string(Draft), string(Provisional), string(Stable), string(Withdrawn))
-	f.addUnless(isDate("2006-01", r.Since), "since %q is not a month written yyyy-mm", r.Since)
+	f.addUnless(isDate("2006-01", r.Added), "added %q is not a month written yyyy-mm", r.Added)
+	f.requireRange(r.Since, r.Until)
+	r.whereFaults(&f)
 	r.sourceFaults(&f)
+	r.exampleFaults(&f)
 	f.requireSubset("applies.provider", r.Applies.Provider, providers)
 	f.requireSubset("applies.source", r.Applies.Source, sources)
 	if r.Status != Withdrawn {
@@ -60,14 +59,6 @@ func (r Requirement) findFaults(stem string) []string {
 		f.addUnless(!slices.Contains(r.Mutants[:i], m), "mutant %q stands twice", m)
 	}
 	return f
-}
-
-func (r Requirement) sourceFaults(f *faults) {
-	f.addUnless(len(r.Sources) > 0, "has no source; cite one")
-	for _, s := range r.Sources {
-		f.addUnless((s.URL == "") != (s.Doc == ""), "source needs either url or doc")
-		f.addUnless(s.URL == "" || isDate("2006-01-02", s.Retrieved), "source %s: retrieved %q is not a day written yyyy-mm-dd", s.URL, s.Retrieved)
-	}
 }
 
 func isDate(layout, s string) bool {
@@ -97,45 +88,4 @@ func (f *faults) requireSubset(name string, values, known []string) {
 		f.oneOf(name, v, known...)
 		f.addUnless(!slices.Contains(values[:i], v), "%s %q stands twice", name, v)
 	}
-}
-
-var yamlLine = regexp.MustCompile(`line (\d+): `)
-
-// yamlFault turns a decoder's error into one line that names the entry: the
-// decoder knows only lines, the author thinks in ids.
-func yamlFault(data []byte, err error) string {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	if te := (*yaml.TypeError)(nil); errors.As(err, &te) {
-		text = te.Errors[0]
-	}
-	text = strings.ReplaceAll(strings.TrimSpace(text), "in type specs.", "in ")
-	m := yamlLine.FindStringSubmatch(text)
-	if m == nil {
-		return text
-	}
-	line, _ := strconv.Atoi(m[1])
-	if id := entryAt(data, line); id != "" {
-		return id + ": " + text
-	}
-	return text
-}
-
-// entryAt returns the id of the entry that covers line, "" where there is none.
-func entryAt(data []byte, line int) string {
-	var entries []yaml.Node
-	if yaml.Unmarshal(data, &entries) != nil {
-		return ""
-	}
-	id := ""
-	for _, n := range entries {
-		if n.Line > line {
-			break
-		}
-		var e struct{ ID string }
-		id = ""
-		if n.Decode(&e) == nil {
-			id = e.ID
-		}
-	}
-	return id
 }

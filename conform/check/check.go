@@ -61,6 +61,9 @@ type Finding struct {
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
+	// Consequence is what the breach leads to, where that depends on the place and
+	// the check knows better than the requirement; else "".
+	Consequence specs.Consequence `json:"-"`
 }
 
 // Emission is the place in an earlier reply where the provider emitted what a

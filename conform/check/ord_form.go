@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // formRules judge the form of what is sent, whatever its history.
@@ -194,7 +195,7 @@ func userEnds(s *Trace, r *report) {
 // prefillAllowed: models before 4.6 continue an assistant's text, and every
 // model goes on with a turn that the provider paused (ANT-S2).
 func prefillAllowed(x *exchange) bool {
-	if m := parseModel(x.req.Model); m.family != "claude" || m.isBefore(4, 6) {
+	if m := specs.ParseModel(x.req.Model); m.Family != "claude" || m.IsBefore(4, 6) {
 		return true // a name that says nothing is given the benefit of the doubt
 	}
 	for _, l := range x.replays {

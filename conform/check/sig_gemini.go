@@ -6,6 +6,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // geminiRules judge thought signatures (reference §5.3, R22–R24).
@@ -52,8 +53,8 @@ func callSigned(s *Trace, r *report) {
 }
 
 func enforcesSignatures(model string) bool {
-	m := parseModel(model)
-	return m.family == "gemini" && !m.isBefore(3, 0) && !strings.Contains(model, "image")
+	m := specs.ParseModel(model)
+	return m.Family == "gemini" && !m.IsBefore(3, 0) && !strings.Contains(model, "image")
 }
 
 // thoughtBytes: a signature keeps its bytes; the alphabet of its base64 does

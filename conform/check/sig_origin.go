@@ -3,6 +3,7 @@ package check
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // originRules judge where tokens go (R3, R17, R24).
@@ -60,7 +61,7 @@ func ownModel(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if a, b := parseModel(from.req.Model).bare, parseModel(x.req.Model).bare; a != b {
+		if a, b := specs.ParseModel(from.req.Model).Bare, specs.ParseModel(x.req.Model).Bare; a != b {
 			r.addFinding(x, it.Place, byProvider(x, "A-34", "O-15", "G-18"), "%s carries the token %s of model %s to model %s", it.Type, maskToken(it.Token), a, b)
 		}
 	})

@@ -70,6 +70,9 @@ type Exchange struct {
 	// Missed is set when a replaying proxy had no answer for the request: the
 	// response is then the proxy's, not the provider's.
 	Missed bool
+	// Provenance says who gave the response, Date when; zero when unknown.
+	Provenance Provenance
+	Date       time.Time
 }
 
 // Request is what the agent sent. Body is nil when the source did not keep it,

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"strings"
 )
 
 // The providers whose traffic is judged.
@@ -50,17 +49,13 @@ func Provider(r Request) (provider, reason string) {
 		if !op.path.MatchString(u.Path) {
 			continue
 		}
-		if op.skip == "" && !isOwnHost(u.Hostname()) && !looksLikeProvider(op.provider, r) {
+		if op.skip == "" && !(&Exchange{Provider: op.provider, Request: r}).IsOwnHost() && !looksLikeProvider(op.provider, r) {
 			break
 		}
 		return op.provider, op.skip
 	}
 	return "", unknownProvider
 }
-
-var ownHosts = regexp.MustCompile(`(^|\.)(anthropic\.com|openai\.com|openai\.azure\.com|chatgpt\.com|googleapis\.com)$`)
-
-func isOwnHost(host string) bool { return ownHosts.MatchString(strings.ToLower(host)) }
 
 // looksLikeProvider reports whether a request to a foreign host carries what only the
 // provider's API asks for, so that somebody's own /v1/messages is left alone.

@@ -56,12 +56,15 @@ func (j *judgement) withRun(r report.Result) report.Result {
 func (j *judgement) reportHarnessError() {
 	for _, rule := range j.rules {
 		if j.covers(rule) {
-			j.results[rule.Check.ID] = j.withRun(report.Result{
-				Requirement: rule.Requirement.ID, Level: rule.Requirement.Level, Check: rule.Check.ID,
-				Case: j.run.Name, Findings: []report.Finding{}, Verdict: report.HarnessError, Reason: j.run.Err.Error(),
-			})
+			j.results[rule.Check.ID] = j.withRun(errorResult(rule, j.run))
 		}
 	}
+}
+
+func errorResult(rule report.Rule, run CaseRun) report.Result {
+	r := rule.NewResult(run.Name)
+	r.Verdict, r.Reason = report.HarnessError, run.Err.Error()
+	return r
 }
 
 // applyRules runs every check and keeps the results that say something.
@@ -100,7 +103,7 @@ func (j *judgement) downgrade() {
 }
 
 // attribute returns the check that fails for a deviation which no finding
-// explains: one of the first MUST that the scenario covers. It returns "" when a
+// explains: one of the first requirement with failures that the scenario covers. It returns "" when a
 // finding explains the deviation.
 func (j *judgement) attribute() string {
 	for _, r := range j.results {
@@ -110,7 +113,7 @@ func (j *judgement) attribute() string {
 	}
 	for _, id := range j.run.Case.Scenario.Requirements {
 		for _, rule := range j.rules {
-			if _, judged := j.results[rule.Check.ID]; judged && rule.Requirement.ID == id && rule.Requirement.Level == specs.Must {
+			if _, judged := j.results[rule.Check.ID]; judged && rule.Requirement.ID == id && rule.Requirement.Consequence.IsFailure() {
 				return rule.Check.ID
 			}
 		}
@@ -133,5 +136,5 @@ func (j *judgement) deviationFinding(rule report.Rule, why string) report.Findin
 			break
 		}
 	}
-	return report.Finding{Requirement: rule.Requirement.ID, Level: rule.Requirement.Level, Finding: f}
+	return rule.NewFinding(f, specs.Place{Provider: j.run.Case.Target.Provider, Model: j.run.Case.Target.Model})
 }

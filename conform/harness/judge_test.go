@@ -13,14 +13,14 @@ import (
 )
 
 // constantRule is one whose check always says the same.
-func constantRule(id string, level specs.Level, observed int, findings ...string) report.Rule {
+func constantRule(id string, consequence specs.Consequence, observed int, findings ...string) report.Rule {
 	requirement, _, _ := strings.Cut(id, "/")
 	r := check.Result{Observed: observed}
 	for _, f := range findings {
 		r.Findings = append(r.Findings, check.Finding{Check: id, Message: f})
 	}
 	return report.Rule{
-		Requirement: specs.Requirement{ID: requirement, Level: level},
+		Requirement: specs.Requirement{ID: requirement, Consequence: consequence},
 		Check:       check.Check{ID: id, Requirement: requirement, Run: func(*check.Trace) check.Result { return r }},
 	}
 }
@@ -39,16 +39,16 @@ func finishedRun(deviations ...string) CaseRun {
 }
 
 func TestJudge(t *testing.T) {
-	other := constantRule("SIG-009/only-gemini", specs.Must, 1, "never judged")
+	other := constantRule("SIG-009/only-gemini", specs.Refused, 1, "never judged")
 	other.Requirement.Applies.Provider = []string{"gemini"}
 	rules := []report.Rule{
-		constantRule("ORD-001/seen", specs.Must, 3),
-		constantRule("SIG-001/seen", specs.Must, 1),
-		constantRule("SIG-001/unseen-aspect", specs.Must, 0),
-		constantRule("SIG-002/unseen", specs.Must, 0),
-		constantRule("STR-001/not-covered", specs.Must, 2),
-		constantRule("STR-002/not-covered-unseen", specs.Must, 0),
-		constantRule("STR-003/advice", specs.Should, 1, "better not"),
+		constantRule("ORD-001/seen", specs.Refused, 3),
+		constantRule("SIG-001/seen", specs.Refused, 1),
+		constantRule("SIG-001/unseen-aspect", specs.Refused, 0),
+		constantRule("SIG-002/unseen", specs.Refused, 0),
+		constantRule("STR-001/not-covered", specs.Refused, 2),
+		constantRule("STR-002/not-covered-unseen", specs.Refused, 0),
+		constantRule("STR-003/advice", specs.Degraded, 1, "better not"),
 		other,
 	}
 	wanted := map[string]report.Verdict{
@@ -79,8 +79,8 @@ func compareVerdicts(t *testing.T, got map[string]report.Result, want map[string
 // that the rest is not blamed on the agent.
 func TestExplainedDeviation(t *testing.T) {
 	rules := []report.Rule{
-		constantRule("ORD-001/fine", specs.Must, 3), constantRule("SIG-001/broken", specs.Must, 1, "the signature is gone"),
-		constantRule("STR-001/not-covered", specs.Must, 2),
+		constantRule("ORD-001/fine", specs.Refused, 3), constantRule("SIG-001/broken", specs.Refused, 1, "the signature is gone"),
+		constantRule("STR-001/not-covered", specs.Refused, 2),
 	}
 	got := Judge(finishedRun("request 1 was not recorded"), rules)
 	compareVerdicts(t, got, map[string]report.Verdict{
@@ -93,7 +93,7 @@ func TestExplainedDeviation(t *testing.T) {
 
 // TestUnexplainedDeviation holds that a case that breaks off is never a success.
 func TestUnexplainedDeviation(t *testing.T) {
-	rules := []report.Rule{constantRule("STR-001/not-covered", specs.Must, 1), constantRule("SIG-002/advice", specs.Should, 1), constantRule("SIG-001/fine", specs.Must, 3), constantRule("ORD-001/fine", specs.Must, 3)}
+	rules := []report.Rule{constantRule("STR-001/not-covered", specs.Refused, 1), constantRule("SIG-002/advice", specs.Degraded, 1), constantRule("SIG-001/fine", specs.Refused, 3), constantRule("ORD-001/fine", specs.Refused, 3)}
 	got := Judge(finishedRun("request 1 was not recorded", "step 0 exited 1"), rules)
 	compareVerdicts(t, got, map[string]report.Verdict{
 		"STR-001/not-covered": report.Pass, "SIG-002/advice": report.NotTestable, "ORD-001/fine": report.Fail, "SIG-001/fine": report.NotTestable,
@@ -107,7 +107,7 @@ func TestUnexplainedDeviation(t *testing.T) {
 func TestHarnessErrorIsNotTheAgents(t *testing.T) {
 	run := finishedRun()
 	run.Err, run.Evidence = errors.New("cassette is damaged"), nil
-	got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Must, 1), constantRule("STR-001/b", specs.Must, 1)})
+	got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1), constantRule("STR-001/b", specs.Refused, 1)})
 	compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
 	if got["ORD-001/a"].Reason != "cassette is damaged" {
 		t.Errorf("%+v", got)

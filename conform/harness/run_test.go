@@ -186,7 +186,7 @@ func TestEveryCaseCoversAMust(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Level == specs.Must && r.Applies.To(c.Target.Provider, string(evidence.SourceCassette)) {
+			if r.Consequence.IsFailure() && r.Applies.To(c.Target.Provider, string(evidence.SourceCassette)) {
 				musts++
 			}
 		}

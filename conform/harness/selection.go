@@ -20,10 +20,10 @@ func Rules() ([]report.Rule, error) {
 	return report.Rules(catalogue, check.All())
 }
 
-// Labels are what a filter selects by: the area, id and level of the requirement,
+// Labels are what a filter selects by: the area, id and consequence of the requirement,
 // the provider and the scenario.
 func Labels(c Case, r specs.Requirement) []string {
-	return []string{r.Area(), c.Target.Provider, c.Scenario.Name, r.ID, string(r.Level)}
+	return []string{r.Area(), c.Target.Provider, c.Scenario.Name, r.ID, string(r.Consequence)}
 }
 
 // CassetteLabel selects the checks of the committed cassettes themselves, see
@@ -31,7 +31,7 @@ func Labels(c Case, r specs.Requirement) []string {
 const CassetteLabel = "harness"
 
 // ErrNothingSelected is wrapped by [Run] when the filter selects nothing.
-var ErrNothingSelected = errors.New("selects nothing; use ids, areas, levels, providers and scenario names that exist")
+var ErrNothingSelected = errors.New("selects nothing; use ids, areas, consequences, providers and scenario names that exist")
 
 // selectedRun is one case to run with one source, and the rules whose results are
 // wanted.

@@ -66,6 +66,7 @@ func Selftest(good []evidence.Evidence, rules []report.Rule) Table {
 			results[i] = judged[i][from : from+len(group)]
 		}
 		t.addRequirement(good, results, group)
+		t.checkExamples(group)
 		from += len(group)
 	}
 	t.addNullSubject(rules)

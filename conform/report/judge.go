@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,17 +49,21 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 
 // Finding is one breach with the requirement it breaks.
 type Finding struct {
-	Requirement string      `json:"requirement"`
-	Level       specs.Level `json:"level"`
+	Requirement string `json:"requirement"`
+	// Level is that of Consequence.
+	Level string `json:"level"`
 	check.Finding
 }
 
 // Result is the verdict of one check on one case.
 type Result struct {
-	Requirement string      `json:"requirement"`
-	Level       specs.Level `json:"level"`
-	Check       string      `json:"check"`
-	Case        string      `json:"case"`
+	Requirement string `json:"requirement"`
+	// Consequence is the worst of the findings; without findings the requirement's.
+	Consequence specs.Consequence `json:"-"`
+	// Level is that of Consequence.
+	Level string `json:"level"`
+	Check string `json:"check"`
+	Case  string `json:"case"`
 	// Provider is whose traffic was judged; several are joined with commas.
 	Provider string  `json:"provider,omitempty"`
 	Verdict  Verdict `json:"verdict"`
@@ -93,10 +98,8 @@ func Judge(rules []Rule, ev *evidence.Evidence) []Result {
 // Judge runs the check on one case. A check that panics is a harness error, not
 // a breach.
 func (r Rule) Judge(trace *check.Trace) (res Result) {
-	res = Result{
-		Requirement: r.Requirement.ID, Level: r.Requirement.Level, Check: r.Check.ID, Case: trace.Case(),
-		Provider: strings.Join(trace.Providers(), ","), Findings: []Finding{},
-	}
+	res = r.NewResult(trace.Case())
+	res.Provider = strings.Join(trace.Providers(), ",")
 	if reason := r.notApplicable(trace); reason != "" {
 		res.Verdict, res.Reason = NotApplicable, reason
 		return res
@@ -109,22 +112,57 @@ func (r Rule) Judge(trace *check.Trace) (res Result) {
 	seen := r.Check.Run(trace)
 	res.Observed = seen.Observed
 	for _, f := range seen.Findings {
-		res.Findings = append(res.Findings, Finding{r.Requirement.ID, r.Requirement.Level, f})
+		if found := r.NewFinding(f, trace.PlaceOf(f.Exchange)); found.Consequence != specs.None {
+			res.Findings = append(res.Findings, found)
+		}
 	}
-	res.Verdict, res.Reason = verdictOf(r.Requirement.Level, seen)
+	res.setVerdict()
 	return res
 }
 
-func verdictOf(level specs.Level, seen check.Result) (Verdict, string) {
-	switch {
-	case len(seen.Findings) > 0 && level == specs.Must:
-		return Fail, ""
-	case len(seen.Findings) > 0 && level == specs.Should:
-		return Warn, ""
-	case seen.Observed == 0 && len(seen.Findings) == 0:
-		return NotTestable, "nothing was seen where the rule could have been broken"
+// NewResult is a result of r without verdict and findings.
+func (r Rule) NewResult(name string) Result {
+	return Result{
+		Requirement: r.Requirement.ID, Consequence: r.Requirement.Consequence, Level: r.Requirement.Consequence.Level(),
+		Check: r.Check.ID, Case: name, Findings: []Finding{},
 	}
-	return Pass, ""
+}
+
+// NewFinding says what f leads to at a place. Where the rule does not hold, the
+// consequence is [specs.None].
+func (r Rule) NewFinding(f check.Finding, at specs.Place) Finding {
+	at.Check = r.Check.ID
+	consequence := r.Requirement.ConsequenceAt(at)
+	if consequence != specs.None {
+		consequence = cmp.Or(f.Consequence, consequence)
+	}
+	f.Consequence = consequence
+	return Finding{Requirement: r.Requirement.ID, Level: consequence.Level(), Finding: f}
+}
+
+// setVerdict gives the verdict that the findings, or their absence, deserve.
+func (r *Result) setVerdict() {
+	switch {
+	case len(r.Findings) > 0:
+		r.Consequence = worstConsequence(r.Findings)
+		r.Level, r.Verdict = r.Consequence.Level(), Warn
+		if r.Consequence.IsFailure() {
+			r.Verdict = Fail
+		}
+	case r.Observed == 0:
+		r.Verdict, r.Reason = NotTestable, "nothing was seen where the rule could have been broken"
+	default:
+		r.Verdict = Pass
+	}
+}
+
+func worstConsequence(findings []Finding) specs.Consequence {
+	for _, c := range specs.Consequences {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Consequence == c }) {
+			return c
+		}
+	}
+	return ""
 }
 
 // notApplicable says why the requirement does not speak of a case, "" when it

@@ -104,7 +104,7 @@ func (s *junitSuite) addCase(res Result) {
 }
 
 func (r Result) junitProperties() []junitProperty {
-	list := []junitProperty{{"requirement", r.Requirement}, {"level", string(r.Level)}, {"verdict", string(r.Verdict)}}
+	list := []junitProperty{{"requirement", r.Requirement}, {"level", r.Level}, {"verdict", string(r.Verdict)}}
 	for _, p := range []junitProperty{{"provider", r.Provider}, {"evidence", r.Evidence}} {
 		if p.Value != "" {
 			list = append(list, p)

@@ -64,8 +64,13 @@ func TestExitOfVerdicts(t *testing.T) {
 	}
 }
 
-func requirement(id string, level specs.Level, checks ...string) specs.Requirement {
-	return specs.Requirement{ID: id, Title: "t", Level: level, Status: specs.Stable, Checks: checks}
+func requirement(id string, consequence specs.Consequence, checks ...string) specs.Requirement {
+	return specs.Requirement{ID: id, Title: "t", Consequence: consequence, Status: specs.Stable, Checks: checks}
+}
+
+func finding(id string, consequence specs.Consequence, f check.Finding) Finding {
+	f.Consequence = consequence
+	return Finding{id, consequence.Level(), f}
 }
 
 func found(n int, findings ...check.Finding) func(*check.Trace) check.Result {
@@ -78,9 +83,9 @@ var breach = check.Finding{
 }
 
 func TestRulesPairCatalogueAndChecks(t *testing.T) {
-	withdrawn := requirement("ORD-002", specs.Must, "ORD-002/a")
+	withdrawn := requirement("ORD-002", specs.Refused, "ORD-002/a")
 	withdrawn.Status = specs.Withdrawn
-	catalogue := []specs.Requirement{requirement("ORD-001", specs.Must, "ORD-001/a", "ORD-001/b"), withdrawn}
+	catalogue := []specs.Requirement{requirement("ORD-001", specs.Refused, "ORD-001/a", "ORD-001/b"), withdrawn}
 	checks := []check.Check{{ID: "ORD-001/b"}, {ID: "ORD-001/a"}, {ID: "ORD-002/a"}}
 	rules, err := Rules(catalogue, checks)
 	if err != nil || len(rules) != 2 || rules[0].Check.ID != "ORD-001/a" {
@@ -97,7 +102,7 @@ func TestRulesPairCatalogueAndChecks(t *testing.T) {
 func TestJudge(t *testing.T) {
 	ev := &evidence.Evidence{Source: evidence.SourceRecording, Case: "c", Exchanges: []evidence.Exchange{{Provider: "openai"}, {Provider: "anthropic"}}}
 	only := func(a specs.Applies) specs.Requirement {
-		r := requirement("SIG-001", specs.Must)
+		r := requirement("SIG-001", specs.Refused)
 		r.Applies = a
 		return r
 	}
@@ -108,16 +113,16 @@ func TestJudge(t *testing.T) {
 		want Verdict
 		why  string
 	}{
-		{"held", requirement("SIG-001", specs.Must), found(3), Pass, ""},
-		{"broken must", requirement("SIG-001", specs.Must), found(3, breach), Fail, ""},
-		{"broken should", requirement("SIG-001", specs.Should), found(3, breach), Warn, ""},
-		{"broken may", requirement("SIG-001", specs.May), found(3, breach), Pass, ""},
-		{"nothing seen", requirement("SIG-001", specs.Must), found(0), NotTestable, "nothing was seen"},
-		{"nothing seen of a may", requirement("SIG-001", specs.May), found(0), NotTestable, "nothing was seen"},
+		{"held", requirement("SIG-001", specs.Refused), found(3), Pass, ""},
+		{"broken must", requirement("SIG-001", specs.Refused), found(3, breach), Fail, ""},
+		{"broken should", requirement("SIG-001", specs.Degraded), found(3, breach), Warn, ""},
+		{"wasteful", requirement("SIG-001", specs.Wasteful), found(3, breach), Warn, ""},
+		{"nothing seen", requirement("SIG-001", specs.Refused), found(0), NotTestable, "nothing was seen"},
+		{"nothing seen of the wasteful", requirement("SIG-001", specs.Wasteful), found(0), NotTestable, "nothing was seen"},
 		{"other provider", only(specs.Applies{Provider: []string{"gemini"}}), found(1, breach), NotApplicable, "anthropic, openai"},
 		{"one of the providers", only(specs.Applies{Provider: []string{"gemini", "openai"}}), found(1), Pass, ""},
 		{"other source", only(specs.Applies{Source: []string{"cassette", "live"}}), found(1, breach), NotApplicable, "evidence from a recording"},
-		{"panic", requirement("SIG-001", specs.Must), func(*check.Trace) check.Result { panic("oops") }, HarnessError, "oops"},
+		{"panic", requirement("SIG-001", specs.Refused), func(*check.Trace) check.Result { panic("oops") }, HarnessError, "oops"},
 	} {
 		res := Rule{c.req, check.Check{ID: "SIG-001/x", Run: c.run}}.Judge(check.Decode(ev))
 		if res.Verdict != c.want || !strings.Contains(res.Reason, c.why) {
@@ -132,18 +137,18 @@ func TestJudge(t *testing.T) {
 // sample is a run with one result of every verdict.
 func sample() *Run {
 	results := []Result{
-		{Requirement: "ORD-001", Level: specs.Must, Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
-		{Requirement: "SIG-001", Level: specs.Must, Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
-			Findings: []Finding{{"SIG-001", specs.Must, breach}}, Evidence: "cassettes/a.yaml"},
-		{Requirement: "SIG-002", Level: specs.Should, Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
-			Findings: []Finding{{"SIG-002", specs.Should, check.Finding{Check: "SIG-002/kept", Event: -1, Offset: -1, Message: "moved"}}}},
-		{Requirement: "SIG-003", Level: specs.May, Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Pass, Observed: 1,
-			Findings: []Finding{{"SIG-003", specs.May, check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"}}}},
-		{Requirement: "RES-001", Level: specs.Must, Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
-		{Requirement: "RES-002", Level: specs.Must, Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
-		{Requirement: "RES-003", Level: specs.Must, Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
-		{Requirement: "RES-004", Level: specs.Must, Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
-		{Requirement: "RES-005", Level: specs.Must, Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
+		{Requirement: "ORD-001", Consequence: specs.Refused, Level: "MUST", Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
+		{Requirement: "SIG-001", Consequence: specs.Refused, Level: "MUST", Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
+			Findings: []Finding{finding("SIG-001", specs.Refused, breach)}, Evidence: "cassettes/a.yaml"},
+		{Requirement: "SIG-002", Consequence: specs.Degraded, Level: "SHOULD", Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
+			Findings: []Finding{finding("SIG-002", specs.Degraded, check.Finding{Check: "SIG-002/kept", Event: -1, Offset: -1, Message: "moved"})}},
+		{Requirement: "SIG-003", Consequence: specs.Wasteful, Level: "SHOULD", Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
+			Findings: []Finding{finding("SIG-003", specs.Wasteful, check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"})}},
+		{Requirement: "RES-001", Consequence: specs.Refused, Level: "MUST", Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
+		{Requirement: "RES-002", Consequence: specs.Refused, Level: "MUST", Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
+		{Requirement: "RES-003", Consequence: specs.Refused, Level: "MUST", Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
+		{Requirement: "RES-004", Consequence: specs.Refused, Level: "MUST", Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
+		{Requirement: "RES-005", Consequence: specs.Refused, Level: "MUST", Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
 	}
 	for i := range results {
 		if results[i].Findings == nil {
@@ -226,19 +231,19 @@ func recording(path string, n int) evidence.Recording {
 // rules: SIG-001 breaks in recordings of two exchanges, ORD-001 sees something
 // in those of three, STR-001 never sees anything, MOD-001 does not apply.
 func rules() []Rule {
-	mod := requirement("MOD-001", specs.Must)
+	mod := requirement("MOD-001", specs.Refused)
 	mod.Applies.Source = []string{"cassette"}
 	return []Rule{
-		{requirement("SIG-001", specs.Must), check.Check{ID: "SIG-001/signature-bytes", Run: func(tr *check.Trace) check.Result {
+		{requirement("SIG-001", specs.Refused), check.Check{ID: "SIG-001/signature-bytes", Run: func(tr *check.Trace) check.Result {
 			if len(tr.Evidence().Exchanges) == 2 {
 				return check.Result{Observed: 1, Findings: []check.Finding{breach}}
 			}
 			return check.Result{}
 		}}},
-		{requirement("ORD-001", specs.Must), check.Check{ID: "ORD-001/a", Run: func(tr *check.Trace) check.Result {
+		{requirement("ORD-001", specs.Refused), check.Check{ID: "ORD-001/a", Run: func(tr *check.Trace) check.Result {
 			return check.Result{Observed: len(tr.Evidence().Exchanges) / 3}
 		}}},
-		{requirement("STR-001", specs.Must), check.Check{ID: "STR-001/a", Run: found(0)}},
+		{requirement("STR-001", specs.Refused), check.Check{ID: "STR-001/a", Run: found(0)}},
 		{mod, check.Check{ID: "MOD-001/a", Run: found(1, breach)}},
 	}
 }

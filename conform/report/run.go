@@ -81,7 +81,7 @@ type Area struct {
 const (
 	RunSchema     = "conform.report.v1"
 	CheckedSchema = "conform.check.v1"
-	ListSchema    = "conform.list.v1"
+	ListSchema    = "conform.list.v2"
 	ExplainSchema = "conform.explain.v1"
 )
 
@@ -105,11 +105,11 @@ func NewRun(r Run, results []Result) *Run {
 }
 
 func notTestable(id string) Result {
-	level := specs.Must
+	consequence := specs.Refused
 	if r, err := specs.FindRequirement(id); err == nil {
-		level = r.Level
+		consequence = r.Consequence
 	}
-	return Result{Requirement: id, Level: level, Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
+	return Result{Requirement: id, Consequence: consequence, Level: consequence.Level(), Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
 }
 
 func newSummary(results []Result) Summary {

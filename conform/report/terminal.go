@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
-
-	"github.com/meerkat-go/conformance/specs"
 )
 
 // Terminal writes reports for people.
@@ -103,21 +101,14 @@ func (t *Terminal) writeSilent(c *Checked) {
 
 // writeFinding prints what is wrong, where, and how to fix it.
 func (t *Terminal) writeFinding(where string, f Finding) {
-	weight := levelWords[f.Level]
-	t.writeLine(weight.verdict, "%-14s %s  %s", weight.word, f.Check, where)
+	verdict := Warn
+	if f.Consequence.IsFailure() {
+		verdict = Fail
+	}
+	t.writeLine(verdict, "%-14s %s  %s", verdict, f.Check, where)
 	t.writeDetail("at", f.Place())
 	t.writeDetail("", f.Message)
 	t.writeDetail("fix", f.Fix)
-}
-
-// levelWords name a finding by the level of its requirement.
-var levelWords = map[specs.Level]struct {
-	verdict Verdict
-	word    string
-}{
-	specs.Must:   {Fail, "fail"},
-	specs.Should: {Warn, "warn"},
-	specs.May:    {NotApplicable, "remark"},
 }
 
 func (t *Terminal) writeDetail(label, text string) {

@@ -40,9 +40,9 @@ func (v Verdict) Meaning() string {
 	case Pass:
 		return "The rule could have been broken and was kept."
 	case Fail:
-		return "A MUST was broken."
+		return "A requirement was broken whose breach the provider refuses, or that is unsafe."
 	case Warn:
-		return "A SHOULD was broken."
+		return "A requirement was broken whose breach degrades the answer or wastes cache or tokens."
 	case NotApplicable:
 		return "The requirement declares that it does not speak of this provider or of evidence from this source."
 	case NotTestable:

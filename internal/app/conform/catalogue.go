@@ -1,7 +1,6 @@
 package conform
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -50,22 +49,6 @@ func writeCitations(w io.Writer, title string, list []citedID) {
 	}
 }
 
-func writeRequirement(w io.Writer, r specs.Requirement) {
-	fmt.Fprintf(w, "%s  %s\n%s, %s, since %s, %s\n", r.ID, r.Title, r.Level, r.Status, r.Since, appliesText(r.Applies))
-	writeSection(w, "", wrapWords(r.Text))
-	writeSection(w, "why", wrapWords(r.Why))
-	writeSection(w, "fix", wrapWords(r.Fix))
-	if r.Breach != "" {
-		fmt.Fprintf(w, "\nbreach\n%s\n", indentLines(r.Breach))
-	}
-	writeSection(w, "checks", strings.Join(r.Checks, ", "))
-	writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
-	fmt.Fprint(w, "\nsources\n")
-	for _, s := range r.Sources {
-		fmt.Fprintf(w, "  %s\n", sourceText(s))
-	}
-}
-
 // writeSection writes a heading and a text. It wraps a text of one line; several
 // lines stay as they are.
 func writeSection(w io.Writer, title, text string) {
@@ -108,30 +91,6 @@ func wrapWords(text string) string {
 	return b.String()
 }
 
-func sourceText(s specs.Source) string {
-	text := cmp.Or(s.URL, s.Doc)
-	if s.Section != "" {
-		text += ", " + s.Section
-	}
-	if s.Retrieved != "" {
-		text += " (read " + s.Retrieved + ")"
-	}
-	return text
-}
-
-// appliesText says which evidence a requirement speaks of.
-func appliesText(a specs.Applies) string {
-	return fmt.Sprintf("for %s on evidence from %s", joinNames(a.Provider, "every provider"), joinNames(a.Source, "every source"))
-}
-
-// joinNames returns all for no name.
-func joinNames(names []string, all string) string {
-	if len(names) == 0 {
-		return all
-	}
-	return strings.Join(names, ", ")
-}
-
 // listing is the output of conform list --json, schema conform.list.v1.
 type listing struct {
 	Schema       string              `json:"schema"`
@@ -146,7 +105,7 @@ func (a *app) listCommand() *cobra.Command {
 		Short: "List the requirements",
 		Long:  "List the requirements, or those that a filter selects. --json prints " + report.ListSchema + ".",
 		Example: `  conform list
-  conform list --filter 'SIG && MUST && !gemini'`,
+  conform list --filter 'SIG && refused && !gemini'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("list: takes no argument; to see one requirement run: conform explain %s", args[0])
@@ -171,9 +130,9 @@ func (a *app) listCommand() *cobra.Command {
 
 func writeTable(w io.Writer, all []specs.Requirement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tLEVEL\tSTATUS\tPROVIDER\tTITLE")
+	fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tTITLE")
 	for _, r := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, r.Level, r.Status, joinNames(r.Applies.Provider, "all"), r.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, consequenceWord(r), r.Status, joinNames(r.Applies.Provider, "all"), r.Title)
 	}
 	return t.Flush()
 }

@@ -24,7 +24,7 @@ func (a *app) checkCommand() *cobra.Command {
 or the corpus layout. Directories are searched. What is not a call of a known
 provider is listed as skipped.
 
-Exits 1 when a MUST is broken, 3 when something could not be read or showed
+Exits 1 when something failed, 3 when something could not be read or showed
 nothing, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check cassettes > report.txt

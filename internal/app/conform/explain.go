@@ -29,7 +29,7 @@ func (a *app) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain one id: a requirement, a provider's rule, a verdict, an exit code",
-		Long:  explainHelp + "\n--json prints requirement.v1 for a requirement, else " + report.ExplainSchema + ".",
+		Long:  explainHelp + "\n--json prints requirement.v2 for a requirement, else " + report.ExplainSchema + ".",
 		Example: `  conform explain SIG-001
   conform explain A-34`,
 		RunE: func(_ *cobra.Command, args []string) error {

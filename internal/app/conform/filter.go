@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-const filterHelp = "select by labels: ids, areas, levels, providers and scenarios with && || ! ( )"
+const filterHelp = "select by labels: ids, areas, consequences, providers and scenarios with && || ! ( )"
 
 // filterError marks what is wrong with the filter as wrong usage.
 func filterError(err error) error {
@@ -37,7 +37,7 @@ func selectRequirements(expression string) ([]specs.Requirement, error) {
 		}
 	}
 	if len(selected) == 0 {
-		return nil, cli.Usage("filter %q selects nothing; use ids, areas, levels and providers that exist", expression)
+		return nil, cli.Usage("filter %q selects nothing; use ids, areas, consequences and providers that exist", expression)
 	}
 	return selected, nil
 }
@@ -49,5 +49,5 @@ func requirementLabels(r specs.Requirement) []string {
 	if len(providers) == 0 {
 		providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
 	}
-	return append([]string{r.ID, r.Area(), string(r.Level)}, providers...)
+	return append([]string{r.ID, r.Area(), string(r.Consequence)}, providers...)
 }

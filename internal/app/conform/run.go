@@ -34,7 +34,7 @@ proxy, without key or network. --source cassette replays the committed recording
 fails an agent that asks for anything else; --source simulator asks the strict
 simulator, which answers whatever the provider would accept.
 
-Exits 1 when a MUST is broken, 2 when nothing is selected, 3 when a requirement
+Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
 was not testable. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
   conform run --source cassette,simulator --filter 'SIG && anthropic'

@@ -1,0 +1,81 @@
+package evidence
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// FromExample turns an example of the requirement r into evidence, which belongs to
+// the caller. Its replies are synthetic.
+func FromExample(r specs.Requirement, e specs.Example) Evidence {
+	ev := Evidence{Source: exampleSource(r, e), Case: "example of " + r.ID}
+	for i, x := range e.Exchanges {
+		process := x.Process
+		if len(e.Processes) == 0 {
+			process = -1
+		}
+		ev.Exchanges = append(ev.Exchanges, newExampleExchange(i, process, e, x))
+	}
+	for _, p := range e.Processes {
+		ev.Process = append(ev.Process, Process{Args: p.Args, ExitCode: p.Exit, Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr), Resumed: p.Resumed})
+	}
+	return ev
+}
+
+func exampleSource(r specs.Requirement, e specs.Example) Source {
+	if e.Source != "" {
+		return Source(e.Source)
+	}
+	if sources := r.Applies.Source; len(sources) > 0 && !slices.Contains(sources, string(SourceRecording)) {
+		return Source(sources[0])
+	}
+	return SourceRecording
+}
+
+func newExampleExchange(i, process int, e specs.Example, x specs.ExampleExchange) Exchange {
+	provider := cmp.Or(x.Provider, e.Provider)
+	reply := cmp.Or(x.Reply, defaultReplies[provider])
+	isStream := strings.HasPrefix(reply, "event:") || strings.HasPrefix(reply, "data:")
+	contentType := "application/json"
+	if isStream {
+		contentType = "text/event-stream"
+		reply = strings.TrimRight(reply, "\n") + "\n\n"
+	}
+	out := Exchange{
+		Index: i, Provider: provider, Process: process, Missed: x.Missed, Provenance: ProvenanceSynthetic,
+		Request: Request{Method: http.MethodPost, URL: cmp.Or(x.URL, exampleURL(provider, e.Model, isStream)),
+			Header: http.Header{"Content-Type": {"application/json"}}, Body: bytes.TrimSpace([]byte(x.Request))},
+		Response: Response{Status: cmp.Or(x.Status, http.StatusOK), Body: []byte(reply), End: cmp.Or(x.End, "eof"),
+			Header: http.Header{"Content-Type": {cmp.Or(x.ContentType, contentType)}}},
+	}
+	for name, value := range x.Headers {
+		out.Request.Header.Set(name, value)
+	}
+	return out
+}
+
+func exampleURL(provider, model string, isStream bool) string {
+	switch provider {
+	case Anthropic:
+		return "https://api.anthropic.com/v1/messages"
+	case OpenAI:
+		return "https://api.openai.com/v1/responses"
+	}
+	call := ":generateContent"
+	if isStream {
+		call = ":streamGenerateContent?alt=sse"
+	}
+	return "https://generativelanguage.googleapis.com/v1beta/models/" + cmp.Or(model, "gemini-3.5-flash") + call
+}
+
+// defaultReplies are what the model says where an example does not care.
+var defaultReplies = map[string]string{
+	Anthropic: `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`,
+	OpenAI:    `{"id":"resp_1","object":"response","status":"completed","model":"gpt-5.5","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok","annotations":[]}]}]}`,
+	Gemini:    `{"candidates":[{"content":{"role":"model","parts":[{"text":"ok"}]},"finishReason":"STOP","index":0}],"modelVersion":"gemini-3.5-flash","responseId":"r1"}`,
+}

@@ -1,0 +1,123 @@
+package conform
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// writeRequirement explains one requirement to people.
+func writeRequirement(w io.Writer, r specs.Requirement) {
+	fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added, appliesText(r.Applies))
+	writeSection(w, "", wrapWords(r.Text))
+	writeSection(w, "consequence", consequenceText(r))
+	writeSection(w, "why", wrapWords(r.Why))
+	writeSection(w, "fix", wrapWords(r.Fix))
+	if !r.Examples.IsZero() {
+		writeExample(w, "a failing example", r.Examples.Failing)
+		writeExample(w, "a passing example", r.Examples.Passing)
+	}
+	writeSection(w, "checks", strings.Join(r.Checks, ", "))
+	writeSection(w, "mutants they must catch", strings.Join(r.Mutants, ", "))
+	fmt.Fprint(w, "\nsources\n")
+	for _, s := range r.Sources {
+		fmt.Fprintf(w, "  %s\n", sourceText(s))
+	}
+}
+
+// consequenceWord is the consequence of a requirement, with a star where it differs
+// by place.
+func consequenceWord(r specs.Requirement) string {
+	if len(r.Where) > 0 {
+		return string(r.Consequence) + "*"
+	}
+	return string(r.Consequence)
+}
+
+// consequenceText says what a breach leads to, and where that differs.
+func consequenceText(r specs.Requirement) string {
+	lines := []string{fmt.Sprintf("%s%s: %s", r.Consequence, datesText(r.Since, r.Until), r.Consequence.Meaning())}
+	for _, row := range r.Where {
+		lines = append(lines, fmt.Sprintf("%s where %s", row.Consequence, whereText(row)))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// whereText says which places a row matches.
+func whereText(row specs.Where) string {
+	var parts []string
+	for _, p := range []struct{ name, value string }{
+		{"provider is", strings.Join(row.Provider, " or ")}, {"model is", row.Models.String()},
+		{"check is", strings.Join(row.Checks, " or ")}, {"host is", hostWords[row.Host]},
+	} {
+		if p.value != "" {
+			parts = append(parts, p.name+" "+p.value)
+		}
+	}
+	return strings.TrimSpace(strings.Join(parts, ", ") + datesText(row.Since, row.Until))
+}
+
+var hostWords = map[string]string{
+	specs.OwnHost: "the provider's own", specs.OtherHost: "another one that speaks its format",
+}
+
+func datesText(since, until string) (text string) {
+	if since != "" {
+		text += " from " + since + " on"
+	}
+	if until != "" {
+		text += " until " + until
+	}
+	return text
+}
+
+// writeExample writes a conversation as it stands on the wire.
+func writeExample(w io.Writer, title string, e specs.Example) {
+	fmt.Fprintf(w, "\n%s\n", title)
+	if e.Note != "" {
+		fmt.Fprintln(w, indentLines(wrapWords(e.Note)))
+	}
+	for i, x := range e.Exchanges {
+		fmt.Fprintf(w, "  %d  → %s\n", i, exampleBody(x.Request))
+		if reply := exampleBody(x.Reply); reply != "" {
+			fmt.Fprintf(w, "     ← %s\n", reply)
+		}
+	}
+	for i, p := range e.Processes {
+		fmt.Fprintf(w, "  process %d: %s, exit %d\n", i, strings.Join(p.Args, " "), p.Exit)
+	}
+}
+
+func exampleBody(text string) string {
+	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n       ")
+}
+
+func sourceText(s specs.Source) string {
+	text := cmp.Or(s.URL, s.Doc)
+	if s.Section != "" {
+		text += ", " + s.Section
+	}
+	if s.Retrieved != "" {
+		text += " (of " + s.Retrieved + ")"
+	}
+	if s.Unverified {
+		text = strings.TrimSpace(text + " (unverified: " + s.Reason + ")")
+	}
+	return text
+}
+
+// appliesText says which evidence a requirement speaks of.
+func appliesText(a specs.Applies) string {
+	return fmt.Sprintf("for %s on evidence from %s", joinNames(a.Provider, "every provider"), joinNames(a.Source, "every source"))
+}
+
+// joinNames returns all for no name.
+func joinNames(names []string, all string) string {
+	if len(names) == 0 {
+		return all
+	}
+	return strings.Join(names, ", ")
+}

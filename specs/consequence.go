@@ -1,0 +1,53 @@
+package specs
+
+// Consequence says what a breach of a requirement leads to. A refused or unsafe
+// breach is a failure, a degraded or wasteful one a warning.
+type Consequence string
+
+// The consequences, the worst first. None stands in a row of where: only: the
+// rule does not hold there.
+const (
+	// Refused: the provider refuses the request.
+	Refused Consequence = "refused"
+	// Unsafe: the provider accepts it, and it goes against the word of the user or
+	// of the model: a malformed call is executed, a failed reply is taken for a
+	// success, a forbidden model is asked, history is falsified, state is sent to a
+	// stranger.
+	Unsafe Consequence = "unsafe"
+	// Degraded: the provider accepts it, and the model sees something else.
+	Degraded Consequence = "degraded"
+	// Wasteful: the provider accepts it, and cache or tokens are lost.
+	Wasteful Consequence = "wasteful"
+	None     Consequence = "none"
+)
+
+// Consequences lists them, the worst first, without None.
+var Consequences = []Consequence{Refused, Unsafe, Degraded, Wasteful}
+
+// IsFailure reports whether a breach is a failure rather than a warning.
+func (c Consequence) IsFailure() bool { return c == Refused || c == Unsafe }
+
+// Level is the word of reports v1 for c: MUST for what fails, else SHOULD.
+func (c Consequence) Level() string {
+	if c.IsFailure() {
+		return "MUST"
+	}
+	return "SHOULD"
+}
+
+// Meaning is one sentence for users, "" for a value that is not a consequence.
+func (c Consequence) Meaning() string {
+	switch c {
+	case Refused:
+		return "The provider refuses the request."
+	case Unsafe:
+		return "The provider accepts the request, and it goes against the word of the user or of the model."
+	case Degraded:
+		return "The provider accepts the request, and the model sees something else than it should."
+	case Wasteful:
+		return "The provider accepts the request, and cache or tokens are lost."
+	case None:
+		return "The rule does not hold there."
+	}
+	return ""
+}

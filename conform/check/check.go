@@ -61,6 +61,11 @@ type Finding struct {
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
 	Fix     string `json:"fix,omitempty"`
+	// Compare shows what differs, for a finding about a changed value.
+	Compare *Comparison `json:"compare,omitempty"`
+	// Form is the message without its particulars: findings of one check and rule
+	// with one form have one cause. "" stands for the message itself.
+	Form string `json:"-"`
 	// Consequence is what the breach leads to, where that depends on the place and
 	// the check knows better than the requirement; else "".
 	Consequence specs.Consequence `json:"-"`

@@ -105,5 +105,5 @@ func refusedModelSilent(s *Trace, r *report) {
 // addProcessFinding adds a finding about a process rather than an exchange.
 func (r *report) addProcessFinding(n int, format string, args ...any) {
 	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: -1, Event: -1, Offset: -1,
-		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix})
+		Path: fmt.Sprintf("process[%d]", n), Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format})
 }

@@ -21,8 +21,14 @@ func (r *report) addObserved(n int) { r.Observed += n }
 // addFinding adds a finding at a place in x's request or reply.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
 	msg := fmt.Sprintf(format, args...) + refusalQuote(x, rule)
-	r.Findings = append(r.Findings, Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
-		Path: at.Path, Rule: rule, Message: msg, Fix: r.fix})
+	f := Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
+		Path: at.Path, Rule: rule, Message: msg, Fix: r.fix, Form: format}
+	for _, arg := range args {
+		if d, ok := arg.(difference); ok {
+			f.Compare = &d.Comparison
+		}
+	}
+	r.Findings = append(r.Findings, f)
 	return &r.Findings[len(r.Findings)-1]
 }
 
@@ -31,14 +37,14 @@ func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, arg
 func (r *report) addLostItem(l *link, i int, rule, format string, args ...any) {
 	it := l.reply(i)
 	at := l.sent(l.items[0]).Place
-	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, it.Place) + ")"
-	r.addFinding(l.to, at, rule, "%s", msg).Emitted = emissionAt(l.from, it.Place)
+	args = append(args, emittedAt(l.from, it.Place))
+	r.addFinding(l.to, at, rule, format+" (%s)", args...).Emitted = emissionAt(l.from, it.Place)
 }
 
 // addChange adds a finding about a field that differs from the one emitted.
 func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string, args ...any) {
-	msg := fmt.Sprintf(format, args...) + " (" + emittedAt(l.from, emitted) + ")"
-	r.addFinding(l.to, at, rule, "%s", msg).Emitted = emissionAt(l.from, emitted)
+	args = append(args, emittedAt(l.from, emitted))
+	r.addFinding(l.to, at, rule, format+" (%s)", args...).Emitted = emissionAt(l.from, emitted)
 }
 
 func emissionAt(x *exchange, at wire.Place) *Emission {
@@ -53,18 +59,19 @@ func emittedAt(x *exchange, at wire.Place) string {
 }
 
 // describeDifference says how two tokens differ without showing either whole.
-func describeDifference(was, is string) string {
-	at := firstDifference(was, is)
-	return fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
-		at, len(was), maskToken(was), len(is), maskToken(is))
+func describeDifference(was, is string) difference {
+	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes %s, is %d bytes %s",
+		firstDifference(was, is), len(was), maskToken(was), len(is), maskToken(is))
+	return difference{sentence, newComparison(was, is, min(tokenContext, len(was)/8))}
 }
 
 // describeTextDifference is describeDifference for text that may be read: it
 // shows a little of both sides around the first difference.
-func describeTextDifference(was, is string) string {
+func describeTextDifference(was, is string) difference {
 	at := firstDifference(was, is)
-	return fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
+	sentence := fmt.Sprintf("differs from byte %d on: was %d bytes with %q there, is %d bytes with %q",
 		at, len(was), textAround(was, at), len(is), textAround(is, at))
+	return difference{sentence, newComparison(was, is, textContext)}
 }
 
 func firstDifference(a, b string) int {

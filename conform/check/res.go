@@ -84,7 +84,7 @@ func itemDiff(a, b *wire.Item) (path, what string) {
 	case a.What != b.What || a.Role != b.Role:
 		return "", "a " + b.Role + " " + b.What.String()
 	case a.What == wire.Text && a.Text != b.Text:
-		return "", "text " + describeTextDifference(a.Text, b.Text)
+		return "", "text " + describeTextDifference(a.Text, b.Text).String()
 	case a.What == wire.Text:
 		return "=", ""
 	case a.Node == nil || b.Node == nil:

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -39,8 +40,15 @@ func (p *Proxy) baseURL(w http.ResponseWriter, r *http.Request) {
 		_, r.URL.RawPath = originOf(r.URL.RawPath)
 	}
 	r.URL.Scheme, r.URL.Host, r.URL.Path, r.Host = "https", origin, path, origin
-	p.cfg.Handler.ServeHTTP(w, r)
+	p.cfg.Handler.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), baseURLKey{}, true)))
 }
+
+type baseURLKey struct{}
+
+// CameByBaseURL reports whether the client used the proxy's address as the provider's
+// base URL, so that the host in the request's URL is the proxy's addition. ctx is the
+// request's, or derived from it.
+func CameByBaseURL(ctx context.Context) bool { return ctx.Value(baseURLKey{}) != nil }
 
 // foreignReason detects a request from a web page in a browser on this machine:
 // it may send requests to any local port, and read the replies under a host name

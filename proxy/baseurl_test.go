@@ -10,6 +10,9 @@ import (
 
 func TestBaseURLDoor(t *testing.T) {
 	p := start(t, proxy.Config{Ingress: []string{proxy.BaseURL}}, func(w http.ResponseWriter, r *http.Request) {
+		if !proxy.CameByBaseURL(r.Context()) {
+			t.Error("the request does not say that it came by a base URL")
+		}
 		_, _ = io.WriteString(w, r.URL.String())
 	})
 	for path, want := range map[string]string{

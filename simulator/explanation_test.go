@@ -41,6 +41,8 @@ var explanations = []*explanation{
 	{"anthropic", "header", `Anthropic-Workspace-Id`, "For keys of a workspace only; the simulator knows none.", false},
 	{"anthropic", "header", `Server-Timing|X-Envoy-Upstream-Service-Time`, "In a part of the replies, with another name each year; clients do not read it.", false},
 
+	{everyone, "new header", `X-Simulator`, "The mark by which a recording shows that no provider answered.", false},
+
 	{"anthropic", "event", `content_block_start bash_code_execution_tool_result`, "Documented; streams of the tool are not in the corpus with headers.", false},
 	{"anthropic", "missing", `content_block\.caller(\.type)?`, "On a provider's tool that code called (programmatic calling); the simulator's are called by the model.", false},
 	{"anthropic", "extra", `(delta\.)?stop_details\.(type|category|explanation)`, "Of a refusal, as documented; the corpus holds none that is recent.", false},

@@ -65,6 +65,16 @@ type Config struct {
 	Pace time.Duration
 }
 
+// Mark is the header of every reply. Whatever records the reply keeps the proof that no
+// provider gave it, and whatever judges the recording must not take it for a
+// provider's word. Its value ends in "injected" where a scenario asked for a refusal.
+const Mark = "X-Simulator"
+
+const (
+	markSimulated = "meerkat"
+	markInjected  = "meerkat; injected"
+)
+
 // clientTimeout is longer than a pause in a debugger, and ends connections whose
 // client has died.
 const clientTimeout = 5 * time.Minute
@@ -263,6 +273,10 @@ func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Pla
 	out := http.NewResponseController(w)
 	_ = out.SetWriteDeadline(time.Now().Add(h.clientTimeout + time.Duration(len(p.Writes))*h.Pace)) // a recorder has none
 	maps.Copy(w.Header(), p.Header)
+	w.Header().Set(Mark, markSimulated)
+	if p.Injected {
+		w.Header().Set(Mark, markInjected)
+	}
 	if w.Header().Get("Date") == "" {
 		w.Header().Set("Date", h.Now().UTC().Format(http.TimeFormat))
 	}

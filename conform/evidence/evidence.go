@@ -40,7 +40,7 @@ type Evidence struct {
 	Source    Source
 	Case      string // stable name, e.g. "thinking-tool-loop/anthropic"
 	Exchanges []Exchange
-	Process   []Process // the processes of the agent; empty for recordings
+	Process   []Process // the processes of the agent; empty where a recording does not say
 }
 
 // Providers lists whose traffic ev holds, in lexical order. The slice is the
@@ -65,15 +65,43 @@ type Exchange struct {
 	Request  Request
 	Response Response
 	// Process is the ordinal of the agent process that sent it, from 0; resume
-	// starts a new process. -1 when unknown (recordings).
+	// starts a new process. -1 when unknown: of recordings, only those of our recorder
+	// say it.
 	Process int
 	// Missed is set when a replaying proxy had no answer for the request: the
 	// response is then the proxy's, not the provider's.
 	Missed bool
-	// Provenance says who gave the response, Date when; zero when unknown.
+	// Provenance says who gave the response.
 	Provenance Provenance
-	Date       time.Time
+	// Date is when the response was given by the clock of who gave it, else when the
+	// recording was made; the zero time when neither is known.
+	Date time.Time
 }
+
+// Provenance says who gave the response of an exchange. [Exchange.ProviderAnswered]
+// decides by it whether the provider has spoken.
+type Provenance string
+
+// The provenances. A recording weakens what it knows, never strengthens it: what a
+// simulator or a script answered stays theirs whatever URL the request has.
+const (
+	// ProvenanceLive is a response of the provider to our own recorder, which
+	// connected to the host in the URL.
+	ProvenanceLive Provenance = "live"
+	// ProvenanceForeign is a response that another tool recorded, without a sign
+	// that somebody else than the host in the URL gave it.
+	ProvenanceForeign Provenance = "foreign"
+	// ProvenanceSimulator is a response of our simulator.
+	ProvenanceSimulator Provenance = "simulator"
+	// ProvenanceSynthetic is a response of a scripted server, of a cassette that is
+	// replayed, or of an upstream in the provider's place.
+	ProvenanceSynthetic Provenance = "synthetic"
+	// ProvenanceInjected is a response that a scenario, a fault plan or a proxy put in.
+	ProvenanceInjected Provenance = "injected"
+	// ProvenanceUnknown is everything else: a request to a base URL or to this machine,
+	// a recording that has lost what it said of itself.
+	ProvenanceUnknown Provenance = ""
+)
 
 // Request is what the agent sent. Body is nil when the source did not keep it,
 // which says nothing about what was sent.

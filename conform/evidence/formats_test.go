@@ -33,9 +33,9 @@ func readText(name, text string) (Recording, error) {
 }
 
 // want is the exchange every fixture below holds, beside a skipped one.
-func want(chunks []Chunk, end string) Exchange {
+func want(chunks []Chunk, end string, by Provenance) Exchange {
 	return Exchange{
-		Index: 1, Provider: Anthropic, Process: -1,
+		Index: 1, Provider: Anthropic, Process: -1, Provenance: by,
 		Request: Request{
 			Method: "POST", URL: endpoint, Body: []byte(sentBody),
 			Header: http.Header{"Anthropic-Version": {"2023-06-01"}},
@@ -148,7 +148,7 @@ func TestSameExchangeInEveryFormat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, rec, c.format, want(nil, ""))
+			compare(t, rec, c.format, want(nil, "", ProvenanceForeign))
 		})
 	}
 }
@@ -197,7 +197,7 @@ func TestOwnCassetteKeepsTimesAndEnding(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	compare(t, all[0], FormatCassette, want([]Chunk{{time.Millisecond, 10}, {time.Second, len(gotBody) - 10}}, "reset"))
+	compare(t, all[0], FormatCassette, want([]Chunk{{time.Millisecond, 10}, {time.Second, len(gotBody) - 10}}, "reset", ProvenanceSynthetic))
 
 	data, _ := os.ReadFile(file)
 	for name, text := range map[string]string{"torn.yaml": string(data[:len(data)-60]), "left.yaml.partial": string(data[:len(data)/2])} {
@@ -248,7 +248,7 @@ func TestCorpusLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, rec, FormatCorpus, want([]Chunk{{0, 10}, {0, len(gotBody) - 10}}, ""))
+	compare(t, rec, FormatCorpus, want([]Chunk{{0, 10}, {0, len(gotBody) - 10}}, "", ProvenanceForeign))
 	sub, _ := fs.Sub(corpusCase(), "a/case")
 	if one := FindFS(sub, "root/a/case"); len(one) != 1 || !one[0].Named {
 		t.Errorf("a case asked for itself: %+v", one)

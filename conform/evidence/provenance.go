@@ -1,43 +1,120 @@
 package evidence
 
 import (
+	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/cassette/interchange"
 )
 
-// Provenance says who gave the reply of an exchange. The zero value means that
-// nobody knows.
-type Provenance string
-
-// The provenances. Only a reply that is live or foreign, from the provider's own
-// host, is the provider's word.
+// Headers of a response that say that no provider gave it.
 const (
-	ProvenanceUnknown   Provenance = ""
-	ProvenanceLive      Provenance = "live"      // recorded by us from a provider
-	ProvenanceForeign   Provenance = "foreign"   // recorded by another tool, or declared so
-	ProvenanceSimulator Provenance = "simulator" // our own stand-in answered
-	ProvenanceSynthetic Provenance = "synthetic" // written by hand or edited
-	ProvenanceInjected  Provenance = "injected"  // a scenario or fault plan replaced the reply
+	// simulatorMark is on every response of our simulator. Its value holds the word
+	// injected where a scenario asked for the refusal.
+	simulatorMark = "X-Simulator"
+	// recorderMark and missMark are on what a proxy of ours answered itself.
+	recorderMark = "X-Recorder-Error"
+	missMark     = "X-Cassette-Miss"
 )
 
-// IsOwnHost reports whether x went to a host of its provider, which has the
-// provider's policies. Other hosts only speak the format.
+// provenanceOf returns who answered in, in a file whose head says said. What an
+// interaction says of itself can only take away from what the file says.
+func provenanceOf(said string, in cassette.Interaction) Provenance {
+	reply := interchange.Canonical(in.Response.Header)
+	mark := strings.Join(reply[simulatorMark], " ")
+	switch {
+	case strings.Contains(mark, "injected"), reply[recorderMark] != nil, reply[missMark] != nil:
+		return ProvenanceInjected
+	case reply[simulatorMark] != nil:
+		return ProvenanceSimulator
+	case in.Provenance != "":
+		return weakened(in.Provenance)
+	}
+	whole := wordProvenance(said)
+	if (whole == ProvenanceLive || whole == ProvenanceForeign) && (in.Ingress != "" || isLocalURL(in.Request.URL)) {
+		return ProvenanceUnknown
+	}
+	return whole
+}
+
+// wordProvenance reads the word of a file's head.
+func wordProvenance(word string) Provenance {
+	switch word {
+	case cassette.ProvenanceLive:
+		return ProvenanceLive
+	case cassette.ProvenanceImport:
+		return ProvenanceForeign
+	}
+	return weakened(word)
+}
+
+// weakened reads a word that cannot make a response the provider's.
+func weakened(word string) Provenance {
+	switch p := Provenance(word); p {
+	case ProvenanceSimulator, ProvenanceSynthetic, ProvenanceInjected:
+		return p
+	}
+	return ProvenanceUnknown
+}
+
+// ProviderAnswered reports whether the response is the provider's own word: its own
+// host gave it, to our recorder or to another tool. What a simulator, a script or a
+// gateway accepts proves nothing about the provider.
+func (x *Exchange) ProviderAnswered() bool {
+	return (x.Provenance == ProvenanceLive || x.Provenance == ProvenanceForeign) &&
+		x.Response.Status != 0 && !x.Missed && x.IsOwnHost()
+}
+
+// IsOwnHost reports whether the request went to a host of the provider itself, or of
+// the cloud that serves the provider's own API under contract: Vertex for Anthropic
+// and Gemini, Azure for OpenAI. Other hosts only speak the provider's format; their
+// ids and policies are their own.
 func (x *Exchange) IsOwnHost() bool {
 	u, err := url.Parse(x.Request.URL)
-	if err != nil {
+	if err != nil || u.Scheme != "https" || u.Port() != "" && u.Port() != "443" {
 		return false
 	}
-	host := strings.ToLower(u.Hostname())
-	for _, domain := range providerDomains[x.Provider] {
-		if host == domain || strings.HasSuffix(host, "."+domain) {
+	own := providerHosts[x.Provider]
+	return own != nil && own.MatchString(strings.ToLower(u.Hostname()))
+}
+
+const vertexHosts = `([a-z0-9-]+-)?aiplatform(\.(eu|us)\.rep)?\.googleapis\.com`
+
+// providerHosts are the hosts of each provider.
+var providerHosts = map[string]*regexp.Regexp{
+	Anthropic: regexp.MustCompile(`^(([a-z0-9-]+\.)*anthropic\.com|` + vertexHosts + `)$`),
+	OpenAI:    regexp.MustCompile(`^(([a-z0-9-]+\.)*openai\.com|chatgpt\.com|[a-z0-9-]+\.openai\.azure\.com)$`),
+	Gemini:    regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + vertexHosts + `)$`),
+}
+
+// isIsOwnHost reports whether host belongs to any of the providers.
+func isOwnHost(host string) bool {
+	for _, own := range providerHosts {
+		if own.MatchString(strings.ToLower(host)) {
 			return true
 		}
 	}
 	return false
 }
 
-var providerDomains = map[string][]string{
-	Anthropic: {"anthropic.com"},
-	OpenAI:    {"openai.com", "openai.azure.com", "chatgpt.com"},
-	Gemini:    {"googleapis.com"},
+// isLocalURL reports whether a URL leads to this machine: to a proxy, a simulator or a
+// test server.
+func isLocalURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err != nil || isLocalHost(u.Hostname())
+}
+
+// dateOf returns the date of a response, or what is next to it.
+func dateOf(in cassette.Interaction, rec interchange.Recording) time.Time {
+	if at, err := http.ParseTime(interchange.Canonical(in.Response.Header).Get("Date")); err == nil {
+		return at
+	}
+	if !in.Started.IsZero() {
+		return in.Started
+	}
+	return rec.Created
 }

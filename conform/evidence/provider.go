@@ -2,9 +2,11 @@ package evidence
 
 import (
 	"bytes"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 )
 
 // The providers whose traffic is judged.
@@ -49,12 +51,18 @@ func Provider(r Request) (provider, reason string) {
 		if !op.path.MatchString(u.Path) {
 			continue
 		}
-		if op.skip == "" && !(&Exchange{Provider: op.provider, Request: r}).IsOwnHost() && !looksLikeProvider(op.provider, r) {
+		if op.skip == "" && !isOwnHost(u.Hostname()) && !looksLikeProvider(op.provider, r) {
 			break
 		}
 		return op.provider, op.skip
 	}
 	return "", unknownProvider
+}
+
+// isLocalHost reports whether host is this machine itself.
+func isLocalHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
 // looksLikeProvider reports whether a request to a foreign host carries what only the

@@ -48,18 +48,20 @@ type Skip struct {
 // with decoded bodies, and a list of the others.
 func newRecording(name string, in interchange.Recording) Recording {
 	rec := Recording{Path: name, Format: in.Format, Evidence: Evidence{Source: SourceRecording, Case: name}}
-	rec.Skipped = rec.Evidence.addInteractions(in.Interactions)
+	rec.Skipped = rec.Evidence.addInteractions(in)
+	rec.Evidence.addProcesses(in.Interactions)
 	return rec
 }
 
 // addInteractions appends the exchanges to judge and returns the others.
-func (ev *Evidence) addInteractions(all []cassette.Interaction) (skipped []Skip) {
-	for i, in := range all {
+func (ev *Evidence) addInteractions(rec interchange.Recording) (skipped []Skip) {
+	for i, in := range rec.Interactions {
 		ex, reason := newExchange(i, in)
 		if reason != "" {
 			skipped = append(skipped, Skip{Exchange: i, What: requestName(in.Request), Reason: reason})
 			continue
 		}
+		ex.Provenance, ex.Date = provenanceOf(rec.Provenance, in), dateOf(in, rec)
 		ev.Exchanges = append(ev.Exchanges, ex)
 	}
 	return skipped

@@ -67,7 +67,7 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 		return err
 	}
 	capture := newCapture(c, evidence.SourceSimulator)
-	recorder, err := record.New(record.Config{Transport: simulator.Transport(newScript(c, capture.noteMismatch)), Nominal: nominalDelay,
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, capture.noteMismatch))}, Nominal: nominalDelay,
 		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())
@@ -83,6 +83,19 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 		return errors.Join(err, out.Discard())
 	}
 	return out.Close()
+}
+
+// unmarked takes the simulator's mark off replies: the head of the cassette already
+// says who answered.
+type unmarked struct{ next http.RoundTripper }
+
+// RoundTrip asks the simulator.
+func (u unmarked) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := u.next.RoundTrip(r)
+	if err == nil {
+		resp.Header.Del(simulator.Mark)
+	}
+	return resp, err
 }
 
 // oneAtATime lets a request begin when the previous one is in the recording: a

@@ -1,6 +1,7 @@
 package cassette
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"iter"
@@ -11,12 +12,31 @@ import (
 // plainHead is how stock go-vcr v2 begins a file.
 const plainHead = "---\nversion: 1\ninteractions:\n"
 
+// exportedFrom begins what an export says of the cassette it was made from: a
+// comment before a file of go-vcr v2, the comment of a HAR. The provenance follows.
+const exportedFrom = "exported from a cassette of provenance "
+
+// ExportComment returns the comment that keeps the provenance of m in an export.
+func ExportComment(m Meta) string { return exportedFrom + cmp.Or(m.Provenance, ProvenanceImport) }
+
+// ExportedProvenance returns the provenance that an export's comment names, ""
+// when data does not begin with one.
+func ExportedProvenance(data []byte) string {
+	line, _, _ := strings.Cut(strings.TrimPrefix(string(data[:min(len(data), 200)]), "# "), "\n")
+	said, ok := strings.CutPrefix(line, exportedFrom)
+	if !ok {
+		return ""
+	}
+	return strings.TrimSpace(said)
+}
+
 // WriteGoVCR writes interactions as a plain file of go-vcr v2: without meta,
-// seals and reserved headers. It loses the chunks and their times, the ending,
+// seals and reserved headers, behind a comment that names the provenance of meta. It
+// loses the chunks and their times, the ending,
 // trailers and protocols; everything else is as in a cassette, byte for byte.
 // The first interaction that cannot be written so is an error and ends the file.
-func WriteGoVCR(w io.Writer, list iter.Seq2[Interaction, error]) error {
-	if _, err := io.WriteString(w, plainHead); err != nil {
+func WriteGoVCR(w io.Writer, meta Meta, list iter.Seq2[Interaction, error]) error {
+	if _, err := io.WriteString(w, "# "+ExportComment(meta)+"\n"+plainHead); err != nil {
 		return err
 	}
 	i := 0

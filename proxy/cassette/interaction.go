@@ -22,9 +22,27 @@ type Interaction struct {
 	// Drained is how many of the body's last bytes arrived after the client had
 	// left. Only a recorder that continues to read has any.
 	Drained int
+	// Provenance says who answered, where it was not who the head of the cassette
+	// says: ProvenanceSimulator, ProvenanceSynthetic, or another word for a reply
+	// that is not the provider's. "" means that the head is right.
+	Provenance string
+	// Ingress is how the client reached the recorder, where its URL is not the
+	// one that the client used: IngressBaseURL. "" means by a tunnel, or unknown.
+	Ingress string
+	// Process is the ordinal, from 1, of the client process that sent the request.
+	// It counts over all runs that recorded into the cassette. 0 means unknown.
+	Process int
+	// Started is when the request began, where another tool's format says so. It
+	// is the zero time otherwise, and is not stored in a cassette.
+	Started time.Time
 	// Duration is the time from the request's last byte to the response's end.
 	Duration time.Duration
 }
+
+// IngressBaseURL marks a request that came to the recorder's own address, which
+// the client used as the provider's base URL. The recorder put the provider's host
+// into the URL.
+const IngressBaseURL = "base-url"
 
 // Request is what the client sent. URL is absolute; Body is never nil after a
 // load. Credential headers, cookies and key parameters are absent or redacted.

@@ -26,6 +26,9 @@ const (
 	hdrRespEncoded = reservedPrefix + "Response-Encoding"
 	hdrIncomplete  = reservedPrefix + "Incomplete"
 	hdrDrained     = reservedPrefix + "Drained"
+	hdrProvenance  = reservedPrefix + "Provenance"
+	hdrIngress     = reservedPrefix + "Ingress"
+	hdrProcess     = reservedPrefix + "Process"
 )
 
 // timelineV1 begins a timeline: base64 of pairs of uvarints, microseconds since
@@ -59,8 +62,13 @@ func withReserved(in Interaction) http.Header {
 	set(hdrReqEncoded, in.Request.Encoding)
 	set(hdrRespEncoded, in.Response.Encoding)
 	set(hdrIncomplete, in.Incomplete)
+	set(hdrProvenance, in.Provenance)
+	set(hdrIngress, in.Ingress)
 	if in.Drained != 0 {
 		set(hdrDrained, strconv.Itoa(in.Drained))
+	}
+	if in.Process != 0 {
+		set(hdrProcess, strconv.Itoa(in.Process))
 	}
 	return h
 }
@@ -81,6 +89,10 @@ func takeReserved(in *Interaction) (err error) {
 	in.Request.Proto, in.Response.Proto = take(hdrReqProto), take(hdrRespProto)
 	in.Request.Encoding, in.Response.Encoding = take(hdrReqEncoded), take(hdrRespEncoded)
 	in.Incomplete = take(hdrIncomplete)
+	in.Provenance, in.Ingress = take(hdrProvenance), take(hdrIngress)
+	if in.Process, err = readProcess(take(hdrProcess)); err != nil {
+		return err
+	}
 	if in.Drained, err = readDrained(take(hdrDrained), len(in.Response.Body)); err != nil {
 		return err
 	}
@@ -104,6 +116,19 @@ func readDrained(s string, body int) (n int, err error) {
 	}
 	if n, err = strconv.Atoi(s); err != nil || n < 0 || n > body {
 		return 0, fmt.Errorf("%s is unreadable", hdrDrained)
+	}
+	return n, nil
+}
+
+// maxProcess bounds the ordinal of a process, because readers make lists of them.
+const maxProcess = 1 << 20
+
+func readProcess(s string) (n int, err error) {
+	if s == "" {
+		return 0, nil
+	}
+	if n, err = strconv.Atoi(s); err != nil || n < 1 || n > maxProcess {
+		return 0, fmt.Errorf("%s is unreadable", hdrProcess)
 	}
 	return n, nil
 }

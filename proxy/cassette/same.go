@@ -31,6 +31,8 @@ func firstDifference(given, read Interaction) string {
 		{"request encoding", a.Request.Encoding == b.Request.Encoding},
 		{"response encoding", a.Response.Encoding == b.Response.Encoding},
 		{"mark as incomplete", a.Incomplete == b.Incomplete && a.Drained == b.Drained},
+		{"note of who answered", a.Provenance == b.Provenance && a.Ingress == b.Ingress},
+		{"process", a.Process == b.Process},
 		{"duration", a.Duration == b.Duration},
 	} {
 		if !part.same {

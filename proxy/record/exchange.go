@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -31,7 +34,9 @@ type exchange struct {
 	sent     time.Time // when the request was complete
 	answered time.Time // when the reply's header was
 	ended    time.Time
-	failure  error // why there is no reply
+	failure  error       // why there is no reply
+	isLive   bool        // as the head of the cassette says
+	local    atomic.Bool // the reply came from this machine
 }
 
 func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
@@ -42,12 +47,36 @@ func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
 		request:  body,
 		clock:    clock,
 		sent:     clock(),
+		isLive:   rec.cfg.Provenance == cassette.ProvenanceLive,
+	}
+	if rec.cfg.Note != nil {
+		rec.cfg.Note(r, &x.in)
 	}
 	if rec.isKeeping() {
 		x.response, x.chunks = rec.spools.newSpool(), rec.spools.newSpool()
 		x.limit, x.drain = rec.cfg.MaxBody, rec.cfg.OnAbort.Bytes
 	}
 	return x
+}
+
+// watchConnection returns a context that notes whether the connection to the
+// provider leads to this machine.
+func (x *exchange) watchConnection(ctx context.Context) context.Context {
+	if !x.isLive {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) {
+		to, ok := got.Conn.RemoteAddr().(*net.TCPAddr)
+		x.local.Store(ok && (to.IP.IsLoopback() || to.IP.Equal(localIP(got.Conn))))
+	}})
+}
+
+// localIP returns the address of this machine's end of a connection, nil for none.
+func localIP(conn net.Conn) net.IP {
+	if from, ok := conn.LocalAddr().(*net.TCPAddr); ok {
+		return from.IP
+	}
+	return nil
 }
 
 // answerFailure answers a request that got no reply, unless the client has left.
@@ -168,6 +197,9 @@ func (x *exchange) memoryHeld() int {
 // longer than limit is an error.
 func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err error) {
 	in = x.in
+	if x.local.Load() {
+		in.Provenance = cassette.ProvenanceSynthetic
+	}
 	in.Duration = x.ended.Sub(x.sent)
 	if longest := max(x.request.size, x.length); longest > most {
 		return in, tooLong(longest, most)

@@ -54,6 +54,13 @@ type Config struct {
 	// AllowIncomplete accepts replies without their end: they are reported as
 	// Declared, not as Cut. The cassette's meta should declare it.
 	AllowIncomplete bool
+	// Provenance is what the head of the cassette says. In a live cassette, a reply
+	// that came from this machine is marked as synthetic: a host name may lead to a
+	// test server.
+	Provenance string
+	// Note, if not nil, adds what the caller knows of a request and its client: Ingress
+	// and Process. It is called once for each request, from several goroutines.
+	Note func(*http.Request, *cassette.Interaction)
 	// WholeOnly keeps incomplete replies that are not allowed out of the
 	// cassette. Use it for a cassette that is replayed at the same time: it would
 	// answer with the incomplete reply from then on.
@@ -153,7 +160,7 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := rec.upstreamContext(r.Context())
 	defer cancel()
 	traced, answered := forwardEarlyHints(ctx, w, r)
-	resp, err := rec.cfg.Transport.RoundTrip(outgoingRequest(traced, r, body))
+	resp, err := rec.cfg.Transport.RoundTrip(outgoingRequest(x.watchConnection(traced), r, body))
 	answered()
 	if err != nil {
 		x.answerFailure(w, r, err)

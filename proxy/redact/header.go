@@ -21,7 +21,7 @@ var inClear = nameSet(
 	"te", "trailer", "transfer-encoding", "traceparent", "traceresponse", "upgrade", "user-agent", "vary", "via", "warning", "www-authenticate",
 	"x-app", "x-client-request-id", "x-cloud-trace-context", "x-content-type-options", "x-envoy-decorator-operation",
 	"x-envoy-upstream-service-time", "x-frame-options", "x-gemini-service-tier", "x-goog-api-client",
-	"x-request-id", "x-robots-tag", "x-server-timeout", "x-should-retry", "x-xss-protection",
+	"x-recorder-error", "x-request-id", "x-robots-tag", "x-server-timeout", "x-should-retry", "x-simulator", "x-xss-protection",
 )
 
 // clearPrefixes are families of headers whose values are kept.

@@ -89,7 +89,7 @@ func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	if r.Request.Provider != "gemini" {
 		setRetry(header, to.Retry, r.At)
 	}
-	return Plan{Status: status, Header: header, Writes: [][]byte{body}}, true
+	return Plan{Status: status, Header: header, Writes: [][]byte{body}, Injected: true}, true
 }
 
 // setRetry sets the header that says when to come back, in one of its forms.

@@ -19,6 +19,9 @@ type Plan struct {
 	// Stall says that the connection stays open after the last write and nothing
 	// more comes.
 	Stall bool
+	// Injected says that the scenario asked for the refusal: the request is not at
+	// fault.
+	Injected bool
 }
 
 // Document reports whether the response is one whole document, no stream.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -134,6 +135,11 @@ func readHAR(name string, data []byte) (Recording, error) {
 	}
 	rec, err := newRecording(name, HAR, list)
 	rec.Loss = file.Log.Loss
+	if said := cassette.ExportedProvenance([]byte(file.Log.Comment)); said != "" {
+		rec.Provenance = said
+	} else if slices.ContainsFunc(file.Log.Entries, func(e harEntry) bool { return e.Cassette != nil }) {
+		rec.Provenance = ProvenanceLost
+	}
 	return rec, err
 }
 
@@ -141,6 +147,9 @@ func (e harEntry) toInteraction() (in cassette.Interaction, err error) {
 	in.Request = cassette.Request{Method: e.Request.Method, URL: e.Request.URL, Proto: protocolName(e.Request.HTTPVersion), Header: headerOf(e.Request.Headers)}
 	in.Response = cassette.Response{Status: e.Response.Status, Proto: protocolName(e.Response.HTTPVersion), Header: headerOf(e.Response.Headers)}
 	in.Duration = time.Duration(max(e.Time, 0) * float64(time.Millisecond)).Round(time.Microsecond)
+	if e.Started != unknownStart {
+		in.Started, _ = time.Parse(time.RFC3339, e.Started)
+	}
 	if in.Request.Body, err = e.Request.bodyBytes(); err != nil {
 		return in, fmt.Errorf("request body: %w", err)
 	}

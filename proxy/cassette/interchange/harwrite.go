@@ -28,7 +28,7 @@ func WriteHAR(w io.Writer, tool, version string, meta cassette.Meta, loss casset
 		return err
 	}
 	if _, err := fmt.Fprintf(w, "{\"log\":{\"version\":\"1.2\",\"creator\":%s,\"comment\":%q,%s\"entries\":[", head,
-		"exported from a cassette of provenance "+cmp.Or(meta.Provenance, cassette.ProvenanceImport), lossMember(loss)); err != nil {
+		cassette.ExportComment(meta), lossMember(loss)); err != nil {
 		return err
 	}
 	between := "\n"

@@ -21,6 +21,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
@@ -52,6 +53,13 @@ var ErrNotRecording = errors.New("not a recording of a known format")
 type Recording struct {
 	Format       Format
 	Interactions []cassette.Interaction
+	// Provenance is what the file says of who answered: one of the constants of
+	// package cassette, ProvenanceImport for another tool's file that does not say.
+	// It holds for each interaction that does not say otherwise itself.
+	Provenance string
+	// Created is when the recording began by the clock of the tool, the zero time
+	// when the file does not say or its times are nominal.
+	Created time.Time
 	// Loss is what a HAR exported from a cassette, or a cassette, lacks.
 	Loss cassette.Loss
 }
@@ -97,14 +105,55 @@ func readCassette(name string, format Format, data []byte) (Recording, error) {
 		}
 		list = append(list, in)
 	}
-	return newRecording(name, format, list)
+	rec, err := newRecording(name, format, list)
+	rec.Provenance = c.Meta().Provenance
+	if format == GoVCR {
+		rec.Provenance = savedProvenance(data, list)
+	}
+	if !c.Meta().Nominal() {
+		rec.Created, _ = time.Parse(time.RFC3339, c.Meta().Created)
+	}
+	return rec, err
+}
+
+// ProvenanceLost is the provenance of a file that a cassette was saved or exported
+// to, and that no longer says what the head of the cassette said.
+const ProvenanceLost = "lost"
+
+// savedProvenance returns the provenance of a file of go-vcr v2. What a cassette
+// was exported to says so in a comment. A cassette that go-vcr saved has lost its
+// head but not the reserved headers.
+func savedProvenance(data []byte, list []cassette.Interaction) string {
+	if said := cassette.ExportedProvenance(data); said != "" {
+		return said
+	}
+	saved := slices.ContainsFunc(list, func(in cassette.Interaction) bool { return len(cassette.Extras(in)) > 0 })
+	if saved {
+		return ProvenanceLost
+	}
+	return cassette.ProvenanceImport
 }
 
 func newRecording(name string, format Format, list []cassette.Interaction) (Recording, error) {
 	if len(list) == 0 {
 		return Recording{}, fmt.Errorf("%s: holds no exchange; record it again", name)
 	}
-	return Recording{Format: format, Interactions: list}, nil
+	rec := Recording{Format: format, Interactions: list, Provenance: cassette.ProvenanceImport}
+	if slices.ContainsFunc(list, hasReservedHeader) {
+		rec.Provenance = ProvenanceLost
+	}
+	return rec, nil
+}
+
+// hasReservedHeader reports whether another tool stored what this module's recorder wrote:
+// its readers take the reserved headers away.
+func hasReservedHeader(in cassette.Interaction) bool {
+	for name := range in.Request.Header {
+		if cassette.Reserved(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Canonical returns h with canonical names. It leaves out the pseudo headers of

@@ -86,7 +86,7 @@ func TestGoVCRRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := interaction().Draw(t, "interaction")
 		var b bytes.Buffer
-		if err := cassette.WriteGoVCR(&b, each(in, in)); err != nil {
+		if err := cassette.WriteGoVCR(&b, cassette.Meta{}, each(in, in)); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := Read("x.yaml", b.Bytes())
@@ -132,7 +132,7 @@ func sample() cassette.Interaction {
 // Stock go-vcr v2.1.0 loads the export and serves it.
 func TestStockGoVCRServesTheExport(t *testing.T) {
 	var b bytes.Buffer
-	if err := cassette.WriteGoVCR(&b, each(sample())); err != nil {
+	if err := cassette.WriteGoVCR(&b, cassette.Meta{}, each(sample())); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "x")

@@ -36,7 +36,7 @@ var exportFormats = []exportFormat{
 		}},
 	{"go-vcr-v2", "chunks and their times, endings, trailers and protocols", cassette.Bare,
 		func(w io.Writer, recording *cassette.Cassette) error {
-			return cassette.WriteGoVCR(w, recording.All())
+			return cassette.WriteGoVCR(w, recording.Meta(), recording.All())
 		}},
 }
 

@@ -37,7 +37,8 @@ HTTP Archive, or a folder of NN.request.json, NN.response.json, NN.response.body
 What is read is redacted and screened as a live recording is. What F does not
 say (times of chunks, how a reply ended) the cassette does not say either; an
 exchange without a body that was there is lost (exit 3), one with a key that
-redaction does not reach is not saved (exit 1). The provenance is "import".`,
+redaction does not reach is not saved (exit 1). The provenance is "import", unless
+F is the export of a cassette that a simulator or another stand-in answered.`,
 		Args: recorderenv.OneFile,
 		RunE: func(_ *cobra.Command, args []string) error { return a.importFile(args[0], f) },
 	}
@@ -99,7 +100,7 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		return err
 	}
-	writer, err := cassette.Create(f.cassette, redacts.Meta(cassette.ProvenanceImport, f.incomplete), cassette.CreateOptions{Force: f.force})
+	writer, err := cassette.Create(f.cassette, redacts.Meta(importedProvenance(rec.Provenance), f.incomplete), cassette.CreateOptions{Force: f.force})
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
@@ -130,6 +131,9 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 			report.Lost = append(report.Lost, requestName(in)+": "+err.Error())
 			continue
 		}
+		if rec.Provenance == interchange.ProvenanceLost {
+			ready.Provenance = rec.Provenance
+		}
 		r.Redacted(ready)
 		list = append(list, ready)
 	}
@@ -154,6 +158,15 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 		}
 	}
 	return report
+}
+
+// importedProvenance returns what the head of an import says. A stand-in's answers stay
+// a stand-in's; what a provider itself answered is an import like any other.
+func importedProvenance(said string) string {
+	if said == cassette.ProvenanceSimulator || said == cassette.ProvenanceSynthetic {
+		return said
+	}
+	return cassette.ProvenanceImport
 }
 
 // What a cassette cannot say of a body: that it was there.

@@ -40,19 +40,27 @@ func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.provenance = recordingProvenance(bases)
+	k.provenance = recordingProvenance(len(bases) > 0 || f.upstreamCA != "")
 	if k.transport, err = proxy.NewTransport(bases, roots); err != nil {
 		return nil, cli.Usage("%w", err)
 	}
 	return k, nil
 }
 
-// provenance: only what the providers' own hosts said is live.
-func recordingProvenance(upstream map[string]string) string {
-	if len(upstream) > 0 {
+// recordingProvenance returns who will answer. Only what the providers' own hosts say
+// is live, and an authority for a local upstream signs for any host.
+func recordingProvenance(replaced bool) string {
+	if replaced {
 		return cassette.ProvenanceSynthetic
 	}
 	return cassette.ProvenanceLive
+}
+
+// noteClient notes what the proxy knows of the client that sent a request.
+func noteClient(r *http.Request, in *cassette.Interaction) {
+	if proxy.CameByBaseURL(r.Context()) {
+		in.Ingress = cassette.IngressBaseURL
+	}
 }
 
 // openHandler opens the cassette at path for the mode that was asked for.
@@ -81,7 +89,7 @@ func (k *modeEnv) openMode(path, receipt string) (modeHandler, error) {
 
 // newRecorder keeps in w what passes; with nil nothing is kept.
 func (k *modeEnv) newRecorder(w *cassette.Writer) (*record.Recorder, error) {
-	cfg := record.Config{Transport: k.transport, OnAbort: record.Drain(k.flags.onAbort),
+	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: noteClient, OnAbort: record.Drain(k.flags.onAbort),
 		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete,
 		WholeOnly: k.flags.mode == modeMissing}
 	if w != nil {

@@ -6,15 +6,19 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
-// alignItems pairs the items of the reply with those sent back for it: first by what
-// proves identity, then by equal content, then by kind and order, so that an
-// altered item is compared with what it was and not reported as lost.
+// alignItems pairs the items of the reply with those sent back for it: first by
+// what proves identity, then by equal content, then by token, then by kind and
+// order, so that an altered item is compared with what it was and not reported as
+// lost.
 func (l *link) alignItems() {
 	a := aligner{link: l, taken: make([]bool, len(l.from.reply.Items))}
-	rest := a.matchItems(l.items, a.byID, true)
-	rest = a.matchItems(rest, a.byContent, true)
-	rest = a.matchItems(rest, a.byToken, true)
-	rest = a.matchItems(rest, a.byKind, false)
+	rest := l.items
+	for _, step := range []struct {
+		keys  func(it *wire.Item) []itemKey
+		exact bool
+	}{{a.idKeys, true}, {a.contentKeys, true}, {a.tokenKeys, true}, {kindKeys, false}} {
+		rest = a.matchItems(rest, step.keys, step.exact)
+	}
 	l.extra = rest
 	slices.SortFunc(l.pairs, func(x, y pair) int { return x.q - y.q })
 	for r, t := range a.taken {
@@ -29,22 +33,31 @@ type aligner struct {
 	taken []bool
 }
 
-// matchItems pairs each of qs with the first free reply item that match accepts, and
-// returns those without one. A q that names an item already taken by its id or
-// token, without differing from it, repeats it.
-func (a *aligner) matchItems(qs []int, match func(r, q *wire.Item) bool, exact bool) (rest []int) {
-	for _, q := range qs {
-		free, taken := -1, -1
-		for r := range a.taken {
-			if !a.reply(r).Model() || !match(a.reply(r), a.sent(q)) {
-				continue
-			}
-			if !a.taken[r] {
-				free = r
-				break
-			}
-			taken = r
+// itemKey is something that two items can have in common.
+type itemKey struct {
+	what    wire.What
+	value   string
+	content uint64
+}
+
+// matchItems pairs each of qs with the first free reply item that has a key in
+// common with it, and returns those without one. A q that names an item already
+// taken, without differing from it, repeats it.
+func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, exact bool) (rest []int) {
+	if len(qs) == 0 {
+		return nil
+	}
+	byKey := map[itemKey][]int{}
+	for r := range a.taken {
+		if !a.reply(r).Model() {
+			continue
 		}
+		for _, k := range keys(a.reply(r)) {
+			byKey[k] = append(byKey[k], r)
+		}
+	}
+	for _, q := range qs {
+		free, taken := a.findItem(byKey, keys(a.sent(q)), a.sent(q))
 		switch {
 		case free >= 0:
 			a.taken[free] = true
@@ -58,44 +71,90 @@ func (a *aligner) matchItems(qs []int, match func(r, q *wire.Item) bool, exact b
 	return rest
 }
 
+// findItem returns the first free item with one of the keys, and one that is
+// taken; -1 for none.
+func (a *aligner) findItem(byKey map[itemKey][]int, keys []itemKey, q *wire.Item) (free, taken int) {
+	free, taken = -1, -1
+	for _, k := range keys {
+		for len(byKey[k]) > 1 && a.taken[byKey[k][0]] {
+			byKey[k] = byKey[k][1:]
+		}
+		for _, r := range byKey[k] {
+			if !a.mayBe(a.reply(r), q) {
+				continue
+			}
+			if !a.taken[r] {
+				return r, taken
+			}
+			taken = r
+			break
+		}
+	}
+	return free, taken
+}
+
+// mayBe keeps calls apart that have neither id, name nor arguments in common: a
+// client that copies a token to every call does not make them one.
+func (a *aligner) mayBe(r, q *wire.Item) bool {
+	return r.What != wire.Call || q.What != wire.Call || r.Name == q.Name || r.ID != "" && r.ID == q.ID ||
+		r.ItemID != "" && r.ItemID == q.ItemID || plainArgs(r.Args) == plainArgs(q.Args)
+}
+
 // isRepeated reports whether q is item r over again and not one like it.
 func (a *aligner) isRepeated(r, q int) bool {
 	was, is := a.reply(r), a.sent(q)
-	return a.byID(was, is) || a.byContent(was, is) && a.byToken(was, is)
-}
-
-func (a *aligner) byID(r, q *wire.Item) bool {
-	return r.What == q.What && (r.ID != "" && r.ID == q.ID ||
-		r.ItemID != "" && (r.ItemID == q.ItemID || r.ItemID == q.ID))
-}
-
-// byToken leaves calls apart that have neither name nor arguments in common: a
-// client that copies a token to every call does not make them one.
-func (a *aligner) byToken(r, q *wire.Item) bool {
-	if r.What != q.What || q.Token == "" || r.Name != q.Name && plainArgs(r.Args) != plainArgs(q.Args) {
-		return false
+	if haveCommon(a.idKeys(was), a.idKeys(is)) {
+		return true
 	}
-	key := wire.TokenKey(a.to.Provider, q.Token)
-	for _, t := range append(append([]string{r.Token}, r.AlsoTokens...), r.DraftTokens...) {
-		if t != "" && wire.TokenKey(a.to.Provider, t) == key {
-			return true
+	return haveCommon(a.contentKeys(was), a.contentKeys(is)) && haveCommon(a.tokenKeys(was), a.tokenKeys(is))
+}
+
+func haveCommon(a, b []itemKey) bool {
+	return slices.ContainsFunc(a, func(k itemKey) bool { return slices.Contains(b, k) })
+}
+
+// idKeys are the ids of an item. A reference to a stored item is that item,
+// whatever its kind.
+func (a *aligner) idKeys(it *wire.Item) (keys []itemKey) {
+	if it.ItemID != "" {
+		keys = append(keys, itemKey{value: "item " + it.ItemID})
+	}
+	if it.ID != "" {
+		keys = append(keys, itemKey{it.What, it.ID, 0})
+		if it.What == wire.Call { // some clients use the item's id as the call id
+			keys = append(keys, itemKey{value: "item " + it.ID})
 		}
 	}
-	return false
+	return keys
 }
 
-func (a *aligner) byContent(r, q *wire.Item) bool {
+// contentKeys is what an item says. A call whose id was kept is found by it, so
+// that equal calls with other ids are told apart.
+func (a *aligner) contentKeys(it *wire.Item) []itemKey {
 	switch {
-	case r.What != q.What:
-		return false
-	case r.What == wire.Call:
-		return (r.ID == "" || q.ID == "") && r.Name == q.Name && (r.Args == q.Args || plainArgs(r.Args) == plainArgs(q.Args))
-	case r.What == wire.Thinking || r.What == wire.Text:
-		return r.Text == q.Text && (r.Text != "" || r.HasToken == q.HasToken && r.Token == q.Token)
+	case it.Type == referenceType:
+		return nil
+	case it.What == wire.Call && it.ID != "":
+		return nil
+	case it.What == wire.Thinking || it.What == wire.Text:
+		if it.Text == "" {
+			return []itemKey{{it.What, "empty " + it.Token, 1}}
+		}
+	case it.Node == nil && it.What != wire.Call:
+		return nil
 	}
-	return r.Node != nil && wire.Equal(r.Node, q.Node, "cache_control")
+	return []itemKey{{it.What, "", contentOf(it)}}
 }
 
-func (a *aligner) byKind(r, q *wire.Item) bool {
-	return r.What == q.What && r.Type == q.Type && r.Name == q.Name
+func (a *aligner) tokenKeys(it *wire.Item) (keys []itemKey) {
+	for _, t := range tokensOf(it) {
+		if t != "" {
+			keys = append(keys, itemKey{it.What, "token " + wire.TokenKey(a.to.Provider, t), 0})
+		}
+	}
+	return keys
+}
+
+func kindKeys(it *wire.Item) []itemKey {
+	return []itemKey{{it.What, "kind " + it.Type + " " + it.Name, 0}}
 }

@@ -60,8 +60,8 @@ func TestSameConversationTwice(t *testing.T) {
 	}
 }
 
-// TestRewrittenHistory: an agent watched from its start is linked even where
-// nothing of a reply is left as it was.
+// TestRewrittenHistory: a reply is found by its place where nothing of it is left
+// as it was, whoever recorded the conversation.
 func TestRewrittenHistory(t *testing.T) {
 	ev := samples(t)["anthropic-loop"]
 	x := &ev.Exchanges[4]
@@ -69,13 +69,12 @@ func TestRewrittenHistory(t *testing.T) {
 	from := strings.Index(body, `[{"type":"thinking","thinking":"Done."`)
 	to := strings.Index(body, `,{"role":"user","content":[{"type":"text","text":"Thank you."`)
 	x.Request.Body = []byte(body[:from] + `"Summary: it worked."}` + body[to:])
-	res := find(t, "ORD-013/text-unchanged").Run(check.Decode(&ev))
-	if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Message, "reply of exchange 3") {
-		t.Errorf("%+v", res.Findings)
-	}
-	ev.Source = evidence.SourceRecording
-	if res := find(t, "ORD-013/text-unchanged").Run(check.Decode(&ev)); len(res.Findings) != 0 {
-		t.Errorf("in a recording the words may be anybody's: %+v", res.Findings)
+	for _, source := range []evidence.Source{evidence.SourceLive, evidence.SourceRecording} {
+		ev.Source = source
+		res := find(t, "ORD-013/text-unchanged").Run(check.Decode(&ev))
+		if len(res.Findings) != 1 || !strings.Contains(res.Findings[0].Message, "reply of exchange 3") {
+			t.Errorf("%s: %+v", source, res.Findings)
+		}
 	}
 }
 

@@ -44,9 +44,3 @@ func (l *link) runsOfReply() (runs []int) {
 	slices.Sort(runs)
 	return slices.Compact(runs)
 }
-
-// runOf returns the ordinal of the run that holds model item q.
-func (x *exchange) runOf(q int) int {
-	n, _ := slices.BinarySearchFunc(x.runs, q, func(run span, q int) int { return run.to - 1 - q })
-	return n
-}

@@ -117,47 +117,67 @@ func textUnchanged(s *Trace, r *report) {
 			continue
 		}
 		r.addObserved(1)
-		if equalTexts(was, is) {
-			continue
-		}
-		at := l.sent(l.items[0]).Place
-		a, b := strings.Join(was, ""), strings.Join(is, "")
-		if a == b {
-			r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
-		} else {
-			r.addFinding(l.to, at, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(a, b))
-		}
+		l.compareTexts(r, was, is)
 	}
 }
 
 // visibleTexts returns the visible texts of both sides, without blank ones.
-func (l *link) visibleTexts() (was, is []string) {
+func (l *link) visibleTexts() (was, is []*wire.Item) {
 	for i := range l.from.reply.Items {
-		if it := l.reply(i); it.Model() {
-			was = appendText(was, it)
+		if it := l.reply(i); it.Model() && isVisibleText(it) {
+			was = append(was, it)
+		}
+	}
+	referred := map[int]*wire.Item{}
+	for _, p := range l.pairs {
+		if l.sent(p.q).Type == referenceType {
+			referred[p.q] = l.reply(p.r)
 		}
 	}
 	for _, q := range l.items {
-		is = appendText(is, l.sent(q))
+		it := l.sent(q)
+		if stored := referred[q]; stored != nil {
+			it = stored
+		}
+		if isVisibleText(it) {
+			is = append(is, it)
+		}
 	}
 	return was, is
 }
 
-func appendText(list []string, it *wire.Item) []string {
-	if it.What != wire.Text || strings.TrimSpace(it.Text) == "" {
-		return list
-	}
-	return append(list, it.Text)
+func isVisibleText(it *wire.Item) bool {
+	return it.What == wire.Text && strings.TrimSpace(it.Text) != ""
 }
 
-func equalTexts(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
+// compareTexts adds a finding at the first text that is not the one emitted: the
+// first difference from the front, unless a text is missing there.
+func (l *link) compareTexts(r *report, was, is []*wire.Item) {
+	k := 0
+	for k < len(was) && k < len(is) && was[k].Text == is[k].Text {
+		k++
 	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
+	at := l.sent(l.items[0]).Place
+	if k < len(is) {
+		at = is[k].Place
 	}
-	return true
+	switch {
+	case k == len(was) && k == len(is):
+	case joinTexts(was) == joinTexts(is):
+		r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+	case k == len(was):
+		r.addFinding(l.to, at, "", "a text of %d bytes stands in the reply of exchange %d, which emitted no such text", len(is[k].Text), l.from.Index)
+	case k == len(is) || len(was) > len(is) && k+1 < len(was) && was[k+1].Text == is[k].Text:
+		r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
+	default:
+		r.addChange(l, at, was[k].Place, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
+	}
+}
+
+func joinTexts(items []*wire.Item) string {
+	var b strings.Builder
+	for _, it := range items {
+		b.WriteString(it.Text)
+	}
+	return b.String()
 }

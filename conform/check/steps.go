@@ -50,14 +50,14 @@ func (s *Trace) eachStep(f func(x *exchange, st step)) {
 }
 
 // eachPair calls f for every item of kind w that was sent back for one of the
-// same kind.
+// same kind, whole: a reference to a stored item has nothing to compare.
 func (s *Trace) eachPair(provider string, w wire.What, f func(l *link, p pair, r, q *wire.Item)) {
 	for _, l := range s.links {
 		if provider != "" && l.to.Provider != provider {
 			continue
 		}
 		for _, p := range l.pairs {
-			if r, q := l.reply(p.r), l.sent(p.q); r.What == w {
+			if r, q := l.reply(p.r), l.sent(p.q); r.What == w && q.Type != referenceType {
 				f(l, p, r, q)
 			}
 		}

@@ -69,6 +69,21 @@ type exchange struct {
 	// after the last thing the user, and not a tool, said. Providers check the
 	// hidden state of that turn and are lenient before it (A-37, G-17).
 	turn int
+	// outline and contents are what linking compares of the request and of the
+	// reply.
+	outline  *outline
+	contents map[uint64]bool
+	// owners gives for each item of each run the reply it comes from, nil where
+	// nobody recorded it; mainOwners the reply that most of the run comes from.
+	owners     [][]*exchange
+	mainOwners []*exchange
+	// previous is the exchange that the request continues, nil at the start of a
+	// conversation; followers are those that continue this one.
+	previous  *exchange
+	followers []*exchange
+	kind      Kind
+	// conversation is the ordinal of the conversation it belongs to.
+	conversation int
 	// replays are the links whose request this is, sentBack those whose reply.
 	replays, sentBack []*link
 }
@@ -89,7 +104,9 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	for i := range own.Exchanges {
 		s.x = append(s.x, r.decodeExchange(&own.Exchanges[i], i))
 	}
-	newLinker(s).run()
+	s.linkReplies()
+	s.classifyExchanges()
+	s.collectLinks()
 	return s
 }
 
@@ -105,7 +122,24 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(e.Provider, x.req)
+	x.outline = newOutline(x.req.Items, x.runs)
+	x.contents = replyContents(x.reply.Items)
 	return x
+}
+
+// collectLinks lists the links that checks judge: those of a side request are
+// none, because it quotes a conversation and does not continue it.
+func (s *Trace) collectLinks() {
+	for _, x := range s.x {
+		if x.kind.isSide() {
+			x.replays = nil
+			continue
+		}
+		for _, l := range x.replays {
+			s.links = append(s.links, l)
+			l.from.sentBack = append(l.from.sentBack, l)
+		}
+	}
 }
 
 // asksForAnswer reports whether the exchange is a request to answer a conversation that

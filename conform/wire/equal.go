@@ -148,9 +148,9 @@ func SameTokens(a, b *Node) bool {
 
 var hashSeed = maphash.MakeSeed()
 
-// Hash returns a number that is the same for values that are Equal, within one
-// run of the program.
-func (n *Node) Hash() uint64 {
+// Hash returns a number that is the same for values that are Equal with the same
+// ignore, within one run of the program.
+func (n *Node) Hash(ignore ...string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
 	if n == nil {
@@ -164,14 +164,14 @@ func (n *Node) Hash() uint64 {
 		_, _ = h.WriteString(normalNumber(string(n.Raw)))
 	case '[':
 		for _, v := range n.Items {
-			writeSum(&h, v.Hash())
+			writeSum(&h, v.Hash(ignore...))
 		}
 	case '{':
 		// A sum does not depend on the order of the members.
 		var sum uint64
 		for i, name := range n.Names {
-			if v := n.Items[i]; n.Get(name) == v {
-				sum += maphash.String(hashSeed, name) ^ v.Hash()*31
+			if v := n.Items[i]; !isIgnored(name, ignore) && n.Get(name) == v {
+				sum += maphash.String(hashSeed, name) ^ v.Hash(ignore...)*31
 			}
 		}
 		writeSum(&h, sum)

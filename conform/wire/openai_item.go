@@ -76,6 +76,8 @@ func openAIRole(it Item, n *Node) string {
 	switch {
 	case it.Type == "message":
 		return n.Get("role").Str()
+	case it.Type == "tool_search_output" && n.Get("execution").Str() == "server":
+		return "assistant" // the provider searched itself
 	case it.What == Result || clientItems[it.Type]:
 		return "user"
 	}

@@ -1,0 +1,277 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// Kind says what part an exchange has in its conversation.
+type Kind string
+
+// The kinds. Checks of a conversation's history judge Main, Retry and Fork; a
+// side request quotes a conversation without continuing it.
+const (
+	Main Kind = "main" // continues its conversation, or starts one
+	// Retry asks again what an earlier exchange asked.
+	Retry Kind = "retry"
+	// Fork continues a reply that another exchange had continued before.
+	Fork Kind = "fork"
+	// SubAgent starts a conversation with a task that a tool call of another one
+	// gave.
+	SubAgent Kind = "sub-agent"
+	// Compacted starts over with a summary that the model wrote before.
+	Compacted Kind = "compacted"
+	// Title, Summary and Side are requests beside the conversation.
+	Title   Kind = "side(title)"
+	Summary Kind = "side(summary)"
+	Side    Kind = "side"
+	// NoAnswer asks for no answer: it counts tokens, fetches or cancels.
+	NoAnswer Kind = "no-answer"
+)
+
+func (k Kind) isSide() bool { return k == Title || k == Summary || k == Side }
+
+// Placement is the place of an exchange among the conversations of its trace.
+type Placement struct {
+	// Exchange is the index of the exchange in the evidence, Previous that of the
+	// exchange it continues, -1 where it starts a conversation.
+	Exchange, Previous int
+	// Conversation numbers the conversations from 0 in the order they start;
+	// it is -1 for requests beside one.
+	Conversation int
+	Kind         Kind
+}
+
+// Placements says for each exchange, in order, what part it has in which
+// conversation. The slice is the caller's.
+func (s *Trace) Placements() []Placement {
+	list := make([]Placement, len(s.x))
+	for i, x := range s.x {
+		list[i] = Placement{Exchange: x.Index, Previous: -1, Conversation: x.conversation, Kind: x.kind}
+		if x.previous != nil {
+			list[i].Previous = x.previous.Index
+		}
+	}
+	return list
+}
+
+// classifyExchanges gives each exchange its kind and conversation, once all links
+// are known.
+func (s *Trace) classifyExchanges() {
+	c := classifier{tasks: map[string]*exchange{}}
+	for _, x := range s.x {
+		x.kind = c.kindOf(x)
+		switch {
+		case x.kind.isSide() || x.kind == NoAnswer:
+			x.conversation = -1
+		case x.previous != nil && x.previous.conversation >= 0:
+			x.conversation = x.previous.conversation
+		default:
+			x.conversation = c.conversations
+			c.conversations++
+		}
+		c.remember(x)
+	}
+}
+
+type classifier struct {
+	conversations int
+	// tasks are long texts in the arguments of calls, and who called.
+	tasks map[string]*exchange
+	// asked are the recent exchanges of conversations, the latest last.
+	asked []*exchange
+}
+
+func (c *classifier) kindOf(x *exchange) Kind {
+	if !x.asksForAnswer() {
+		return NoAnswer
+	}
+	if before := c.conversationBeside(x); before != nil && isBeside(x, before) {
+		return sideKind(x)
+	}
+	switch p := x.previous; {
+	case p == nil && c.tasks[openingWords(x)] != nil:
+		return SubAgent
+	case p == nil:
+		if from := c.summaryIn(x); from != nil {
+			x.previous = from
+			return Compacted
+		}
+		return Main
+	case p.sameRequest(x):
+		if p.isContinued() && x.isContinued() {
+			x.previous = nil // an equal conversation beside it
+			return Main
+		}
+		return Retry
+	}
+	return siblingKind(x)
+}
+
+// siblingKind says how x stands to earlier exchanges that continue the same one.
+func siblingKind(x *exchange) Kind {
+	kind := Main
+	for _, f := range x.previous.followers {
+		switch {
+		case f.n >= x.n || f.kind.isSide():
+		case f.sameRequest(x) && !(f.isContinued() && x.isContinued()):
+			return Retry
+		case isAncestor(x.previous, f):
+			kind = Fork
+		}
+	}
+	return kind
+}
+
+// isContinued reports whether a later request sends the reply back.
+func (x *exchange) isContinued() bool {
+	return slices.ContainsFunc(x.followers, func(f *exchange) bool { return isAncestor(x, f) })
+}
+
+// sameRequest reports whether both say the same, their hidden state aside.
+func (x *exchange) sameRequest(o *exchange) bool {
+	return x.outline.wholeAt[len(x.req.Items)] == o.outline.wholeAt[len(o.req.Items)]
+}
+
+// conversationBeside returns the exchange whose conversation x may stand beside:
+// the one it quotes, else the latest before it.
+func (c *classifier) conversationBeside(x *exchange) *exchange {
+	if x.previous != nil {
+		return x.previous
+	}
+	for i := len(c.asked) - 1; i >= 0; i-- {
+		if c.asked[i].Provider == x.Provider && c.asked[i].Process == x.Process {
+			return c.asked[i]
+		}
+	}
+	return nil
+}
+
+// isBeside reports whether x is a request beside the conversation of before: it
+// has another system prompt and no tools where there were some, nothing goes on
+// from its reply, and it either asks another model, or holds no call and no
+// result of the history, or the conversation goes on without it.
+func isBeside(x, before *exchange) bool {
+	if !hasTools(before) || hasTools(x) || sameSystem(before.req.System, x.req.System) || len(x.followers) > 0 {
+		return false
+	}
+	if x.previous == nil {
+		return sideKind(x) != Side
+	}
+	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n })
+	return goesOn || parseModel(x.req.Model).bare != parseModel(before.req.Model).bare || isTextCopy(x, before)
+}
+
+// isTextCopy reports whether before's request or reply has calls and x has none.
+func isTextCopy(x, before *exchange) bool {
+	isCall := func(it wire.Item) bool { return it.What == wire.Call }
+	return !slices.ContainsFunc(x.req.Items, isCall) &&
+		(slices.ContainsFunc(before.req.Items, isCall) || slices.ContainsFunc(before.reply.Items, isCall))
+}
+
+func hasTools(x *exchange) bool { return len(x.req.Tools.Elems()) > 0 }
+
+// sideKind names a request by what its prompt asks for.
+func sideKind(x *exchange) Kind {
+	words := strings.ToLower(textOf(x.req.System))
+	for i := len(x.req.Items) - 1; i >= 0; i-- {
+		if it := &x.req.Items[i]; it.What == wire.Text && !it.Model() {
+			words += " " + strings.ToLower(it.Text)
+			break
+		}
+	}
+	switch {
+	case strings.Contains(words, "title"):
+		return Title
+	case strings.Contains(words, "summar"), strings.Contains(words, "compact"):
+		return Summary
+	}
+	return Side
+}
+
+// textOf joins all strings below n.
+func textOf(n *wire.Node) string {
+	if n.Is('"') {
+		return n.Str()
+	}
+	var b strings.Builder
+	if n != nil {
+		for _, v := range n.Items {
+			b.WriteString(textOf(v))
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// longText is from how many bytes on a text is taken to be quoted when it stands
+// somewhere else again.
+const longText = 24
+
+// openingWords returns the first text of the user, "" for a short one.
+func openingWords(x *exchange) string {
+	for i := range x.req.Items {
+		if it := &x.req.Items[i]; it.What == wire.Text && it.Role == "user" && len(it.Text) >= longText {
+			return strings.TrimSpace(it.Text)
+		}
+	}
+	return ""
+}
+
+// maxQuoted bounds how many exchanges back a quoted summary is looked for.
+const maxQuoted = 8
+
+// summaryIn returns the exchange whose reply x's opening quotes whole.
+func (c *classifier) summaryIn(x *exchange) *exchange {
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		if it.Model() || it.What != wire.Text || len(it.Text) < longText {
+			continue
+		}
+		for k := len(c.asked) - 1; k >= 0 && k >= len(c.asked)-maxQuoted; k-- {
+			if from := c.asked[k]; from.Provider == x.Provider && quotesReply(it.Text, from) {
+				return from
+			}
+		}
+	}
+	return nil
+}
+
+func quotesReply(text string, from *exchange) bool {
+	for i := range from.reply.Items {
+		it := &from.reply.Items[i]
+		if words := strings.TrimSpace(it.Text); it.What == wire.Text && len(words) >= longText && strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *classifier) remember(x *exchange) {
+	if x.kind == NoAnswer {
+		return
+	}
+	c.asked = append(c.asked, x)
+	if len(c.asked) > 2*maxQuoted {
+		c.asked = slices.Clone(c.asked[maxQuoted:])
+	}
+	for i := range x.reply.Items {
+		if it := &x.reply.Items[i]; it.What == wire.Call && strings.HasPrefix(strings.TrimSpace(it.Args), "{") {
+			if args, err := wire.Parse([]byte(it.Args)); err == nil {
+				c.addTasks(args, x)
+			}
+		}
+	}
+}
+
+func (c *classifier) addTasks(args *wire.Node, x *exchange) {
+	for _, v := range args.Items {
+		if v.Is('"') && len(v.Raw) >= longText {
+			c.tasks[strings.TrimSpace(v.Str())] = x
+		} else if !v.Is('"') {
+			c.addTasks(v, x)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// What evidence weighs. An id that one reply issued outweighs everything; then
+// the content in its place, a token in its place, and a token anywhere. An id
+// that several replies issued says little.
+const (
+	idWeight      = 16
+	tokenWeight   = 7
+	contentWeight = 8
+	sharedWeight  = 4 // an id or token that several replies issued
+	placeWeight   = 4 // the client said the same before both
+	depthWeight   = 1 // both stand after as many runs
+	wholeWeight   = 1 // the model said the same before both as well
+)
+
+// matcher finds for each item of one request the reply that emitted it.
+type matcher struct {
+	x     *exchange
+	known *knownReplies
+	// used are the replies that already have a run.
+	used map[*exchange]bool
+}
+
+func newMatcher(x *exchange, known *knownReplies) *matcher {
+	x.owners = make([][]*exchange, len(x.runs))
+	for n, run := range x.runs {
+		x.owners[n] = make([]*exchange, run.to-run.from)
+	}
+	return &matcher{x, known, map[*exchange]bool{}}
+}
+
+// matchRequest goes from the strongest evidence to the weakest; what one step
+// finds is not taken back by the next.
+func (m *matcher) matchRequest() {
+	for n := range m.x.runs {
+		m.matchByEvidence(n)
+	}
+	for _, step := range []func(n int) *exchange{m.neighbourWithContent, m.contentAfterLastWord, m.expectedReply} {
+		for n := range m.x.runs {
+			if m.mainOwner(n) == nil {
+				m.take(n, step(n))
+			}
+		}
+	}
+	for n := range m.x.runs {
+		m.keepEarlierPart(n)
+		fillGaps(m.x.owners[n])
+	}
+}
+
+// take gives the whole run n to a reply.
+func (m *matcher) take(n int, from *exchange) {
+	if from == nil {
+		return
+	}
+	m.used[from] = true
+	for k := range m.x.owners[n] {
+		m.x.owners[n][k] = from
+	}
+}
+
+// mainOwner returns the reply that the run's items were first given to.
+func (m *matcher) mainOwner(n int) *exchange {
+	if len(m.x.mainOwners) <= n {
+		m.x.mainOwners = append(m.x.mainOwners, make([]*exchange, n+1-len(m.x.mainOwners))...)
+	}
+	if m.x.mainOwners[n] == nil {
+		for _, o := range m.x.owners[n] {
+			if o != nil {
+				m.x.mainOwners[n] = o
+				break
+			}
+		}
+	}
+	return m.x.mainOwners[n]
+}
+
+// claim says that item k of a run may come from a reply.
+type claim struct {
+	k, weight int
+	from      *exchange
+}
+
+// matchByEvidence gives the items of run n to the replies that ids, tokens and
+// content in the same context speak for, the best reply first. A run is usually
+// one reply; several stand in one where a client joins turns or a paused
+// turn went on.
+func (m *matcher) matchByEvidence(n int) {
+	claims := append(m.claimsByMark(n), m.claimsByContent(n)...)
+	owners := m.x.owners[n]
+	var main *exchange
+	for {
+		best := m.bestReply(n, claims, owners)
+		if best == nil {
+			break
+		}
+		foreign := main != nil && !isAncestor(best, main) && !isAncestor(main, best)
+		for _, c := range claims {
+			if c.from == best && owners[c.k] == nil {
+				owners[c.k] = best
+				if foreign || main != nil && m.standsElsewhere(n, c.k, best) {
+					owners[c.k] = main // carries what another reply issued, and stands in main's place
+				}
+			}
+		}
+		if main == nil {
+			main = best
+			m.used[best] = true
+		}
+	}
+	m.mainOwner(n)
+	if main != nil {
+		m.x.mainOwners[n] = main
+	}
+}
+
+func (m *matcher) claimsByMark(n int) (claims []claim) {
+	run := m.x.runs[n]
+	for i := run.from; i < run.to; i++ {
+		for _, mk := range marksOf(m.x.Provider, &m.x.req.Items[i]) {
+			list := m.known.byMark[mk]
+			weight := idWeight
+			if mk.kind == tokenMark {
+				weight = tokenWeight
+			}
+			if len(list) > 1 {
+				weight = sharedWeight
+			}
+			for _, s := range list {
+				claims = append(claims, claim{i - run.from, weight, s.x})
+			}
+		}
+	}
+	return claims
+}
+
+// claimsByContent looks at the replies to all that the client had said before the
+// run.
+func (m *matcher) claimsByContent(n int) (claims []claim) {
+	for _, s := range m.known.byWords[m.x.outline.words[n]] {
+		for _, k := range m.equalItems(n, s.x) {
+			claims = append(claims, claim{k, contentWeight, s.x})
+		}
+	}
+	return claims
+}
+
+// equalItems lists the items of run n whose content the reply holds.
+func (m *matcher) equalItems(n int, from *exchange) (equal []int) {
+	run := m.x.runs[n]
+	items := m.x.req.Items[run.from:run.to]
+	for k := range items {
+		if hasContent(&items[k]) && from.contents[m.x.outline.content[run.from+k]] {
+			equal = append(equal, k)
+		}
+	}
+	if len(equal) == 0 {
+		if whole, first := allText(items); first >= 0 && from.contents[whole] {
+			equal = append(equal, first)
+		}
+	}
+	return equal
+}
+
+// bestReply returns the reply with the most evidence among the items still free;
+// of equal ones the one that answers the most recent request.
+func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange {
+	weights := map[*exchange]int{}
+	for _, c := range claims {
+		if owners[c.k] == nil {
+			weights[c.from] += c.weight
+		}
+	}
+	var best *exchange
+	most := 0
+	for from, w := range weights {
+		if m.isOfOtherSession(n, from) {
+			continue
+		}
+		w += m.placeWeight(n, from)
+		if best == nil || w > most || w == most && from.n > best.n {
+			best, most = from, w
+		}
+	}
+	return best
+}
+
+// isOfOtherSession reports whether the run only looks like the reply: an opening
+// with ids or tokens of its own, while another request goes on with the reply.
+// Two sessions that begin with the same prompt look like that.
+func (m *matcher) isOfOtherSession(n int, from *exchange) bool {
+	if len(m.used) > 0 || !m.isContradicted(n, from) || !from.isContinued() {
+		return false
+	}
+	for _, mk := range m.marksOfRun(n) {
+		if slices.ContainsFunc(m.known.byMark[mk], func(s source) bool { return s.x == from }) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *matcher) marksOfRun(n int) (marks []mark) {
+	for i := m.x.runs[n].from; i < m.x.runs[n].to; i++ {
+		marks = append(marks, marksOf(m.x.Provider, &m.x.req.Items[i])...)
+	}
+	return marks
+}
+
+// placeWeight says how well the reply of from would stand in run n.
+func (m *matcher) placeWeight(n int, from *exchange) (w int) {
+	if !from.asksForAnswer() {
+		return 0
+	}
+	r := from.replyRun()
+	if from.outline.words[r] == m.x.outline.words[n] {
+		w += placeWeight
+	}
+	if from.outline.all[r] == m.x.outline.all[n] {
+		w += wholeWeight
+	}
+	if r == n {
+		w += depthWeight
+	}
+	return w
+}
+
+// standsElsewhere reports whether the reply from has a run of its own that holds
+// the token of item k of run n as well: then k carries a copy.
+func (m *matcher) standsElsewhere(n, k int, from *exchange) bool {
+	it := &m.x.req.Items[m.x.runs[n].from+k]
+	if it.Token == "" || it.What == wire.Call && it.ID != "" {
+		return false
+	}
+	for i := range m.x.req.Items {
+		o := &m.x.req.Items[i]
+		if o != it && o.Model() && o.Token == it.Token && !(i >= m.x.runs[n].from && i < m.x.runs[n].to) {
+			return true
+		}
+	}
+	return false
+}
+
+// isAncestor reports whether a's reply is sent back in the request of b.
+func isAncestor(a, b *exchange) bool {
+	return slices.ContainsFunc(b.replays, func(l *link) bool { return l.from == a })
+}
+
+// keepEarlierPart gives the first items of run n back to what came before, where
+// the owner's own request ended with them: the reply only continues them.
+func (m *matcher) keepEarlierPart(n int) {
+	main := m.x.mainOwners[n]
+	if main == nil || main.replyRun() == len(main.runs) {
+		return
+	}
+	earlier := main.runs[main.replyRun()]
+	for k := 0; k < earlier.to-earlier.from && k < len(m.x.owners[n]); k++ {
+		if m.x.outline.content[m.x.runs[n].from+k] != main.outline.content[earlier.from+k] {
+			return
+		}
+		m.x.owners[n][k] = main.owners[main.replyRun()][k]
+		if m.x.owners[n][k] == nil {
+			m.x.owners[n][k] = unrecorded
+		}
+	}
+}
+
+// unrecorded stands for a reply that the evidence does not hold.
+var unrecorded = &exchange{}
+
+// fillGaps gives items without an owner to the owner before, else after them.
+func fillGaps(owners []*exchange) {
+	for k := 1; k < len(owners); k++ {
+		if owners[k] == nil {
+			owners[k] = owners[k-1]
+		}
+	}
+	for k := len(owners) - 2; k >= 0; k-- {
+		if owners[k] == nil {
+			owners[k] = owners[k+1]
+		}
+	}
+	for k, o := range owners {
+		if o == unrecorded {
+			owners[k] = nil
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package check
+
+// Positions: a run that no id, token or content links may still stand where only
+// one reply can stand.
+
+// neighbourWithContent returns the reply that stands at this place in the
+// conversation of a neighbouring run, if some item has its content.
+func (m *matcher) neighbourWithContent(n int) *exchange {
+	if from := m.neighbourReply(n); from != nil && len(m.equalItems(n, from)) > 0 {
+		return from
+	}
+	return nil
+}
+
+// neighbourReply returns the reply that the runs after or before n say stands
+// there: a later reply was asked for with it in its history, or it answered a
+// request that had the reply before as its last.
+func (m *matcher) neighbourReply(n int) *exchange {
+	for later := n + 1; later < len(m.x.runs); later++ {
+		next := m.mainOwner(later)
+		if next == nil || !next.asksForAnswer() {
+			continue
+		}
+		if k := next.replyRun() - (later - n); k >= 0 && k < len(next.runs) && m.sameLastWord(n, next, k) {
+			return m.free(lastOwner(next.owners[k]))
+		}
+		return nil
+	}
+	if n == 0 || m.mainOwner(n-1) == nil {
+		return nil
+	}
+	followers := lastOwner(m.x.owners[n-1]).followers
+	for i := len(followers) - 1; i >= 0 && i >= len(followers)-maxSources; i-- {
+		if f := followers[i]; f.canBeSentBack() && m.sameLastWord(n, f, f.replyRun()) && m.free(f) != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func lastOwner(owners []*exchange) *exchange {
+	for k := len(owners) - 1; k >= 0; k-- {
+		if owners[k] != nil {
+			return owners[k]
+		}
+	}
+	return nil
+}
+
+func (m *matcher) sameLastWord(n int, from *exchange, k int) bool {
+	return m.x.outline.lastWord[n] == from.outline.lastWord[k]
+}
+
+// free returns from unless a run of the request already has it.
+func (m *matcher) free(from *exchange) *exchange {
+	if from == nil || m.used[from] {
+		return nil
+	}
+	return from
+}
+
+// canBeSentBack reports whether the reply is whole and holds something.
+func (x *exchange) canBeSentBack() bool {
+	return x.asksForAnswer() && x.reply.Usable() && len(x.reply.Items) > 0
+}
+
+// contentAfterLastWord returns the latest reply with the run's content that
+// followed the same last word of the client. Short texts repeat in a
+// conversation, so it must fit between the neighbours, and no id or token may
+// contradict it.
+func (m *matcher) contentAfterLastWord(n int) *exchange {
+	run := m.x.runs[n]
+	low, high := m.bounds(n)
+	var best *exchange
+	try := func(content uint64) {
+		for _, s := range m.known.byContent[content] {
+			f := s.x
+			if f.asksForAnswer() && m.free(f) != nil && f.n > low && f.n < high && (best == nil || f.n > best.n) &&
+				m.sameLastWord(n, f, f.replyRun()) && !m.isContradicted(n, f) {
+				best = f
+			}
+		}
+	}
+	for i := run.from; i < run.to; i++ {
+		if hasContent(&m.x.req.Items[i]) {
+			try(m.x.outline.content[i])
+		}
+	}
+	if whole, first := allText(m.x.req.Items[run.from:run.to]); first >= 0 {
+		try(whole)
+	}
+	return best
+}
+
+// bounds returns the ordinals of the exchanges between which the reply of run n
+// must have come: those of the runs before and after.
+func (m *matcher) bounds(n int) (low, high int) {
+	low, high = -1, m.x.n
+	for k := n - 1; k >= 0 && low < 0; k-- {
+		if o := m.mainOwner(k); o != nil {
+			low = o.n
+		}
+	}
+	for k := n + 1; k < len(m.x.runs); k++ {
+		if o := m.mainOwner(k); o != nil {
+			return low, o.n
+		}
+	}
+	return low, high
+}
+
+// isContradicted reports whether the provider marked both the run and the reply
+// with ids, or both with tokens. They differ, because equal ones were found
+// before.
+func (m *matcher) isContradicted(n int, from *exchange) bool {
+	var kinds [2][2]bool
+	for _, mk := range m.marksOfRun(n) {
+		kinds[0][mk.kind] = true
+	}
+	for i := range from.reply.Items {
+		if it := &from.reply.Items[i]; it.Model() {
+			for _, mk := range marksOf(m.x.Provider, it) {
+				kinds[1][mk.kind] = true
+			}
+		}
+	}
+	return kinds[0][idMark] && kinds[1][idMark] || kinds[0][tokenMark] && kinds[1][tokenMark]
+}
+
+// expectedReply returns the reply that must stand in run n, whatever the run
+// holds: the neighbours say so, or it answered exactly the words before it. In
+// an opening that no other run identifies, ids and tokens that differ are those
+// of another conversation. Words of the model at the end of a request are the
+// client's own beginning of the answer.
+func (m *matcher) expectedReply(n int) *exchange {
+	if m.x.runs[n].to == len(m.x.req.Items) {
+		return nil
+	}
+	if from := m.neighbourReply(n); from != nil {
+		return from
+	}
+	list := m.known.byWords[m.x.outline.words[n]]
+	var best *exchange
+	for _, s := range list {
+		if f := s.x; f.canBeSentBack() && m.free(f) != nil && (best == nil || m.placeWeight(n, f) >= m.placeWeight(n, best)) {
+			best = f
+		}
+	}
+	if best == nil || len(m.used) == 0 && m.isContradicted(n, best) {
+		return nil
+	}
+	return best
+}
+
+// findPrevious returns the exchange that the request continues: the one whose
+// reply stands last in it, or that the provider keeps, else the one whose whole
+// request it begins with.
+func (m *matcher) findPrevious() *exchange {
+	x := m.x
+	if from := m.known.byID[x.req.Doc.Get("previous_response_id").Str()]; from != nil {
+		return from
+	}
+	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" {
+		return from
+	}
+	start := 0
+	for n := len(x.runs) - 1; n >= 0; n-- {
+		start = max(start, x.runs[n].to)
+		if from := lastOwner(x.owners[n]); from != nil {
+			return from
+		}
+	}
+	for i := len(x.req.Items); i > 0 && i >= start; i-- {
+		if list := m.known.byWhole[x.outline.wholeAt[i]]; len(list) > 0 {
+			return list[len(list)-1].x
+		}
+	}
+	return nil
+}

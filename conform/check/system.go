@@ -1,0 +1,57 @@
+package check
+
+import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// attribution begins the block in which Claude Code tells of itself, with a
+// checksum that is another for each request. The provider takes it out.
+const attribution = "x-anthropic-billing-header:"
+
+// systemBlocks writes a system prompt as a list of blocks without the volatile
+// one: a client changes from a string to blocks when it adds a cache mark.
+func systemBlocks(system *wire.Node) []*wire.Node {
+	if system.Is('"') {
+		if strings.HasPrefix(system.Str(), attribution) {
+			return nil
+		}
+		blocks, err := wire.Parse([]byte(`[{"type":"text","text":` + string(system.Raw) + `}]`))
+		if err != nil {
+			return nil
+		}
+		return blocks.Items
+	}
+	list := system.Elems()
+	if system.Is('{') {
+		list = []*wire.Node{system}
+	}
+	var kept []*wire.Node
+	for _, b := range list {
+		if !strings.HasPrefix(b.Get("text").Str(), attribution) {
+			kept = append(kept, b)
+		}
+	}
+	return kept
+}
+
+func sameSystem(a, b *wire.Node) bool {
+	path, _ := diffSystem(a, b)
+	return path == "="
+}
+
+// diffSystem is wire.Diff for system prompts.
+func diffSystem(a, b *wire.Node) (path, what string) {
+	was, is := systemBlocks(a), systemBlocks(b)
+	switch {
+	case len(was) == 0 && len(is) == 0:
+		return "=", ""
+	case len(was) == 0 || len(is) == 0:
+		if len(was) == 0 {
+			return "", "was absent"
+		}
+		return "", "is gone"
+	}
+	return wire.Diff(&wire.Node{Kind: '[', Items: was}, &wire.Node{Kind: '[', Items: is}, "cache_control")
+}

@@ -11,14 +11,15 @@ import (
 // order, so that an altered item is compared with what it was and not reported as
 // lost.
 func (l *link) alignItems() {
+	if l.pairUnchanged() {
+		return
+	}
 	a := aligner{link: l, taken: make([]bool, len(l.from.reply.Items))}
 	rest := l.items
-	for _, step := range []struct {
-		keys  func(it *wire.Item) []itemKey
-		exact bool
-	}{{a.idKeys, true}, {a.contentKeys, true}, {a.tokenKeys, true}, {kindKeys, false}} {
-		rest = a.matchItems(rest, step.keys, step.exact)
-	}
+	rest = a.matchItems(rest, idKeys, anyCall, true)
+	rest = a.matchItems(rest, contentKeys, oneWithoutID, true)
+	rest = a.matchItems(rest, a.tokenKeys, sameNameOrArgs, true)
+	rest = a.matchItems(rest, kindKeys, anyCall, false)
 	l.extra = rest
 	slices.SortFunc(l.pairs, func(x, y pair) int { return x.q - y.q })
 	for r, t := range a.taken {
@@ -26,6 +27,34 @@ func (l *link) alignItems() {
 			l.missing = append(l.missing, r)
 		}
 	}
+}
+
+// pairUnchanged pairs the items in order if none has changed, which is what most
+// requests show.
+func (l *link) pairUnchanged() bool {
+	n := 0
+	for r := range l.from.reply.Items {
+		if !l.reply(r).Model() {
+			continue
+		}
+		if n == len(l.items) || !isUnchanged(l.reply(r), l.sent(l.items[n])) {
+			l.pairs = nil
+			return false
+		}
+		l.pairs = append(l.pairs, pair{r, l.items[n], true})
+		n++
+	}
+	if n < len(l.items) {
+		l.pairs = nil
+		return false
+	}
+	return true
+}
+
+// isUnchanged reports whether q is r in all that items are recognised by.
+func isUnchanged(r, q *wire.Item) bool {
+	return r.What == q.What && r.What != wire.Opaque && r.What != wire.Media && r.Name == q.Name && r.ID == q.ID && r.ItemID == q.ItemID &&
+		r.Text == q.Text && r.Args == q.Args && r.Token == q.Token && r.HasToken == q.HasToken
 }
 
 type aligner struct {
@@ -41,9 +70,10 @@ type itemKey struct {
 }
 
 // matchItems pairs each of qs with the first free reply item that has a key in
-// common with it, and returns those without one. A q that names an item already
-// taken, without differing from it, repeats it.
-func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, exact bool) (rest []int) {
+// common with it, and returns those without one; allows has the last word on
+// calls. A q that names an item already taken, without differing from it, repeats
+// it.
+func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, allows func(r, q *wire.Item) bool, exact bool) (rest []int) {
 	if len(qs) == 0 {
 		return nil
 	}
@@ -57,7 +87,9 @@ func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, exact
 		}
 	}
 	for _, q := range qs {
-		free, taken := a.findItem(byKey, keys(a.sent(q)), a.sent(q))
+		free, taken := a.findItem(byKey, keys(a.sent(q)), func(r *wire.Item) bool {
+			return r.What != wire.Call || a.sent(q).What != wire.Call || allows(r, a.sent(q))
+		})
 		switch {
 		case free >= 0:
 			a.taken[free] = true
@@ -73,14 +105,14 @@ func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, exact
 
 // findItem returns the first free item with one of the keys, and one that is
 // taken; -1 for none.
-func (a *aligner) findItem(byKey map[itemKey][]int, keys []itemKey, q *wire.Item) (free, taken int) {
+func (a *aligner) findItem(byKey map[itemKey][]int, keys []itemKey, allows func(r *wire.Item) bool) (free, taken int) {
 	free, taken = -1, -1
 	for _, k := range keys {
 		for len(byKey[k]) > 1 && a.taken[byKey[k][0]] {
 			byKey[k] = byKey[k][1:]
 		}
 		for _, r := range byKey[k] {
-			if !a.mayBe(a.reply(r), q) {
+			if !allows(a.reply(r)) {
 				continue
 			}
 			if !a.taken[r] {
@@ -93,20 +125,31 @@ func (a *aligner) findItem(byKey map[itemKey][]int, keys []itemKey, q *wire.Item
 	return free, taken
 }
 
-// mayBe keeps calls apart that have neither id, name nor arguments in common: a
-// client that copies a token to every call does not make them one.
-func (a *aligner) mayBe(r, q *wire.Item) bool {
-	return r.What != wire.Call || q.What != wire.Call || r.Name == q.Name || r.ID != "" && r.ID == q.ID ||
-		r.ItemID != "" && r.ItemID == q.ItemID || plainArgs(r.Args) == plainArgs(q.Args)
+func anyCall(_, _ *wire.Item) bool { return true }
+
+// oneWithoutID lets a call be found by its content where the provider or the client
+// gave it no id: with two ids, equal calls are told apart by them.
+func oneWithoutID(r, q *wire.Item) bool { return r.ID == "" || q.ID == "" }
+
+// sameNameOrArgs keeps calls apart that share a token alone: a client that copies a
+// token to every call does not make them one.
+func sameNameOrArgs(r, q *wire.Item) bool {
+	return r.Name == q.Name || plainArgs(r.Args) == plainArgs(q.Args)
 }
 
 // isRepeated reports whether q is item r over again and not one like it.
 func (a *aligner) isRepeated(r, q int) bool {
 	was, is := a.reply(r), a.sent(q)
-	if haveCommon(a.idKeys(was), a.idKeys(is)) {
+	if haveCommon(idKeys(was), idKeys(is)) {
 		return true
 	}
-	return haveCommon(a.contentKeys(was), a.contentKeys(is)) && haveCommon(a.tokenKeys(was), a.tokenKeys(is))
+	return haveCommon(contentKeys(was), contentKeys(is)) && (haveCommon(a.tokenKeys(was), a.tokenKeys(is)) || a.isTakenByID(is))
+}
+
+// isTakenByID reports whether another item was sent back under the same id, which
+// the client gave it.
+func (a *aligner) isTakenByID(q *wire.Item) bool {
+	return q.ID != "" && slices.ContainsFunc(a.pairs, func(p pair) bool { return a.sent(p.q).ID == q.ID })
 }
 
 func haveCommon(a, b []itemKey) bool {
@@ -115,7 +158,7 @@ func haveCommon(a, b []itemKey) bool {
 
 // idKeys are the ids of an item. A reference to a stored item is that item,
 // whatever its kind.
-func (a *aligner) idKeys(it *wire.Item) (keys []itemKey) {
+func idKeys(it *wire.Item) (keys []itemKey) {
 	if it.ItemID != "" {
 		keys = append(keys, itemKey{value: "item " + it.ItemID})
 	}
@@ -128,13 +171,10 @@ func (a *aligner) idKeys(it *wire.Item) (keys []itemKey) {
 	return keys
 }
 
-// contentKeys is what an item says. A call whose id was kept is found by it, so
-// that equal calls with other ids are told apart.
-func (a *aligner) contentKeys(it *wire.Item) []itemKey {
+// contentKeys is what an item says.
+func contentKeys(it *wire.Item) []itemKey {
 	switch {
 	case it.Type == referenceType:
-		return nil
-	case it.What == wire.Call && it.ID != "":
 		return nil
 	case it.What == wire.Thinking || it.What == wire.Text:
 		if it.Text == "" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Kind says what part an exchange has in its conversation.
@@ -161,7 +162,7 @@ func isBeside(x, before *exchange) bool {
 		return sideKind(x) != Side
 	}
 	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n })
-	return goesOn || parseModel(x.req.Model).bare != parseModel(before.req.Model).bare || isTextCopy(x, before)
+	return goesOn || specs.ParseModel(x.req.Model).Bare != specs.ParseModel(before.req.Model).Bare || isTextCopy(x, before)
 }
 
 // isTextCopy reports whether before's request or reply has calls and x has none.

@@ -49,7 +49,7 @@ func callsKept(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() {
+			if it := l.reply(i); it.What == wire.Call && isRunnable(it) && l.from.reply.Usable() && !isForcedAnswer(l.from, it) {
 				r.addObserved(1)
 				r.addLostItem(l, i, byProvider(l.to, "", "", ""), "tool call %s of the reply is not sent back", nameOf(it))
 			}
@@ -61,6 +61,13 @@ func callsKept(s *Trace, r *report) {
 			}
 		}
 	}
+}
+
+// isForcedAnswer reports whether the request forced this very call: the client asks
+// for a structured answer, not for a tool, and may send it back as text.
+func isForcedAnswer(x *exchange, call *wire.Item) bool {
+	choice := x.req.Doc.Get("tool_choice")
+	return call.Name != "" && (choice.Get("name").Str() == call.Name || choice.Get("function").Get("name").Str() == call.Name)
 }
 
 // isRunnable reports whether a call arrived whole.

@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // Positions: a run that no id, token or content links may still stand where only
 // one reply can stand.
 
@@ -171,9 +173,23 @@ func (m *matcher) findPrevious() *exchange {
 		}
 	}
 	for i := len(x.req.Items); i > 0 && i >= start; i-- {
-		if list := m.known.byWhole[x.outline.wholeAt[i]]; len(list) > 0 {
-			return list[len(list)-1].x
+		list := m.known.byWhole[x.outline.wholeAt[i]]
+		for k := len(list) - 1; k >= 0; k-- {
+			if from := list[k].x; hasSameMarks(from, x, len(from.req.Items)) {
+				return from
+			}
 		}
 	}
 	return nil
+}
+
+// hasSameMarks reports whether the first n items of both requests carry the same
+// ids and tokens: another session may have said the same.
+func hasSameMarks(a, b *exchange, n int) bool {
+	for i := 0; i < n && i < len(b.req.Items); i++ {
+		if !slices.Equal(marksOf(a.Provider, &a.req.Items[i]), marksOf(b.Provider, &b.req.Items[i])) {
+			return false
+		}
+	}
+	return true
 }

@@ -22,6 +22,7 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -34,6 +35,9 @@ type Check struct {
 	ID string
 	// Requirement is the AREA-NNN it belongs to.
 	Requirement string
+	// Source is set when only the provider, a gateway or the recorder can break the
+	// rule: a finding speaks of where the traffic came from, not of the agent.
+	Source bool
 	// Run judges a trace. It is deterministic and may be called concurrently.
 	Run func(t *Trace) Result
 }
@@ -87,7 +91,7 @@ type rule func(*Trace, *report)
 func All() []Check {
 	var all []Check
 	for _, area := range []map[string]rule{pairingRules, replayRules, formRules, anthropicRules, openAIRules, geminiRules,
-		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules} {
+		originRules, modelRules, resumeRules, framingRules, grammarRules, endingRules, cassetteRules, errorRules} {
 		for id, run := range area {
 			all = append(all, newCheck(id, run))
 		}
@@ -98,14 +102,20 @@ func All() []Check {
 
 func newCheck(id string, run rule) Check {
 	requirement, _, _ := strings.Cut(id, "/")
-	return Check{ID: id, Requirement: requirement, Run: func(t *Trace) Result {
+	return Check{ID: id, Requirement: requirement, Source: isSourceCheck(requirement), Run: func(t *Trace) Result {
 		if t.panicked != nil {
 			panic(t.panicked)
 		}
-		r := report{check: id, fix: fixOf(requirement)}
+		r := report{check: id, fix: cmp.Or(fixes[id], fixOf(requirement))}
 		run(t, &r)
 		return r.Result
 	}}
+}
+
+// isSourceCheck reports whether a requirement speaks of replies as they were sent and
+// recorded, which no agent can change.
+func isSourceCheck(requirement string) bool {
+	return requirement >= "STR-001" && requirement <= "STR-006" || requirement == "ERR-003"
 }
 
 // fixOf takes the advice from the catalogue, so that it is written down once.

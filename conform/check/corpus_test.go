@@ -53,6 +53,34 @@ var defects = []struct {
 	checks []string
 	cases  []string // below <provider>/
 }{
+	{"the provider refused it for its form with these words", []string{"ERR-001/form"}, []string{
+		"activeagent__anthropic-1.14.docs.actions.structured_output.anthropic_json",
+		"braintrust-sdk-ruby__anthropic.beta_structured_outputs",
+		"dd-trace-js__dd-trace.test.llmobs.openai.openai_responses_post_c4a90328",
+		"opentelemetry-python-contrib__vertexai.test_generate_content_invalid_role",
+		"opentelemetry-python-contrib__vertexai.test_generate_content_invalid_temperature",
+		"pydantic-ai__test_anthropic.test_anthropic_explicit_effort_xhigh_unsupported_model_errors",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_direct-url-audio-openai_responses",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_direct-url_force_download-audio-open-6290faf7",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_tool_return_content-url-audio-openai_responses",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_tool_return_content-url_force_downlo-4d049429",
+		"pydantic-ai__test_openai_responses.test_openai_responses_model_http_error",
+		"req_llm__anthropic.claude_3_5_haiku_20241022.object_basic",
+		"req_llm__anthropic.claude_haiku_4_5_20251001.object_basic",
+		"rig__anthropic.error_identity_edge.validation_error_carries_identity",
+		"rig__anthropic.strict_schema_limits.seventeen_union_parameters_are_rejected",
+		"rig__anthropic.strict_schema_limits.sixteen_union_parameters_in_one_schema_hit_internal_limit",
+		"rig__anthropic.strict_schema_limits.twenty_five_optional_parameters_are_rejected",
+		"rig__anthropic.strict_schema_limits.twenty_one_strict_tools_are_rejected",
+		"rig__openai.error_identity_edge.nonexistent_previous_response_reference_carries_identity",
+		"vertexai-sdk-test-data__googleai.streaming-failure-image-rejected",
+		"vertexai-sdk-test-data__vertexai.unary-failure-context-cache-model-doesnt-match",
+		"vertexai-sdk-test-data__vertexai.unary-failure-image-rejected",
+		"vertexai-sdk-test-data__vertexai.unary-failure-invalid-context-cache-id",
+	}},
+	{"the source's authors answered with a document of their own to test their reader", []string{"ERR-003/provider-object"}, []string{
+		"vertexai-sdk-test-data__vertexai.unary-failure-invalid-response",
+	}},
 	{"the provider refused it with these words: no prefilled answer on this model", []string{"ORD-016/user-ends"}, []string{
 		"activeagent__anthropic-1.14.docs.actions.structured_output.anthropic_json",
 	}},

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -20,9 +19,16 @@ func (r *report) addObserved(n int) { r.Observed += n }
 
 // addFinding adds a finding at a place in x's request or reply.
 func (r *report) addFinding(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
-	msg := fmt.Sprintf(format, args...) + refusalQuote(x, rule)
+	f := r.addBare(x, at, rule, format, args...)
+	f.Message += refusalQuote(x, rule)
+	return f
+}
+
+// addBare is addFinding for messages that quote the provider themselves or about
+// which the provider says nothing.
+func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args ...any) *Finding {
 	f := Finding{Check: r.check, Exchange: x.Index, Event: at.Event, Offset: int64(at.Off),
-		Path: at.Path, Rule: rule, Message: msg, Fix: r.fix, Form: format}
+		Path: at.Path, Rule: rule, Message: fmt.Sprintf(format, args...), Fix: r.fix, Form: format}
 	for _, arg := range args {
 		if d, ok := arg.(difference); ok {
 			f.Compare = &d.Comparison
@@ -108,12 +114,12 @@ func textAround(s string, at int) string {
 	return s[from:to]
 }
 
-// refusalQuote quotes the provider: its answer to this request if it refused it,
-// else its known answer to a breach of the rule.
+// refusalQuote quotes the provider: its answer to this request if it refused it for
+// this very rule, else its known answer to a breach of the rule.
 func refusalQuote(x *exchange, rule string) string {
-	name := map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}[x.Provider]
-	if said := x.reply.Err.Get("message").Str(); x.reply.End == wire.Refused && !x.Missed && said != "" {
-		return fmt.Sprintf("; %s refused the request: %q", name, cutText(said, 200))
+	name := providerNames[x.Provider]
+	if x.refusal.Rule != "" && x.refusal.Rule == rule && !x.Missed {
+		return fmt.Sprintf("; %s refused the request: %q", name, cutText(x.refusal.Words, 200))
 	}
 	if text := refusals[rule]; text != "" {
 		return fmt.Sprintf("; where %s refuses this it says %q (%s)", name, text, rule)

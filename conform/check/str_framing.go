@@ -50,7 +50,7 @@ func contentType(s *Trace, r *report) {
 func framedAsStream(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		for _, off := range x.reply.BadLines {
-			if markedCut(x) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
+			if (markedCut(x) || s.wasInterrupted(x)) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
 				continue // the cut went through a field name
 			}
 			r.addFinding(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is no field, comment or blank line of an event stream")
@@ -59,7 +59,7 @@ func framedAsStream(s *Trace, r *report) {
 			r.addObserved(1)
 			at := wire.Place{Event: i, Off: e.DataOff}
 			switch {
-			case e.Unterminated && markedCut(x):
+			case e.Unterminated && (markedCut(x) || s.wasInterrupted(x)):
 			case e.Unterminated:
 				r.addFinding(x, at, "§1.4", "the last event is not ended by a blank line, so a client drops it")
 			case e.JSON == nil && string(e.Data) != "[DONE]":
@@ -77,7 +77,7 @@ func markedCut(x *exchange) bool { return x.Response.End != "" && x.Response.End
 func endsWithTerminal(s *Trace, r *report) {
 	s.eachStream(func(x *exchange) {
 		r.addObserved(1)
-		if x.reply.End == wire.Cut && !markedCut(x) {
+		if x.reply.End == wire.Cut && !markedCut(x) && !s.wasInterrupted(x) {
 			r.addFinding(x, wire.Place{Event: len(x.reply.Events) - 1, Off: len(x.Response.Body)}, "§1.4",
 				"the stream ends after %d events without %s and is not marked as cut", len(x.reply.Events), byProvider(x, "message_stop", "response.completed, incomplete or failed", "a finishReason"))
 		}

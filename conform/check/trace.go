@@ -86,6 +86,8 @@ type exchange struct {
 	conversation int
 	// replays are the links whose request this is, sentBack those whose reply.
 	replays, sentBack []*link
+	// refusal is read where the reply is one.
+	refusal Refusal
 }
 
 // span is the half-open range [from, to) of items.
@@ -124,6 +126,9 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.turn = turnStart(e.Provider, x.req)
 	x.outline = newOutline(x.req.Items, x.runs)
 	x.contents = replyContents(x.reply.Items)
+	if x.reply.End == wire.Refused {
+		x.refusal = newRefusal(x)
+	}
 	return x
 }
 

@@ -29,11 +29,12 @@ type (
 		Processes []sampleProcess  `yaml:"processes"`
 	}
 	sampleExchange struct {
-		Provider string `yaml:"provider"`
-		Model    string `yaml:"model"` // stands in Gemini's path
-		Process  int    `yaml:"process"`
-		Status   int    `yaml:"status"`
-		End      string `yaml:"end"`
+		Provider   string              `yaml:"provider"`
+		Model      string              `yaml:"model"` // stands in Gemini's path
+		Process    int                 `yaml:"process"`
+		Status     int                 `yaml:"status"`
+		End        string              `yaml:"end"`
+		Provenance evidence.Provenance `yaml:"provenance"`
 	}
 	sampleProcess struct {
 		Args    []string `yaml:"args"`
@@ -101,11 +102,15 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	if e.Provider == evidence.Gemini {
 		response = bytes.ReplaceAll(response, []byte("\n"), []byte("\r\n"))
 	}
+	contentType := "text/event-stream"
+	if bytes.HasPrefix(response, []byte("{")) {
+		contentType = "application/json"
+	}
 	return evidence.Exchange{
-		Index: i, Provider: e.Provider, Process: e.Process,
+		Index: i, Provider: e.Provider, Process: e.Process, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
 			Header: http.Header{"Content-Type": {"application/json"}}},
 		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),
-			Header: http.Header{"Content-Type": {"text/event-stream"}}},
+			Header: http.Header{"Content-Type": {contentType}}},
 	}
 }

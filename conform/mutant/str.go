@@ -104,7 +104,7 @@ func dropTerminal(x *evidence.Exchange, r *wire.Reply) bool {
 			slices.ContainsFunc(e.JSON.Get("candidates").Elems(), func(c *wire.Node) bool { return !c.Any("finishReason", "finish_reason").Null() }) ||
 			e.JSON.Any("promptFeedback", "prompt_feedback") != nil
 		if over {
-			x.Response.Body = x.Response.Body[:e.Off]
+			x.Response.Body, x.Response.End = x.Response.Body[:e.Off], "eof"
 			return i > 0
 		}
 	}

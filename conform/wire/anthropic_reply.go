@@ -5,7 +5,7 @@ import "strconv"
 // readAnthropic builds the reply of the Messages API (reference §3.1). Blocks
 // are addressed by index, since several may be open at once.
 func readAnthropic(r *Reply) {
-	if r.Form == formJSON {
+	if r.Form == Document {
 		readAnthropicDoc(r)
 		return
 	}
@@ -27,7 +27,9 @@ func readAnthropicDoc(r *Reply) {
 		return
 	}
 	r.readMessage(r.Doc, Place{-1, 0, ""})
-	r.End = Complete
+	if r.Doc.Get("content").Is('[') {
+		r.End = Complete
+	}
 }
 
 // readMessage reads a message object: the whole reply, or its start.

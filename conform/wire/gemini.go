@@ -7,9 +7,9 @@ import "strconv"
 // reason was seen in any chunk.
 func readGemini(r *Reply) {
 	g := geminiReply{Reply: r}
-	if r.Form == formJSON && r.Doc != nil {
+	if r.Form == Document && r.Doc != nil {
 		g.readChunk(StreamEvent{JSON: r.Doc}, Place{Event: -1})
-		if r.End == Cut {
+		if r.End == Cut && r.Doc.Any("candidates", "promptFeedback", "prompt_feedback", "usageMetadata", "usage_metadata", "responseId") != nil {
 			r.End = Complete // a document needs no reason to be whole
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // addressed by output_index: item ids may rotate, indexes may skip. What
 // output_item.done says is authoritative, deltas fill in for a cut stream.
 func readOpenAI(r *Reply) {
-	if r.Form == formJSON {
+	if r.Form == Document {
 		r.readResponse(r.Doc, Place{-1, 0, ""})
 		r.openAIEnd(r.Doc.Get("status").Str(), r.Doc, Place{-1, 0, ""})
 		return

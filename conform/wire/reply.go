@@ -26,10 +26,10 @@ func (e End) String() string {
 // replyForm says how a reply's body is built.
 type replyForm int
 
-// The forms of a body. Array is Gemini's stream without alt=sse (reference §1.3).
+// The forms of a body. Document is one JSON document, Array is Gemini's stream without alt=sse (reference §1.3).
 const (
 	Other replyForm = iota
-	formJSON
+	Document
 	SSE
 	Array
 )
@@ -112,7 +112,7 @@ func (r *Reply) readBody(body []byte) {
 	switch {
 	case len(trimmed) == 0:
 	case trimmed[0] == '{':
-		r.Form = formJSON
+		r.Form = Document
 		r.Doc, _ = Parse(body)
 	case trimmed[0] == '[':
 		r.Form = Array

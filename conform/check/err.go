@@ -1,0 +1,122 @@
+package check
+
+import (
+	"bytes"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// errorRules judge what providers refuse, and what comes back in the place of a
+// reply.
+var errorRules = map[string]rule{
+	"ERR-001/form":            formRefused,
+	"ERR-002/same-bytes":      sameBytesAgain,
+	"ERR-002/same-words":      sameWordsAgain,
+	"ERR-003/empty":           replyEmpty,
+	"ERR-003/event":           replyHasEvent,
+	"ERR-003/whole-document":  replyDocumentWhole,
+	"ERR-003/provider-object": replyIsProviders,
+}
+
+// formRefused: the provider takes the form of every request. Its own words say what is
+// wrong, whether or not another check knows the rule.
+func formRefused(s *Trace, r *report) {
+	for _, x := range s.x {
+		if x.Missed || x.isInjected() || x.reply.End == wire.Absent {
+			continue
+		}
+		r.addObserved(1)
+		if x.reply.End != wire.Refused || x.refusal.Kind != RefusedForm {
+			continue
+		}
+		words, rule := x.refusal.Words, "no rule of ours is known for it"
+		if words == "" {
+			words = "(no words)"
+		}
+		if x.refusal.Rule != "" {
+			rule = "rule " + x.refusal.Rule
+		}
+		r.addBare(x, placeOfRefusal(x), x.refusal.Rule, "%s refused the request for its form (%d): %s; %s", providerNames[x.Provider], x.Response.Status, words, rule).
+			Form = words // other words are another cause
+	}
+}
+
+// eachAfterRefusal calls f for every request for an answer and each earlier one of its
+// provider that was refused for its form. The reaction is the agent's own, so that
+// refusals count which were injected.
+func (s *Trace) eachAfterRefusal(f func(refused, later *exchange)) {
+	refused := map[string][]*exchange{}
+	for _, x := range s.x {
+		if x.req.Op != wire.Generate || x.Request.Body == nil {
+			continue
+		}
+		for _, old := range refused[x.Provider] {
+			f(old, x)
+		}
+		if x.reply.End == wire.Refused && !x.Missed && x.refusal.Kind == RefusedForm {
+			refused[x.Provider] = append(refused[x.Provider], x)
+			if list := refused[x.Provider]; len(list) > maxSources {
+				refused[x.Provider] = list[1:]
+			}
+		}
+	}
+}
+
+// sameBytesAgain: what was refused for its form is not sent again unchanged. A request
+// that was then accepted was right, and the refusal was not about it.
+func sameBytesAgain(s *Trace, r *report) {
+	reported := map[*exchange]bool{}
+	s.eachAfterRefusal(func(refused, later *exchange) {
+		r.addObserved(1)
+		asked := refused.Response.Header.Get("X-Should-Retry") == "true"
+		if asked || reported[later] || later.wasAccepted() || !isSameRequest(refused, later) {
+			return
+		}
+		reported[later] = true
+		r.addBare(later, placeOfRefusal(refused), refused.refusal.Rule, "the request is, byte for byte, the one of exchange %d that was refused for its form: %s", refused.Index, refused.refusal.Words)
+	})
+}
+
+func isSameRequest(a, b *exchange) bool {
+	return a.Request.URL == b.Request.URL && bytes.Equal(a.Request.Body, b.Request.Body)
+}
+
+// sameWordsAgain: a conversation that goes on after a refusal changes what was refused,
+// or every later request fails in the same words.
+func sameWordsAgain(s *Trace, r *report) {
+	reported := map[*exchange]bool{}
+	s.eachAfterRefusal(func(refused, later *exchange) {
+		if !continuesRequest(refused, later) || isSameRequest(refused, later) {
+			return
+		}
+		r.addObserved(1)
+		again := later.reply.End == wire.Refused && later.refusal.Words == refused.refusal.Words && later.refusal.Words != ""
+		if again && !reported[later] {
+			reported[later] = true
+			r.addBare(later, placeOfRefusal(later), later.refusal.Rule, "the conversation of exchange %d goes on with what was refused there, and is refused in the same words: %s", refused.Index, later.refusal.Words)
+		}
+	})
+}
+
+// continuesRequest reports whether later holds the messages of x, all but the last of
+// which an agent may take back, and asks the same model.
+func continuesRequest(x, later *exchange) bool {
+	n := max(1, len(x.req.Msgs)-1)
+	if x.req.Model != later.req.Model || len(later.req.Msgs) < n || len(x.req.Msgs) == 0 {
+		return false
+	}
+	return startsWithMessages(later, x, n)
+}
+
+// startsWithMessages reports whether the first n messages of x are those of then.
+func startsWithMessages(x, then *exchange, n int) bool {
+	if n > len(x.req.Msgs) || n > len(then.req.Msgs) {
+		return false
+	}
+	for i := range n {
+		if !wire.Equal(then.req.Msgs[i].Node, x.req.Msgs[i].Node, "cache_control") {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,241 @@
+package check
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// RefusalKind says why a provider refused a request.
+type RefusalKind string
+
+// The kinds of refusals. Only RefusedForm is a fault of the agent; the others
+// say what happened to a request whose form was not in question.
+const (
+	RefusedForm     RefusalKind = "form"
+	RefusedKey      RefusalKind = "key"            // credentials, permissions, countries
+	RefusedQuota    RefusalKind = "quota"          // no money or credit is left
+	RefusedRate     RefusalKind = "rate"           // too many requests or tokens now
+	RefusedModel    RefusalKind = "model"          // the model does not exist
+	RefusedLength   RefusalKind = "context length" // A-45, O-27, G-29
+	RefusedFetch    RefusalKind = "fetch"          // a URL in the request could not be read
+	RefusedPolicy   RefusalKind = "policy"         // a content filter
+	RefusedMissing  RefusalKind = "not found"      // anything else that is gone
+	RefusedConflict RefusalKind = "conflict"       // 408, 409: try again
+	RefusedOverload RefusalKind = "overload"
+	RefusedServer   RefusalKind = "server"
+)
+
+// Refusal is an answer with an error status to one request.
+type Refusal struct {
+	Exchange int
+	Status   int
+	Kind     RefusalKind
+	// Words are the provider's, at most 300 bytes, on one line, with secrets
+	// and tokens masked. They are "" when the body says nothing.
+	Words string
+	// Rule is the provider rule that the words speak of, "" when none is known.
+	Rule string
+}
+
+// String says it in one line, for the reason of a verdict.
+func (f Refusal) String() string {
+	text := fmt.Sprintf("request %d was refused (%d, %s)", f.Exchange, f.Status, f.Kind)
+	if f.Words != "" {
+		text += ": " + f.Words
+	}
+	return text
+}
+
+// Refusals lists the requests that the provider, or a simulator, refused, in
+// order. The answers of a replaying proxy that had no answer are not among them.
+// The slice is the caller's.
+func (s *Trace) Refusals() (list []Refusal) {
+	for _, x := range s.x {
+		if x.reply.End == wire.Refused && !x.Missed {
+			list = append(list, x.refusal)
+		}
+	}
+	return list
+}
+
+// AcceptedCalls counts the requests for an answer that the provider accepted,
+// whatever became of the answer.
+func (s *Trace) AcceptedCalls() (n int) {
+	for _, x := range s.x {
+		if x.req.Op == wire.Generate && x.wasAccepted() {
+			n++
+		}
+	}
+	return n
+}
+
+// wasAccepted reports whether the provider answered with a status of success.
+func (x *exchange) wasAccepted() bool {
+	return !x.Missed && x.Response.Status >= 200 && x.Response.Status < 300
+}
+
+// newRefusal reads an answer with an error status.
+func newRefusal(x *exchange) Refusal {
+	said := wordsOf(x)
+	f := Refusal{Exchange: x.Index, Status: x.Response.Status, Words: presentWords(said)}
+	f.Kind = kindOfRefusal(x, strings.ToLower(said))
+	if f.Kind == RefusedForm {
+		f.Rule = ruleOfWords(x.Provider, said)
+	}
+	return f
+}
+
+// wordsOf finds what the error body says: the provider's message, the members
+// that gateways use instead, or the text of a body that is not JSON.
+func wordsOf(x *exchange) string {
+	doc := x.reply.Doc
+	for _, n := range []*wire.Node{x.reply.Err.Get("message"), doc.Get("message"), x.reply.Err, doc.Get("detail"), doc.Get("title")} {
+		if s := n.Str(); s != "" {
+			return s
+		}
+	}
+	if n := doc.Get("detail"); n != nil {
+		return string(n.Raw)
+	}
+	return string(x.Response.Body[:min(len(x.Response.Body), maxWords)])
+}
+
+const maxWords = 300 // bytes of a refusal that are shown
+
+var (
+	secretForm = regexp.MustCompile(`\b(sk-|AIza|gsk_|xai-|ya29\.|Bearer )[A-Za-z0-9_.*-]{6,}`)
+	tokenForm  = regexp.MustCompile(`[A-Za-z0-9+/_=-]{40,}`)
+	idPrefix   = regexp.MustCompile(`^[a-z]{1,9}_`)
+)
+
+// presentWords makes a provider's words fit for a report: bounded, on one line, control
+// characters visible, secrets masked.
+func presentWords(said string) string {
+	said = secretForm.ReplaceAllStringFunc(said, maskToken)
+	said = tokenForm.ReplaceAllStringFunc(said, func(s string) string {
+		if idPrefix.MatchString(s) || !strings.ContainsAny(s, "0123456789") || strings.ToLower(s) == s {
+			return s // an id or a path
+		}
+		return maskToken(s)
+	})
+	quoted := strconv.Quote(strings.Join(strings.Fields(cutText(said, maxWords)), " "))
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// nonForms name what a refusal with a status of the client's can mean beside its
+// form. The first row of which a part of the body fits decides; 0 fits any status.
+var nonForms = []struct {
+	status int
+	kind   RefusalKind
+	parts  []string // in lower case; none fits any body
+}{
+	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit"}},
+	{402, RefusedQuota, nil},
+	{429, RefusedRate, nil},
+	{0, RefusedKey, []string{"api_key_invalid", "api key not valid", "api key expired", "api keys are not supported", "invalid_api_key",
+		"invalid x-api-key", "organization has been disabled", "must be verified to", "location is not supported", "unsupported_country"}},
+	{401, RefusedKey, nil},
+	{403, RefusedKey, nil},
+	{407, RefusedKey, nil},
+	{451, RefusedKey, nil},
+	{0, RefusedLength, []string{"context_length_exceeded", "prompt is too long", "exceed context limit", "exceeds the context window",
+		"exceeds the maximum number of tokens", "maximum context length", "input is too long for requested model"}},
+	{0, RefusedModel, []string{"model_not_found", "is not found for api version", "publisher model `"}},
+	{404, RefusedModel, []string{`"model: `, `"message":"model:`, "model_not_found"}},
+	{0, RefusedFetch, []string{"unable to download", "while downloading", "failed to download", "error downloading", "cannot fetch content",
+		"url_error", "url_rejected", "failed to fetch", "unable to fetch", "could not be fetched", "robots.txt", "invalid_image_url"}},
+	{0, RefusedPolicy, []string{"content_policy_violation", "content_filter", "content filtering policy", "invalid_prompt", "usage policy", "safety system"}},
+	{0, RefusedOverload, []string{"overloaded_error"}},
+	{408, RefusedConflict, nil},
+	{409, RefusedConflict, nil},
+	{423, RefusedConflict, nil},
+	{425, RefusedConflict, nil},
+	{499, RefusedConflict, nil},
+	{503, RefusedOverload, nil},
+	{529, RefusedOverload, nil},
+}
+
+func kindOfRefusal(x *exchange, said string) RefusalKind {
+	status := x.Response.Status
+	body := strings.ToLower(string(x.Response.Body[:min(len(x.Response.Body), 16<<10)]))
+	for _, row := range nonForms {
+		if row.status != 0 && row.status != status || row.status == 0 && status >= 500 {
+			continue
+		}
+		if row.parts == nil || containsAny(said, row.parts) || containsAny(body, row.parts) {
+			return row.kind
+		}
+	}
+	switch {
+	case status < 400 || status >= 500:
+		return RefusedServer
+	case (status == 404 || status == 410) && strings.HasPrefix(said, "model"):
+		return RefusedModel
+	case (status == 404 || status == 410) && ruleOfWords(x.Provider, said) == "":
+		return RefusedMissing
+	}
+	return RefusedForm
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeOfRefusal finds where in the request the words point to: the param member, or
+// a path that the words begin with. Names that are tags of a union, like custom
+// in tools.0.custom.name, stand in no document and are passed over.
+func placeOfRefusal(x *exchange) wire.Place {
+	at := wire.Place{Event: -1, Off: -1}
+	path := x.reply.Err.Get("param").Str()
+	if path == "" {
+		path = pathForm.FindString(strings.TrimPrefix(strings.TrimPrefix(wordsOf(x), "* "), "GenerateContentRequest."))
+	}
+	node := x.req.Doc
+	for _, step := range pathStep.FindAllString(path, 32) {
+		next, shown := node.Any(step, camelCase(step)), "."+camelCase(step)
+		if node.Get(step) != nil {
+			shown = "." + step
+		}
+		if i, err := strconv.Atoi(step); err == nil && i < len(node.Elems()) {
+			next, shown = node.Elems()[i], "["+step+"]"
+		}
+		if next != nil {
+			node = next
+			at.Off, at.Path = node.Off, strings.TrimPrefix(at.Path+shown, ".")
+		}
+	}
+	return at
+}
+
+var (
+	pathForm = regexp.MustCompile(`^(messages|tools|tool_choice|system|thinking|output_config|max_tokens|temperature|top_p|top_k|contents|generation_config|tool_config)[\w.\[\]]*`)
+	pathStep = regexp.MustCompile(`\w+`)
+)
+
+// camelCase spells a proto name as JSON does.
+func camelCase(name string) string {
+	words := strings.Split(name, "_")
+	for i := 1; i < len(words); i++ {
+		if words[i] != "" {
+			words[i] = strings.ToUpper(words[i][:1]) + words[i][1:]
+		}
+	}
+	return strings.Join(words, "")
+}
+
+// providerNames are the providers' own.
+var providerNames = map[string]string{evidence.Anthropic: "Anthropic", evidence.OpenAI: "OpenAI", evidence.Gemini: "Gemini"}
+
+// isInjected reports whether a fault plan or a scenario, and no provider, gave the
+// answer.
+func (x *exchange) isInjected() bool { return x.Provenance == evidence.ProvenanceInjected }

@@ -1,0 +1,265 @@
+package check_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+)
+
+// asked is one request of a provider, with any body.
+func asked(i int, provider, body string, status int, reply string) evidence.Exchange {
+	url := map[string]string{
+		evidence.Anthropic: "https://api.anthropic.com/v1/messages",
+		evidence.OpenAI:    "https://api.openai.com/v1/responses",
+		evidence.Gemini:    "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash-preview:generateContent",
+	}[provider]
+	return evidence.Exchange{Index: i, Process: -1, Provider: provider,
+		Request:  evidence.Request{Method: http.MethodPost, URL: url, Body: []byte(body), Header: http.Header{}},
+		Response: evidence.Response{Status: status, Body: []byte(reply), Header: http.Header{}}}
+}
+
+func recording(list ...evidence.Exchange) *check.Trace {
+	return check.Decode(&evidence.Evidence{Source: evidence.SourceRecording, Case: "made-up", Exchanges: list})
+}
+
+var minimal = map[string]string{
+	evidence.Anthropic: `{"model":"claude-opus-4-6","max_tokens":10,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"text","text":"a"}]}]}`,
+	evidence.OpenAI:    `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`,
+	evidence.Gemini:    `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`,
+}
+
+var errorShapes = map[string]string{
+	evidence.Anthropic: `{"type":"error","error":{"type":"invalid_request_error","message":"WORDS"}}`,
+	evidence.OpenAI:    `{"error":{"message":"WORDS","type":"invalid_request_error","param":null,"code":null}}`,
+	evidence.Gemini:    `{"error":{"code":400,"message":"WORDS","status":"INVALID_ARGUMENT"}}`,
+}
+
+// TestRefusalKinds: what is refused for its form is told from everything else, and the
+// rule is named by the words.
+func TestRefusalKinds(t *testing.T) {
+	for _, c := range []struct {
+		provider string
+		status   int
+		words    string
+		kind     check.RefusalKind
+		rule     string
+	}{
+		{"anthropic", 400, "messages.3: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.", check.RefusedForm, "A-15"},
+		{"anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.", check.RefusedForm, "A-41"},
+		{"anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block", check.RefusedForm, "A-34"},
+		{"anthropic", 400, "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", check.RefusedForm, "A-21"},
+		{"anthropic", 400, "max_tokens: Field required", check.RefusedForm, "A-6"},
+		{"anthropic", 400, "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation", check.RefusedForm, "A-25"},
+		{"anthropic", 400, "temperature: range: 0..1", check.RefusedForm, "A-7"},
+		{"anthropic", 400, "messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", check.RefusedForm, "A-46"},
+		{"anthropic", 400, "a sentence nobody has seen", check.RefusedForm, ""},
+		{"anthropic", 413, "Request exceeds the maximum size", check.RefusedForm, "A-49"},
+		{"anthropic", 400, "prompt is too long: 3333404 tokens > 200000 maximum", check.RefusedLength, ""},
+		{"anthropic", 400, "input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000", check.RefusedLength, ""},
+		{"anthropic", 400, "Your credit balance is too low to access the Anthropic API.", check.RefusedQuota, ""},
+		{"anthropic", 400, "Unable to download the file. Please verify the URL and try again.", check.RefusedFetch, ""},
+		{"anthropic", 401, "invalid x-api-key", check.RefusedKey, ""},
+		{"anthropic", 404, "model: claude-sonet-4-5", check.RefusedModel, ""},
+		{"anthropic", 429, "This request would exceed your rate limit", check.RefusedRate, ""},
+		{"anthropic", 529, "Overloaded", check.RefusedOverload, ""},
+		{"anthropic", 500, "prompt is too long", check.RefusedServer, ""},
+		{"openai", 400, "Item 'rs_0a' of type 'reasoning' was provided without its required following item.", check.RefusedForm, "O-12"},
+		{"openai", 400, "Item 'fc_0a' of type 'function_call' was provided without its required 'reasoning' item: 'rs_0a'.", check.RefusedForm, "O-13"},
+		{"openai", 404, "Item with id 'rs_0a' not found. Items are not persisted when `store` is set to false.", check.RefusedForm, "O-14"},
+		{"openai", 400, "Unsupported value: 'minimal' is not supported with the 'gpt-5.3-codex' model. Supported values are: 'none' and 'low'.", check.RefusedForm, "O-23"},
+		{"openai", 400, "Unsupported parameter: 'temperature' is not supported with this model.", check.RefusedForm, "O-24"},
+		{"openai", 400, "Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.", check.RefusedForm, "O-16"},
+		{"openai", 400, "Your input exceeds the context window of this model. Please adjust your input and try again.", check.RefusedLength, ""},
+		{"openai", 429, "You exceeded your current quota, please check your plan", check.RefusedQuota, ""},
+		{"openai", 409, "locked", check.RefusedConflict, ""},
+		{"openai", 404, "no such page", check.RefusedMissing, ""},
+		{"gemini", 400, "API key not valid. Please pass a valid API key.", check.RefusedKey, ""},
+		{"gemini", 400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", check.RefusedLength, ""},
+		{"gemini", 400, "Function call is missing a thought_signature in functionCall parts.", check.RefusedForm, "G-17"},
+		{"gemini", 400, "Invalid value at 'contents[2].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), \\\"x\\\"", check.RefusedForm, "G-9"},
+		{"gemini", 400, "You can only set only one of thinking budget and thinking level.", check.RefusedForm, "G-23"},
+		{"gemini", 404, "models/x is not found for API version v1beta, or is not supported for generateContent.", check.RefusedModel, ""},
+		{"gemini", 400, "User location is not supported for the API use.", check.RefusedKey, ""},
+	} {
+		reply := strings.Replace(errorShapes[c.provider], "WORDS", c.words, 1)
+		got := recording(asked(0, c.provider, minimal[c.provider], c.status, reply)).Refusals()
+		if len(got) != 1 || got[0].Kind != c.kind || got[0].Rule != c.rule {
+			t.Errorf("%s %d %q: %+v", c.provider, c.status, c.words, got)
+		}
+		res := find(t, "ERR-001/form").Run(recording(asked(0, c.provider, minimal[c.provider], c.status, reply)))
+		if fault := c.kind == check.RefusedForm; res.Observed != 1 || (len(res.Findings) == 1) != fault {
+			t.Errorf("%s %d %q: ERR-001 %+v", c.provider, c.status, c.words, res)
+		}
+	}
+}
+
+// TestRefusalWords: secrets, tokens and control characters of a provider's words do not
+// reach a report, and what gateways write in other places does.
+func TestRefusalWords(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"error":{"message":"Incorrect key sk-abcdef1234567890 given"}}`: "Incorrect key sk-a… given",
+		`{"error":{"message":"a\u001b[31m\u202eb\nc"}}`:                   `a\x1b[31m\u202eb c`,
+		`{"error":"plain"}`: "plain",
+		`{"detail":[{"loc":["body"],"msg":"field required"}]}`: `[{"loc":["body"],"msg":"field required"}]`,
+		`<html>Bad Request</html>`:                             "<html>Bad Request</html>",
+		`{"error":{"message":"The encrypted content gAAAAABsynthetic0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ could not be verified."}}`: "The encrypted content gAAAAA…WXYZ could not be verified.",
+		``: "",
+	} {
+		got := recording(asked(0, "openai", minimal["openai"], 400, body)).Refusals()
+		if len(got) != 1 || got[0].Words != want {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+}
+
+// TestRefusalPlace: the finding points to what the words speak of.
+func TestRefusalPlace(t *testing.T) {
+	for _, c := range []struct{ provider, reply, path string }{
+		{"anthropic", `{"error":{"message":"messages.1.content.0.text.text: Input should be a valid string"}}`, "messages[1].content[0].text"},
+		{"openai", `{"error":{"message":"Invalid value","param":"input[0].content"}}`, "input[0].content"},
+		{"gemini", `{"error":{"message":"* GenerateContentRequest.contents[0].parts[0].data: required oneof field 'data' must have one initialized field"}}`, "contents[0].parts[0]"},
+		{"openai", `{"error":{"message":"no"}}`, ""},
+	} {
+		res := find(t, "ERR-001/form").Run(recording(asked(0, c.provider, minimal[c.provider], 400, c.reply)))
+		if len(res.Findings) != 1 || res.Findings[0].Path != c.path || (res.Findings[0].Offset < 0) != (c.path == "") {
+			t.Errorf("%s: %+v", c.reply, res.Findings)
+		}
+	}
+}
+
+// TestRepeatedAfterRefusal: the same request again after a refusal is a loop; a changed
+// one, or one that is then accepted, is none.
+func TestRepeatedAfterRefusal(t *testing.T) {
+	refused := `{"error":{"message":"Unknown parameter: 'input[0].foo'."}}`
+	body, other := minimal["openai"], strings.Replace(minimal["openai"], "gpt-5.2", "gpt-5.4", 1)
+	longer := strings.Replace(body, `"hi"}`, `"hi"},{"role":"user","content":"again"}`, 1)
+	for _, c := range []struct {
+		name, body   string
+		status       int
+		reply        string
+		bytes, words bool
+	}{
+		{"the same bytes", body, 400, refused, true, false},
+		{"the same bytes, now overloaded", body, 503, `{"error":{"message":"Overloaded"}}`, true, false},
+		{"the same bytes, now accepted", body, 200, `{"output":[]}`, false, false},
+		{"another model", other, 400, refused, false, false},
+		{"a longer conversation, the same fault", longer, 400, refused, false, true},
+		{"a longer conversation, another fault", longer, 400, `{"error":{"message":"other"}}`, false, false},
+	} {
+		tr := recording(asked(0, "openai", body, 400, refused), asked(1, "openai", c.body, c.status, c.reply))
+		bytes, words := find(t, "ERR-002/same-bytes").Run(tr), find(t, "ERR-002/same-words").Run(tr)
+		if (len(bytes.Findings) > 0) != c.bytes || (len(words.Findings) > 0) != c.words {
+			t.Errorf("%s: %+v %+v", c.name, bytes, words)
+		}
+	}
+	rate := recording(asked(0, "openai", body, 429, `{"error":{"message":"slow down"}}`), asked(1, "openai", body, 429, `{"error":{"message":"slow down"}}`))
+	if res := find(t, "ERR-002/same-bytes").Run(rate); len(res.Findings) > 0 || res.Observed > 0 {
+		t.Errorf("a retry after 429: %+v", res)
+	}
+}
+
+// TestUnreadableReplies: each way in which a 200 is no reply, and the nearest that is
+// one.
+func TestUnreadableReplies(t *testing.T) {
+	stream := strings.Replace(minimal["openai"], `{"model"`, `{"stream":true,"model"`, 1)
+	event := "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n"
+	for _, c := range []struct{ name, provider, body, reply, check string }{
+		{"nothing for a stream", "openai", stream, "", "ERR-003/empty"},
+		{"nothing", "anthropic", minimal["anthropic"], " \n", "ERR-003/empty"},
+		{"a page for a stream", "openai", stream, "<html>Sign in</html>", "ERR-003/event"},
+		{"comments for a stream", "openai", stream, ": ping\n\n: ping\n\n", "ERR-003/event"},
+		{"a page", "gemini", minimal["gemini"], "<html>Sign in</html>", "ERR-003/provider-object"},
+		{"half a document", "anthropic", minimal["anthropic"], `{"type":"message","content":[{"type":"te`, "ERR-003/whole-document"},
+		{"half a document for a stream", "openai", stream, `{"output":[`, "ERR-003/whole-document"},
+		{"another document", "anthropic", minimal["anthropic"], `{"ok":true}`, "ERR-003/provider-object"},
+		{"another document", "openai", minimal["openai"], `{"ok":true}`, "ERR-003/provider-object"},
+		{"another document", "gemini", minimal["gemini"], `{"ok":true}`, "ERR-003/provider-object"},
+		{"a reply", "anthropic", minimal["anthropic"], `{"type":"message","content":[]}`, ""},
+		{"a reply", "gemini", minimal["gemini"], `{"promptFeedback":{"blockReason":"SAFETY"}}`, ""},
+		{"a stream", "openai", stream, event, ""},
+		{"a document for a stream", "openai", stream, `{"status":"completed","output":[]}`, ""},
+		{"an error after 200", "anthropic", minimal["anthropic"], `{"type":"error","error":{"message":"Overloaded"}}`, ""},
+	} {
+		x := asked(0, c.provider, c.body, 200, c.reply)
+		x.Response.End = "eof"
+		for _, id := range []string{"ERR-003/empty", "ERR-003/event", "ERR-003/whole-document", "ERR-003/provider-object"} {
+			if res := find(t, id).Run(recording(x)); (len(res.Findings) > 0) != (id == c.check) {
+				t.Errorf("%s (%s): %s: %+v", c.name, c.provider, id, res)
+			}
+			cut := x
+			cut.Response.End = "client_abort"
+			if res := find(t, id).Run(recording(cut)); len(res.Findings) > 0 {
+				t.Errorf("%s (%s), aborted: %s: %+v", c.name, c.provider, id, res)
+			}
+		}
+	}
+}
+
+// TestInterrupt: where a format cannot mark a cut, a conversation that goes on without
+// the reply shows that the user interrupted it.
+func TestInterrupt(t *testing.T) {
+	cut := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"content\":[]}}\n\n"
+	first := `{"model":"claude-opus-4-6","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"}]}`
+	next := `{"model":"claude-opus-4-6","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"},{"role":"user","content":"stop that"}]}`
+	full := `{"model":"claude-opus-4-6","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"},{"role":"user","content":"go on"}]}`
+	for _, c := range []struct {
+		name, reply, next, end, check string
+		found                         bool
+	}{
+		{"cut, goes on without", cut, next, "", "STR-002/terminal", false},
+		{"empty, goes on without", "", next, "", "ERR-003/empty", false},
+		{"cut, asked again", cut, first, "", "STR-002/terminal", false},
+		{"cut, goes on with an answer", cut, full, "", "STR-002/terminal", true},
+		{"empty, goes on with an answer", "", full, "", "ERR-003/empty", true},
+		{"cut, in a format that marks cuts", cut, next, "eof", "STR-002/terminal", true},
+	} {
+		x := asked(0, "anthropic", first, 200, c.reply)
+		x.Response.End = c.end
+		res := find(t, c.check).Run(recording(x, asked(1, "anthropic", c.next, 200, `{"type":"message","content":[]}`)))
+		if (len(res.Findings) > 0) != c.found {
+			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}
+
+// TestQuotedOnlyWhereItBelongs: a refusal's words stand in the finding of the rule they
+// speak of and in no other.
+func TestQuotedOnlyWhereItBelongs(t *testing.T) {
+	body := `{"model":"claude-opus-4-6","max_tokens":10,"messages":[{"role":"user","content":""},{"role":"tool","content":"x"},{"role":"user","content":"x"}]}`
+	tr := recording(asked(0, "anthropic", body, 400, strings.Replace(errorShapes["anthropic"], "WORDS", "messages.1.role: Input should be 'user' or 'assistant'", 1)))
+	roles, empty := find(t, "ORD-015/roles").Run(tr).Findings, find(t, "ORD-014/nothing-empty").Run(tr).Findings
+	if len(roles) != 1 || !strings.Contains(roles[0].Message, "Anthropic refused the request: \"messages.1.role") {
+		t.Errorf("%+v", roles)
+	}
+	if len(empty) != 1 || strings.Contains(empty[0].Message, "messages.1.role") {
+		t.Errorf("%+v", empty)
+	}
+}
+
+// TestCorpusRefusals: every recorded refusal is classified, those for the form are
+// reported with their words, and nothing else is.
+func TestCorpusRefusals(t *testing.T) {
+	_, recordings := readCorpus(t)
+	kinds := map[check.RefusalKind]int{}
+	for _, rec := range recordings {
+		tr := check.Decode(&rec.Evidence)
+		form := 0
+		for _, f := range tr.Refusals() {
+			kinds[f.Kind]++
+			if f.Kind == check.RefusedForm {
+				form++
+			}
+			t.Logf("%s: %s [%s]", filepath.Base(rec.Path), f, f.Rule)
+		}
+		if res := find(t, "ERR-001/form").Run(tr); len(res.Findings) != form {
+			t.Errorf("%s: %d refusals for the form, %d findings", rec.Path, form, len(res.Findings))
+		}
+	}
+	if kinds[check.RefusedForm] < 20 || kinds[check.RefusedKey] < 12 || kinds[check.RefusedModel] < 10 {
+		t.Errorf("%v", kinds)
+	}
+}

@@ -1,0 +1,75 @@
+package specs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCapabilities: each row is reached by the models it is for.
+func TestCapabilities(t *testing.T) {
+	if _, err := capabilities(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		provider, model string
+		ok              func(Capability) bool
+	}{
+		{"anthropic", "claude-opus-4-5-20251101", func(c Capability) bool {
+			return slices.Contains(c.Efforts, "high") && !slices.Contains(c.Thinking, "adaptive")
+		}},
+		{"anthropic", "claude-haiku-4-5", func(c Capability) bool { return c.Efforts != nil && len(c.Efforts) == 0 }},
+		{"anthropic", "claude-3-7-sonnet-latest", func(c Capability) bool { return slices.Contains(c.Thinking, "enabled") }},
+		{"anthropic", "claude-opus-4-7", func(c Capability) bool { return c.DoesRefuse("sampling") && !slices.Contains(c.Thinking, "enabled") }},
+		{"anthropic", "claude-opus-5-5", func(c Capability) bool { return c.DoesRefuse("forced tools") && len(c.Thinking) == 1 }},
+		{"anthropic", "claude-opus-5", func(c Capability) bool { return c.DoesRefuse("disabled at xhigh") }},
+		{"anthropic", "claude-sonnet-5-5", func(c Capability) bool { return c.Thinking == nil && c.Efforts == nil }},
+		{"anthropic", "kimi-k2", func(c Capability) bool { return c.Thinking == nil }},
+		{"openai", "gpt-4o-mini", func(c Capability) bool { return c.Reasoning == "never" }},
+		{"openai", "gpt-5.2", func(c Capability) bool { return c.Reasoning == "off" && !slices.Contains(c.Efforts, "minimal") }},
+		{"openai", "gpt-5.2-chat-latest", func(c Capability) bool { return len(c.Efforts) == 1 }},
+		{"openai", "gpt-5-nano", func(c Capability) bool { return slices.Contains(c.Efforts, "minimal") }},
+		{"openai", "o4-mini", func(c Capability) bool { return c.Reasoning == "always" }},
+		{"openai", "gpt-oss-120b", func(c Capability) bool { return c.Reasoning == "" }},
+		{"gemini", "gemini-3-pro-preview", func(c Capability) bool { return !slices.Contains(c.Levels, "MINIMAL") && c.DoesRefuse("zero budget") }},
+		{"gemini", "gemini-3-flash-preview", func(c Capability) bool { return slices.Contains(c.Levels, "MINIMAL") }},
+		{"gemini", "gemini-2.5-flash-lite", func(c Capability) bool { return c.Budget[0] == 512 }},
+		{"gemini", "gemini-2.0-flash", func(c Capability) bool { return c.Levels == nil }},
+	} {
+		if got := FindCapability(c.provider, c.model); !c.ok(got) {
+			t.Errorf("%s: %+v", c.model, got)
+		}
+	}
+	for text, want := range map[string]string{
+		"openai:\n  - {models: gpt, refuses: [air]}": "refuses \"air\"",
+		"openai:\n  - {refuses: [prefill]}":          "names no models",
+		"azure:\n  - {models: gpt}":                  "no provider",
+		"openai:\n  - {models: gpt, budget: [1]}":    "two numbers",
+		"openai:\n  - {models: gpt, color: 1}":       "color",
+	} {
+		if _, err := parseCapabilities("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestMembers(t *testing.T) {
+	for _, provider := range providers {
+		if objects, err := RequestObjects(provider); err != nil || objects["request"] == nil {
+			t.Fatal(provider, err)
+		}
+	}
+	name, m, err := parseMember("budget*:i(a|b)[-1..2.5]={part}!x|y-z")
+	if err != nil || name != "budget" || !m.Required || m.Types != "i" || len(m.Values) != 2 || *m.Min != -1 || *m.Max != 2.5 || m.Object != "part" || !m.ByName || m.Betas[1] != "y-z" {
+		t.Errorf("%s %+v %v", name, m, err)
+	}
+	for text, want := range map[string]string{
+		"openai: {request: 'model**'}":    "is not name*",
+		"openai: {request: 'tools=tool'}": "not described",
+		"openai: {request: 'n[a..b]'}":    "is not name*",
+	} {
+		if _, err := parseObjects("x.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

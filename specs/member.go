@@ -1,0 +1,132 @@
+package specs
+
+import (
+	"bytes"
+	_ "embed" // for members.yaml
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gopkg.in/yaml.v3"
+)
+
+//go:embed members.yaml
+var memberFile []byte
+
+// Objects describes the JSON objects of one provider's requests by name.
+// "name:type" describes those whose type member says so, "name:" those without one.
+type Objects map[string]Members
+
+// Members describes the members of one object by name.
+type Members map[string]Member
+
+// Member says what one member may hold; see the head of members.yaml. A member
+// without Types, Values and Range may hold anything.
+type Member struct {
+	Required bool
+	// Types are the letters of the JSON types, e.g. "sa".
+	Types  string
+	Values []string
+	// Min and Max bound a number; nil where there is no bound.
+	Min, Max *float64
+	// Object names what the value, or each of its elements, is. ByName is set where
+	// instead each member of the value is such an object.
+	Object string
+	ByName bool
+	// Betas are the betas, without dates, of which one must be asked for.
+	Betas []string
+}
+
+// RequestObjects describes the requests of a provider; the root is "request". It is
+// shared and must not be changed. The error is one of the embedded file.
+func RequestObjects(provider string) (Objects, error) {
+	all, err := requestObjects()
+	return all[provider], err
+}
+
+var requestObjects = sync.OnceValues(func() (map[string]Objects, error) { return parseObjects("members.yaml", memberFile) })
+
+func parseObjects(file string, data []byte) (map[string]Objects, error) {
+	var raw map[string]map[string]string
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&raw); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	all := map[string]Objects{}
+	for provider, objects := range raw {
+		all[provider] = Objects{}
+		for name, text := range objects {
+			members := Members{}
+			for _, word := range strings.Fields(text) {
+				member, m, err := parseMember(word)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %s: %s: %w", file, provider, name, err)
+				}
+				members[member] = m
+			}
+			all[provider][name] = members
+		}
+	}
+	return all, findUnknownObject(file, all)
+}
+
+// findUnknownObject reports a reference to an object that is not described.
+func findUnknownObject(file string, all map[string]Objects) error {
+	for provider, objects := range all {
+		for name, members := range objects {
+			for member, m := range members {
+				if m.Object != "" && !objects.describes(m.Object) {
+					return fmt.Errorf("%s: %s: %s.%s names %q, which is not described", file, provider, name, member, m.Object)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (o Objects) describes(name string) bool {
+	for known := range o {
+		if known == name || strings.HasPrefix(known, name+":") {
+			return true
+		}
+	}
+	return false
+}
+
+// Find returns the members of an object whose type member is typ, "" where it has
+// none; nil when the object is not described.
+func (o Objects) Find(name, typ string) Members {
+	if m, ok := o[name]; ok {
+		return m
+	}
+	return o[name+":"+typ]
+}
+
+var memberForm = regexp.MustCompile(`^(\w+)(\*)?(?::([snibao]+))?(?:\(([^)]+)\))?(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:!([\w|-]+))?$`)
+
+func parseMember(word string) (name string, m Member, err error) {
+	g := memberForm.FindStringSubmatch(word)
+	if g == nil {
+		return "", m, fmt.Errorf("%q is not name*:types(values)[min..max]=object!betas", word)
+	}
+	m = Member{Required: g[2] != "", Types: g[3], Object: strings.Trim(g[7], "{}"), ByName: strings.HasPrefix(g[7], "{")}
+	if g[4] != "" {
+		m.Values = strings.Split(g[4], "|")
+	}
+	if g[8] != "" {
+		m.Betas = strings.Split(g[8], "|")
+	}
+	if m.Min, err = parseBound(g[5]); err == nil {
+		m.Max, err = parseBound(g[6])
+	}
+	return g[1], m, err
+}
+
+func parseBound(text string) (*float64, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no bound is no error
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return &v, err
+}

@@ -178,7 +178,10 @@ func combineResults(results []report.Result) (v report.Verdict, message string) 
 		passed = passed || res.Verdict == report.Pass
 		v = report.Worst(v, res.Verdict)
 	}
-	if passed && v == report.NotTestable {
+	switch { // what one check did not see does not hide what another one saw
+	case v == report.NotTestable && message != "":
+		v = report.Warn
+	case v == report.NotTestable && passed:
 		v = report.Pass
 	}
 	return v, message

@@ -31,7 +31,7 @@ var (
 	section  = regexp.MustCompile(`\b(reference|regressions|DESIGN|seed \d{3})(?:\.md)?((?:,? ?(?:and |to )?(?:§\d+(?:\.\d+)*|Appendix A\b))+)`)
 	sectionN = regexp.MustCompile(`\d+(?:\.\d+)*|Appendix A`)
 	// source is an entry of a requirement.
-	source    = regexp.MustCompile(`doc: (wire reference|regressions|DESIGN|seed \d{3}), section: (?:"([^"]*)"|([^}]*))}`)
+	source    = regexp.MustCompile(`doc: (wire rules), section: (?:"([^"]*)"|([^}]*))}`)
 	caseN     = regexp.MustCompile(`\([^)]*\)`)
 	wholeSect = regexp.MustCompile(`^\d+(?:\.\d+)*$`)
 )
@@ -115,7 +115,7 @@ func citations(t *testing.T, path string) []string {
 // ofSource returns the sections that a requirement's source names by number.
 // Numbers in brackets are single cases, ids are found elsewhere.
 func ofSource(doc, sections string) (found []string) {
-	doc = strings.TrimPrefix(doc, "wire ")
+	doc = "reference"
 	for part := range strings.SplitSeq(caseN.ReplaceAllString(sections, ""), ",") {
 		if part = strings.TrimSpace(part); wholeSect.MatchString(part) {
 			found = append(found, doc+" "+part)

@@ -25,7 +25,7 @@ func requirementEntries() ([]*entry, error) {
 		entries[i] = &entry{Kind: kindRequirement, ID: r.ID, Title: r.Title, requirement: &r}
 		for _, source := range r.Sources {
 			entries[i].related = append(entries[i].related, source.Section)
-			if source.Doc == "wire reference" {
+			if source.Doc == "wire rules" {
 				entries[i].related = append(entries[i].related, sectionNumber.ReplaceAllString(source.Section, "§$0"))
 			}
 		}

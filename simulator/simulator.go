@@ -59,6 +59,9 @@ type Config struct {
 	// Mismatch, if not nil, is told of each request that the scenario did not
 	// expect. It is called from several goroutines.
 	Mismatch func(*script.Mismatch)
+	// Note, if not nil, is told what rule.Live accepts and rule.Strict refuses. It
+	// is called from several goroutines.
+	Note func(Note)
 	// Now is the provider's clock. Nil: a fixed time.
 	Now func() time.Time
 	// Pace is the pause between two writes, so that they arrive as two.
@@ -222,6 +225,11 @@ func (h *handler) planGenerate(c *call) script.Plan {
 	if refusal := c.asked.Check(c.env); refusal != nil {
 		return rejectionPlan(c.provider, refusal)
 	}
+	return withNotes(h.planAccepted(c), h.strictNotes(c))
+}
+
+// planAccepted answers a model call that has passed the rules.
+func (h *handler) planAccepted(c *call) script.Plan {
 	if refusal := h.expandPrevious(c); refusal != nil {
 		return rejectionPlan(c.provider, refusal)
 	}

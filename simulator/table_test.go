@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/simulator/anthropic"
 	"github.com/meerkat-go/conformance/simulator/rule"
 )
 
@@ -52,6 +53,9 @@ func TestTable(t *testing.T) {
 			}
 			fmt.Fprintln(out, row(r, tests[r.ID]))
 		}
+		if name == "anthropic" {
+			writeBetas(out)
+		}
 		fmt.Fprint(out, "\nAccepted, whatever it looks like (TestAccepted):\n\n| rule | what | source | confidence |\n|---|---|---|---|\n")
 		for _, r := range Accepted(name) {
 			if !bytes.Contains(wire, []byte(r.ID)) {
@@ -69,6 +73,25 @@ func TestTable(t *testing.T) {
 	if is, err := os.ReadFile(tableFile); err != nil || !bytes.Equal(is, out.Bytes()) {
 		t.Errorf("docs/simulator-rules.md is not what the rules say (%v); run this test with -update", err)
 	}
+}
+
+// writeBetas writes what the betas of Anthropic bring.
+func writeBetas(out *bytes.Buffer) {
+	fmt.Fprint(out, "\nWhat a beta brings is unknown without it (A-5). `*` is any one step of a path; a path that begins with a dot may stand at any depth.\n\n"+
+		"| beta | members | header | models |\n|---|---|---|---|\n")
+	var plain []string
+	for _, b := range anthropic.Betas() {
+		if b.Members == nil && b.Headers == nil && b.Models == "" {
+			plain = append(plain, b.Name)
+			continue
+		}
+		members := "`" + strings.Join(b.Members, "`, `") + "`"
+		if b.Members == nil {
+			members = ""
+		}
+		fmt.Fprintf(out, "| %s | %s | %s | %s |\n", b.Name, members, strings.Join(b.Headers, ", "), b.Models)
+	}
+	fmt.Fprintf(out, "\nKnown too, without members of their own: %s.\n", strings.Join(plain, ", "))
 }
 
 func row(r rule.Info, tests []string) string {

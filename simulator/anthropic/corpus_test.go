@@ -59,14 +59,19 @@ func read(t *testing.T, file string, into any) {
 	}
 }
 
-// replay is the recorded request. Recordings lack the key, some the version:
-// these are put in their place.
+// replay is the recorded request. Recordings lack the key, some the version and
+// with it the betas: these are put in their place.
 func (r recorded) replay() (*http.Request, []byte) {
 	out := httptest.NewRequest(http.MethodPost, r.request.URL, nil)
 	out.Header = http.Header{}
 	for name, values := range r.request.Headers {
 		for _, v := range values {
 			out.Header.Add(name, v)
+		}
+	}
+	if out.Header.Get("Anthropic-Version") == "" && out.Header.Get("Anthropic-Beta") == "" {
+		for _, b := range Betas() {
+			out.Header.Add("Anthropic-Beta", b.Name)
 		}
 	}
 	out.Header.Set("Anthropic-Version", "2023-06-01")

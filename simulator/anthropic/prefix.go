@@ -26,7 +26,26 @@ func newPrefix(c *call) *prefix {
 	if !c.model.binds {
 		return &prefix{}
 	}
-	return &prefix{system: digestOf(appendContent(nil, c.root.Given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
+	return &prefix{system: digestOf(appendSystem(nil, c.root.Given("system"))), tools: digestOf(appendTools(nil, c.root)), said: sha256.New()}
+}
+
+// attribution begins the system block in which Claude Code says who asks. It holds
+// a checksum of the request and the id of the prompt, so it differs from request
+// to request; the API takes it out before it looks at the prompt.
+const attribution = "x-anthropic-billing-header:"
+
+// appendSystem writes a system prompt without the attribution block, which only the
+// first block can be.
+func appendSystem(out []byte, system *jsontree.Node) []byte {
+	for i := range system.List() {
+		if b := &system.Items()[i]; i > 0 || !strings.HasPrefix(b.Get("text").Text(), attribution) {
+			out = appendBlock(out, b)
+		}
+	}
+	if system.Is(jsontree.String) {
+		out = appendText(out, system.Text())
+	}
+	return out
 }
 
 // appendContent writes text as the list of one block that it stands for.

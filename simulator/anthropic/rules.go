@@ -50,8 +50,14 @@ func likelyRule(id, source, demand string, broken func(*call, rule.Env) *rule.Re
 
 // doubtfulRule is a rule that only strictness asks for.
 func doubtfulRule(id, source, demand string, broken func(*call, rule.Env) *rule.Refusal) anthropicRule {
-	r := sureRule(id, source, demand, broken)
-	r.Confidence, r.Least = rule.Low, rule.Strict
+	r := strictRule(sureRule(id, source, demand, broken))
+	r.Confidence = rule.Low
+	return r
+}
+
+// strictRule is a rule that only strictness asks for.
+func strictRule(r anthropicRule) anthropicRule {
+	r.Least = rule.Strict
 	return r
 }
 

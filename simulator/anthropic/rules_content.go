@@ -22,11 +22,11 @@ var contentRules = []anthropicRule{
 }
 
 func someMessage(c *call, _ rule.Env) *rule.Refusal {
-	return invalidIf(len(c.said) == 0, "messages: at least one message is required")
+	return invalidIf(len(c.said) == 0 && c.root.Given("thread") == nil, "messages: at least one message is required")
 }
 
 func systemTaken(c *call, _ rule.Env) *rule.Refusal {
-	if c.model == nil || c.model.system {
+	if c.model == nil || c.model.system || c.hasBeta(betaSystem) {
 		return nil
 	}
 	for i, m := range c.said {
@@ -74,6 +74,9 @@ func blocksPlaced(c *call, _ rule.Env) *rule.Refusal {
 
 func someContent(c *call, _ rule.Env) *rule.Refusal {
 	for i, m := range c.said {
+		if c.root.Get("messages").List()[i].Given("output_config") != nil {
+			continue // it changes settings and need not say anything
+		}
 		empty := len(m.blocks) == 0 || len(m.blocks) == 1 && m.blocks[0].Node == nil && m.blocks[0].text == ""
 		if empty && (i < len(c.said)-1 || m.role != "assistant") {
 			return invalid("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)

@@ -12,6 +12,10 @@ import (
 // is bound to another conversation.
 const betaBinding = "thinking-binding-controls-2026-08-01"
 
+// betaSystem lets models take system messages in the conversation that did not from
+// the start.
+const betaSystem = "mid-conversation-system-2026-04-07"
+
 // betaInterleaved lets models with a thinking budget think between calls.
 const betaInterleaved = "interleaved-thinking-2025-05-14"
 
@@ -20,8 +24,9 @@ const idPattern = "^[a-zA-Z0-9_-]+$"
 var (
 	toolID = matching("A-20", idPattern)
 
-	cache = object(need("type", oneOf("A-7", "ephemeral")), optional("ttl", oneOf("A-7", "5m", "1h")))
-	mark  = optional("cache_control", cache)
+	cache = object(need("type", oneOf("A-7", "ephemeral")), optional("ttl", oneOf("A-7", "5m", "1h")),
+		optional("scope", text), optional("evict_on_complete", boolean))
+	mark = optional("cache_control", cache)
 
 	citationSettings = object(optional("enabled", boolean))
 
@@ -133,21 +138,12 @@ var (
 		thinkAdaptive: object(need("type", text), display, binding),
 		thinkDisabled: object(need("type", text)), thinkBetween: object(need("type", text)),
 	}, nil)
-	binding = optional("block_binding", blockBinding)
+	binding = optional("block_binding", object(optional("prefix_mismatch_behavior", oneOf("A-7", "error", "drop_block"))))
 
 	effort       = oneOf("A-7", "low", "medium", "high", "xhigh", "max")
 	format       = object(need("type", oneOf("A-7", "json_schema")), need("schema", dict), optional("name", text))
 	outputConfig = object(optional("effort", effort), optional("format", format), optional("task_budget", dict))
 )
-
-// blockBinding is unknown without its beta.
-func blockBinding(in *inspector, v *jsontree.Node, at *jsontree.Path) {
-	if !slices.Contains(in.betas, betaBinding) {
-		in.addFlaw("A-5", at, "Extra inputs are not permitted")
-		return
-	}
-	object(optional("prefix_mismatch_behavior", oneOf("A-7", "error", "drop_block")))(in, v, at)
-}
 
 // common is what a request for a message and one for its count share.
 var common = []field{

@@ -325,6 +325,38 @@ func TestBinding(t *testing.T) {
 	}
 }
 
+// Claude Code's attribution block holds a checksum of the request. It does not count;
+// everything else of the system prompt does.
+func TestAttributionIsNotBound(t *testing.T) {
+	system := func(texts ...string) []any {
+		var blocks []any
+		for _, s := range texts {
+			blocks = append(blocks, fields{"type": "text", "text": s})
+		}
+		return blocks
+	}
+	const billing = "x-anthropic-billing-header: cc_version=2.1.330.55b; cc_entrypoint=cli; cch="
+	for name, c := range map[string]struct {
+		system []any
+		id     string
+	}{
+		"another checksum": {system(billing+"5b2c1;", "You are an agent.", "Be kind."), ""},
+		"no attribution":   {system("You are an agent.", "Be kind."), ""},
+		"another prompt":   {system(billing+"5b2c1;", "You are an agent.", "Be brief."), "A-41"},
+		"not the first":    {system("You are an agent.", billing+"72246;", "Be kind."), "A-41"},
+	} {
+		d := talk(t, "claude-opus-5-5")
+		d.body["system"] = system(billing+"72246;", "You are an agent.", "Be kind.")
+		d = d.step(thinks("one"), invokes()).step(thinks("two"), speaks("end"))
+		d.body["system"] = c.system
+		says := ""
+		if c.id != "" {
+			says = "messages.1.content.0: " + boundElsewhere + needsBeta + " " + systemDiffers
+		}
+		d.expect(name, c.id, says)
+	}
+}
+
 func dropping(d *dialogue) {
 	d.headers = []string{"Anthropic-Beta: " + betaBinding}
 	d.body["thinking"] = fields{"type": "adaptive", "block_binding": fields{"prefix_mismatch_behavior": "drop_block"}}

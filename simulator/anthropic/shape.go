@@ -11,8 +11,18 @@ import (
 )
 
 // flaw is one demand of the schema that the request breaks, in the validator's
-// words.
-type flaw struct{ rule, text string }
+// words. Its kind is the id of the rule, or flawUnknown.
+type flaw struct{ kind, text string }
+
+// flawUnknown is A-5 for a member that no table names. It may be newer than the
+// tables, so only strictness refuses it.
+const flawUnknown = "A-5 unknown"
+
+// ruleID is the id of the rule that the flaw breaks.
+func (f flaw) ruleID() string {
+	id, _, _ := strings.Cut(f.kind, " ")
+	return id
+}
 
 // inspector collects flaws in the order of the schema.
 type inspector struct {
@@ -51,17 +61,21 @@ func object(fields ...field) shape {
 		}
 		inspectFields(in, v, at, fields)
 		for _, name := range v.Names() {
-			if !slices.ContainsFunc(fields, func(f field) bool { return f.name == name }) {
-				in.addFlaw(extraRule(at, name), in.paths.Member(at, name), "Extra inputs are not permitted")
+			known := slices.ContainsFunc(fields, func(f field) bool { return f.name == name })
+			if state := in.betaStateOf(at, name); state == undeclared || state == ofNoBeta && !known {
+				in.addFlaw(flawOfExtra(at, name, state), in.paths.Member(at, name), "Extra inputs are not permitted")
 			}
 		}
 	}
 }
 
-// extraRule is A-44 for a cache mark on thinking, else A-5.
-func extraRule(at *jsontree.Path, name string) string {
-	if name == "cache_control" && at != nil && (at.Name() == "thinking" || at.Name() == "redacted_thinking") {
+// flawOfExtra is A-44 for a cache mark on thinking, else A-5.
+func flawOfExtra(at *jsontree.Path, name string, state betaState) string {
+	switch {
+	case name == "cache_control" && at != nil && (at.Name() == "thinking" || at.Name() == "redacted_thinking"):
 		return "A-44"
+	case state == ofNoBeta:
+		return flawUnknown
 	}
 	return "A-5"
 }

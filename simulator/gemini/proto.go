@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 )
@@ -108,7 +109,7 @@ func (t *transcoder) readMessage(n *jsontree.Node, m *message, at *jsontree.Path
 		f, v := m.fields[name], &n.Items()[i]
 		switch {
 		case f == nil || f.vertex && !t.vertex:
-			t.addUnknown("G-3", name, at, "Cannot find field.")
+			t.addUnknown(ruleOfUnknown(name, m), name, at, "Cannot find field.")
 			continue
 		case v.Is(jsontree.Null) && f.kind != anyValue:
 			continue
@@ -120,6 +121,38 @@ func (t *transcoder) readMessage(n *jsontree.Node, m *message, at *jsontree.Path
 		t.readField(v, f, name, at)
 	}
 }
+
+// unknownField is G-3 for a name that none of our messages has. It may be newer than
+// they are, so only strictness refuses it.
+const unknownField = "G-3 unknown"
+
+// ruleOfUnknown is what a member without a place breaks. A schema's keywords are
+// all known, and so are names that belong into another message.
+func ruleOfUnknown(name string, m *message) string {
+	if m == theSchema || knownNames()[name] {
+		return "G-3"
+	}
+	return unknownField
+}
+
+// knownNames are the names of all fields of all messages, in both spellings.
+var knownNames = sync.OnceValue(func() map[string]bool {
+	names, seen := map[string]bool{}, map[*message]bool{}
+	var add func(m *message)
+	add = func(m *message) {
+		if m == nil || seen[m] {
+			return
+		}
+		seen[m] = true
+		for name, f := range m.fields {
+			names[name] = true
+			add(f.message)
+		}
+	}
+	add(theRequest)
+	add(theCount)
+	return names
+})
 
 // readField reads one member of the message at at.
 func (t *transcoder) readField(v *jsontree.Node, f *field, name string, at *jsontree.Path) {

@@ -69,7 +69,7 @@ func basicRule(r rule.Rule[*request]) rule.Rule[*request] {
 var shapeRules = []rule.Rule[breach]{
 	shapeRule(breachCore, rule.Lenient, "O-3", "the request names a model and has an input", reported),
 	shapeRule(breachMissing, rule.Live, "O-3", "mandatory parameters are there, a reasoning item's summary too (OAI-R1)", reported),
-	shapeRule(breachUnknown, rule.Live, "O-4", "there is no unknown parameter, at any depth", recorded),
+	shapeRule(breachUnknown, rule.Strict, "O-4", "there is no unknown parameter, at any depth; live notes one, for it may be new", recorded),
 	shapeRule(breachType, rule.Live, "O-5", "values have the documented type; a call's arguments are a string", recorded),
 	shapeRule(breachValue, rule.Live, "O-5", "enumerations have a documented value", recorded),
 	shapeRule(breachRange, rule.Live, "O-6", "numbers are in their range", recorded),

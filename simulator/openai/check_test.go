@@ -385,3 +385,18 @@ func TestForeignPrompt(t *testing.T) {
 		t.Errorf("%q, %v", turn.Model, refusal)
 	}
 }
+
+// What codex, OpenAI's own client, sends to OpenAI is no unknown parameter.
+func TestVendorMembers(t *testing.T) {
+	for _, q := range []string{
+		about(`{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}],"internal_chat_message_metadata_passthrough":{"turn_id":"t"}}`),
+		about(`{"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f","arguments":"{}","internal_chat_message_metadata_passthrough":{}},{"type":"function_call_output","call_id":"c","output":"1","internal_chat_message_metadata_passthrough":{}}`),
+		body("gpt-5.2", `"input":"x","tools":[{"type":"namespace","name":"mcp__srv","description":"","tools":[{"type":"function","name":"f","parameters":{"type":"object","properties":{}}}]}]`),
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
+		r.Header.Set("Authorization", "Bearer test-key")
+		if got := Check(r, []byte(q), rule.Env{}); got != nil {
+			t.Errorf("%s: %v", q, got)
+		}
+	}
+}

@@ -102,8 +102,15 @@ var itemShape = func() shape {
 		variant{futureItem, obj(plainFields("id", "type", "status", "note")...)},
 	)
 	s.pick = itemType
+	for i := range s.variants {
+		s.variants[i].fields = append(s.variants[i].fields, vendorFields...)
+	}
 	return s
 }()
+
+// vendorFields are members of items that no reference names, and that the vendor's
+// own client (codex 0.169) sends to api.openai.com.
+var vendorFields = plainFields("internal_chat_message_metadata_passthrough", "metadata")
 
 func hostedVariant(name, begin string, fields ...string) variant {
 	return variantOf(name, append(plainFields(append(fields, "status")...), opt("id", idShape(begin)))...)

@@ -52,7 +52,7 @@ func (a *app) simulateCommand() *cobra.Command {
 			if err := s.resolveFlags(); err != nil {
 				return err
 			}
-			s.config.Mismatch = s.sayMismatch(a)
+			s.config.Mismatch, s.config.Note = s.sayMismatch(a), s.sayNote(a)
 			server, err := simulator.Open(s.listen, simulator.New(s.config))
 			if err != nil {
 				return cli.Usage("--listen %w", err)
@@ -214,4 +214,14 @@ func baseURLs(provider, url string) []string {
 		return []string{"OPENAI_BASE_URL=" + url + "/v1"}
 	}
 	return []string{"GEMINI_BASE_URL=" + url, "GOOGLE_GEMINI_BASE_URL=" + url}
+}
+
+// sayNote tells of each request that --level live lets pass and strict would not.
+func (s *simulateFlags) sayNote(a *app) func(simulator.Note) {
+	var mu sync.Mutex
+	return func(n simulator.Note) {
+		mu.Lock()
+		defer mu.Unlock()
+		a.Say("%s %s: accepted, strict would refuse it by %s: %s", n.Provider, n.Path, n.Rule, n.Words)
+	}
 }

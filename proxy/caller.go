@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A caller says who it is as a user name and a password: in the proxy URL
@@ -62,6 +63,25 @@ func Session(ctx context.Context) string {
 
 func withSession(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, sessionKey{}, name)
+}
+
+type clientKey struct{}
+
+// Client returns the name that Config.Identify gave the process that sent a request, ""
+// for none. ctx is the request's, or derived from it.
+func Client(ctx context.Context) string {
+	if name, ok := ctx.Value(clientKey{}).(func() string); ok {
+		return name()
+	}
+	return ""
+}
+
+// withClient returns the context of a connection.
+func (p *Proxy) withClient(ctx context.Context, conn net.Conn) context.Context {
+	if p.cfg.Identify == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, clientKey{}, sync.OnceValue(func() string { return p.cfg.Identify(conn) }))
 }
 
 // denial is why a caller is not admitted.

@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -71,6 +72,10 @@ type Config struct {
 	// were left unused. It may be called from several goroutines; nil discards
 	// them.
 	Notice func(Notice)
+	// Identify, if not nil, returns a name for the process that opened a connection,
+	// "" when it is unknown. It is called once for each connection, at its first
+	// request, and may be called from several goroutines. See [Client].
+	Identify func(conn net.Conn) string
 	// HeaderTimeout is how long a client may take for the TLS handshake, and
 	// again to send a request's header; 0 means 30 seconds.
 	HeaderTimeout time.Duration
@@ -116,7 +121,7 @@ func New(cfg Config) (*Proxy, error) {
 	}
 	p := &Proxy{cfg: cfg, allowed: allowed, tunnels: newTunnelListener()}
 	p.outerServer = p.newServer(p.requireCaller(p.connectHandler()))
-	p.outerServer.BaseContext = sessionOf
+	p.outerServer.BaseContext, p.outerServer.ConnContext = sessionOf, p.withClient
 	p.innerServer = p.newServer(p.wrapHandler(http.HandlerFunc(p.insideTunnel)))
 	p.innerServer.ConnContext, p.innerServer.ConnState = withTunnel, p.noticeUnusedTunnel
 	p.lifetime, p.endLifetime = context.WithCancel(context.Background())

@@ -20,6 +20,7 @@ type tunnel struct {
 	net.Conn
 	address string
 	session string
+	client  any         // what withClient put into the context of the connection
 	used    atomic.Bool // by at least one request
 	agreed  bool        // on TLS
 	tail    [7]byte     // what was read last, until then
@@ -153,7 +154,8 @@ type tunnelKey struct{}
 // withTunnel puts the tunnel of a request into its context.
 func withTunnel(ctx context.Context, conn net.Conn) context.Context {
 	t := conn.(*tls.Conn).NetConn().(*tunnel)
-	return withSession(context.WithValue(ctx, tunnelKey{}, t), t.session)
+	ctx = context.WithValue(context.WithValue(ctx, tunnelKey{}, t), clientKey{}, t.client)
+	return withSession(ctx, t.session)
 }
 
 // eagerHijacker keeps what a client sent immediately after its CONNECT: goproxy

@@ -34,6 +34,9 @@ func partialTurn(s *Trace, r *report) {
 // exitCode: a process whose last reply never came whole did not succeed.
 func exitCode(s *Trace, r *report) {
 	for n := range s.ev.Process {
+		if s.ev.Process[n].ExitCode < 0 {
+			continue // nobody saw how it ended
+		}
 		var last *exchange
 		troubled := false
 		for _, x := range s.x {

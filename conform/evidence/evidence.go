@@ -132,7 +132,7 @@ type Chunk struct {
 // Process is one run of the agent under test.
 type Process struct {
 	Args     []string
-	ExitCode int
+	ExitCode int // -1 when unknown, as in recordings
 	Stdout   []byte
 	Stderr   []byte
 	// Resumed is set for a process that continued an earlier session.

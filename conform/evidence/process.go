@@ -8,30 +8,31 @@ import (
 )
 
 // addProcesses numbers the processes of a recording that says which process sent each
-// request. Where one request does not say, no process is known: a border may be
-// anywhere.
+// request. Requests of which it does not say that, as older recorders did not, are of
+// no process; they are earlier than those that were recorded behind them.
 func (ev *Evidence) addProcesses(all []cassette.Interaction) {
-	var ordinals []int
+	var known []int
 	for i := range ev.Exchanges {
-		ordinals = append(ordinals, all[ev.Exchanges[i].Index].Process)
+		if n := all[ev.Exchanges[i].Index].Process; n > 0 {
+			known = append(known, n)
+		}
 	}
-	if len(ordinals) == 0 || slices.Contains(ordinals, 0) {
-		return
-	}
-	known := slices.Clone(ordinals)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	for i := range ev.Exchanges {
-		ev.Exchanges[i].Process = slices.Index(known, ordinals[i])
+		ev.Exchanges[i].Process = slices.Index(known, all[ev.Exchanges[i].Index].Process)
 	}
-	ev.Process = make([]Process, len(known))
-	ev.noteResumed()
+	if len(known) > 0 {
+		ev.Process = slices.Repeat([]Process{{ExitCode: -1}}, len(known))
+		ev.noteResumed()
+	}
 }
 
 // noteResumed sets Resumed for each process that sends back what an earlier process
 // was answered.
 func (ev *Evidence) noteResumed() {
-	if len(ev.Process) < 2 {
+	other := func(x Exchange) bool { return x.Process != ev.Exchanges[0].Process }
+	if !slices.ContainsFunc(ev.Exchanges, other) {
 		return
 	}
 	issued := map[string]int{} // the first process that got the text, token or id

@@ -91,16 +91,6 @@ var providerHosts = map[string]*regexp.Regexp{
 	Gemini:    regexp.MustCompile(`^(generativelanguage\.googleapis\.com|` + vertexHosts + `)$`),
 }
 
-// isIsOwnHost reports whether host belongs to any of the providers.
-func isOwnHost(host string) bool {
-	for _, own := range providerHosts {
-		if own.MatchString(strings.ToLower(host)) {
-			return true
-		}
-	}
-	return false
-}
-
 // isLocalURL reports whether a URL leads to this machine: to a proxy, a simulator or a
 // test server.
 func isLocalURL(raw string) bool {

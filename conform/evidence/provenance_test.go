@@ -216,12 +216,12 @@ func TestProcessesOfARecording(t *testing.T) {
 		recorded, want []int
 		resumed        []bool
 	}{
-		"one":             {[]int{1, 1}, []int{0, 0}, []bool{false}},
-		"a later one":     {[]int{1, 1, 2}, []int{0, 0, 1}, []bool{false, true}},
-		"with gaps":       {[]int{3, 7, 7}, []int{0, 1, 1}, []bool{false, true}},
-		"out of order":    {[]int{2, 1}, []int{1, 0}, []bool{false, false}},
-		"unknown":         {[]int{0, 0}, []int{-1, -1}, nil},
-		"unknown in part": {[]int{1, 0, 2}, []int{-1, -1, -1}, nil},
+		"one":                            {[]int{1, 1}, []int{0, 0}, []bool{false}},
+		"a later one":                    {[]int{1, 1, 2}, []int{0, 0, 1}, []bool{false, true}},
+		"with gaps":                      {[]int{3, 7, 7}, []int{0, 1, 1}, []bool{false, true}},
+		"out of order":                   {[]int{2, 1}, []int{1, 0}, []bool{false, false}},
+		"unknown":                        {[]int{0, 0}, []int{-1, -1}, nil},
+		"appended to an older recording": {[]int{0, 0, 1}, []int{-1, -1, 0}, []bool{true}},
 	} {
 		rec := newRecording("x", numbered(c.recorded...))
 		for i, want := range c.want {

@@ -51,7 +51,7 @@ func Provider(r Request) (provider, reason string) {
 		if !op.path.MatchString(u.Path) {
 			continue
 		}
-		if op.skip == "" && !isOwnHost(u.Hostname()) && !looksLikeProvider(op.provider, r) {
+		if op.skip == "" && !(&Exchange{Provider: op.provider, Request: r}).IsOwnHost() && !looksLikeProvider(op.provider, r) {
 			break
 		}
 		return op.provider, op.skip

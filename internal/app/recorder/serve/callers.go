@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -80,6 +81,9 @@ func (a *app) readCredential(c *callerFlags) (string, error) {
 // ingressConfig is what f says about the proxy's ingresses.
 func (a *app) ingressConfig(f *modeFlags) (cfg proxy.Config, err error) {
 	cfg = proxy.Config{Listen: f.listen, Ingress: f.ingress, AllowHosts: f.allow, Log: func(line string) { a.turnedAway.Add(1); a.Say("%s", line) }}
+	if f.isRun {
+		cfg.Identify = recorderenv.ProcessOf
+	}
 	if cfg.Sessions, err = f.callers.sessionAddresses(); err != nil {
 		return cfg, err
 	}

@@ -40,6 +40,7 @@ type modeFlags struct {
 	faults      faultFlags
 	callers     callerFlags
 	exempt      []string
+	isRun       bool // of one program, which run starts
 
 	onAbort         abort
 	allowIncomplete bool

@@ -56,13 +56,6 @@ func recordingProvenance(replaced bool) string {
 	return cassette.ProvenanceLive
 }
 
-// noteClient notes what the proxy knows of the client that sent a request.
-func noteClient(r *http.Request, in *cassette.Interaction) {
-	if proxy.CameByBaseURL(r.Context()) {
-		in.Ingress = cassette.IngressBaseURL
-	}
-}
-
 // openHandler opens the cassette at path for the mode that was asked for.
 func (k *modeEnv) openHandler(path, receipt string) (modeHandler, error) {
 	w, err := k.openMode(path, receipt)
@@ -87,9 +80,14 @@ func (k *modeEnv) openMode(path, receipt string) (modeHandler, error) {
 	}
 }
 
-// newRecorder keeps in w what passes; with nil nothing is kept.
-func (k *modeEnv) newRecorder(w *cassette.Writer) (*record.Recorder, error) {
-	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: noteClient, OnAbort: record.Drain(k.flags.onAbort),
+// newRecorder keeps in w what passes; with nil nothing is kept. old is the cassette that
+// w extends, nil for none.
+func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*record.Recorder, error) {
+	clients, err := newClients(k.flags.isRun, old)
+	if err != nil {
+		return nil, err
+	}
+	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: clients.note, OnAbort: record.Drain(k.flags.onAbort),
 		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete,
 		WholeOnly: k.flags.mode == modeMissing}
 	if w != nil {

@@ -15,7 +15,7 @@ type passthrough struct {
 }
 
 func (k *modeEnv) openPassthrough() (*passthrough, error) {
-	rec, err := k.newRecorder(nil)
+	rec, err := k.newRecorder(nil, nil)
 	if err != nil {
 		return nil, err
 	}

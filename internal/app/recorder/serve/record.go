@@ -29,7 +29,7 @@ func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error)
 }
 
 func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*recordHandler, error) {
-	rec, err := k.newRecorder(writer)
+	rec, err := k.newRecorder(writer, nil)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}

@@ -34,7 +34,7 @@ func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	rec, err := k.newRecorder(writer)
+	rec, err := k.newRecorder(writer, recording)
 	if err != nil {
 		return nil, errors.Join(err, writer.Discard())
 	}

@@ -89,6 +89,7 @@ func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string
 	if err := a.chooseMode(f, given); err != nil {
 		return err
 	}
+	f.isRun = true
 	s, err := a.openProxy(ctx, f)
 	if err != nil {
 		return err

@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// clients numbers the processes that record into one cassette, in the order of their
+// first requests. It is safe for concurrent use.
+type clients struct {
+	// isRun is set where all requests come from one program that we started.
+	isRun bool
+
+	mu      sync.Mutex
+	ordinal map[string]int
+	last    int // the highest ordinal so far
+}
+
+// newClients begins behind the processes that recorded into old, which may be nil: a
+// program that is run again is another process.
+func newClients(isRun bool, old *cassette.Cassette) (*clients, error) {
+	c := &clients{isRun: isRun, ordinal: map[string]int{}}
+	if old == nil {
+		return c, nil
+	}
+	for in, err := range old.All() {
+		if err != nil {
+			return nil, err
+		}
+		c.last = max(c.last, in.Process)
+	}
+	return c, nil
+}
+
+// note notes what the proxy knows of the client that sent a request.
+func (c *clients) note(r *http.Request, in *cassette.Interaction) {
+	if proxy.CameByBaseURL(r.Context()) {
+		in.Ingress = cassette.IngressBaseURL
+	}
+	in.Process = c.number(proxy.Session(r.Context()), proxy.Client(r.Context()))
+}
+
+// number returns the ordinal of a client, 0 when nothing tells it from others. Of a
+// run that does not know its processes, all requests come from one.
+func (c *clients) number(session, process string) int {
+	if session == "" && process == "" && !c.isRun {
+		return 0
+	}
+	name := session + " " + process
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ordinal[name] == 0 {
+		c.last++
+		c.ordinal[name] = c.last
+	}
+	return c.ordinal[name]
+}

@@ -154,6 +154,12 @@ var defects = []struct {
 		"pydantic-ai__test_tool_search.test_cross_provider_capability_replay_google-gemini-3-flash-preview-anthropic-claud-b0e4b331",
 		"pydantic-ai__test_tool_search.test_google_deferred_capability_announcement_live",
 	}},
+	{"the test sends back a reply in place of the prompt, without tools", []string{"RES-002/tools", "RES-003/history"}, []string{
+		"rig__anthropic.empty_end_turn.raw_followup_empty_end_turn_normalizes_to_empty_text_choice",
+	}},
+	{"the test sends back a reply without the prompt before it", []string{"RES-003/history"}, []string{
+		"rig__openai.streaming_tools.raw_responses_stream_preserves_tool_then_followup_text_ordering",
+	}},
 	{"the test sends back the server tool blocks of a reply in place of the prompt", []string{"RES-003/history"}, []string{
 		"rig__anthropic.opus_4_8.messages_preserve_system_role_after_server_tool_result",
 	}},

@@ -160,19 +160,25 @@ func (x *exchange) lastReply() *exchange {
 // bindsPrefix reports whether x sends state that its model has bound to all that
 // stands before it.
 func (x *exchange) bindsPrefix() bool {
-	m := specs.ParseModel(x.modelAsked())
-	binding := m.Family == "claude" && (m.HasWord("fable") && !m.IsBefore(5, 1) || (m.HasWord("opus") || m.HasWord("sonnet")) && !m.IsBefore(5, 5))
-	return binding && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
+	return hasBindingModel(x) && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
 }
 
-// addPrefixFinding adds a finding about what stands before replies: the provider
-// refuses it where it has bound tokens to it; elsewhere it leads to otherwise.
-func (r *report) addPrefixFinding(x *exchange, at wire.Place, otherwise specs.Consequence, format string, args ...any) {
+func hasBindingModel(x *exchange) bool {
+	m := specs.ParseModel(x.modelAsked())
+	return m.Family == "claude" && (m.HasWord("fable") && !m.IsBefore(5, 1) || (m.HasWord("opus") || m.HasWord("sonnet")) && !m.IsBefore(5, 5))
+}
+
+// addPrefixFinding adds a finding about what stands before replies. A model that
+// binds its tokens to it refuses the request only where a token is sent.
+func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, args ...any) {
 	if x.bindsPrefix() {
-		r.addFinding(x, at, "A-41", format, args...).Consequence = specs.Refused
+		r.addFinding(x, at, "A-41", format, args...)
 		return
 	}
-	r.addFinding(x, at, "", format, args...).Consequence = otherwise
+	f := r.addFinding(x, at, "", format, args...)
+	if hasBindingModel(x) {
+		f.Consequence = specs.Degraded
+	}
 }
 
 // lastReplyKept: a reply that arrived whole is not lost, with the process or
@@ -185,32 +191,39 @@ func lastReplyKept(s *Trace, r *report) {
 	}
 	for _, x := range s.x {
 		p := x.previous
-		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() {
+		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
 			continue
 		}
-		if !x.sameRequest(p) && (x.isContinuationOf(p) || !p.isContinued()) {
-			r.judgeLastReply(p, x)
+		if x.sameRequest(p) || !x.isContinuationOf(p) && p.isContinued() {
+			continue // asked again, or another branch has the reply
+		}
+		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
+			f.Consequence = specs.Degraded // the client may have meant to drop it
 		}
 	}
 }
 
 // isContinuationOf reports whether x sends the reply back or leaves that to the
 // provider.
-func (x *exchange) isContinuationOf(p *exchange) bool { return isAncestor(p, x) || x.isKeptByProvider() }
+func (x *exchange) isContinuationOf(p *exchange) bool {
+	return isAncestor(p, x) || x.isKeptByProvider()
+}
 
-func (r *report) judgeLastReply(before, now *exchange) {
+func (r *report) judgeLastReply(before, now *exchange) *Finding {
 	r.addObserved(1)
 	if isAncestor(before, now) || now.isKeptByProvider() && now.previous == before {
-		return
+		return nil
 	}
 	said := before.reply.Items[0].Place
 	at := wire.Place{Event: -1, Off: -1}
 	if it := now.saidByUser(before); it != nil {
-		r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)", before.Index, it.Role, emittedAt(before, said)).
-			Consequence = specs.Unsafe
-		return
+		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)", before.Index, it.Role, emittedAt(before, said))
+		f.Consequence = specs.Unsafe
+		return f
 	}
-	r.addFinding(now, at, "", "the conversation goes on without the last reply (%s)", emittedAt(before, said)).Emitted = emissionAt(before, said)
+	f := r.addFinding(now, at, "", "the conversation goes on without the last reply (%s)", emittedAt(before, said))
+	f.Emitted = emissionAt(before, said)
+	return f
 }
 
 // saidByUser returns the item of x that says as the client's what the reply of

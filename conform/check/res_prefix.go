@@ -4,9 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	"github.com/meerkat-go/conformance/specs"
 )
 
 func historyKept(s *Trace, r *report) {
@@ -71,11 +69,11 @@ func (r *report) comparePrefix(then, now *exchange) {
 	for k, a := range was {
 		if k >= len(is) {
 			at := wire.Place{Event: -1, Off: -1, Path: a.item.Place.Path}
-			r.addPrefixFinding(now, at, specs.Degraded, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, then.Index, a.item.Place.Path)
+			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, then.Index, a.item.Place.Path)
 			return
 		}
 		if difference := elementDifference(a, is[k]); difference != nil {
-			r.addPrefixFinding(now, is[k].item.Place, specs.Degraded, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, then.Index, a.item.Place.Path, difference)
+			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, then.Index, a.item.Place.Path, difference)
 			return
 		}
 	}
@@ -115,10 +113,13 @@ func isHandoff(then, now *exchange) bool {
 	if sameSystem(then.req.System, now.req.System) {
 		return false
 	}
-	offered := toolDefinitions(now.req.Tools)
 	return slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
-		return it.What == wire.Call && !slices.ContainsFunc(offered, func(t *wire.Node) bool { return toolName(t) == it.Name })
+		return it.What == wire.Call && offersTool(then, it.Name) && !offersTool(now, it.Name)
 	})
+}
+
+func offersTool(x *exchange, name string) bool {
+	return slices.ContainsFunc(toolDefinitions(x.req.Tools), func(t *wire.Node) bool { return toolName(t) == name })
 }
 
 func systemConstant(s *Trace, r *report) {
@@ -128,7 +129,7 @@ func systemConstant(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if path, what := diffSystem(then.req.System, now.req.System); path != "=" {
-			r.addPrefixFinding(now, nodePlace(now.req.System, "system"), specs.Degraded, "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+			r.addPrefixFinding(now, nodePlace(now.req.System, "system"), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
 }
@@ -139,8 +140,8 @@ func toolsConstant(s *Trace, r *report) {
 			return
 		}
 		r.addObserved(1)
-		if what, consequence := diffTools(then, now); what != "" {
-			r.addPrefixFinding(now, nodePlace(now.req.Tools, "tools"), consequence, "the tools are not those of exchange %d: %s", then.Index, what)
+		if what := diffTools(then, now); what != "" {
+			r.addPrefixFinding(now, nodePlace(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s", then.Index, what)
 		}
 	})
 }
@@ -154,17 +155,8 @@ func nodePlace(n *wire.Node, path string) wire.Place {
 }
 
 // prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
-// equal as text as well. Other recorders write JSON anew; there, only what a
-// resumed process changed is the agent's.
-func prefixBytes(s *Trace, r *report) {
-	if s.ev.Source == evidence.SourceRecording {
-		for _, p := range s.allResumptions() {
-			r.compareBytes(p.before, p.first)
-		}
-		return
-	}
-	s.eachNext(r.compareBytes)
-}
+// equal as text as well.
+func prefixBytes(s *Trace, r *report) { s.eachNext(r.compareBytes) }
 
 func (r *report) compareBytes(then, now *exchange) {
 	for i, m := range then.req.Msgs {
@@ -187,29 +179,29 @@ func (r *report) compareBytes(then, now *exchange) {
 // diffTools says what tool definitions changed since then, "" for nothing. Tools that
 // are loaded later are not part of the prompt: one may be added if it is deferred,
 // or if a tool search has brought it.
-func diffTools(then, now *exchange) (what string, consequence specs.Consequence) {
+func diffTools(then, now *exchange) string {
 	was, is := toolDefinitions(then.req.Tools), toolDefinitions(now.req.Tools)
 	last := -1
 	for _, t := range was {
 		k := slices.IndexFunc(is, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
 		if k < 0 {
-			return "tool " + toolName(t) + " is gone", specs.Degraded
+			return "tool " + toolName(t) + " is gone"
 		}
 		if path, what := wire.Diff(t, is[k], "cache_control", "defer_loading"); path != "=" {
-			return strings.TrimSpace("tool " + toolName(t) + path + " " + what), specs.Degraded
+			return strings.TrimSpace("tool " + toolName(t) + path + " " + what)
 		}
 		if k < last {
-			return "tool " + toolName(t) + " stands in another place", specs.Wasteful
+			return "tool " + toolName(t) + " stands in another place"
 		}
 		last = k
 	}
 	for _, t := range is {
 		known := slices.ContainsFunc(was, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
 		if !known && !t.Get("defer_loading").True() && !isLoadedBySearch(now, toolName(t)) {
-			return "tool " + toolName(t) + " is new", specs.Degraded
+			return "tool " + toolName(t) + " is new"
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // toolDefinitions lists the tools one by one, as Gemini groups them.

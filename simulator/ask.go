@@ -67,19 +67,42 @@ func intentOf(req script.Request) script.Intent { return readers[req.Provider](r
 // results, as agents' reminders do.
 type turns struct {
 	script.Intent
-	names map[string]string // of calls, by id
+	names   map[string]string // of calls, by id
+	wrapped string            // what the client said last, whoever's words
 }
 
-func (t *turns) startPrompt(text string) {
-	if text != "" {
-		t.Prompt, t.Calls = text, nil
+// startPrompt begins anew with the user's words. What stands beside results that
+// the model has not answered yet steers it and is no prompt.
+func (t *turns) startPrompt(content *jsontree.Node) {
+	t.noteWords(content)
+	text := userWords(content)
+	if text == "" || len(t.Results) > 0 && t.Prompt != "" {
+		return
 	}
+	t.Prompt, t.Calls = text, nil
+}
+
+// noteWords keeps what was last said for a conversation without words of the user:
+// agents wrap what they want titled or summarised.
+func (t *turns) noteWords(content *jsontree.Node) {
+	if text := texts(content); text != "" {
+		t.wrapped = text
+	}
+}
+
+// intent is what was found.
+func (t *turns) intent() script.Intent {
+	if t.Prompt == "" {
+		t.Prompt = t.wrapped
+	}
+	return t.Intent
 }
 
 // startResults begins the results anew: the model has said something.
 func (t *turns) startResults() { t.Results = nil }
 
 func (t *turns) addResult(id, name, text string) {
+	t.Answered++
 	if name == "" {
 		name = t.names[id]
 	}
@@ -111,7 +134,7 @@ func anthropicIntent(d *jsontree.Node) script.Intent {
 	for _, m := range objectsOf(d.Get("messages")) {
 		t.addMessage(m)
 	}
-	return t.Intent
+	return t.intent()
 }
 
 // addHostedTool notes a tool of the provider's own, by how the types of those for
@@ -139,7 +162,7 @@ func (t *turns) addMessage(m *jsontree.Node) {
 		}
 	}
 	if m.Get("role").Text() == "user" && len(t.Calls) == before {
-		t.startPrompt(texts(m.Get("content")))
+		t.startPrompt(m.Get("content"))
 	}
 }
 
@@ -162,7 +185,9 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" {
 		t.Choice = choice.Get("name").Text()
 	}
-	t.startPrompt(d.Get("input").Text())
+	if d.Get("input").Is(jsontree.String) {
+		t.startPrompt(d.Get("input"))
+	}
 	for _, item := range objectsOf(d.Get("input")) {
 		if strings.HasSuffix(item.Get("type").Text(), "_call") || item.Get("role").Text() == "assistant" {
 			t.startResults()
@@ -173,12 +198,12 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 		case item.Get("type").Text() == "function_call_output":
 			t.addResult(item.Get("call_id").Text(), "", texts(item.Get("output")))
 		case item.Get("role").Text() == "user":
-			t.startPrompt(texts(item.Get("content")))
+			t.startPrompt(item.Get("content"))
 		case item.Get("role").Text() == "system" || item.Get("role").Text() == "developer":
 			t.System += "\n" + texts(item.Get("content"))
 		}
 	}
-	return t.Intent
+	return t.intent()
 }
 
 func geminiIntent(d *jsontree.Node) script.Intent {
@@ -208,10 +233,10 @@ func geminiIntent(d *jsontree.Node) script.Intent {
 			}
 		}
 		if c.Get("role").Text() != "model" && len(t.Calls) == before {
-			t.startPrompt(texts(c.Get("parts")))
+			t.startPrompt(c.Get("parts"))
 		}
 	}
-	return t.Intent
+	return t.intent()
 }
 
 // anyObject is the schema of an answer that is to be JSON and no more.

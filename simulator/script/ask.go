@@ -17,6 +17,8 @@ type Intent struct {
 	Calls []Called
 	// Results are those of Calls that follow the model's last turn, in order.
 	Results []Called
+	// Answered counts the results in the whole conversation.
+	Answered int
 	// Hosted are the tools that the provider runs itself, "search" and "code".
 	Hosted []string
 	// Tools are those that the client runs.

@@ -23,13 +23,19 @@ func lazyPattern(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
+// maxCalls is the number of results in a conversation after which nothing is called
+// any more.
+const maxCalls = 10
+
 // effects are what the names of tools tell that change things. Such a tool is
 // called only when the prompt or the request names it.
 var effects = lazyPattern(`(?i)bash|shell|exec|run|write|edit|patch|delete|remove|kill|task|agent|create|update|send|move|install|commit|push|apply|computer|terminal`)
 
 // AutoReply is what a model says when no script tells it: it thinks, calls the
 // tools that the prompt names, or else the first harmless one, with arguments
-// that fulfil their schemas, and reports what they answered. Equal requests get
+// that fulfil their schemas, and reports what they answered. It calls tools once
+// after each prompt, and no more after maxCalls, because some clients prompt
+// themselves for ever. Equal requests get
 // equal answers. One that is longer than the request allows ends where it must,
 // with the stop that says so.
 func AutoReply(a Intent) ([]specs.Block, specs.Stop) { return fitLimit(autoBlocks(a), a.Limit) }
@@ -58,7 +64,7 @@ func wantedTools(a Intent) []Tool {
 		return nil
 	case a.Choice != "" && a.Choice != ChoiceAny:
 		return named(a.Choice)
-	case a.Choice == "" && len(a.Calls) > 0:
+	case a.Choice == "" && (len(a.Calls) > 0 || a.Answered >= maxCalls):
 		return nil
 	}
 	prompt := strings.ToLower(a.Prompt)

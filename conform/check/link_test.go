@@ -100,7 +100,7 @@ func longSession(turns int) evidence.Evidence {
 		messages = append(messages, fmt.Sprintf(`{"role":"user","content":[{"type":"text","text":"Question %d"}]}`, i))
 		x := evidence.Exchange{Index: i, Provider: evidence.Anthropic}
 		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
-			Body: []byte(`{"model":"claude-opus-4-6","system":"s","thinking":{"type":"adaptive"},"messages":[` + strings.Join(messages, ",") + `]}`)}
+			Body: []byte(`{"model":"claude-opus-4-6","max_tokens":9,"system":"s","thinking":{"type":"adaptive"},"messages":[` + strings.Join(messages, ",") + `]}`)}
 		block := fmt.Sprintf(`[{"type":"thinking","thinking":"Hm.","signature":"c2lnbmF0dXJlLW5v%04d"},{"type":"text","text":"ok"}]`, i)
 		x.Response = evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":` + block + `,"stop_reason":"end_turn"}`)}
 		ev.Exchanges = append(ev.Exchanges, x)

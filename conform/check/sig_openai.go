@@ -5,7 +5,6 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
-	"github.com/meerkat-go/conformance/specs"
 )
 
 // openAIRules judge reasoning items (reference §5.2, R15–R20).
@@ -58,21 +57,10 @@ func reasoningKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Thinking && it.Token != "" {
 				r.addObserved(1)
-				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
-				f.Consequence = l.lostReasoning()
+				r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 			}
 		}
 	}
-}
-
-// lostReasoning: a stored call that is named by its item id is refused without the
-// reasoning before it, any other one is not.
-func (l *link) lostReasoning() specs.Consequence {
-	isStored := !l.to.req.Doc.Get("store").Is('f')
-	if isStored && slices.ContainsFunc(l.items, func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
-		return specs.Refused
-	}
-	return ""
 }
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
@@ -106,8 +94,7 @@ func summaryParts(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !it.Node.Get("summary").Is('[') {
-				f := r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
-				f.Consequence = specs.Refused
+				r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
 			}
 		}
 	})
@@ -146,8 +133,8 @@ func ownID(s *Trace, r *report) {
 // needs to keep it (D-11).
 func requestsStateless(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		if x.Provider != evidence.OpenAI {
-			return
+		if x.Provider != evidence.OpenAI || s.ev.Source == evidence.SourceRecording {
+			return // other agents may rely on the provider's memory
 		}
 		r.addObserved(1)
 		at := wire.Place{Event: -1, Off: 0, Path: "store"}

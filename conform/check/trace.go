@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Trace is the evidence of one case, decoded: the exchanges in order with both
@@ -88,6 +89,10 @@ type exchange struct {
 	replays, sentBack []*link
 	// refusal is read where the reply is one.
 	refusal Refusal
+	// can is what is known of the model asked; members compares the request's
+	// members with those that the provider takes.
+	can     specs.Capability
+	members inspection
 }
 
 // span is the half-open range [from, to) of items.
@@ -126,6 +131,8 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.turn = turnStart(e.Provider, x.req)
 	x.outline = newOutline(x.req.Items, x.runs)
 	x.contents = replyContents(x.reply.Items)
+	x.can = specs.FindCapability(e.Provider, x.modelAsked())
+	x.members = inspectMembers(x)
 	if x.reply.End == wire.Refused {
 		x.refusal = newRefusal(x)
 	}

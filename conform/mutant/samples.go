@@ -35,6 +35,7 @@ type (
 		Status     int                 `yaml:"status"`
 		End        string              `yaml:"end"`
 		Provenance evidence.Provenance `yaml:"provenance"`
+		Beta       string              `yaml:"beta"` // of anthropic-beta
 	}
 	sampleProcess struct {
 		Args    []string `yaml:"args"`
@@ -109,8 +110,20 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 	return evidence.Exchange{
 		Index: i, Provider: e.Provider, Process: e.Process, Provenance: e.Provenance,
 		Request: evidence.Request{Method: http.MethodPost, URL: url, Body: bytes.TrimSpace(request),
-			Header: http.Header{"Content-Type": {"application/json"}}},
+			Header: e.headers()},
 		Response: evidence.Response{Status: cmp.Or(e.Status, http.StatusOK), Body: response, End: cmp.Or(e.End, "eof"),
 			Header: http.Header{"Content-Type": {contentType}}},
 	}
+}
+
+// headers are those of a recording that kept all but the key.
+func (e sampleExchange) headers() http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, "Content-Encoding": {"identity"}}
+	if e.Provider == evidence.Anthropic {
+		h.Set("Anthropic-Version", "2023-06-01")
+	}
+	if e.Beta != "" {
+		h.Set("Anthropic-Beta", e.Beta)
+	}
+	return h
 }

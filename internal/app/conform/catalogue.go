@@ -98,7 +98,7 @@ type listing struct {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	var asJSON jsonVersion
+	var asJSON bool
 	var filter string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -117,14 +117,13 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON != "" {
-				doc := asJSON.pick(listing{report.ListSchema, selected}, func() any { return newListingV1(selected) })
-				return report.WriteJSON(a.Stdout, doc)
+			if asJSON {
+				return report.WriteJSON(a.Stdout, listing{report.ListSchema, selected})
 			}
 			return writeTable(a.Stdout, selected)
 		},
 	}
-	addJSONFlag(cmd, &asJSON)
+	cli.AddJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
 	return cmd
 }

@@ -1,0 +1,99 @@
+package check
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// parameterRules judge the parameters, tools, media and headers of single requests.
+// What depends on the model is judged where the model is known, what is a policy of
+// the provider only at its own hosts.
+var parameterRules = map[string]rule{
+	"PAR-001/below-max":         budgetBelowMax,
+	"PAR-001/minimum":           budgetMinimum,
+	"PAR-002/thinking":          samplingWhileThinking,
+	"PAR-002/model":             samplingByModel,
+	"PAR-002/reasoning":         samplingWhileReasoning,
+	"PAR-003/type":              thinkingTypeByModel,
+	"PAR-003/history":           thinkingMatchesHistory,
+	"PAR-004/effort":            effortByModel,
+	"PAR-004/encrypted-content": encryptedContentByModel,
+	"PAR-005/has-tools":         choiceHasTools,
+	"PAR-005/named-tool":        choiceNamesTool,
+	"PAR-005/forced":            forcedToolAllowed,
+	"PAR-006/known":             membersKnown,
+	"PAR-006/required":          membersPresent,
+	"PAR-007/type":              memberTypes,
+	"PAR-007/range":             memberRanges,
+	"PAR-007/max-output":        outputWithinModel,
+	"PAR-008/names":             toolNames,
+	"PAR-008/unique":            toolNamesUnique,
+	"PAR-008/schema":            toolSchemas,
+	"PAR-008/strict":            strictSchemas,
+	"PAR-009/count":             cacheMarks,
+	"PAR-010/media-type":        mediaTypes,
+	"PAR-010/base64":            mediaBase64,
+	"PAR-010/size":              mediaSizes,
+	"PAR-011/headers":           requestHeaders,
+	"PAR-011/betas":             betasKnown,
+	"PAR-011/beta-members":      betaMembers,
+	"PAR-012/exclusive":         stateExclusive,
+	"PAR-012/stored":            previousStored,
+	"PAR-013/one-of":            levelOrBudget,
+	"PAR-013/level":             levelByModel,
+	"PAR-013/budget":            budgetByModel,
+}
+
+// eachPolicyRequest calls f for every request of a provider, "" for all, that its
+// policies hold for: those of its own hosts and of a simulator, which has them too.
+func (s *Trace) eachPolicyRequest(provider string, f func(x *exchange)) {
+	s.eachRequest(func(x *exchange) {
+		if (provider == "" || x.Provider == provider) && !x.atOtherHost() {
+			f(x)
+		}
+	})
+}
+
+// publicHosts are where the providers serve their public APIs; other hosts of theirs
+// take other members.
+var publicHosts = map[string]string{
+	evidence.Anthropic: "api.anthropic.com", evidence.OpenAI: "api.openai.com", evidence.Gemini: "generativelanguage.googleapis.com",
+}
+
+func (x *exchange) isPublicAPI() bool {
+	u, err := url.Parse(x.Request.URL)
+	return x.Provenance == evidence.ProvenanceSimulator || err == nil && strings.EqualFold(u.Hostname(), publicHosts[x.Provider])
+}
+
+// member returns a member of the request and its place; snake is its other spelling.
+func (x *exchange) member(path ...string) (*wire.Node, wire.Place) {
+	n, at := x.req.Doc, wire.Place{Event: -1, Off: 0}
+	for _, name := range path {
+		v := n.Any(name, snakeCase(name))
+		if v != nil {
+			at.Off = v.Off
+		}
+		n, at.Path = v, strings.TrimPrefix(at.Path+"."+name, ".")
+	}
+	return n, at
+}
+
+// snakeCase spells a JSON name as proto does.
+func snakeCase(name string) string {
+	var b strings.Builder
+	for _, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('_')
+			c += 'a' - 'A'
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// elementPath is the path of element j of the list at path.
+func elementPath(path string, j int) string { return path + "[" + strconv.Itoa(j) + "]" }

@@ -1,0 +1,64 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+)
+
+// levelOrBudget: a request says how much to think in one way (G-23).
+func levelOrBudget(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		level, _ := x.member("generationConfig", "thinkingConfig", "thinkingLevel")
+		budget, at := x.member("generationConfig", "thinkingConfig", "thinkingBudget")
+		if level.Null() && budget.Null() {
+			return
+		}
+		r.addObserved(1)
+		if !level.Null() && !budget.Null() {
+			r.addFinding(x, at, "G-23", "thinkingBudget and thinkingLevel are both set")
+		}
+	})
+}
+
+// levelByModel: not every model has every level (G-24).
+func levelByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		level, at := x.member("generationConfig", "thinkingConfig", "thinkingLevel")
+		if !level.Is('"') || x.can.Levels == nil {
+			return
+		}
+		r.addObserved(1)
+		if name := strings.ToUpper(level.Str()); !slices.Contains(x.can.Levels, name) && name != "THINKING_LEVEL_UNSPECIFIED" {
+			r.addFinding(x, at, "G-24", "%s does not take thinkingLevel %s, only %s", x.req.Model, cutText(name, 40), orNone(x.can.Levels))
+		}
+	})
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "a budget"
+	}
+	return strings.Join(list, ", ")
+}
+
+// budgetByModel: a model that always thinks takes no budget of 0, and each has bounds
+// (G-25). -1 leaves it to the model.
+func budgetByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		n, at := x.member("generationConfig", "thinkingConfig", "thinkingBudget")
+		budget, err := strconv.Atoi(string(rawOf(n)))
+		if err != nil || budget < 0 || x.can.Budget == nil && !x.can.DoesRefuse("zero budget") {
+			return
+		}
+		r.addObserved(1)
+		switch {
+		case budget == 0 && x.can.DoesRefuse("zero budget"):
+			r.addFinding(x, at, "G-25", "thinkingBudget is 0 and %s always thinks", x.req.Model)
+		case budget > 0 && x.can.Budget != nil && (budget < x.can.Budget[0] || budget > x.can.Budget[1]):
+			r.addFinding(x, at, "G-25", "thinkingBudget is %d; %s takes %d to %d", budget, x.req.Model, x.can.Budget[0], x.can.Budget[1])
+		}
+	})
+}

@@ -1,0 +1,251 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// fault is one member of a request that is not as specs/members.yaml describes it.
+type fault struct {
+	kind faultKind
+	at   wire.Place
+	rule string
+	text string
+}
+
+type faultKind int
+
+const (
+	unknownMember faultKind = iota
+	missingMember
+	wrongType
+	outOfRange
+	missingBeta
+)
+
+// inspection is what a walk over a request's members found, and how many objects it
+// compared.
+type inspection struct {
+	objects int
+	faults  []fault
+}
+
+// inspectMembers compares a request with the description of its provider's objects.
+func inspectMembers(x *exchange) (seen inspection) {
+	objects, err := specs.RequestObjects(x.Provider)
+	if err != nil || x.req.Doc == nil || x.req.Op != wire.Generate {
+		return seen
+	}
+	w := memberWalk{x: x, objects: objects, betas: betasOf(x), inspection: &seen}
+	w.walk(x.req.Doc, "request", "")
+	return seen
+}
+
+type memberWalk struct {
+	*inspection
+	x       *exchange
+	objects specs.Objects
+	betas   []string
+}
+
+func (w *memberWalk) add(kind faultKind, n *wire.Node, path, rule, text string) {
+	w.faults = append(w.faults, fault{kind, wire.Place{Event: -1, Off: n.Off, Path: path}, rule, text})
+}
+
+// walk compares a node that is an object called name, or a list of them.
+func (w *memberWalk) walk(n *wire.Node, name, path string) {
+	for i, e := range n.Elems() {
+		w.walk(e, name, path+"["+strconv.Itoa(i)+"]")
+	}
+	if !n.Is('{') {
+		return
+	}
+	members := w.objects.Find(name, n.Get("type").Str())
+	if members == nil {
+		return
+	}
+	w.compare(n, members, path)
+}
+
+func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
+	w.inspection.objects++
+	present := map[string]bool{}
+	for i, spelled := range n.Names {
+		name, v := spelled, n.Items[i]
+		if w.x.Provider == evidence.Gemini {
+			name = camelCase(spelled)
+		}
+		under := strings.TrimPrefix(path+"."+spelled, ".")
+		m, known := members[name]
+		if !known {
+			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is no member that the provider knows there")
+			continue
+		}
+		present[name] = !v.Null() && (!v.Is('[') || len(v.Items) > 0)
+		w.value(v, m, under)
+	}
+	for name, m := range members {
+		if m.Required && !present[name] && !w.isInURL(name, path) {
+			w.add(missingMember, n, strings.TrimPrefix(path+"."+name, "."), requiredRule(w.x, name), "is required and absent or empty")
+		}
+	}
+}
+
+// isInURL reports whether the clouds name the member in their URL.
+func (w *memberWalk) isInURL(name, path string) bool {
+	return path == "" && name == "model" && !strings.HasSuffix(strings.SplitN(w.x.Request.URL, "?", 2)[0], "/messages")
+}
+
+func requiredRule(x *exchange, name string) string {
+	anthropic, gemini := "A-6", "G-7"
+	switch name {
+	case "messages":
+		anthropic = "A-8"
+	case "content":
+		anthropic = "A-12"
+	case "contents":
+		gemini = "G-4"
+	case "name":
+		gemini = "G-10"
+	}
+	return byProvider(x, anthropic, "O-3", gemini)
+}
+
+// value compares one member's value with its description.
+func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
+	if v.Null() {
+		return
+	}
+	gemini := w.x.Provider == evidence.Gemini
+	if m.Types != "" && !isOfType(v, m.Types, gemini) {
+		w.add(wrongType, v, path, byProvider(w.x, "A-7", "O-5", ""), "is "+describeKind(v)+", not "+describeTypes(m.Types))
+		return
+	}
+	if m.Values != nil && v.Is('"') && !slices.ContainsFunc(m.Values, func(s string) bool { return s == v.Str() || gemini && strings.EqualFold(s, v.Str()) }) {
+		w.add(wrongType, v, path, byProvider(w.x, "A-7", "O-5", ""), "is "+strconv.Quote(cutText(v.Str(), 40))+", not one of "+strings.Join(m.Values, ", "))
+	}
+	if number, err := strconv.ParseFloat(string(v.Raw), 64); err == nil && v.Is('0') &&
+		(m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max) {
+		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "is "+cutText(string(v.Raw), 40)+", outside "+describeRange(m))
+	}
+	if m.Betas != nil && w.betas != nil && !slices.ContainsFunc(w.betas, func(b string) bool { return hasPrefixOf(b, m.Betas) }) {
+		w.add(missingBeta, v, path, "A-5", "belongs to the beta "+strings.Join(m.Betas, " or ")+", which anthropic-beta does not name")
+	}
+	switch {
+	case m.ByName:
+		for i, name := range v.Names {
+			w.walk(v.Items[i], m.Object, path+"."+name)
+		}
+	case m.Object != "":
+		w.walk(v, m.Object, path)
+	}
+}
+
+func hasPrefixOf(s string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// isOfType: proto-JSON takes a number in quotes.
+func isOfType(v *wire.Node, types string, gemini bool) bool {
+	switch v.Kind {
+	case '"':
+		return strings.Contains(types, "s") || gemini && strings.ContainsAny(types, "ni")
+	case '0':
+		number, err := strconv.ParseFloat(string(v.Raw), 64)
+		return strings.Contains(types, "n") || strings.Contains(types, "i") && err == nil && number == float64(int64(number))
+	case 't', 'f':
+		return strings.Contains(types, "b")
+	case '[':
+		return strings.Contains(types, "a")
+	}
+	return strings.Contains(types, "o")
+}
+
+var typeNames = map[byte]string{'s': "a string", 'n': "a number", 'i': "a whole number", 'b': "true or false", 'a': "a list", 'o': "an object"}
+
+func describeTypes(types string) string {
+	names := make([]string, len(types))
+	for i := range len(types) {
+		names[i] = typeNames[types[i]]
+	}
+	return strings.Join(names, " or ")
+}
+
+func describeKind(v *wire.Node) string {
+	return map[wire.Kind]string{'"': "a string", '0': "the number " + cutText(string(v.Raw), 20), 't': "true", 'f': "false", '[': "a list", '{': "an object"}[v.Kind]
+}
+
+func describeRange(m specs.Member) string {
+	bound := func(f *float64, none string) string {
+		if f == nil {
+			return none
+		}
+		return strconv.FormatFloat(*f, 'g', -1, 64)
+	}
+	return bound(m.Min, "…") + " to " + bound(m.Max, "…")
+}
+
+// addFaults reports the faults of one kind and counts the objects that were compared.
+func (r *report) addFaults(x *exchange, kind faultKind) {
+	r.addObserved(x.members.objects)
+	for _, f := range x.members.faults {
+		if f.kind == kind {
+			r.addFinding(x, f.at, f.rule, "%s %s", f.at.Path, f.text).Form = f.rule + f.text
+		}
+	}
+}
+
+// membersKnown: the public APIs refuse what they do not know; clouds and gateways take
+// members of their own.
+func membersKnown(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.isPublicAPI() && isProvidersModel(x) {
+			r.addFaults(x, unknownMember)
+		}
+	})
+}
+
+// isProvidersModel reports whether the name is of the provider's own family: an
+// address may be that of a gateway that was written over.
+func isProvidersModel(x *exchange) bool {
+	if x.Provider != evidence.OpenAI || x.req.Model == "" {
+		return true
+	}
+	family := specs.ParseModel(x.req.Model).Family
+	return family == "gpt" || family == "o"
+}
+
+func membersPresent(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) { r.addFaults(x, missingMember) })
+}
+
+func memberTypes(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) { r.addFaults(x, wrongType) })
+}
+
+func memberRanges(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		if isProvidersModel(x) {
+			r.addFaults(x, outOfRange)
+		}
+	})
+}
+
+// outputWithinModel: a model writes no more than it can (A-7).
+func outputWithinModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		n, at := x.member("max_tokens")
+		if x.can.MaxOutput == 0 || n.Int() < 0 {
+			return
+		}
+		r.addObserved(1)
+		if n.Int() > x.can.MaxOutput && !slices.ContainsFunc(betasOf(x), func(b string) bool { return strings.HasPrefix(b, "output-") }) {
+			r.addFinding(x, at, "A-7", "max_tokens is %d; %s writes at most %d", n.Int(), x.req.Model, x.can.MaxOutput)
+		}
+	})
+}

@@ -1,0 +1,271 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// dialect is a provider's idea of JSON Schema.
+type dialect int
+
+const (
+	jsonSchema      dialect = iota // Gemini's parametersJsonSchema
+	anthropicSchema                // draft 2020-12
+	openAISchema
+	geminiSchema // Gemini's parameters: a subset of OpenAPI
+)
+
+const maxSchemaDepth = 64
+
+var schemaTypes = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
+
+// schemaFault is the first place where a schema is not one of its dialect.
+type schemaFault struct {
+	node       *wire.Node
+	path, text string
+}
+
+// findSchemaFault looks through a schema and what is nested in it.
+func findSchemaFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
+	switch {
+	case n.Is('t') || n.Is('f') || depth > maxSchemaDepth:
+		return nil
+	case !n.Is('{'):
+		return &schemaFault{n, path, "is no schema"}
+	}
+	if f := typeFault(n, d, path); f != nil {
+		return f
+	}
+	if f := arrayFault(n, d, path); f != nil {
+		return f
+	}
+	if f := objectFault(n, d, path); f != nil {
+		return f
+	}
+	return nestedFault(n, d, path, depth)
+}
+
+func typeFault(n *wire.Node, d dialect, path string) *schemaFault {
+	t := n.Get("type")
+	names := t.Elems()
+	switch {
+	case t.Null():
+		return nil
+	case t.Is('0') && d == geminiSchema:
+		return nil // the number of the enum
+	case t.Is('"'):
+		names = []*wire.Node{t}
+	case !t.Is('['):
+		return &schemaFault{t, path + ".type", "is neither a type nor a list of types"}
+	case d == geminiSchema:
+		return &schemaFault{t, path + ".type", "is a list; the provider takes one type, and nullable"}
+	}
+	for _, name := range names {
+		known := name.Str()
+		if d == geminiSchema {
+			known = strings.ToLower(known)
+		}
+		if !slices.Contains(schemaTypes, known) && !(d == geminiSchema && known == "type_unspecified") {
+			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Str(), 40)) + ", which is no JSON type"}
+		}
+	}
+	return nil
+}
+
+func arrayFault(n *wire.Node, d dialect, path string) *schemaFault {
+	items := n.Get("items")
+	switch {
+	case items.Is('['):
+		return &schemaFault{items, path + ".items", "is a list; it must be one schema"}
+	case items == nil && strings.EqualFold(n.Get("type").Str(), "array") && (d == openAISchema || d == geminiSchema):
+		return &schemaFault{n, path + ".items", "is missing; the provider wants to know what an array holds"}
+	case n.Get("enum") != nil && !n.Get("enum").Is('['):
+		return &schemaFault{n.Get("enum"), path + ".enum", "is not a list"}
+	}
+	return nil
+}
+
+func objectFault(n *wire.Node, d dialect, path string) *schemaFault {
+	properties, required := n.Get("properties"), n.Get("required")
+	switch {
+	case properties != nil && !properties.Null() && !properties.Is('{'):
+		return &schemaFault{properties, path + ".properties", "is not an object"}
+	case required != nil && !required.Null() && !required.Is('['):
+		return &schemaFault{required, path + ".required", "is not a list of names"}
+	}
+	for i, name := range required.Elems() {
+		at := path + ".required[" + strconv.Itoa(i) + "]"
+		if !name.Is('"') {
+			return &schemaFault{name, at, "is not a name"}
+		}
+		if d == geminiSchema && properties.Get(name.Str()) == nil {
+			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Str(), 40)) + ", which is no property"}
+		}
+	}
+	return nil
+}
+
+func nestedFault(n *wire.Node, d dialect, path string, depth int) *schemaFault {
+	properties := n.Get("properties")
+	if properties.Is('{') {
+		for i, name := range properties.Names {
+			if f := findSchemaFault(properties.Items[i], d, path+".properties."+name, depth+1); f != nil {
+				return f
+			}
+		}
+	}
+	if items := n.Get("items"); items.Is('{') {
+		if f := findSchemaFault(items, d, path+".items", depth+1); f != nil {
+			return f
+		}
+	}
+	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
+		for i, e := range n.Get(word).Elems() {
+			if f := findSchemaFault(e, d, path+"."+word+"["+strconv.Itoa(i)+"]", depth+1); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// toolSchemas: the arguments of a tool are an object, described in the provider's words
+// (A-7, O-19, O-20, G-12). One bad schema makes every request with it fail.
+func toolSchemas(s *Trace, r *report) {
+	s.eachTool(func(x *exchange, d toolDeclaration) {
+		if !d.client || d.schema.Null() {
+			return
+		}
+		r.addObserved(1)
+		root := d.schema.Get("type").Str()
+		mustBeObject := d.dialect == anthropicSchema || d.dialect == openAISchema
+		at := wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}
+		if d.schema.Is('{') && mustBeObject && root != "object" && !d.schema.Get("type").Is('[') {
+			r.addFinding(x, at, byProvider(x, "A-7", "O-20", ""), "the schema of tool %q has the type %q, not object", cutText(d.name, 140), root)
+			return
+		}
+		if f := findSchemaFault(d.schema, d.dialect, d.schemaPath, 0); f != nil {
+			if f.node != nil {
+				at.Off = f.node.Off
+			}
+			at.Path = f.path
+			r.addFinding(x, at, byProvider(x, "A-7", "O-19", "G-12"), "the schema of tool %q: %s %s", cutText(d.name, 140), strings.TrimPrefix(f.path, d.schemaPath+"."), f.text)
+		}
+	})
+}
+
+// The limits of strict tools on Anthropic (A-48).
+const (
+	maxStrictTools        = 20
+	maxOptionalParameters = 24
+	maxUnionParameters    = 16
+)
+
+// strictSchemas: a strict schema says of each object that nothing else is in it and, on
+// OpenAI, requires every property (A-48, O-19).
+func strictSchemas(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		strict := 0
+		var c strictCount
+		for _, d := range x.declaredTools() {
+			if !d.client || !d.strict || !d.schema.Is('{') {
+				continue
+			}
+			strict++
+			r.addObserved(1)
+			if f := findLooseObject(d.schema, x.Provider == evidence.OpenAI, d.schemaPath, 0); f != nil {
+				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, byProvider(x, "A-48", "O-19", ""), "strict tool %q: %s", cutText(d.name, 140), f.text)
+			}
+			c.count(d.schema, 0)
+		}
+		if x.Provider == evidence.Anthropic {
+			at := nodePlace(x.req.Tools, "tools")
+			for _, limit := range []struct {
+				what   string
+				n, max int
+			}{{"strict tools", strict, maxStrictTools}, {"optional parameters in strict tools", c.optional, maxOptionalParameters}, {"parameters with unions in strict tools", c.unions, maxUnionParameters}} {
+				if limit.n > limit.max {
+					r.addFinding(x, at, "A-48", "%d %s; at most %d are taken", limit.n, limit.what, limit.max)
+				}
+			}
+		}
+		if format, at := x.member("text", "format"); x.Provider == evidence.OpenAI && format.Get("strict").True() {
+			r.addObserved(1)
+			if f := findLooseObject(format.Get("schema"), true, at.Path+".schema", 0); f != nil {
+				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, "O-19", "strict answer: %s", f.text)
+			}
+		}
+	})
+}
+
+// findLooseObject finds an object schema that lets more in than it names.
+func findLooseObject(n *wire.Node, allRequired bool, path string, depth int) *schemaFault {
+	if !n.Is('{') || depth > maxSchemaDepth {
+		return nil
+	}
+	if n.Get("type").Str() == "object" || n.Get("properties") != nil {
+		if !n.Get("additionalProperties").Is('f') {
+			return &schemaFault{n, path, "additionalProperties is not false"}
+		}
+		for _, name := range namesOf(n.Get("properties")) {
+			isRequired := func(e *wire.Node) bool { return e.Str() == name }
+			if allRequired && !slices.ContainsFunc(n.Get("required").Elems(), isRequired) {
+				return &schemaFault{n, path, "required does not name " + strconv.Quote(cutText(name, 60))}
+			}
+		}
+	}
+	for _, part := range nestedSchemas(n) {
+		if f := findLooseObject(part.node, allRequired, path+part.path, depth+1); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func namesOf(n *wire.Node) []string {
+	if n.Is('{') {
+		return n.Names
+	}
+	return nil
+}
+
+// nestedSchemas lists the schemas directly inside one, with their paths below it.
+func nestedSchemas(n *wire.Node) (list []schemaFault) {
+	for _, word := range []string{"properties", "$defs", "definitions"} {
+		for i, name := range namesOf(n.Get(word)) {
+			list = append(list, schemaFault{node: n.Get(word).Items[i], path: "." + word + "." + name})
+		}
+	}
+	if items := n.Get("items"); items != nil {
+		list = append(list, schemaFault{node: items, path: ".items"})
+	}
+	for i, e := range n.Get("anyOf").Elems() {
+		list = append(list, schemaFault{node: e, path: ".anyOf[" + strconv.Itoa(i) + "]"})
+	}
+	return list
+}
+
+// strictCount counts what makes a grammar large.
+type strictCount struct{ optional, unions int }
+
+func (c *strictCount) count(n *wire.Node, depth int) {
+	if !n.Is('{') || depth > maxSchemaDepth {
+		return
+	}
+	properties := n.Get("properties")
+	for i, name := range namesOf(properties) {
+		if !slices.ContainsFunc(n.Get("required").Elems(), func(e *wire.Node) bool { return e.Str() == name }) {
+			c.optional++
+		}
+		if p := properties.Items[i]; p.Get("type").Is('[') || p.Get("anyOf").Is('[') {
+			c.unions++
+		}
+	}
+	for _, part := range nestedSchemas(n) {
+		c.count(part.node, depth+1)
+	}
+}

@@ -1,0 +1,185 @@
+package check
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// budgetBelowMax: thinking and answer share max_tokens, except where thinking is
+// interleaved with tool calls.
+func budgetBelowMax(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		budget, at := x.member("thinking", "budget_tokens")
+		limit, _ := x.member("max_tokens")
+		if thinkingType(x) != "enabled" || budget.Int() < 0 || limit.Int() < 0 {
+			return
+		}
+		betas := betasOf(x)
+		interleaved := betas == nil || slices.ContainsFunc(betas, func(b string) bool { return strings.HasPrefix(b, "interleaved-thinking") })
+		if len(x.req.Tools.Elems()) > 0 && interleaved {
+			return
+		}
+		r.addObserved(1)
+		if budget.Int() >= limit.Int() {
+			r.addFinding(x, at, "A-25", "budget_tokens %d is not below max_tokens %d", budget.Int(), limit.Int())
+		}
+	})
+}
+
+func budgetMinimum(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		budget, at := x.member("thinking", "budget_tokens")
+		if thinkingType(x) != "enabled" || !budget.Is('0') {
+			return
+		}
+		r.addObserved(1)
+		if v, err := strconv.ParseFloat(string(budget.Raw), 64); err == nil && v < 1024 {
+			r.addFinding(x, at, "A-7", "budget_tokens is %s; at least 1024 are needed", budget.Raw)
+		}
+	})
+}
+
+// samplingWhileThinking: with thinking on, temperature is 1, top_p at least 0.95, and
+// there is no top_k.
+func samplingWhileThinking(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		if t := thinkingType(x); t != "enabled" && t != "adaptive" {
+			return
+		}
+		r.addObserved(1)
+		for _, p := range []struct {
+			name     string
+			from, to float64
+		}{{"temperature", 1, 1}, {"top_p", 0.95, 1}, {"top_k", 1, 0}} {
+			n, at := x.member(p.name)
+			if v, err := strconv.ParseFloat(string(rawOf(n)), 64); err == nil && (v < p.from || v > p.to) {
+				r.addFinding(x, at, "A-27", "%s is %s while thinking is on", p.name, n.Raw)
+			}
+		}
+	})
+}
+
+func rawOf(n *wire.Node) []byte {
+	if n == nil {
+		return nil
+	}
+	return n.Raw
+}
+
+// samplingByModel: newer models have no sampling parameters.
+func samplingByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		if !x.can.DoesRefuse("sampling") {
+			return
+		}
+		r.addObserved(1)
+		for _, name := range []string{"temperature", "top_p", "top_k"} {
+			if n, at := x.member(name); !n.Null() && !(name == "temperature" && string(n.Raw) == "1") {
+				r.addFinding(x, at, "A-31", "%s does not take %s", x.req.Model, name)
+			}
+		}
+	})
+}
+
+// samplingWhileReasoning: OpenAI's models take temperature and top_p only while they do
+// not reason (O-24).
+func samplingWhileReasoning(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		effort := x.req.Doc.Get("reasoning").Get("effort").Str()
+		reasons := map[string]bool{"always": true, "on": effort != "none", "off": effort != "" && effort != "none"}[x.can.Reasoning]
+		if !reasons {
+			return
+		}
+		r.addObserved(1)
+		for _, name := range []string{"temperature", "top_p"} {
+			if n, at := x.member(name); n.Is('0') && strings.TrimRight(string(n.Raw), ".0") != "1" {
+				r.addFinding(x, at, "O-24", "%s does not take %s while it reasons", x.req.Model, name)
+			}
+		}
+	})
+}
+
+// thinkingTypeByModel: each model takes its own forms of thinking (A-28…A-30).
+func thinkingTypeByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		form := thinkingType(x)
+		rule := map[string]string{"enabled": "A-28", "adaptive": "A-29", "disabled": "A-30"}[form]
+		if rule == "" || x.can.Thinking == nil {
+			return
+		}
+		r.addObserved(1)
+		_, at := x.member("thinking", "type")
+		effort := x.req.Doc.Get("output_config").Get("effort").Str()
+		switch {
+		case !slices.Contains(x.can.Thinking, form):
+			r.addFinding(x, at, rule, "%s does not take thinking %q, only %s", x.req.Model, form, strings.Join(x.can.Thinking, ", "))
+		case form == "disabled" && x.can.DoesRefuse("disabled at xhigh") && (effort == "xhigh" || effort == "max"):
+			r.addFinding(x, at, rule, "%s does not take disabled thinking with effort %s", x.req.Model, effort)
+		}
+	})
+}
+
+// thinkingMatchesHistory: a request without thinking does not end with thinking of the
+// model. In a tool loop the API then goes on without thinking.
+func thinkingMatchesHistory(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		if len(x.runs) == 0 || !slices.Contains(x.can.Thinking, "enabled") {
+			return
+		}
+		form := thinkingType(x)
+		run := x.runs[len(x.runs)-1]
+		if run.from < x.turn {
+			return
+		}
+		r.addObserved(1)
+		for i := run.from; i < run.to; i++ {
+			if it := &x.req.Items[i]; it.Continuity() && (form == "" || form == "disabled") {
+				f := r.addFinding(x, it.Place, "A-39", "the turn that goes on holds %s, and the request does not ask for thinking", it.What)
+				if run.to < len(x.req.Items) {
+					f.Consequence = "degraded"
+				}
+				return
+			}
+		}
+	})
+}
+
+// effortByModel: a model takes only the efforts it has (A-32, O-22, O-23).
+func effortByModel(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		path := []string{"reasoning", "effort"}
+		if x.Provider == evidence.Anthropic {
+			path[0] = "output_config"
+		}
+		n, at := x.member(path...)
+		if x.Provider == evidence.Gemini || n.Null() || x.can.Efforts == nil {
+			return
+		}
+		r.addObserved(1)
+		switch {
+		case len(x.can.Efforts) == 0:
+			r.addFinding(x, at, byProvider(x, "A-32", "O-22", ""), "%s takes no effort", x.req.Model)
+		case !slices.Contains(x.can.Efforts, n.Str()):
+			r.addFinding(x, at, byProvider(x, "A-32", "O-23", ""), "%s does not take effort %q, only %s", x.req.Model, cutText(n.Str(), 20), strings.Join(x.can.Efforts, ", "))
+		}
+	})
+}
+
+// encryptedContentByModel: a model that does not reason has no encrypted reasoning (O-21).
+func encryptedContentByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		include, at := x.member("include")
+		if x.can.Reasoning == "" || len(include.Elems()) == 0 {
+			return
+		}
+		r.addObserved(1)
+		asks := slices.ContainsFunc(include.Elems(), func(n *wire.Node) bool { return n.Str() == "reasoning.encrypted_content" })
+		if asks && x.can.Reasoning == "never" {
+			r.addFinding(x, at, "O-21", "include asks %s, which does not reason, for reasoning.encrypted_content", x.req.Model)
+		}
+	})
+}

@@ -1,0 +1,261 @@
+package check
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// toolDeclaration is one tool that a request offers the model.
+type toolDeclaration struct {
+	name string
+	node *wire.Node
+	path string
+	// schema describes the arguments, in the words of dialect.
+	schema     *wire.Node
+	schemaPath string
+	dialect    dialect
+	// client is set for a tool that the client runs; others are the provider's.
+	client, strict bool
+}
+
+func (d toolDeclaration) place() wire.Place {
+	return wire.Place{Event: -1, Off: d.node.Off, Path: d.path}
+}
+
+// declaredTools lists the tools of a request, those in namespaces too.
+func (x *exchange) declaredTools() (list []toolDeclaration) {
+	tools := x.req.Tools.Elems()
+	if x.req.Tools.Is('{') {
+		tools = []*wire.Node{x.req.Tools}
+	}
+	for i, n := range tools {
+		path := "tools[" + strconv.Itoa(i) + "]"
+		switch x.Provider {
+		case evidence.Anthropic:
+			list = append(list, anthropicTool(n, path))
+		case evidence.OpenAI:
+			list = append(list, openAITools(n, path)...)
+		default:
+			list = append(list, geminiTools(n, path)...)
+		}
+	}
+	return list
+}
+
+func anthropicTool(n *wire.Node, path string) toolDeclaration {
+	kind := n.Get("type").Str()
+	return toolDeclaration{name: n.Get("name").Str(), node: n, path: path, schema: n.Get("input_schema"), schemaPath: path + ".input_schema",
+		dialect: anthropicSchema, client: kind == "" || kind == "custom", strict: n.Get("strict").True()}
+}
+
+func openAITools(n *wire.Node, path string) (list []toolDeclaration) {
+	switch n.Get("type").Str() {
+	case "function", "custom":
+		return []toolDeclaration{{name: n.Get("name").Str(), node: n, path: path, schema: n.Get("parameters"), schemaPath: path + ".parameters",
+			dialect: openAISchema, client: true, strict: n.Get("strict").True()}}
+	case "namespace":
+		for j, inner := range n.Get("tools").Elems() {
+			list = append(list, openAITools(inner, path+".tools["+strconv.Itoa(j)+"]")...)
+		}
+		for i := range list {
+			list[i].name = n.Get("name").Str() + "." + list[i].name
+		}
+	}
+	return list
+}
+
+func geminiTools(n *wire.Node, path string) (list []toolDeclaration) {
+	for j, f := range n.Any("functionDeclarations", "function_declarations").Elems() {
+		d := toolDeclaration{name: f.Get("name").Str(), node: f, path: path + ".functionDeclarations[" + strconv.Itoa(j) + "]", client: true}
+		d.schema, d.schemaPath, d.dialect = f.Get("parameters"), d.path+".parameters", geminiSchema
+		if d.schema.Null() {
+			d.schema, d.schemaPath, d.dialect = f.Any("parametersJsonSchema", "parameters_json_schema"), d.path+".parametersJsonSchema", jsonSchema
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// eachTool calls f for every tool of every request that the policies hold for.
+func (s *Trace) eachTool(f func(x *exchange, d toolDeclaration)) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		for _, d := range x.declaredTools() {
+			f(x, d)
+		}
+	})
+}
+
+var toolNameForms = map[string]*regexp.Regexp{
+	evidence.Anthropic: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+	evidence.OpenAI:    regexp.MustCompile(`^([a-zA-Z0-9_-]+\.)?[a-zA-Z0-9_-]{1,128}$`), // behind its namespace
+	evidence.Gemini:    regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}$`),
+}
+
+// toolNames: each provider takes its own form of names (A-21, O-18, G-11).
+func toolNames(s *Trace, r *report) {
+	s.eachTool(func(x *exchange, d toolDeclaration) {
+		if !d.client || d.name == "" {
+			return
+		}
+		r.addObserved(1)
+		inNamespace := strings.Contains(d.path, ".tools[")
+		if !toolNameForms[x.Provider].MatchString(d.name) || x.Provider == evidence.OpenAI && !inNamespace && strings.Contains(d.name, ".") {
+			r.addFinding(x, d.place(), byProvider(x, "A-21", "O-18", "G-11"), "the provider does not take the tool name %q", cutText(d.name, 140))
+		}
+	})
+}
+
+// toolNamesUnique: a name stands for one tool (A-21, G-11). OpenAI takes two, and the
+// model cannot tell them apart.
+func toolNamesUnique(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		first := map[string]string{}
+		for _, d := range x.declaredTools() {
+			if d.name == "" {
+				continue
+			}
+			r.addObserved(1)
+			if at, again := first[d.name]; again {
+				f := r.addFinding(x, d.place(), byProvider(x, "A-21", "", "G-11"), "the tool name %q is already used at %s", cutText(d.name, 140), at)
+				if x.Provider == evidence.OpenAI {
+					f.Consequence = "degraded"
+				}
+				continue
+			}
+			first[d.name] = d.path
+		}
+	})
+}
+
+// toolChoice returns the choice of a request: its kind (auto, none, any, tool), the names
+// it names, and where it stands; "" without a choice.
+func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
+	if x.Provider == evidence.Gemini {
+		config, at := x.member("toolConfig", "functionCallingConfig")
+		for _, n := range config.Any("allowedFunctionNames", "allowed_function_names").Elems() {
+			names = append(names, n.Str())
+		}
+		return map[string]string{"ANY": "any", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}[strings.ToUpper(config.Get("mode").Str())], names, at
+	}
+	choice, at := x.member("tool_choice")
+	kind = choice.Str() + choice.Get("type").Str()
+	switch {
+	case x.Provider == evidence.Anthropic:
+		if kind == "tool" {
+			names = []string{choice.Get("name").Str()}
+		}
+	case kind == "required":
+		kind = "any"
+	case kind == "function" || kind == "custom":
+		kind, names = "tool", []string{choice.Get("name").Str()}
+	case kind == "allowed_tools":
+		kind = "auto"
+		for _, n := range choice.Get("tools").Elems() {
+			if t := n.Get("type").Str(); t == "function" || t == "custom" {
+				names = append(names, n.Get("name").Str())
+			}
+		}
+	}
+	return kind, names, at
+}
+
+// choiceHasTools: a choice among tools needs tools (A-23, O-29, G-27). Gemini's mode AUTO
+// may stand beside the provider's own tools.
+func choiceHasTools(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		kind, names, at := x.toolChoice()
+		if kind == "" || x.req.Stateful || x.offersOtherTools() {
+			return
+		}
+		if x.Provider != evidence.Anthropic && kind != "any" && kind != "tool" && names == nil {
+			return
+		}
+		r.addObserved(1)
+		hasTools := len(x.req.Tools.Elems()) > 0
+		if x.Provider == evidence.Gemini {
+			hasTools = len(x.declaredTools()) > 0
+		}
+		if !hasTools {
+			r.addFinding(x, at, byProvider(x, "A-23", "O-29", "G-27"), "a choice among tools is made, and there are none")
+		}
+	})
+}
+
+// offersOtherTools reports whether tools come from elsewhere than the request's list.
+func (x *exchange) offersOtherTools() bool {
+	return x.req.Doc.Get("mcp_servers") != nil || x.req.Doc.Get("prompt") != nil ||
+		slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
+			return it.Type == "additional_tools" || it.Type == "tool_search_output" || it.Type == "tool_addition" || it.Type == "mcp_list_tools"
+		})
+}
+
+// choiceNamesTool: what is chosen is one of the tools (A-23, O-29, G-27).
+func choiceNamesTool(s *Trace, r *report) {
+	s.eachPolicyRequest("", func(x *exchange) {
+		_, names, at := x.toolChoice()
+		declared := x.declaredTools()
+		if x.req.Stateful || x.offersOtherTools() || len(declared) == 0 {
+			return
+		}
+		for _, name := range names {
+			r.addObserved(1)
+			named := func(d toolDeclaration) bool { return d.name == name || strings.HasSuffix(d.name, "."+name) }
+			if !slices.ContainsFunc(declared, named) {
+				r.addFinding(x, at, byProvider(x, "A-23", "O-29", "G-27"), "the choice names the tool %q, which is not declared", cutText(name, 140))
+			}
+		}
+	})
+}
+
+// forcedToolAllowed: with a thinking budget, and on the newest models at all, no tool can
+// be forced (A-26, A-33).
+func forcedToolAllowed(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		kind, _, at := x.toolChoice()
+		enabled := thinkingType(x) == "enabled"
+		if kind == "" || !enabled && !x.can.DoesRefuse("forced tools") {
+			return
+		}
+		r.addObserved(1)
+		switch forced := kind == "any" || kind == "tool"; {
+		case forced && x.can.DoesRefuse("forced tools"):
+			r.addFinding(x, at, "A-33", "%s does not take tool_choice %q", x.req.Model, kind)
+		case forced && enabled:
+			r.addFinding(x, at, "A-26", "tool_choice %q forces a tool while thinking is enabled", kind)
+		}
+	})
+}
+
+// cacheMarks: at most four places are marked (A-43).
+func cacheMarks(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
+		n, last := 0, (*wire.Node)(nil)
+		count := func(node *wire.Node) {
+			if mark := node.Get("cache_control"); !mark.Null() {
+				n, last = n+1, mark
+			}
+		}
+		for _, list := range [][]*wire.Node{x.req.Tools.Elems(), x.req.System.Elems()} {
+			for _, node := range list {
+				count(node)
+			}
+		}
+		for _, m := range x.req.Msgs {
+			for _, b := range m.Node.Get("content").Elems() {
+				count(b)
+				for _, inner := range b.Get("content").Elems() {
+					count(inner)
+				}
+			}
+		}
+		r.addObserved(n)
+		if n > 4 {
+			r.addFinding(x, wire.Place{Event: -1, Off: last.Off, Path: "cache_control"}, "A-43", "%d places carry cache_control; 4 may", n)
+		}
+	})
+}

@@ -31,8 +31,8 @@ const (
 	GeminiRequest    Name = "gemini.request"
 	GeminiChunk      Name = "gemini.chunk"
 	Requirement      Name = "requirement.v2"
-	Report           Name = "conform.report.v1"
-	Check            Name = "conform.check.v1"
+	Report           Name = "conform.report.v2"
+	Check            Name = "conform.check.v2"
 	List             Name = "conform.list.v2"
 	Explain          Name = "conform.explain.v1"
 

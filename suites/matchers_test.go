@@ -13,7 +13,7 @@ import (
 )
 
 // Hold matches the results of one requirement if none of them is a failure, not
-// testable or an error of the harness. Its message is what the checks found: the
+// testable, a warning or an error of the harness. Its message is what the checks found: the
 // exchange, the path, the message, the provider's rule and how to mend it.
 func Hold() types.GomegaMatcher {
 	return resultsMatcher{
@@ -67,7 +67,7 @@ func describeRed(results []report.Result) string {
 	var b strings.Builder
 	for _, r := range results {
 		switch r.Verdict {
-		case report.Fail:
+		case report.Fail, report.Warn: // strict
 			for _, f := range r.Findings {
 				describeFinding(&b, r, f)
 			}
@@ -107,7 +107,8 @@ var _ = Describe("The matchers of the suites", Label("suites"), func() {
 		Expect(Hold().FailureMessage(results)).To(Equal(message))
 	},
 		Entry("pass", report.Result{Verdict: report.Pass}, ""),
-		Entry("warn", report.Result{Verdict: report.Warn}, ""),
+		Entry("warn", report.Result{Check: "RES-002/system", Verdict: report.Warn, Findings: broken.Findings},
+			"RES-002/system: exchange 1, system\n    changed\n    rule: A-7\n    fix: Keep it."),
 		Entry("not testable", report.Result{Check: "RES-002/system", Verdict: report.NotTestable, Reason: "nothing was seen"},
 			"RES-002/system: not-testable: nothing was seen"),
 		Entry("fail", broken, "RES-002/system: exchange 1, system\n    changed\n    rule: A-7\n    fix: Keep it."),

@@ -41,7 +41,7 @@ func (m *matcher) matchRequest() {
 	for n := range m.x.runs {
 		m.matchByEvidence(n)
 	}
-	for _, step := range []func(n int) *exchange{m.neighbourWithContent, m.contentAfterLastWord, m.expectedReply} {
+	for _, step := range []func(n int) *exchange{m.neighbourWithContent, m.contentAfterLastWord, m.wholeContent, m.expectedReply} {
 		for n := range m.x.runs {
 			if m.mainOwner(n) == nil {
 				m.take(n, step(n))

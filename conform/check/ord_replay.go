@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // replayRules judge what a request sends back against what was emitted.
@@ -31,8 +32,11 @@ func blockOrder(s *Trace, r *report) {
 				r.addObserved(1)
 			}
 			if p.r < last {
-				r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
+				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
+				if l.latest() && (l.reply(p.r).Continuity() || l.reply(last).Continuity()) {
+					f.Consequence = specs.Refused // text and calls may stand in any order
+				}
 			}
 			last = max(last, p.r)
 		}
@@ -84,7 +88,10 @@ func sentOnce(s *Trace, r *report) {
 		r.addObserved(len(l.pairs))
 		for _, q := range l.again {
 			it := l.sent(q)
-			r.addFinding(l.to, it.Place, byProvider(l.to, "A-18", "O-9", ""), "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
+			f := r.addFinding(l.to, it.Place, byProvider(l.to, "A-18", "O-9", ""), "%s is sent back a second time (reply of exchange %d)", it.What, l.from.Index)
+			if it.What == wire.Text && it.ItemID == "" {
+				f.Consequence = specs.Degraded
+			}
 		}
 	}
 }
@@ -104,15 +111,21 @@ func argumentsUnchanged(s *Trace, r *report) {
 		if was.Args == is.Args {
 			return
 		}
-		if l.to.Provider != evidence.OpenAI {
-			a, _ := wire.Parse([]byte(was.Args))
-			b, _ := wire.Parse([]byte(is.Args))
-			if wire.Equal(a, b) {
-				return
-			}
+		isSpelling := isEqualJSON(was.Args, is.Args)
+		if isSpelling && l.to.Provider != evidence.OpenAI {
+			return
 		}
-		r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeTextDifference(was.Args, is.Args))
+		f := r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeTextDifference(was.Args, is.Args))
+		if isSpelling {
+			f.Consequence = specs.Degraded
+		}
 	})
+}
+
+func isEqualJSON(a, b string) bool {
+	m, errA := wire.Parse([]byte(a))
+	n, errB := wire.Parse([]byte(b))
+	return errA == nil && errB == nil && wire.Equal(m, n)
 }
 
 // textUnchanged: the visible text of a reply is sent back as it was, in as many
@@ -173,12 +186,34 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 	case joinTexts(was) == joinTexts(is):
 		r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
 	case k == len(was):
-		r.addFinding(l.to, at, "", "a text of %d bytes stands in the reply of exchange %d, which emitted no such text", len(is[k].Text), l.from.Index)
+		f := r.addFinding(l.to, at, "", "a text of %d bytes stands in the reply of exchange %d, which emitted no such text", len(is[k].Text), l.from.Index)
+		f.Consequence = consequenceOfWords(was, is)
 	case k == len(is) || len(was) > len(is) && k+1 < len(was) && was[k+1].Text == is[k].Text:
 		r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
 	default:
-		r.addChange(l, at, was[k].Place, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
+		f := r.addChange(l, at, was[k].Place, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
+		f.Consequence = consequenceOfWords(was, is)
 	}
+}
+
+// consequenceOfWords tells words that the model never said from a text that was
+// trimmed, cut or edited: most of the words sent back are not the model's. That is
+// a false history, whatever the provider makes of it.
+func consequenceOfWords(was, is []*wire.Item) specs.Consequence {
+	said, invented := map[string]bool{}, 0
+	for _, w := range strings.Fields(joinTexts(was)) {
+		said[w] = true
+	}
+	sent := strings.Fields(joinTexts(is))
+	for _, w := range sent {
+		if !said[w] {
+			invented++
+		}
+	}
+	if 2*invented > len(sent) {
+		return specs.Unsafe
+	}
+	return ""
 }
 
 func joinTexts(items []*wire.Item) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -13,8 +14,7 @@ import (
 // a check. For an index that is no exchange's, as that of a finding about a process,
 // it is what all exchanges have in common.
 func (s *Trace) PlaceOf(index int) specs.Place {
-	n, ok := slices.BinarySearchFunc(s.x, index, func(x *exchange, index int) int { return cmp.Compare(x.Index, index) })
-	if ok {
+	if n, ok := s.ordinalOf(index); ok {
 		x := s.x[n]
 		return specs.Place{Provider: x.Provider, Model: x.modelAsked(), Date: x.Date, OtherHost: x.atOtherHost()}
 	}
@@ -22,6 +22,34 @@ func (s *Trace) PlaceOf(index int) specs.Place {
 		return specs.Place{Provider: s.providers[0]}
 	}
 	return specs.Place{}
+}
+
+// ordinalOf finds the exchange with an index.
+func (s *Trace) ordinalOf(index int) (int, bool) {
+	return slices.BinarySearchFunc(s.x, index, func(x *exchange, index int) int { return cmp.Compare(x.Index, index) })
+}
+
+// Calls counts the requests for an answer of a model.
+func (s *Trace) Calls() (n int) {
+	for _, x := range s.x {
+		if x.req.Op == wire.Generate {
+			n++
+		}
+	}
+	return n
+}
+
+// ProviderAccepted reports whether the provider itself, at its own host and in
+// evidence that we can trust to be its word, accepted the request of an exchange.
+func (s *Trace) ProviderAccepted(index int) bool {
+	n, ok := s.ordinalOf(index)
+	return ok && s.x[n].ProviderAnswered() && s.x[n].wasAnswered()
+}
+
+// wasAnswered reports whether the request was accepted and the model began to
+// answer.
+func (x *exchange) wasAnswered() bool {
+	return x.wasAccepted() && (x.reply.End == wire.Complete || x.reply.End == wire.Pending || len(x.reply.Items) > 0)
 }
 
 // modelInPath is the model in the URLs of clouds, whose bodies do not name it.
@@ -37,7 +65,8 @@ func (x *exchange) modelAsked() string {
 }
 
 // atOtherHost reports whether x went to a host that only speaks the provider's
-// format. The simulator stands for the provider whatever its address is.
+// format. What stands in for the provider, as the simulator, does so at any address.
 func (x *exchange) atOtherHost() bool {
-	return x.Provenance != evidence.ProvenanceSimulator && !x.IsOwnHost()
+	isStandIn := x.Provenance == evidence.ProvenanceSimulator || x.Provenance == evidence.ProvenanceSynthetic
+	return !isStandIn && !x.IsOwnHost()
 }

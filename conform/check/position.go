@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
 
 // Positions: a run that no id, token or content links may still stand where only
 // one reply can stand.
@@ -92,6 +96,53 @@ func (m *matcher) contentAfterLastWord(n int) *exchange {
 		try(whole)
 	}
 	return best
+}
+
+// wholeContent returns the reply that says all that the run says and nothing else,
+// after as many runs, whatever the client is said to have asked: a long reply is not
+// given twice, nor a short one with the same id, and nothing else goes on with it.
+func (m *matcher) wholeContent(n int) *exchange {
+	run := m.x.runs[n]
+	for i := run.from; i < run.to; i++ {
+		it := &m.x.req.Items[i]
+		if !hasContent(it) {
+			continue
+		}
+		list := m.known.byContent[m.x.outline.content[i]]
+		for k := len(list) - 1; k >= 0; k-- {
+			f := list[k].x
+			if f.canBeSentBack() && m.free(f) != nil && f.replyRun() == n && !f.isContinued() && (len(it.Text)+len(it.Args) >= longText || holdsID(f, it.ID)) && m.saysTheSame(n, f) && !m.isContradicted(n, f) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// holdsID reports whether the reply issued the id, as far as a recorder that wrote
+// something else in its place lets us know.
+func holdsID(from *exchange, id string) bool {
+	return id != "" && slices.ContainsFunc(from.reply.Items, func(it wire.Item) bool { return it.ID == id })
+}
+
+// saysTheSame reports whether run n holds the contents of the reply and no others.
+func (m *matcher) saysTheSame(n int, from *exchange) bool {
+	held := map[uint64]bool{}
+	for i := m.x.runs[n].from; i < m.x.runs[n].to; i++ {
+		if hasContent(&m.x.req.Items[i]) && !m.x.req.Items[i].Continuity() {
+			held[m.x.outline.content[i]] = true
+		}
+	}
+	for i := range from.reply.Items {
+		if it := &from.reply.Items[i]; it.Model() && hasContent(it) && !it.Continuity() {
+			c := contentOf(it)
+			if !held[c] {
+				return false
+			}
+			delete(held, c)
+		}
+	}
+	return len(held) == 0
 }
 
 // bounds returns the ordinals of the exchanges between which the reply of run n

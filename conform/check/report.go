@@ -40,17 +40,16 @@ func (r *report) addBare(x *exchange, at wire.Place, rule, format string, args .
 
 // addLostItem adds a finding about item i of the linked reply, which the request does
 // not hold where it should.
-func (r *report) addLostItem(l *link, i int, rule, format string, args ...any) {
-	it := l.reply(i)
-	at := l.sent(l.items[0]).Place
-	args = append(args, emittedAt(l.from, it.Place))
-	r.addFinding(l.to, at, rule, format+" (%s)", args...).Emitted = emissionAt(l.from, it.Place)
+func (r *report) addLostItem(l *link, i int, rule, format string, args ...any) *Finding {
+	return r.addChange(l, l.sent(l.items[0]).Place, l.reply(i).Place, rule, format, args...)
 }
 
 // addChange adds a finding about a field that differs from the one emitted.
-func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string, args ...any) {
+func (r *report) addChange(l *link, at, emitted wire.Place, rule, format string, args ...any) *Finding {
 	args = append(args, emittedAt(l.from, emitted))
-	r.addFinding(l.to, at, rule, format+" (%s)", args...).Emitted = emissionAt(l.from, emitted)
+	f := r.addFinding(l.to, at, rule, format+" (%s)", args...)
+	f.Emitted = emissionAt(l.from, emitted)
+	return f
 }
 
 func emissionAt(x *exchange, at wire.Place) *Emission {

@@ -2,10 +2,10 @@ package check
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // resumeRules judge that a conversation only grows, above all when another
@@ -21,115 +21,226 @@ var resumeRules = map[string]rule{
 	"RES-007/bytes":      prefixBytes,
 }
 
-// resumption is the first request of a process that resumed a session, and the
-// last request before it.
+// resumption is the first request of a process that resumed a conversation, and the
+// last request of that conversation before it.
 type resumption struct{ before, first *exchange }
 
+// allResumptions pairs each conversation that a resumed process goes on with with
+// its end before that process. A conversation that nothing of the process recalls is
+// paired with the request that looks most like it: its history was lost.
 func (s *Trace) allResumptions() (list []resumption) {
 	for n := range s.ev.Process {
 		if !s.ev.Process[n].Resumed {
 			continue
 		}
-		first := slices.IndexFunc(s.x, func(x *exchange) bool { return x.Process == n && x.asksForAnswer() })
-		for k := first - 1; k >= 0; k-- {
-			if s.x[k].asksForAnswer() && s.x[k].Process < n && s.x[k].Provider == s.x[first].Provider {
-				list = append(list, resumption{s.x[k], s.x[first]})
-				break
+		continued := map[int]bool{}
+		var lost []*exchange
+		for _, first := range s.firstOfProcess(n) {
+			if tip := first.tipBefore(n); tip != nil {
+				continued[tip.conversation] = true
+				list = append(list, resumption{tip, first})
+			} else if first.kind == Main {
+				lost = append(lost, first)
+			}
+		}
+		for _, first := range lost {
+			if before := s.lostConversation(first, continued); before != nil {
+				continued[before.conversation] = true
+				list = append(list, resumption{before, first})
 			}
 		}
 	}
 	return list
 }
+
+// firstOfProcess lists for each conversation in process n its first exchange there.
+func (s *Trace) firstOfProcess(n int) (firsts []*exchange) {
+	seen := map[int]bool{}
+	for _, x := range s.x {
+		if x.Process == n && x.conversation >= 0 && !seen[x.conversation] {
+			seen[x.conversation] = true
+			firsts = append(firsts, x)
+		}
+	}
+	return firsts
+}
+
+// tipBefore returns the last exchange before process n of the branch that x
+// continues, nil when it continues none.
+func (x *exchange) tipBefore(n int) *exchange {
+	start := x.previous
+	for start != nil && start.Process >= n {
+		start = start.previous
+	}
+	if start == nil {
+		return nil
+	}
+	tip := start
+	for queue := []*exchange{start}; len(queue) > 0; queue = queue[1:] {
+		for _, f := range queue[0].followers {
+			if f.Process >= 0 && f.Process < n && f.conversation == start.conversation {
+				queue = append(queue, f)
+				if f.n > tip.n {
+					tip = f
+				}
+			}
+		}
+	}
+	return tip
+}
+
+// lostConversation returns the end of the latest conversation before the process of
+// first that it does not continue. Beside a conversation that it does continue,
+// another one must have the same system prompt and tools to be taken for lost.
+func (s *Trace) lostConversation(first *exchange, continued map[int]bool) *exchange {
+	for k := first.n - 1; k >= 0; k-- {
+		x := s.x[k]
+		switch {
+		case x.Process < 0 || x.Process >= first.Process || x.Provider != first.Provider:
+		case x.conversation < 0 || continued[x.conversation] || s.startKind(x) != Main:
+		case len(continued) == 0 || sameSystem(x.req.System, first.req.System) && wire.Equal(x.req.Tools, first.req.Tools, "cache_control"):
+			return x
+		}
+	}
+	return nil
+}
+
+// startKind is the kind of the exchange that started x's conversation.
+func (s *Trace) startKind(x *exchange) Kind {
+	for x.previous != nil && x.previous.conversation == x.conversation && x.previous.n < x.n {
+		x = x.previous
+	}
+	return x.kind
+}
+
+// recallsItself reports whether the first request of a resumption carries its
+// history, rather than a summary of it or a reference to what the provider keeps.
+func (p resumption) recallsItself() bool {
+	return p.first.kind != Compacted && !p.first.isKeptByProvider()
+}
+
+// isKeptByProvider reports whether the provider adds the history to the request.
+func (x *exchange) isKeptByProvider() bool { return x.Provider == evidence.OpenAI && x.req.Stateful }
 
 func resumePrefix(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		r.addObserved(len(p.before.req.Items))
-		r.comparePrefix(p.before, p.first)
-	}
-}
-
-// comparePrefix adds a finding where the items of now do not begin with those of then.
-// Hidden state is left to the SIG checks, which know when it may go.
-func (r *report) comparePrefix(then, now *exchange) {
-	was, is := visibleItems(then.req.Items), visibleItems(now.req.Items)
-	for k, a := range was {
-		if k >= len(is) {
-			at := wire.Place{Event: -1, Off: -1, Path: a.Place.Path}
-			r.addFinding(now, at, prefixRule(now), "%s that exchange %d sent at %s is gone, with everything after it", a.What, then.Index, a.Place.Path)
-			return
-		}
-		if path, what := itemDiff(a, is[k]); path != "=" {
-			r.addFinding(now, is[k].Place, prefixRule(now), "%s that exchange %d sent at %s is not what stands there now: %s", a.What, then.Index, a.Place.Path, strings.TrimSpace(path+" "+what))
-			return
+		if p.recallsItself() {
+			r.addObserved(len(p.before.req.Items))
+			r.comparePrefix(p.before, p.first)
 		}
 	}
 }
 
-func prefixRule(x *exchange) string { return byProvider(x, "A-41", "", "") }
-
-func visibleItems(items []wire.Item) []*wire.Item {
-	var list []*wire.Item
-	for i := range items {
-		if !items[i].Continuity() {
-			list = append(list, &items[i])
-		}
-	}
-	return list
-}
-
-// itemDiff compares what two items say; cache marks do not count (A-43 is about
-// their number, the prefix check passes over them).
-func itemDiff(a, b *wire.Item) (path, what string) {
-	switch {
-	case a.What != b.What || a.Role != b.Role:
-		return "", "a " + b.Role + " " + b.What.String()
-	case a.What == wire.Text && a.Text != b.Text:
-		return "", "text " + describeTextDifference(a.Text, b.Text).String()
-	case a.What == wire.Text:
-		return "=", ""
-	case a.Node == nil || b.Node == nil:
-		return "=", ""
-	}
-	return wire.Diff(a.Node, b.Node, "cache_control", "thoughtSignature", "thought_signature")
-}
-
-// eachNext calls f for every request and the latest earlier one of the same
-// conversation: the one whose reply it sends back.
+// eachNext calls f for every request of a conversation and the earlier one whose
+// reply it continues, and for every resumption. What the provider keeps and what
+// a summary replaced is not compared.
 func (s *Trace) eachNext(f func(then, now *exchange)) {
 	for _, x := range s.x {
-		var then *exchange
-		for _, l := range x.replays {
-			if then == nil || l.from.Index > then.Index {
-				then = l.from
-			}
-		}
-		if then != nil && then.asksForAnswer() && (s.ev.Source != evidence.SourceRecording || sendsBoundState(x)) {
+		if then := x.lastReply(); then != nil && then.asksForAnswer() && !x.kind.isSide() && !x.isKeptByProvider() {
 			f(then, x)
 		}
 	}
-}
-
-// sendsBoundState reports whether the request sends back hidden state that its provider
-// may have bound to what stands before it (R44). In traffic of other tools
-// nothing else forbids a conversation to change.
-func sendsBoundState(x *exchange) bool {
-	return x.Provider != evidence.Gemini && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
-}
-
-// lastReplyKept: what the session had received whole is not lost with the
-// process.
-func lastReplyKept(s *Trace, r *report) {
 	for _, p := range s.allResumptions() {
-		if !p.before.reply.Usable() || len(p.before.reply.Items) == 0 {
-			continue
-		}
-		r.addObserved(1)
-		if !slices.ContainsFunc(p.first.replays, func(l *link) bool { return l.from == p.before }) {
-			at := wire.Place{Event: -1, Off: -1}
-			r.addFinding(p.first, at, "", "the resumed session does not send back the last reply (%s)", emittedAt(p.before, p.before.reply.Items[0].Place)).
-				Emitted = emissionAt(p.before, p.before.reply.Items[0].Place)
+		if p.first.lastReply() == nil && p.recallsItself() {
+			f(p.before, p.first)
 		}
 	}
+}
+
+// lastReply returns the exchange whose reply stands last in x's request.
+func (x *exchange) lastReply() *exchange {
+	for n := len(x.owners) - 1; n >= 0; n-- {
+		if from := lastOwner(x.owners[n]); from != nil {
+			return from
+		}
+	}
+	return nil
+}
+
+// bindsPrefix reports whether x sends state that its model has bound to all that
+// stands before it.
+func (x *exchange) bindsPrefix() bool {
+	return hasBindingModel(x) && slices.ContainsFunc(x.req.Items, func(it wire.Item) bool { return it.Token != "" && it.Model() })
+}
+
+func hasBindingModel(x *exchange) bool {
+	m := specs.ParseModel(x.modelAsked())
+	return m.Family == "claude" && (m.HasWord("fable") && !m.IsBefore(5, 1) || (m.HasWord("opus") || m.HasWord("sonnet")) && !m.IsBefore(5, 5))
+}
+
+// addPrefixFinding adds a finding about what stands before replies. A model that
+// binds its tokens to it refuses the request only where a token is sent.
+func (r *report) addPrefixFinding(x *exchange, at wire.Place, format string, args ...any) {
+	if x.bindsPrefix() {
+		r.addFinding(x, at, "A-41", format, args...)
+		return
+	}
+	f := r.addFinding(x, at, "", format, args...)
+	if hasBindingModel(x) {
+		f.Consequence = specs.Degraded
+	}
+}
+
+// lastReplyKept: a reply that arrived whole is not lost, with the process or
+// without.
+func lastReplyKept(s *Trace, r *report) {
+	for _, p := range s.allResumptions() {
+		if p.before.canBeSentBack() && p.first.kind != Compacted {
+			r.judgeLastReply(p.before, p.first)
+		}
+	}
+	for _, x := range s.x {
+		p := x.previous
+		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
+			continue
+		}
+		if x.sameRequest(p) || !x.isContinuationOf(p) && p.isContinued() {
+			continue // asked again, or another branch has the reply
+		}
+		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
+			f.Consequence = specs.Degraded // the client may have meant to drop it
+		}
+	}
+}
+
+// isContinuationOf reports whether x sends the reply back or leaves that to the
+// provider.
+func (x *exchange) isContinuationOf(p *exchange) bool {
+	return isAncestor(p, x) || x.isKeptByProvider()
+}
+
+func (r *report) judgeLastReply(before, now *exchange) *Finding {
+	r.addObserved(1)
+	if isAncestor(before, now) || now.isKeptByProvider() && now.previous == before {
+		return nil
+	}
+	said := before.reply.Items[0].Place
+	at := wire.Place{Event: -1, Off: -1}
+	if it := now.saidByUser(before); it != nil {
+		f := r.addFinding(now, it.Place, "", "what the model said in exchange %d is sent as words of the %s (%s)", before.Index, it.Role, emittedAt(before, said))
+		f.Consequence = specs.Unsafe
+		return f
+	}
+	f := r.addFinding(now, at, "", "the conversation goes on without the last reply (%s)", emittedAt(before, said))
+	f.Emitted = emissionAt(before, said)
+	return f
+}
+
+// saidByUser returns the item of x that says as the client's what the reply of
+// before said, nil when there is none.
+func (x *exchange) saidByUser(before *exchange) *wire.Item {
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		if it.Model() || it.What != wire.Text || len(it.Text) == 0 {
+			continue
+		}
+		for k := range before.reply.Items {
+			if was := &before.reply.Items[k]; isVisibleText(was) && was.Text == it.Text {
+				return it
+			}
+		}
+	}
+	return nil
 }
 
 func resumeClosed(s *Trace, r *report) {
@@ -166,27 +277,5 @@ func resumeOnce(s *Trace, r *report) {
 func indexOfResult(items []wire.Item, it *wire.Item) int {
 	return slices.IndexFunc(items, func(o wire.Item) bool {
 		return o.What == wire.Result && it.What == wire.Result && o.ID != "" && o.ID == it.ID
-	})
-}
-
-// prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
-// equal as text as well.
-func prefixBytes(s *Trace, r *report) {
-	s.eachNext(func(then, now *exchange) {
-		for i, m := range then.req.Msgs {
-			if i >= len(now.req.Msgs) {
-				return
-			}
-			a, b := m.Node, now.req.Msgs[i].Node
-			if !wire.Equal(a, b) {
-				continue // another requirement's matter, or a cache mark
-			}
-			r.addObserved(1)
-			if !wire.SameTokens(a, b) {
-				r.addFinding(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
-					"means the same as in exchange %d and is written differently: %s", then.Index, describeTextDifference(string(a.Raw), string(b.Raw)))
-				return
-			}
-		}
 	})
 }

@@ -1,38 +1,147 @@
 package check
 
-import "github.com/meerkat-go/conformance/conform/wire"
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+func historyKept(s *Trace, r *report) {
+	s.eachNext(func(then, now *exchange) {
+		if isCompactedSince(then, now) {
+			return
+		}
+		r.addObserved(len(then.req.Items))
+		r.comparePrefix(then, now)
+	})
+}
+
+// isCompactedSince reports whether now holds a compaction that then did not: the
+// provider's own summary replaces what stood before it.
+func isCompactedSince(then, now *exchange) bool {
+	count := func(x *exchange) (n int) {
+		for i := range x.req.Items {
+			if strings.HasPrefix(x.req.Items[i].Type, "compaction") {
+				n++
+			}
+		}
+		return n
+	}
+	return count(now) > count(then)
+}
+
+// element is one thing in a history: an item of the client's or one that nobody
+// recorded, or all of one reply.
+type element struct {
+	item  *wire.Item
+	reply *exchange
+}
+
+// elements lists what the request holds in order. Hidden state is left to the SIG
+// checks, which know when it may go, and what became of a reply to those that
+// compare it with what was emitted.
+func (x *exchange) elements() (list []element) {
+	n := 0
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		for n < len(x.runs) && x.runs[n].to <= i {
+			n++
+		}
+		var owner *exchange
+		if n < len(x.runs) && x.runs[n].from <= i {
+			owner = x.owners[n][i-x.runs[n].from]
+		}
+		switch k := len(list) - 1; {
+		case it.Continuity() && owner == nil:
+		case owner != nil && k >= 0 && list[k].reply == owner:
+		default:
+			list = append(list, element{it, owner})
+		}
+	}
+	return list
+}
+
+// comparePrefix adds a finding where the history of now does not begin with that of
+// then.
+func (r *report) comparePrefix(then, now *exchange) {
+	was, is := then.elements(), now.elements()
+	for k, a := range was {
+		if k >= len(is) {
+			at := wire.Place{Event: -1, Off: -1, Path: a.item.Place.Path}
+			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, then.Index, a.item.Place.Path)
+			return
+		}
+		if difference := elementDifference(a, is[k]); difference != nil {
+			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, then.Index, a.item.Place.Path, difference)
+			return
+		}
+	}
+}
+
+// elementDifference says how b differs from a, nil when it does not: a text or a
+// difference to show. Cache marks do not count; A-43 is about their number.
+func elementDifference(a, b element) any {
+	switch was, is := a.item, b.item; {
+	case a.reply != nil && a.reply == b.reply, is.Type == referenceType:
+		return nil
+	case a.reply != nil && b.reply != nil:
+		return "the reply of another exchange"
+	case was.What != is.What || was.Role != is.Role:
+		return "a " + is.Role + " " + is.What.String()
+	case was.What == wire.Text && was.Text != is.Text:
+		return describeTextDifference(was.Text, is.Text)
+	case was.What == wire.Text || was.Node == nil || is.Node == nil:
+		return nil
+	default:
+		if path, what := wire.Diff(was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature"); path != "=" {
+			return strings.TrimSpace(path + " " + what)
+		}
+		return nil
+	}
+}
+
+// keepsPrompt reports whether now should hold the system prompt and the tools that
+// then held: the provider keeps neither, and no other agent took over.
+func keepsPrompt(then, now *exchange) bool {
+	return !now.req.Stateful && !then.req.Stateful && (now.bindsPrefix() || !isHandoff(then, now))
+}
+
+// isHandoff reports whether another agent goes on with the conversation: the model
+// called a tool that is gone, and system prompt and tools are another's.
+func isHandoff(then, now *exchange) bool {
+	if sameSystem(then.req.System, now.req.System) {
+		return false
+	}
+	return slices.ContainsFunc(then.reply.Items, func(it wire.Item) bool {
+		return it.What == wire.Call && offersTool(then, it.Name) && !offersTool(now, it.Name)
+	})
+}
+
+func offersTool(x *exchange, name string) bool {
+	return slices.ContainsFunc(toolDefinitions(x.req.Tools), func(t *wire.Node) bool { return toolName(t) == name })
+}
 
 func systemConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
-		r.addObserved(1)
-		was, is := then.req.System, now.req.System
-		if was.Is('"') != is.Is('"') {
-			was, is = asBlocks(was), asBlocks(is)
+		if !keepsPrompt(then, now) {
+			return
 		}
-		if path, what := wire.Diff(was, is, "cache_control"); path != "=" {
-			r.addFinding(now, nodePlace(now.req.System, "system"), prefixRule(now), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
+		r.addObserved(1)
+		if path, what := diffSystem(then.req.System, now.req.System); path != "=" {
+			r.addPrefixFinding(now, nodePlace(now.req.System, "system"), "the system prompt is not that of exchange %d: system%s %s", then.Index, path, what)
 		}
 	})
 }
 
-// asBlocks writes a plain system prompt as the one text block it is short for:
-// a client changes to blocks when it adds a cache mark.
-func asBlocks(system *wire.Node) *wire.Node {
-	if !system.Is('"') {
-		return system
-	}
-	blocks, err := wire.Parse([]byte(`[{"type":"text","text":` + string(system.Raw) + `}]`))
-	if err != nil {
-		return system
-	}
-	return blocks
-}
-
 func toolsConstant(s *Trace, r *report) {
 	s.eachNext(func(then, now *exchange) {
+		if !keepsPrompt(then, now) {
+			return
+		}
 		r.addObserved(1)
-		if path, what := wire.Diff(then.req.Tools, now.req.Tools, "cache_control"); path != "=" {
-			r.addFinding(now, nodePlace(now.req.Tools, "tools"), prefixRule(now), "the tools are not those of exchange %d: tools%s %s", then.Index, path, what)
+		if what := diffTools(then, now); what != "" {
+			r.addPrefixFinding(now, nodePlace(now.req.Tools, "tools"), "the tools are not those of exchange %d: %s", then.Index, what)
 		}
 	})
 }
@@ -45,9 +154,111 @@ func nodePlace(n *wire.Node, path string) wire.Place {
 	return at
 }
 
-func historyKept(s *Trace, r *report) {
-	s.eachNext(func(then, now *exchange) {
-		r.addObserved(len(then.req.Items))
-		r.comparePrefix(then, now)
-	})
+// prefixBytes: prompt caches compare bytes, so what is equal as JSON should be
+// equal as text as well.
+func prefixBytes(s *Trace, r *report) { s.eachNext(r.compareBytes) }
+
+func (r *report) compareBytes(then, now *exchange) {
+	for i, m := range then.req.Msgs {
+		if i >= len(now.req.Msgs) {
+			return
+		}
+		a, b := m.Node, now.req.Msgs[i].Node
+		if !wire.Equal(a, b) {
+			continue // another requirement's matter, or a cache mark
+		}
+		r.addObserved(1)
+		if !wire.SameTokens(a, b) {
+			r.addFinding(now, wire.Place{Event: -1, Off: b.Off, Path: now.req.Msgs[i].Path}, "",
+				"means the same as in exchange %d and is written differently: %s", then.Index, describeTextDifference(string(a.Raw), string(b.Raw)))
+			return
+		}
+	}
+}
+
+// diffTools says what tool definitions changed since then, "" for nothing. Tools that
+// are loaded later are not part of the prompt: one may be added if it is deferred,
+// or if a tool search has brought it.
+func diffTools(then, now *exchange) string {
+	was, is := toolDefinitions(then.req.Tools), toolDefinitions(now.req.Tools)
+	last := -1
+	for _, t := range was {
+		k := slices.IndexFunc(is, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
+		if k < 0 {
+			return "tool " + toolName(t) + " is gone"
+		}
+		if path, what := wire.Diff(t, is[k], "cache_control", "defer_loading"); path != "=" {
+			return strings.TrimSpace("tool " + toolName(t) + path + " " + what)
+		}
+		if k < last {
+			return "tool " + toolName(t) + " stands in another place"
+		}
+		last = k
+	}
+	for _, t := range is {
+		known := slices.ContainsFunc(was, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
+		if !known && !t.Get("defer_loading").True() && !isLoadedBySearch(now, toolName(t)) {
+			return "tool " + toolName(t) + " is new"
+		}
+	}
+	return ""
+}
+
+// toolDefinitions lists the tools one by one, as Gemini groups them.
+func toolDefinitions(tools *wire.Node) (list []*wire.Node) {
+	all := tools.Elems()
+	if tools.Is('{') {
+		all = []*wire.Node{tools}
+	}
+	for _, t := range all {
+		if group := t.Any("functionDeclarations", "function_declarations"); group != nil {
+			list = append(list, group.Elems()...)
+			continue
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+// toolName returns what identifies a tool: its name, else its kind.
+func toolName(t *wire.Node) string {
+	for _, member := range []string{"name", "server_label", "type"} {
+		if s := t.Get(member).Str(); s != "" {
+			return s
+		}
+	}
+	if t.Is('{') && len(t.Names) > 0 {
+		return t.Names[0]
+	}
+	return ""
+}
+
+// isLoadedBySearch reports whether a tool search of the conversation found the tool:
+// the provider's own, or a client's whose result names it. A client's cannot add
+// tools to a prefix that the provider has bound.
+func isLoadedBySearch(x *exchange, name string) bool {
+	for i := range x.req.Items {
+		it := &x.req.Items[i]
+		switch {
+		case name == "" || it.Node == nil:
+		case it.What == wire.Result && !x.bindsPrefix() && strings.Contains(textOf(it.Node), name):
+			return true
+		case it.What == wire.Result || it.What == wire.Opaque:
+			if namesTool(it.Node, name) {
+				return true
+			}
+		default: // neither the question nor what is said about it loads a tool
+		}
+	}
+	return false
+}
+
+// namesTool reports whether n holds a reference to the tool, or its definition.
+func namesTool(n *wire.Node, name string) bool {
+	if n == nil {
+		return false
+	}
+	isIt := func(t *wire.Node) bool { return toolName(t) == name }
+	return n.Get("tool_name").Str() == name || slices.ContainsFunc(n.Get("tools").Elems(), isIt) ||
+		slices.ContainsFunc(n.Items, func(v *wire.Node) bool { return namesTool(v, name) })
 }

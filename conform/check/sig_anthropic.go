@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // anthropicRules judge thinking and redacted thinking (reference §5.1, R1–R8).
@@ -72,10 +73,24 @@ func thinkingKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.Continuity() && it.HasToken && it.Token != "" {
 				r.addObserved(1)
-				r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, maskToken(it.Token))
+				f := r.addLostItem(l, i, "A-37", "%s block %s of the open turn is not sent back", it.What, maskToken(it.Token))
+				f.Consequence = lostThinking(l.to)
 			}
 		}
 	}
+}
+
+// lostThinking says what it leads to that thinking of the open turn is left out: a
+// part of it is refused on every model, all of it on those with a thinking budget.
+func lostThinking(x *exchange) specs.Consequence {
+	keepsSome := slices.ContainsFunc(x.req.Items[x.turn:], func(it wire.Item) bool { return it.Continuity() })
+	switch {
+	case keepsSome:
+		return specs.Refused
+	case thinkingType(x) == "adaptive":
+		return specs.Degraded
+	}
+	return ""
 }
 
 // thinkingOn reports whether the request wants thinking, by its own words or,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // openAIRules judge reasoning items (reference §5.2, R15–R20).
@@ -57,10 +58,21 @@ func reasoningKept(s *Trace, r *report) {
 		for _, i := range l.missing {
 			if it := l.reply(i); it.What == wire.Thinking && it.Token != "" {
 				r.addObserved(1)
-				r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
+				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
+				f.Consequence = l.lostReasoning()
 			}
 		}
 	}
+}
+
+// lostReasoning: a stored call that is named by its item id is refused without the
+// reasoning before it, any other one is not.
+func (l *link) lostReasoning() specs.Consequence {
+	isStored := !l.to.req.Doc.Get("store").Is('f')
+	if isStored && slices.ContainsFunc(l.items, func(q int) bool { return l.sent(q).What == wire.Call && l.sent(q).ItemID != "" }) {
+		return specs.Refused
+	}
+	return ""
 }
 
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
@@ -94,7 +106,8 @@ func summaryParts(s *Trace, r *report) {
 			}
 			r.addObserved(1)
 			if !it.Node.Get("summary").Is('[') {
-				r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
+				f := r.addFinding(x, it.Place, "OAI-R1", "reasoning item without a summary list, which may be empty but not absent")
+				f.Consequence = specs.Refused
 			}
 		}
 	})

@@ -18,6 +18,12 @@ import (
 // are not testable. If no finding does, the first of them fails with the
 // deviation as its finding.
 func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
+	results, _ := judgeCalls(run, rules)
+	return results
+}
+
+// judgeCalls is Judge, and counts the calls of the agent.
+func judgeCalls(run CaseRun, rules []report.Rule) (map[string]report.Result, report.Calls) {
 	j := judgement{run: run, results: map[string]report.Result{}}
 	for _, rule := range rules {
 		if rule.Requirement.Applies.To(run.Case.Target.Provider, string(run.Source)) {
@@ -26,16 +32,17 @@ func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
 	}
 	if run.Err != nil {
 		j.reportHarnessError()
-		return j.results
+		return j.results, j.calls
 	}
 	j.applyRules()
 	if len(run.Deviations) > 0 {
 		j.downgrade()
 	}
-	return j.results
+	return j.results, j.calls
 }
 
 type judgement struct {
+	calls   report.Calls
 	run     CaseRun
 	rules   []report.Rule
 	results map[string]report.Result
@@ -70,7 +77,9 @@ func errorResult(rule report.Rule, run CaseRun) report.Result {
 // applyRules runs every check and keeps the results that say something.
 func (j *judgement) applyRules() {
 	shown := map[string]bool{} // requirements of which anything was seen
-	for i, r := range report.Judge(j.rules, j.run.Evidence) {
+	trace := check.Decode(j.run.Evidence)
+	j.calls = report.Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
+	for i, r := range report.JudgeTrace(j.rules, trace) {
 		rule, r := j.rules[i], j.withRun(r)
 		j.results[rule.Check.ID] = r
 		shown[rule.Requirement.ID] = shown[rule.Requirement.ID] || r.Observed > 0 || len(r.Findings) > 0

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -111,5 +112,42 @@ func TestHarnessErrorIsNotTheAgents(t *testing.T) {
 	compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
 	if got["ORD-001/a"].Reason != "cassette is damaged" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestSimulatorExcusesNothing holds over the committed cassettes, which were recorded
+// by MITM and carry the providers' own URLs, that what the simulator accepted never
+// contradicts a rule.
+func TestSimulatorExcusesNothing(t *testing.T) {
+	refuse := report.Rule{
+		Requirement: specs.Requirement{ID: "SIG-001", Consequence: specs.Refused},
+		Check: check.Check{ID: "SIG-001/x", Run: func(trace *check.Trace) (r check.Result) {
+			for _, x := range trace.Evidence().Exchanges {
+				r.Findings = append(r.Findings, check.Finding{Check: "SIG-001/x", Exchange: x.Index, Message: "refused"})
+			}
+			return r
+		}},
+	}
+	judged := 0
+	for _, found := range evidence.FindFS(cassettes.FS, "cassettes") {
+		rec, err := found.Read()
+		if err != nil {
+			continue // no recording
+		}
+		for _, x := range rec.Evidence.Exchanges {
+			if !x.IsOwnHost() {
+				t.Errorf("%s: exchange %d is not at the provider's own host; this proves nothing", rec.Path, x.Index)
+			}
+		}
+		rec.Evidence.Source = evidence.SourceCassette
+		for _, res := range report.Judge([]report.Rule{refuse}, &rec.Evidence) {
+			judged++
+			if res.Verdict != report.Fail || res.Findings[0].Verdict != report.Fail {
+				t.Errorf("%s: %s", rec.Path, res.Verdict)
+			}
+		}
+	}
+	if judged < 30 {
+		t.Errorf("only %d cassettes were judged", judged)
 	}
 }

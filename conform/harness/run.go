@@ -40,6 +40,9 @@ type Outcome struct {
 	Results []report.Result
 	// Requirements are the ids that the selected cases had to show.
 	Requirements []string
+	// Calls are the calls of the agent to a model; nil where no selected case was
+	// meant to make one.
+	Calls *report.Calls
 	// Interrupted is set when the context ended the run before its last case.
 	Interrupted bool
 }
@@ -91,7 +94,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		})
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
-	return Outcome{Results: c.results, Requirements: selected.requirements, Interrupted: c.done < c.total}, errors.Join(c.faults...)
+	return Outcome{Results: c.results, Requirements: selected.requirements, Calls: c.calls, Interrupted: c.done < c.total}, errors.Join(c.faults...)
 }
 
 // collector gathers what the workers of one Run find. It is safe for concurrent
@@ -103,6 +106,7 @@ type collector struct {
 
 	mu      sync.Mutex
 	results []report.Result
+	calls   *report.Calls
 	faults  []error // by cassette
 	done    int
 }
@@ -113,9 +117,15 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 	if ctx.Err() != nil {
 		return
 	}
-	results := Judge(run, c.rules)
+	results, calls := judgeCalls(run, c.rules)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if run.Case.HasTraffic() {
+		if c.calls == nil {
+			c.calls = new(report.Calls)
+		}
+		*c.calls = c.calls.Add(calls)
+	}
 	for _, rule := range selected.rules {
 		if r, ok := results[rule.Check.ID]; ok {
 			c.results = append(c.results, r)

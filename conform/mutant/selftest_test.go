@@ -185,6 +185,9 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 			continue
 		}
 		bad, ok := m.Apply(rec.Evidence)
+		for i := range bad.Exchanges { // the provider never accepted what the mutant made
+			bad.Exchanges[i].Provenance = evidence.ProvenanceSynthetic
+		}
 		for _, id := range m.Kills {
 			if !ok || !passes[id] {
 				continue

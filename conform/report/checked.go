@@ -3,14 +3,18 @@ package report
 import (
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
-// Checked is the report of `conform check`, schema conform.check.v1.
+// Checked is the report of `conform check`, schema conform.check.v2.
 type Checked struct {
-	Schema     string      `json:"schema"`
-	Tool       Tool        `json:"tool"`
+	Schema string `json:"schema"`
+	Tool   Tool   `json:"tool"`
+	Policy Policy `json:"policy"`
+	// Recordings are in the order of their paths.
 	Recordings []Recording `json:"recordings"`
 	// PassedOver lists files found below a directory that are no recordings.
 	PassedOver []string `json:"passed_over,omitempty"`
@@ -19,12 +23,16 @@ type Checked struct {
 
 // Recording is the result of checking one recording.
 type Recording struct {
-	Path   string          `json:"path"`
+	Path string `json:"path"`
+	// Client is the program that sent the first request and its version, as it calls
+	// itself.
+	Client string          `json:"client,omitempty"`
 	Format evidence.Format `json:"format,omitempty"`
 	// Provider is whose traffic it holds; several are joined with commas.
 	Provider  string  `json:"provider,omitempty"`
 	Verdict   Verdict `json:"verdict"`
 	Exchanges int     `json:"exchanges"`
+	Calls     Calls   `json:"calls"`
 	// Observed counts the places where some rule could have been broken.
 	Observed int             `json:"observed"`
 	Findings []Finding       `json:"findings"`
@@ -38,10 +46,10 @@ type Recording struct {
 
 // JudgeRecording holds rec to every rule. A recording shows what it happens to
 // show, so a rule that saw nothing does not count against it; a recording in
-// which no rule saw anything is not testable.
+// which no rule saw anything, or no call was accepted, is not testable.
 func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	out := Recording{
-		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","),
+		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","), Client: clientName(rec.Evidence.Exchanges),
 		Exchanges: len(rec.Evidence.Exchanges), Findings: []Finding{}, Skipped: rec.Skipped,
 	}
 	if out.Exchanges == 0 {
@@ -49,26 +57,62 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		out.Reason = "holds no call of a provider conform knows; record Anthropic, OpenAI or Gemini traffic"
 		return out
 	}
+	trace := check.Decode(&rec.Evidence)
+	out.results = JudgeTrace(rules, trace)
+	out.Calls = Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
+	if out.Calls.Accepted == 0 {
+		out.Reason = noAcceptedCall(out.Calls, firstRefusal(trace))
+		withdrawPasses(out.results, out.Reason)
+	}
+	out.sumUp()
+	return out
+}
+
+// firstRefusal describes the first request that was refused, "" when none was.
+func firstRefusal(trace *check.Trace) string {
+	if list := trace.Refusals(); len(list) > 0 {
+		return list[0].String()
+	}
+	return ""
+}
+
+// sumUp fills in what follows from the results.
+func (r *Recording) sumUp() {
 	var seen []Verdict
-	for _, res := range Judge(rules, &rec.Evidence) {
-		out.addResult(res)
+	r.Observed, r.Findings = 0, []Finding{}
+	for _, res := range r.results {
+		r.Observed += res.Observed
+		r.Findings = append(r.Findings, res.Findings...)
+		if res.Verdict == HarnessError {
+			r.Reason = res.Check + ": " + res.Reason
+		}
 		if res.Verdict != NotTestable && res.Verdict != NotApplicable {
 			seen = append(seen, res.Verdict)
 		}
 	}
-	if out.Verdict = Worst(seen...); len(seen) == 0 {
-		out.Reason = "shows nothing that any rule speaks of"
+	r.Verdict = Worst(seen...)
+	if r.Calls.Accepted == 0 {
+		r.Verdict = Worst(r.Verdict, NotTestable)
+	} else if len(seen) == 0 {
+		r.Reason = "shows nothing that any rule speaks of"
 	}
-	return out
 }
 
-func (r *Recording) addResult(res Result) {
-	r.results = append(r.results, res)
-	r.Observed += res.Observed
-	r.Findings = append(r.Findings, res.Findings...)
-	if res.Verdict == HarnessError {
-		r.Reason = res.Check + ": " + res.Reason
+// clientName is what the first client calls itself, cut to what a line can hold.
+func clientName(exchanges []evidence.Exchange) string {
+	const maxLength = 80
+	for _, x := range exchanges {
+		name := strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return -1
+			}
+			return r
+		}, strings.ToValidUTF8(x.Request.Header.Get("User-Agent"), ""))
+		if name != "" {
+			return name[:min(maxLength, len(name))]
+		}
 	}
+	return ""
 }
 
 // Unreadable is the recording that could not be read. An error that begins with
@@ -89,18 +133,30 @@ func (r Recording) reasonWithPath() string {
 	return r.Path + ": " + r.Reason
 }
 
-// NewChecked sums up recordings, in the order of their paths.
-func NewChecked(tool Tool, recordings []Recording) *Checked {
-	c := &Checked{Schema: CheckedSchema, Tool: tool, Recordings: slices.Clone(recordings)}
+// NewChecked sums up recordings by a policy, in the order of their paths.
+func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
+	c := &Checked{Schema: CheckedSchema, Tool: tool, Policy: policy, Recordings: slices.Clone(recordings)}
 	slices.SortStableFunc(c.Recordings, func(a, b Recording) int { return strings.Compare(a.Path, b.Path) })
-	c.Summary = Summary{Counts: Counts{}, Areas: areaRows(c.relevantResults())}
-	var all []Verdict
+	for i := range c.Recordings {
+		if r := &c.Recordings[i]; !r.notJudged {
+			policy.apply(r.results)
+			r.sumUp()
+		}
+	}
+	var set []string
+	results := c.relevantResults()
+	for _, res := range results {
+		set = append(set, res.Requirement)
+	}
+	c.Summary = newSummary(results, set, policy)
 	for _, r := range c.Recordings {
 		c.Summary.Counts[r.Verdict]++
-		all = append(all, r.Verdict)
 	}
-	c.Summary.Verdict = Worst(all...)
-	c.Summary.Exit = c.exitCode()
+	c.Summary.conclude(policy)
+	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
+	if !judged {
+		c.Summary.Exit = ExitUsage
+	}
 	return c
 }
 
@@ -110,7 +166,7 @@ func (c *Checked) relevantResults() []Result {
 	seen := map[string]bool{}
 	for _, r := range c.Recordings {
 		for _, res := range r.results {
-			seen[res.Requirement] = seen[res.Requirement] || res.Observed > 0
+			seen[res.Requirement] = seen[res.Requirement] || res.Observed > 0 && res.Verdict != NotTestable
 		}
 	}
 	var all []Result
@@ -122,15 +178,4 @@ func (c *Checked) relevantResults() []Result {
 		}
 	}
 	return all
-}
-
-// exitCode is that of the worst verdict: a recording that could not be read or
-// shows nothing makes the check incomplete. If no recording could be judged, it
-// is that of wrong usage.
-func (c *Checked) exitCode() int {
-	judged := slices.ContainsFunc(c.Recordings, func(r Recording) bool { return !r.notJudged })
-	if !judged {
-		return ExitUsage
-	}
-	return c.Summary.Verdict.Exit()
 }

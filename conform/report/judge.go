@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -47,23 +46,13 @@ func Rules(catalogue []specs.Requirement, checks []check.Check) ([]Rule, error) 
 	return rules, errors.Join(errs...)
 }
 
-// Finding is one breach with the requirement it breaks.
-type Finding struct {
-	Requirement string `json:"requirement"`
-	// Level is that of Consequence.
-	Level string `json:"level"`
-	check.Finding
-}
-
 // Result is the verdict of one check on one case.
 type Result struct {
 	Requirement string `json:"requirement"`
 	// Consequence is the worst of the findings; without findings the requirement's.
-	Consequence specs.Consequence `json:"-"`
-	// Level is that of Consequence.
-	Level string `json:"level"`
-	Check string `json:"check"`
-	Case  string `json:"case"`
+	Consequence specs.Consequence `json:"consequence"`
+	Check       string            `json:"check"`
+	Case        string            `json:"case"`
 	// Provider is whose traffic was judged; several are joined with commas.
 	Provider string  `json:"provider,omitempty"`
 	Verdict  Verdict `json:"verdict"`
@@ -86,8 +75,10 @@ func (r Result) Area() string {
 
 // Judge decodes ev once and judges it by every rule; the results are in the
 // order of rules.
-func Judge(rules []Rule, ev *evidence.Evidence) []Result {
-	trace := check.Decode(ev)
+func Judge(rules []Rule, ev *evidence.Evidence) []Result { return JudgeTrace(rules, check.Decode(ev)) }
+
+// JudgeTrace is [Judge] for evidence that is decoded already.
+func JudgeTrace(rules []Rule, trace *check.Trace) []Result {
 	results := make([]Result, len(rules))
 	for i, r := range rules {
 		results[i] = r.Judge(trace)
@@ -112,10 +103,16 @@ func (r Rule) Judge(trace *check.Trace) (res Result) {
 	seen := r.Check.Run(trace)
 	res.Observed = seen.Observed
 	for _, f := range seen.Findings {
-		if found := r.NewFinding(f, trace.PlaceOf(f.Exchange)); found.Consequence != specs.None {
-			res.Findings = append(res.Findings, found)
+		found := r.NewFinding(f, trace.PlaceOf(f.Exchange))
+		if found.Consequence == specs.None {
+			continue
 		}
+		if found.Consequence == specs.Refused && trace.ProviderAccepted(f.Exchange) {
+			found.Verdict = Contradicted
+		}
+		res.Findings = append(res.Findings, found)
 	}
+	res.Findings = mergeCauses(res.Findings)
 	res.setVerdict()
 	return res
 }
@@ -123,46 +120,21 @@ func (r Rule) Judge(trace *check.Trace) (res Result) {
 // NewResult is a result of r without verdict and findings.
 func (r Rule) NewResult(name string) Result {
 	return Result{
-		Requirement: r.Requirement.ID, Consequence: r.Requirement.Consequence, Level: r.Requirement.Consequence.Level(),
+		Requirement: r.Requirement.ID, Consequence: r.Requirement.Consequence,
 		Check: r.Check.ID, Case: name, Findings: []Finding{},
 	}
-}
-
-// NewFinding says what f leads to at a place. Where the rule does not hold, the
-// consequence is [specs.None].
-func (r Rule) NewFinding(f check.Finding, at specs.Place) Finding {
-	at.Check = r.Check.ID
-	consequence := r.Requirement.ConsequenceAt(at)
-	if consequence != specs.None {
-		consequence = cmp.Or(f.Consequence, consequence)
-	}
-	f.Consequence = consequence
-	return Finding{Requirement: r.Requirement.ID, Level: consequence.Level(), Finding: f}
 }
 
 // setVerdict gives the verdict that the findings, or their absence, deserve.
 func (r *Result) setVerdict() {
 	switch {
 	case len(r.Findings) > 0:
-		r.Consequence = worstConsequence(r.Findings)
-		r.Level, r.Verdict = r.Consequence.Level(), Warn
-		if r.Consequence.IsFailure() {
-			r.Verdict = Fail
-		}
+		r.Consequence, r.Verdict = worstConsequence(r.Findings), worstVerdict(r.Findings)
 	case r.Observed == 0:
 		r.Verdict, r.Reason = NotTestable, "nothing was seen where the rule could have been broken"
 	default:
 		r.Verdict = Pass
 	}
-}
-
-func worstConsequence(findings []Finding) specs.Consequence {
-	for _, c := range specs.Consequences {
-		if slices.ContainsFunc(findings, func(f Finding) bool { return f.Consequence == c }) {
-			return c
-		}
-	}
-	return ""
 }
 
 // notApplicable says why the requirement does not speak of a case, "" when it

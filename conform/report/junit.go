@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -50,12 +51,17 @@ type (
 )
 
 // WriteJUnit writes r as JUnit XML: a suite per area, a test case per result,
-// with the requirement and its level as properties. What was not testable is a
-// failure: a skip would read as green.
+// with the requirement and its consequence as properties. What was not testable is a
+// failure, and so is a requirement that had to be seen and was not: a skip would
+// read as green.
 func WriteJUnit(w io.Writer, r *Run) error {
 	all := junitSuites{Name: "conform", Time: secondsText(r.DurationMS)}
 	byArea := map[string]*junitSuite{}
-	for _, res := range r.Results {
+	results := slices.Clone(r.Results)
+	for _, id := range r.Summary.Coverage.Missing {
+		results = append(results, Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"})
+	}
+	for _, res := range results {
 		suite := byArea[res.Area()]
 		if suite == nil {
 			suite = &junitSuite{Name: res.Area()}
@@ -88,7 +94,7 @@ func (s *junitSuite) addCase(res Result) {
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
-	case Warn:
+	case Warn, Contradicted:
 		c.SystemOut = problem.Text
 	case NotApplicable, KnownFail:
 		s.Skipped++
@@ -104,7 +110,7 @@ func (s *junitSuite) addCase(res Result) {
 }
 
 func (r Result) junitProperties() []junitProperty {
-	list := []junitProperty{{"requirement", r.Requirement}, {"level", r.Level}, {"verdict", string(r.Verdict)}}
+	list := []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"verdict", string(r.Verdict)}}
 	for _, p := range []junitProperty{{"provider", r.Provider}, {"evidence", r.Evidence}} {
 		if p.Value != "" {
 			list = append(list, p)
@@ -124,6 +130,9 @@ func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
 		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, f.Message, f.Place())
+		if also := f.otherPlaces(); also != "" {
+			fmt.Fprintf(&b, "  also at: %s\n", also)
+		}
 		if f.Fix != "" {
 			fmt.Fprintf(&b, "  fix: %s\n", f.Fix)
 		}

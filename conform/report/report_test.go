@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func TestWorstWins(t *testing.T) {
 
 func TestExitOfVerdicts(t *testing.T) {
 	for v, want := range map[Verdict]int{
-		Pass: 0, Warn: 0, KnownFail: 0, Fail: 1, Stale: 1, Flaky: 1, NotTestable: 3, NotApplicable: 3, HarnessError: 4,
+		Pass: 0, Warn: 0, KnownFail: 0, Fail: 1, Stale: 1, Flaky: 1, NotTestable: 3, NotApplicable: 3, Contradicted: 3, HarnessError: 4,
 	} {
 		if v.Exit() != want {
 			t.Errorf("%s exits %d", v, v.Exit())
@@ -69,8 +70,7 @@ func requirement(id string, consequence specs.Consequence, checks ...string) spe
 }
 
 func finding(id string, consequence specs.Consequence, f check.Finding) Finding {
-	f.Consequence = consequence
-	return Finding{id, consequence.Level(), f}
+	return Rule{Requirement: specs.Requirement{ID: id, Consequence: consequence}}.NewFinding(f, specs.Place{})
 }
 
 func found(n int, findings ...check.Finding) func(*check.Trace) check.Result {
@@ -80,6 +80,7 @@ func found(n int, findings ...check.Finding) func(*check.Trace) check.Result {
 var breach = check.Finding{
 	Check: "SIG-001/signature-bytes", Exchange: 1, Event: 14, Offset: 3021, Path: "messages[3].content[0].signature",
 	Rule: "A-34", Message: "differs <here>", Fix: "keep it",
+	Compare: &check.Comparison{Expected: "…abXcd…", Actual: "…abYcd…", Mark: 3, Differs: 420, ExpectedBytes: 424, ActualBytes: 424},
 }
 
 func TestRulesPairCatalogueAndChecks(t *testing.T) {
@@ -137,18 +138,18 @@ func TestJudge(t *testing.T) {
 // sample is a run with one result of every verdict.
 func sample() *Run {
 	results := []Result{
-		{Requirement: "ORD-001", Consequence: specs.Refused, Level: "MUST", Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
-		{Requirement: "SIG-001", Consequence: specs.Refused, Level: "MUST", Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
+		{Requirement: "ORD-001", Consequence: specs.Refused, Check: "ORD-001/answered", Case: "tools/openai", Provider: "openai", Verdict: Pass, Observed: 4, DurationMS: 12},
+		{Requirement: "SIG-001", Consequence: specs.Refused, Check: "SIG-001/signature-bytes", Case: "tools/anthropic", Provider: "anthropic", Verdict: Fail, Observed: 2,
 			Findings: []Finding{finding("SIG-001", specs.Refused, breach)}, Evidence: "cassettes/a.yaml"},
-		{Requirement: "SIG-002", Consequence: specs.Degraded, Level: "SHOULD", Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
-			Findings: []Finding{finding("SIG-002", specs.Degraded, check.Finding{Check: "SIG-002/kept", Event: -1, Offset: -1, Message: "moved"})}},
-		{Requirement: "SIG-003", Consequence: specs.Wasteful, Level: "SHOULD", Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
+		{Requirement: "SIG-002", Consequence: specs.Degraded, Check: "SIG-002/kept", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
+			Findings: []Finding{finding("SIG-002", specs.Degraded, check.Finding{Check: "SIG-002/kept", Exchange: -1, Event: -1, Offset: -1, Path: "process[1]", Message: "moved"})}},
+		{Requirement: "SIG-003", Consequence: specs.Wasteful, Check: "SIG-003/note", Case: "tools/anthropic", Verdict: Warn, Observed: 1,
 			Findings: []Finding{finding("SIG-003", specs.Wasteful, check.Finding{Check: "SIG-003/note", Event: -1, Offset: -1, Message: "could be shorter"})}},
-		{Requirement: "RES-001", Consequence: specs.Refused, Level: "MUST", Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
-		{Requirement: "RES-002", Consequence: specs.Refused, Level: "MUST", Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
-		{Requirement: "RES-003", Consequence: specs.Refused, Level: "MUST", Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
-		{Requirement: "RES-004", Consequence: specs.Refused, Level: "MUST", Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
-		{Requirement: "RES-005", Consequence: specs.Refused, Level: "MUST", Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
+		{Requirement: "RES-001", Consequence: specs.Refused, Check: "RES-001/a", Case: "resume/gemini", Verdict: HarnessError, Reason: "the check panicked: oops"},
+		{Requirement: "RES-002", Consequence: specs.Refused, Check: "RES-002/a", Case: "resume/gemini", Verdict: NotApplicable, Reason: "does not apply to gemini"},
+		{Requirement: "RES-003", Consequence: specs.Refused, Check: "RES-003/a", Case: "resume/gemini", Verdict: KnownFail, Reason: "issue 7"},
+		{Requirement: "RES-004", Consequence: specs.Refused, Check: "RES-004/a", Case: "resume/gemini", Verdict: Stale, Reason: "passes now"},
+		{Requirement: "RES-005", Consequence: specs.Refused, Check: "RES-005/a", Case: "resume/gemini", Verdict: Flaky, Reason: "2 of 3"},
 	}
 	for i := range results {
 		if results[i].Findings == nil {
@@ -157,7 +158,8 @@ func sample() *Run {
 	}
 	return NewRun(Run{
 		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"}, Ingress: []string{"mitm"},
-		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-009", "ORD-001"}),
+		Policy: Policy{FailOn: Fail}, Calls: &Calls{7, 6},
+		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-999", "ORD-001"}),
 		Started: time.Date(2026, 12, 1, 2, 3, 4, 0, time.UTC), DurationMS: 1234,
 	}, results)
 }
@@ -217,10 +219,19 @@ func TestSetDigest(t *testing.T) {
 	}
 }
 
+// acceptedCall is a call that was answered, by nobody knows whom.
+func acceptedCall(i int) evidence.Exchange {
+	return evidence.Exchange{
+		Index: i, Provider: "anthropic", Request: evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages",
+			Header: http.Header{"User-Agent": {"claude-cli/2.1.0"}}, Body: []byte(`{"model":"claude-opus-4-6"}`)},
+		Response: evidence.Response{Status: 200, Body: []byte(`{"id":"msg_1","type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)},
+	}
+}
+
 func recording(path string, n int) evidence.Recording {
 	rec := evidence.Recording{Path: path, Format: evidence.FormatHAR, Evidence: evidence.Evidence{Source: evidence.SourceRecording, Case: path}}
-	for range n {
-		rec.Evidence.Exchanges = append(rec.Evidence.Exchanges, evidence.Exchange{Provider: "anthropic"})
+	for i := range n {
+		rec.Evidence.Exchanges = append(rec.Evidence.Exchanges, acceptedCall(i))
 	}
 	if n == 0 {
 		rec.Skipped = []evidence.Skip{{Exchange: 0, What: "GET example.com/", Reason: "unknown provider"}}
@@ -257,7 +268,7 @@ func judged(recs ...evidence.Recording) []Recording {
 }
 
 func TestCheckedReport(t *testing.T) {
-	c := NewChecked(Tool{"conform", "v0"}, append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
+	c := NewChecked(Tool{"conform", "v0"}, Policy{FailOn: Fail}, append(judged(recording("b", 2), recording("a", 3), recording("quiet", 1), recording("foreign.har", 0)),
 		Unreadable("torn.yaml", errors.New("torn.yaml: is empty; record it again")),
 		Unreadable("zcase", errors.New("zcase/01.request.json: unreadable JSON; fetch the case again"))))
 	c.PassedOver = []string{"compose.yaml", "notes.yaml"}
@@ -279,7 +290,7 @@ func TestManySilentRecordingsAreCounted(t *testing.T) {
 		recs = append(recs, recording(name, 1))
 	}
 	var text bytes.Buffer
-	NewTerminal(&text, false).Checked(NewChecked(Tool{}, judged(recs...)))
+	NewTerminal(&text, false).Checked(NewChecked(Tool{}, Policy{}, judged(recs...)))
 	if got := text.String(); !strings.Contains(got, "e: shows nothing") || strings.Contains(got, "f: shows nothing") || !strings.Contains(got, "2 more recordings") {
 		t.Error(got)
 	}
@@ -302,7 +313,7 @@ func TestExitOfChecks(t *testing.T) {
 		{"no provider", judged(recording("a", 0)), ExitUsage},
 		{"none", nil, ExitUsage},
 	} {
-		if got := NewChecked(Tool{}, c.recs).Summary.Exit; got != c.want {
+		if got := NewChecked(Tool{}, Policy{}, c.recs).Summary.Exit; got != c.want {
 			t.Errorf("%s: exit %d, want %d", c.name, got, c.want)
 		}
 	}

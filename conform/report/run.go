@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,20 +13,24 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// Run is the report of `conform run`, schema conform.report.v1. Make it with
+// Run is the report of `conform run`, schema conform.report.v2. Make it with
 // NewRun; it is plain data afterwards.
 type Run struct {
 	Schema  string  `json:"schema"`
-	Tool    Tool    `json:"tool"`
 	Subject Subject `json:"subject"`
+	Tool    Tool    `json:"tool"`
 	Set     Set     `json:"set"`
+	Policy  Policy  `json:"policy"`
 	// Source says what answered the subject, Ingress how it reached the proxy.
 	Source     []string  `json:"source"`
 	Ingress    []string  `json:"ingress"`
 	Started    time.Time `json:"started"`
 	DurationMS int64     `json:"duration_ms"`
-	Results    []Result  `json:"results"`
-	Summary    Summary   `json:"summary"`
+	// Calls are the calls of the subject to a model. They are nil where none was
+	// meant to be made.
+	Calls   *Calls   `json:"calls,omitempty"`
+	Results []Result `json:"results"`
+	Summary Summary  `json:"summary"`
 	// Guard says which guard ended the run early, "" when none did.
 	Guard string `json:"guard,omitempty"`
 }
@@ -64,7 +70,10 @@ type Summary struct {
 	Exit    int     `json:"exit"`
 	// Counts are of results in a Run, of recordings in a Checked.
 	Counts Counts `json:"counts"`
-	Areas  []Area `json:"areas"`
+	// Findings counts the findings by verdict.
+	Findings Counts   `json:"findings"`
+	Coverage Coverage `json:"coverage"`
+	Areas    []Area   `json:"areas"`
 }
 
 // Area counts the verdicts of the requirements of one area: the verdict of a
@@ -79,15 +88,16 @@ type Area struct {
 
 // Schema names of the machine-readable reports.
 const (
-	RunSchema     = "conform.report.v1"
-	CheckedSchema = "conform.check.v1"
+	RunSchema     = "conform.report.v2"
+	CheckedSchema = "conform.check.v2"
 	ListSchema    = "conform.list.v2"
 	ExplainSchema = "conform.explain.v1"
 )
 
-// NewRun completes r, whose Tool, Subject, Set, Source, Ingress, Started,
-// DurationMS and Guard the caller has set, with results. A requirement of the
-// set without any result is not testable: nothing may vanish.
+// NewRun completes r, whose Tool, Subject, Set, Policy, Source, Ingress, Started,
+// DurationMS, Calls and Guard the caller has set, with results. A requirement of the
+// set without any result is not testable: nothing may vanish. Where calls were meant
+// to be made and none was accepted, nothing passes.
 func NewRun(r Run, results []Result) *Run {
 	r.Schema = RunSchema
 	r.Results = slices.Clone(results)
@@ -99,9 +109,34 @@ func NewRun(r Run, results []Result) *Run {
 	slices.SortStableFunc(r.Results, func(a, b Result) int {
 		return cmp.Or(cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
 	})
-	r.Summary = newSummary(r.Results)
-	r.Summary.Exit = r.exitCode()
+	r.Policy.apply(r.Results)
+	if r.Calls != nil && r.Calls.Accepted == 0 {
+		withdrawPasses(r.Results, noAcceptedCall(*r.Calls, ""))
+	}
+	r.Summary = newSummary(r.Results, r.Set.Requirements, r.Policy)
+	for _, res := range r.Results {
+		r.Summary.Counts[res.Verdict]++
+	}
+	r.Summary.conclude(r.Policy)
+	switch {
+	case r.Guard != "":
+		r.Summary.Exit = ExitGuard
+	case len(r.Results) == 0:
+		r.Summary.Exit = ExitUsage
+	}
 	return &r
+}
+
+// noAcceptedCall says why nothing passes; details may be empty.
+func noAcceptedCall(c Calls, details string) string {
+	if c.Made == 0 {
+		return "no call of a model was made"
+	}
+	text := fmt.Sprintf("none of %d calls was accepted", c.Made)
+	if details != "" {
+		text += ": " + details
+	}
+	return text
 }
 
 func notTestable(id string) Result {
@@ -109,27 +144,28 @@ func notTestable(id string) Result {
 	if r, err := specs.FindRequirement(id); err == nil {
 		consequence = r.Consequence
 	}
-	return Result{Requirement: id, Consequence: consequence, Level: consequence.Level(), Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
+	return Result{Requirement: id, Consequence: consequence, Verdict: NotTestable, Findings: []Finding{}, Reason: "no case of this run shows it"}
 }
 
-func newSummary(results []Result) Summary {
-	s := Summary{Counts: Counts{}}
-	var all []Verdict
+// newSummary sums up results. Counts and the verdict are the caller's to fill in.
+func newSummary(results []Result, set []string, policy Policy) Summary {
+	s := Summary{Counts: Counts{}, Findings: Counts{}, Areas: areaRows(results), Coverage: newCoverage(set, results, policy.Require)}
 	for _, res := range results {
-		s.Counts[res.Verdict]++
-		all = append(all, res.Verdict)
+		for _, f := range res.Findings {
+			s.Findings[f.Verdict]++
+		}
 	}
-	s.Verdict = Worst(all...)
-	s.Areas = areaRows(results)
 	return s
 }
 
-func (r *Run) exitCode() int {
-	switch {
-	case r.Guard != "":
-		return ExitGuard
-	case len(r.Results) == 0:
-		return ExitUsage
+// conclude sets the verdict, which is the worst that was counted, and the exit code.
+func (s *Summary) conclude(policy Policy) {
+	s.Verdict = Worst(slices.Collect(maps.Keys(s.Counts))...)
+	if len(s.Coverage.Missing) > 0 {
+		s.Verdict = Worst(s.Verdict, Fail)
 	}
-	return r.Summary.Verdict.Exit()
+	s.Exit = s.Verdict.Exit()
+	if policy.FailOn == Warn && s.Findings[Warn] > 0 && (s.Exit == ExitOK || s.Exit == ExitIncomplete) {
+		s.Exit = ExitFailure
+	}
 }

@@ -10,7 +10,7 @@ import (
 // occur.
 var (
 	commonColumns = []Verdict{Pass, Fail, Warn, NotApplicable, NotTestable}
-	rareColumns   = []Verdict{KnownFail, Stale, Flaky, HarnessError}
+	rareColumns   = []Verdict{Contradicted, KnownFail, Stale, Flaky, HarnessError}
 	shortHeadings = map[Verdict]string{NotApplicable: "n/a"}
 )
 

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
+
+	"github.com/meerkat-go/conformance/conform/check"
 )
 
 // Terminal writes reports for people.
@@ -27,23 +30,52 @@ func NewTerminal(w io.Writer, colours bool) *Terminal {
 }
 
 func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
-	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "1", HarnessError: "5", NotApplicable: "8"}
+	colour := map[Verdict]string{Pass: "2", Warn: "3", KnownFail: "3", Fail: "1", Stale: "1", Flaky: "1", NotTestable: "1", HarnessError: "5", NotApplicable: "8", Contradicted: "6"}
 	return func(v Verdict, s string) string {
 		return r.NewStyle().Foreground(lipgloss.Color(colour[v])).Render(s)
 	}
 }
 
-// Run writes what failed, then the table of areas, then one line that sums up.
+// Run writes who was judged, what failed, then the table of areas, then one line
+// that sums up.
 func (t *Terminal) Run(r *Run) {
+	fmt.Fprintln(t.w, r.heading())
 	for _, res := range r.Results {
 		t.writeResult(res)
 	}
+	t.writeMissing(r.Summary.Coverage)
 	t.writeAreas(r.Summary.Areas)
 	if r.Guard != "" {
 		t.writeLine(HarnessError, "guard: %s", r.Guard)
 	}
-	t.writeLine(r.Summary.Verdict, "%s: %d results of %d requirements (%s)", strings.ToUpper(string(r.Summary.Verdict)), len(r.Results),
-		len(r.Set.Requirements), r.Summary.Counts)
+	t.writeSummary(r.Summary, fmt.Sprintf("%d results", len(r.Results)))
+}
+
+// heading names the subject and its version, and how it was asked.
+func (r *Run) heading() string {
+	name := strings.TrimSpace(r.Subject.Name + " " + r.Subject.Version)
+	text := fmt.Sprintf("%s (%s), source %s, ingress %s", name, r.Subject.Kind, strings.Join(r.Source, ","), strings.Join(r.Ingress, ","))
+	if r.Policy.Strict {
+		text += ", strict"
+	}
+	return text
+}
+
+// writeMissing names the requirements that --require names and nothing shows.
+func (t *Terminal) writeMissing(c Coverage) {
+	for _, id := range c.Missing {
+		t.writeLine(Fail, "%-14s %s  required, and nothing shows it", Fail, id)
+	}
+}
+
+// writeSummary writes the last line: the verdict, how much was seen, how many of
+// what, and the findings that no verdict counts.
+func (t *Terminal) writeSummary(s Summary, counted string) {
+	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
+	if n := s.Findings[Contradicted]; n > 0 {
+		text += fmt.Sprintf("; %d findings contradicted by the provider", n)
+	}
+	t.writeLine(s.Verdict, "%s", text)
 }
 
 // writeResult prints a result that is not a pass, and its findings.
@@ -58,8 +90,10 @@ func (t *Terminal) writeResult(res Result) {
 	}
 }
 
-// Checked writes what was found in each recording, then the table and a sum.
+// Checked writes whose traffic was judged, what was found in each recording, then
+// the table and a sum.
 func (t *Terminal) Checked(c *Checked) {
+	fmt.Fprintln(t.w, c.heading())
 	for _, r := range c.Recordings {
 		for _, f := range r.Findings {
 			t.writeFinding(r.Path, f)
@@ -75,9 +109,34 @@ func (t *Terminal) Checked(c *Checked) {
 	if n := len(c.PassedOver); n > 0 {
 		fmt.Fprintf(t.w, "%-14s %d files that are no recordings, first %s\n", "passed over", n, c.PassedOver[0])
 	}
+	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
-	t.writeLine(c.Summary.Verdict, "%s: %d recordings (%s)", strings.ToUpper(string(c.Summary.Verdict)), len(c.Recordings), c.Summary.Counts)
+	t.writeSummary(c.Summary, fmt.Sprintf("%d recordings", len(c.Recordings)))
 }
+
+// heading names the clients that sent the traffic, the most frequent first.
+func (c *Checked) heading() string {
+	count := map[string]int{}
+	for _, r := range c.Recordings {
+		if r.Client != "" {
+			count[r.Client]++
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(count[b]-count[a], cmp.Compare(a, b))
+	})
+	text := "traffic of " + cmp.Or(strings.Join(names[:min(maxClients, len(names))], ", "), "an unnamed client")
+	if more := len(names) - maxClients; more > 0 {
+		text += fmt.Sprintf(" and %d more clients", more)
+	}
+	if c.Policy.Strict {
+		text += ", strict"
+	}
+	return text
+}
+
+// maxClients is how many clients the heading names.
+const maxClients = 3
 
 // maxNamed is how many recordings that show nothing are named one by one.
 const maxNamed = 5
@@ -99,16 +158,43 @@ func (t *Terminal) writeSilent(c *Checked) {
 	}
 }
 
-// writeFinding prints what is wrong, where, and how to fix it.
+// writeFinding prints what is wrong, where, what differs, where it came back, and
+// how to fix it.
 func (t *Terminal) writeFinding(where string, f Finding) {
-	verdict := Warn
-	if f.Consequence.IsFailure() {
-		verdict = Fail
-	}
-	t.writeLine(verdict, "%-14s %s  %s", verdict, f.Check, where)
+	t.writeLine(f.Verdict, "%-14s %s  %s  (%s)", f.Verdict, f.Check, where, f.Consequence)
 	t.writeDetail("at", f.Place())
 	t.writeDetail("", f.Message)
+	t.writeComparison(f.Compare)
+	t.writeDetail("also at", f.otherPlaces())
+	if f.Verdict == Contradicted {
+		t.writeDetail("contradicted", "the provider itself accepted this request, so the rule is out of date; please report it")
+		return
+	}
 	t.writeDetail("fix", f.Fix)
+}
+
+// writeComparison writes both sides below each other and marks the first character
+// that differs.
+func (t *Terminal) writeComparison(c *check.Comparison) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", c.Expected, c.Actual, strings.Repeat(" ", c.Mark), c.Differs)
+}
+
+// maxPlaces is how many of the places where a finding came back are printed.
+const maxPlaces = 4
+
+func (f Finding) otherPlaces() string {
+	var parts []string
+	for _, p := range f.Places[:min(maxPlaces, len(f.Places))] {
+		parts = append(parts, p.String())
+	}
+	text := strings.Join(parts, "; ")
+	if more := len(f.Places) - maxPlaces; more > 0 {
+		text += fmt.Sprintf("; %d more", more)
+	}
+	return text
 }
 
 func (t *Terminal) writeDetail(label, text string) {
@@ -127,18 +213,26 @@ func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
 // Place says where a finding is: exchange, event, byte, path and rule, as far
 // as they apply.
 func (f Finding) Place() string {
-	parts := []string{fmt.Sprintf("exchange %d", f.Exchange)}
-	if f.Event >= 0 {
-		parts = append(parts, fmt.Sprintf("event %d", f.Event))
-	}
-	if f.Offset >= 0 {
-		parts = append(parts, fmt.Sprintf("byte %d", f.Offset))
-	}
-	if f.Path != "" {
-		parts = append(parts, f.Path)
-	}
+	text := Place{Exchange: f.Exchange, Event: f.Event, Offset: f.Offset, Path: f.Path}.String()
 	if f.Rule != "" {
-		parts = append(parts, "rule "+f.Rule)
+		text = strings.TrimPrefix(text+", rule "+f.Rule, ", ")
+	}
+	return text
+}
+
+// String names the ordinals and the path that apply.
+func (p Place) String() string {
+	var parts []string
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"exchange", int64(p.Exchange)}, {"event", int64(p.Event)}, {"byte", p.Offset}} {
+		if n.value >= 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", n.name, n.value))
+		}
+	}
+	if p.Path != "" {
+		parts = append(parts, p.Path)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -31,6 +31,7 @@ const (
 	Stale         Verdict = "stale"
 	Flaky         Verdict = "flaky"
 	HarnessError  Verdict = "harness-error"
+	Contradicted  Verdict = "contradicted"
 )
 
 // Meaning returns one sentence that explains v to users, "" for a value that is
@@ -53,6 +54,8 @@ func (v Verdict) Meaning() string {
 		return "The baseline excuses a breach that does not occur any more."
 	case Flaky:
 		return "A requirement was broken in some runs of a case and kept in others."
+	case Contradicted:
+		return "A rule says that the provider refuses this, and the provider itself accepted it. This is no fault of the agent: the rule is out of date."
 	case HarnessError:
 		return "The referee itself failed. This is never excused and says nothing about the agent."
 	}
@@ -60,7 +63,7 @@ func (v Verdict) Meaning() string {
 }
 
 // Verdicts lists all of them, the best first. [Worst] and reports use the order.
-var Verdicts = []Verdict{NotApplicable, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail, HarnessError}
+var Verdicts = []Verdict{NotApplicable, Contradicted, Pass, KnownFail, Warn, NotTestable, Flaky, Stale, Fail, HarnessError}
 
 // Worst returns the worst of several verdicts; of none it returns NotTestable,
 // because nothing was seen.
@@ -90,14 +93,14 @@ const (
 )
 
 // Exit returns the exit code a run that ends with the verdict has. A run in
-// which everything is not applicable has shown nothing.
+// which everything is not applicable, or contradicted, has shown nothing.
 func (v Verdict) Exit() int {
 	switch v {
 	case Pass, Warn, KnownFail:
 		return ExitOK
 	case Fail, Stale, Flaky:
 		return ExitFailure
-	case NotApplicable, NotTestable:
+	case NotApplicable, NotTestable, Contradicted:
 		return ExitIncomplete
 	default: // HarnessError, or a value that is not a verdict
 		return ExitHarness

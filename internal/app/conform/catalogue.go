@@ -98,7 +98,7 @@ type listing struct {
 }
 
 func (a *app) listCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonVersion
 	var filter string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -117,13 +117,14 @@ func (a *app) listCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return report.WriteJSON(a.Stdout, listing{report.ListSchema, selected})
+			if asJSON != "" {
+				doc := asJSON.pick(listing{report.ListSchema, selected}, func() any { return newListingV1(selected) })
+				return report.WriteJSON(a.Stdout, doc)
 			}
 			return writeTable(a.Stdout, selected)
 		},
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
+	addJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
 	return cmd
 }

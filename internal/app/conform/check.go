@@ -16,7 +16,8 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonVersion
+	var flags policyFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -24,10 +25,10 @@ func (a *app) checkCommand() *cobra.Command {
 or the corpus layout. Directories are searched. What is not a call of a known
 provider is listed as skipped.
 
-Exits 1 when something failed, 3 when something could not be read or showed
-nothing, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
+Exits 1 when something failed, 3 when something could not be read, showed nothing
+or holds no call that was accepted, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
-  conform check cassettes > report.txt
+  conform check --strict --require SIG,ORD-001 cassettes > report.txt
   conform check --json cassettes | jq .summary`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -36,14 +37,19 @@ nothing, 2 when there was nothing to judge. --json prints ` + report.CheckedSche
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.check(cmd.Context(), args, asJSON)
+			policy, err := flags.policy()
+			if err != nil {
+				return err
+			}
+			return a.check(cmd.Context(), args, policy, asJSON)
 		},
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
+	flags.addTo(cmd)
+	addJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, asJSON bool) error {
+func (a *app) check(ctx context.Context, paths []string, policy report.Policy, asJSON jsonVersion) error {
 	rules, err := harness.Rules()
 	if err != nil {
 		return err
@@ -59,9 +65,9 @@ func (a *app) check(ctx context.Context, paths []string, asJSON bool) error {
 	if len(recordings) == 0 {
 		return cli.Usage("%s: holds no recording; give cassettes, go-vcr, vcrpy or HAR files", paths[0])
 	}
-	checked := report.NewChecked(tool(), recordings)
+	checked := report.NewChecked(tool(), policy, recordings)
 	checked.PassedOver = passedOver
-	if err := a.printReport(asJSON, checked, func(t *report.Terminal) { t.Checked(checked) }); err != nil {
+	if err := a.printReport(asJSON != "", asJSON.pick(checked, checked.V1), func(t *report.Terminal) { t.Checked(checked) }); err != nil {
 		return err
 	}
 	return cli.Exit(checked.Summary.Exit)

@@ -25,7 +25,7 @@ Letters may be of either case. Each explanation names the ids that it cites and
 those that cite it. Exits 2 for an unknown id and names the nearest ones.`
 
 func (a *app) explainCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON jsonVersion
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain one id: a requirement, a provider's rule, a verdict, an exit code",
@@ -44,9 +44,10 @@ func (a *app) explainCommand() *cobra.Command {
 			switch {
 			case err != nil:
 				return err
-			case asJSON && found[0].requirement != nil:
-				return report.WriteJSON(a.Stdout, found[0].requirement)
-			case asJSON:
+			case asJSON != "" && found[0].requirement != nil:
+				r := found[0].requirement
+				return report.WriteJSON(a.Stdout, asJSON.pick(r, func() any { return newRequirementV1(*r) }))
+			case asJSON != "":
 				return report.WriteJSON(a.Stdout, explanation{report.ExplainSchema, found})
 			}
 			for i, e := range found {
@@ -58,7 +59,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cli.AddJSONFlag(cmd, &asJSON)
+	addJSONFlag(cmd, &asJSON)
 	return cmd
 }
 

@@ -21,7 +21,8 @@ type runFlags struct {
 	subject, set, filter string
 	sources, ingress     []string
 	reports              []string // KIND=FILE
-	asJSON               bool
+	policyFlags
+	asJSON jsonVersion
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -35,9 +36,10 @@ fails an agent that asks for anything else; --source simulator asks the strict
 simulator, which answers whatever the provider would accept.
 
 Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
-was not testable. --json prints ` + report.RunSchema + `.`,
+was not testable or no call was accepted. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
   conform run --source cassette,simulator --filter 'SIG && anthropic'
+  conform run --strict --require SIG,ORD-001
   conform run --report json=report.json,junit=report.xml`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -54,7 +56,8 @@ was not testable. --json prints ` + report.RunSchema + `.`,
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: current")
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringSliceVar(&f.reports, "report", nil, "write reports: json=FILE,junit=FILE")
-	cli.AddJSONFlag(cmd, &f.asJSON)
+	f.addTo(cmd)
+	addJSONFlag(cmd, &f.asJSON)
 	refuseFlags(cmd, map[string]string{
 		"shard":        "run the whole, it takes seconds",
 		"baseline":     "exclude with --filter and say why where you do",
@@ -71,7 +74,11 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	ran, runErr := a.runCases(ctx, f)
+	policy, err := f.policy()
+	if err != nil {
+		return err
+	}
+	ran, runErr := a.runCases(ctx, f, policy)
 	if ran == nil {
 		return runErr
 	}
@@ -80,7 +87,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 			return errors.Join(err, runErr)
 		}
 	}
-	err = a.printReport(f.asJSON, ran, func(t *report.Terminal) { t.Run(ran) })
+	err = a.printReport(f.asJSON != "", f.asJSON.pick(ran, ran.V1), func(t *report.Terminal) { t.Run(ran) })
 	if err := errors.Join(err, runErr); err != nil {
 		return err
 	}
@@ -89,7 +96,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
-func (a *app) runCases(ctx context.Context, f runFlags) (*report.Run, error) {
+func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*report.Run, error) {
 	bar := a.StartProgress("judged")
 	began := time.Now()
 	var sources []evidence.Source
@@ -111,7 +118,7 @@ func (a *app) runCases(ctx context.Context, f runFlags) (*report.Run, error) {
 	}
 	ran := report.NewRun(report.Run{
 		Tool: tool(), Subject: report.Subject{Name: "rkat", Version: cli.Version(), Kind: "in-process"},
-		Set: report.NewSet(f.set, found.Requirements), Source: f.sources, Ingress: f.ingress,
+		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Source: f.sources, Ingress: f.ingress,
 		Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
 	}, found.Results)
 	if found.Interrupted {

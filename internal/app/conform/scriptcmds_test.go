@@ -28,7 +28,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// valid holds a file against one of our schemas: valid conform.check.v1 out.
+// valid holds a file against one of our schemas: valid conform.check.v2 out.
 func valid(ts *testscript.TestScript, neg bool, args []string) {
 	err := schemas.Validate(schemas.Name(args[0]), []byte(ts.ReadFile(args[1])))
 	if (err != nil) != neg {

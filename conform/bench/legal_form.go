@@ -1,0 +1,883 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+)
+
+// legalForms say the same in another form, or leave out what may be left out.
+var legalForms = []Kind{
+	{Name: "keys-reordered", Rule: "§3.4 key order", Providers: all, alter: onEveryPage(rotateKeys)},
+	{Name: "keys-reordered-in-turns", Rule: "§3.4 key order", Providers: all, alter: onEveryPage(rotateTurnKeys)},
+	{Name: "keys-reordered-later", Rule: "§3.4 key order", Providers: all, alter: laterRequests(func(p *page, r *rand.Rand) string { return rotateKeys(nil, 0, p, r) })},
+	{Name: "escaped-text", Rule: "escapes without effect", Providers: all, alter: onEveryPage(escapeStrings)},
+	{Name: "white-space", Rule: "§3.4 white space", Providers: all, alter: onEveryPage(indentBody)},
+	{Name: "number-spelling", Rule: "number spelling", Providers: all, alter: onEveryPage(spellNumbers)},
+	{Name: "snake-case", Rule: "§1.3 proto-JSON", Providers: gemini, alter: onEveryPage(snakeCase)},
+	{Name: "lower-case-level", Rule: "§1.3 enums", Providers: gemini, alter: onEveryPage(lowerLevel)},
+	{Name: "tools-bare-object", Rule: "§1.3 tools", Providers: gemini, alter: onEveryPage(bareTools)},
+	{Name: "role-absent", Rule: "§2.3 absent role is user", Providers: gemini, alter: onEveryPage(dropUserRoles)},
+	{Name: "base64-url-tokens", Rule: "proto-JSON bytes", Providers: gemini, alter: onEveryPage(urlTokens)},
+	{Name: "empty-user-text", Rule: "G-7 REC", Providers: gemini, alter: addToTurn("user", `{"text":""}`)},
+	{Name: "response-not-a-thought", Rule: "§2.3 REC", Providers: gemini, alter: onBlock(setKey("thought", "false"), isKind(resultBlock))},
+	{Name: "token-on-response-too", Rule: "GEM-S7", Providers: gemini, alter: onBlock(tokenOnResponseToo, isKind(callBlock), hasToken, hasResult)},
+	{Name: "dummy-token", Rule: "G-20", Providers: gemini, alter: onBlock(tokenEdit(func(string, *rand.Rand) string { return "skip_thought_signature_validator" }), isKind(callBlock), hasToken, isBeforeReplies)},
+	{Name: "response-id-alone", Rule: "G-32 REC", Providers: gemini, alter: onBlock(responseID, isKind(resultBlock), hasNoID)},
+	{Name: "thought-parts-left-out", Rule: "D-23", Providers: gemini, alter: onBlock(dropBlock, isKind(thinkingBlock), hasNeighbour, hasNoToken)},
+	{Name: "user-turn-split", Rule: "A-10 G-31", Providers: []string{evidence.Anthropic, evidence.Gemini}, alter: splitUserTurn},
+	{Name: "text-after-results", Rule: "A-16", Providers: anthropic, alter: onBlock(textAfterResult, isKind(resultBlock), isNew)},
+	{Name: "steering-after-results", Rule: "R40", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: steerAtEnd},
+	{Name: "content-as-string", Rule: "§2.1 string is one block", Providers: anthropic, alter: onEveryPage(blocksToStrings)},
+	{Name: "content-as-blocks", Rule: "§2.1 string is one block", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onEveryPage(stringsToBlocks)},
+	{Name: "result-as-blocks", Rule: "§2.1 tool_result content", Providers: anthropic, alter: onEveryPage(resultsToBlocks)},
+	{Name: "system-as-blocks", Rule: "§2.1 system", Providers: anthropic, alter: onEveryPage(systemToBlocks)},
+	{Name: "is-error-false", Rule: "§2.1 tool_result", Providers: anthropic, alter: onEveryPage(errorFalse)},
+	{Name: "cache-marks-removed", Rule: "ANT-B cache_control", Providers: anthropic, alter: onEveryPage(dropCacheMarks)},
+	{Name: "cache-marks-moved", Rule: "ANT-B cache_control", Providers: anthropic, alter: laterRequests(moveCacheMark)},
+	{Name: "deferred-tool-added", Rule: "ANT-B defer_loading", Providers: anthropic, alter: laterRequests(addDeferredTool)},
+	{Name: "thinking-left-out-finished", Rule: "ANT-T8", Providers: anthropic, alter: onEveryPage(dropFinishedThinking), lossy: true},
+	{Name: "all-thinking-left-out-adaptive", Rule: "ANT-B3", Providers: anthropic, alter: onEveryPage(dropThinkingAdaptive), lossy: true},
+	{Name: "dated-model-name", Rule: "§6.1 aliases", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onEveryPage(datedModel)},
+	{Name: "alias-model-name", Rule: "§6.1 aliases", Providers: anthropic, alter: onEveryPage(aliasModel)},
+	{Name: "alias-model-name-later", Rule: "§6.1 aliases", Providers: anthropic, alter: laterRequests(func(p *page, r *rand.Rand) string { return aliasModel(nil, 0, p, r) })},
+	{Name: "dated-model-name-later", Rule: "§6.1 aliases", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: laterRequests(func(p *page, r *rand.Rand) string { return datedModel(nil, 0, p, r) })},
+	{Name: "parameters-changed-later", Rule: "ANT-B any parameter", Providers: all, alter: laterRequests(otherParameters)},
+	{Name: "metadata-changed-later", Rule: "ANT-B any parameter", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: laterRequests(otherMetadata)},
+	{Name: "tool-choice-changed-later", Rule: "ANT-B tool_choice", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: laterRequests(otherToolChoice)},
+	{Name: "ids-left-out-stateless", Rule: "§5.2 pairing matrix", Providers: openAI, alter: onEveryPage(dropItemIDs)},
+	{Name: "call-item-ids-left-out-stateless", Rule: "OAI-I5", Providers: openAI, alter: onEveryPage(dropCallItemIDs)},
+	{Name: "item-references", Rule: "§2 item_reference", Providers: openAI, alter: onEveryPage(itemReferences)},
+	{Name: "previous-response-id", Rule: "§2.2 previous_response_id", Providers: openAI, alter: previousResponse},
+	{Name: "status-left-out", Rule: "§2.2 optional status", Providers: openAI, alter: onEveryPage(dropFromItems("status"))},
+	{Name: "annotations-emptied", Rule: "§2.2 optional", Providers: openAI, alter: onEveryPage(dropLogprobs)},
+	{Name: "easy-assistant-message", Rule: "§2.2 message (easy)", Providers: openAI, alter: onEveryPage(easyMessages)},
+	{Name: "type-message-left-out", Rule: "§2.2 type omitted", Providers: openAI, alter: onEveryPage(dropMessageType)},
+	{Name: "developer-message-appended", Rule: "OAI-B1", Providers: openAI, alter: onPage(appendDeveloper)},
+	{Name: "system-message-appended", Rule: "ANT-B8", Providers: anthropic, prepare: asModel("claude-opus-4-8"), alter: onPage(appendSystem)},
+	{Name: "headers-lower-case", Rule: "HTTP", Providers: all, alter: editHeaders(lowerHeaders)},
+	{Name: "headers-added", Rule: "HTTP", Providers: all, alter: editHeaders(addHeaders)},
+	{Name: "bearer-instead-of-key", Rule: "§1.1 auth", Providers: anthropic, alter: editHeaders(bearerAuth)},
+	{Name: "interleaved-header-added", Rule: "§6.1 accepted everywhere", Providers: anthropic, alter: editHeaders(interleavedHeader)},
+	{Name: "key-in-query", Rule: "§1.3 auth", Providers: gemini, alter: keyInQuery},
+	{Name: "attribution-block", Rule: "Claude Code's checksum", Providers: anthropic, alter: onEveryPage(attributionBlock)},
+	{Name: "reply-ping-added", Rule: "§3.1 ping", Providers: anthropic, alter: editReplies(addPing)},
+	{Name: "reply-unknown-event", Rule: "§1.4 unknown events", Providers: anthropic, alter: editReplies(addUnknownEvent)},
+	{Name: "reply-comment-added", Rule: "§1.4 comments", Providers: all, alter: editReplies(addComment)},
+	{Name: "reply-done-added", Rule: "§1.4 [DONE]", Providers: []string{evidence.OpenAI}, alter: editReplies(addDone)},
+	{Name: "reply-other-line-ends", Rule: "§1.4 LF or CRLF", Providers: all, alter: editReplies(otherLineEnds)},
+	{Name: "reply-unknown-members", Rule: "forward compatible", Providers: all, alter: editReplies(unknownMembers)},
+	{Name: "reply-unknown-usage", Rule: "forward compatible", Providers: all, alter: editReplies(unknownUsage)},
+	{Name: "prompt-with-marks", Rule: "user's own words", Providers: all, alter: promptMarks},
+	{Name: "other-host", Rule: "hosts judged by format", Providers: openAI, alter: otherHost},
+	{Name: "explicit-defaults", Rule: "§2 defaults", Providers: all, alter: onEveryPage(explicitDefaults)},
+}
+
+func rotateKeys(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	if p.root.countMembers() < 2 {
+		return ""
+	}
+	rotateMembers(p.root)
+	return "="
+}
+
+// rotateMembers moves the first member of an object to its end.
+func rotateMembers(n *node) {
+	k, v := n.members[0].key, n.members[0].value
+	last := len(n.members) - 1
+	for i := range last {
+		n.members[i].key, n.members[i].keyRaw, n.members[i].value = n.members[i+1].key, n.members[i+1].keyRaw, n.members[i+1].value
+	}
+	n.members[last].key, n.members[last].keyRaw, n.members[last].value = k, stringNode(k).raw, v
+}
+
+func rotateTurnKeys(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	for _, turn := range elementsOf(p.turnList()) {
+		if turn.countMembers() > 1 {
+			rotateMembers(turn)
+		}
+	}
+	for _, b := range p.blocks {
+		if b.node.isObject() && len(b.path) > 2 && b.node.countMembers() > 1 {
+			rotateMembers(b.node)
+		}
+	}
+	if p.turnList().countMembers() == 0 {
+		return ""
+	}
+	return "="
+}
+
+// walkNodes visits every node below n.
+func walkNodes(n *node, visit func(*node)) {
+	visit(n)
+	for i := range n.members {
+		walkNodes(n.members[i].value, visit)
+	}
+}
+
+func escapeStrings(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	walkNodes(p.root, func(n *node) {
+		if n.kind != '"' || bytes.IndexByte(n.raw, '\\') >= 0 {
+			return
+		}
+		var out strings.Builder
+		for _, c := range string(n.raw) {
+			switch {
+			case c == '/':
+				out.WriteString(`\/`)
+			case c > 0xFFFF:
+				hi, lo := utf16.EncodeRune(c)
+				fmt.Fprintf(&out, `\u%04x\u%04x`, hi, lo)
+			case c > 126:
+				fmt.Fprintf(&out, `\u%04x`, c)
+			default:
+				out.WriteRune(c)
+			}
+		}
+		if out.Len() != len(n.raw) {
+			n.raw, changed = []byte(out.String()), "="
+		}
+	})
+	return changed
+}
+
+// indentBody puts white space around the members of the request and its turns.
+func indentBody(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	for _, n := range append([]*node{p.root}, elementsOf(p.turnList())...) {
+		for i := range n.members {
+			n.members[i].before = []byte("\n  ")
+		}
+	}
+	return "="
+}
+
+func spellNumbers(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	c, _ := p.root.firstOf("generationConfig", "generation_config")
+	for _, holder := range []*node{p.root, c} {
+		for _, key := range []string{"temperature", "topP", "top_p"} {
+			n := holder.at(key)
+			if n == nil || n.kind != '0' || bytes.ContainsAny(n.raw, "eE") {
+				continue
+			}
+			if bytes.IndexByte(n.raw, '.') < 0 {
+				n.raw = append(bytes.Clone(n.raw), '.', '0')
+			} else {
+				n.raw = append(bytes.Clone(n.raw), '0')
+			}
+			changed = key
+		}
+	}
+	return changed
+}
+
+var snakeNames = map[string]string{
+	"systemInstruction": "system_instruction", "generationConfig": "generation_config", "functionDeclarations": "function_declarations",
+	"toolConfig": "tool_config", "functionCallingConfig": "function_calling_config", "allowedFunctionNames": "allowed_function_names",
+	"thinkingConfig": "thinking_config", "includeThoughts": "include_thoughts", "thinkingLevel": "thinking_level", "thinkingBudget": "thinking_budget",
+	"maxOutputTokens": "max_output_tokens", "functionCall": "function_call", "functionResponse": "function_response",
+	"thoughtSignature": "thought_signature", "inlineData": "inline_data", "mimeType": "mime_type", "parametersJsonSchema": "parameters_json_schema",
+	"topP": "top_p", "topK": "top_k", "stopSequences": "stop_sequences", "responseMimeType": "response_mime_type",
+}
+
+// snakeCase spells the known names of requests the other way that protocol
+// buffers allow. What lies in arguments, results and schemas stays.
+func snakeCase(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	var rename func(n *node)
+	rename = func(n *node) {
+		for i := range n.members {
+			m := &n.members[i]
+			if slices.Contains([]string{"args", "response", "parameters", "parametersJsonSchema", "responseSchema", "responseJsonSchema"}, m.key) {
+				if s := snakeNames[m.key]; s != "" {
+					m.key, m.keyRaw, changed = s, stringNode(s).raw, s
+				}
+				continue
+			}
+			if s := snakeNames[m.key]; s != "" {
+				m.key, m.keyRaw, changed = s, stringNode(s).raw, s
+			}
+			rename(m.value)
+		}
+	}
+	rename(p.root)
+	return changed
+}
+
+func lowerLevel(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	level := p.root.at("generationConfig", "thinkingConfig", "thinkingLevel")
+	if !level.isString() || strings.ToLower(level.stringValue()) == level.stringValue() {
+		return ""
+	}
+	level.replaceWith(stringNode(strings.ToLower(level.stringValue())))
+	return "generationConfig.thinkingConfig.thinkingLevel"
+}
+
+func bareTools(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	list := p.root.at("tools")
+	if !list.isArray() || list.countMembers() != 1 {
+		return ""
+	}
+	p.root.setMember("tools", list.at(0))
+	return "tools"
+}
+
+func dropUserRoles(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, turn := range elementsOf(p.turnList()) {
+		if turn.at("role").stringValue() == "user" {
+			turn.removeKey("role")
+			changed = "contents"
+		}
+	}
+	return changed
+}
+
+func urlTokens(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, b := range p.blocks {
+		raw, err := base64.StdEncoding.DecodeString(b.token)
+		if b.token == "" || err != nil {
+			continue
+		}
+		if s := base64.URLEncoding.EncodeToString(raw); s != b.token {
+			p.setToken(b, s)
+			changed = pathString(b.path)
+		}
+	}
+	return changed
+}
+
+func tokenOnResponseToo(p *page, b *block, _ *rand.Rand) bool {
+	result := answerTo(p.provider, p.blocks, b)
+	if result == nil {
+		return false
+	}
+	result.node.setMember(b.tokenKey, stringNode(b.token))
+	return true
+}
+
+// isBeforeReplies holds for what was said before the recording began.
+func isBeforeReplies(s *scene, k int, _ *block) bool { return k == s.accepted[0] }
+
+func hasNoID(_ *scene, _ int, b *block) bool { return b.id == "" }
+
+func hasNoToken(_ *scene, _ int, b *block) bool { return b.token == "" }
+
+func responseID(_ *page, b *block, _ *rand.Rand) bool {
+	innerObject(b).setMember("id", stringNode("call_7f31"))
+	return true
+}
+
+// splitUserTurn makes two turns of the newest prompt, as the first request that
+// has it and all later ones do.
+func splitUserTurn(d *draft, r *rand.Rand) (Place, bool) {
+	return onBlock(func(p *page, b *block, _ *rand.Rand) bool {
+		p.turnList().insertAt(b.turn+1, p.newTurn("user", "And be quick."))
+		return true
+	}, isSaid("user"), isKind(textBlock), isNew, isLastTurn)(d, r)
+}
+
+func isLastTurn(s *scene, k int, b *block) bool {
+	return b == s.blocks[k][len(s.blocks[k])-1] && k == lastOf(s)
+}
+
+func lastOf(s *scene) int {
+	list := s.modelCalls()
+	return list[len(list)-1]
+}
+
+func textAfterResult(p *page, b *block, _ *rand.Rand) bool {
+	list := p.turnList().at(b.turn).at("content")
+	if !list.isArray() || b != p.blocks[len(p.blocks)-1] {
+		return false
+	}
+	list.appendValue(parseLiteral(`{"type":"text","text":"Be quick about it."}`))
+	return true
+}
+
+// steerAtEnd adds what the user says meanwhile behind the results.
+func steerAtEnd(d *draft, _ *rand.Rand) (Place, bool) {
+	k := lastOf(d.scene)
+	p := d.editableRequest(k)
+	if len(p.blocks) == 0 || p.blocks[len(p.blocks)-1].kind != resultBlock {
+		return Place{}, false
+	}
+	p.turnList().appendValue(p.newTurn("user", "Meanwhile: leave the docs alone."))
+	return d.placeAt(k, nil), d.commitPage(k, p)
+}
+
+func blocksToStrings(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, turn := range elementsOf(p.turnList()) {
+		c := turn.at("content")
+		if c.countMembers() == 1 && c.at(0, "type").stringValue() == "text" && c.at(0).countMembers() == 2 {
+			turn.setMember("content", c.at(0, "text"))
+			changed = "messages"
+		}
+	}
+	return changed
+}
+
+func stringsToBlocks(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, turn := range elementsOf(p.turnList()) {
+		c, kind := turn.at("content"), "text"
+		if p.provider == evidence.OpenAI {
+			kind = "input_text"
+			if turn.at("role").stringValue() == "assistant" {
+				kind = "output_text"
+			}
+		}
+		if c.isString() && c.stringValue() != "" {
+			turn.setMember("content", parseLiteral(`[{"type":"`+kind+`","text":`+string(c.raw)+`}]`))
+			changed = listKey[p.provider]
+		}
+	}
+	return changed
+}
+
+func resultsToBlocks(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, b := range p.blocks {
+		if c := b.node.at("content"); b.kind == resultBlock && c.isString() && strings.TrimSpace(c.stringValue()) != "" {
+			b.node.setMember("content", parseLiteral(`[{"type":"text","text":`+string(c.raw)+`}]`))
+			changed = pathString(b.path)
+		}
+	}
+	return changed
+}
+
+func systemToBlocks(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	s := p.root.at("system")
+	if !s.isString() || strings.TrimSpace(s.stringValue()) == "" {
+		return ""
+	}
+	p.root.setMember("system", parseLiteral(`[{"type":"text","text":`+string(s.raw)+`}]`))
+	return "system"
+}
+
+func errorFalse(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, b := range p.blocks {
+		if b.kind == resultBlock && b.node.at("is_error") == nil {
+			b.node.setMember("is_error", parseLiteral("false"))
+			changed = pathString(b.path)
+		}
+	}
+	return changed
+}
+
+func dropCacheMarks(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	walkNodes(p.root, func(n *node) {
+		if n.isObject() && n.at("cache_control", "type") != nil {
+			n.removeKey("cache_control")
+			changed = "="
+		}
+	})
+	return changed
+}
+
+func moveCacheMark(p *page, r *rand.Rand) string {
+	dropCacheMarks(nil, 0, p, r)
+	last := p.blocks[len(p.blocks)-1]
+	if !last.node.isObject() || last.kind == thinkingBlock || last.kind == hiddenBlock {
+		return ""
+	}
+	last.node.setMember("cache_control", parseLiteral(`{"type":"ephemeral"}`))
+	return pathString(last.path)
+}
+
+func addDeferredTool(p *page, _ *rand.Rand) string {
+	list, path := p.toolList()
+	if list.countMembers() == 0 {
+		return ""
+	}
+	tool := p.newTool("rarely_used")
+	tool.setMember("defer_loading", parseLiteral("true"))
+	list.appendValue(tool)
+	return path
+}
+
+func dropFinishedThinking(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	return dropThinkingWhere(p, func(b *block) bool { return b.turn < openTurn(p.blocks) })
+}
+
+func dropThinkingWhere(p *page, fits func(b *block) bool) string {
+	changed := ""
+	for _, b := range slices.Backward(p.blocks) {
+		if (b.kind == thinkingBlock || b.kind == hiddenBlock) && b.tokenKey != "encrypted_content" && fits(b) {
+			list, i := p.siblingsOf(b)
+			if list == nil || list.countMembers() < 2 {
+				return ""
+			}
+			list.removeAt(i)
+			changed = pathString(b.path)
+		}
+	}
+	return changed
+}
+
+func dropThinkingAdaptive(d *draft, k int, p *page, _ *rand.Rand) string {
+	if p.root.at("thinking", "type").stringValue() != "adaptive" && !isClaudeAdaptiveOnly(d.modelName(k)) {
+		return ""
+	}
+	return dropThinkingWhere(p, func(*block) bool { return true })
+}
+
+var modelDates = map[string]string{
+	"gpt-5": "gpt-5-2025-08-07", "gpt-5-mini": "gpt-5-mini-2025-08-07", "gpt-5-nano": "gpt-5-nano-2025-08-07", "gpt-5.2": "gpt-5.2-2025-12-11",
+	"gpt-4o": "gpt-4o-2024-08-06", "gpt-4o-mini": "gpt-4o-mini-2024-07-18", "gpt-4.1": "gpt-4.1-2025-04-14", "gpt-5.5": "gpt-5.5-2026-04-23",
+	"claude-sonnet-4-5": "claude-sonnet-4-5-20250929", "claude-opus-4-5": "claude-opus-4-5-20251101", "claude-haiku-4-5": "claude-haiku-4-5-20251001",
+}
+
+func datedModel(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	dated := modelDates[p.root.at("model").stringValue()]
+	if dated == "" {
+		return ""
+	}
+	p.root.setMember("model", stringNode(dated))
+	return "model"
+}
+
+var dateTail = regexp.MustCompile(`-(20\d{6}|20\d\d-\d\d-\d\d)$`)
+
+func aliasModel(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	name := p.root.at("model").stringValue()
+	alias := dateTail.ReplaceAllString(name, "")
+	if alias == name || strings.HasPrefix(name, "claude-3") {
+		return ""
+	}
+	p.root.setMember("model", stringNode(alias))
+	return "model"
+}
+
+func otherParameters(p *page, _ *rand.Rand) string {
+	switch p.provider {
+	case evidence.Anthropic:
+		n := p.root.at("max_tokens").intValue()
+		if n == 0 {
+			return ""
+		}
+		p.root.setMember("max_tokens", intNode(n+7))
+		return "max_tokens"
+	case evidence.OpenAI:
+		p.root.setMember("max_output_tokens", parseLiteral("4096"))
+		return "max_output_tokens"
+	}
+	return setConfig(p, `{"maxOutputTokens":4096}`)
+}
+
+func setConfig(p *page, members string) string {
+	c, key := p.root.firstOf("generationConfig", "generation_config")
+	if c == nil {
+		c, key = parseLiteral("{}"), "generationConfig"
+		p.root.setMember(key, c)
+	}
+	return key + "." + setMembers(c, members)
+}
+
+func otherMetadata(p *page, _ *rand.Rand) string {
+	if p.provider == evidence.Anthropic {
+		return setMembers(p.root, `{"metadata":{"user_id":"user_b71c"}}`)
+	}
+	return setMembers(p.root, `{"metadata":{"turn":"2"}}`)
+}
+
+func otherToolChoice(p *page, _ *rand.Rand) string {
+	if list, _ := p.toolList(); list.countMembers() == 0 || p.root.at("tool_choice") != nil {
+		return ""
+	}
+	if p.provider == evidence.Anthropic {
+		return setMembers(p.root, `{"tool_choice":{"type":"auto","disable_parallel_tool_use":true}}`)
+	}
+	return setMembers(p.root, `{"tool_choice":"auto","parallel_tool_calls":false}`)
+}
+
+func isStatelessRoot(root *node) bool { return root.at("store") != nil && !root.at("store").isTrue() }
+
+func dropItemIDs(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	if !isStatelessRoot(p.root) {
+		return ""
+	}
+	return removeIDs(p, func(item *node) bool {
+		switch item.at("type").stringValue() {
+		case "reasoning":
+			return item.at("encrypted_content").isString()
+		case "message", "", "function_call", "function_call_output":
+			return true
+		}
+		return false
+	})
+}
+
+func dropCallItemIDs(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	if !isStatelessRoot(p.root) {
+		return ""
+	}
+	return removeIDs(p, func(item *node) bool { return item.at("type").stringValue() == "function_call" })
+}
+
+func removeIDs(p *page, fits func(item *node) bool) string {
+	changed := ""
+	for _, item := range elementsOf(p.turnList()) {
+		if fits(item) && item.removeKey("id") {
+			changed = "input"
+		}
+	}
+	return changed
+}
+
+// itemReferences names stored items instead of repeating them.
+func itemReferences(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	if isStatelessRoot(p.root) {
+		return ""
+	}
+	changed := ""
+	for _, b := range p.blocks {
+		if b.from == unknownOrigin || b.itemID == "" || b.pos > 0 {
+			continue
+		}
+		item := p.turnList().at(b.turn)
+		if item.at("id").stringValue() == b.itemID && item.at("content").countMembers() < 2 {
+			item.replaceWith(parseLiteral(`{"type":"item_reference","id":` + quoteJSON(b.itemID) + `}`))
+			changed = pathString([]any{"input", b.turn})
+		}
+	}
+	return changed
+}
+
+// previousResponse names the reply before instead of repeating it and all that
+// stands before it.
+func previousResponse(d *draft, r *rand.Rand) (Place, bool) {
+	for _, k := range d.modelCalls() {
+		if isStatelessRoot(d.requests[k]) {
+			return Place{}, false
+		}
+	}
+	return onEveryPage(func(d *draft, k int, p *page, _ *rand.Rand) string {
+		if p.root.at("previous_response_id") != nil || p.root.at("conversation") != nil {
+			return ""
+		}
+		last, newest := -1, -1
+		for _, b := range p.blocks {
+			if b.from != unknownOrigin && b.from.exchange >= newest {
+				last, newest = b.turn, b.from.exchange
+			}
+		}
+		if last < 0 || last+1 >= p.turnList().countMembers() {
+			return ""
+		}
+		for _, b := range p.blocks {
+			if b.turn > last && b.role == "assistant" {
+				return ""
+			}
+		}
+		id := storedID(d.ev.Exchanges[newest].Response.Body)
+		if id == "" {
+			return ""
+		}
+		p.turnList().members = p.turnList().members[last+1:]
+		p.root.setMember("previous_response_id", stringNode(id))
+		return "previous_response_id"
+	})(d, r)
+}
+
+// storedID is the id of an OpenAI response, "" when it shows none.
+func storedID(body []byte) string {
+	for _, doc := range splitDocuments(body) {
+		for _, n := range []*node{doc, doc.at("response")} {
+			if id := n.at("id").stringValue(); strings.HasPrefix(id, "resp_") {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+func dropFromItems(key string) func(*draft, int, *page, *rand.Rand) string {
+	return func(_ *draft, _ int, p *page, _ *rand.Rand) string {
+		changed := ""
+		for _, item := range elementsOf(p.turnList()) {
+			if item.removeKey(key) {
+				changed = "input"
+			}
+		}
+		return changed
+	}
+}
+
+func dropLogprobs(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, item := range elementsOf(p.turnList()) {
+		for _, part := range elementsOf(item.at("content")) {
+			if part.at("type").stringValue() == "output_text" && (part.removeKey("logprobs") || part.at("annotations") == nil) {
+				part.setMember("annotations", parseLiteral("[]"))
+				changed = "input"
+			}
+		}
+	}
+	return changed
+}
+
+// easyMessages writes what the model said as plain messages without ids.
+func easyMessages(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	if !isStatelessRoot(p.root) {
+		return ""
+	}
+	changed := ""
+	for _, item := range elementsOf(p.turnList()) {
+		if item.at("role").stringValue() != "assistant" || item.at("content").countMembers() != 1 || item.at("phase") != nil {
+			continue
+		}
+		if part := item.at("content", 0); part.at("type").stringValue() == "output_text" && part.at("annotations").countMembers() == 0 {
+			item.replaceWith(parseLiteral(`{"role":"assistant","content":` + string(part.at("text").raw) + `}`))
+			changed = "input"
+		}
+	}
+	return changed
+}
+
+func dropMessageType(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	changed := ""
+	for _, item := range elementsOf(p.turnList()) {
+		if item.at("type").stringValue() == "message" && item.at("id") == nil && item.removeKey("type") {
+			changed = "input"
+		}
+	}
+	return changed
+}
+
+func appendDeveloper(d *draft, k int, p *page, _ *rand.Rand) string {
+	if !p.turnList().isArray() || k != lastOf(d.scene) || len(p.blocks) == 0 || p.blocks[len(p.blocks)-1].role != "user" {
+		return ""
+	}
+	p.turnList().appendValue(parseLiteral(`{"role":"developer","content":"From now on answer in French."}`))
+	return "input"
+}
+
+func appendSystem(d *draft, k int, p *page, _ *rand.Rand) string {
+	if k != lastOf(d.scene) || len(p.blocks) == 0 || p.blocks[len(p.blocks)-1].role != "user" {
+		return ""
+	}
+	p.turnList().appendValue(parseLiteral(`{"role":"system","content":"From now on answer in French."}`))
+	return "messages"
+}
+
+func editHeaders(edit func(h http.Header) bool) func(*draft, *rand.Rand) (Place, bool) {
+	return func(d *draft, _ *rand.Rand) (Place, bool) {
+		changed := false
+		for i := range d.ev.Exchanges {
+			h := d.ev.Exchanges[i].Request.Header.Clone()
+			if len(h) > 0 && edit(h) {
+				d.ev.Exchanges[i].Request.Header = h
+				changed = true
+			}
+		}
+		return Place{}, changed
+	}
+}
+
+func lowerHeaders(h http.Header) bool {
+	var names []string
+	for name := range h {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		values := h[name]
+		delete(h, name)
+		h[strings.ToLower(name)] = values
+	}
+	return true
+}
+
+func addHeaders(h http.Header) bool {
+	h.Set("User-Agent", "some-agent/3.1 (linux)")
+	h.Set("X-Stainless-Retry-Count", "1")
+	h.Set("Accept-Language", "*")
+	h.Set("Traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	return true
+}
+
+func bearerAuth(h http.Header) bool {
+	h.Del("X-Api-Key")
+	h.Set("Authorization", "Bearer REDACTED")
+	return true
+}
+
+func interleavedHeader(h http.Header) bool {
+	if h.Get("Anthropic-Version") == "" {
+		return false
+	}
+	beta := h.Get("Anthropic-Beta")
+	if strings.Contains(beta, "interleaved") {
+		return false
+	}
+	h.Set("Anthropic-Beta", strings.Trim(beta+",interleaved-thinking-2025-05-14", ","))
+	return true
+}
+
+func keyInQuery(d *draft, _ *rand.Rand) (Place, bool) {
+	for i := range d.ev.Exchanges {
+		ex := &d.ev.Exchanges[i]
+		sep := "?"
+		if strings.Contains(ex.Request.URL, "?") {
+			sep = "&"
+		}
+		ex.Request.URL += sep + "key=REDACTED"
+		ex.Request.Header = ex.Request.Header.Clone()
+		ex.Request.Header.Del("X-Goog-Api-Key")
+	}
+	return Place{}, true
+}
+
+// attributionBlock puts Claude Code's block with a checksum of the request in front
+// of the system prompt.
+func attributionBlock(_ *draft, k int, p *page, _ *rand.Rand) string {
+	block := parseLiteral(fmt.Sprintf(`{"type":"text","text":"x-anthropic-billing-header: cc_version=2.1.0.%03x; cc_entrypoint=cli; cch=%05x;"}`, 3, 74565+k*9173))
+	s := p.root.at("system")
+	switch {
+	case s == nil:
+		return ""
+	case s.isString():
+		list := parseLiteral(`[{"type":"text","text":` + string(s.raw) + `}]`)
+		list.insertAt(0, block)
+		p.root.setMember("system", list)
+	default:
+		s.insertAt(0, block)
+	}
+	return "system[0]"
+}
+
+func editReplies(edit func(provider string, body []byte) []byte) func(*draft, *rand.Rand) (Place, bool) {
+	return func(d *draft, _ *rand.Rand) (Place, bool) {
+		changed := false
+		for _, k := range d.modelCalls() {
+			old := d.ev.Exchanges[k].Response.Body
+			body := edit(d.provider, old)
+			if body != nil && !bytes.Equal(body, old) {
+				d.setReply(k, d.ev.Exchanges[k].Response.Status, body)
+				changed = true
+			}
+		}
+		return Place{}, changed
+	}
+}
+
+// afterFirst puts an event behind the first one of a stream.
+func afterFirst(body []byte, event string) []byte {
+	if !isStreamed(body) {
+		return nil
+	}
+	list := splitEvents(body)
+	if len(list) < 2 {
+		return nil
+	}
+	return bytes.Join(slices.Insert(slices.Clone(list), 1, []byte(event)), nil)
+}
+
+func addPing(_ string, body []byte) []byte {
+	return afterFirst(body, "event: ping\ndata: {\"type\":\"ping\"}\n\n")
+}
+
+func addUnknownEvent(_ string, body []byte) []byte {
+	return afterFirst(body, "event: budget_note\ndata: {\"type\":\"budget_note\",\"left\":3}\n\n")
+}
+
+func addComment(_ string, body []byte) []byte { return afterFirst(body, ": keep-alive\n\n") }
+
+func addDone(_ string, body []byte) []byte {
+	if !isStreamed(body) || bytes.Contains(body, []byte("[DONE]")) {
+		return nil
+	}
+	return append(bytes.Clone(body), "data: [DONE]\n\n"...)
+}
+
+func otherLineEnds(_ string, body []byte) []byte {
+	if !isStreamed(body) {
+		return nil
+	}
+	if bytes.Contains(body, []byte("\r\n")) {
+		return bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n"))
+	}
+	return bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))
+}
+
+func unknownMembers(_ string, body []byte) []byte {
+	doc, ok := parseJSON(body)
+	if !ok || !doc.isObject() {
+		return nil
+	}
+	doc.setMember("billing_tier_note", parseLiteral(`{"a":1}`))
+	return doc.encodeJSON()
+}
+
+func unknownUsage(_ string, body []byte) []byte {
+	for _, key := range []string{`"output_tokens":`, `"totalTokenCount":`} {
+		body = bytes.ReplaceAll(body, []byte(key), []byte(`"quantum_tokens":3,`+key))
+	}
+	return body
+}
+
+// promptMarks lets the user say what would be an edit in a token.
+func promptMarks(d *draft, _ *rand.Rand) (Place, bool) {
+	k := lastOf(d.scene)
+	p := d.editableRequest(k)
+	if len(p.blocks) == 0 {
+		return Place{}, false
+	}
+	b := p.blocks[len(p.blocks)-1]
+	if b.kind != textBlock || b.role != "user" || !isNew(d.scene, k, d.blocks[k][len(p.blocks)-1]) {
+		return Place{}, false
+	}
+	p.setText(b, b.text+" … [REDACTED] \uFFFD (cch=1a2b3)")
+	return d.placeAt(k, b.path), d.commitPage(k, p)
+}
+
+// otherHost serves the same traffic from a host that only speaks the format.
+func otherHost(d *draft, _ *rand.Rand) (Place, bool) {
+	var every []issued
+	for _, reply := range d.replies {
+		every = append(every, reply...)
+	}
+	for i := range d.ev.Exchanges {
+		ex := &d.ev.Exchanges[i]
+		ex.Request.URL = strings.Replace(ex.Request.URL, "https://api.openai.com/", "https://llm.example.com/", 1)
+		for _, it := range every {
+			if strings.HasPrefix(it.id, "call_") {
+				other := []byte("chatcmpl-tool-" + strings.TrimPrefix(it.id, "call_"))
+				ex.Request.Body = bytes.ReplaceAll(ex.Request.Body, []byte(it.id), other)
+				ex.Response.Body = bytes.ReplaceAll(ex.Response.Body, []byte(it.id), other)
+				ex.Response.Chunks = nil
+			}
+		}
+	}
+	return Place{}, true
+}
+
+func explicitDefaults(_ *draft, _ int, p *page, _ *rand.Rand) string {
+	switch p.provider {
+	case evidence.Anthropic:
+		if p.root.at("stream") != nil {
+			return ""
+		}
+		return setMembers(p.root, `{"stream":false}`)
+	case evidence.OpenAI:
+		if p.root.at("truncation") != nil || p.root.at("parallel_tool_calls") != nil {
+			return ""
+		}
+		return setMembers(p.root, `{"truncation":"disabled","parallel_tool_calls":true}`)
+	}
+	return setConfig(p, `{"candidateCount":1}`)
+}

@@ -1,0 +1,260 @@
+package bench
+
+import (
+	"hash/fnv"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// maxExchanges leaves out recordings that would take most of the time.
+const maxExchanges = 40
+
+// Faults returns every kind of fault. The slice is the caller's.
+func Faults() []Kind {
+	var out []Kind
+	add := func(group string, kinds []Kind) {
+		for _, k := range kinds {
+			k.Group = group
+			out = append(out, k)
+		}
+	}
+	add("history", historyFaults)
+	add("tokens", tokenFaults)
+	add("pairs", pairFaults)
+	add("form", formFaults)
+	add("parameters", providerOf(anthropicParams, anthropic))
+	add("parameters", providerOf(openAIParams, openAI))
+	add("parameters", providerOf(geminiParams, gemini))
+	add("replies", replyFaults)
+	add("resume", resumeFaults)
+	add("refusals", refusalFaults())
+	return out
+}
+
+// Legal returns every legal variation. The slice is the caller's.
+func Legal() []Kind {
+	var out []Kind
+	for _, k := range slices.Concat(legalTraffic, legalForms) {
+		k.Group, k.Legal = "legal", true
+		out = append(out, k)
+	}
+	return out
+}
+
+// Row counts what happened with one kind and one provider.
+type Row struct {
+	Kind     Kind
+	Provider string
+	// Applied is how often the kind found a place, Fail and Warn how often the
+	// referee told of it and how hard, Missed how often it did not.
+	Applied, Fail, Warn, Missed int
+	// Cited counts the finds that name the kind's own rule.
+	Cited int
+	// Notes say where the misses and alarms are.
+	Notes []string
+}
+
+// Table is the result of a run, a row for each kind and provider.
+type Table struct{ Rows []Row }
+
+// subject is a recording that the kinds are applied to.
+type subject struct {
+	path  string
+	scene *scene
+	once  sync.Once
+	base  verdict
+}
+
+// verdict is what the referee says of evidence.
+type verdict struct {
+	of       report.Verdict
+	findings []report.Finding
+}
+
+// Run applies every kind to up to perProvider recordings of each provider that
+// it fits, and judges the results by rules. It uses all processors.
+func Run(rules []report.Rule, recordings []evidence.Recording, seed uint64, perProvider int) Table {
+	subjects := readSubjects(recordings)
+	var jobs []Row
+	for _, k := range slices.Concat(Faults(), Legal()) {
+		for _, provider := range k.Providers {
+			jobs = append(jobs, Row{Kind: k, Provider: provider})
+		}
+	}
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for i := range next {
+				jobs[i].applyToMany(rules, subjects[jobs[i].Provider], seed, perProvider)
+			}
+		}()
+	}
+	for i := range jobs {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	return Table{Rows: jobs}
+}
+
+// readSubjects sorts the recordings that the bench can use by provider.
+func readSubjects(recordings []evidence.Recording) map[string][]*subject {
+	out := map[string][]*subject{}
+	for i := range recordings {
+		r := &recordings[i]
+		ev := withoutProvenance(r.Evidence)
+		if s := newScene(&ev); s != nil && len(ev.Exchanges) <= maxExchanges {
+			out[s.provider] = append(out[s.provider], &subject{path: r.Path, scene: s})
+		}
+	}
+	return out
+}
+
+// withoutProvenance copies ev as a recording that does not say who answered: the
+// provider accepted the unaltered request, and must not excuse the altered one.
+func withoutProvenance(ev evidence.Evidence) evidence.Evidence {
+	ev.Exchanges = slices.Clone(ev.Exchanges)
+	for i := range ev.Exchanges {
+		ev.Exchanges[i].Provenance = evidence.ProvenanceUnknown
+	}
+	return ev
+}
+
+func judgeEvidence(rules []report.Rule, path string, ev evidence.Evidence) verdict {
+	r := report.JudgeRecording(rules, evidence.Recording{Path: path, Format: evidence.FormatCorpus, Evidence: ev})
+	return verdict{of: r.Verdict, findings: r.Findings}
+}
+
+func isFailure(f report.Finding) bool { return f.Consequence.IsFailure() }
+
+func (v verdict) hasFailure() bool { return slices.ContainsFunc(v.findings, isFailure) }
+
+// applyToMany applies the kind of row to subjects in an order that the seed decides.
+func (row *Row) applyToMany(rules []report.Rule, subjects []*subject, seed uint64, perProvider int) {
+	order := newRand(seed ^ nameSeed(row.Kind.Name)).Perm(len(subjects))
+	for _, i := range order {
+		if row.Applied >= perProvider {
+			return
+		}
+		row.applyToOne(rules, subjects[i], seed^nameSeed(row.Kind.Name+subjects[i].path))
+	}
+}
+
+func nameSeed(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name)) //nolint:errcheck // a hash never fails
+	return h.Sum64()
+}
+
+func (row *Row) applyToOne(rules []report.Rule, sub *subject, seed uint64) {
+	before, after, place, ok := row.Kind.apply(sub.scene, newRand(seed))
+	if !ok {
+		return
+	}
+	sub.once.Do(func() { sub.base = judgeEvidence(rules, sub.path, sub.scene.ev) })
+	base := sub.base
+	if row.Kind.prepare != nil {
+		base = judgeEvidence(rules, sub.path, before)
+	}
+	if base.hasFailure() && !row.Kind.onFailing || row.Kind.Legal && len(base.findings) > 0 {
+		return
+	}
+	row.Applied++
+	result := judgeEvidence(rules, sub.path, after)
+	row.countFaults(sub.path, place, result, newFindings(base.findings, result.findings), base.of != result.of)
+}
+
+// newFindings lists the findings of after that before has not, place by place.
+func newFindings(before, after []report.Finding) []report.Finding {
+	key := func(f report.Finding) string {
+		return f.Requirement + "|" + f.Check + "|" + f.Path + "|" + string(rune(f.Exchange))
+	}
+	had := map[string]int{}
+	for _, f := range before {
+		had[key(f)]++
+	}
+	var out []report.Finding
+	for _, f := range after {
+		if had[key(f)] > 0 {
+			had[key(f)]--
+			continue
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+func (row *Row) countFaults(path string, place Place, result verdict, fresh []report.Finding, verdictChanged bool) {
+	if row.Kind.Legal {
+		row.countAlarm(path, place, fresh)
+		return
+	}
+	fails, warns, cited := 0, 0, false
+	for _, f := range fresh {
+		if f.Exchange >= 0 && f.Exchange < place.Exchange {
+			continue
+		}
+		if isFailure(f) {
+			fails++
+		} else {
+			warns++
+		}
+		cited = cited || f.Rule != "" && strings.Contains(row.Kind.Rule, f.Rule)
+	}
+	if row.Kind.ofVerdict && verdictChanged && result.of != report.Pass && result.of != report.Warn {
+		fails++
+	}
+	switch {
+	case fails > 0:
+		row.Fail++
+	case warns > 0:
+		row.Warn++
+	default:
+		row.Missed++
+		row.addNote(path, place, "missed")
+	}
+	if cited {
+		row.Cited++
+	}
+}
+
+func (row *Row) countAlarm(path string, place Place, fresh []report.Finding) {
+	if row.Kind.lossy {
+		fresh = slices.DeleteFunc(fresh, func(f report.Finding) bool { return !isFailure(f) })
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	fails := 0
+	var ids []string
+	for _, f := range fresh {
+		if isFailure(f) {
+			fails++
+		}
+		if !slices.Contains(ids, f.Requirement) {
+			ids = append(ids, f.Requirement)
+		}
+	}
+	if fails > 0 {
+		row.Fail++
+	} else {
+		row.Warn++
+	}
+	row.addNote(path, place, strings.Join(ids, " ")+": "+fresh[0].Message)
+}
+
+func (row *Row) addNote(path string, place Place, what string) {
+	at := path
+	if place.Path != "" {
+		at += " " + place.Path
+	}
+	row.Notes = append(row.Notes, at+": "+what)
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Policy says what turns a report red beside failures. The zero value adds nothing.
+type Policy struct {
+	// Strict makes failures of warnings.
+	Strict bool `json:"strict"`
+	// FailOn is Warn where warnings make the exit code that of a failure, else Fail.
+	FailOn Verdict `json:"fail_on"`
+	// Require lists the requirements that must be seen, by id.
+	Require []string `json:"require,omitempty"`
+}
+
+// ParseRequired turns ids and areas into ids of the catalogue. The error names the
+// nearest known name of an unknown one.
+func ParseRequired(names []string, catalogue []specs.Requirement) (ids []string, err error) {
+	for _, name := range names {
+		found := false
+		for _, r := range catalogue {
+			if r.Status != specs.Withdrawn && (strings.EqualFold(r.ID, name) || strings.EqualFold(r.Area(), name)) {
+				ids, found = append(ids, r.ID), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%q is neither a requirement nor an area that has one; did you mean %s?", name, nearestName(name, catalogue))
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}
+
+func nearestName(name string, catalogue []specs.Requirement) string {
+	var known []string
+	for _, r := range catalogue {
+		known = append(known, r.ID, r.Area())
+	}
+	return strings.Join(specs.Nearest(name, 1, known), "")
+}
+
+// apply raises warnings to failures where the policy is strict.
+func (p Policy) apply(results []Result) {
+	if !p.Strict {
+		return
+	}
+	for i := range results {
+		r := &results[i]
+		r.Findings = slices.Clone(r.Findings)
+		raiseWarnings(r.Findings)
+		if r.Verdict == Warn {
+			r.Verdict = Fail
+		}
+	}
+}
+
+func raiseWarnings(findings []Finding) {
+	for i := range findings {
+		if findings[i].Verdict == Warn {
+			findings[i].Verdict = Fail
+		}
+	}
+}
+
+// Coverage says how much of a set was seen.
+type Coverage struct {
+	Seen  int `json:"seen"`
+	Total int `json:"total"`
+	// Unseen are the requirements of which nothing was seen.
+	Unseen []string `json:"unseen"`
+	// Missing are those of them that the policy requires.
+	Missing []string `json:"missing,omitempty"`
+}
+
+// newCoverage counts the requirements of set that results show.
+func newCoverage(set []string, results []Result, required []string) Coverage {
+	seen := map[string]bool{}
+	for _, res := range results {
+		isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable
+		seen[res.Requirement] = seen[res.Requirement] || !isVoid && (res.Observed > 0 || len(res.Findings) > 0)
+	}
+	c := Coverage{Unseen: []string{}}
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(set))) {
+		if c.Total++; seen[id] {
+			c.Seen++
+		} else {
+			c.Unseen = append(c.Unseen, id)
+		}
+	}
+	for _, id := range required {
+		if !seen[id] {
+			c.Missing = append(c.Missing, id)
+		}
+	}
+	return c
+}
+
+// String is the sentence of the summary.
+func (c Coverage) String() string {
+	return fmt.Sprintf("%d of %d requirements seen, %d not seen", c.Seen, c.Total, len(c.Unseen))
+}
+
+// Calls counts the calls to the model.
+type Calls struct {
+	Made     int `json:"made"`
+	Accepted int `json:"accepted"`
+}
+
+// Add sums up two counts.
+func (c Calls) Add(d Calls) Calls { return Calls{c.Made + d.Made, c.Accepted + d.Accepted} }
+
+// withdrawPasses makes not testable what passed although no call was accepted: the
+// agent was never answered, so it had no occasion to go wrong.
+func withdrawPasses(results []Result, reason string) {
+	for i := range results {
+		if results[i].Verdict == Pass {
+			results[i].Verdict, results[i].Reason = NotTestable, reason
+		}
+	}
+}

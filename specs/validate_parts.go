@@ -30,10 +30,14 @@ func (r Requirement) whereFaults(f *faults) {
 	}
 }
 
+// rulesDocument is the only document of the project that a source cites: specs/wire-rules.md.
+const rulesDocument = "wire rules"
+
 func (r Requirement) sourceFaults(f *faults) {
 	isPublic := false
 	for _, s := range r.Sources {
 		f.addUnless(s.URL == "" || s.Doc == "", "source needs either url or doc")
+		f.addUnless(s.Doc == "" || s.Doc == rulesDocument, "source.doc %q is unknown; use %s, or a url", s.Doc, rulesDocument)
 		f.addUnless(s.URL != "" || s.Doc != "" || s.Unverified, "source needs url, doc, or unverified with a reason")
 		f.addUnless(s.URL == "" || isDate("2006-01-02", s.Retrieved), "source %s: retrieved %q is not a day written yyyy-mm-dd", s.URL, s.Retrieved)
 		f.addUnless(s.Unverified == (s.Reason != ""), "source: unverified and reason stand together; say what is relied on instead of a public page")

@@ -61,7 +61,8 @@ func callsKept(s *Trace, r *report) {
 		for _, q := range l.extra {
 			if it := l.sent(q); it.What == wire.Call {
 				r.addObserved(1)
-				r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
+				f := r.addFinding(l.to, it.Place, "", "tool call %s was not emitted by the reply it stands in (exchange %d)", nameOf(it), l.from.Index)
+				f.Consequence = specs.Degraded // clients put results there that the model did not ask for
 			}
 		}
 	}

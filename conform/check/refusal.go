@@ -134,7 +134,8 @@ var nonForms = []struct {
 	kind   RefusalKind
 	parts  []string // in lower case; none fits any body
 }{
-	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit"}},
+	{0, RefusedQuota, []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low", "billing_error", "billing_hard_limit",
+		"api usage limits", "spend limit", "enforced_spend_limit_reached"}},
 	{402, RefusedQuota, nil},
 	{429, RefusedRate, nil},
 	{0, RefusedKey, []string{"api_key_invalid", "api key not valid", "api key expired", "api keys are not supported", "invalid_api_key",

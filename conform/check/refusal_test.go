@@ -61,6 +61,7 @@ func TestRefusalKinds(t *testing.T) {
 		{"anthropic", 400, "prompt is too long: 3333404 tokens > 200000 maximum", check.RefusedLength, ""},
 		{"anthropic", 400, "input length and `max_tokens` exceed context limit: 188240 + 32000 > 200000", check.RefusedLength, ""},
 		{"anthropic", 400, "Your credit balance is too low to access the Anthropic API.", check.RefusedQuota, ""},
+		{"anthropic", 400, "You have reached your specified API usage limits.", check.RefusedQuota, ""},
 		{"anthropic", 400, "Unable to download the file. Please verify the URL and try again.", check.RefusedFetch, ""},
 		{"anthropic", 401, "invalid x-api-key", check.RefusedKey, ""},
 		{"anthropic", 404, "model: claude-sonet-4-5", check.RefusedModel, ""},

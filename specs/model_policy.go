@@ -3,6 +3,7 @@ package specs
 import (
 	"bytes"
 	_ "embed" // for models.yaml
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -22,7 +23,9 @@ type ModelPolicy struct {
 	Rules []ModelRule `yaml:"models"`
 }
 
-// ModelRule admits the models of one family from a minimum version on.
+// ModelRule admits the models of one family from a minimum version on. In YAML it may
+// also be one word or sentence: the name of a model, which admits it and its dated
+// snapshots, or a [ModelPredicate].
 type ModelRule struct {
 	Name     string `yaml:"name"`
 	Provider string `yaml:"provider"`
@@ -35,15 +38,69 @@ type ModelRule struct {
 
 	pattern      *regexp.Regexp
 	major, minor int
+	predicate    *ModelPredicate
+	bare         string // of the model that is named
+}
+
+// newNamedRule returns the rule that a name or predicate stands for.
+func newNamedRule(text string) (r ModelRule, err error) {
+	text = strings.TrimSpace(text)
+	r.Name = text
+	if text == "" {
+		return r, errors.New("a model without a name; write a name such as gpt-5.5, or a family such as claude >= 4.7")
+	}
+	if strings.ContainsAny(text, " <>=!") || slices.Contains(familyNames(), text) {
+		p, err := ParseModelPredicate(text)
+		r.predicate = &p
+		return r, err
+	}
+	r.bare = ParseModel(text).Bare
+	return r, nil
+}
+
+// UnmarshalYAML reads a rule in full, or one word or sentence.
+func (r *ModelRule) UnmarshalYAML(node *yaml.Node) (err error) {
+	if node.Kind == yaml.ScalarNode {
+		if *r, err = newNamedRule(node.Value); err != nil {
+			return fmt.Errorf("line %d: %w", node.Line, err)
+		}
+		return nil
+	}
+	type plain ModelRule
+	text, err := yaml.Marshal(node)
+	if err != nil {
+		return err
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(text)) // a node forgets that unknown keys are errors
+	dec.KnownFields(true)
+	return dec.Decode((*plain)(r))
 }
 
 // Models returns the embedded policy.
 func Models() (*ModelPolicy, error) { return embeddedPolicy() }
 
-var embeddedPolicy = sync.OnceValues(func() (*ModelPolicy, error) { return parseModelPolicy("models.yaml", modelFile) })
+var embeddedPolicy = sync.OnceValues(func() (*ModelPolicy, error) { return ParseModelPolicy("models.yaml", modelFile) })
 
-// parseModelPolicy reads a policy. Errors begin with the name of the file.
-func parseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
+// NewModelPolicy returns the policy that admits what is listed: names of models and
+// predicates.
+func NewModelPolicy(admitted []string) (*ModelPolicy, error) {
+	var m ModelPolicy
+	for _, text := range admitted {
+		r, err := newNamedRule(text)
+		if err != nil {
+			return nil, err
+		}
+		m.Rules = append(m.Rules, r)
+	}
+	if len(m.Rules) == 0 {
+		return nil, errors.New("no model; an allowlist without one refuses every model")
+	}
+	return &m, nil
+}
+
+// ParseModelPolicy reads a policy: YAML with a list called models. Errors begin with the
+// name of the file.
+func ParseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
 	var m ModelPolicy
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
@@ -62,6 +119,9 @@ func parseModelPolicy(file string, data []byte) (*ModelPolicy, error) {
 }
 
 func (r *ModelRule) compilePattern() error {
+	if r.predicate != nil || r.bare != "" {
+		return nil
+	}
 	var err error
 	if r.pattern, err = regexp.Compile(r.Pattern); err != nil {
 		return err
@@ -93,6 +153,12 @@ func (m *ModelPolicy) Allows(model string) (ok bool, reason string) {
 // admitsModel reports whether the rule admits a model, and if not, why. The reason is
 // empty when the model is of another family.
 func (r *ModelRule) admitsModel(model string) (ok bool, reason string) {
+	switch {
+	case r.predicate != nil:
+		return r.predicate.Matches(ParseModel(model)), ""
+	case r.bare != "":
+		return ParseModel(model).Bare == r.bare, ""
+	}
 	g := r.pattern.FindStringSubmatch(model)
 	if g == nil {
 		return false, ""

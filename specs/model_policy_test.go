@@ -39,8 +39,52 @@ func TestModelPolicyRefused(t *testing.T) {
 		"models: [{name: a, patern: x}]":                       "patern",
 		"models: {":                                            "p.yaml",
 	} {
-		if _, err := parseModelPolicy("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml") {
+		if _, err := ParseModelPolicy("p.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "p.yaml") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// A user's allowlist holds names and predicates beside rules in full.
+func TestAllowlist(t *testing.T) {
+	list := []string{"claude-opus-4-6", "gpt >= 5.5 !mini", " gemini-3.5-flash "}
+	built, err := NewModelPolicy(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ParseModelPolicy("p.yaml", []byte(`models:
+  - claude-opus-4-6
+  - gpt >= 5.5 !mini
+  - "gemini-3.5-flash"
+  - {name: Local, pattern: '^local-(\d+)(?:\.(\d+))?$', minimum: "2.0"}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for model, want := range map[string]bool{
+		"claude-opus-4-6": true, "claude-opus-4-6-20260101": true, "us.anthropic.claude-opus-4-6-v1:0": true, "claude-opus-4-60": false, "claude-opus-4-7": false,
+		"gpt-5.5": true, "gpt-5.5-2026-01-02": true, "gpt-6": true, "gpt-5.4": false, "gpt-5.5-mini": false, "gpt": false,
+		"gemini-3.5-flash": true, "models/gemini-3.5-flash": true, "gemini-3.5-flash-lite": false, "": false, "local-1": false,
+	} {
+		if ok, reason := built.Allows(model); ok != want || ok == (reason != "") {
+			t.Errorf("%q: %t %q", model, ok, reason)
+		}
+		if ok, _ := read.Allows(model); ok != want {
+			t.Errorf("%q by the file: %t", model, ok)
+		}
+	}
+	if ok, _ := read.Allows("local-2.1"); !ok {
+		t.Error("a rule in full beside names is not read")
+	}
+	for text, want := range map[string]string{"": "without a name", "claud >= 4": "is no family", "claude >=": "no version"} {
+		if _, err := NewModelPolicy([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := NewModelPolicy(nil); err == nil {
+		t.Error("an empty allowlist is accepted")
+	}
+	if _, err := ParseModelPolicy("p.yaml", []byte("models:\n  - claud >= 4\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("%v does not name the line", err)
 	}
 }

@@ -17,8 +17,17 @@ var modelRules = map[string]rule{
 	"MOD-003/no-traffic": refusedModelSilent,
 }
 
-func allowsModel(model string) (bool, string) {
-	policy, err := specs.Models()
+// knowsModels reports whether it is known which models the agent may ask for. Somebody
+// else's recording does not say.
+func (s *Trace) knowsModels() bool {
+	return s.ev.Models != nil || s.ev.Source != evidence.SourceRecording
+}
+
+func (s *Trace) allowsModel(model string) (bool, string) {
+	policy, err := s.ev.Models, error(nil)
+	if policy == nil {
+		policy, err = specs.Models()
+	}
 	if err != nil {
 		return false, err.Error()
 	}
@@ -27,9 +36,13 @@ func allowsModel(model string) (bool, string) {
 
 func modelAllowed(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
+		model := x.modelAsked()
+		if !s.knowsModels() {
+			return
+		}
 		r.addObserved(1)
-		if ok, why := allowsModel(x.req.Model); !ok {
-			r.addFinding(x, modelPlace(x), "", "model %q is not on the allowlist: %s", x.req.Model, why)
+		if ok, why := s.allowsModel(model); !ok {
+			r.addFinding(x, modelPlace(x), "", "model %q is not on the allowlist: %s", model, why)
 		}
 	})
 }
@@ -47,14 +60,24 @@ func modelPlace(x *exchange) wire.Place {
 func modelConstant(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.from.req.Model, l.to.req.Model
-		if was == "" || is == "" {
+		if was == "" || is == "" || !s.knowsModels() {
 			continue
 		}
 		r.addObserved(1)
-		if was != is && !slices.Contains(declaredModels(s.ev, l.to.Process), is) {
+		if was != is && !s.isModelDeclared(l.to.Process, is) {
 			r.addFinding(l.to, modelPlace(l.to), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, l.from.Index, is)
 		}
 	}
+}
+
+// isModelDeclared reports whether somebody asked for the model: the command line of
+// process n, or the allowlist that was given for a recording.
+func (s *Trace) isModelDeclared(n int, model string) bool {
+	if slices.Contains(declaredModels(s.ev, n), model) {
+		return true
+	}
+	ok, _ := s.allowsModel(model)
+	return ok && s.ev.Source == evidence.SourceRecording
 }
 
 // declaredModels returns the models the arguments of process n name.
@@ -81,7 +104,7 @@ func declaredModels(ev *evidence.Evidence, n int) (models []string) {
 func refusedModelSilent(s *Trace, r *report) {
 	for n := range s.ev.Process {
 		for _, model := range declaredModels(s.ev, n) {
-			ok, why := allowsModel(model)
+			ok, why := s.allowsModel(model)
 			if ok {
 				continue
 			}

@@ -21,6 +21,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Source says where evidence came from.
@@ -40,7 +42,10 @@ type Evidence struct {
 	Source    Source
 	Case      string // stable name, e.g. "thinking-tool-loop/anthropic"
 	Exchanges []Exchange
-	Process   []Process // the processes of the agent; empty where a recording does not say
+	// Models says which models the agent may ask for. nil: the embedded policy holds for
+	// our own runs, and nothing is known of recordings.
+	Models  *specs.ModelPolicy
+	Process []Process // the processes of the agent; empty where a recording does not say
 }
 
 // Providers lists whose traffic ev holds, in lexical order. The slice is the

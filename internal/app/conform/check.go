@@ -18,6 +18,7 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	var asJSON jsonVersion
 	var flags policyFlags
+	var session sessionFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -25,10 +26,15 @@ func (a *app) checkCommand() *cobra.Command {
 or the corpus layout. Directories are searched. What is not a call of a known
 provider is listed as skipped.
 
+Our recorder notes which process sent a request. Of other recordings, --resume-at and
+--in-order say where a process resumed the session, so that resumption is judged too.
+--set models= says which models the agent may ask for.
+
 Exits 1 when something failed, 3 when something could not be read, showed nothing
 or holds no call that was accepted, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,
 		Example: `  conform check recording.har
   conform check --strict --require SIG,ORD-001 cassettes > report.txt
+  conform check --in-order before.har after.har --set models=gpt-5.5
   conform check --json cassettes | jq .summary`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -41,15 +47,19 @@ or holds no call that was accepted, 2 when there was nothing to judge. --json pr
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), args, policy, asJSON)
+			return a.check(cmd.Context(), args, policy, session, asJSON)
 		},
 	}
 	flags.addTo(cmd)
+	session.addTo(cmd)
 	addJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, policy report.Policy, asJSON jsonVersion) error {
+func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, asJSON jsonVersion) error {
+	if err := session.resolve(); err != nil {
+		return err
+	}
 	rules, err := harness.Rules()
 	if err != nil {
 		return err
@@ -58,7 +68,10 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, a
 	if err != nil {
 		return err
 	}
-	recordings, passedOver, err := a.judgeAll(ctx, rules, found)
+	if found, err = session.group(found); err != nil {
+		return err
+	}
+	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session)
 	if err != nil {
 		return err
 	}
@@ -96,7 +109,7 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 
 // judgeAll reads and judges on every processor. Files below a directory that
 // are no recordings come back as passed over.
-func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found) (list []report.Recording, passedOver []string, err error) {
+func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags) (list []report.Recording, passedOver []string, err error) {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
 	out := make([]*report.Recording, len(found))
@@ -109,7 +122,7 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 			}
 			defer bar.Step(len(found))
 			a.Log().Info("reading", "file", f.Path)
-			out[i] = judgeRecording(rules, f)
+			out[i] = judgeRecording(rules, f, session)
 			return nil
 		})
 	}
@@ -128,8 +141,8 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 
 // judgeRecording returns nil for a file that is not a recording, unless the caller
 // named it.
-func judgeRecording(rules []report.Rule, f evidence.Found) *report.Recording {
-	rec, err := f.Read()
+func judgeRecording(rules []report.Rule, f evidence.Found, session sessionFlags) *report.Recording {
+	rec, err := session.read(f)
 	var judged report.Recording
 	switch {
 	case err == nil:

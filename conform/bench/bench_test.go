@@ -33,7 +33,7 @@ type bounds struct {
 // floors are what the referee reaches today on the whole corpus: raise them when
 // it finds more. goals are what it has to reach in the end.
 var (
-	floors = bounds{all: 55, parameters: 0, refusals: 100, alarms: 15}
+	floors = bounds{all: 87, parameters: 85, refusals: 100, alarms: 15}
 	goals  = bounds{all: 97, parameters: 90, refusals: 100, alarms: 0}
 )
 

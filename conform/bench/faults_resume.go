@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
@@ -115,6 +116,9 @@ func keepLastPrompt(p *page) string {
 
 // dropLastReply removes the newest reply and the results that answer it.
 func dropLastReply(p *page) string {
+	if p.blocks[len(p.blocks)-1].kind != textBlock {
+		return "" // without a new prompt it would be the last request again
+	}
 	newest := -1
 	for _, b := range p.blocks {
 		newest = max(newest, b.from.exchange)
@@ -169,21 +173,20 @@ func dropFirstExchange(p *page) string {
 	return dropReply(p, first)
 }
 
+// dropTokens leaves the tokens out, where the provider does not keep them itself.
 func dropTokens(p *page) string {
+	if p.provider == evidence.OpenAI && !isStatelessRoot(p.root) {
+		return ""
+	}
 	path := ""
 	for i := len(p.blocks) - 1; i >= 0; i-- {
 		b := p.blocks[i]
 		if b.token == "" || b.from == unknownOrigin {
 			continue
 		}
-		switch p.provider {
-		case evidence.OpenAI:
-			b.node.removeKey(b.tokenKey)
-			if b.itemID == "" {
-				p.dropBlock(b)
-			}
-		default:
-			b.node.removeKey(b.tokenKey)
+		b.node.removeKey(b.tokenKey)
+		if p.provider == evidence.OpenAI && b.itemID == "" {
+			p.dropBlock(b)
 		}
 		path = pathString(b.path)
 	}
@@ -201,11 +204,13 @@ func truncateTokens(p *page) string {
 	return path
 }
 
+// dropAllThinking leaves the thinking of the open turn out; that of finished
+// turns may be left out.
 func dropAllThinking(p *page) string {
-	path := ""
+	path, open := "", openTurn(p.blocks)
 	for i := len(p.blocks) - 1; i >= 0; i-- {
 		b := p.blocks[i]
-		if b.from != unknownOrigin && (b.kind == thinkingBlock || b.kind == hiddenBlock) {
+		if b.from != unknownOrigin && b.turn > open && (b.kind == thinkingBlock || b.kind == hiddenBlock) {
 			p.dropBlock(b)
 			path = pathString(b.path)
 		}
@@ -263,7 +268,12 @@ func historyTwice(p *page) string {
 	return listKey[p.provider]
 }
 
-// borderModel continues the session with another model.
+// sendsTokens reports whether request k sends back a token of the recording.
+func (s *scene) sendsTokens(k int) bool {
+	return slices.ContainsFunc(s.blocks[k], func(b *block) bool { return b.token != "" && b.from != unknownOrigin })
+}
+
+// borderModel continues the session with another model, tokens included.
 func borderModel(d *draft, r *rand.Rand) (Place, bool) {
 	border := d.findBorder()
 	if border < 0 {
@@ -273,7 +283,7 @@ func borderModel(d *draft, r *rand.Rand) (Place, bool) {
 	other := names[d.provider]
 	place, done := Place{}, false
 	for _, k := range d.modelCalls() {
-		if k < border || d.modelName(k) == other {
+		if k < border || d.modelName(k) == other || !d.sendsTokens(k) {
 			continue
 		}
 		ex := &d.ev.Exchanges[k]

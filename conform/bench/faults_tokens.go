@@ -16,8 +16,8 @@ var tokenFaults = []Kind{
 	{Name: "token-flipped", Rule: tokenRule, Providers: all, alter: onToken(flipChar)},
 	{Name: "token-truncated", Rule: tokenRule, Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t[:len(t)/2] })},
 	{Name: "token-24-characters", Rule: "R3", Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t[:min(24, len(t)-1)] })},
-	{Name: "token-cleared", Rule: "A-34 R3", Providers: all, alter: onToken(func(string, *rand.Rand) string { return "" })},
-	{Name: "token-last-character-lost", Rule: tokenRule, Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t[:len(t)-1] })},
+	{Name: "token-cleared", Rule: "A-34 O-14 R3", Providers: all, alter: onBlock(tokenEdit(func(string, *rand.Rand) string { return "" }), isLinked, hasToken, isUnstored, isKind(thinkingBlock, hiddenBlock, callBlock))},
+	{Name: "token-last-character-lost", Rule: tokenRule, Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { t = strings.TrimRight(t, "="); return t[:len(t)-1] })},
 	{Name: "token-doubled", Rule: "R5", Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t + t })},
 	{Name: "token-first-half-lost", Rule: "R5", Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t[len(t)/2:] })},
 	{Name: "token-ellipsis", Rule: "R54", Providers: all, alter: onToken(func(t string, _ *rand.Rand) string { return t[:len(t)/3] + "…" + t[len(t)-len(t)/3:] })},
@@ -214,6 +214,11 @@ func isLongToken(_ *scene, _ int, b *block) bool { return len(b.token) >= 32 }
 func hasItemID(_ *scene, _ int, b *block) bool { return b.itemID != "" }
 
 func isGemini3(s *scene, k int, _ *block) bool { return geminiVersion(s.modelName(k)) >= 3 }
+
+// isUnstored leaves out OpenAI's items that the provider keeps itself.
+func isUnstored(s *scene, k int, b *block) bool {
+	return s.provider != evidence.OpenAI || isStateless(s, k, b)
+}
 
 func isStateless(s *scene, k int, _ *block) bool {
 	return s.requests[k].at("store") != nil && !s.requests[k].at("store").isTrue()

@@ -103,6 +103,12 @@ func onBlock(edit blockEdit, filters ...blockFilter) func(*draft, *rand.Rand) (P
 	}
 }
 
+// onNewBlock alters a block where it is sent first, so that the fault is not a
+// change of what was sent before as well.
+func onNewBlock(edit blockEdit, filters ...blockFilter) func(*draft, *rand.Rand) (Place, bool) {
+	return onBlock(edit, append(slices.Clone(filters), isNew)...)
+}
+
 func passesAll(s *scene, k int, b *block, filters []blockFilter) bool {
 	for _, f := range filters {
 		if !f(s, k, b) {
@@ -201,6 +207,13 @@ func isSaid(role string) blockFilter {
 
 // isLong leaves out texts too short to be told apart.
 func isLong(_ *scene, _ int, b *block) bool { return len([]rune(b.text)) >= 12 }
+
+// isContinued holds for a block that the request before had in the same place, in
+// a conversation that goes on.
+func isContinued(s *scene, k int, b *block) bool { return isRepeated(s, k, b) && s.continuesReply(k) }
+
+// isNew holds for a block that the request before does not have in that place.
+func isNew(s *scene, k int, b *block) bool { return !isRepeated(s, k, b) }
 
 // isRepeated holds for a block that the request before had in the same place.
 func isRepeated(s *scene, k int, b *block) bool {

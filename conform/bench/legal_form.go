@@ -28,11 +28,11 @@ var legalForms = []Kind{
 	{Name: "role-absent", Rule: "§2.3 absent role is user", Providers: gemini, alter: onEveryPage(dropUserRoles)},
 	{Name: "base64-url-tokens", Rule: "proto-JSON bytes", Providers: gemini, alter: onEveryPage(urlTokens)},
 	{Name: "empty-user-text", Rule: "G-7 REC", Providers: gemini, alter: addToTurn("user", `{"text":""}`)},
-	{Name: "response-not-a-thought", Rule: "§2.3 REC", Providers: gemini, alter: onBlock(setKey("thought", "false"), isKind(resultBlock))},
-	{Name: "token-on-response-too", Rule: "GEM-S7", Providers: gemini, alter: onBlock(tokenOnResponseToo, isKind(callBlock), hasToken, hasResult)},
+	{Name: "response-not-a-thought", Rule: "§2.3 REC", Providers: gemini, alter: onBlock(setKey("thought", "false"), isKind(resultBlock), isNew)},
+	{Name: "token-on-response-too", Rule: "GEM-S7", Providers: gemini, alter: onBlock(tokenOnResponseToo, isKind(callBlock), hasToken, hasResult, isNew)},
 	{Name: "dummy-token", Rule: "G-20", Providers: gemini, alter: onBlock(tokenEdit(func(string, *rand.Rand) string { return "skip_thought_signature_validator" }), isKind(callBlock), hasToken, isBeforeReplies)},
-	{Name: "response-id-alone", Rule: "G-32 REC", Providers: gemini, alter: onBlock(responseID, isKind(resultBlock), hasNoID)},
-	{Name: "thought-parts-left-out", Rule: "D-23", Providers: gemini, alter: onBlock(dropBlock, isKind(thinkingBlock), hasNeighbour, hasNoToken)},
+	{Name: "response-id-alone", Rule: "G-32 REC", Providers: gemini, alter: onBlock(responseID, isKind(resultBlock), hasNoID, isNew)},
+	{Name: "thought-parts-left-out", Rule: "D-23", Providers: gemini, alter: onBlock(dropBlock, isKind(thinkingBlock), hasNeighbour, hasNoToken, isNew)},
 	{Name: "user-turn-split", Rule: "A-10 G-31", Providers: []string{evidence.Anthropic, evidence.Gemini}, alter: splitUserTurn},
 	{Name: "text-after-results", Rule: "A-16", Providers: anthropic, alter: onBlock(textAfterResult, isKind(resultBlock), isNew)},
 	{Name: "steering-after-results", Rule: "R40", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: steerAtEnd},
@@ -467,10 +467,10 @@ func otherParameters(p *page, _ *rand.Rand) string {
 	switch p.provider {
 	case evidence.Anthropic:
 		n := p.root.at("max_tokens").intValue()
-		if n == 0 {
+		if n < 2 || p.root.at("thinking") != nil {
 			return ""
 		}
-		p.root.setMember("max_tokens", intNode(n+7))
+		p.root.setMember("max_tokens", intNode(n-1))
 		return "max_tokens"
 	case evidence.OpenAI:
 		p.root.setMember("max_output_tokens", parseLiteral("4096"))
@@ -484,6 +484,9 @@ func setConfig(p *page, members string) string {
 	if c == nil {
 		c, key = parseLiteral("{}"), "generationConfig"
 		p.root.setMember(key, c)
+	}
+	if c.at("thinking_config") != nil {
+		return ""
 	}
 	return key + "." + setMembers(c, members)
 }
@@ -703,6 +706,9 @@ func lowerHeaders(h http.Header) bool {
 }
 
 func addHeaders(h http.Header) bool {
+	if h.Get("Anthropic-Version")+h.Get("Authorization")+h.Get("X-Goog-Api-Key") == "" {
+		return false // the recorder kept a few headers only
+	}
 	h.Set("User-Agent", "some-agent/3.1 (linux)")
 	h.Set("X-Stainless-Retry-Count", "1")
 	h.Set("Accept-Language", "*")

@@ -272,7 +272,7 @@ func textCopy(asSummary bool) func(*draft, *rand.Rand) (Place, bool) {
 				said = append(said, b.role+": "+b.text)
 			}
 		}
-		if len(said) < 2 || !d.isComposable(k) {
+		if len(said) < 2 || !d.isComposable(k) || strings.HasPrefix(d.modelName(k), smallModels[d.provider]) {
 			return Place{}, false
 		}
 		root := d.freshRequest(k, "Summarise the conversation in one sentence.", "Please summarise:\n"+strings.Join(said, "\n\n"))
@@ -564,9 +564,6 @@ func cutInText(provider string, body []byte) ([]byte, string) {
 	}
 	return nil, ""
 }
-
-// isNew holds for a block that no earlier request has.
-func isNew(s *scene, k int, b *block) bool { return !isRepeated(s, k, b) }
 
 func interruptedResult(p *page, b *block, _ *rand.Rand) bool {
 	return setResult(p, b, "[Request interrupted by user; side effects unknown]")

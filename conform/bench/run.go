@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"fmt"
 	"hash/fnv"
 	"runtime"
 	"slices"
@@ -252,9 +253,6 @@ func (row *Row) countAlarm(path string, place Place, fresh []report.Finding) {
 }
 
 func (row *Row) addNote(path string, place Place, what string) {
-	at := path
-	if place.Path != "" {
-		at += " " + place.Path
-	}
+	at := fmt.Sprintf("%s exchange %d %s", path, place.Exchange, place.Path)
 	row.Notes = append(row.Notes, at+": "+what)
 }

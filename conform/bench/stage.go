@@ -21,6 +21,9 @@ func asModel(model string) func(*draft, *rand.Rand) bool {
 			}
 			p := d.editableRequest(k)
 			old := d.modelName(k)
+			if d.provider == evidence.Gemini && p.root.at("model") != nil {
+				return false
+			}
 			if d.provider != evidence.Gemini {
 				p.root.setMember("model", stringNode(model))
 			}

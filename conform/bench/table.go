@@ -51,6 +51,7 @@ func (t Table) WriteText(w io.Writer) error {
 	t.writeSums(&out)
 	t.writeNotes(&out, false)
 	t.writeNotes(&out, true)
+	t.writeWarnings(&out)
 	t.writeRows(&out)
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -92,6 +93,17 @@ func (t Table) writeNotes(out *strings.Builder, legal bool) {
 		fmt.Fprintf(out, "%s/%s %s (%s): %d of %d\n", r.Kind.Group, r.Kind.Name, r.Provider, r.Kind.Rule, len(r.Notes), r.Applied)
 		for _, n := range r.Notes {
 			fmt.Fprintf(out, "    %s\n", n)
+		}
+	}
+}
+
+// writeWarnings lists faults that a provider refuses by their form, and that the
+// referee only warns about.
+func (t Table) writeWarnings(out *strings.Builder) {
+	out.WriteString("\nAS WARNING ONLY: kinds of pairs, form and parameters\n")
+	for _, r := range t.Rows {
+		if r.Warn > 0 && containsString([]string{"pairs", "form", "parameters"}, r.Kind.Group) {
+			fmt.Fprintf(out, "%s/%s %s (%s): %d of %d\n", r.Kind.Group, r.Kind.Name, r.Provider, r.Kind.Rule, r.Warn, r.Applied)
 		}
 	}
 }

@@ -102,10 +102,13 @@ func (t *turns) intent() script.Intent {
 func (t *turns) startResults() { t.Results = nil }
 
 func (t *turns) addResult(id, name, text string) {
-	t.Answered++
 	if name == "" {
 		name = t.names[id]
 	}
+	if script.IsToolSearch(name) {
+		return
+	}
+	t.Answered++
 	t.Calls = append(t.Calls, script.Called{Name: name, Result: text})
 	t.Results = append(t.Results, script.Called{Name: name, Result: text})
 }
@@ -149,20 +152,45 @@ func (t *turns) addHostedTool(kind, search, code string) {
 }
 
 func (t *turns) addMessage(m *jsontree.Node) {
-	if m.Get("role").Text() == "assistant" {
-		t.startResults()
-	}
-	before := len(t.Calls)
+	answers, calls := false, []string(nil)
 	for _, b := range objectsOf(m.Get("content")) {
 		switch b.Get("type").Text() {
 		case "tool_use":
+			calls = append(calls, b.Get("name").Text())
 			t.names[b.Get("id").Text()] = b.Get("name").Text()
 		case "tool_result":
+			answers = true
 			t.addResult(b.Get("tool_use_id").Text(), "", texts(b.Get("content")))
 		}
 	}
-	if m.Get("role").Text() == "user" && len(t.Calls) == before {
+	switch {
+	case m.Get("role").Text() == "user" && !answers:
 		t.startPrompt(m.Get("content"))
+	case m.Get("role").Text() == "assistant" && onlySearches(calls):
+		t.Searches++
+	case m.Get("role").Text() == "assistant":
+		t.startResults()
+	}
+}
+
+// onlySearches reports whether a turn of the model does nothing but look for tools.
+func onlySearches(calls []string) bool {
+	return len(calls) > 0 && !slices.ContainsFunc(calls, func(name string) bool { return !script.IsToolSearch(name) })
+}
+
+// addOpenAITools adds what a request, or an item of it, offers, namespaces unpacked.
+func (t *turns) addOpenAITools(list *jsontree.Node) {
+	for _, tool := range objectsOf(list) {
+		switch kind := tool.Get("type").Text(); kind {
+		case "function":
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("parameters").Map()})
+		case "custom":
+			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Text: true, About: tool.Get("description").Text()})
+		case "namespace":
+			t.addOpenAITools(tool.Get("tools"))
+		default:
+			t.addHostedTool(kind, "web_search", "code_interpreter")
+		}
 	}
 }
 
@@ -170,19 +198,14 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 	t := turns{names: map[string]string{}}
 	t.System, t.Limit = d.Get("instructions").Text(), tokenLimit(d.Get("max_output_tokens"))
 	t.Schema = formatSchema(d.Get("text").Get("format"))
-	for _, tool := range objectsOf(d.Get("tools")) {
-		if tool.Get("type").Text() == "function" {
-			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Schema: tool.Get("parameters").Map()})
-		}
-		t.addHostedTool(tool.Get("type").Text(), "web_search", "code_interpreter")
-	}
+	t.addOpenAITools(d.Get("tools"))
 	switch d.Get("tool_choice").Text() {
 	case "none":
 		t.Choice = script.ChoiceNone
 	case "required":
 		t.Choice = script.ChoiceAny
 	}
-	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" {
+	if choice := d.Get("tool_choice"); choice.Get("type").Text() == "function" || choice.Get("type").Text() == "custom" {
 		t.Choice = choice.Get("name").Text()
 	}
 	if d.Get("input").Is(jsontree.String) {
@@ -192,10 +215,11 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 		if strings.HasSuffix(item.Get("type").Text(), "_call") || item.Get("role").Text() == "assistant" {
 			t.startResults()
 		}
+		t.addOpenAITools(item.Get("tools"))
 		switch {
-		case item.Get("type").Text() == "function_call":
+		case item.Get("type").Text() == "function_call", item.Get("type").Text() == "custom_tool_call":
 			t.names[item.Get("call_id").Text()] = item.Get("name").Text()
-		case item.Get("type").Text() == "function_call_output":
+		case item.Get("type").Text() == "function_call_output", item.Get("type").Text() == "custom_tool_call_output":
 			t.addResult(item.Get("call_id").Text(), "", texts(item.Get("output")))
 		case item.Get("role").Text() == "user":
 			t.startPrompt(item.Get("content"))

@@ -21,6 +21,7 @@ const (
 	prefixCall      = "fc_"
 	prefixSearch    = "ws_"
 	prefixCode      = "ci_"
+	prefixCustom    = "ctc_"
 )
 
 // place is what an id says of its item.
@@ -42,7 +43,7 @@ type place struct {
 }
 
 // prefixes are those in the order in which a place numbers them.
-var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode}
+var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom}
 
 // replyOf draws what the ids of a reply share.
 func replyOf(r script.Reply) (reply [13]byte) {

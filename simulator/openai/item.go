@@ -63,10 +63,12 @@ func isThinking(b script.Block) bool {
 	return b.Kind == specs.KindThinking || b.Kind == specs.KindRedacted
 }
 
-func prefixOf(b script.Block) string {
+func (v *signedReply) prefixOf(b script.Block) string {
 	switch {
 	case isThinking(b):
 		return prefixReasoning
+	case b.Kind == specs.KindCall && v.q.clientTool(b.Name).custom:
+		return prefixCustom
 	case b.Kind == specs.KindCall:
 		return prefixCall
 	case b.Kind == specs.KindSearch:
@@ -94,12 +96,12 @@ func (v *signedReply) itemID(n int) string {
 
 // placeOf is where the item of block n stands.
 func (v *signedReply) placeOf(n int) place {
-	p := place{prefix: prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store, account: v.q.account}
+	p := place{prefix: v.prefixOf(v.Blocks[n]), reply: v.reply, stored: v.q.store, account: v.q.account}
 	for i, m := range v.spoken {
 		if m == n {
 			p.ordinal = uint8(i)
 			if i+1 < len(v.spoken) {
-				p.next = prefixOf(v.Blocks[v.spoken[i+1]])
+				p.next = v.prefixOf(v.Blocks[v.spoken[i+1]])
 			}
 			break
 		}
@@ -154,9 +156,19 @@ func (v *signedReply) encryptedContent(n int, stage seal.Stage) string {
 	return v.Key.Fernet(seal.Facts{Origin: originEncrypted}, b.place(), stage, v.At)
 }
 
+// callItem is the call of a tool of the client. One of a namespace names that.
 func (v *signedReply) callItem(n int, status, arguments string) script.Object {
-	return script.Object{"id", v.itemID(n), "type", "function_call", "status", status, "arguments", arguments,
+	tool := v.q.clientTool(v.Blocks[n].Name)
+	o := script.Object{"id", v.itemID(n), "type", "function_call", "status", status, "arguments", arguments,
 		"call_id", v.callID(n), "name", v.Blocks[n].Name}
+	if tool.custom {
+		o = script.Object{"id", v.itemID(n), "type", "custom_tool_call", "status", status, "call_id", v.callID(n),
+			"input", arguments, "name", v.Blocks[n].Name}
+	}
+	if tool.namespace != "" {
+		o = append(o, "namespace", tool.namespace)
+	}
+	return o
 }
 
 func (v *signedReply) messageItem(n int, status string, content script.Array) script.Object {

@@ -77,8 +77,8 @@ func (q *request) scriptRequest() script.Request {
 	if !in.Get("stream").True() {
 		out.Form = script.FormUnary
 	}
-	for i := range in.Get("tools").List() {
-		out.Tools = append(out.Tools, in.Get("tools").List()[i].Get("name").Text())
+	for _, t := range q.tools {
+		out.Tools = append(out.Tools, t.name)
 	}
 	return out
 }

@@ -129,7 +129,11 @@ func (s *stream) addBlock(n int, b script.Block) {
 		s.addSummary(s.itemID(n), b.Parts)
 	case b.Kind == specs.KindCall:
 		s.addItem(s.callItem(n, "in_progress", ""))
-		s.addArguments(s.itemID(n), streamed(b))
+		if text := streamed(b); s.q.clientTool(b.Name).custom {
+			s.addInput(s.itemID(n), text)
+		} else {
+			s.addArguments(s.itemID(n), text)
+		}
 	case isHosted(b):
 		s.addItem(s.hostedItem(n, "in_progress", false))
 		s.addHosted(n, b)
@@ -166,6 +170,14 @@ func (s *stream) addArguments(id, arguments string) {
 		s.addEvent("function_call_arguments.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
 	}
 	s.addEvent("function_call_arguments.done", "arguments", arguments, "item_id", id, "output_index", s.output)
+}
+
+// addInput streams the text of a custom tool's call.
+func (s *stream) addInput(id, input string) {
+	for _, piece := range script.Slices(input, 5) {
+		s.addEvent("custom_tool_call_input.delta", "delta", piece, "item_id", id, "obfuscation", s.obfuscationOf(piece), "output_index", s.output)
+	}
+	s.addEvent("custom_tool_call_input.done", "input", input, "item_id", id, "output_index", s.output)
 }
 
 func (s *stream) addText(id, text string) {

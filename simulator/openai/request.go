@@ -30,6 +30,7 @@ type request struct {
 	// an item's id stands for.
 	store bool
 	items []item
+	tools []clientTool
 	// by is the key that the items were recognised with, if they were.
 	by           seal.Key
 	tokensOpened bool
@@ -63,6 +64,7 @@ func newRequest(v *jsontree.Node, account string) *request {
 	q.store = (v.Get("store").True() || !v.Get("store").Is(jsontree.Bool)) && account != accountZDR
 	q.setModel(v.Get("model").Text())
 	q.items = itemsOf(v)
+	q.tools = toolsOf(q)
 	return q
 }
 

@@ -160,16 +160,8 @@ func choiceExists(q *request, _ rule.Env) *rule.Refusal {
 // toolNames are those of all tools that the request brings along.
 func (q *request) toolNames() map[string]bool {
 	names := map[string]bool{}
-	var add func(tools []jsontree.Node)
-	add = func(tools []jsontree.Node) {
-		for i := range tools {
-			names[tools[i].Get("name").Text()] = true
-			add(tools[i].Get("tools").List())
-		}
-	}
-	add(q.body.Get("tools").List())
-	for i := range q.items {
-		add(q.items[i].Get("tools").List())
+	for _, t := range q.tools {
+		names[t.name] = true
 	}
 	return names
 }

@@ -14,11 +14,14 @@ type Intent struct {
 	// Prompt is the last text of the user.
 	Prompt string
 	// Calls are the calls since the prompt, in order, with what became of them.
+	// Searches for tools are left out, here and in Results.
 	Calls []Called
 	// Results are those of Calls that follow the model's last turn, in order.
 	Results []Called
 	// Answered counts the results in the whole conversation.
 	Answered int
+	// Searches counts the model's turns that did nothing but look for tools.
+	Searches int
 	// Hosted are the tools that the provider runs itself, "search" and "code".
 	Hosted []string
 	// Tools are those that the client runs.
@@ -40,25 +43,19 @@ const (
 	ChoiceAny  = "\x00any"
 )
 
-// Tool is a function that the client offers.
-type Tool struct {
-	Name   string
-	Schema map[string]any // of its arguments
-}
-
 // offersHosted reports whether the provider's own tool for a kind of block is offered.
 func (a Intent) offersHosted(kind specs.BlockKind) bool {
 	return slices.Contains(a.Hosted, string(kind))
 }
 
-// toolSchema is that of a tool's arguments, nil for a tool without.
-func (a Intent) toolSchema(name string) map[string]any {
+// toolNamed is the tool that the client offers under a name.
+func (a Intent) toolNamed(name string) Tool {
 	for _, t := range a.Tools {
 		if t.Name == name {
-			return t.Schema
+			return t
 		}
 	}
-	return nil
+	return Tool{Name: name}
 }
 
 // Called is a call and its result.

@@ -67,11 +67,19 @@ func wantedTools(a Intent) []Tool {
 	case a.Choice == "" && (len(a.Calls) > 0 || a.Answered >= maxCalls):
 		return nil
 	}
-	prompt := strings.ToLower(a.Prompt)
-	if tools := filterTools(a.Tools, func(t Tool) bool { return mentionsWord(prompt, strings.ToLower(t.Name)) }); len(tools) > 0 {
+	prompt, names := strings.ToLower(a.Prompt), namedIn(a.Prompt)
+	if tools := filterTools(a.Tools, func(t Tool) bool {
+		return mentionsWord(prompt, strings.ToLower(t.Name)) || slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })
+	}); len(tools) > 0 {
 		return tools
 	}
-	if tools := filterTools(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) }); len(tools) > 0 {
+	if len(names) > 0 && a.Searches < maxSearches {
+		if through, args, ok := reached(a.Tools, names[0], JSON(Object{"text", quotedWord(a.Prompt)})); ok {
+			through.given = args
+			return []Tool{through}
+		}
+	}
+	if tools := filterTools(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) && !t.isSearch() }); len(tools) > 0 {
 		return tools[:1]
 	}
 	if a.Choice == ChoiceAny {
@@ -111,7 +119,7 @@ func callBlocks(a Intent, tools []Tool) []specs.Block {
 		textBlock(fmt.Sprintf("Calling %s.", list)),
 	}
 	for _, t := range tools {
-		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: fillArguments(t.Schema, quotedWord(a.Prompt))})
+		blocks = append(blocks, specs.Block{Kind: specs.KindCall, Role: t.Name, Args: t.arguments(quotedWord(a.Prompt))})
 	}
 	return blocks
 }

@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -58,14 +59,70 @@ func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked 
 		}
 	case specs.KindCall:
 		if b.Name = toolFor(e.Role, req.Tools, asked.Tools); b.Name == "" {
-			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fitsRole(e.Role)), offered())
+			return s.resolveByCode(req, i, e, b, offered)
 		}
 		if e.Fill != "" {
-			b.Args = fillArguments(asked.toolSchema(b.Name), specs.Fresh(e.Fill, s.Seed))
+			b.Args = asked.toolNamed(b.Name).arguments(specs.Fresh(e.Fill, s.Seed))
 		}
 	default: // needs no tool
 	}
 	return nil
+}
+
+// resolveByCode calls the tool of a role by code where the client offers a tool that
+// runs it instead of the others.
+func (s *Script) resolveByCode(req Request, i int, e specs.Block, b *Block, offered func() string) *Refusal {
+	if tools := s.toolsOf(req); slices.ContainsFunc(tools, Tool.runsCode) && e.Role != roleAny {
+		through, args, _ := reached(tools, rolePrefix+e.Role, argumentsOf(e, s.Seed))
+		b.Name, b.Args = through.Name, args
+		return nil
+	}
+	return s.checkExpectation(req, i, fmt.Sprintf("a request that offers a tool for the role %s: no tool of the request %s", e.Role, fitsRole(e.Role)), offered())
+}
+
+// argumentsOf are the arguments of a call whose tool's schema is not known: those of
+// the script, or its one word under the name that all tools of roles have for it.
+func argumentsOf(e specs.Block, seed string) []byte {
+	if e.Fill == "" && len(e.Args) > 0 {
+		return []byte(specs.Fresh(string(e.Args), seed))
+	}
+	return JSON(Object{"text", specs.Fresh(e.Fill, seed)})
+}
+
+func (s *Script) toolsOf(req Request) []Tool {
+	if s.Intent == nil {
+		return nil
+	}
+	return s.Intent(req).Tools
+}
+
+// searchFirst returns the call that looks for the tool which turn i needs, when the
+// client has a tool for that and does not offer the tool itself.
+func (s *Script) searchFirst(req Request, i int, asked Intent) (Block, bool) {
+	if asked.Searches >= maxSearches || !slices.ContainsFunc(req.Tools, IsToolSearch) {
+		return Block{}, false
+	}
+	for _, e := range s.Scenario.Turns[i].Emit {
+		if e.Kind != specs.KindCall || !e.For(req.Provider) || e.Role == roleAny || toolFor(e.Role, req.Tools, nil) != "" {
+			continue
+		}
+		if through, args, ok := reached(asked.Tools, rolePrefix+e.Role, nil); ok {
+			return Block{Kind: specs.KindCall, Name: through.Name, Args: args}, true
+		}
+	}
+	return Block{}, false
+}
+
+// searchBlocks are a reply that looks for a tool.
+func searchBlocks(req Request, search Block) []Block {
+	if !req.Thinks {
+		return []Block{search}
+	}
+	thought := Block{Kind: specs.KindThinking}
+	if req.Shown {
+		thought.Parts = []string{"The tool is not listed. I look for it."}
+	}
+	return []Block{thought, search}
 }
 
 // toolForRole names what a request offers.
@@ -87,12 +144,15 @@ func toolForRole(tools, hosted []string) string {
 
 const roleAny = "any"
 
+// rolePrefix begins the names of the tools of all other roles.
+const rolePrefix = "conform_"
+
 // fitsRole says what a tool lacks for a role.
 func fitsRole(role string) string {
 	if role == roleAny {
 		return "is the client's"
 	}
-	return "ends in conform_" + role
+	return "ends in " + rolePrefix + role
 }
 
 // toolFor finds the tool with a role by the end of its name: agents put the
@@ -102,8 +162,7 @@ func toolFor(role string, tools []string, own []Tool) string {
 		return firstHarmless(own)
 	}
 	for _, t := range tools {
-		before, ok := strings.CutSuffix(t, "conform_"+role)
-		if ok && (before == "" || strings.ContainsAny(before[len(before)-1:], "_./:")) {
+		if hasName(t, rolePrefix+role) {
 			return t
 		}
 	}

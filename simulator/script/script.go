@@ -135,18 +135,28 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 		refusal.Kind, refusal.Message = RefuseModel, req.Model
 		return Reply{}, refusal
 	}
+	var asked Intent
+	searching := s.Intent != nil && slices.ContainsFunc(req.Tools, IsToolSearch)
+	if searching {
+		asked = s.Intent(req)
+		req.Turns -= asked.Searches
+	}
 	i := pickTurn(s.Scenario.Turns, req)
 	if i < 0 {
 		return Reply{}, s.checkExpectation(req, -1, fmt.Sprintf("a conversation for one of its %s", countWord(len(s.Scenario.Turns), "turn")),
 			fmt.Sprintf("one that holds %s of the model and %s", countWord(req.Turns, "turn"), countWord(req.Prompts, "prompt")))
 	}
 	turn := s.Scenario.Turns[i]
-	var asked Intent
-	if s.Intent != nil && sideQuestion(turn) {
+	if s.Intent != nil && !searching && sideQuestion(turn) {
 		asked = s.Intent(req)
 	}
 	if refusal := s.newMismatch(req, i, asked); refusal != nil {
 		return Reply{}, refusal
+	}
+	if search, ok := s.searchFirst(req, i, asked); ok {
+		reply := Generated(req, nil, "", s.Key, s.Now())
+		reply.Blocks, reply.Stop = searchBlocks(req, search), specs.StopTool
+		return reply, nil
 	}
 	blocks, refusal := s.resolveBlocks(req, i, asked)
 	if refusal != nil {

@@ -1,0 +1,42 @@
+package openai
+
+import "github.com/meerkat-go/conformance/simulator/jsontree"
+
+// clientTool is what a call needs to know of a tool that the client runs.
+type clientTool struct {
+	name, namespace string
+	custom          bool // takes a text
+}
+
+// toolsOf are the tools that a request and its items bring along, in order, those
+// of namespaces too. A tool of the provider has its name, or none.
+func toolsOf(q *request) []clientTool {
+	all := appendTools(nil, "", q.body.Get("tools").List())
+	for i := range q.items {
+		all = appendTools(all, "", q.items[i].Get("tools").List())
+	}
+	return all
+}
+
+func appendTools(all []clientTool, namespace string, tools []jsontree.Node) []clientTool {
+	for i := range tools {
+		t := &tools[i]
+		name, kind := t.Get("name").Text(), t.Get("type").Text()
+		if kind == "namespace" {
+			all = appendTools(all, name, t.Get("tools").List())
+			continue
+		}
+		all = append(all, clientTool{name, namespace, kind == "custom"})
+	}
+	return all
+}
+
+// clientTool is the first tool of a name.
+func (q *request) clientTool(name string) clientTool {
+	for _, t := range q.tools {
+		if t.name == name {
+			return t
+		}
+	}
+	return clientTool{name: name}
+}

@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench clients cassettes man release help
+# Verbs: build test lint fuzz suites bench clients agents cassettes man release help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -109,6 +109,11 @@ clients: ## record and replay the real SDKs from npm, curl and a Go program
 .PHONY: sdks
 sdks: ## hold conversations with recorder simulate by the official SDKs from npm
 	ci/sdks/run
+
+.PHONY: agents
+agents: ## let Claude Code, codex, gemini-cli, opencode and pi talk to the strict simulator
+	@npm install --silent --no-audit --no-fund --prefix .tmp/agents $(NPM_AGENTS) || echo 'npm: not reachable; what is not installed is skipped'
+	MEERKAT_AGENTS=$(CURDIR)/.tmp/agents $(GO) test -count=1 -timeout 30m -run TestAgents -v ./internal/e2e
 
 .PHONY: mcp
 mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP

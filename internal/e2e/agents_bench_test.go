@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 		commandLine()
 	case "tools":
 		toolServer()
+	case "recorder":
+		recorderProcess()
 	default:
 		serve(what)
 	}

@@ -79,6 +79,9 @@ func wantedTools(a Intent) []Tool {
 			return []Tool{through}
 		}
 	}
+	if _, ok := wordsToSay(a.Prompt); ok && a.Choice == "" {
+		return nil
+	}
 	if tools := filterTools(a.Tools, func(t Tool) bool { return !effects().MatchString(t.Name) && !t.isSearch() }); len(tools) > 0 {
 		return tools[:1]
 	}
@@ -134,11 +137,22 @@ func reportResults(done []Called) string {
 
 // answerPrompt answers a prompt: with what it asks to hear, if it quotes that.
 func answerPrompt(prompt string) string {
-	asks := regexp.MustCompile(`(?i)\b(say|reply|respond|answer|repeat|echo|output|print)\b`)
-	if q := quoted().FindStringSubmatch(prompt); q != nil && asks.MatchString(prompt) {
-		return q[1]
+	if words, ok := wordsToSay(prompt); ok {
+		return words
 	}
 	return fmt.Sprintf("You wrote: %s I am a simulated model; I answer every prompt, in the same words each time.", oneSentence(prompt))
+}
+
+// asksToSay finds that a prompt wants to hear something.
+var asksToSay = lazyPattern(`(?i)\b(say|reply|respond|answer|repeat|echo|output|print)\b`)
+
+// wordsToSay is what a prompt quotes and asks to hear.
+func wordsToSay(prompt string) (string, bool) {
+	q := quoted().FindStringSubmatch(prompt)
+	if q == nil || !asksToSay().MatchString(prompt) {
+		return "", false
+	}
+	return q[1], true
 }
 
 // oneSentence is text on one line, cut where it is long, with a stop at its end.

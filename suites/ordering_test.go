@@ -24,3 +24,9 @@ var _ = Describe("A conversation keeps its order", Label("ORD"), func() {
 		its.holds("ORD-016 the client speaks last")
 	})
 })
+
+var _ = Describe("A request is well formed on its own", Label("HYG"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("HYG-001 requests follow the provider's schema")
+	})
+})

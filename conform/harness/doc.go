@@ -18,7 +18,7 @@
 //		Sources: []evidence.Source{evidence.SourceSimulator},
 //		Filter:  "SIG && anthropic",
 //	})
-//	report.NewRun(report.Run{Set: report.NewSet("mine", found.Requirements)}, found.Results)
+//	report.NewRun(report.Run{Set: report.NewSet("mine", found.Requirements), Expected: found.Expected}, found.Results)
 //
 // The agent runs behind the intercepting proxy with made-up keys and folders of
 // its own, so it needs neither a key nor a network. Replies come from a committed

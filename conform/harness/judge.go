@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -30,11 +31,17 @@ func judgeCalls(run CaseRun, rules []report.Rule) (map[string]report.Result, rep
 			j.rules = append(j.rules, rule)
 		}
 	}
-	if run.Err != nil {
+	var trace *check.Trace
+	if run.Err == nil {
+		trace = check.Decode(run.Evidence)
+		j.calls = report.Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
+		j.run.Err = j.replyFault(trace)
+	}
+	if j.run.Err != nil {
 		j.reportHarnessError()
 		return j.results, j.calls
 	}
-	j.applyRules()
+	j.applyRules(trace)
 	if len(run.Deviations) > 0 {
 		j.downgrade()
 	}
@@ -58,6 +65,20 @@ func (j *judgement) withRun(r report.Result) report.Result {
 	return r
 }
 
+// replyFault names the reply of ours that breaks its provider's schema. An agent that
+// was answered wrongly cannot be judged.
+func (j *judgement) replyFault(trace *check.Trace) error {
+	broken := trace.BrokenReply()
+	if broken == "" {
+		return nil
+	}
+	who := "the simulator"
+	if j.run.Cassette != "" {
+		who = "cassettes/" + j.run.Cassette
+	}
+	return fmt.Errorf("%s: %s; this is a fault of conform and not of the agent, please report it", who, broken)
+}
+
 // reportHarnessError reports that the harness failed, so that nothing can be said
 // about the agent.
 func (j *judgement) reportHarnessError() {
@@ -75,10 +96,8 @@ func errorResult(rule report.Rule, run CaseRun) report.Result {
 }
 
 // applyRules runs every check and keeps the results that say something.
-func (j *judgement) applyRules() {
+func (j *judgement) applyRules(trace *check.Trace) {
 	shown := map[string]bool{} // requirements of which anything was seen
-	trace := check.Decode(j.run.Evidence)
-	j.calls = report.Calls{Made: trace.Calls(), Accepted: trace.AcceptedCalls()}
 	for i, r := range report.JudgeTrace(j.rules, trace) {
 		rule, r := j.rules[i], j.withRun(r)
 		j.results[rule.Check.ID] = r

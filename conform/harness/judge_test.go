@@ -151,3 +151,22 @@ func TestSimulatorExcusesNothing(t *testing.T) {
 		t.Errorf("only %d cassettes were judged", judged)
 	}
 }
+
+// TestOurFaultIsNotTheAgents holds that a reply of the cassette or the simulator that
+// breaks its schema is an error of the harness that names it, and no verdict on the
+// agent.
+func TestOurFaultIsNotTheAgents(t *testing.T) {
+	for _, c := range []struct{ cassette, want string }{
+		{"openai/s.yaml", "cassettes/openai/s.yaml: the reply to request 0, document 0, breaks the schema openai.event: "},
+		{"", "the simulator: the reply to request 0"},
+	} {
+		run := finishedRun()
+		run.Cassette = c.cassette
+		run.Evidence.Exchanges[0].Response = evidence.Response{Status: 200, Body: []byte(`{"object":"response","output":"hi"}`)}
+		got := Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1, "broken"), constantRule("STR-001/b", specs.Refused, 1)})
+		compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.HarnessError})
+		if why := got["ORD-001/a"].Reason; !strings.HasPrefix(why, c.want) || !strings.Contains(why, "not of the agent") {
+			t.Errorf("%q, want %q", why, c.want)
+		}
+	}
+}

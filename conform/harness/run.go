@@ -38,8 +38,9 @@ type Options struct {
 type Outcome struct {
 	// Results are in no particular order.
 	Results []report.Result
-	// Requirements are the ids that the selected cases had to show.
-	Requirements []string
+	// Requirements are the ids that the run was asked for, Expected those of them that
+	// a selected case was written to show.
+	Requirements, Expected []string
 	// Calls are the calls of the agent to a model; nil where no selected case was
 	// meant to make one.
 	Calls *report.Calls
@@ -94,7 +95,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		})
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
-	return Outcome{Results: c.results, Requirements: selected.requirements, Calls: c.calls, Interrupted: c.done < c.total}, errors.Join(c.faults...)
+	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Interrupted: c.done < c.total}, errors.Join(c.faults...)
 }
 
 // collector gathers what the workers of one Run find. It is safe for concurrent

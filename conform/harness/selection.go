@@ -46,6 +46,7 @@ type selection struct {
 	runs         []selectedRun
 	cassettes    []Case // whose recordings are verified
 	requirements []string
+	expected     []string // those of them that a selected case was written to show
 }
 
 // countResults is how many results and verifications a run of the selection has.
@@ -78,14 +79,16 @@ func selectRuns(expression string, sources []evidence.Source, cases []Case, rule
 	if s.countResults() == 0 {
 		return nil, fmt.Errorf("filter %q %w", expression, ErrNothingSelected)
 	}
-	slices.Sort(s.requirements)
-	s.requirements = slices.Compact(s.requirements)
+	for _, list := range []*[]string{&s.requirements, &s.expected} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	return s, nil
 }
 
-// addSource adds the cases that the filter selects with one source. A requirement
-// must be shown by the run when one of the selected cases was written to show it,
-// or when all cases are selected for it.
+// addSource adds the cases that the filter selects with one source. The run is asked
+// for a requirement when one of the selected cases was written to show it, or when all
+// cases are selected for it; only the former must show it.
 func (s *selection) addSource(source evidence.Source, filter Filter, cases []Case, rules []report.Rule) {
 	chosen, covered, narrowed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range cases {
@@ -109,6 +112,9 @@ func (s *selection) addSource(source evidence.Source, filter Filter, cases []Cas
 	for id := range chosen {
 		if covered[id] || !narrowed[id] {
 			s.requirements = append(s.requirements, id)
+		}
+		if covered[id] {
+			s.expected = append(s.expected, id)
 		}
 	}
 }

@@ -86,7 +86,8 @@ func (r *Recording) sumUp() {
 		if res.Verdict == HarnessError {
 			r.Reason = res.Check + ": " + res.Reason
 		}
-		if res.Verdict != NotTestable && res.Verdict != NotApplicable {
+		isPassOfSource := res.OfSource && res.Verdict == Pass
+		if res.Verdict != NotTestable && res.Verdict != NotApplicable && !isPassOfSource {
 			seen = append(seen, res.Verdict)
 		}
 	}

@@ -52,7 +52,10 @@ type Result struct {
 	// Consequence is the worst of the findings; without findings the requirement's.
 	Consequence specs.Consequence `json:"consequence"`
 	Check       string            `json:"check"`
-	Case        string            `json:"case"`
+	// OfSource is set for a check of the replies as they were sent and recorded: it
+	// says nothing about the agent, and its pass is none of the agent's.
+	OfSource bool   `json:"of_source,omitempty"`
+	Case     string `json:"case"`
 	// Provider is whose traffic was judged; several are joined with commas.
 	Provider string  `json:"provider,omitempty"`
 	Verdict  Verdict `json:"verdict"`
@@ -121,7 +124,7 @@ func (r Rule) Judge(trace *check.Trace) (res Result) {
 func (r Rule) NewResult(name string) Result {
 	return Result{
 		Requirement: r.Requirement.ID, Consequence: r.Requirement.Consequence,
-		Check: r.Check.ID, Case: name, Findings: []Finding{},
+		Check: r.Check.ID, OfSource: r.Check.Source, Case: name, Findings: []Finding{},
 	}
 }
 

@@ -77,20 +77,26 @@ type Coverage struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-// newCoverage counts the requirements of set that results show.
+// newCoverage counts the requirements of set that results show, without those that
+// speak of the source.
 func newCoverage(set []string, results []Result, required []string) Coverage {
-	seen := map[string]bool{}
+	seen, ofSource := map[string]bool{}, map[string]bool{}
 	for _, res := range results {
+		ofSource[res.Requirement] = res.OfSource
 		isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable
 		seen[res.Requirement] = seen[res.Requirement] || !isVoid && (res.Observed > 0 || len(res.Findings) > 0)
 	}
 	c := Coverage{Unseen: []string{}}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(set))) {
-		if c.Total++; seen[id] {
+		switch {
+		case ofSource[id]:
+			continue
+		case seen[id]:
 			c.Seen++
-		} else {
+		default:
 			c.Unseen = append(c.Unseen, id)
 		}
+		c.Total++
 	}
 	for _, id := range required {
 		if !seen[id] {

@@ -158,7 +158,7 @@ func sample() *Run {
 	}
 	return NewRun(Run{
 		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "rkat", Kind: "in-process"}, Source: []string{"cassette"}, Ingress: []string{"mitm"},
-		Policy: Policy{FailOn: Fail}, Calls: &Calls{7, 6},
+		Expected: []string{"SIG-001", "ORD-001", "ORD-999"}, Policy: Policy{FailOn: Fail}, Calls: &Calls{7, 6},
 		Set:     NewSet("default", []string{"SIG-001", "ORD-001", "ORD-999", "ORD-001"}),
 		Started: time.Date(2026, 12, 1, 2, 3, 4, 0, time.UTC), DurationMS: 1234,
 	}, results)
@@ -201,10 +201,10 @@ func TestExitOfRuns(t *testing.T) {
 		want int
 	}{
 		{"pass", NewRun(Run{Set: set}, []Result{pass}), ExitOK},
-		{"vanished requirement", NewRun(Run{Set: set}, nil), ExitIncomplete},
+		{"vanished requirement", NewRun(Run{Set: set, Expected: []string{"ORD-001"}}, nil), ExitIncomplete},
 		{"nothing selected", NewRun(Run{}, nil), ExitUsage},
 		{"guard", NewRun(Run{Set: set, Guard: "real key"}, []Result{pass}), ExitGuard},
-		{"fail over not testable", NewRun(Run{Set: NewSet("s", []string{"ORD-001", "ORD-002"})}, []Result{{Requirement: "ORD-001", Verdict: Fail}}), ExitFailure},
+		{"fail over not testable", NewRun(Run{Expected: []string{"ORD-001", "ORD-002"}}, []Result{{Requirement: "ORD-001", Verdict: Fail}}), ExitFailure},
 	} {
 		if c.run.Summary.Exit != c.want {
 			t.Errorf("%s: exit %d", c.name, c.run.Summary.Exit)

@@ -118,7 +118,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	}
 	ran := report.NewRun(report.Run{
 		Tool: tool(), Subject: report.Subject{Name: "rkat", Version: cli.Version(), Kind: "in-process"},
-		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Source: f.sources, Ingress: f.ingress,
+		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Expected: found.Expected, Source: f.sources, Ingress: f.ingress,
 		Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
 	}, found.Results)
 	if found.Interrupted {

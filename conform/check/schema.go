@@ -1,0 +1,98 @@
+package check
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/schemas"
+)
+
+// schemaRules hold messages against the JSON Schemas of the providers.
+var schemaRules = map[string]rule{
+	"HYG-001/schema": followsSchema,
+}
+
+var requestSchemas = map[string]schemas.Name{
+	evidence.Anthropic: schemas.AnthropicRequest, evidence.OpenAI: schemas.OpenAIRequest, evidence.Gemini: schemas.GeminiRequest,
+}
+
+// followsSchema: what the schema says of single fields, whatever their history.
+func followsSchema(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		r.addObserved(1)
+		invalid := (*schemas.Invalid)(nil)
+		if !errors.As(schemas.Validate(requestSchemas[x.Provider], x.Request.Body), &invalid) {
+			return
+		}
+		for _, p := range invalid.Problems {
+			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
+			if n := nodeAt(x.req.Doc, p.Path); n != nil {
+				at.Off = n.Off
+			}
+			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)
+		}
+	})
+}
+
+var schemaStep = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
+
+// nodeAt follows a path such as messages[0].content, nil where it leads nowhere.
+func nodeAt(n *wire.Node, path string) *wire.Node {
+	for _, step := range schemaStep.FindAllString(path, -1) {
+		if !strings.HasPrefix(step, "[") {
+			n = n.Get(step)
+			continue
+		}
+		i, err := strconv.Atoi(strings.Trim(step, "[]"))
+		elems := n.Elems()
+		if err != nil || i >= len(elems) {
+			return nil
+		}
+		n = elems[i]
+	}
+	return n
+}
+
+// BrokenReply says which reply of the evidence breaks its provider's schema, and
+// how; "" when none does. A last event that was cut is not judged. What a proxy said
+// in the provider's place is.
+func (s *Trace) BrokenReply() string {
+	for _, x := range s.x {
+		for i, doc := range x.replyDocuments() {
+			if err := schemas.Validate(replySchemas[x.Provider], doc); err != nil {
+				return "the reply to request " + strconv.Itoa(x.Index) + ", document " + strconv.Itoa(i) + ", breaks the schema " + err.Error()
+			}
+		}
+	}
+	return ""
+}
+
+var replySchemas = map[string]schemas.Name{
+	evidence.Anthropic: schemas.AnthropicEvent, evidence.OpenAI: schemas.OpenAIEvent, evidence.Gemini: schemas.GeminiChunk,
+}
+
+// replyDocuments are the JSON documents of a reply, each as an event of its provider.
+func (x *exchange) replyDocuments() (docs [][]byte) {
+	for _, e := range x.reply.Events {
+		if !e.Unterminated && e.HasData && string(e.Data) != "[DONE]" {
+			docs = append(docs, e.Data)
+		}
+	}
+	if x.reply.Doc == nil || len(docs) > 0 {
+		return docs
+	}
+	body := string(x.Response.Body)
+	switch isReply := x.reply.End != wire.Refused; {
+	case isReply && x.Provider == evidence.OpenAI:
+		body = `{"type":"response.completed","sequence_number":0,"response":` + body + `}`
+	case isReply && x.Provider == evidence.Anthropic:
+		body = `{"type":"message_start","message":` + body + `}`
+	case x.Provider == evidence.OpenAI:
+		return nil // its error documents have no event's form
+	}
+	return [][]byte{[]byte(body)}
+}

@@ -14,6 +14,9 @@ type Requirement struct {
 	Text string `yaml:"text" json:"text"`
 	// Sources says where the sentence comes from; at least one.
 	Sources []Source `yaml:"source" json:"source"`
+	// Judges is "source" where the subject cannot break the sentence: it judges the
+	// provider, simulator, cassette or gateway that the replies come from.
+	Judges string `yaml:"judges,omitempty" json:"judges,omitempty"`
 	// Applies says what evidence the sentence speaks of.
 	Applies Applies `yaml:"applies,omitempty" json:"applies,omitzero"`
 	Status  Status  `yaml:"status" json:"status"`
@@ -33,6 +36,11 @@ type Requirement struct {
 	// least one.
 	Mutants []string `yaml:"mutants" json:"mutants"`
 }
+
+// JudgesSource reports whether r judges where the replies come from, not the subject.
+func (r Requirement) JudgesSource() bool { return r.Judges == sourceOfReplies }
+
+const sourceOfReplies = "source"
 
 // Area is the part of the id before the dash.
 func (r Requirement) Area() string {

@@ -66,6 +66,7 @@ func TestFaults(t *testing.T) {
 		{"day of a row", `since: "2026-01-01"`, `since: "2026-01"`, `since "2026-01" is not a day`},
 		{"row for all", `{provider: [anthropic], models: "claude < 4", consequence: none}`, "{consequence: none}", "where row 1 matches everything"},
 		{"unknown key of a row", "host: other", "hots: other", "field hots not found in Where; did you mean host?"},
+		{"unknown judged", "status: stable", "judges: agent\n  status: stable", `judges "agent" is unknown; use source`},
 		{"unknown status", "status: stable", "status: done", `status "done" is unknown`},
 		{"added", `added: "2026-12"`, `added: "2026-13"`, `added "2026-13" is not a month`},
 		{"days swapped", `added: "2026-12"`, "added: '2026-12'\n  since: '2026-02-01'\n  until: '2026-01-01'", "since 2026-02-01 is not before until 2026-01-01"},

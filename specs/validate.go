@@ -39,6 +39,7 @@ func (r Requirement) findFaults(stem string) []string {
 	f.requireText("fix", r.Fix)
 	f.oneOf("consequence", string(r.Consequence), consequenceNames()...)
 	f.oneOf("status", string(r.Status), string(Draft), string(Provisional), string(Stable), string(Withdrawn))
+	f.addUnless(r.Judges == "" || r.JudgesSource(), "judges %q is unknown; use %s, or leave it out for the subject", r.Judges, sourceOfReplies)
 	f.addUnless(isDate("2006-01", r.Added), "added %q is not a month written yyyy-mm", r.Added)
 	f.requireRange(r.Since, r.Until)
 	r.whereFaults(&f)

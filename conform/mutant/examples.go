@@ -11,6 +11,7 @@ import (
 func (t *Table) checkExamples(rules []report.Rule) {
 	requirement := rules[0].Requirement
 	if requirement.Examples.IsZero() {
+		t.addFault("%s: has no examples; write a failing and a passing one", requirement.ID)
 		return
 	}
 	failing := evidence.FromExample(requirement, requirement.Examples.Failing)

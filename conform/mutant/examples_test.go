@@ -30,7 +30,7 @@ func TestCheckExamples(t *testing.T) {
 		want     []string
 	}{
 		{"as they should be", specs.Examples{Failing: failing, Passing: passing}, nil},
-		{"none", specs.Examples{}, nil},
+		{"none", specs.Examples{}, []string{"has no examples"}},
 		{"swapped", specs.Examples{Failing: passing, Passing: failing}, []string{"the failing example is judged pass", "the passing example is judged fail"}},
 		{"nothing to see", specs.Examples{Failing: empty, Passing: empty}, []string{"failing example is judged not-testable", "passing example is judged not-testable"}},
 	} {

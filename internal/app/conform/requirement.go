@@ -13,6 +13,9 @@ import (
 func writeRequirement(w io.Writer, r specs.Requirement) {
 	fmt.Fprintf(w, "%s  %s\n%s, %s, added %s, %s\n", r.ID, r.Title, r.Consequence, r.Status, r.Added, appliesText(r.Applies))
 	writeSection(w, "", wrapWords(r.Text))
+	if r.JudgesSource() {
+		writeSection(w, "judges", "the source of the replies, not the agent")
+	}
 	writeSection(w, "consequence", consequenceText(r))
 	writeSection(w, "why", wrapWords(r.Why))
 	writeSection(w, "fix", wrapWords(r.Fix))

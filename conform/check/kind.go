@@ -151,18 +151,22 @@ func (c *classifier) conversationBeside(x *exchange) *exchange {
 }
 
 // isBeside reports whether x is a request beside the conversation of before: it
-// has another system prompt and no tools where there were some, nothing goes on
-// from its reply, and it either asks another model, or holds no call and no
-// result of the history, or the conversation goes on without it.
+// has another system prompt and no tools, nothing goes on from its reply, and more
+// tells it apart: another model, a history without its calls, or a conversation
+// that goes on without it.
 func isBeside(x, before *exchange) bool {
-	if !hasTools(before) || hasTools(x) || sameSystem(before.req.System, x.req.System) || len(x.followers) > 0 {
+	if hasTools(x) || sameSystem(before.req.System, x.req.System) || len(x.followers) > 0 {
 		return false
 	}
-	if x.previous == nil {
+	otherModel := specs.ParseModel(x.modelAsked()).Bare != specs.ParseModel(before.modelAsked()).Bare
+	switch {
+	case !hasTools(before):
+		return otherModel
+	case x.previous == nil:
 		return sideKind(x) != Side
 	}
 	goesOn := slices.ContainsFunc(before.followers, func(f *exchange) bool { return f != x && f.n > x.n })
-	return goesOn || specs.ParseModel(x.req.Model).Bare != specs.ParseModel(before.req.Model).Bare || isTextCopy(x, before)
+	return goesOn || otherModel || isTextCopy(x, before)
 }
 
 // isTextCopy reports whether before's request or reply has calls and x has none.

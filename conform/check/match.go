@@ -25,6 +25,9 @@ type matcher struct {
 	known *knownReplies
 	// used are the replies that already have a run.
 	used map[*exchange]bool
+	// isKnown is set when the provider issued an id or token of the request in an
+	// earlier exchange.
+	isKnown bool
 }
 
 func newMatcher(x *exchange, known *knownReplies) *matcher {
@@ -32,7 +35,11 @@ func newMatcher(x *exchange, known *knownReplies) *matcher {
 	for n, run := range x.runs {
 		x.owners[n] = make([]*exchange, run.to-run.from)
 	}
-	return &matcher{x, known, map[*exchange]bool{}}
+	m := &matcher{x: x, known: known, used: map[*exchange]bool{}}
+	for n := range x.runs {
+		m.isKnown = m.isKnown || slices.ContainsFunc(m.marksOfRun(n), func(mk mark) bool { return len(known.byMark[mk]) > 0 })
+	}
+	return m
 }
 
 // matchRequest goes from the strongest evidence to the weakest; what one step
@@ -191,19 +198,17 @@ func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange
 	return best
 }
 
-// isOfOtherSession reports whether the run only looks like the reply: an opening
-// with ids or tokens of its own, while another request goes on with the reply.
-// Two sessions that begin with the same prompt look like that.
+// isOfOtherSession reports whether the run only looks like the reply: no id or token
+// of the request was ever issued here, those of the run differ from the reply's, and
+// another request goes on with the reply. Two sessions that begin with the same
+// prompt look like that.
 func (m *matcher) isOfOtherSession(n int, from *exchange) bool {
-	if len(m.used) > 0 || !m.isContradicted(n, from) || !from.isContinued() {
+	if m.isKnown || !m.isContradicted(n, from) {
 		return false
 	}
-	for _, mk := range m.marksOfRun(n) {
-		if slices.ContainsFunc(m.known.byMark[mk], func(s source) bool { return s.x == from }) {
-			return false
-		}
-	}
-	return true
+	return slices.ContainsFunc(from.followers, func(f *exchange) bool {
+		return isAncestor(from, f) && f.canBeSentBack() && !hasSameMarks(f, m.x, len(f.req.Items))
+	})
 }
 
 func (m *matcher) marksOfRun(n int) (marks []mark) {

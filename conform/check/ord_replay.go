@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -97,14 +98,30 @@ func sentOnce(s *Trace, r *report) {
 	}
 }
 
-// argumentsUnchanged: a call keeps its name and arguments. OpenAI's are a string and
+// changedID returns the id of a call that does not come back, "" where it does, where
+// the provider gave none, and where a recorder replaced ids.
+func changedID(was, is *wire.Item) string {
+	if was.ID == "" || is.ID == was.ID || is.ID == was.ItemID || strings.Contains(was.ID+is.ID, "REDACTED") {
+		return ""
+	}
+	return was.ID
+}
+
+// argumentsUnchanged: a call keeps its id, name and arguments. OpenAI's are a string and
 // stay that string; elsewhere they are an object and stay that object as JSON.
 func argumentsUnchanged(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
-		if !was.ArgsKnown || !isRunnable(was) {
+		if !isRunnable(was) {
 			return
 		}
 		r.addObserved(1)
+		if id := changedID(was, is); id != "" {
+			r.addChange(l, is.Place, was.Place, "", "tool call %s is sent back under the id %q", nameOf(was), is.ID).Consequence = specs.Degraded
+			return
+		}
+		if !was.ArgsKnown {
+			return
+		}
 		if was.Name != is.Name {
 			r.addChange(l, is.Place, was.Place, "", "tool call %q is sent back as %q", was.Name, is.Name)
 			return
@@ -134,12 +151,20 @@ func isEqualJSON(a, b string) bool {
 func textUnchanged(s *Trace, r *report) {
 	for _, l := range s.links {
 		was, is := l.visibleTexts()
-		if len(was) == 0 || !l.from.reply.Usable() {
+		if len(was)+len(is) == 0 || !l.from.reply.Usable() || len(was) == 0 && answersInText(l) {
 			continue
 		}
 		r.addObserved(1)
 		l.compareTexts(r, was, is)
 	}
+}
+
+// answersInText reports whether a text may stand for a reply without one: the
+// reply was a forced call, or white space, which no provider takes back.
+func answersInText(l *link) bool {
+	isText := func(it wire.Item) bool { return it.What == wire.Text }
+	isAnswer := func(i int) bool { return l.reply(i).What == wire.Call && isForcedAnswer(l.from, l.reply(i)) }
+	return slices.ContainsFunc(l.from.reply.Items, isText) || slices.ContainsFunc(l.missing, isAnswer)
 }
 
 // visibleTexts returns the visible texts of both sides, without blank ones.

@@ -12,7 +12,7 @@ import (
 // neighbourWithContent returns the reply that stands at this place in the
 // conversation of a neighbouring run, if some item has its content.
 func (m *matcher) neighbourWithContent(n int) *exchange {
-	if from := m.neighbourReply(n); from != nil && len(m.equalItems(n, from)) > 0 {
+	if from, _ := m.neighbourReply(n); from != nil && len(m.equalItems(n, from)) > 0 {
 		return from
 	}
 	return nil
@@ -20,28 +20,29 @@ func (m *matcher) neighbourWithContent(n int) *exchange {
 
 // neighbourReply returns the reply that the runs after or before n say stands
 // there: a later reply was asked for with it in its history, or it answered a
-// request that had the reply before as its last.
-func (m *matcher) neighbourReply(n int) *exchange {
+// request that had the reply before as its last. It is decided also where the
+// history of a later reply holds at this place what nobody recorded.
+func (m *matcher) neighbourReply(n int) (from *exchange, isDecided bool) {
 	for later := n + 1; later < len(m.x.runs); later++ {
 		next := m.mainOwner(later)
 		if next == nil || !next.asksForAnswer() {
 			continue
 		}
 		if k := next.replyRun() - (later - n); k >= 0 && k < len(next.runs) && m.sameLastWord(n, next, k) {
-			return m.free(lastOwner(next.owners[k]))
+			return m.free(lastOwner(next.owners[k])), true
 		}
-		return nil
+		return nil, false
 	}
 	if n == 0 || m.mainOwner(n-1) == nil {
-		return nil
+		return nil, false
 	}
 	followers := lastOwner(m.x.owners[n-1]).followers
 	for i := len(followers) - 1; i >= 0 && i >= len(followers)-maxSources; i-- {
 		if f := followers[i]; f.canBeSentBack() && m.sameLastWord(n, f, f.replyRun()) && m.free(f) != nil {
-			return f
+			return f, true
 		}
 	}
-	return nil
+	return nil, false
 }
 
 func lastOwner(owners []*exchange) *exchange {
@@ -75,6 +76,9 @@ func (x *exchange) canBeSentBack() bool {
 // conversation, so it must fit between the neighbours, and no id or token may
 // contradict it.
 func (m *matcher) contentAfterLastWord(n int) *exchange {
+	if _, isDecided := m.neighbourReply(n); isDecided {
+		return nil
+	}
 	run := m.x.runs[n]
 	low, high := m.bounds(n)
 	var best *exchange
@@ -102,6 +106,9 @@ func (m *matcher) contentAfterLastWord(n int) *exchange {
 // after as many runs, whatever the client is said to have asked: a long reply is not
 // given twice, nor a short one with the same id, and nothing else goes on with it.
 func (m *matcher) wholeContent(n int) *exchange {
+	if _, isDecided := m.neighbourReply(n); isDecided {
+		return nil
+	}
 	run := m.x.runs[n]
 	for i := run.from; i < run.to; i++ {
 		it := &m.x.req.Items[i]
@@ -189,7 +196,7 @@ func (m *matcher) expectedReply(n int) *exchange {
 	if m.x.runs[n].to == len(m.x.req.Items) {
 		return nil
 	}
-	if from := m.neighbourReply(n); from != nil {
+	if from, isDecided := m.neighbourReply(n); isDecided {
 		return from
 	}
 	list := m.known.byWords[m.x.outline.words[n]]
@@ -205,9 +212,9 @@ func (m *matcher) expectedReply(n int) *exchange {
 	return best
 }
 
-// findPrevious returns the exchange that the request continues: the one whose
-// reply stands last in it, or that the provider keeps, else the one whose whole
-// request it begins with.
+// findPrevious returns the exchange that the request continues: the one that the
+// provider keeps, or whose whole request it repeats and goes on from with words of the
+// client alone, else the one whose reply stands last in it.
 func (m *matcher) findPrevious() *exchange {
 	x := m.x
 	if from := m.known.byID[x.req.Doc.Get("previous_response_id").Str()]; from != nil {
@@ -216,14 +223,11 @@ func (m *matcher) findPrevious() *exchange {
 	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" {
 		return from
 	}
-	start := 0
-	for n := len(x.runs) - 1; n >= 0; n-- {
-		start = max(start, x.runs[n].to)
-		if from := lastOwner(x.owners[n]); from != nil {
-			return from
-		}
+	end := 0
+	if len(x.runs) > 0 {
+		end = x.runs[len(x.runs)-1].to
 	}
-	for i := len(x.req.Items); i > 0 && i >= start; i-- {
+	for i := len(x.req.Items); i > end; i-- {
 		list := m.known.byWhole[x.outline.wholeAt[i]]
 		for k := len(list) - 1; k >= 0; k-- {
 			if from := list[k].x; hasSameMarks(from, x, len(from.req.Items)) {
@@ -231,7 +235,7 @@ func (m *matcher) findPrevious() *exchange {
 			}
 		}
 	}
-	return nil
+	return x.lastReply()
 }
 
 // hasSameMarks reports whether the first n items of both requests carry the same

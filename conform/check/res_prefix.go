@@ -94,7 +94,7 @@ func elementDifference(a, b element) any {
 	case was.What == wire.Text || was.Node == nil || is.Node == nil:
 		return nil
 	default:
-		if path, what := wire.Diff(was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature"); path != "=" {
+		if path, what := wire.Diff(was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature", "thought"); path != "=" {
 			return strings.TrimSpace(path + " " + what)
 		}
 		return nil

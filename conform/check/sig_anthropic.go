@@ -26,23 +26,10 @@ func signatureBytes(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		if was.Token != is.Token {
-			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", describeDifference(was.Token, is.Token))
+			r.addChange(l, is.Under("signature"), was.TokenAt, "A-34", "signature %s", s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
-	for _, l := range s.links {
-		for _, q := range l.extra {
-			if it := l.sent(q); l.to.Provider == evidence.Anthropic && it.Continuity() && it.HasToken && l.sharesMessage(it) {
-				r.addObserved(1)
-				r.addFinding(l.to, it.Place, "A-37", "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, maskToken(it.Token), l.from.Index)
-			}
-		}
-	}
-}
-
-// sharesMessage reports whether the item stands in one message with what was sent back
-// of the reply: messages before it may be history of another recording.
-func (l *link) sharesMessage(it *wire.Item) bool {
-	return slices.ContainsFunc(l.pairs, func(p pair) bool { return l.sent(p.q).Msg == it.Msg })
+	s.inventedTokens(r, evidence.Anthropic, "A-37", (*wire.Item).Continuity)
 }
 
 func thinkingText(s *Trace, r *report) {
@@ -106,7 +93,7 @@ func redactedData(s *Trace, r *report) {
 	s.eachPair(evidence.Anthropic, wire.Redacted, func(l *link, p pair, was, is *wire.Item) {
 		r.addObserved(1)
 		if was.Token != is.Token {
-			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", describeDifference(was.Token, is.Token))
+			r.addChange(l, is.Under("data"), was.TokenAt, "A-36", "data of redacted thinking %s", s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
 }

@@ -72,7 +72,7 @@ func thoughtBytes(s *Trace, r *report) {
 			r.addObserved(1)
 			a, b := wire.TokenKey(evidence.Gemini, was.Token), wire.TokenKey(evidence.Gemini, is.Token)
 			if a != b && !issuedBy(l.from, b) {
-				r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, describeDifference(was.Token, is.Token))
+				r.addChange(l, is.Under("thoughtSignature"), was.TokenAt, "G-18", "signature of %s %s", is.What, s.describeToken(l.to, was.Token, is.Token))
 			}
 		}
 	}

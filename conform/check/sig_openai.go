@@ -24,7 +24,7 @@ var openAIRules = map[string]rule{
 // brought. What output_item.added brings is a draft (D-12).
 func finalBlob(s *Trace, r *report) {
 	s.eachPair(evidence.OpenAI, wire.Thinking, func(l *link, p pair, was, is *wire.Item) {
-		if was.Token == "" || is.Token == "" {
+		if was.Token == "" || !is.HasToken {
 			return
 		}
 		r.addObserved(1)
@@ -34,9 +34,10 @@ func finalBlob(s *Trace, r *report) {
 			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15",
 				"encrypted content %s is the draft of output_item.added; output_item.done replaced it by %s", maskToken(is.Token), maskToken(was.Token))
 		default:
-			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", describeDifference(was.Token, is.Token))
+			r.addChange(l, is.Under("encrypted_content"), was.TokenAt, "O-15", "encrypted content %s", s.describeToken(l.to, was.Token, is.Token))
 		}
 	})
+	s.inventedTokens(r, evidence.OpenAI, "O-15", (*wire.Item).Continuity)
 }
 
 // reasoningKept: reasoning that led to calls is sent back with them while the

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/specs"
@@ -12,20 +15,71 @@ var originRules = map[string]rule{
 	"SIG-019/own-model":    ownModel,
 }
 
-// issuedTokens finds for each token the exchange that emitted it, whatever provider.
-func (s *Trace) issuedTokens() map[string]*exchange {
-	from := map[string]*exchange{}
+// issue is where a provider issued a token.
+type issue struct {
+	x  *exchange
+	it *wire.Item
+}
+
+// findIssues notes for each token where it was issued first, whatever the provider.
+func (s *Trace) findIssues() {
+	s.issued = map[string]issue{}
 	for _, x := range s.x {
 		for i := range x.reply.Items {
 			it := &x.reply.Items[i]
-			for _, t := range append(append([]string{it.Token}, it.AlsoTokens...), it.DraftTokens...) {
-				if k := originKey(t); t != "" && from[k] == nil {
-					from[k] = x
+			for _, t := range tokensOf(it) {
+				if k := originKey(t); t != "" && s.issued[k].x == nil {
+					s.issued[k] = issue{x, it}
 				}
 			}
 		}
 	}
-	return from
+}
+
+// describeToken says what x sends in the place of a token: one issued elsewhere, with
+// that place, or a changed one.
+func (s *Trace) describeToken(x *exchange, was, is string) difference {
+	d := describeDifference(was, is)
+	if from, ok := s.issued[originKey(is)]; ok && is != "" && from.x.n < x.n && originKey(is) != originKey(was) {
+		d.sentence = fmt.Sprintf("is %s, in place of %s", from.describe(is), maskToken(was))
+	}
+	return d
+}
+
+func (i issue) describe(token string) string {
+	return fmt.Sprintf("%s, issued with the %s that was %s", maskToken(token), i.it.What, emittedAt(i.x, i.it.Place))
+}
+
+// inventedTokens adds a finding for each token that stands among what is sent back of
+// a reply and that the reply did not issue.
+func (s *Trace) inventedTokens(r *report, provider, rule string, isCarrier func(it *wire.Item) bool) {
+	for _, l := range s.links {
+		for _, q := range l.extra {
+			it := l.sent(q)
+			if l.to.Provider != provider || it.Token == "" || !isCarrier(it) || !l.sharesMessage(it) {
+				continue
+			}
+			r.addObserved(1)
+			if from, ok := s.issued[originKey(it.Token)]; ok {
+				r.addFinding(l.to, it.Place, rule, "%s stands among what exchange %d emitted and carries %s", it.What, l.from.Index, from.describe(it.Token))
+				continue
+			}
+			r.addFinding(l.to, it.Place, rule, "%s block %s was not emitted by the reply it stands in (exchange %d)", it.What, maskToken(it.Token), l.from.Index)
+		}
+	}
+}
+
+// sharesMessage reports whether the item stands in one message with what was sent
+// back of the reply, or between two items of it: messages before it may be history
+// of another recording.
+func (l *link) sharesMessage(it *wire.Item) bool {
+	return slices.ContainsFunc(l.pairs, func(p pair) bool {
+		return l.sent(p.q).Msg == it.Msg || l.to.Provider == evidence.OpenAI && l.to.runOf(p.q) == l.to.runOf(l.ordinalOf(it))
+	})
+}
+
+func (l *link) ordinalOf(it *wire.Item) int {
+	return l.items[slices.IndexFunc(l.items, func(q int) bool { return l.sent(q) == it })]
 }
 
 // originKey recognises a token also where another base64 alphabet writes it.
@@ -33,11 +87,10 @@ func originKey(token string) string { return wire.TokenKey(evidence.Gemini, toke
 
 // eachToken calls f for every token of a request that an earlier reply issued.
 func (s *Trace) eachToken(f func(x *exchange, it *wire.Item, from *exchange)) {
-	from := s.issuedTokens()
 	s.eachRequest(func(x *exchange) {
 		for i := range x.req.Items {
 			it := &x.req.Items[i]
-			if origin := from[originKey(it.Token)]; it.Token != "" && origin != nil && origin.Index < x.Index {
+			if origin := s.issued[originKey(it.Token)].x; it.Token != "" && origin != nil && origin.Index < x.Index {
 				f(x, it, origin)
 			}
 		}

@@ -18,6 +18,8 @@ type Trace struct {
 	x         []*exchange
 	// links are ordered by request, then by place in it.
 	links []*link
+	// issued says where each token was issued first.
+	issued map[string]issue
 	// panicked is the value with which decoding panicked, nil when it did not.
 	panicked any
 }
@@ -111,6 +113,7 @@ func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	for i := range own.Exchanges {
 		s.x = append(s.x, r.decodeExchange(&own.Exchanges[i], i))
 	}
+	s.findIssues()
 	s.linkReplies()
 	s.classifyExchanges()
 	s.collectLinks()

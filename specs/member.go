@@ -26,6 +26,8 @@ type Members map[string]Member
 // without Types, Values and Range may hold anything.
 type Member struct {
 	Required bool
+	// NotNull is set for a member that may be absent and must not be null.
+	NotNull bool
 	// Types are the letters of the JSON types, e.g. "sa".
 	Types  string
 	Values []string
@@ -94,6 +96,18 @@ func (o Objects) describes(name string) bool {
 	return false
 }
 
+// IsClosed reports whether every type of the objects called name is described.
+func (o Objects) IsClosed(name string) bool {
+	_, closed := o["closed"][name]
+	return closed
+}
+
+// IsFree reports whether the object may hold anything.
+func (m Members) IsFree() bool {
+	_, free := m["*"]
+	return free
+}
+
 // Find returns the members of an object whose type member is typ, "" where it has
 // none; nil when the object is not described.
 func (o Objects) Find(name, typ string) Members {
@@ -103,14 +117,14 @@ func (o Objects) Find(name, typ string) Members {
 	return o[name+":"+typ]
 }
 
-var memberForm = regexp.MustCompile(`^(\w+)(\*)?(?::([snibao]+))?(?:\(([^)]+)\))?(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:!([\w|-]+))?$`)
+var memberForm = regexp.MustCompile(`^(\w+|\*)([*^])?(?::([snibao]+))?(?:\(([^)]+)\))?(?:\[([-\d.]*?)\.\.([-\d.]*)\])?(?:=(\w+|\{\w+\}))?(?:!([\w|-]+))?$`)
 
 func parseMember(word string) (name string, m Member, err error) {
 	g := memberForm.FindStringSubmatch(word)
 	if g == nil {
 		return "", m, fmt.Errorf("%q is not name*:types(values)[min..max]=object!betas", word)
 	}
-	m = Member{Required: g[2] != "", Types: g[3], Object: strings.Trim(g[7], "{}"), ByName: strings.HasPrefix(g[7], "{")}
+	m = Member{Required: g[2] == "*", NotNull: g[2] == "^", Types: g[3], Object: strings.Trim(g[7], "{}"), ByName: strings.HasPrefix(g[7], "{")}
 	if g[4] != "" {
 		m.Values = strings.Split(g[4], "|")
 	}

@@ -116,6 +116,13 @@ var breaches = []breach{
 	{"ORD-014/nothing-empty", "anthropic-loop", "1>", `,{"type":"text","text":"Checking both."},{"type":"tool_use","id":"toolu_01A","name":"echo","input":{"text":"heron","n":[1.0,2]}},{"type":"tool_use","id":"toolu_01B","name":"noargs","input":{}}]`, `]`, "messages[1].content[0]", "A-40", "ends with a thinking block"},
 	{"ORD-014/nothing-empty", "gemini-loop", "0>", `"parts":[{"text":"Use both tools, then report."}]`, `"parts":[]`, "contents[0].parts", "G-6", "content has no parts"},
 	{"ORD-014/nothing-empty", "gemini-loop", "1>", `{"functionResponse":{"name":"noargs"`, `{},{"functionResponse":{"name":"noargs"`, "contents[2].parts[1]", "G-7", "part holds nothing"},
+	{"ORD-015/unicode", "anthropic-loop", "1>", `"text":"Use both`, `"text":"\ud83dUse both`, "messages[0].content[0].text", "R33", "half of a surrogate pair"},
+	{"ORD-015/parts", "anthropic-loop", "1>", `{"role":"assistant","content":[{"type":"thinking"`, `{"role":"user","content":[{"type":"thinking"`, "messages[1].content[0]", "A-24", "a thinking block stands under user"},
+	{"ORD-015/parts", "anthropic-malformed", "1>", `"content":"arguments were cut; call again"`, `"content":[{"type":"image","source":{}}]`, "messages[2].content[0]", "A-47", "it may hold text only"},
+	{"ORD-015/parts", "gemini-loop", "1>", `{"functionCall":{"name":"noargs"`, `{"text":"And","functionCall":{"name":"noargs"`, "contents[1].parts[2]", "G-8", "one part holds text and functionCall"},
+	{"ORD-015/parts", "openai-loop", "1>", `"type":"reasoning","encrypted_content"`, `"type":"reasoning","content":[{"type":"reasoning_text","text":"raw"}],"encrypted_content"`, "input[1].content", "O-17", "carries 1 texts of its content"},
+	{"ORD-015/roles", "anthropic-loop", "1>", `"messages":[{"role":"user"`, `"messages":[{"role":"system","content":"Be brief."},{"role":"user"`, "messages[0].role", "A-9", "takes no message of the system"},
+	{"ORD-015/id-form", "openai-loop", "1>", `"id":"fc_01ac"`, `"id":"fc_0:1ac"`, "input[3]", "O-8", "holds other characters"},
 	{"ORD-015/id-form", "anthropic-loop", "1>", `"id":"toolu_01A"`, `"id":"functions.echo:0"`, "messages[1].content[2]", "A-20", "other characters"},
 	{"ORD-015/id-form", "openai-loop", "1>", `"call_id":"call_01A","name"`, `"call_id":"","name"`, "input[3]", "O-7", "call_id has 0 characters"},
 	{"ORD-015/id-form", "openai-loop", "1>", `"id":"fc_01ac"`, `"id":"call_01ac"`, "input[3]", "O-8", `not with "fc"`},
@@ -228,7 +235,7 @@ func TestBreaches(t *testing.T) {
 		if elsewhere := strings.HasPrefix(c.ID, "ERR-") || strings.HasPrefix(c.ID, "PAR-") || strings.HasPrefix(c.ID, "HYG-"); elsewhere {
 			continue // refusal_test.go, par_test.go and schema_test.go
 		}
-		if !tried[c.ID] && !slices.Contains([]string{"SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded"}, c.ID) {
+		if !tried[c.ID] && !slices.Contains([]string{"SIG-012/asked-for", "SIG-018/own-provider", "STR-001/content-type", "CAS-001/recorded"}, c.ID) {
 			t.Errorf("%s: no breach in the table", c.ID)
 		}
 	}

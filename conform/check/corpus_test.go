@@ -53,6 +53,15 @@ var defects = []struct {
 	checks []string
 	cases  []string // below <provider>/
 }{
+	{"the provider refused it with these words: a sound is no document", []string{"PAR-010/file"}, []string{
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_direct-url_force_download-audio-open-6290faf7",
+		"pydantic-ai__test_multimodal_tool_returns.test_multimodal_tool_return_matrix_tool_return_content-url_force_downlo-4d049429",
+	}},
+	{"the model reasoned before its calls, and the client neither asks for the reasoning nor names a stored response", []string{"SIG-012/asked-for"}, []string{
+		"pydantic-ai__test_tool_search.test_live_tool_search_handoff_openai_to_anthropic",
+		"pydantic-ai__test_tool_search.test_openai_native_tool_search_round_trip",
+		"pydantic-ai__test_tool_search.test_openai_native_tool_search_streaming",
+	}},
 	{"the provider refused it with these words: no such effort", []string{"PAR-004/effort"}, []string{
 		"pydantic-ai__test_anthropic.test_anthropic_explicit_effort_xhigh_unsupported_model_errors",
 	}},

@@ -1,10 +1,12 @@
 package check
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
@@ -18,6 +20,7 @@ var formRules = map[string]rule{
 	"ORD-015/arguments":     argumentForm,
 	"ORD-015/roles":         knownRoles,
 	"ORD-015/parts":         partForm,
+	"ORD-015/unicode":       validUnicode,
 	"ORD-016/user-ends":     userEnds,
 }
 
@@ -48,8 +51,8 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 	}
 	for j, b := range blocks {
 		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
-		// White space beside a tool call was accepted in a recording of 2026.
-		if text := b.Get("text").Str(); b.Get("type").Str() == "text" && (text == "" || len(blocks) == 1 && strings.TrimSpace(text) == "") {
+		// White space of the model's own beside a tool call was accepted in a recording of 2026.
+		if text := b.Get("text").Str(); b.Get("type").Str() == "text" && (text == "" || (len(blocks) == 1 || m.Role == "user") && strings.TrimSpace(text) == "") {
 			r.addFinding(x, at, "A-11", "text block is empty")
 		}
 	}
@@ -109,7 +112,12 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 		return
 	}
 	r.addObserved(1)
-	if !strings.HasPrefix(it.ItemID, prefix) {
+	switch {
+	case len(it.ItemID) > 64:
+		r.addFinding(x, it.Place, "O-7", "id of a %s item has %d characters, 64 are allowed", it.Type, len(it.ItemID))
+	case !anthropicID.MatchString(it.ItemID):
+		r.addFinding(x, it.Place, "O-8", "id %q of a %s item holds other characters than letters, digits, _ and -", cutText(it.ItemID, 64), it.Type)
+	case !strings.HasPrefix(it.ItemID, prefix):
 		r.addFinding(x, it.Place, "O-8", "id of a %s item begins with %.8q, not with %q", it.Type, it.ItemID, prefix)
 	}
 }
@@ -119,18 +127,28 @@ func itemPrefix(x *exchange, r *report, it *wire.Item) {
 var roles = map[string][]string{
 	evidence.Anthropic: {"user", "assistant", "system"},
 	evidence.OpenAI:    {"", "user", "assistant", "system", "developer"},
-	evidence.Gemini:    {"", "user", "model", "function"},
+	evidence.Gemini:    {"", "user", "model"},
 }
 
 func knownRoles(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		for _, m := range x.req.Msgs {
 			r.addObserved(1)
-			if role := m.Node.Get("role").Str(); m.Node.Is('{') && !slices.Contains(roles[x.Provider], role) {
+			role := m.Node.Get("role").Str()
+			if role == "system" && x.refusesSystemRole() {
+				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, "A-9", "%s takes no message of the system, only the member system", x.req.Model)
+			}
+			if m.Node.Is('{') && !slices.Contains(roles[x.Provider], role) {
 				r.addFinding(x, wire.Place{Event: -1, Off: m.Node.Off, Path: m.Path + ".role"}, byProvider(x, "A-9", "O-5", "G-5"), "role %q is none of the provider's", role)
 			}
 		}
 	})
+}
+
+// refusesSystemRole: messages of the system came with Claude 4.8.
+func (x *exchange) refusesSystemRole() bool {
+	m := specs.ParseModel(x.req.Model)
+	return x.Provider == evidence.Anthropic && !x.atOtherHost() && m.Family == "claude" && m.HasVersion() && m.IsBefore(4, 8)
 }
 
 // argumentForm: each provider takes arguments and results in one JSON form.
@@ -186,10 +204,22 @@ func userEnds(s *Trace, r *report) {
 		switch {
 		case x.Provider == evidence.Anthropic && last.Role == "assistant" && !prefillAllowed(x):
 			r.addFinding(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
+		case x.Provider == evidence.Anthropic && last.Role == "assistant" && endsInSpace(last.Node.Get("content")):
+			r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
 		case x.Provider == evidence.Gemini && last.Role == "assistant":
 			r.addFinding(x, at, "G-16", "the last content is the model's")
 		}
 	})
+}
+
+// endsInSpace reports whether the last text of a content, a string or blocks, ends in
+// white space and says something.
+func endsInSpace(content *wire.Node) bool {
+	text := content.Str()
+	if blocks := content.Elems(); len(blocks) > 0 {
+		text = blocks[len(blocks)-1].Get("text").Str()
+	}
+	return text != "" && strings.TrimRight(text, " \t\r\n") != text
 }
 
 // prefillAllowed: models before 4.6 continue an assistant's text, and every
@@ -204,4 +234,49 @@ func prefillAllowed(x *exchange) bool {
 		}
 	}
 	return false
+}
+
+// halfSurrogate finds an escape of the first half of a pair without the second, or of a
+// second half.
+var halfSurrogate = regexp.MustCompile(`\\u[dD][89abAB][0-9a-fA-F]{2}(?:\\u[dD][c-fC-F][0-9a-fA-F]{2})?|\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\\\`)
+
+// validUnicode: the texts of a request are Unicode: no half of a surrogate pair, no byte
+// that is not UTF-8 (R33).
+func validUnicode(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		body := x.Request.Body
+		r.addObserved(1)
+		at := -1
+		if !utf8.Valid(body) {
+			at = 0
+		}
+		if bytes.Contains(body, []byte(`\ud`)) || bytes.Contains(body, []byte(`\uD`)) {
+			for _, m := range halfSurrogate.FindAllIndex(body, -1) {
+				if m[1]-m[0] == 6 {
+					at = m[0]
+					break
+				}
+			}
+		}
+		if at >= 0 {
+			r.addFinding(x, wire.Place{Event: -1, Off: at, Path: pathAt(x.req.Doc, at)}, "R33", "a text holds half of a surrogate pair, or bytes that are not UTF-8")
+		}
+	})
+}
+
+// pathAt returns the path of the innermost value that covers a byte of the document.
+func pathAt(n *wire.Node, off int) string {
+	path := ""
+	for {
+		next := slices.IndexFunc(n.Items, func(e *wire.Node) bool { return e.Off <= off && off < e.Off+len(e.Raw) })
+		if next < 0 {
+			return strings.TrimPrefix(path, ".")
+		}
+		if n.Is('{') {
+			path += "." + n.Names[next]
+		} else {
+			path = elementPath(path, next)
+		}
+		n = n.Items[next]
+	}
 }

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,20 +13,38 @@ import (
 // who says it.
 func partForm(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
-		switch x.Provider {
-		case evidence.Anthropic:
-			for i := range x.req.Items {
-				anthropicPart(x, r, &x.req.Items[i])
+		for i := range x.req.Items {
+			switch it := &x.req.Items[i]; x.Provider {
+			case evidence.Anthropic:
+				anthropicPart(x, r, it)
+			case evidence.OpenAI:
+				rawReasoning(x, r, it)
 			}
-		case evidence.OpenAI:
-			for _, m := range x.req.Msgs {
+		}
+		for _, m := range x.req.Msgs {
+			switch x.Provider {
+			case evidence.OpenAI:
 				openAIParts(x, r, m)
+			case evidence.Gemini:
+				geminiOneField(x, r, m)
 			}
 		}
 	})
 }
 
+// speakers says whose blocks of a type are; other types may be anybody's.
+var speakers = map[string]string{
+	"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "server_tool_use": "assistant", "mcp_tool_use": "assistant",
+	"tool_result": "user", "image": "user", "document": "user", "search_result": "user",
+}
+
 func anthropicPart(x *exchange, r *report, it *wire.Item) {
+	if whose := speakers[it.Type]; whose != "" {
+		r.addObserved(1)
+		if whose != it.Role && (it.Role == "user" || it.Role == "assistant") {
+			r.addFinding(x, it.Place, "A-24", "a %s block stands under %s; it can only be in %s messages", it.Type, it.Role, whose)
+		}
+	}
 	switch {
 	case it.Continuity():
 		r.addObserved(1)
@@ -34,11 +53,48 @@ func anthropicPart(x *exchange, r *report, it *wire.Item) {
 		}
 	case it.What == wire.Result && it.IsError:
 		r.addObserved(1)
-		if isEmptyContent(it.Node.Get("content")) {
+		content := it.Node.Get("content")
+		if isEmptyContent(content) {
 			r.addFinding(x, it.Place, "A-47", "error result %s says nothing", it.ID)
+		}
+		for _, b := range content.Elems() {
+			if t := b.Get("type").Str(); t != "text" {
+				r.addFinding(x, it.Place, "A-47", "error result %s holds a block of type %q; it may hold text only", it.ID, cutText(t, 40))
+				return
+			}
 		}
 	}
 }
+
+// rawReasoning: the text of reasoning is not sent back, only its encrypted form (O-17).
+// Compatible hosts have no other.
+func rawReasoning(x *exchange, r *report, it *wire.Item) {
+	if it.What != wire.Thinking || x.atOtherHost() || !isProvidersModel(x) {
+		return
+	}
+	r.addObserved(1)
+	if n := len(it.Node.Get("content").Elems()); n > 0 {
+		r.addFinding(x, it.Under("content"), "O-17", "reasoning item %s carries %d texts of its content", it.ItemID, n)
+	}
+}
+
+// geminiOneField: a part holds one kind of data (G-8).
+func geminiOneField(x *exchange, r *report, m wire.Msg) {
+	for j, p := range m.Node.Get("parts").Elems() {
+		r.addObserved(1)
+		var fields []string
+		for _, name := range p.Names {
+			if slices.Contains(dataFields, camelCase(name)) {
+				fields = append(fields, name)
+			}
+		}
+		if len(fields) > 1 {
+			r.addFinding(x, wire.Place{Event: -1, Off: p.Off, Path: elementPath(m.Path+".parts", j)}, "G-8", "one part holds %s", strings.Join(fields, " and "))
+		}
+	}
+}
+
+var dataFields = []string{"text", "functionCall", "functionResponse", "inlineData", "fileData", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
 
 // isEmptyContent reports whether a result's content, a string or blocks, holds nothing.
 func isEmptyContent(content *wire.Node) bool {
@@ -50,8 +106,6 @@ func isEmptyContent(content *wire.Node) bool {
 	return content.Str() == ""
 }
 
-// openAIParts leaves the content of reasoning alone (O-17): a recording of a
-// compatible host shows it sent back and taken.
 func openAIParts(x *exchange, r *report, m wire.Msg) {
 	at := func(n *wire.Node, path string) wire.Place {
 		return wire.Place{Event: -1, Off: n.Off, Path: m.Path + path}

@@ -38,6 +38,7 @@ var parameterRules = map[string]rule{
 	"PAR-010/media-type":        mediaTypes,
 	"PAR-010/base64":            mediaBase64,
 	"PAR-010/size":              mediaSizes,
+	"PAR-010/file":              filesReadable,
 	"PAR-011/headers":           requestHeaders,
 	"PAR-011/betas":             betasKnown,
 	"PAR-011/beta-members":      betaMembers,
@@ -46,6 +47,7 @@ var parameterRules = map[string]rule{
 	"PAR-013/one-of":            levelOrBudget,
 	"PAR-013/level":             levelByModel,
 	"PAR-013/budget":            budgetByModel,
+	"PAR-013/circulation":       circulationByModel,
 }
 
 // eachPolicyRequest calls f for every request of a provider, "" for all, that its

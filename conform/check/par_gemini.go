@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // levelOrBudget: a request says how much to think in one way (G-23).
@@ -59,6 +60,22 @@ func budgetByModel(s *Trace, r *report) {
 			r.addFinding(x, at, "G-25", "thinkingBudget is 0 and %s always thinks", x.req.Model)
 		case budget > 0 && x.can.Budget != nil && (budget < x.can.Budget[0] || budget > x.can.Budget[1]):
 			r.addFinding(x, at, "G-25", "thinkingBudget is %d; %s takes %d to %d", budget, x.req.Model, x.can.Budget[0], x.can.Budget[1])
+		}
+	})
+}
+
+// circulationByModel: what the provider's own tools did is sent back only from Gemini 3
+// on (G-26).
+func circulationByModel(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.Gemini, func(x *exchange) {
+		n, at := x.member("toolConfig", "includeServerSideToolInvocations")
+		m := specs.ParseModel(x.modelAsked())
+		if m.Family != "gemini" || !m.HasVersion() || x.req.Tools == nil && n == nil {
+			return
+		}
+		r.addObserved(1)
+		if n.True() && m.IsBefore(3, 0) {
+			r.addFinding(x, at, "G-26", "%s does not take includeServerSideToolInvocations", x.modelAsked())
 		}
 	})
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // keepsHeaders reports whether the recording seems to have kept all headers of the
-// request: many keep a few, or none.
+// request: many keep a few, or none, and the key is what they take out first.
 func keepsHeaders(x *exchange) bool {
 	h := x.Request.Header
-	return len(h) >= 4 && h.Get("User-Agent") != "" && h.Get("Content-Type") != ""
+	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && (h.Get("X-Api-Key") != "" || h.Get("Authorization") != "")
 }
 
 // betasOf lists the betas that a request asks for; nil when the recording may have
@@ -23,7 +23,7 @@ func betasOf(x *exchange) []string {
 		return nil
 	}
 	values := x.Request.Header.Values("Anthropic-Beta")
-	if len(values) == 0 && !keepsHeaders(x) {
+	if len(values) == 0 && !keepsHeaders(x) && x.Request.Header.Get("Anthropic-Version") == "" {
 		return nil
 	}
 	betas := []string{}
@@ -66,12 +66,19 @@ func (s *Trace) recordsVersion(x *exchange) bool {
 
 var betaForm = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
+var betaDate = regexp.MustCompile(`[\d-]+$`)
+
+const firstBeta = "2023"
+
 // betasKnown: a beta is named with its date (A-4). Names that nobody has listed are
 // given the benefit of the doubt.
 func betasKnown(s *Trace, r *report) {
 	s.eachPolicyRequest(evidence.Anthropic, func(x *exchange) {
 		for _, b := range betasOf(x) {
 			r.addObserved(1)
+			if date := betaDate.FindString(b); betaForm.MatchString(b) && strings.Trim(date, "-") < firstBeta {
+				r.addFinding(x, headerPlace("anthropic-beta"), "A-4", "there was no beta %q: the first are of 2023", cutText(b, 60))
+			}
 			if !betaForm.MatchString(b) {
 				r.addFinding(x, headerPlace("anthropic-beta"), "A-4", "%q is not the name of a beta with its date", cutText(b, 60))
 			}

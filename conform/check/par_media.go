@@ -183,3 +183,29 @@ func imageSize(data string) (width, height int) {
 	}
 	return 0, 0
 }
+
+// filesReadable: the bytes of a file are a data URL of a type that is read as a document
+// (O-30).
+func filesReadable(s *Trace, r *report) {
+	s.eachPolicyRequest(evidence.OpenAI, func(x *exchange) {
+		for _, m := range x.req.Msgs {
+			for _, field := range []string{"content", "output"} {
+				for j, p := range m.Node.Get(field).Elems() {
+					data := p.Get("file_data")
+					if !data.Is('"') {
+						continue
+					}
+					r.addObserved(1)
+					at := wire.Place{Event: -1, Off: data.Off, Path: elementPath(m.Path+"."+field, j) + ".file_data"}
+					url, isURL := strings.CutPrefix(data.Str(), "data:")
+					switch {
+					case !isURL:
+						r.addFinding(x, at, "O-30", "file_data is no data URL")
+					case hasPrefixOf(url, []string{"audio/", "video/", "font/"}):
+						r.addFinding(x, at, "O-30", "file_data is of type %q, which is not read as a document", cutText(url[:max(0, strings.IndexAny(url, ";,"))], 60))
+					}
+				}
+			}
+		}
+	})
+}

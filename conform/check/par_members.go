@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,17 +61,30 @@ func (w *memberWalk) add(kind faultKind, n *wire.Node, path, rule, text string) 
 // walk compares a node that is an object called name, or a list of them.
 func (w *memberWalk) walk(n *wire.Node, name, path string) {
 	for i, e := range n.Elems() {
-		w.walk(e, name, path+"["+strconv.Itoa(i)+"]")
+		if at := elementPath(path, i); e.Is('{') {
+			w.walk(e, name, at)
+		} else {
+			w.add(wrongType, e, at, byProvider(w.x, "A-7", "O-5", ""), "is "+describeKind(e)+", not an object")
+		}
 	}
 	if !n.Is('{') {
 		return
 	}
-	members := w.objects.Find(name, n.Get("type").Str())
-	if members == nil {
-		return
+	kind := n.Get("type").Str()
+	members := w.objects.Find(name, kind)
+	switch {
+	case members.IsFree():
+		w.inspection.objects++
+	case members != nil:
+		w.compare(n, members, path)
+	case w.objects.IsClosed(name) && !datedType.MatchString(kind):
+		w.inspection.objects++
+		w.add(unknownMember, n, path, byProvider(w.x, "A-7", "O-5", ""), "has the type "+strconv.Quote(cutText(kind, 40))+", which the provider does not know there")
 	}
-	w.compare(n, members, path)
 }
+
+// datedType is the type of a tool of the provider's own, of which there are ever more.
+var datedType = regexp.MustCompile(`_\d{8}$`)
 
 func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 	w.inspection.objects++
@@ -86,7 +100,10 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is no member that the provider knows there")
 			continue
 		}
-		present[name] = !v.Null() && (!v.Is('[') || len(v.Items) > 0)
+		present[name] = !v.Null() && (!v.Is('[') || len(v.Items) > 0) && (!v.Is('"') || v.Str() != "" || !isName(name))
+		if m.NotNull && v.Is('n') {
+			w.add(wrongType, v, under, "A-7", "is null; leave it out")
+		}
 		w.value(v, m, under)
 	}
 	for name, m := range members {
@@ -94,6 +111,11 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 			w.add(missingMember, n, strings.TrimPrefix(path+"."+name, "."), requiredRule(w.x, name), "is required and absent or empty")
 		}
 	}
+}
+
+// isName reports whether a member names something, and so is never empty.
+func isName(member string) bool {
+	return member == "name" || member == "model" || member == "id" || strings.HasSuffix(member, "_id")
 }
 
 // isInURL reports whether the clouds name the member in their URL.
@@ -154,7 +176,8 @@ func hasPrefixOf(s string, prefixes []string) bool {
 func isOfType(v *wire.Node, types string, gemini bool) bool {
 	switch v.Kind {
 	case '"':
-		return strings.Contains(types, "s") || gemini && strings.ContainsAny(types, "ni")
+		_, err := strconv.ParseFloat(v.Str(), 64)
+		return strings.Contains(types, "s") || gemini && err == nil && strings.ContainsAny(types, "ni")
 	case '0':
 		number, err := strconv.ParseFloat(string(v.Raw), 64)
 		return strings.Contains(types, "n") || strings.Contains(types, "i") && err == nil && number == float64(int64(number))
@@ -177,7 +200,7 @@ func describeTypes(types string) string {
 }
 
 func describeKind(v *wire.Node) string {
-	return map[wire.Kind]string{'"': "a string", '0': "the number " + cutText(string(v.Raw), 20), 't': "true", 'f': "false", '[': "a list", '{': "an object"}[v.Kind]
+	return map[wire.Kind]string{'"': "a string", '0': "the number " + cutText(string(v.Raw), 20), 't': "true", 'f': "false", 'n': "null", '[': "a list", '{': "an object"}[v.Kind]
 }
 
 func describeRange(m specs.Member) string {
@@ -221,7 +244,13 @@ func isProvidersModel(x *exchange) bool {
 }
 
 func membersPresent(s *Trace, r *report) {
-	s.eachRequest(func(x *exchange) { r.addFaults(x, missingMember) })
+	s.eachRequest(func(x *exchange) {
+		r.addFaults(x, missingMember)
+		prompt, _ := x.member("prompt") // a stored one may name the model
+		if model, at := x.member("model"); x.Provider == evidence.OpenAI && model.Null() && prompt.Null() && x.isPublicAPI() {
+			r.addFinding(x, at, "O-3", "model is required and absent")
+		}
+	})
 }
 
 func memberTypes(s *Trace, r *report) {
@@ -232,6 +261,14 @@ func memberRanges(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		if isProvidersModel(x) {
 			r.addFaults(x, outOfRange)
+		}
+		pairs, at := x.member("metadata")
+		if n := len(namesOf(pairs)); x.Provider == evidence.OpenAI && n > 16 {
+			r.addFinding(x, at, "O-6", "metadata has %d pairs; 16 are taken", n)
+		}
+		stops, at := x.member("generationConfig", "stopSequences")
+		if n := len(stops.Elems()); x.Provider == evidence.Gemini && n > 5 {
+			r.addFinding(x, at, "G-28", "stopSequences holds %d; 5 are taken", n)
 		}
 	})
 }

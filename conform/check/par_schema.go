@@ -144,8 +144,12 @@ func toolSchemas(s *Trace, r *report) {
 		root := d.schema.Get("type").Str()
 		mustBeObject := d.dialect == anthropicSchema || d.dialect == openAISchema
 		at := wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}
-		if d.schema.Is('{') && mustBeObject && root != "object" && !d.schema.Get("type").Is('[') {
+		if d.schema.Is('{') && mustBeObject && root != "object" {
 			r.addFinding(x, at, byProvider(x, "A-7", "O-20", ""), "the schema of tool %q has the type %q, not object", cutText(d.name, 140), root)
+			return
+		}
+		if d.dialect == geminiSchema && d.node.Any("parametersJsonSchema", "parameters_json_schema") != nil {
+			r.addFinding(x, at, "G-12", "tool %q has both parameters and parametersJsonSchema", cutText(d.name, 140))
 			return
 		}
 		if f := findSchemaFault(d.schema, d.dialect, d.schemaPath, 0); f != nil {
@@ -179,6 +183,9 @@ func strictSchemas(s *Trace, r *report) {
 			r.addObserved(1)
 			if f := findLooseObject(d.schema, x.Provider == evidence.OpenAI, d.schemaPath, 0); f != nil {
 				r.addFinding(x, wire.Place{Event: -1, Off: f.node.Off, Path: f.path}, byProvider(x, "A-48", "O-19", ""), "strict tool %q: %s", cutText(d.name, 140), f.text)
+			}
+			if ref := findCircle(d.schema); x.Provider == evidence.Anthropic && ref != "" {
+				r.addFinding(x, wire.Place{Event: -1, Off: d.schema.Off, Path: d.schemaPath}, "A-48", "strict tool %q: %s refers to itself", cutText(d.name, 140), cutText(ref, 60))
 			}
 			c.count(d.schema, 0)
 		}
@@ -268,4 +275,50 @@ func (c *strictCount) count(n *wire.Node, depth int) {
 	for _, part := range nestedSchemas(n) {
 		c.count(part.node, depth+1)
 	}
+}
+
+// findCircle returns a reference inside a schema that leads back to itself, "" when
+// there is none.
+func findCircle(root *wire.Node) string {
+	seen := map[string]bool{}
+	for _, ref := range refsIn(root, nil, 0) {
+		if ref == "#" || !seen[ref] && leadsTo(root, ref, ref, map[string]bool{}) {
+			return ref
+		}
+		seen[ref] = true
+	}
+	return ""
+}
+
+// leadsTo reports whether the definition that from names refers, over any others, to
+// the one that to names.
+func leadsTo(root *wire.Node, from, to string, visited map[string]bool) bool {
+	if visited[from] {
+		return false
+	}
+	visited[from] = true
+	node := root
+	for _, step := range strings.Split(strings.TrimPrefix(from, "#/"), "/") {
+		node = node.Get(step)
+	}
+	for _, ref := range refsIn(node, nil, 0) {
+		if ref == to || ref == "#" || leadsTo(root, ref, to, visited) {
+			return true
+		}
+	}
+	return false
+}
+
+// refsIn lists the references of a schema.
+func refsIn(n *wire.Node, refs []string, depth int) []string {
+	if n == nil || depth > maxSchemaDepth {
+		return refs
+	}
+	if ref := n.Get("$ref").Str(); ref != "" {
+		refs = append(refs, ref)
+	}
+	for _, e := range n.Items {
+		refs = refsIn(e, refs, depth+1)
+	}
+	return refs
 }

@@ -99,7 +99,7 @@ var toolNameForms = map[string]*regexp.Regexp{
 // toolNames: each provider takes its own form of names (A-21, O-18, G-11).
 func toolNames(s *Trace, r *report) {
 	s.eachTool(func(x *exchange, d toolDeclaration) {
-		if !d.client || d.name == "" {
+		if !d.client || d.node.Get("name") == nil {
 			return
 		}
 		r.addObserved(1)
@@ -169,7 +169,11 @@ func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 func choiceHasTools(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		kind, names, at := x.toolChoice()
-		if kind == "" || x.req.Stateful || x.offersOtherTools() {
+		if x.req.Stateful || x.offersOtherTools() || kind == "" && x.req.Tools == nil {
+			return
+		}
+		if kind == "" {
+			r.addObserved(1)
 			return
 		}
 		if x.Provider != evidence.Anthropic && kind != "any" && kind != "tool" && names == nil {
@@ -253,7 +257,7 @@ func cacheMarks(s *Trace, r *report) {
 				}
 			}
 		}
-		r.addObserved(n)
+		r.addObserved(1)
 		if n > 4 {
 			r.addFinding(x, wire.Place{Event: -1, Off: last.Off, Path: "cache_control"}, "A-43", "%d places carry cache_control; 4 may", n)
 		}

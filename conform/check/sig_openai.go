@@ -16,6 +16,7 @@ var openAIRules = map[string]rule{
 	"SIG-010/summary":        summaryParts,
 	"SIG-011/own-id":         ownID,
 	"SIG-012/stateless":      requestsStateless,
+	"SIG-012/asked-for":      reasoningAskedFor,
 	"SIG-013/no-bare-ids":    noBareIDs,
 	"SIG-020/phase":          phaseKept,
 }
@@ -57,7 +58,7 @@ func reasoningKept(s *Trace, r *report) {
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Thinking && it.Token != "" {
+			if it := l.reply(i); it.What == wire.Thinking && (it.Token != "" || l.keepsIDBehind(i)) {
 				r.addObserved(1)
 				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 				f.Consequence = l.lostReasoning()
@@ -76,6 +77,17 @@ func (l *link) lostReasoning() specs.Consequence {
 	return ""
 }
 
+// keepsIDBehind reports whether the item behind reasoning item i is sent back under its
+// id, and the provider has stored both: then it looks for the reasoning.
+func (l *link) keepsIDBehind(i int) bool {
+	if l.reply(i).ItemID == "" || l.to.req.Doc.Get("store").Is('f') || l.from.req.Doc.Get("store").Is('f') {
+		return false
+	}
+	return slices.ContainsFunc(l.pairs, func(p pair) bool {
+		return p.r == i+1 && l.sent(p.q).ItemID != "" && l.sent(p.q).ItemID == l.reply(p.r).ItemID
+	})
+}
+
 // reasoningFollowed: what the model did after reasoning follows it (O-12).
 func reasoningFollowed(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
@@ -90,11 +102,20 @@ func reasoningFollowed(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
+			if i+1 < st.run.to && x.losesFollower(it, &x.req.Items[i+1]) {
+				r.addFinding(x, it.Place, "O-12", "reasoning item %s is stored, and the message behind it has lost its id", it.ItemID)
+			}
 			if !followed {
 				r.addFinding(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
 			}
 		}
 	})
+}
+
+// losesFollower reports whether the provider, which has stored the reasoning item,
+// cannot tell that what follows is what followed it: a message without its id.
+func (x *exchange) losesFollower(it, next *wire.Item) bool {
+	return it.ItemID != "" && next.Type == "message" && next.ItemID == "" && !x.req.Doc.Get("store").Is('f') && !x.atOtherHost()
 }
 
 // summaryParts: a summary stays a list of the same parts (R18).
@@ -163,6 +184,35 @@ func requestsStateless(s *Trace, r *report) {
 		}
 		r.addFinding(x, at, "", "include does not ask for reasoning.encrypted_content, so reasoning cannot be sent back")
 	})
+}
+
+// reasoningAskedFor: in a tool loop whose history the agent keeps itself, reasoning that
+// the model did is asked for and sent back, or the model loses it.
+func reasoningAskedFor(s *Trace, r *report) {
+	for _, l := range s.links {
+		if l.to.Provider != evidence.OpenAI || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || reasoningTokens(l.from) == 0 {
+			continue
+		}
+		run := span{l.items[0], l.items[len(l.items)-1] + 1}
+		if len(l.to.itemsOfKind(run, wire.Call)) == 0 || slices.ContainsFunc(l.to.req.Items, func(it wire.Item) bool { return it.Type == "item_reference" }) {
+			continue
+		}
+		r.addObserved(1)
+		hasToken := func(it wire.Item) bool { return it.What == wire.Thinking && (it.Token != "" || it.ItemID != "") }
+		if !slices.ContainsFunc(l.from.reply.Items, hasToken) && !slices.ContainsFunc(l.to.req.Items[run.from:run.to], hasToken) {
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned for %d tokens before these calls (exchange %d); the reasoning was not asked for and is not sent back", reasoningTokens(l.from), l.from.Index)
+		}
+	}
+}
+
+// reasoningTokens returns how many tokens of reasoning a reply counts, 0 when it does
+// not say.
+func reasoningTokens(x *exchange) int {
+	doc := x.reply.Doc
+	if n := len(x.reply.Events); n > 0 {
+		doc = x.reply.Events[n-1].JSON.Get("response")
+	}
+	return max(0, doc.Get("usage").Get("output_tokens_details").Get("reasoning_tokens").Int())
 }
 
 // noBareIDs: what the provider does not store cannot be named by id (O-14).

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -57,19 +60,40 @@ func exitCode(s *Trace, r *report) {
 }
 
 // notExecuted: a call whose arguments are no JSON object, or that a cut left
-// unfinished, was not run: its result is an error (D2, R29, R30). Only
-// Anthropic marks errors; elsewhere the result must at least exist (ORD-001).
+// unfinished, was not run: its result says so (D2, R29, R30). Only Anthropic marks
+// errors; elsewhere the result must read like one.
 func notExecuted(s *Trace, r *report) {
-	s.eachPair("anthropic", wire.Call, func(l *link, p pair, was, is *wire.Item) {
+	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
+		malformed := !isRunnable(was) || l.from.reply.Stop == "MALFORMED_FUNCTION_CALL"
+		if !malformed {
+			return // nothing could go wrong
+		}
 		for q := l.items[len(l.items)-1] + 1; q < len(l.to.req.Items) && !l.sent(q).Model(); q++ {
 			res := l.sent(q)
-			if res.What != wire.Result || res.ID != is.ID {
+			if res.What != wire.Result || !answersCall(res, is) {
 				continue
 			}
 			r.addObserved(1)
-			if !isRunnable(was) && !res.IsError {
+			if !saysError(l.to.Provider, res) {
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}
 		}
 	})
+}
+
+// errorWords are what a result that reports a failure is likely to say.
+var errorWords = []string{"error", "invalid", "malformed", "fail", "could not", "cannot", "not valid", "unable", "pars", "incomplete", "truncated", "not run", "not executed", "refused", "denied"}
+
+// saysError reports whether a result reports a failure.
+func saysError(provider string, res *wire.Item) bool {
+	switch provider {
+	case evidence.Anthropic:
+		return res.IsError
+	case evidence.Gemini:
+		response := res.Node.Any("functionResponse", "function_response").Get("response")
+		if !response.Get("error").Null() && !response.Get("error").Is('f') {
+			return true
+		}
+	}
+	return containsAny(strings.ToLower(string(res.Node.Raw)), errorWords)
 }

@@ -74,50 +74,25 @@ func claimSuccess(ev evidence.Evidence) (evidence.Evidence, bool) {
 	return ev, false
 }
 
-// runMalformed cuts the arguments of a call in its reply, so that the result
-// that follows is one of a call that should not have been run.
+// runMalformed answers a call whose arguments came malformed with a result in the
+// place of an error.
 func runMalformed(ev evidence.Evidence) (evidence.Evidence, bool) {
-	ran := answeredCalls(&ev)
-	return changeReply(func(x *evidence.Exchange, r *wire.Reply) bool {
-		for _, it := range r.Items {
-			if it.What != wire.Call || !ran[it.ID] {
-				continue
-			}
-			for i := len(r.Events) - 1; i > it.Place.Event; i-- {
-				if sameBlock(r.Events[it.Place.Event], r.Events[i]) && cutArguments(x, r.Events[i]) {
-					return true
-				}
+	malformed := map[string]bool{}
+	for _, x := range ev.Exchanges {
+		for _, it := range wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body).Items {
+			args, err := wire.Parse([]byte(it.Args))
+			if it.What == wire.Call && it.ID != "" && it.ArgsKnown && it.Type != "custom_tool_call" && (err != nil || !args.Is('{')) {
+				malformed[it.ID] = true
 			}
 		}
-		return false
+	}
+	return changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			if it.What != wire.Result || !malformed[it.ID] {
+				return false
+			}
+			dropMember(it.Node, "is_error")
+			return setMember(it.Node, "content", jsonString("done")) || setMember(it.Node, "output", jsonString("done"))
+		})
 	}, evidence.Anthropic)(ev)
-}
-
-// answeredCalls lists the calls that a request answers without an error.
-func answeredCalls(ev *evidence.Evidence) map[string]bool {
-	ids := map[string]bool{}
-	for n := range ev.Exchanges {
-		for _, it := range openEditor(ev, n, nil).req.Items {
-			if it.What == wire.Result && !it.IsError {
-				ids[it.ID] = true
-			}
-		}
-	}
-	return ids
-}
-
-func sameBlock(a, b wire.StreamEvent) bool {
-	return wire.Equal(a.JSON.Get("index"), b.JSON.Get("index"))
-}
-
-func cutArguments(x *evidence.Exchange, e wire.StreamEvent) bool {
-	p := e.JSON.Get("delta").Get("partial_json")
-	s := p.Str()
-	if len(s) < 2 {
-		return false
-	}
-	at := e.DataOff + p.Off
-	body := append(slices.Clone(x.Response.Body[:at]), wire.Quote(s[:len(s)-1])...)
-	x.Response.Body = append(body, x.Response.Body[at+len(p.Raw):]...)
-	return true
 }

@@ -1,6 +1,8 @@
 package mutant
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -49,6 +51,20 @@ var formMutants = []Mutant{
 		})
 	}, evidence.Anthropic)},
 	{"wrong-speaker", "gives the assistant's words the type of the client's", []string{"ORD-015"}, changeRequest(wrongSpeaker, evidence.OpenAI)},
+	{"half-surrogate", "cuts a text inside a character", []string{"ORD-015"}, halveSurrogate},
+	{"two-in-one-part", "puts a text into the part of a call", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Call && setMember(it.Node, "text", jsonString("And so I call"))
+		})
+	}, evidence.Gemini)},
+	{"other-speaker", "lets the user think", []string{"ORD-015"}, changeRequest(func(e *editor) bool {
+		for _, m := range e.req.Msgs {
+			if m.Role == "assistant" && e.findItem(func(_ int, it *wire.Item) bool { return e.req.Msgs[it.Msg].Node == m.Node && it.Continuity() }) >= 0 {
+				return setMember(m.Node, "role", jsonString("user"))
+			}
+		}
+		return false
+	}, evidence.Anthropic)},
 	{"end-with-assistant", "ends the request with words of the model", []string{"ORD-016"}, changeRequest(endWithAssistant, evidence.Anthropic, evidence.Gemini)},
 }
 
@@ -78,4 +94,20 @@ func endWithAssistant(e *editor) bool {
 	}
 	e.messageList().Items = append(e.messageList().Items, mustParse(last))
 	return true
+}
+
+// halveSurrogate puts the first half of a pair before the first text of a request.
+func halveSurrogate(ev evidence.Evidence) (evidence.Evidence, bool) {
+	ev = cloneEvidence(ev)
+	for i := range ev.Exchanges {
+		x := &ev.Exchanges[i]
+		at := bytes.Index(x.Request.Body, []byte(`"text":"`))
+		if e := openEditor(&ev, i, nil); at < 0 || !e.asksForAnswer() {
+			continue
+		}
+		at += len(`"text":"`)
+		x.Request.Body = slices.Insert(slices.Clone(x.Request.Body), at, []byte(`\ud83d`)...)
+		return ev, true
+	}
+	return ev, false
 }

@@ -15,7 +15,7 @@ import (
 var parameterMutants = []Mutant{
 	{"small-max", "leaves no room beside the thinking budget", []string{"PAR-001"}, changeRequest(func(e *editor) bool {
 		budget := e.doc.Get("thinking").Get("budget_tokens")
-		mayExceed := e.doc.Get("tools") != nil && !e.keepsHeaders()
+		mayExceed := e.doc.Get("tools") != nil && !e.keepsHeaders() && e.header("Anthropic-Version") == ""
 		return budget.Is('0') && !mayExceed && !strings.Contains(e.header("Anthropic-Beta"), "interleaved") && setMember(e.doc, "max_tokens", copyOf(budget))
 	}, evidence.Anthropic)},
 	{"small-budget", "thinks with less than the least budget", []string{"PAR-001"}, changeRequest(func(e *editor) bool {
@@ -108,6 +108,13 @@ var parameterMutants = []Mutant{
 	{"huge-image", "sends an image of 10,240 pixels", []string{"PAR-010"}, changeMedia(func(source *wire.Node) bool {
 		return setMember(source, "media_type", jsonString("image/png")) && setMember(source, "data", jsonString("iVBORw0KGgoAAAANSUhEUgAAKAAAAAAB"))
 	})},
+	{"audio-file", "sends a sound as a document", []string{"PAR-010"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return slices.ContainsFunc(it.Node.Get("content").Elems(), func(p *wire.Node) bool {
+				return p.Get("file_data").Is('"') && setMember(p, "file_data", jsonString("data:audio/mpeg;base64,SUQz"))
+			})
+		})
+	}, evidence.OpenAI)},
 	{"drop-version", "does not name the version", []string{"PAR-011"}, changeHeaders(func(e *editor) bool {
 		named := e.header("Anthropic-Version") != ""
 		e.x.Request.Header.Del("Anthropic-Version")
@@ -131,6 +138,10 @@ var parameterMutants = []Mutant{
 	{"bad-level", "asks for a level that the model does not have", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
 		return c.Levels != nil && config.Get("thinkingLevel") != nil && setMember(config, "thinkingLevel", jsonString("EXTREME"))
 	})},
+	{"circulate-early", "sends back what the provider's tools did before Gemini 3", []string{"PAR-013"}, changeRequest(func(e *editor) bool {
+		e.x.Request.URL = strings.Replace(e.x.Request.URL, e.req.Model, "gemini-2.5-flash", 1)
+		return e.doc.Get("tools") != nil && e.req.Model != "" && setMember(e.doc, "toolConfig", mustParse(`{"includeServerSideToolInvocations":true}`))
+	}, evidence.Gemini)},
 	{"zero-budget", "forbids a model to think that always thinks", []string{"PAR-013"}, changeThinking(func(config *wire.Node, c specs.Capability) bool {
 		return c.DoesRefuse("zero budget") && config.Get("thinkingBudget") != nil && setMember(config, "thinkingBudget", mustParse("0"))
 	})},
@@ -144,7 +155,7 @@ func (e *editor) header(name string) string { return e.x.Request.Header.Get(name
 
 // keepsHeaders reports whether the evidence seems to hold all headers.
 func (e *editor) keepsHeaders() bool {
-	return len(e.x.Request.Header) >= 4 && e.header("User-Agent") != "" && e.header("Content-Type") != ""
+	return e.header("User-Agent") != "" && e.header("Content-Type") != "" && (e.header("X-Api-Key") != "" || e.header("Authorization") != "")
 }
 
 // choice is the kind of tool choice that the request makes.

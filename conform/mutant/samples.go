@@ -118,7 +118,7 @@ func (e sampleExchange) toEvidence(i int, request, response []byte) evidence.Exc
 
 // headers are those of a recording that kept all but the key.
 func (e sampleExchange) headers() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, "Content-Encoding": {"identity"}}
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}, "User-Agent": {"sample/1"}, "X-Api-Key": {"REDACTED"}}
 	if e.Provider == evidence.Anthropic {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}

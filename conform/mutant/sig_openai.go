@@ -3,6 +3,8 @@ package mutant
 import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
+	"net/http"
 )
 
 // openAIMutants disturb reasoning items.
@@ -33,6 +35,7 @@ var openAIMutants = []Mutant{
 		return e.doc.Get("store").Is('f') && dropMember(e.doc, "store")
 	}, evidence.OpenAI)},
 	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, changeRequest(func(e *editor) bool { return dropMember(e.doc, "include") }, evidence.OpenAI)},
+	{"lose-reasoning", "neither asks for reasoning nor sends it back", []string{"SIG-012"}, loseReasoning},
 	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, changeRequest(changeReasoning(func(e *editor, _ int, it *wire.Item) bool {
 		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")
 	}), evidence.OpenAI)},
@@ -86,4 +89,33 @@ func useAddedBlob(e *editor) bool {
 	return changeReasoning(func(_ *editor, _ int, it *wire.Item) bool {
 		return drafts[it.ItemID] != "" && setMember(it.Node, "encrypted_content", jsonString(drafts[it.ItemID]))
 	})(e)
+}
+
+// loseReasoning lets a reply with calls come without the reasoning that it counts, as it
+// does when nobody asks for it, and takes the reasoning out of the next request.
+func loseReasoning(ev evidence.Evidence) (evidence.Evidence, bool) {
+	return changeRequest(func(e *editor) bool {
+		start, n := e.turnStart(), e.n-1
+		calls := ""
+		for i := start; i < len(e.req.Items); i++ {
+			if it := &e.req.Items[i]; it.Type == "function_call" && e.wasEmitted(it) {
+				calls += "," + string(wire.Encode(it.Node))
+			}
+		}
+		last := e.findItem(func(i int, it *wire.Item) bool { return i >= start && it.Type == "function_call_output" })
+		if calls == "" || last < 0 || n < 0 || e.ev.Exchanges[n].Provider != evidence.OpenAI || !isFirstOfTurn(e, start) || e.req.Stateful {
+			return false
+		}
+		e.eachItem(func(_ int, it *wire.Item) bool { return it.What == wire.Thinking && !e.removeItem(it) })
+		e.ev.Exchanges[n].Response = jsonResponse(http.StatusOK, `{"id":"resp_9","object":"response","status":"completed","output":[`+calls[1:]+`],"usage":{"output_tokens_details":{"reasoning_tokens":40}}}`)
+		return true
+	}, evidence.OpenAI)(ev)
+}
+
+// isFirstOfTurn reports whether the turn holds one reply so far, that of the exchange
+// before.
+func isFirstOfTurn(e *editor, start int) bool {
+	before := openEditor(e.ev, e.n-1, nil)
+	family := specs.ParseModel(e.req.Model).Family
+	return (family == "gpt" || family == "o") && before.asksForAnswer() && before.turnStart() == start && len(before.req.Items) == start
 }

@@ -35,6 +35,8 @@ var passings = map[string][]passing{
 		{id: "A-8", body: fmt.Sprintf(toClaude, `{"role":"assistant","content":"y"},{"role":"user","content":"x"}`)},
 		{id: "A-10", body: fmt.Sprintf(toClaude, asks1+asks1+`{"role":"assistant","content":"y"},{"role":"assistant","content":"z"},{"role":"user","content":"x"}`)},
 		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"text","text":""},{`, 1)+result1)},
+		{id: "A-11", body: fmt.Sprintf(toClaude, asks1+`{"role":"assistant","content":[{"type":"text","text":" "},{"type":"text","text":"y"}]},{"role":"user","content":"x"}`)},
+		{id: "ANT-S1", body: fmt.Sprintf(toClaude, asks1+strings.Replace(calls1, `[{`, `[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}},{`, 1)+result1)},
 		{id: "A-18", body: fmt.Sprintf(toClaude, asks1+calls1+result1+","+calls1+result1)},
 		{id: "A-42", edit: func(again map[string]any) { again["model"] = "claude-opus-4-5"; delete(again, "thinking") }},
 		{id: "ANT-P6", body: fmt.Sprintf(toClaude, asks1+calls1+result1)},
@@ -54,6 +56,7 @@ var passings = map[string][]passing{
 	"openai": {
 		{id: "O-4", body: fmt.Sprintf(toGPT, `{"role":"user","content":"x"}`, `,"function":{"name":"f"}`)},
 		{id: "O-4", body: `{"model":"gpt-5.2","input":"x","client_metadata":{"session_id":"1"}}`},
+		{id: "O-11", body: fmt.Sprintf(toGPT, `{"type":"tool_search_call","call_id":"1","execution":"client","arguments":{"query":"f"}},{"type":"function_call_output","call_id":"1","output":"f"},{"role":"user","content":"x"}`, "")},
 		{id: "O-12", edit: func(again map[string]any) { lacking(again, "id", 2) }},
 		{id: "O-15", edit: func(again map[string]any) {
 			lacking(again, "id", 1)
@@ -67,6 +70,8 @@ var passings = map[string][]passing{
 		{id: "G-7", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":""}]}`)},
 		{id: "G-12", body: strings.Replace(fmt.Sprintf(toGemini, `{"parts":[{"text":"x"}]}`), "{", `{"tools":[{"functionDeclarations":[{"name":"f","parameters":{"type":"OBJECT"}}]}],`, 1)},
 		{id: "G-13", body: fmt.Sprintf(toGemini, `{"role":"model","parts":[{"text":"y"}]},`+signed1+back1)},
+		{id: "G-14", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"user","parts":[{"text":"x"}]},`+back1)},
+		{id: "G-14", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "}]},", `},{"functionResponse":{"name":"f","response":{}}}]},`, 1)+`{"role":"user","parts":[{"text":"x"}]}`)},
 		{id: "G-15", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+`{"role":"user","parts":[{"text":"x"}]}`)},
 		{id: "G-17", body: fmt.Sprintf(toGemini, bare1+back1+`,{"role":"model","parts":[{"text":"y"}]},{"role":"user","parts":[{"text":"x"}]}`)},
 		{id: "G-17", body: fmt.Sprintf(toGemini, strings.Replace(signed1, "]", `,{"functionCall":{"name":"f"}}]`, 1)+strings.Replace(back1, "]", `,{"functionResponse":{"name":"f","response":{}}}]`, 1))},
@@ -83,6 +88,8 @@ var passings = map[string][]passing{
 		}},
 		{id: "G-31", body: fmt.Sprintf(toGemini, `{"role":"user","parts":[{"text":"x"}]}`)},
 		{id: "G-32", body: fmt.Sprintf(toGemini, strings.Replace(signed1, `"name"`, `"id":"mine","name"`, 1)+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
+		{id: "G-32", body: fmt.Sprintf(toGemini, signed1+strings.Replace(back1, `"name"`, `"id":"mine","name"`, 1))},
+		{id: "G-27", body: `{"contents":[{"parts":[{"text":"x"}]}],"tools":[{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}}}`},
 		{id: "GEM-C4", url: "2.5-flash", body: fmt.Sprintf(toGemini, bare1+strings.Replace(back1, `"f"`, `"1"`, 1))},
 	},
 }

@@ -85,8 +85,8 @@ func someContent(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// someText lets an empty text pass beside a call: it is recorded with status
-// 200.
+// someText lets an empty text pass beside a call, and white space of the model's own:
+// both are recorded with status 200.
 func someText(c *call, _ rule.Env) *rule.Refusal {
 	for _, m := range c.said {
 		if slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "tool_use" }) {
@@ -97,7 +97,7 @@ func someText(c *call, _ rule.Env) *rule.Refusal {
 			case b.kind != "text" || b.Node == nil && b.text == "":
 			case b.text == "":
 				return invalid("messages: text content blocks must be non-empty")
-			case strings.TrimSpace(b.text) == "":
+			case strings.TrimSpace(b.text) == "" && m.role != "assistant":
 				return invalid("messages: text content blocks must contain non-whitespace text")
 			}
 		}

@@ -104,10 +104,12 @@ func answeredOnce(c *call, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// serverCallsAnswered lets the last turn be without results: it may have paused.
+// serverCallsAnswered lets the last turn be without results: it may have paused. So
+// may a turn with a call of the client: the server's tool goes on when that is
+// answered, and its result comes later.
 func serverCallsAnswered(c *call, _ rule.Env) *rule.Refusal {
 	for i, t := range c.turns {
-		if t.role != "assistant" || i == len(c.turns)-1 {
+		if t.role != "assistant" || i == len(c.turns)-1 || slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == "tool_use" }) {
 			continue
 		}
 		for _, b := range t.blocks {

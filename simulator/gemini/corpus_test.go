@@ -103,6 +103,11 @@ func TestCorpus(t *testing.T) {
 			r.Header.Set("x-goog-api-key", "made-up")
 		}
 		refusal := Check(r, []byte(*rec.body), env)
+		liveEnv := env
+		liveEnv.Level = rule.Live
+		if live := Check(r, []byte(*rec.body), liveEnv); (live == nil) != (refusal == nil) || live != nil && live.Rule != refusal.Rule {
+			t.Errorf("%s: strict says %v, live %v", rec.name, refusal, live)
+		}
 		got, words := http.StatusOK, ""
 		if refusal != nil {
 			got, words = refusal.Status, refusal.Message

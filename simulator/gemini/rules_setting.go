@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"strings"
+
 	"slices"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
@@ -13,7 +15,7 @@ var settingRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-24", Demand: "only thinking levels that the model offers", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(levelUnsupported)},
 	{Info: rule.Info{ID: "G-25", Demand: "no budget of 0 where the model always thinks", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(budgetZero)},
 	{Info: rule.Info{ID: "G-26", Demand: "server tools circulate only from Gemini 3 on", Source: "inferred", Confidence: rule.Medium, Least: rule.Strict}, Broken: generateOnly(circulationAllowed)},
-	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
+	{Info: rule.Info{ID: "G-27", Demand: "a calling mode needs declarations; AUTO may stand beside a tool of the provider", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(modeWithoutTools)},
 	{Info: rule.Info{ID: "G-28", Demand: "temperature is from 0 to 2; outside Vertex the words are inferred", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(temperatureFits)},
 	{Info: rule.Info{ID: "G-29", Demand: "the request fits the model's context", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(promptFits)},
 }
@@ -66,7 +68,9 @@ func circulationAllowed(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func modeWithoutTools(q *request, _ rule.Env) *rule.Refusal {
-	if q.toolConfig.Given("functionCallingConfig", "function_calling_config") != nil && len(q.functionDeclarations()) == 0 {
+	config := q.toolConfig.Given("functionCallingConfig", "function_calling_config")
+	automatic := config.Given("mode").Text() == "" || strings.EqualFold(config.Given("mode").Text(), "AUTO")
+	if config != nil && len(q.functionDeclarations()) == 0 && (len(q.tools) == 0 || !automatic) {
 		return invalid("Function calling config is set without function_declarations.")
 	}
 	return nil

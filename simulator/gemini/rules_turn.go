@@ -12,10 +12,10 @@ var turnRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-5", Demand: "roles are user and model; no role is user, function is taken for user", Source: "recorded", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(roleUnknown)},
 	{Info: rule.Info{ID: "G-16", Demand: "the last content is the user's", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(endsWithModel)},
 	{Info: rule.Info{ID: "G-13", Demand: "calls follow a user turn or function responses: the conversation does not begin with them", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(callsFirst)},
-	{Info: rule.Info{ID: "G-14", Demand: "function responses follow calls at once", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesAstray)},
+	{Info: rule.Info{ID: "G-14", Demand: "from Gemini 3 on: function responses follow calls at once, or stand behind one of the model's own, which its provider ran", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesAstray)},
 	{Info: rule.Info{ID: "G-15", Demand: "from Gemini 3 on: as many function responses as calls, all in one content", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: generateOnly(responsesMiscounted)},
 	{Info: rule.Info{ID: "GEM-C4", Demand: "from Gemini 3 on: function responses have the names of the calls", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: generateOnly(responsesMisnamed)},
-	{Info: rule.Info{ID: "G-32", Demand: "ids of calls and responses: on both sides and equal, or on neither; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
+	{Info: rule.Info{ID: "G-32", Demand: "the id of a response is that of a call, where calls have ids; the words are made up", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: generateOnly(idsMismatched)},
 }
 
 func roleUnknown(q *request, _ rule.Env) *rule.Refusal {
@@ -38,12 +38,30 @@ func endsWithModel(q *request, _ rule.Env) *rule.Refusal {
 	return nil
 }
 
-// step is a run of the model's contents with calls, and the content after it.
+// step is a run of the model's contents with calls, and the content after it. Calls
+// that the provider has run itself, such as those of its MCP servers, are followed
+// by their responses in the run and need no other.
 type step struct {
 	calls  []part
+	astray bool    // a response of the run has no call before it
 	answer content // without parts when nothing follows
 	from   int     // index of the run's first content
 	to     int     // index behind its last
+}
+
+// addParts adds the calls of one content, without those that it answers itself.
+func (s *step) addParts(parts []part) {
+	for _, p := range parts {
+		switch p.data {
+		case "functionCall":
+			s.calls = append(s.calls, p)
+		case "functionResponse":
+			i := slices.IndexFunc(s.calls, func(c part) bool { return c.name() == p.name() && c.id() == p.id() })
+			if s.astray = s.astray || i < 0; i >= 0 {
+				s.calls = slices.Delete(s.calls, i, i+1)
+			}
+		}
+	}
 }
 
 // modelSteps are the runs of the model, in order.
@@ -55,7 +73,7 @@ func (q *request) modelSteps() []step {
 		}
 		s := step{from: i}
 		for ; i < len(q.contents) && q.contents[i].isModels(); i++ {
-			s.calls = append(s.calls, q.contents[i].partsWith("functionCall")...)
+			s.addParts(q.contents[i].parts)
 		}
 		if s.to = i; i < len(q.contents) {
 			s.answer = q.contents[i]
@@ -73,25 +91,26 @@ func callsFirst(q *request, _ rule.Env) *rule.Refusal {
 }
 
 func responsesAstray(q *request, _ rule.Env) *rule.Refusal {
-	answers := map[int]bool{}
+	if !q.model.needsSignatures() {
+		return nil
+	}
+	answers, astray := map[int]bool{}, false
 	for _, s := range q.modelSteps() {
-		answers[s.to] = len(s.calls) > 0
+		answers[s.to], astray = len(s.calls) > 0, astray || s.astray
 		q.noteSplitAnswers(s, answers)
 	}
 	for _, c := range q.contents {
-		if len(c.partsWith("functionResponse")) > 0 && !answers[c.at] {
-			return invalid("Please ensure that function response turn comes immediately after a function call turn.")
-		}
+		astray = astray || !c.isModels() && len(c.partsWith("functionResponse")) > 0 && !answers[c.at]
 	}
-	return nil
+	if !astray {
+		return nil
+	}
+	return invalid("Please ensure that function response turn comes immediately after a function call turn.")
 }
 
 // noteSplitAnswers notes the contents over which the responses to one step are spread: they
 // are too few in the first, rather than astray in the others (GEM-C1).
 func (q *request) noteSplitAnswers(s step, answers map[int]bool) {
-	if !q.model.needsSignatures() {
-		return
-	}
 	missing := len(s.calls) - len(s.answer.partsWith("functionResponse"))
 	for i := s.to + 1; missing > 0 && missing < len(s.calls) && i < len(q.contents); i++ {
 		n := len(q.contents[i].partsWith("functionResponse"))
@@ -132,11 +151,17 @@ func sameNames(calls, responses []part) bool { return sameKeys(calls, responses,
 func idsMismatched(q *request, _ rule.Env) *rule.Refusal {
 	for _, s := range q.modelSteps() {
 		responses := s.answer.partsWith("functionResponse")
-		if !containsKeys(s.calls, responses, part.id) {
+		if withID(s.calls) && withID(responses) && !containsKeys(s.calls, responses, part.id) {
 			return invalid("Function response id does not match any function call id.")
 		}
 	}
 	return nil
+}
+
+// withID reports whether one of some parts has an id: clients may leave ids out, or
+// make them up on one side (G-32).
+func withID(parts []part) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.id() != "" })
 }
 
 // containsKeys reports whether each of some has a key of one of all, used once: who

@@ -84,6 +84,9 @@ func TestCorpus(t *testing.T) {
 	counts, used := map[string]int{}, map[string]bool{}
 	for _, e := range traffic(t) {
 		got := e.check(env)
+		if live := e.check(rule.Env{ForeignTokens: true, Level: rule.Live}); (live == nil) != (got == nil) || live != nil && live.Rule != got.Rule {
+			t.Errorf("%s: strict says %v, live %v", e.name, got, live)
+		}
 		switch {
 		case e.status < 300 && !e.served():
 			counts["skipped: a model that is not served"]++

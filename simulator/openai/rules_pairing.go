@@ -102,6 +102,9 @@ func outputsCalled(q *request, env rule.Env) *rule.Refusal {
 	for i := range q.items {
 		it := &q.items[i]
 		open[call{it.typ, it.callID}] = true
+		if it.typ == "tool_search_call" {
+			open[call{"function_call", it.callID}] = true // clients may answer it so: recorded
+		}
 		typ, isOutput := strings.CutSuffix(it.typ, "_output")
 		if name, ok := outputs[typ]; isOutput && ok && !open[call{typ, it.callID}] && !q.continuesStored(env.Key) {
 			return invalid("", "input", "No tool call found for %s output with call_id %s.", name, it.callID)

@@ -212,8 +212,15 @@ func isLong(_ *scene, _ int, b *block) bool { return len([]rune(b.text)) >= 12 }
 // a conversation that goes on.
 func isContinued(s *scene, k int, b *block) bool { return isRepeated(s, k, b) && s.continuesReply(k) }
 
-// isNew holds for a block that the request before does not have in that place.
-func isNew(s *scene, k int, b *block) bool { return !isRepeated(s, k, b) }
+// isNew holds for a block that no earlier request has in that place.
+func isNew(s *scene, k int, b *block) bool {
+	for _, j := range s.accepted {
+		if j < k && slices.ContainsFunc(s.blocks[j], func(c *block) bool { return isSameBlock(c, b) }) {
+			return false
+		}
+	}
+	return true
+}
 
 // isRepeated holds for a block that the request before had in the same place.
 func isRepeated(s *scene, k int, b *block) bool {

@@ -40,7 +40,7 @@ func Faults() []Kind {
 // Legal returns every legal variation. The slice is the caller's.
 func Legal() []Kind {
 	var out []Kind
-	for _, k := range slices.Concat(legalTraffic, legalForms) {
+	for _, k := range slices.Concat(legalTraffic, legalForms, legalParams()) {
 		k.Group, k.Legal = "legal", true
 		out = append(out, k)
 	}

@@ -129,12 +129,25 @@ func withoutProvenance(ev evidence.Evidence) evidence.Evidence {
 	return ev
 }
 
+// judgeEvidence returns the failures and warnings, one for each place.
 func judgeEvidence(rules []report.Rule, path string, ev evidence.Evidence) verdict {
 	r := report.JudgeRecording(rules, evidence.Recording{Path: path, Format: evidence.FormatCorpus, Evidence: ev})
-	return verdict{of: r.Verdict, findings: r.Findings}
+	v := verdict{of: r.Verdict}
+	for _, f := range r.Findings {
+		if f.Verdict == report.Contradicted {
+			continue
+		}
+		v.findings = append(v.findings, f)
+		for _, p := range f.Places {
+			again := f
+			again.Exchange, again.Path = p.Exchange, p.Path
+			v.findings = append(v.findings, again)
+		}
+	}
+	return v
 }
 
-func isFailure(f report.Finding) bool { return f.Consequence.IsFailure() }
+func isFailure(f report.Finding) bool { return f.Verdict == report.Fail }
 
 func (v verdict) hasFailure() bool { return slices.ContainsFunc(v.findings, isFailure) }
 

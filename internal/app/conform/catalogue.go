@@ -103,7 +103,9 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
-		Long:  "List the requirements, or those that a filter selects. --json prints " + report.ListSchema + ".",
+		Long: `List the requirements, or those that a filter selects: what a breach leads to, the day of the
+latest public source or that there is none, and where a breach leads to something else.
+--json prints ` + report.ListSchema + `, with sources and examples.`,
 		Example: `  conform list
   conform list --filter 'SIG && refused && !gemini'`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -131,9 +133,9 @@ func (a *app) listCommand() *cobra.Command {
 
 func writeTable(w io.Writer, all []specs.Requirement) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tTITLE")
+	fmt.Fprintln(t, "ID\tCONSEQUENCE\tSTATUS\tPROVIDER\tSOURCE OF\tTITLE\tEXCEPT")
 	for _, r := range all {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.ID, consequenceWord(r), r.Status, joinNames(r.Applies.Provider, "all"), r.Title)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, r.Consequence, r.Status, joinNames(r.Applies.Provider, "all"), sourceDay(r), r.Title, exceptionsText(r))
 	}
 	return t.Flush()
 }

@@ -17,6 +17,7 @@ const explainHelp = `Explain an id that conform, recorder, rkat or the simulator
   conform explain A-34               a rule of a provider, a regression, a pitfall
   conform explain foreign-thinking   a rule for handing over to another model
   conform explain not-testable       a verdict
+  conform explain degraded           what a breach leads to
   conform explain exit-3             an exit code of all three programs
   conform explain recorder:3         an exit code of one of them
   conform explain thinking-tool-loop a scenario
@@ -101,6 +102,7 @@ const (
 	kindHandoff     = "hand-off rule"
 	kindVerdict     = "verdict"
 	kindExitCode    = "exit code"
+	kindConsequence = "consequence of a breach"
 )
 
 // paragraph is a part of an explanation.

@@ -3,6 +3,7 @@ package conform
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -15,7 +16,7 @@ import (
 // explainSources yield the entries of conform explain, one source a kind of id.
 // The texts stay where the ids are defined.
 var explainSources = []func() ([]*entry, error){
-	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, wireSectionEntries, handoffEntries, verdictEntries, exitCodeEntries,
+	requirementEntries, checkEntries, mutantEntries, scenarioEntries, wireRuleEntries, wireSectionEntries, handoffEntries, verdictEntries, consequenceEntries, exitCodeEntries,
 }
 
 func requirementEntries() ([]*entry, error) {
@@ -154,6 +155,23 @@ func simulatorRules() (enforced, accepted map[string][]string) {
 		}
 	}
 	return enforced, accepted
+}
+
+// consequenceEntries are the words for what a breach leads to.
+func consequenceEntries() ([]*entry, error) {
+	var entries []*entry
+	for _, c := range append(slices.Clone(specs.Consequences), specs.None) {
+		verdict := report.Warn
+		switch {
+		case c == specs.None:
+			verdict = report.NotApplicable
+		case c.IsFailure():
+			verdict = report.Fail
+		}
+		entries = append(entries, &entry{Kind: kindConsequence, ID: string(c), Title: c.Meaning(),
+			Sections: []paragraph{{"verdict", string(verdict)}}})
+	}
+	return entries, nil
 }
 
 func verdictEntries() ([]*entry, error) {

@@ -31,13 +31,27 @@ func writeRequirement(w io.Writer, r specs.Requirement) {
 	}
 }
 
-// consequenceWord is the consequence of a requirement, with a star where it differs
-// by place.
-func consequenceWord(r specs.Requirement) string {
-	if len(r.Where) > 0 {
-		return string(r.Consequence) + "*"
+// exceptionsText says in one line where the consequence differs, and between which
+// days the rule holds.
+func exceptionsText(r specs.Requirement) string {
+	var parts []string
+	if dates := strings.TrimSpace(datesText(r.Since, r.Until)); dates != "" {
+		parts = append(parts, dates)
 	}
-	return string(r.Consequence)
+	for _, row := range r.Where {
+		parts = append(parts, fmt.Sprintf("%s where %s", row.Consequence, whereText(row)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// sourceDay is the latest day of a public source, or the word that says that there
+// is none.
+func sourceDay(r specs.Requirement) string {
+	day := ""
+	for _, s := range r.Sources {
+		day = max(day, s.Retrieved)
+	}
+	return cmp.Or(day, "unverified")
 }
 
 // consequenceText says what a breach leads to, and where that differs.

@@ -38,7 +38,7 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 				o, err := harness.Run(ctx, harness.Options{Filter: filter, Subject: subject, Sources: []evidence.Source{source}})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(o.Results).NotTo(ContainElement(HaveField("Verdict", report.HarnessError)))
-				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements), Expected: o.Expected}, o.Results)
+				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements), Expected: o.Expected, Policy: report.Policy{Strict: true}}, o.Results)
 				if requirement == "" {
 					Expect(run.Results).To(Hold())
 					Expect(run.Summary.Exit).To(Equal(report.ExitOK))

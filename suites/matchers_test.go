@@ -22,12 +22,12 @@ func Hold() types.GomegaMatcher {
 	}
 }
 
-// FailBy matches results of which one fails the requirement.
+// FailBy matches results of which one fails the requirement, strictly.
 func FailBy(requirement string) types.GomegaMatcher {
 	return resultsMatcher{
 		matches: func(results []report.Result) bool {
 			for _, r := range results {
-				if r.Requirement == requirement && r.Verdict == report.Fail {
+				if r.Requirement == requirement && (r.Verdict == report.Fail || r.Verdict == report.Warn) {
 					return true
 				}
 			}

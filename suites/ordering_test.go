@@ -12,7 +12,7 @@ var _ = Describe("A conversation keeps its order", Label("ORD"), func() {
 		its.holds("ORD-004 results come first")
 		its.holds("ORD-005 ids are used once")
 		its.holds("ORD-006 one content answers one step")
-		its.holds("ORD-007 calls follow somebody's words")
+		its.holds("ORD-007 function calls follow a user content")
 		its.holds("ORD-008 blocks keep their order")
 		its.holds("ORD-009 calls are neither lost nor invented")
 		its.holds("ORD-010 nothing is sent back twice")
@@ -22,11 +22,5 @@ var _ = Describe("A conversation keeps its order", Label("ORD"), func() {
 		its.holds("ORD-014 nothing is empty")
 		its.holds("ORD-015 ids, roles and arguments have the provider's form")
 		its.holds("ORD-016 the client speaks last")
-	})
-})
-
-var _ = Describe("A request is well formed on its own", Label("HYG"), func() {
-	eachCase(func(its caseSpecs) {
-		its.holds("HYG-001 requests follow the provider's schema")
 	})
 })

@@ -1,0 +1,37 @@
+package suites
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+)
+
+var _ = Describe("A request asks for what the model takes", Label("PAR"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("PAR-001 the thinking budget fits")
+		its.holds("PAR-002 sampling parameters only where they are taken")
+		its.holds("PAR-003 thinking in a form that the model has")
+		its.holds("PAR-004 an effort that the model has")
+		its.holds("PAR-005 a tool choice that can be made")
+		its.holds("PAR-006 members that the provider knows")
+		its.holds("PAR-007 values of the right type and size")
+		its.holds("PAR-008 tools that the provider can declare")
+		its.holds("PAR-009 at most four cache marks")
+		its.holds("PAR-010 media that the provider reads")
+		its.holds("PAR-011 headers and betas that belong together")
+		its.holds("PAR-012 one state to go on with")
+		its.holds("PAR-013 thinking that the Gemini model has")
+	})
+})
+
+var _ = Describe("A request is well formed on its own", Label("HYG"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("HYG-001 requests follow the provider's schema")
+	})
+})
+
+var _ = Describe("A refusal is not repeated and not ignored", Label("ERR"), func() {
+	eachCase(func(its caseSpecs) {
+		its.holds("ERR-001 the provider takes the form of every request")
+		its.holds("ERR-002 what was refused is not sent again")
+		its.holds("ERR-003 a reply can be read")
+	})
+})

@@ -35,6 +35,7 @@ func blockOrder(s *Trace, r *report) {
 			if p.r < last {
 				f := r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 					"%s stands after %s, which was emitted later", l.reply(p.r).What, l.reply(last).What)
+				f.Consequence = unbound(l.to)
 				if l.latest() && (l.reply(p.r).Continuity() || l.reply(last).Continuity()) {
 					f.Consequence = specs.Refused // text and calls may stand in any order
 				}
@@ -210,22 +211,24 @@ func (l *link) compareTexts(r *report, was, is []*wire.Item) {
 	switch {
 	case k == len(was) && k == len(is):
 	case joinTexts(was) == joinTexts(is):
-		r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+		f := r.addFinding(l.to, at, "", "%d texts of the reply of exchange %d are sent back as %d", len(was), l.from.Index, len(is))
+		f.Consequence = unbound(l.to)
 	case k == len(was):
 		f := r.addFinding(l.to, at, "", "a text of %d bytes stands in the reply of exchange %d, which emitted no such text", len(is[k].Text), l.from.Index)
-		f.Consequence = consequenceOfWords(was, is)
+		f.Consequence = consequenceOfWords(l.to, was, is)
 	case k == len(is) || len(was) > len(is) && k+1 < len(was) && was[k+1].Text == is[k].Text:
-		r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
+		f := r.addChange(l, at, was[k].Place, "", "text %q of the reply is not sent back", cutText(was[k].Text, window))
+		f.Consequence = unbound(l.to)
 	default:
 		f := r.addChange(l, at, was[k].Place, "", "what is sent back as text of the reply of exchange %d %s", l.from.Index, describeTextDifference(was[k].Text, is[k].Text))
-		f.Consequence = consequenceOfWords(was, is)
+		f.Consequence = consequenceOfWords(l.to, was, is)
 	}
 }
 
 // consequenceOfWords tells words that the model never said from a text that was
 // trimmed, cut or edited: most of the words sent back are not the model's. That is
 // a false history, whatever the provider makes of it.
-func consequenceOfWords(was, is []*wire.Item) specs.Consequence {
+func consequenceOfWords(x *exchange, was, is []*wire.Item) specs.Consequence {
 	said, invented := map[string]bool{}, 0
 	for _, w := range strings.Fields(joinTexts(was)) {
 		said[w] = true
@@ -238,6 +241,15 @@ func consequenceOfWords(was, is []*wire.Item) specs.Consequence {
 	}
 	if 2*invented > len(sent) {
 		return specs.Unsafe
+	}
+	return unbound(x)
+}
+
+// unbound says what a changed reply leads to where the model binds its tokens to what
+// stands before them and the request sends none: nothing is left to be refused.
+func unbound(x *exchange) specs.Consequence {
+	if hasBindingModel(x) && !x.bindsPrefix() {
+		return specs.Degraded
 	}
 	return ""
 }

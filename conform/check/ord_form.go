@@ -49,6 +49,9 @@ func emptyAnthropic(x *exchange, r *report, i int, m wire.Msg) {
 		}
 		return
 	}
+	if last && m.Role == "assistant" && endsInSpace(content) {
+		r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
+	}
 	for j, b := range blocks {
 		at.Off, at.Path = b.Off, m.Path+".content["+strconv.Itoa(j)+"]"
 		// White space of the model's own beside a tool call was accepted in a recording of 2026.
@@ -204,8 +207,6 @@ func userEnds(s *Trace, r *report) {
 		switch {
 		case x.Provider == evidence.Anthropic && last.Role == "assistant" && !prefillAllowed(x):
 			r.addFinding(x, at, "A-14", "the last message is the assistant's, which %s does not continue", x.req.Model)
-		case x.Provider == evidence.Anthropic && last.Role == "assistant" && endsInSpace(last.Node.Get("content")):
-			r.addFinding(x, at, "A-13", "the text that the model is to continue ends in white space")
 		case x.Provider == evidence.Gemini && last.Role == "assistant":
 			r.addFinding(x, at, "G-16", "the last content is the model's")
 		}

@@ -21,6 +21,10 @@ func oneContent(s *Trace, r *report) {
 			r.addFinding(x, results[0].Place, "G-15", "the content after %d function calls holds %d function responses", len(calls), len(first))
 			return
 		}
+		if len(results) > len(calls) {
+			r.addFinding(x, results[len(calls)].Place, "G-14", "%d function responses answer %d function calls", len(results), len(calls))
+			return
+		}
 		oneSided(x, r, calls, results)
 	})
 }

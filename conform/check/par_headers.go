@@ -13,7 +13,7 @@ import (
 // request: many keep a few, or none, and the key is what they take out first.
 func keepsHeaders(x *exchange) bool {
 	h := x.Request.Header
-	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && (h.Get("X-Api-Key") != "" || h.Get("Authorization") != "")
+	return h.Get("Content-Type") != "" && h.Get("User-Agent") != "" && h.Get("X-Api-Key") != ""
 }
 
 // betasOf lists the betas that a request asks for; nil when the recording may have

@@ -46,19 +46,17 @@ func finalBlob(s *Trace, r *report) {
 // provider's memory, and a request may leave the whole history to that.
 func reasoningKept(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.OpenAI || !l.open() || l.to.req.Stateful || !l.from.reply.Usable() {
+		if l.to.Provider != evidence.OpenAI || l.to.req.Stateful || !l.from.reply.Usable() {
 			continue
 		}
-		if len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) == 0 {
-			continue
-		}
+		inLoop := l.open() && len(l.to.itemsOfKind(span{l.items[0], l.items[len(l.items)-1] + 1}, wire.Call)) > 0
 		for _, p := range l.pairs {
-			if l.reply(p.r).Token != "" {
+			if l.reply(p.r).Token != "" && inLoop {
 				r.addObserved(1)
 			}
 		}
 		for _, i := range l.missing {
-			if it := l.reply(i); it.What == wire.Thinking && (it.Token != "" || l.keepsIDBehind(i)) {
+			if it := l.reply(i); it.What == wire.Thinking && (it.Token != "" && inLoop || l.keepsIDBehind(i)) {
 				r.addObserved(1)
 				f := r.addLostItem(l, i, "O-13", "reasoning item %s of the open turn is not sent back with the calls it led to", it.ItemID)
 				f.Consequence = l.lostReasoning()
@@ -190,7 +188,7 @@ func requestsStateless(s *Trace, r *report) {
 // the model did is asked for and sent back, or the model loses it.
 func reasoningAskedFor(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.OpenAI || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || reasoningTokens(l.from) == 0 {
+		if l.to.Provider != evidence.OpenAI || !l.open() || !l.latest() || l.to.req.Stateful || !isProvidersModel(l.to) || !hasReasoned(l.from) {
 			continue
 		}
 		run := span{l.items[0], l.items[len(l.items)-1] + 1}
@@ -198,21 +196,24 @@ func reasoningAskedFor(s *Trace, r *report) {
 			continue
 		}
 		r.addObserved(1)
-		hasToken := func(it wire.Item) bool { return it.What == wire.Thinking && (it.Token != "" || it.ItemID != "") }
-		if !slices.ContainsFunc(l.from.reply.Items, hasToken) && !slices.ContainsFunc(l.to.req.Items[run.from:run.to], hasToken) {
-			r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned for %d tokens before these calls (exchange %d); the reasoning was not asked for and is not sent back", reasoningTokens(l.from), l.from.Index)
+		isReasoning := func(it wire.Item) bool { return it.What == wire.Thinking }
+		hasToken := func(it wire.Item) bool { return isReasoning(it) && it.Token != "" }
+		if !slices.ContainsFunc(l.from.reply.Items, hasToken) && !slices.ContainsFunc(l.to.req.Items[run.from:run.to], isReasoning) {
+			r.addFinding(l.to, l.sent(l.items[0]).Place, "", "the model reasoned before these calls (exchange %d); its reasoning was not asked for and is not sent back", l.from.Index)
 		}
 	}
 }
 
-// reasoningTokens returns how many tokens of reasoning a reply counts, 0 when it does
-// not say.
-func reasoningTokens(x *exchange) int {
+// hasReasoned reports whether a reply shows reasoning or counts tokens of it.
+func hasReasoned(x *exchange) bool {
+	if slices.ContainsFunc(x.reply.Items, func(it wire.Item) bool { return it.What == wire.Thinking }) {
+		return true
+	}
 	doc := x.reply.Doc
 	if n := len(x.reply.Events); n > 0 {
 		doc = x.reply.Events[n-1].JSON.Get("response")
 	}
-	return max(0, doc.Get("usage").Get("output_tokens_details").Get("reasoning_tokens").Int())
+	return doc.Get("usage").Get("output_tokens_details").Get("reasoning_tokens").Int() > 0
 }
 
 // noBareIDs: what the provider does not store cannot be named by id (O-14).

@@ -155,7 +155,7 @@ func (e *editor) header(name string) string { return e.x.Request.Header.Get(name
 
 // keepsHeaders reports whether the evidence seems to hold all headers.
 func (e *editor) keepsHeaders() bool {
-	return e.header("User-Agent") != "" && e.header("Content-Type") != "" && (e.header("X-Api-Key") != "" || e.header("Authorization") != "")
+	return e.header("User-Agent") != "" && e.header("Content-Type") != "" && e.header("X-Api-Key") != ""
 }
 
 // choice is the kind of tool choice that the request makes.

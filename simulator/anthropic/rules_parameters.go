@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,6 +122,7 @@ var toolRules = []anthropicRule{
 	sureRule("A-21", "reported", "each tool has a name of its own", toolsUnique),
 	sureRule("A-23", "reported", "tool_choice comes with tools and names one of them", choiceExists),
 	sureRule("A-33", "documented", "no tool is forced on Opus 5.5, Fable and Mythos", forcedTaken),
+	sureRule("A-7", "reported", "the schema of a tool is a JSON Schema of draft 2020-12, without a choice at its root", toolSchemasValid),
 	sureRule("A-48", "recorded", "strict tools keep to their limits", strictFits),
 	sureRule("A-48", "recorded", "the schema of the output keeps to what can be enforced", outputSchemaFits),
 }
@@ -132,6 +135,28 @@ func toolsUnique(c *call, _ rule.Env) *rule.Refusal {
 			return invalid("tools: Tool names must be unique.")
 		}
 		seen[name] = true
+	}
+	return nil
+}
+
+// propertyKey is what the name of an argument looks like.
+var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+func toolSchemasValid(c *call, _ rule.Env) *rule.Refusal {
+	for i, t := range c.root.Get("tools").List() {
+		schema := t.Get("input_schema")
+		if schema == nil {
+			continue
+		}
+		at := fmt.Sprintf("tools.%d.custom.input_schema", i)
+		switch {
+		case schema.Given("oneOf") != nil || schema.Given("allOf") != nil || schema.Given("anyOf") != nil:
+			return invalid("%s: input_schema does not support oneOf, allOf, or anyOf at the top level", at)
+		case slices.ContainsFunc(schema.Get("properties").Names(), func(name string) bool { return !propertyKey.MatchString(name) }):
+			return invalid("%s.properties: Property keys should match pattern '%s'", at, propertyKey)
+		case !jsontree.IsSchema(schema):
+			return invalid("%s: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use.", at)
+		}
 	}
 	return nil
 }

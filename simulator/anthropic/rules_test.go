@@ -100,6 +100,13 @@ const (
 	aThought = `{"type":"thinking","thinking":"t","signature":"x"}`
 )
 
+const noSchema = "JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org/draft/2020-12). Learn more about tool use at https://docs.claude.com/en/docs/tool-use."
+
+// schema is a tool whose schema has more members.
+func schema(members string) string {
+	return `"tools":[{"name":"f","input_schema":{"type":"object",` + members + `}}]`
+}
+
 func said(messages ...string) string { return `"messages":[` + strings.Join(messages, ",") + `]` }
 
 func user(blocks string) string { return `{"role":"user","content":[` + blocks + `]}` }
@@ -120,6 +127,13 @@ func TestShape(t *testing.T) {
 		{id: "A-7", broken: `"thinking":{"type":"enabled","budget_tokens":1023}`, passes: thinkOn, says: "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"},
 		{id: "A-7", broken: `"stream":"yes"`, passes: `"stream":true`, says: "stream: Input should be a valid boolean"},
 		{id: "A-7", broken: `"max_tokens":64001`, passes: `"max_tokens":64000`, says: "max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5"},
+		{id: "A-7", broken: `"tools":[{"name":"f","input_schema":{"type":["object"]}}]`, passes: aTool, says: "tools.0.custom.input_schema.type: Input should be 'object'"},
+		{id: "A-7", broken: schema(`"properties":{"a":{"type":"text"}}`), passes: schema(`"properties":{"a":{"type":"string"}}`), says: "tools.0.custom.input_schema: " + noSchema},
+		{id: "A-7", broken: schema(`"properties":{"a":{"type":["string","any"]}}`), passes: schema(`"properties":{"a":{"type":["string","null"]}}`), says: "tools.0.custom.input_schema: " + noSchema},
+		{id: "A-7", broken: schema(`"properties":{"a":{"type":"number","minimum":0,"exclusiveMinimum":true}}`), passes: schema(`"properties":{"a":{"type":"number","exclusiveMinimum":0}}`), says: "tools.0.custom.input_schema: " + noSchema},
+		{id: "A-7", broken: schema(`"properties":{"a":{"type":"array","items":[{"type":"string"}]}}`), passes: schema(`"properties":{"a":{"type":"array"},"type":{"type":"string"}}`), says: "tools.0.custom.input_schema: " + noSchema},
+		{id: "A-7", broken: schema(`"anyOf":[{"required":["a"]}]`), passes: schema(`"properties":{"a":{"anyOf":[{"type":"string"},{"$ref":"#/$defs/b"}]}},"$defs":{"b":{"items":{"$ref":"#/$defs/b"}}}`), says: "tools.0.custom.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"},
+		{id: "A-7", broken: schema(`"properties":{"$a":{}}`), passes: schema(`"properties":{"a.b":{}}`), says: "tools.0.custom.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'"},
 		{id: "A-9", broken: said(`{"role":"tool","content":"x"}`), says: "messages.0.role: Input should be 'user', 'assistant' or 'system'"},
 		{id: "A-9", broken: said(aPrompt, `{"role":"system","content":"x"}`), passes: `"model":"claude-opus-4-8",` + said(aPrompt, `{"role":"system","content":"x"}`), says: "messages.1.role: Input should be 'user' or 'assistant'"},
 		{id: "A-20", broken: aTool + "," + said(aPrompt, strings.Replace(aCall, `"a"`, `"a.b"`, 1), strings.Replace(aResult, `"a"`, `"a.b"`, 1)), passes: aTool + "," + said(aPrompt, aCall, aResult), says: "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},

@@ -18,7 +18,8 @@ var valueRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
 	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
 	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: parametersTwice},
-	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, and an ARRAY has items", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
+	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
+	{Info: rule.Info{ID: "G-12", Demand: "parametersJsonSchema is a JSON Schema; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: jsonSchemaForm},
 }
 
 func contentsMissing(q *request, _ rule.Env) *rule.Refusal {
@@ -111,6 +112,16 @@ func schemaForm(q *request, _ rule.Env) *rule.Refusal {
 	return invalidList(faults)
 }
 
+func jsonSchemaForm(q *request, _ rule.Env) *rule.Refusal {
+	var faults []string
+	for _, d := range q.functionDeclarations() {
+		if s := d.Given("parametersJsonSchema", "parameters_json_schema"); s != nil && !jsontree.IsSchema(s) {
+			faults = append(faults, fmt.Sprintf("tools[%d].function_declarations[%d].parameters_json_schema: must be a valid JSON Schema.", d.tool, d.at))
+		}
+	}
+	return invalidList(faults)
+}
+
 // schemaFaults appends what is wrong with a schema and those in it.
 func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 	kind := schemaKind(s)
@@ -122,6 +133,12 @@ func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 		faults = append(faults, at+".items: only allowed for ARRAY type")
 	case kind != "" && kind != "OBJECT" && properties != nil:
 		faults = append(faults, at+".properties: only allowed for OBJECT type")
+	}
+	required := elementsOf(s.Given("required"))
+	for i := range required {
+		if kind == "OBJECT" && properties.Get(required[i].Text()) == nil {
+			faults = append(faults, fmt.Sprintf("%s.required[%d]: property is not defined", at, i))
+		}
 	}
 	if items != nil {
 		faults = schemaFaults(faults, items, at+".items")

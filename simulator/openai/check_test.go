@@ -222,10 +222,20 @@ func TestToolRules(t *testing.T) {
 	inside := func(x, beside string) string {
 		return `{"type":"object","properties":{` + x + `},"required":["x"],"additionalProperties":false` + beside + `}`
 	}
+	loose := func(properties string) string {
+		return strings.Replace(tool(`{"type":"object","properties":{`+properties+`}}`), `"strict":true`, `"strict":false`, 1)
+	}
 	code := "invalid_function_parameters"
 	try(t, []trial{
 		{tool(`{}`), tool(`null`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': schema must be a JSON Schema of 'type: "object"', got 'type: "None"'.`}},
 		{tool(`{"type":"string"}`), tool(closed), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': schema must be a JSON Schema of 'type: "object"', got 'type: "string"'.`}},
+		{loose(`"x":{"type":"text"}`), loose(`"x":{"type":"string"}`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': 'text' is not valid under any of the given schemas.`}},
+		{loose(`"x":{"type":["string","text"]}`), loose(`"x":{"type":["string","null"]}`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': ['string','text'] is not valid under any of the given schemas.`}},
+		{loose(`"x":{"type":"array"}`), loose(`"x":{"type":"array","items":{}}`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': In context=('properties', 'x'), array schema missing items.`}},
+		{loose(`"x":{"type":["string","array"]}`), loose(`"x":{"type":["string","array"],"items":{"type":"string"}}`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': In context=('properties', 'x', 'type', '1'), array schema missing items.`}},
+		{loose(`"x":{"$ref":"#/$defs/y"}`), loose(`"x":{"$ref":"#"},"type":{"type":"string"}`), want{"O-20", 0, code, "tools[0].parameters", `Invalid schema for function 'f': In context=('properties', 'x'), reference to component '#/$defs/y' which was not found in the schema.`}},
+		{body("gpt-5.2", x, `"tools":[{"type":"function","name":"f"},{"type":"function","name":"f"}]`), body("gpt-5.2", x, `"tools":[{"type":"function","name":"f"},{"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"f"}]}]`),
+			want{"O-18", 0, "invalid_value", "tools", "Duplicate tool name 'f' in 'tools'. Tool names must be unique."}},
 		{tool(`{"type":"object","properties":{}}`), tool(closed), want{"O-19", 0, code, "tools[0].parameters",
 			"Invalid schema for function 'f': In context=(), 'additionalProperties' is required to be supplied and to be false."}},
 		{tool(strings.Replace(closed, `["x"]`, `[]`, 1)), tool(closed), want{"O-19", 0, code, "tools[0].parameters",

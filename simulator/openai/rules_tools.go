@@ -10,6 +10,8 @@ import (
 
 var toolRules = []rule.Rule[*request]{
 	liveRule("O-20", "the root of a function's schema is an object", reported, rule.Medium, rootObjects),
+	liveRule("O-20", "a function's schema has known types, an array's items, and what it refers to", reported, rule.High, soundSchemas),
+	strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, namesUnique)),
 	liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, strictSchemas),
 	liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, choiceExists),
 }
@@ -50,6 +52,67 @@ func rootObjects(q *request, _ rule.Env) *rule.Refusal {
 		return invalid("invalid_function_parameters", at+".parameters",
 			`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, tool.Get("name").Text(), got)
 	})
+}
+
+func soundSchemas(q *request, _ rule.Env) *rule.Refusal {
+	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+		var fault string
+		parameters := tool.Get("parameters")
+		if !parameters.Is(jsontree.Object) {
+			return nil
+		}
+		jsontree.EachSchema(parameters, func(path []string, s *jsontree.Node) bool {
+			fault = schemaFault(path, s, parameters)
+			return fault == ""
+		})
+		if fault == "" {
+			return nil
+		}
+		return invalid("invalid_function_parameters", at+".parameters", "Invalid schema for function '%s': %s", tool.Get("name").Text(), fault)
+	})
+}
+
+// schemaFault says what is wrong with one schema of a function's, "" for nothing.
+func schemaFault(path []string, s, root *jsontree.Node) string {
+	kind := s.Get("type")
+	types := []jsontree.Node{}
+	switch {
+	case kind.Is(jsontree.Array):
+		types = kind.Items()
+	case kind != nil:
+		types = append(types, *kind)
+	}
+	for i, t := range types {
+		if !jsontree.IsSchemaType(t.Text()) {
+			return pythonValue(kind) + " is not valid under any of the given schemas."
+		}
+		if t.Text() == "array" && s.Get("items") == nil && s.Get("prefixItems") == nil {
+			if kind.Is(jsontree.Array) {
+				path = appendContext(path, "type", fmt.Sprint(i))
+			}
+			return fmt.Sprintf("In context=%s, array schema missing items.", pythonTuple(path))
+		}
+	}
+	if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && jsontree.ResolvePointer(root, ref) == nil {
+		return fmt.Sprintf("In context=%s, reference to component '%s' which was not found in the schema.", pythonTuple(path), ref)
+	}
+	return ""
+}
+
+// pythonValue writes a value as the API does, which is written in Python.
+func pythonValue(v *jsontree.Node) string {
+	return strings.ReplaceAll(string(v.Raw()), `"`, "'")
+}
+
+func namesUnique(q *request, _ rule.Env) *rule.Refusal {
+	seen := map[clientTool]bool{}
+	for _, t := range appendTools(nil, "", q.body.Get("tools").List()) { // those of items may repeat them: recorded
+		if t.name != "" && seen[t] {
+			return invalid("invalid_value", "tools", "Duplicate tool name '%s' in 'tools'. Tool names must be unique.", t.name)
+		}
+		seen[t] = true
+	}
+	return nil
 }
 
 func strictSchemas(q *request, _ rule.Env) *rule.Refusal {

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // readAnthropic builds the reply of the Messages API (reference §3.1). Blocks
 // are addressed by index, since several may be open at once.
@@ -88,7 +91,10 @@ func (a *anthropicStream) startBlock(ev *Node, at Place) {
 			it.Args = string(in.Raw)
 		}
 	}
-	it.Place, it.TokenAt, it.Role, it.Node = at, at, "assistant", nil
+	it.Place, it.TokenAt, it.Role = at, at, "assistant"
+	if !strings.HasSuffix(it.Type, "_result") { // which come whole
+		it.Node = nil
+	}
 	g := newGrowing(it)
 	a.byIndex[ev.Get("index").Int()] = g
 	a.started = append(a.started, g)

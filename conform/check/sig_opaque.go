@@ -1,0 +1,105 @@
+package check
+
+import (
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// opaqueRules judge what a client carries without understanding it.
+var opaqueRules = map[string]rule{
+	"SIG-021/encrypted":      encryptedKept,
+	"SIG-021/namespace":      namespaceKept,
+	"ORD-001/server-results": serverResultsKept,
+}
+
+// encryptedNames are the members in which the provider keeps state of its own tools and
+// of compaction.
+var encryptedNames = []string{"encrypted_content", "encrypted_index", "encrypted_stdout", "encrypted_stderr"}
+
+// encryptedKept: search results, code output and compaction hold ciphertext for the
+// provider, which comes back byte for byte.
+func encryptedKept(s *Trace, r *report) {
+	s.eachPair("", wire.Opaque, func(l *link, _ pair, was, is *wire.Item) {
+		issued, sent := encryptedIn(was.Node, nil), encryptedIn(is.Node, nil)
+		r.addObserved(len(issued))
+		for i, n := range issued {
+			at := wire.Place{Event: was.Place.Event, Off: was.Place.Off, Path: was.Place.Path}
+			switch {
+			case i >= len(sent):
+				r.addChange(l, is.Place, at, "", "%s is sent back without ciphertext that it was issued with", is.Type)
+				return
+			case n.Str() != sent[i].Str():
+				r.addChange(l, wire.Place{Event: -1, Off: sent[i].Off, Path: is.Place.Path}, at, "", "ciphertext in %s %s", is.Type, describeDifference(n.Str(), sent[i].Str()))
+				return
+			}
+		}
+	})
+}
+
+// encryptedIn lists the ciphertexts inside a node, in order.
+func encryptedIn(n *wire.Node, list []*wire.Node) []*wire.Node {
+	if n == nil {
+		return list
+	}
+	for i, e := range n.Items {
+		if n.Is('{') && slices.Contains(encryptedNames, n.Names[i]) && e.Is('"') {
+			list = append(list, e)
+			continue
+		}
+		list = encryptedIn(e, list)
+	}
+	return list
+}
+
+// namespaceKept: a call of a tool in a namespace is found only by both names.
+func namespaceKept(s *Trace, r *report) {
+	s.eachPair(evidence.OpenAI, wire.Call, func(l *link, _ pair, was, is *wire.Item) {
+		namespace := was.Node.Get("namespace").Str()
+		if namespace == "" {
+			return
+		}
+		r.addObserved(1)
+		if got := is.Node.Get("namespace").Str(); got != namespace {
+			r.addChange(l, is.Place, was.Place, "", "tool call %s was issued in the namespace %q and is sent back in %q", nameOf(is), namespace, cutText(got, 60))
+		}
+	})
+}
+
+// serverResultsKept: a call of the provider's own tool stands with its result. One that
+// the provider had not answered yet is in flight (ANT-S1).
+func serverResultsKept(s *Trace, r *report) {
+	s.eachRequest(func(x *exchange) {
+		if x.Provider != evidence.Anthropic {
+			return
+		}
+		answered, issued := serverResults(x.req.Items), map[string]bool{}
+		for _, l := range x.replays {
+			for id := range serverResults(l.from.reply.Items) {
+				issued[id] = true
+			}
+		}
+		for i := range x.req.Items {
+			it := &x.req.Items[i]
+			if it.Type != "server_tool_use" && it.Type != "mcp_tool_use" {
+				continue
+			}
+			r.addObserved(1)
+			if !answered[it.ItemID] && issued[it.ItemID] {
+				r.addFinding(x, it.Place, "ANT-S1", "the result of %s %s, which came with it, is not sent back", it.Type, it.ItemID)
+			}
+		}
+	})
+}
+
+// serverResults collects the ids that results of the provider's tools answer.
+func serverResults(items []wire.Item) map[string]bool {
+	ids := map[string]bool{}
+	for i := range items {
+		if it := &items[i]; it.What == wire.Opaque && it.Node.Get("tool_use_id").Is('"') {
+			ids[it.Node.Get("tool_use_id").Str()] = true
+		}
+	}
+	return ids
+}

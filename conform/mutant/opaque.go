@@ -1,0 +1,51 @@
+package mutant
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// opaqueMutants touch what a client only carries.
+var opaqueMutants = []Mutant{
+	{"alter-ciphertext", "changes the ciphertext of a search result", []string{"SIG-021"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Opaque && it.Model() && e.isIssuedCiphertext(it.Node) && alterCiphertext(it.Node)
+		})
+	})},
+	{"lose-namespace", "sends a call back without its namespace", []string{"SIG-021"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			return it.What == wire.Call && e.wasEmitted(it) && dropMember(it.Node, "namespace")
+		})
+	}, evidence.OpenAI)},
+	{"drop-server-result", "sends a call of the provider's tool back without its result", []string{"ORD-001"}, changeRequest(func(e *editor) bool {
+		return e.eachItem(func(_ int, it *wire.Item) bool {
+			id := it.Node.Get("tool_use_id").Str()
+			return it.What == wire.Opaque && it.Model() && strings.HasPrefix(id, "srvtoolu_") && e.isIssuedResult(id) && e.removeItem(it)
+		})
+	}, evidence.Anthropic)},
+}
+
+func (e *editor) isIssuedResult(id string) bool {
+	return slices.ContainsFunc(e.ev.Exchanges[:e.n], func(x evidence.Exchange) bool {
+		return x.Provider == e.x.Provider && strings.Contains(string(x.Response.Body), `"tool_use_id":"`+id+`"`)
+	})
+}
+
+// isIssuedCiphertext reports whether an earlier reply holds the ciphertext.
+func (e *editor) isIssuedCiphertext(n *wire.Node) bool {
+	text := n.Get("encrypted_content").Str()
+	for _, c := range n.Get("content").Elems() {
+		text = text + c.Get("encrypted_content").Str()
+		break
+	}
+	return len(text) > 8 && !strings.Contains(text, "REDACTED") && slices.ContainsFunc(e.ev.Exchanges[:e.n], func(x evidence.Exchange) bool {
+		return x.Provider == e.x.Provider && strings.Contains(string(x.Response.Body), text)
+	})
+}
+
+func alterCiphertext(n *wire.Node) bool {
+	return rewriteMember(n, cutCharacter, "encrypted_content") || slices.ContainsFunc(n.Get("content").Elems(), alterCiphertext)
+}

@@ -77,6 +77,7 @@ func TestFaults(t *testing.T) {
 		{"no public source", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "doc: wire rules", "has no public source"},
 		{"unverified without reason", `url: https://example.com, section: "A-19", retrieved: "2026-10-20"`, "unverified: true", "unverified and reason stand together"},
 		{"unknown key of a source", `section: "A-19"`, `secton: x`, "did you mean section?"},
+		{"no examples", "  examples:\n    failing: {provider: anthropic, exchanges: [{request: \"{}\"}]}\n    passing: {provider: anthropic, exchanges: [{request: \"{}\", process: 1}], processes: [{exit: 0}, {exit: 1}]}\n", "", "has no examples; write a failing and a passing one"},
 		{"example without provider", "failing: {provider: anthropic,", "failing: {", `examples.failing.provider "" is unknown`},
 		{"example without exchange", `failing: {provider: anthropic, exchanges: [{request: "{}"}]}`, "failing: {provider: anthropic}", "examples.failing has no exchange"},
 		{"exchange without request", `exchanges: [{request: "{}"}]`, "exchanges: [{status: 200}]", "examples.failing.exchanges[0].request is empty"},

@@ -48,6 +48,7 @@ func (r Requirement) sourceFaults(f *faults) {
 
 func (r Requirement) exampleFaults(f *faults) {
 	if r.Examples.IsZero() {
+		f.addUnless(r.Status == Withdrawn, "has no examples; write a failing and a passing one")
 		return
 	}
 	for _, named := range []struct {

@@ -102,11 +102,12 @@ func All() []Check {
 
 func newCheck(id string, run rule) Check {
 	requirement, _, _ := strings.Cut(id, "/")
+	fix := cmp.Or(fixes[id], fixOf(requirement))
 	return Check{ID: id, Requirement: requirement, Source: isSourceCheck(requirement), Run: func(t *Trace) Result {
 		if t.panicked != nil {
 			panic(t.panicked)
 		}
-		r := report{check: id, fix: cmp.Or(fixes[id], fixOf(requirement))}
+		r := report{check: id, fix: fix}
 		run(t, &r)
 		return r.Result
 	}}

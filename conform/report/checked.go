@@ -166,15 +166,17 @@ func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
 func (c *Checked) relevantResults() []Result {
 	seen := map[string]bool{}
 	for _, r := range c.Recordings {
-		for _, res := range r.results {
-			seen[res.Requirement] = seen[res.Requirement] || res.Observed > 0 && res.Verdict != NotTestable
+		for i := range r.results {
+			if res := &r.results[i]; res.Observed > 0 && res.Verdict != NotTestable {
+				seen[res.Requirement] = true
+			}
 		}
 	}
 	var all []Result
 	for _, r := range c.Recordings {
-		for _, res := range r.results {
-			if res.Verdict != NotTestable || !seen[res.Requirement] {
-				all = append(all, res)
+		for i := range r.results {
+			if res := &r.results[i]; res.Verdict != NotTestable || !seen[res.Requirement] {
+				all = append(all, *res)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 var (
 	runsFull  = flag.Bool("bench.full", false, "apply each kind to 25 recordings of each provider instead of 5")
+	otherSeed = flag.Uint64("bench.seed", runSeed, "choose recordings and places by this number")
 	tableFile = flag.String("table", "", "write the table of results to this `file`")
 )
 
@@ -33,7 +34,7 @@ type bounds struct {
 // floors are what the referee reaches today on the whole corpus: raise them when
 // it finds more. goals are what it has to reach in the end.
 var (
-	floors = bounds{all: 87, parameters: 85, refusals: 100, alarms: 15}
+	floors = bounds{all: 96.5, parameters: 96, refusals: 100, alarms: 5}
 	goals  = bounds{all: 97, parameters: 90, refusals: 100, alarms: 0}
 )
 
@@ -47,7 +48,7 @@ func TestBench(t *testing.T) {
 	if *runsFull {
 		perProvider = 25
 	}
-	table := Run(rulesOf(t), loadRecordings(t), runSeed, perProvider)
+	table := Run(rulesOf(t), loadRecordings(t), *otherSeed, perProvider)
 	var text bytes.Buffer
 	if err := table.WriteText(&text); err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ type block struct {
 	tokenKey              string
 	itemID                string
 	from                  origin
+	sentBefore            bool // an earlier request has it in the same place
 }
 
 // origin is where a block was issued; exchange is -1 when nobody recorded it.

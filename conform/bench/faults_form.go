@@ -32,7 +32,7 @@ var formFaults = []Kind{
 	{Name: "result-part-type", Rule: "A-7 O-5", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onNewBlock(resultValue(`[{"type":"output_text","text":"done"}]`), isKind(resultBlock))},
 	{Name: "error-result-empty", Rule: "A-47", Providers: anthropic, alter: onNewBlock(errorResult(`""`), isKind(resultBlock))},
 	{Name: "error-result-image", Rule: "A-47", Providers: anthropic, alter: onNewBlock(errorResult(`[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]`), isKind(resultBlock))},
-	{Name: "unknown-key-in-block", Rule: "A-5 O-4 G-3", Providers: all, alter: onNewBlock(setKey("client_note", `"x"`), isObjectBlock)},
+	{Name: "unknown-key-in-block", Rule: "A-5 O-4 G-3", Providers: all, alter: onNewBlock(setKey("client_note", `"x"`), isObjectBlock, isKind(textBlock, callBlock, resultBlock, thinkingBlock))},
 	{Name: "unknown-key-in-call", Rule: "A-5 O-4 G-3", Providers: all, alter: onNewBlock(unknownInCall, isKind(callBlock))},
 	{Name: "unknown-key-in-result", Rule: "A-5 O-4 G-3", Providers: all, alter: onNewBlock(unknownInResult, isKind(resultBlock))},
 	{Name: "unknown-key-in-turn", Rule: "A-5 O-4 G-3", Providers: all, alter: eachTurn(`timestamp`, `1763849712`)},
@@ -401,8 +401,8 @@ func bigImage(d *draft, r *rand.Rand) (Place, bool) {
 }
 
 func addUserItem(item string) func(*draft, int, *page, *rand.Rand) string {
-	return func(_ *draft, _ int, p *page, _ *rand.Rand) string {
-		if !p.turnList().isArray() {
+	return func(d *draft, k int, p *page, _ *rand.Rand) string {
+		if !p.turnList().isArray() || len(d.accepted) > 1 && !d.continuesReply(k) {
 			return ""
 		}
 		p.turnList().appendValue(parseLiteral(item))

@@ -36,7 +36,7 @@ var historyFaults = []Kind{
 	{Name: "all-texts-replaced", Rule: falsified, Providers: all, alter: replaceAllTexts},
 	{Name: "texts-merged", Rule: "D-6", Providers: anthropic, alter: onBlock(mergeWithNext, isLinked, isKind(textBlock))},
 	{Name: "turn-doubled", Rule: "R13", Providers: all, alter: onBlock(doubleTurn, isLinked, isKind(textBlock, callBlock))},
-	{Name: "turn-lost", Rule: falsified, Providers: all, alter: onBlock(dropTurn, isLinked, isKind(textBlock), isLong, withoutCalls)},
+	{Name: "turn-lost", Rule: falsified, Providers: all, alter: onBlock(dropTurn, isLinked, isKind(textBlock), isLong, withoutCalls, isFollowed, inConversation)},
 	{Name: "pair-lost", Rule: falsified, Providers: all, alter: onBlock(dropPair, isLinked, isKind(callBlock), hasResult, isLoneCall)},
 	{Name: "pair-invented-in-turn", Rule: falsified, Providers: all, alter: onBlock(inventPair, isLinked, isKind(callBlock), hasResult)},
 	{Name: "blocks-reordered", Rule: falsified, Providers: []string{evidence.Anthropic, evidence.Gemini}, alter: onBlock(swapWithNext(callBlock), isLinked, isKind(textBlock), isLong)},
@@ -175,8 +175,8 @@ func dropTurn(p *page, b *block, _ *rand.Rand) bool {
 // dropPair removes a call and its result.
 func dropPair(p *page, b *block, _ *rand.Rand) bool {
 	result := answerTo(p.provider, p.blocks, b)
-	if result == nil {
-		return false
+	if result == nil || result.turn == p.blocks[len(p.blocks)-1].turn {
+		return false // the request would be one that was sent before
 	}
 	p.dropBlock(result)
 	p.dropBlock(b)

@@ -34,7 +34,7 @@ var pairFaults = []Kind{
 	{Name: "response-name-wrong", Rule: "R25 GEM-C4", Providers: gemini, alter: onNewBlock(renameResponse("some_other_tool"), isKind(resultBlock))},
 	{Name: "response-name-empty", Rule: "G-10", Providers: gemini, alter: onNewBlock(renameResponse(""), isKind(resultBlock))},
 	{Name: "response-name-is-id", Rule: "D20 R25", Providers: gemini, alter: onNewBlock(renameResponse("call_8f3a9c1d2e"), isKind(resultBlock))},
-	{Name: "call-ids-reinvented", Rule: "R14 R13", Providers: all, alter: onNewBlock(inventID, isKind(callBlock), isLinked, hasCallID, hasResult)},
+	{Name: "call-ids-reinvented", Rule: "R14 R13", Providers: all, alter: onNewBlock(inventID, isKind(callBlock), isLinked, hasIssuedID, hasResult)},
 	{Name: "call-ids-duplicate", Rule: "A-18 R13", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onNewBlock(sameIDTwice, isKind(callBlock), hasCallID, hasResult)},
 	{Name: "call-id-charset", Rule: "A-20", Providers: anthropic, alter: onNewBlock(pairID("functions.read:0"), isKind(callBlock), hasResult)},
 	{Name: "call-id-with-space", Rule: "A-20", Providers: anthropic, alter: onNewBlock(pairID("toolu 01 abc"), isKind(callBlock), hasResult)},
@@ -58,6 +58,11 @@ var pairFaults = []Kind{
 }
 
 func hasCallID(_ *scene, _ int, b *block) bool { return b.id != "" }
+
+// hasIssuedID holds for a call whose id is the provider's, not the client's own.
+func hasIssuedID(s *scene, _ int, b *block) bool {
+	return b.id != "" && s.replies[b.from.exchange][b.from.item].id == b.id
+}
 
 func isClientCall(_ *scene, _ int, b *block) bool { return b.role == "assistant" }
 

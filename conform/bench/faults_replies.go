@@ -70,6 +70,9 @@ func splitEvents(body []byte) [][]byte {
 
 // cutStream drops the events that end a stream.
 func cutStream(provider string, body []byte) []byte {
+	if provider == evidence.Gemini {
+		return withoutFinish(body)
+	}
 	var out []byte
 	dropped := false
 	for _, e := range splitEvents(body) {
@@ -80,6 +83,29 @@ func cutStream(provider string, body []byte) []byte {
 		out = append(out, e...)
 	}
 	if !dropped || len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// withoutFinish takes the reason out of Gemini's last chunk, which may hold the
+// content as well.
+func withoutFinish(body []byte) []byte {
+	var out []byte
+	dropped := false
+	for _, e := range splitEvents(body) {
+		if !endsStream(evidence.Gemini, e) {
+			out = append(out, e...)
+			continue
+		}
+		doc := splitDocuments(e)
+		if len(doc) != 1 || !doc[0].at("candidates", 0).isObject() {
+			return nil
+		}
+		dropped = doc[0].at("candidates", 0).removeKey("finishReason") || dropped
+		out = append(append(append(out, "data: "...), doc[0].encodeJSON()...), "\r\n\r\n"...)
+	}
+	if !dropped {
 		return nil
 	}
 	return out

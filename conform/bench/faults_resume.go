@@ -28,7 +28,7 @@ var resumeFaults = []Kind{
 	{Name: "resume-text-edited", Rule: "R37 resume", Providers: all, prepare: withBorder, alter: atBorder(borderText)},
 	{Name: "resume-prompt-edited", Rule: "R37 resume", Providers: all, prepare: withBorder, alter: atBorder(borderPrompt)},
 	{Name: "resume-arguments-edited", Rule: "R29 resume", Providers: all, prepare: withBorder, alter: atBorder(borderArguments)},
-	{Name: "resume-ids-reinvented", Rule: "R14 resume", Providers: all, prepare: withBorder, alter: atBorder(borderIDs)},
+	{Name: "resume-ids-reinvented", Rule: "R14 resume", Providers: all, prepare: withBorder, alter: borderIDs},
 	{Name: "resume-result-cleared", Rule: "R37 resume", Providers: []string{evidence.Anthropic, evidence.OpenAI}, prepare: withBorder, alter: atBorder(borderResult)},
 }
 
@@ -344,11 +344,15 @@ func borderArguments(p *page) string {
 	return onFirst(p, editArguments, func(b *block) bool { return b.kind == callBlock && b.from != unknownOrigin })
 }
 
-func borderIDs(p *page) string {
-	return onFirst(p, inventID, func(b *block) bool { return b.kind == callBlock && b.from != unknownOrigin && b.id != "" })
+func borderIDs(d *draft, r *rand.Rand) (Place, bool) {
+	return atBorder(func(p *page) string {
+		return onFirst(p, inventID, func(b *block) bool {
+			return b.kind == callBlock && b.from != unknownOrigin && hasIssuedID(d.scene, 0, b)
+		})
+	})(d, r)
 }
 
 func borderResult(p *page) string {
 	open := openTurn(p.blocks)
-	return onFirst(p, clearResult, func(b *block) bool { return b.kind == resultBlock && b.turn < open })
+	return onFirst(p, clearResult, func(b *block) bool { return b.kind == resultBlock && b.turn < open && b.sentBefore })
 }

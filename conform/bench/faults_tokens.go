@@ -215,9 +215,16 @@ func hasItemID(_ *scene, _ int, b *block) bool { return b.itemID != "" }
 
 func isGemini3(s *scene, k int, _ *block) bool { return geminiVersion(s.modelName(k)) >= 3 }
 
-// isUnstored leaves out OpenAI's items that the provider keeps itself.
+// isUnstored leaves out items that the provider keeps itself, and Gemini 2, which
+// does without tokens.
 func isUnstored(s *scene, k int, b *block) bool {
-	return s.provider != evidence.OpenAI || isStateless(s, k, b)
+	switch s.provider {
+	case evidence.OpenAI:
+		return isStateless(s, k, b)
+	case evidence.Gemini:
+		return isGemini3(s, k, b)
+	}
+	return true
 }
 
 func isStateless(s *scene, k int, _ *block) bool {

@@ -205,6 +205,9 @@ func isSaid(role string) blockFilter {
 	return func(_ *scene, _ int, b *block) bool { return b.role == role }
 }
 
+// inConversation holds for requests that continue one of the recording.
+func inConversation(s *scene, k int, _ *block) bool { return s.continuesReply(k) }
+
 // isLong leaves out texts too short to be told apart.
 func isLong(_ *scene, _ int, b *block) bool { return len([]rune(b.text)) >= 12 }
 
@@ -213,14 +216,7 @@ func isLong(_ *scene, _ int, b *block) bool { return len([]rune(b.text)) >= 12 }
 func isContinued(s *scene, k int, b *block) bool { return isRepeated(s, k, b) && s.continuesReply(k) }
 
 // isNew holds for a block that no earlier request has in that place.
-func isNew(s *scene, k int, b *block) bool {
-	for _, j := range s.accepted {
-		if j < k && slices.ContainsFunc(s.blocks[j], func(c *block) bool { return isSameBlock(c, b) }) {
-			return false
-		}
-	}
-	return true
-}
+func isNew(_ *scene, _ int, b *block) bool { return !b.sentBefore }
 
 // isRepeated holds for a block that the request before had in the same place.
 func isRepeated(s *scene, k int, b *block) bool {

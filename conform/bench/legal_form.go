@@ -34,7 +34,7 @@ var legalForms = []Kind{
 	{Name: "response-id-alone", Rule: "G-32 REC", Providers: gemini, alter: onBlock(responseID, isKind(resultBlock), hasNoID, isNew)},
 	{Name: "thought-parts-left-out", Rule: "D-23", Providers: gemini, alter: onBlock(dropBlock, isKind(thinkingBlock), hasNeighbour, hasNoToken, isNew)},
 	{Name: "user-turn-split", Rule: "A-10 G-31", Providers: []string{evidence.Anthropic, evidence.Gemini}, alter: splitUserTurn},
-	{Name: "text-after-results", Rule: "A-16", Providers: anthropic, alter: onBlock(textAfterResult, isKind(resultBlock), isNew)},
+	{Name: "text-after-results", Rule: "A-16", Providers: anthropic, alter: onBlock(textAfterResult, isKind(resultBlock), isNew, inLastCall)},
 	{Name: "steering-after-results", Rule: "R40", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: steerAtEnd},
 	{Name: "content-as-string", Rule: "§2.1 string is one block", Providers: anthropic, alter: onEveryPage(blocksToStrings)},
 	{Name: "content-as-blocks", Rule: "§2.1 string is one block", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onEveryPage(stringsToBlocks)},
@@ -297,9 +297,12 @@ func lastOf(s *scene) int {
 	return list[len(list)-1]
 }
 
+// inLastCall keeps later requests from lacking the alteration.
+func inLastCall(s *scene, k int, _ *block) bool { return k == lastOf(s) }
+
 func textAfterResult(p *page, b *block, _ *rand.Rand) bool {
 	list := p.turnList().at(b.turn).at("content")
-	if !list.isArray() || b != p.blocks[len(p.blocks)-1] {
+	if !list.isArray() || b.sentBefore || b != p.blocks[len(p.blocks)-1] {
 		return false
 	}
 	list.appendValue(parseLiteral(`{"type":"text","text":"Be quick about it."}`))
@@ -569,7 +572,8 @@ func previousResponse(d *draft, r *rand.Rand) (Place, bool) {
 			return Place{}, false
 		}
 	}
-	return onEveryPage(func(d *draft, k int, p *page, _ *rand.Rand) string {
+	converted := 0
+	place, ok := onEveryPage(func(d *draft, k int, p *page, _ *rand.Rand) string {
 		if p.root.at("previous_response_id") != nil || p.root.at("conversation") != nil {
 			return ""
 		}
@@ -593,8 +597,10 @@ func previousResponse(d *draft, r *rand.Rand) (Place, bool) {
 		}
 		p.turnList().members = p.turnList().members[last+1:]
 		p.root.setMember("previous_response_id", stringNode(id))
+		converted++
 		return "previous_response_id"
 	})(d, r)
+	return place, ok && converted == len(d.accepted)-1
 }
 
 // storedID is the id of an OpenAI response, "" when it shows none.
@@ -717,6 +723,9 @@ func addHeaders(h http.Header) bool {
 }
 
 func bearerAuth(h http.Header) bool {
+	if h.Get("Anthropic-Version") == "" {
+		return false // the recorder kept a few headers only
+	}
 	h.Del("X-Api-Key")
 	h.Set("Authorization", "Bearer REDACTED")
 	return true

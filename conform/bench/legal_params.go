@@ -37,7 +37,7 @@ var legalAnthropicParams = []Kind{
 	{Name: "a-beta-member-with-header", Rule: "R53", alter: withBeta("context-management-2025-06-27", `{"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}}`)},
 	{Name: "a-mcp-servers-with-header", Rule: "R53", alter: withBeta("mcp-client-2025-11-20", `{"mcp_servers":[{"type":"url","url":"https://example.com/mcp","name":"x"}]}`)},
 	{Name: "a-binding-with-header", Rule: "ANT-B4", prepare: asAdaptive("claude-opus-5-5"), alter: withBeta("thinking-binding-controls-2026-08-01", `{"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`)},
-	{Name: "a-new-beta-header", Rule: "R53", alter: withBeta("some-new-feature-2027-01-01", `{"max_tokens":900}`)},
+	{Name: "a-new-beta-header", Rule: "R53", alter: withBeta("some-new-feature-2027-01-01", `{"metadata":{"user_id":"u2"}}`)},
 	{Name: "a-webp-image", Rule: "A-46", alter: addToTurn("user", `{"type":"image","source":{"type":"base64","media_type":"image/webp","data":"UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="}}`)},
 	{Name: "a-image-by-url", Rule: "§2.1", alter: addToTurn("user", `{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}`)},
 	{Name: "a-search-result-block", Rule: "§2.1", alter: addToTurn("user", `{"type":"search_result","source":"https://example.com","title":"t","content":[{"type":"text","text":"x"}]}`)},

@@ -379,15 +379,21 @@ func newCompactedSession(d *draft, _ *rand.Rand) (Place, bool) {
 	return Place{Exchange: len(d.ev.Exchanges) - 1}, true
 }
 
+// urlAlphabet rewrites base64 as some clients of Gemini do.
+var urlAlphabet = strings.NewReplacer("+", "-", "/", "_")
+
 // renewTokens gives a reply, and requests that repeat it, other ids and tokens.
 func renewTokens(body []byte, replies []issued, salt int) []byte {
 	if body == nil {
 		return nil
 	}
 	swap := func(old string) {
-		if len(old) >= 8 {
-			body = bytes.ReplaceAll(body, []byte(old), []byte(otherToken(old, salt)))
+		if len(old) < 8 {
+			return
 		}
+		fresh := otherToken(old, salt)
+		body = bytes.ReplaceAll(body, []byte(old), []byte(fresh))
+		body = bytes.ReplaceAll(body, []byte(urlAlphabet.Replace(old)), []byte(urlAlphabet.Replace(fresh)))
 	}
 	for _, it := range replies {
 		swap(it.token)
@@ -442,8 +448,43 @@ func runTwice(interleaved bool) func(*draft, *rand.Rand) (Place, bool) {
 		}
 		d.ev.Exchanges = append(out, second...)
 		d.renumberExchanges()
-		return Place{}, true
+		return Place{}, d.isRenewed(every)
 	}
+}
+
+// isRenewed reports whether each token and id of the replies is in the evidence
+// as often as in the recording: the twin has its own.
+func (d *draft) isRenewed(every []issued) bool {
+	both := newScene(&d.ev)
+	if both == nil {
+		return false
+	}
+	old := map[string]bool{}
+	for _, it := range every {
+		old[it.token], old[it.id] = true, true
+	}
+	delete(old, "")
+	count := func(s *scene) (n int) {
+		for k := range s.replies {
+			for _, it := range s.replies[k] {
+				n += countTrue(old[it.token], old[it.id])
+			}
+			for _, b := range s.blocks[k] {
+				n += countTrue(old[b.token], old[b.id])
+			}
+		}
+		return n
+	}
+	return count(both) == count(d.scene)
+}
+
+func countTrue(list ...bool) (n int) {
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
 }
 
 // continueTwice goes on with the same prompt twice.

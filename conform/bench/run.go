@@ -183,13 +183,17 @@ func (row *Row) applyToOne(rules []report.Rule, sub *subject, seed uint64) {
 	}
 	row.Applied++
 	result := judgeEvidence(rules, sub.path, after)
-	row.countFaults(sub.path, place, result, newFindings(base.findings, result.findings), base.of != result.of)
+	row.countFaults(sub.path, place, result, newFindings(base.findings, result.findings, place), base.of != result.of)
 }
 
-// newFindings lists the findings of after that before has not, place by place.
-func newFindings(before, after []report.Finding) []report.Finding {
+// newFindings lists the findings of after that before has not, place by place. At
+// the altered place another message is another finding.
+func newFindings(before, after []report.Finding, altered Place) []report.Finding {
 	key := func(f report.Finding) string {
-		return f.Requirement + "|" + f.Check + "|" + f.Path + "|" + string(rune(f.Exchange))
+		if f.Exchange == altered.Exchange && altered.Path != "" && strings.HasPrefix(f.Path, altered.Path) {
+			return f.Check + f.Message
+		}
+		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + string(rune(f.Exchange))
 	}
 	had := map[string]int{}
 	for _, f := range before {

@@ -58,6 +58,7 @@ func newScene(ev *evidence.Evidence) *scene {
 	}
 	for k := range s.blocks {
 		s.linkBlocks(k)
+		s.markSentBefore(k)
 	}
 	return s
 }
@@ -102,6 +103,16 @@ func (s *scene) linkBlocks(k int) {
 		}
 		if len(found) == 1 {
 			b.from = found[0]
+		}
+	}
+}
+
+func (s *scene) markSentBefore(k int) {
+	for _, b := range s.blocks[k] {
+		for _, j := range s.accepted {
+			if j < k && slices.ContainsFunc(s.blocks[j], func(c *block) bool { return isSameBlock(c, b) }) {
+				b.sentBefore = true
+			}
 		}
 	}
 }

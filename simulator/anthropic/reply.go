@@ -122,6 +122,10 @@ func (s *stream) addBlock(n int, b script.Block) {
 		s.addDeltas("signature_delta", "signature", []string{s.tokens[n]})
 	case specs.KindText, specs.KindSignedText:
 		s.addDeltas("text_delta", "text", script.Words(b.Text, 3))
+		if citation, ok := citesAt(s.Reply, n); ok {
+			s.addEvent("content_block_delta", script.Object{"type", "content_block_delta", "index", s.index,
+				"delta", script.Object{"type", "citations_delta", "citation", citation}})
+		}
 	case specs.KindCall:
 		s.addDeltas("input_json_delta", "partial_json", append([]string{""}, script.Slices(string(b.Args), 7)...))
 	case specs.KindRedacted, specs.KindSearch, specs.KindCode: // are whole from the start, or hosted
@@ -179,6 +183,9 @@ func openingEvent(r script.Reply, tokens []string, n int, b script.Block) script
 	case specs.KindCall:
 		return script.Object{"type", "tool_use", "id", callID(r, n), "name", b.Name, "input", script.Object{}, "caller", script.Object{"type", "direct"}}
 	default: // text, signed or not
+		if _, ok := citesAt(r, n); ok {
+			return script.Object{"citations", script.Array{}, "type", "text", "text", ""}
+		}
 		return script.Object{"type", "text", "text", ""}
 	}
 }
@@ -222,7 +229,11 @@ func unaryDocument(r script.Reply) []byte {
 			use, result := hostedBlocks(r, n, b)
 			content = append(content, use, result)
 		case b.Text != "":
-			content = append(content, script.Object{"type", "text", "text", b.Text})
+			block := script.Object{"type", "text", "text", b.Text}
+			if citation, ok := citesAt(r, n); ok {
+				block = append(script.Object{"citations", script.Array{citation}}, block...)
+			}
+			content = append(content, block)
 		}
 	}
 	if script.Greased(r, specs.GreaseBlock) {

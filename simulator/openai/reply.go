@@ -69,6 +69,7 @@ func (Provider) Frames(r script.Reply) [][]byte {
 		for _, n := range s.spoken {
 			s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
 		}
+		s.addCompaction()
 		s.addFutureItem()
 		return [][]byte{script.JSON(s.responseObject(s.addEnd(), s.items, s.usage()))}
 	}
@@ -77,6 +78,7 @@ func (Provider) Frames(r script.Reply) [][]byte {
 	for _, n := range s.spoken {
 		s.addBlock(n, r.Blocks[n])
 	}
+	s.addCompaction()
 	s.addFutureItem()
 	s.addLifecycle(s.addEnd(), s.addEnd(), s.items, s.usage())
 	return s.frames

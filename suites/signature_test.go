@@ -26,5 +26,6 @@ var _ = Describe("What the model thought comes back as it was", Label("SIG"), fu
 		its.holds("SIG-018 state goes to its provider only")
 		its.holds("SIG-019 state goes to its model only")
 		its.holds("SIG-020 messages keep their phase")
+		its.holds("SIG-021 what is only carried comes back unchanged")
 	})
 })

@@ -11,7 +11,7 @@ import (
 var opaqueRules = map[string]rule{
 	"SIG-021/encrypted":      encryptedKept,
 	"SIG-021/namespace":      namespaceKept,
-	"ORD-001/server-results": serverResultsKept,
+	"SIG-021/server-results": serverResultsKept,
 }
 
 // encryptedNames are the members in which the provider keeps state of its own tools and

@@ -20,7 +20,7 @@ var opaqueMutants = []Mutant{
 			return it.What == wire.Call && e.wasEmitted(it) && dropMember(it.Node, "namespace")
 		})
 	}, evidence.OpenAI)},
-	{"drop-server-result", "sends a call of the provider's tool back without its result", []string{"ORD-001"}, changeRequest(func(e *editor) bool {
+	{"drop-server-result", "sends a call of the provider's tool back without its result", []string{"SIG-021"}, changeRequest(func(e *editor) bool {
 		return e.eachItem(func(_ int, it *wire.Item) bool {
 			id := it.Node.Get("tool_use_id").Str()
 			return it.What == wire.Opaque && it.Model() && strings.HasPrefix(id, "srvtoolu_") && e.isIssuedResult(id) && e.removeItem(it)

@@ -178,6 +178,7 @@ var breaches = []breach{
 	{"MOD-003/no-traffic", "refused-model", "p0", `exit 77`, `exit 0`, "process[0]", "", "exited 0"},
 	{"MOD-003/no-traffic", "refused-model", "p0", `gpt-4o: unsupported`, `unsupported`, "process[0]", "", "without naming it on stderr"},
 
+	{"SIG-017/signed-parts", "gemini-loop", "3>", `,"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, ``, "contents[1].parts[1]", "", "tool call part is sent back without its signature"},
 	{"RES-001/prefix", "openai-loop", "3>", `then report."}`, `then stop."}`, "input[0]", "", "that exchange 2 sent at input[0] is not what stands there now: differs from byte 21"},
 	{"RES-001/prefix", "anthropic-loop", "4>", `"content":"12:00"`, `"content":"13:00"`, "messages[2].content[1]", "", ".content changed"},
 	{"RES-002/system", "anthropic-loop", "2>", `You are a careful`, `Today is Monday. You are a careful`, "system", "", "the system prompt is not that of exchange 1"},
@@ -342,7 +343,6 @@ var legal = []struct {
 	{"results not directly after their calls", "openai-loop", "1>", []string{`{"type":"function_call_output","call_id":"call_01A"`, `{"type":"message","role":"developer","content":"Be brief."},{"type":"function_call_output","call_id":"call_01A"`}},
 	{"snake case and the URL alphabet", "gemini-loop", "1>", []string{`"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, `"thought_signature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA"`}},
 	{"signature on the response as well", "gemini-loop", "1>", []string{`{"functionResponse":{"name":"echo"`, `{"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA==","functionResponse":{"name":"echo"`}},
-	{"closed turn unsigned", "gemini-loop", "3>", []string{`,"thoughtSignature":"EjQKMgERTTIKaaaaaaaaaaaaaaaaaaaaaaaac3ludA=="`, ``, `,"thoughtSignature":"EjQKMgERTTIKbbbbbbbbbbbbbbbbbbbbbbbbc3ludA=="`, ``}},
 	{"thoughts sent back", "gemini-loop", "1>", []string{`{"text":"I call both tools."`, `{"text":"**Plan** two calls.","thought":true},{"text":"I call both tools."`}},
 	{"text in the pieces it streamed in", "gemini-loop", "3>", []string{`{"text":"The tools answered heron and again."}`, `{"text":"The tools "},{"text":"answered heron and again."}`}},
 	{"ids on neither side", "gemini-loop", "2>", []string{`,"id":"c0a1b2c3"`, ``, `,"id":"c0d4e5f6"`, ``, `"id":"c0a1b2c3",`, ``, `"id":"c0d4e5f6",`, ``}},

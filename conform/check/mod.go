@@ -56,18 +56,30 @@ func modelPlace(x *exchange) wire.Place {
 }
 
 // modelConstant: within one conversation the model changes only if the process
-// that asks was started with the new one.
+// that asks was started with the new one. Of somebody else's recording it is known
+// only that a process resumed: what its user asked for is not.
 func modelConstant(s *Trace, r *report) {
-	for _, l := range s.links {
-		was, is := l.from.req.Model, l.to.req.Model
-		if was == "" || is == "" || !s.knowsModels() {
-			continue
+	s.eachNext(func(then, now *exchange) {
+		was, is := then.req.Model, now.req.Model
+		if was == "" || is == "" || !s.knowsModels() && !s.isResumption(then, now) {
+			return
 		}
 		r.addObserved(1)
-		if was != is && !s.isModelDeclared(l.to.Process, is) {
-			r.addFinding(l.to, modelPlace(l.to), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, l.from.Index, is)
+		switch {
+		case was == is:
+		case !s.knowsModels():
+			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is resumed with %q", was, then.Index, is).Consequence = specs.Degraded
+		case !s.isModelDeclared(now.Process, is):
+			r.addFinding(now, modelPlace(now), "", "the conversation was with %q until exchange %d and is now with %q, which nobody asked for", was, then.Index, is)
 		}
-	}
+	})
+}
+
+// isResumption reports whether now belongs to a process that resumed what the process
+// of then began.
+func (s *Trace) isResumption(then, now *exchange) bool {
+	n := now.Process
+	return then.Process >= 0 && then.Process < n && n < len(s.ev.Process) && s.ev.Process[n].Resumed
 }
 
 // isModelDeclared reports whether somebody asked for the model: the command line of

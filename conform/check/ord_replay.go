@@ -100,9 +100,9 @@ func sentOnce(s *Trace, r *report) {
 }
 
 // changedID returns the id of a call that does not come back, "" where it does, where
-// the provider gave none, and where a recorder replaced ids.
+// the provider gave none, and where a recorder replaced ids. Gemini's may be left out.
 func changedID(was, is *wire.Item) string {
-	if was.ID == "" || is.ID == was.ID || is.ID == was.ItemID || strings.Contains(was.ID+is.ID, "REDACTED") {
+	if was.ID == "" || is.ID == was.ID || is.ID == was.ItemID || is.ID == "" && is.Type == "functionCall" || strings.Contains(was.ID+is.ID, "REDACTED") {
 		return ""
 	}
 	return was.ID
@@ -134,7 +134,7 @@ func argumentsUnchanged(s *Trace, r *report) {
 		if isSpelling && l.to.Provider != evidence.OpenAI {
 			return
 		}
-		f := r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeTextDifference(was.Args, is.Args))
+		f := r.addChange(l, is.Place, was.Place, "", "what is sent back as arguments of tool call %s %s", nameOf(is), describeArguments(was.Args, is.Args))
 		if isSpelling {
 			f.Consequence = specs.Degraded
 		}

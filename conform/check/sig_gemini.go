@@ -226,7 +226,8 @@ func (l *link) signedPair(r *report, p pair) {
 	was, is := l.reply(p.r), l.sent(p.q)
 	// The stand-in is for calls that nobody signed; here it throws away state.
 	standIn := isDummy(is.Token) && !isDummy(was.Token)
-	if was.Token == "" || !standIn && was.What == wire.Call && enforcesSignatures(l.to.req.Model) {
+	// A signature that the open turn misses is refused (G-17) and reported as that.
+	if was.Token == "" || !standIn && was.What == wire.Call && p.q >= l.to.turn && enforcesSignatures(l.to.req.Model) {
 		return
 	}
 	r.addObserved(1)

@@ -15,6 +15,36 @@
 // counts the places where the rule could have been broken and lists every
 // [Finding]. Package report turns results into verdicts.
 //
+// # How a request is matched with earlier replies
+//
+// A request repeats what the model said before. Each run of model items between two
+// of the client's is matched with the replies that emitted it, by evidence:
+//
+//	request 2                            replies
+//	─────────────────────────────        ─────────────────────────────────────────
+//	user   "Look at a."
+//	model  thinking #sigA          ◀──── exchange 0: same token            1. ids,
+//	       call call_1 read(a)     ◀──── exchange 0: same id                  tokens
+//	user   result call_1
+//	model  "It says heron."        ◀──── exchange 1: same content, and the 2. content
+//	                                     client said the same before it       in context
+//	user   "Go on."
+//	model  "Invented words."       ◀──── exchange 2: nothing else can      3. position
+//	                                     stand after exchange 1
+//	user   "Thanks."
+//
+// What one step finds is not taken back by the next (matcher.matchRequest), and a run
+// that nobody recorded stays without a reply: a recording may begin in the middle of
+// a session, and users repeat themselves word by word. Ids and tokens that differ on
+// both sides forbid a match in an opening that nothing else identifies. Within a
+// match, items are paired the same way (link.alignItems), so that an altered block is
+// compared with what it was.
+//
+// The match also says which exchange a request continues, and with that which
+// conversation it belongs to and what part it has there ([Trace.Placements]): a
+// retry, a fork, a sub-agent, or a request beside the conversation, such as one for
+// a title, whose links are not judged. testdata/transcripts shows each case.
+//
 // The checks read bytes with the decoders of conform/wire and share none with
 // any agent: a bug that is on both sides would stay unseen. They keep no state
 // between calls, read no clock and no file, and give the same result for the

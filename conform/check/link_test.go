@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -107,6 +108,62 @@ func longSession(turns int) evidence.Evidence {
 		messages = append(messages, `{"role":"assistant","content":`+block+`}`)
 	}
 	return ev
+}
+
+// TestManyExchanges: a recording of many small conversations costs by its bytes, not
+// by pairs of exchanges, and equal prompts do not slow it down.
+func TestManyExchanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links 20,000 exchanges")
+	}
+	ev := manyConversations(10000)
+	trace := check.Decode(&ev)
+	if got := len(trace.Replays()); got != 10000 {
+		t.Errorf("%d replays", got)
+	}
+}
+
+// manyConversations returns n conversations of two exchanges that all begin with the
+// same words.
+func manyConversations(n int) evidence.Evidence {
+	ev := evidence.Evidence{Source: evidence.SourceRecording, Case: "many"}
+	add := func(messages, reply string) {
+		x := evidence.Exchange{Index: len(ev.Exchanges), Process: -1, Provider: evidence.Anthropic}
+		x.Request = evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(`{"model":"claude-opus-4-6","messages":[` + messages + `]}`)}
+		x.Response = evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":[` + reply + `],"stop_reason":"end_turn"}`)}
+		ev.Exchanges = append(ev.Exchanges, x)
+	}
+	for i := range n {
+		prompt := `{"role":"user","content":"Run the tests."}`
+		call := fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"test","input":{}}`, i)
+		add(prompt, call)
+		add(prompt+`,{"role":"assistant","content":[`+call+fmt.Sprintf(`]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"ok"}]}`, i), `{"type":"text","text":"ok"}`)
+	}
+	return ev
+}
+
+// BenchmarkDecode decodes and links: a session of 200 exchanges that grows to 30 MB,
+// and 100,000 small exchanges.
+func BenchmarkDecode(b *testing.B) {
+	for name, ev := range map[string]evidence.Evidence{"session": longSession(200), "small": manyConversations(50000)} {
+		if name == "session" {
+			padding := []byte(strings.Repeat("All work and no play. ", 60))
+			for i := range ev.Exchanges {
+				ev.Exchanges[i].Request.Body = bytes.ReplaceAll(ev.Exchanges[i].Request.Body, []byte("Question"), padding)
+			}
+		}
+		size := 0
+		for i := range ev.Exchanges {
+			size += len(ev.Exchanges[i].Request.Body) + len(ev.Exchanges[i].Response.Body)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				check.Decode(&ev)
+			}
+		})
+	}
 }
 
 // TestGarbage: no bytes make a check panic or change its input.

@@ -28,6 +28,8 @@ type matcher struct {
 	// isKnown is set when the provider issued an id or token of the request in an
 	// earlier exchange.
 	isKnown bool
+	// earlierOwned and laterOwned are set by findOwned.
+	earlierOwned, laterOwned []int
 }
 
 func newMatcher(x *exchange, known *knownReplies) *matcher {
@@ -49,6 +51,7 @@ func (m *matcher) matchRequest() {
 		m.matchByEvidence(n)
 	}
 	for _, step := range []func(n int) *exchange{m.neighbourWithContent, m.contentAfterLastWord, m.wholeContent, m.expectedReply} {
+		m.findOwned()
 		for n := range m.x.runs {
 			if m.mainOwner(n) == nil {
 				m.take(n, step(n))

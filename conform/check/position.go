@@ -10,39 +10,80 @@ import (
 // one reply can stand.
 
 // neighbourWithContent returns the reply that stands at this place in the
-// conversation of a neighbouring run, if some item has its content.
+// conversation of a neighbouring run, if some item has its content, whatever the
+// client is said to have asked.
 func (m *matcher) neighbourWithContent(n int) *exchange {
-	if from, _ := m.neighbourReply(n); from != nil && len(m.equalItems(n, from)) > 0 {
-		return from
+	hasContent := func(f *exchange) bool { return len(m.equalItems(n, f)) > 0 }
+	if later, k := m.placeInLater(n); later != nil {
+		if from := m.free(lastOwner(later.owners[k])); from != nil && hasContent(from) {
+			return from
+		}
+		return nil
 	}
-	return nil
+	return m.nextOfEarlier(n, hasContent)
 }
 
 // neighbourReply returns the reply that the runs after or before n say stands
-// there: a later reply was asked for with it in its history, or it answered a
-// request that had the reply before as its last. It is decided also where the
-// history of a later reply holds at this place what nobody recorded.
+// there, after the same words of the client. It is decided also where the history of
+// a later reply holds at this place what nobody recorded.
 func (m *matcher) neighbourReply(n int) (from *exchange, isDecided bool) {
-	for later := n + 1; later < len(m.x.runs); later++ {
-		next := m.mainOwner(later)
-		if next == nil || !next.asksForAnswer() {
-			continue
-		}
-		if k := next.replyRun() - (later - n); k >= 0 && k < len(next.runs) && m.sameLastWord(n, next, k) {
-			return m.free(lastOwner(next.owners[k])), true
+	if later, k := m.placeInLater(n); later != nil {
+		if m.sameLastWord(n, later, k) {
+			return m.free(lastOwner(later.owners[k])), true
 		}
 		return nil, false
 	}
+	from = m.nextOfEarlier(n, func(f *exchange) bool { return m.sameLastWord(n, f, f.replyRun()) })
+	return from, from != nil
+}
+
+// placeInLater returns the next reply after run n, and which run of its own request
+// stands at the place of n.
+func (m *matcher) placeInLater(n int) (later *exchange, run int) {
+	i := m.laterOwned[n]
+	if i < 0 {
+		return nil, 0
+	}
+	next := m.mainOwner(i)
+	if k := next.replyRun() - (i - n); next.asksForAnswer() && k >= 0 && k < len(next.runs) {
+		return next, k
+	}
+	return nil, 0
+}
+
+// findOwned notes for each run the nearest one before and after it whose reply is
+// known, -1 for none.
+func (m *matcher) findOwned() {
+	m.earlierOwned, m.laterOwned = make([]int, len(m.x.runs)), make([]int, len(m.x.runs))
+	last := -1
+	for n := range m.x.runs {
+		m.earlierOwned[n] = last
+		if m.mainOwner(n) != nil {
+			last = n
+		}
+	}
+	last = -1
+	for n := len(m.x.runs) - 1; n >= 0; n-- {
+		m.laterOwned[n] = last
+		if m.mainOwner(n) != nil {
+			last = n
+		}
+	}
+}
+
+// nextOfEarlier returns the latest reply to a request that went on from the reply in
+// the run before n, among those that accepts takes.
+func (m *matcher) nextOfEarlier(n int, accepts func(f *exchange) bool) *exchange {
 	if n == 0 || m.mainOwner(n-1) == nil {
-		return nil, false
+		return nil
 	}
 	followers := lastOwner(m.x.owners[n-1]).followers
 	for i := len(followers) - 1; i >= 0 && i >= len(followers)-maxSources; i-- {
-		if f := followers[i]; f.canBeSentBack() && m.sameLastWord(n, f, f.replyRun()) && m.free(f) != nil {
-			return f, true
+		if f := followers[i]; f.canBeSentBack() && m.free(f) != nil && accepts(f) {
+			return f
 		}
 	}
-	return nil, false
+	return nil
 }
 
 func lastOwner(owners []*exchange) *exchange {
@@ -156,15 +197,11 @@ func (m *matcher) saysTheSame(n int, from *exchange) bool {
 // must have come: those of the runs before and after.
 func (m *matcher) bounds(n int) (low, high int) {
 	low, high = -1, m.x.n
-	for k := n - 1; k >= 0 && low < 0; k-- {
-		if o := m.mainOwner(k); o != nil {
-			low = o.n
-		}
+	if k := m.earlierOwned[n]; k >= 0 {
+		low = m.mainOwner(k).n
 	}
-	for k := n + 1; k < len(m.x.runs); k++ {
-		if o := m.mainOwner(k); o != nil {
-			return low, o.n
-		}
+	if k := m.laterOwned[n]; k >= 0 {
+		high = m.mainOwner(k).n
 	}
 	return low, high
 }

@@ -66,7 +66,8 @@ func (s *Trace) firstOfProcess(n int) (firsts []*exchange) {
 }
 
 // tipBefore returns the last exchange before process n of the branch that x
-// continues, nil when it continues none.
+// continues, nil when it continues none. A branch ends with its process: two
+// processes may resume the same session, and the later one is a fork.
 func (x *exchange) tipBefore(n int) *exchange {
 	start := x.previous
 	for start != nil && start.Process >= n {
@@ -78,7 +79,7 @@ func (x *exchange) tipBefore(n int) *exchange {
 	tip := start
 	for queue := []*exchange{start}; len(queue) > 0; queue = queue[1:] {
 		for _, f := range queue[0].followers {
-			if f.Process >= 0 && f.Process < n && f.conversation == start.conversation {
+			if f.Process == start.Process && f.conversation == start.conversation {
 				queue = append(queue, f)
 				if f.n > tip.n {
 					tip = f

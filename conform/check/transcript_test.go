@@ -36,8 +36,8 @@ var update = flag.Bool("update", false, "write the transcripts' expected lines a
 //
 // Options are model=, system=, tools=a,b, previous=N (previous_response_id),
 // store=ID (stored conversation), process=N and end=. The reply "!400" is a refusal
-// and "~" a reply that never came. After an option's line a request that begins
-// with "..N" stands for the whole request and reply of exchange N.
+// and "~" a reply that never came. "..N" stands for the whole request and reply of
+// exchange N.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*.txt")
 	if err != nil || len(files) == 0 {
@@ -89,7 +89,7 @@ type scriptedItem struct {
 func parseTranscript(t *testing.T, input string) *transcript {
 	tr := &transcript{source: evidence.SourceRecording, resumed: map[int]bool{}}
 	for _, line := range strings.Split(input, "\n") {
-		key, value, found := strings.Cut(line, ":")
+		key, value, found := strings.Cut(line, ": ")
 		switch fields := strings.Fields(value); {
 		case !found || strings.HasPrefix(line, "#"):
 		case key == "provider":

@@ -110,7 +110,7 @@ var itemShape = func() shape {
 
 // vendorFields are members of items that no reference names, and that the vendor's
 // own client (codex 0.169) sends to api.openai.com.
-var vendorFields = plainFields("internal_chat_message_metadata_passthrough", "metadata")
+var vendorFields = plainFields("internal_chat_message_metadata_passthrough")
 
 func hostedVariant(name, begin string, fields ...string) variant {
 	return variantOf(name, append(plainFields(append(fields, "status")...), opt("id", idShape(begin)))...)

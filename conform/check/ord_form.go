@@ -201,7 +201,9 @@ func userEnds(s *Trace, r *report) {
 		if len(x.req.Msgs) == 0 || x.Provider == evidence.OpenAI {
 			return
 		}
-		r.addObserved(1)
+		if x.Provider == evidence.Gemini || !prefillAllowed(x) {
+			r.addObserved(1)
+		}
 		last := x.req.Msgs[len(x.req.Msgs)-1]
 		at := wire.Place{Event: -1, Off: last.Node.Off, Path: last.Path}
 		switch {

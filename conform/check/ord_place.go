@@ -26,7 +26,9 @@ func (l *link) judgePlace(r *report, replies []int) {
 		if it := l.reply(p.r); it.Token == "" || !p.exact {
 			continue
 		}
-		r.addObserved(1)
+		if len(l.to.replays) > 1 {
+			r.addObserved(1)
+		}
 		if apart && replies[l.to.runOf(p.q)] > 1 {
 			r.addChange(l, l.sent(p.q).Place, l.reply(p.r).Place, byProvider(l.to, "A-37", "O-12", "G-17"),
 				"%s stands among what another reply emitted, apart from the rest of its own", l.reply(p.r).What)

@@ -195,7 +195,7 @@ func lastReplyKept(s *Trace, r *report) {
 		if p == nil || x.kind.isSide() || x.kind == Compacted || p.Process != x.Process || !p.canBeSentBack() || !sameSystem(p.req.System, x.req.System) {
 			continue
 		}
-		if x.sameRequest(p) || !x.isContinuationOf(p) && p.isContinued() {
+		if x.sameRequest(p) || p.isContinuedBeside(x) {
 			continue // asked again, or another branch has the reply
 		}
 		if f := r.judgeLastReply(p, x); f != nil && f.Consequence == "" {
@@ -204,15 +204,17 @@ func lastReplyKept(s *Trace, r *report) {
 	}
 }
 
-// isContinuationOf reports whether x sends the reply back or leaves that to the
-// provider.
-func (x *exchange) isContinuationOf(p *exchange) bool {
-	return isAncestor(p, x) || x.isKeptByProvider()
+// isContinuedBeside reports whether another request than now sends the reply back.
+func (x *exchange) isContinuedBeside(now *exchange) bool {
+	return slices.ContainsFunc(x.followers, func(f *exchange) bool { return f != now && isAncestor(x, f) })
 }
 
 func (r *report) judgeLastReply(before, now *exchange) *Finding {
+	if now.isKeptByProvider() && now.previous == before {
+		return nil // the provider adds it
+	}
 	r.addObserved(1)
-	if isAncestor(before, now) || now.isKeptByProvider() && now.previous == before {
+	if isAncestor(before, now) {
 		return nil
 	}
 	said := before.reply.Items[0].Place

@@ -1,0 +1,121 @@
+package mutant
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// Places is the result of breaking single places that checks say they observed.
+type Places struct {
+	// Sampled counts the places, Broken those where a change made the check find
+	// something.
+	Sampled, Broken int
+	// Faults names the places where no change did: what cannot be broken there was
+	// counted as observed.
+	Faults []string
+}
+
+// observedPlace is an exchange that a check counts: without it, it observes less.
+type observedPlace struct {
+	rule report.Rule
+	ev   *evidence.Evidence
+	// x is the ordinal of the exchange in ev.
+	x int
+}
+
+// BreakPlaces takes n of the places that checks observe in good evidence, the same ones
+// for the same seed, and changes what stands there, one thing at a time, until the check
+// finds something. The good evidence must pass.
+func BreakPlaces(good []evidence.Evidence, rules []report.Rule, seed uint64, n int) (result Places) {
+	dice := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample, no secret
+	all := observedPlaces(good, rules)
+	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	for _, p := range all[:min(n, len(all))] {
+		result.Sampled++
+		if p.breakOnce(dice) {
+			result.Broken++
+			continue
+		}
+		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it",
+			p.rule.Check.ID, p.ev.Exchanges[p.x].Index, p.ev.Case))
+	}
+	return result
+}
+
+// observedPlaces lists for each rule and case the exchanges that the check counts.
+func observedPlaces(good []evidence.Evidence, rules []report.Rule) (list []observedPlace) {
+	for i := range good {
+		ev := &good[i]
+		whole := report.Judge(rules, ev)
+		without := make([][]report.Result, len(ev.Exchanges))
+		for x := range ev.Exchanges {
+			without[x] = report.Judge(rules, withoutExchange(ev, x))
+		}
+		for r, rule := range rules {
+			if whole[r].Verdict != report.Pass {
+				continue
+			}
+			for x := range ev.Exchanges {
+				if without[x][r].Observed < whole[r].Observed {
+					list = append(list, observedPlace{rule, ev, x})
+				}
+			}
+		}
+	}
+	return list
+}
+
+func withoutExchange(ev *evidence.Evidence, x int) *evidence.Evidence {
+	less := *ev
+	less.Exchanges = slices.Delete(slices.Clone(ev.Exchanges), x, x+1)
+	return &less
+}
+
+// breakOnce reports whether some change trips the check: a mutant of the requirement, one
+// of the changes that are made of any body, in random order, or such a change of the
+// next exchanges, where what this one was answered comes back.
+func (p observedPlace) breakOnce(dice *rand.Rand) bool {
+	if p.mutantTrips() {
+		return true
+	}
+	for at := p.x; at < len(p.ev.Exchanges); at++ {
+		changes := changesOf(&p.ev.Exchanges[at])
+		dice.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
+		for _, change := range changes {
+			bad := cloneEvidence(*p.ev)
+			if change(&bad.Exchanges[at]); p.trips(bad, -1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mutantTrips reports whether a mutant of the requirement trips the check in this exchange, or
+// in a later one that it leads to.
+func (p observedPlace) mutantTrips() bool {
+	for _, m := range All() {
+		if !slices.Contains(m.Kills, p.rule.Requirement.ID) {
+			continue
+		}
+		ev := *p.ev
+		for from := 0; from <= p.x; from++ { // a mutant changes the first place it can
+			if bad, ok := m.Apply(ev); ok && p.trips(bad, p.ev.Exchanges[p.x].Index) {
+				return true
+			}
+			ev = *withoutExchange(&ev, 0)
+		}
+	}
+	return false
+}
+
+// trips reports whether the check finds something, with at >= 0 in that exchange or one
+// after it.
+func (p observedPlace) trips(bad evidence.Evidence, at int) bool {
+	found := report.Judge([]report.Rule{p.rule}, &bad)[0].Findings
+	return slices.ContainsFunc(found, func(f report.Finding) bool { return at < 0 || f.Exchange < 0 || f.Exchange >= at })
+}

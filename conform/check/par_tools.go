@@ -169,11 +169,7 @@ func (x *exchange) toolChoice() (kind string, names []string, at wire.Place) {
 func choiceHasTools(s *Trace, r *report) {
 	s.eachPolicyRequest("", func(x *exchange) {
 		kind, names, at := x.toolChoice()
-		if x.req.Stateful || x.offersOtherTools() || kind == "" && x.req.Tools == nil {
-			return
-		}
-		if kind == "" {
-			r.addObserved(1)
+		if x.req.Stateful || x.offersOtherTools() || kind == "" {
 			return
 		}
 		if x.Provider != evidence.Anthropic && kind != "any" && kind != "tool" && names == nil {

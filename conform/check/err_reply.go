@@ -3,6 +3,7 @@ package check
 import (
 	"bytes"
 
+	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
 )
 
@@ -74,6 +75,9 @@ func replyIsProviders(s *Trace, r *report) {
 				r.addBare(x, wholeReply(x), "§4", "status %d with a document that is no reply of %s: it has no %s", x.Response.Status,
 					providerNames[x.Provider], byProvider(x, "content", "output", "candidates"))
 			}
+		case x.reply.Form == wire.Array && x.Provider != evidence.Gemini:
+			r.addObserved(1)
+			r.addBare(x, wholeReply(x), "§4", "status %d with an array, which is no reply of %s", x.Response.Status, providerNames[x.Provider])
 		case !x.req.WantsStream && x.reply.Form == wire.Other && !isBlank(x.Response.Body):
 			r.addObserved(1)
 			r.addBare(x, wholeReply(x), "§4", "status %d with a body that is no JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))

@@ -39,6 +39,17 @@ func (s *Trace) Calls() (n int) {
 	return n
 }
 
+// ReadableRequests counts the calls whose request was kept and can be read. Of a recording
+// without one nothing is known about its agent.
+func (s *Trace) ReadableRequests() (n int) {
+	for _, x := range s.x {
+		if x.req.Op == wire.Generate && x.req.Doc != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // ProviderAccepted reports whether the provider itself, at its own host and in
 // evidence that we can trust to be its word, accepted the request of an exchange.
 func (s *Trace) ProviderAccepted(index int) bool {

@@ -95,16 +95,25 @@ func (p observedPlace) breakOnce(dice *rand.Rand) bool {
 	return false
 }
 
+// needSeveral are checks whose breach takes several changes at once, such as never to
+// ask and never to send back. A mutant makes them where it first can, so that one that
+// trips the check anywhere in the case is enough.
+var needSeveral = []string{"SIG-012/asked-for", "STR-007/partial-turn"}
+
 // mutantTrips reports whether a mutant of the requirement trips the check in this exchange, or
 // in a later one that it leads to.
 func (p observedPlace) mutantTrips() bool {
+	first := p.ev.Exchanges[p.x].Index
+	if slices.Contains(needSeveral, p.rule.Check.ID) {
+		first = -1
+	}
 	for _, m := range All() {
 		if !slices.Contains(m.Kills, p.rule.Requirement.ID) {
 			continue
 		}
 		ev := *p.ev
 		for from := 0; from <= p.x; from++ { // a mutant changes the first place it can
-			if bad, ok := m.Apply(ev); ok && p.trips(bad, p.ev.Exchanges[p.x].Index) {
+			if bad, ok := m.Apply(ev); ok && p.trips(bad, first) {
 				return true
 			}
 			ev = *withoutExchange(&ev, 0)

@@ -64,9 +64,18 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 		out.Reason = noAcceptedCall(out.Calls, firstRefusal(trace))
 		withdrawPasses(out.results, out.Reason)
 	}
+	readable := trace.ReadableRequests()
+	if readable == 0 && out.Calls.Accepted > 0 {
+		withdrawPasses(out.results, unreadableRequests)
+	}
 	out.sumUp()
+	if readable == 0 && out.Verdict == NotTestable && out.Calls.Accepted > 0 {
+		out.Reason = unreadableRequests
+	}
 	return out
 }
+
+const unreadableRequests = "keeps no request that can be read; record the bodies of the requests"
 
 // firstRefusal describes the first request that was refused, "" when none was.
 func firstRefusal(trace *check.Trace) string {

@@ -11,7 +11,7 @@ import (
 // named like them (G-15, G-32). An id on one side alone is accepted.
 func oneContent(s *Trace, r *report) {
 	s.eachStep(func(x *exchange, st step) {
-		calls, results := x.itemsOfKind(st.run, wire.Call), x.itemsOfKind(st.answer, wire.Result)
+		calls, results := x.clientCalls(st.run), x.itemsOfKind(st.answer, wire.Result)
 		if x.Provider != evidence.Gemini || len(calls) == 0 || len(results) == 0 {
 			return
 		}
@@ -59,7 +59,7 @@ func callTurn(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if openingLength(x) == 0 && i < x.runs[0].to {
+			if x.req.Msgs[0].Role == "assistant" && i < x.runs[0].to {
 				r.addFinding(x, it.Place, "G-13", "the content with function call %s does not follow a user content", nameOf(it))
 			}
 		}

@@ -33,12 +33,29 @@ func callsAnswered(x *exchange, r *report) {
 		if x.Provider == evidence.Gemini {
 			rule = "G-15"
 		}
-		calls := x.itemsOfKind(st.run, wire.Call)
+		calls := x.clientCalls(st.run)
 		r.addObserved(len(calls))
 		for _, c := range unansweredCalls(calls, x.itemsOfKind(st.answer, wire.Result)) {
 			r.addFinding(x, c.Place, rule, "tool call %s has no result in what follows it directly", nameOf(c))
 		}
 	}
+}
+
+// clientCalls returns the calls of a run that the client has to answer: Gemini's own
+// servers answer theirs in the model's content, as the reply shows where it was
+// recorded.
+func (x *exchange) clientCalls(run span) []*wire.Item {
+	calls, answered := x.itemsOfKind(run, wire.Call), x.itemsOfKind(run, wire.Result)
+	if x.Provider != evidence.Gemini || len(answered) == 0 {
+		return calls
+	}
+	isResult := func(it wire.Item) bool { return it.What == wire.Result }
+	for _, l := range x.replays {
+		if q := l.items[0]; q >= run.from && q < run.to && !slices.ContainsFunc(l.from.reply.Items, isResult) {
+			return calls
+		}
+	}
+	return unansweredCalls(calls, answered)
 }
 
 // unansweredCalls returns the calls that no result is for. Calls without an id are
@@ -179,7 +196,10 @@ func openAIOrphans(x *exchange, r *report) {
 			if !calls[it.ID] {
 				r.addFinding(x, it.Place, "O-11", "output %s answers no call before it", it.ID)
 			}
-		default: // neither asks nor answers
+		default: // a search for tools is answered as well
+			if it.Model() && it.ID != "" {
+				calls[it.ID] = true
+			}
 		}
 	}
 }

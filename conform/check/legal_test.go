@@ -1,0 +1,97 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/report"
+)
+
+// TestAcceptedByProviders: single requests that providers were recorded to accept, and
+// that a stricter reading of their rules would not.
+func TestAcceptedByProviders(t *testing.T) {
+	const gemini = "gemini"
+	rules := catalogue(t)
+	for _, c := range []struct{ name, provider, body string }{
+		{"server-side MCP: call and response in one model content", gemini,
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"},{"functionResponse":{"name":"a","response":{}}},{"text":"done"}]},{"role":"user","parts":[{"text":"go on"}]}]}`},
+		{"an empty text of the user before a call", gemini,
+			`{"contents":[{"role":"user","parts":[{"text":""}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"}]},{"role":"user","parts":[{"functionResponse":{"name":"a","response":{}}}]}]}`},
+		{"an id on the response alone", gemini,
+			`{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"a","args":{}},"thoughtSignature":"EjQK"}]},{"role":"user","parts":[{"functionResponse":{"name":"a","id":"x","response":{}}}]}]}`},
+		{"an output answers a tool search call", "openai",
+			`{"model":"gpt-5.4","input":[{"role":"user","content":"hi"},{"type":"tool_search_call","call_id":"c","execution":"client","arguments":{},"status":"completed"},{"type":"function_call_output","call_id":"c","output":"a"}]}`},
+		{"an assistant speaks first", "anthropic",
+			`{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"assistant","content":"Hello."},{"role":"user","content":"hi"}]}`},
+	} {
+		x := asked(0, c.provider, c.body, 0, "")
+		ev := recording(x).Evidence()
+		for _, res := range report.Judge(rules, &ev) {
+			if len(res.Findings) > 0 {
+				t.Errorf("%s: %s: %s", c.name, res.Check, res.Findings[0].Message)
+			}
+		}
+	}
+}
+
+// TestMalformedCallsRun: a call that arrived malformed is answered by words of failure,
+// where the API has no mark for it.
+func TestMalformedCallsRun(t *testing.T) {
+	for output, found := range map[string]bool{"12 files": true, "error: the arguments are not JSON": false} {
+		ask := `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`
+		reply := `{"id":"resp_1","status":"completed","output":[{"id":"fc_1","type":"function_call","status":"completed","call_id":"c1","name":"ls","arguments":"{\"path\": "}]}`
+		next := `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"},{"id":"fc_1","type":"function_call","call_id":"c1","name":"ls","arguments":"{\"path\": "},{"type":"function_call_output","call_id":"c1","output":"` + output + `"}]}`
+		tr := recording(asked(0, "openai", ask, 200, reply), asked(1, "openai", next, 200, `{"status":"completed","output":[]}`))
+		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed != 1 || (len(res.Findings) > 0) != found {
+			t.Errorf("%s: %+v", output, res)
+		}
+	}
+	stop := `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"ls","args":{}}}]},"finishReason":"MALFORMED_FUNCTION_CALL"}]}`
+	for response, found := range map[string]bool{`{"output":"12 files"}`: true, `{"error":"not a call"}`: false} {
+		next := `{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"name":"ls","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"name":"ls","response":` + response + `}}]}]}`
+		tr := recording(asked(0, "gemini", minimal["gemini"], 200, stop), asked(1, "gemini", next, 200, stop))
+		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed != 1 || (len(res.Findings) > 0) != found {
+			t.Errorf("%s: %+v", response, res)
+		}
+	}
+}
+
+// TestStoredReasoning: a stored reasoning item is found by what follows it, so that a
+// message without its id is refused (O-12); without storage nothing is looked up.
+func TestStoredReasoning(t *testing.T) {
+	body := `{"model":"gpt-5.2","STORE"input":[{"role":"user","content":"hi"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]ID},{"role":"user","content":"go on"}]}`
+	for _, c := range []struct {
+		store, id string
+		found     bool
+	}{{"", "", true}, {`store":true,"`, "", true}, {"", `,"id":"msg_1"`, false}, {`store":false,"`, "", false}} {
+		text := strings.NewReplacer("STORE", c.store, "ID", c.id).Replace(body)
+		text = strings.Replace(text, `,"input"`, `,"input"`, 1)
+		text = strings.Replace(text, `""input`, `"input`, 1)
+		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", text, 0, "")))
+		if res.Observed != 1 || (len(res.Findings) > 0) != c.found || c.found && res.Findings[0].Rule != "O-12" {
+			t.Errorf("%s %s: %+v", c.store, c.id, res)
+		}
+	}
+}
+
+// TestReasoningAskedFor: reasoning of a tool loop that nobody asked for is lost; with a
+// stored response, or outside a loop, it is not.
+func TestReasoningAskedFor(t *testing.T) {
+	usage := `"usage":{"output_tokens_details":{"reasoning_tokens":21}}`
+	call := `{"id":"fc_1","type":"function_call","call_id":"c1","name":"ls","arguments":"{}"}`
+	history := `"input":[{"role":"user","content":"hi"},` + call + `,{"type":"function_call_output","call_id":"c1","output":"a"}]}`
+	for _, c := range []struct {
+		name, next, usage string
+		found             bool
+	}{
+		{"lost", `{"model":"gpt-5.2",` + history, usage, true},
+		{"the model did not reason", `{"model":"gpt-5.2",` + history, `"usage":{"output_tokens_details":{"reasoning_tokens":0}}`, false},
+		{"the provider keeps it", `{"model":"gpt-5.2","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c1","output":"a"}]}`, usage, false},
+	} {
+		first := asked(0, "openai", `{"model":"gpt-5.2","input":[{"role":"user","content":"hi"}]}`, 200, `{"id":"resp_1","status":"completed","output":[`+call+`],`+c.usage+`}`)
+		res := find(t, "SIG-012/asked-for").Run(recording(first, asked(1, "openai", c.next, 200, `{"status":"completed","output":[]}`)))
+		if (len(res.Findings) > 0) != c.found {
+			t.Errorf("%s: %+v", c.name, res)
+		}
+	}
+}

@@ -71,12 +71,14 @@ type turns struct {
 	wrapped string            // what the client said last, whoever's words
 }
 
-// startPrompt begins anew with the user's words. What stands beside results that
-// the model has not answered yet steers it and is no prompt.
+// startPrompt begins anew with the user's words. What stands behind results that
+// the model has not answered yet steers it and is no prompt, unless it names a tool
+// in words that are new.
 func (t *turns) startPrompt(content *jsontree.Node) {
 	t.noteWords(content)
 	text := userWords(content)
-	if text == "" || len(t.Results) > 0 && t.Prompt != "" {
+	steers := len(t.Results) > 0 && t.Prompt != "" && (text == t.Prompt || len(t.NamedTools(text)) == 0)
+	if text == "" || steers {
 		return
 	}
 	t.Prompt, t.Calls = text, nil

@@ -33,7 +33,7 @@ func TestUserWords(t *testing.T) {
 func TestSelfPromptingIsBounded(t *testing.T) {
 	const call, result = `{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"look","input":{}}]}`, `{"type":"tool_result","tool_use_id":"toolu_1","content":"a heron"}`
 	request := func(messages string) string {
-		return `{"model":"claude-opus-4-6","max_tokens":99,"tools":[{"name":"look","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"Look."},` + messages + `]}`
+		return `{"model":"claude-opus-4-6","max_tokens":99,"tools":[{"name":"look","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"What is there?"},` + messages + `]}`
 	}
 	rounds := func(n int) (messages string) {
 		for range n {
@@ -46,7 +46,8 @@ func TestSelfPromptingIsBounded(t *testing.T) {
 		calls    bool
 	}{
 		"a reminder beside the result":      {call + `,{"role":"user","content":[` + result + `,{"type":"text","text":"<system-reminder>Look again.</system-reminder>"}]}`, false},
-		"a reminder behind the result":      {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"Look again, please."}`, false},
+		"a reminder behind the result":      {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"Go on, please."}`, false},
+		"a prompt behind the result":        {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"Call look again."}`, true},
 		"a second prompt":                   {rounds(1), true},
 		"the eleventh prompt that it wrote": {rounds(10), false},
 	} {

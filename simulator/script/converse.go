@@ -67,13 +67,10 @@ func wantedTools(a Intent) []Tool {
 	case a.Choice == "" && (len(a.Calls) > 0 || a.Answered >= maxCalls):
 		return nil
 	}
-	prompt, names := strings.ToLower(a.Prompt), namedIn(a.Prompt)
-	if tools := filterTools(a.Tools, func(t Tool) bool {
-		return mentionsWord(prompt, strings.ToLower(t.Name)) || slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })
-	}); len(tools) > 0 {
+	if tools := a.NamedTools(a.Prompt); len(tools) > 0 {
 		return tools
 	}
-	if len(names) > 0 && a.Searches < maxSearches {
+	if names := namedIn(a.Prompt); len(names) > 0 && a.Searches < maxSearches {
 		if through, args, ok := reached(a.Tools, names[0], JSON(Object{"text", quotedWord(a.Prompt)})); ok {
 			through.given = args
 			return []Tool{through}
@@ -89,6 +86,15 @@ func wantedTools(a Intent) []Tool {
 		return a.Tools[:1]
 	}
 	return nil
+}
+
+// NamedTools are the tools of the client that a text names, with or without the
+// name of their server.
+func (a Intent) NamedTools(text string) []Tool {
+	lower, names := strings.ToLower(text), namedIn(text)
+	return filterTools(a.Tools, func(t Tool) bool {
+		return mentionsWord(lower, strings.ToLower(t.Name)) || slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })
+	})
 }
 
 // mentionsWord reports whether text holds name as a word of its own.

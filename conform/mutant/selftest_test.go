@@ -145,6 +145,10 @@ var survivors = map[string]string{
 	"adk-go__agent.llmagent.TestDelegation_03_ChatToSingle": "another agent's words are quoted after other words of the client; without the signature they may be anybody's",
 }
 
+// ownAgentOnly are mutants of what only the agent under test is held to: other
+// agents may rely on the provider's memory.
+var ownAgentOnly = []string{"drop-include", "store-conversation"}
+
 // TestCorpus distorts what other tools recorded. Real traffic is odder than
 // samples: a check must notice there as well, wherever the original passes.
 func TestCorpus(t *testing.T) {
@@ -181,7 +185,7 @@ func distort(t *testing.T, rec evidence.Recording, groups map[string][]report.Ru
 		passes[id] = v == report.Pass
 	}
 	for _, m := range All() {
-		if !slices.ContainsFunc(m.Kills, func(id string) bool { return passes[id] }) {
+		if slices.Contains(ownAgentOnly, m.ID) || !slices.ContainsFunc(m.Kills, func(id string) bool { return passes[id] }) {
 			continue
 		}
 		bad, ok := m.Apply(rec.Evidence)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 
 var (
 	runsFull  = flag.Bool("bench.full", false, "apply each kind to 25 recordings of each provider instead of 5")
+	asLoaded  = flag.Bool("bench.provenance", false, "keep what recordings say of who answered")
 	otherSeed = flag.Uint64("bench.seed", runSeed, "choose recordings and places by this number")
 	tableFile = flag.String("table", "", "write the table of results to this `file`")
 )
@@ -34,7 +36,7 @@ type bounds struct {
 // floors are what the referee reaches today on the whole corpus: raise them when
 // it finds more. goals are what it has to reach in the end.
 var (
-	floors = bounds{all: 96.5, parameters: 96, refusals: 100, alarms: 5}
+	floors = bounds{all: 98, parameters: 97, refusals: 100, alarms: 0}
 	goals  = bounds{all: 97, parameters: 90, refusals: 100, alarms: 0}
 )
 
@@ -48,7 +50,11 @@ func TestBench(t *testing.T) {
 	if *runsFull {
 		perProvider = 25
 	}
-	table := Run(rulesOf(t), loadRecordings(t), *otherSeed, perProvider)
+	list := loadRecordings(t)
+	if !*asLoaded {
+		list = withoutProvenance(list)
+	}
+	table := Run(rulesOf(t), list, *otherSeed, perProvider)
 	var text bytes.Buffer
 	if err := table.WriteText(&text); err != nil {
 		t.Fatal(err)
@@ -70,6 +76,20 @@ func TestBench(t *testing.T) {
 	if reached.all < floors.all || reached.parameters < floors.parameters || reached.refusals < floors.refusals || reached.alarms > floors.alarms {
 		t.Errorf("reached %+v, the floor is %+v", reached, floors)
 	}
+}
+
+// withoutProvenance copies recordings as if they did not say who answered: the
+// provider accepted the unaltered request, and must not excuse the altered one.
+func withoutProvenance(list []evidence.Recording) []evidence.Recording {
+	out := slices.Clone(list)
+	for i := range out {
+		exchanges := slices.Clone(out[i].Evidence.Exchanges)
+		for j := range exchanges {
+			exchanges[j].Provenance = evidence.ProvenanceUnknown
+		}
+		out[i].Evidence.Exchanges = exchanges
+	}
+	return out
 }
 
 func rulesOf(t *testing.T) []report.Rule {

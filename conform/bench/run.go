@@ -78,7 +78,9 @@ type verdict struct {
 }
 
 // Run applies every kind to up to perProvider recordings of each provider that
-// it fits, and judges the results by rules. It uses all processors.
+// it fits, and judges the results by rules. Where the provenance of a recording says
+// that the provider answered, the provider's acceptance excuses the altered request
+// as well: give Run recordings without provenance. It uses all processors.
 func Run(rules []report.Rule, recordings []evidence.Recording, seed uint64, perProvider int) Table {
 	subjects := readSubjects(recordings)
 	var jobs []Row
@@ -111,22 +113,11 @@ func readSubjects(recordings []evidence.Recording) map[string][]*subject {
 	out := map[string][]*subject{}
 	for i := range recordings {
 		r := &recordings[i]
-		ev := withoutProvenance(r.Evidence)
-		if s := newScene(&ev); s != nil && len(ev.Exchanges) <= maxExchanges {
+		if s := newScene(&r.Evidence); s != nil && len(r.Evidence.Exchanges) <= maxExchanges {
 			out[s.provider] = append(out[s.provider], &subject{path: r.Path, scene: s})
 		}
 	}
 	return out
-}
-
-// withoutProvenance copies ev as a recording that does not say who answered: the
-// provider accepted the unaltered request, and must not excuse the altered one.
-func withoutProvenance(ev evidence.Evidence) evidence.Evidence {
-	ev.Exchanges = slices.Clone(ev.Exchanges)
-	for i := range ev.Exchanges {
-		ev.Exchanges[i].Provenance = evidence.ProvenanceUnknown
-	}
-	return ev
 }
 
 // judgeEvidence returns the failures and warnings, one for each place.

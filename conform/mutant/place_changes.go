@@ -177,7 +177,7 @@ func editNode(parent *wire.Node, n int, edit func(parent *wire.Node, i int)) int
 
 // nodeEdits change the value i of parent.
 var nodeEdits = []func(parent *wire.Node, i int){
-	removeValue, removeTwo, startAgain, repeatValue, repeatAsModel, nestMember, swapValues, swapMembers, alterValue, spoilValue, renameMedia, emptyValue, replaceValue,
+	removeValue, removeTwo, startAgain, repeatValue, repeatAsModel, addContent, nestMember, swapValues, swapMembers, alterValue, spoilValue, renameMedia, emptyValue, replaceValue,
 	setWord("user"), setWord("assistant"), setWord("input_text"), setWord("output_text"), setWord("thinking"), setWord("tool_result"),
 }
 
@@ -248,6 +248,18 @@ func repeatAsModel(parent *wire.Node, i int) {
 		setMember(v, "role", jsonString("assistant"))
 	}
 	parent.Items = slices.Insert(parent.Items, i+1, v)
+}
+
+// addContent gives an element a second kind of content.
+func addContent(parent *wire.Node, i int) {
+	if v := parent.Items[i]; parent.Is('[') && v.Is('{') {
+		for _, member := range []string{"text", "functionCall"} {
+			if v.Get(member) == nil {
+				setMember(v, member, mustParse(map[string]string{"text": `"x"`, "functionCall": `{"name":"x"}`}[member]))
+				return
+			}
+		}
+	}
 }
 
 // nestMember moves a member into the object beside it.

@@ -71,14 +71,12 @@ type turns struct {
 	wrapped string            // what the client said last, whoever's words
 }
 
-// startPrompt begins anew with the user's words. What stands behind results that
-// the model has not answered yet steers it and is no prompt, unless it names a tool
-// in words that are new.
+// startPrompt begins anew with the user's words. The words of the last prompt again,
+// behind results that the model has not answered yet, are no prompt.
 func (t *turns) startPrompt(content *jsontree.Node) {
 	t.noteWords(content)
 	text := userWords(content)
-	steers := len(t.Results) > 0 && t.Prompt != "" && (text == t.Prompt || len(t.NamedTools(text)) == 0)
-	if text == "" || steers {
+	if text == "" || len(t.Results) > 0 && text == t.Prompt {
 		return
 	}
 	t.Prompt, t.Calls = text, nil

@@ -46,7 +46,8 @@ func TestSelfPromptingIsBounded(t *testing.T) {
 		calls    bool
 	}{
 		"a reminder beside the result":      {call + `,{"role":"user","content":[` + result + `,{"type":"text","text":"<system-reminder>Look again.</system-reminder>"}]}`, false},
-		"a reminder behind the result":      {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"Go on, please."}`, false},
+		"a reminder behind the result":      {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"<system-reminder>Look again.</system-reminder>"}`, false},
+		"the prompt again":                  {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"What is there?"}`, false},
 		"a prompt behind the result":        {call + `,{"role":"user","content":[` + result + `]},{"role":"user","content":"Call look again."}`, true},
 		"a second prompt":                   {rounds(1), true},
 		"the eleventh prompt that it wrote": {rounds(10), false},

@@ -67,7 +67,7 @@ func wantedTools(a Intent) []Tool {
 	case a.Choice == "" && (len(a.Calls) > 0 || a.Answered >= maxCalls):
 		return nil
 	}
-	if tools := a.NamedTools(a.Prompt); len(tools) > 0 {
+	if tools := a.namedTools(a.Prompt); len(tools) > 0 {
 		return tools
 	}
 	if names := namedIn(a.Prompt); len(names) > 0 && a.Searches < maxSearches {
@@ -88,9 +88,9 @@ func wantedTools(a Intent) []Tool {
 	return nil
 }
 
-// NamedTools are the tools of the client that a text names, with or without the
+// namedTools are the tools of the client that a text names, with or without the
 // name of their server.
-func (a Intent) NamedTools(text string) []Tool {
+func (a Intent) namedTools(text string) []Tool {
 	lower, names := strings.ToLower(text), namedIn(text)
 	return filterTools(a.Tools, func(t Tool) bool {
 		return mentionsWord(lower, strings.ToLower(t.Name)) || slices.ContainsFunc(names, func(n string) bool { return hasName(t.Name, n) })

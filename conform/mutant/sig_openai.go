@@ -32,9 +32,11 @@ var openAIMutants = []Mutant{
 		return rewriteMember(it.Node, func(s string) string { return s + "ff" }, "id")
 	}), evidence.OpenAI)},
 	{"store-conversation", "lets the provider store the conversation", []string{"SIG-012"}, changeRequest(func(e *editor) bool {
-		return e.doc.Get("store").Is('f') && dropMember(e.doc, "store")
+		return e.ev.Source != evidence.SourceRecording && e.doc.Get("store").Is('f') && dropMember(e.doc, "store")
 	}, evidence.OpenAI)},
-	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, changeRequest(func(e *editor) bool { return dropMember(e.doc, "include") }, evidence.OpenAI)},
+	{"drop-include", "does not ask for encrypted content", []string{"SIG-012"}, changeRequest(func(e *editor) bool {
+		return e.ev.Source != evidence.SourceRecording && dropMember(e.doc, "include")
+	}, evidence.OpenAI)},
 	{"lose-reasoning", "neither asks for reasoning nor sends it back", []string{"SIG-012"}, loseReasoning},
 	{"strip-encrypted", "names reasoning that is not stored", []string{"SIG-013"}, changeRequest(changeReasoning(func(e *editor, _ int, it *wire.Item) bool {
 		return it.ItemID != "" && e.doc.Get("store").Is('f') && dropMember(it.Node, "encrypted_content")

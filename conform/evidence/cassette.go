@@ -18,5 +18,5 @@ func FromInteractions(name string, source Source, list []cassette.Interaction) (
 // replayed does not judge the request that it gets.
 var sourceProvenance = map[Source]string{
 	SourceCassette: cassette.ProvenanceSynthetic, SourceSimulator: cassette.ProvenanceSimulator,
-	SourceLive: cassette.ProvenanceLive, SourceRecording: cassette.ProvenanceImport,
+	SourceLive: cassette.ProvenanceLive, SourceRecording: interchange.ProvenanceUndeclared,
 }

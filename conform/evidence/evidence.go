@@ -93,9 +93,12 @@ const (
 	// ProvenanceLive is a response of the provider to our own recorder, which
 	// connected to the host in the URL.
 	ProvenanceLive Provenance = "live"
-	// ProvenanceForeign is a response that another tool recorded, without a sign
-	// that somebody else than the host in the URL gave it.
+	// ProvenanceForeign is a response that another tool recorded and that is declared
+	// to be of the host in the URL.
 	ProvenanceForeign Provenance = "foreign"
+	// ProvenanceUndeclared is a response that another tool recorded, and nobody says
+	// who gave it. [Recording.DeclareForeign] says it.
+	ProvenanceUndeclared Provenance = "undeclared"
 	// ProvenanceSimulator is a response of our simulator.
 	ProvenanceSimulator Provenance = "simulator"
 	// ProvenanceSynthetic is a response of a scripted server, of a cassette that is

@@ -148,7 +148,7 @@ func TestSameExchangeInEveryFormat(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, rec, c.format, want(nil, "", ProvenanceForeign))
+			compare(t, rec, c.format, want(nil, "", ProvenanceUndeclared))
 		})
 	}
 }
@@ -248,7 +248,7 @@ func TestCorpusLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	compare(t, rec, FormatCorpus, want([]Chunk{{0, 10}, {0, len(gotBody) - 10}}, "", ProvenanceForeign))
+	compare(t, rec, FormatCorpus, want([]Chunk{{0, 10}, {0, len(gotBody) - 10}}, "", ProvenanceUndeclared))
 	sub, _ := fs.Sub(corpusCase(), "a/case")
 	if one := FindFS(sub, "root/a/case"); len(one) != 1 || !one[0].Named {
 		t.Errorf("a case asked for itself: %+v", one)

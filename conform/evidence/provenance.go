@@ -35,7 +35,7 @@ func provenanceOf(said string, in cassette.Interaction) Provenance {
 		return weakened(in.Provenance)
 	}
 	whole := wordProvenance(said)
-	if (whole == ProvenanceLive || whole == ProvenanceForeign) && (in.Ingress != "" || isLocalURL(in.Request.URL)) {
+	if (whole == ProvenanceLive || whole == ProvenanceForeign || whole == ProvenanceUndeclared) && (in.Ingress != "" || isLocalURL(in.Request.URL)) {
 		return ProvenanceUnknown
 	}
 	return whole
@@ -48,6 +48,8 @@ func wordProvenance(word string) Provenance {
 		return ProvenanceLive
 	case cassette.ProvenanceImport:
 		return ProvenanceForeign
+	case interchange.ProvenanceUndeclared:
+		return ProvenanceUndeclared
 	}
 	return weakened(word)
 }
@@ -67,6 +69,16 @@ func weakened(word string) Provenance {
 func (x *Exchange) ProviderAnswered() bool {
 	return (x.Provenance == ProvenanceLive || x.Provenance == ProvenanceForeign) &&
 		x.Response.Status != 0 && !x.Missed && x.IsOwnHost()
+}
+
+// DeclareForeign says that the hosts in the URLs gave the responses of a recording that
+// another tool wrote. It changes nothing where the recording says or shows who did.
+func (rec *Recording) DeclareForeign() {
+	for i := range rec.Evidence.Exchanges {
+		if x := &rec.Evidence.Exchanges[i]; x.Provenance == ProvenanceUndeclared {
+			x.Provenance = ProvenanceForeign
+		}
+	}
 }
 
 // IsOwnHost reports whether the request went to a host of the provider itself, or of

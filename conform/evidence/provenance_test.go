@@ -37,6 +37,8 @@ func TestProvenance(t *testing.T) {
 	}{
 		"live":                        {"live", plain, ProvenanceLive, true},
 		"import":                      {"import", plain, ProvenanceForeign, true},
+		"another tool's file":         {interchange.ProvenanceUndeclared, plain, ProvenanceUndeclared, false},
+		"another tool, by base URL":   {interchange.ProvenanceUndeclared, marked(plain, "", "base-url"), ProvenanceUnknown, false},
 		"simulator":                   {"simulator", plain, ProvenanceSimulator, false},
 		"synthetic":                   {"synthetic", plain, ProvenanceSynthetic, false},
 		"a head that was lost":        {interchange.ProvenanceLost, plain, ProvenanceUnknown, false},
@@ -248,5 +250,27 @@ func TestNewConversationIsNoResumption(t *testing.T) {
 	rec := newRecording("x", in)
 	if len(rec.Evidence.Process) != 2 || rec.Evidence.Process[1].Resumed {
 		t.Errorf("%+v", rec.Evidence.Process)
+	}
+}
+
+// TestDeclareForeign: a declaration adds what a file does not say, and changes nothing
+// that it says or shows.
+func TestDeclareForeign(t *testing.T) {
+	const own = "https://api.anthropic.com/v1/messages"
+	for head, want := range map[string]Provenance{
+		interchange.ProvenanceUndeclared: ProvenanceForeign, interchange.ProvenanceLost: ProvenanceUnknown,
+		"live": ProvenanceLive, "simulator": ProvenanceSimulator, "synthetic": ProvenanceSynthetic, "": ProvenanceUnknown,
+	} {
+		rec := newRecording("r", interchange.Recording{Provenance: head, Interactions: []cassette.Interaction{newInteraction(own, nil)}})
+		rec.DeclareForeign()
+		if got := rec.Evidence.Exchanges[0].Provenance; got != want {
+			t.Errorf("%q: %q, want %q", head, got, want)
+		}
+	}
+	marked := newRecording("r", interchange.Recording{Provenance: interchange.ProvenanceUndeclared,
+		Interactions: []cassette.Interaction{newInteraction(own, http.Header{"X-Simulator": {"meerkat"}})}})
+	marked.DeclareForeign()
+	if got := marked.Evidence.Exchanges[0].Provenance; got != ProvenanceSimulator {
+		t.Errorf("a reply of the simulator: %q", got)
 	}
 }

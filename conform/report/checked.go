@@ -104,7 +104,7 @@ func (r *Recording) sumUp() {
 	if r.Calls.Accepted == 0 {
 		r.Verdict = Worst(r.Verdict, NotTestable)
 	} else if len(seen) == 0 {
-		r.Reason = "shows nothing that any rule speaks of"
+		r.Reason = "keeps no request that can be read, so that only the replies of the source were judged; record the requests as well"
 	}
 }
 

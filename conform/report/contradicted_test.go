@@ -14,7 +14,7 @@ import (
 func TestContradicted(t *testing.T) {
 	provenances := []evidence.Provenance{
 		evidence.ProvenanceLive, evidence.ProvenanceForeign, evidence.ProvenanceSimulator, evidence.ProvenanceSynthetic,
-		evidence.ProvenanceInjected, evidence.ProvenanceUnknown, "new",
+		evidence.ProvenanceInjected, evidence.ProvenanceUndeclared, evidence.ProvenanceUnknown, "new",
 	}
 	urls := map[string]bool{ // own hosts
 		"https://api.anthropic.com/v1/messages": true, "https://gateway.example.com/v1/messages": false,

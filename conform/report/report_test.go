@@ -291,7 +291,7 @@ func TestManySilentRecordingsAreCounted(t *testing.T) {
 	}
 	var text bytes.Buffer
 	NewTerminal(&text, false).Checked(NewChecked(Tool{}, Policy{}, judged(recs...)))
-	if got := text.String(); !strings.Contains(got, "e: shows nothing") || strings.Contains(got, "f: shows nothing") || !strings.Contains(got, "2 more recordings") {
+	if got := text.String(); !strings.Contains(got, "e: keeps no request") || strings.Contains(got, "f: keeps no request") || !strings.Contains(got, "2 more recordings") {
 		t.Error(got)
 	}
 }

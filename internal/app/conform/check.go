@@ -28,7 +28,9 @@ provider is listed as skipped.
 
 Our recorder notes which process sent a request. Of other recordings, --resume-at and
 --in-order say where a process resumed the session, so that resumption is judged too.
---set models= says which models the agent may ask for.
+--set models= says which models the agent may ask for. --foreign declares that the
+providers' own hosts gave the replies: a finding about a request that they accepted
+is then contradicted instead of a failure.
 
 Exits 1 when something failed, 3 when something could not be read, showed nothing
 or holds no call that was accepted, 2 when there was nothing to judge. --json prints ` + report.CheckedSchema + `.`,

@@ -14,10 +14,11 @@ import (
 )
 
 // sessionFlags say what recordings do not say themselves: where a process was resumed,
-// and which models the agent may ask for.
+// which models the agent may ask for, and that the provider itself answered.
 type sessionFlags struct {
 	resumeAt []int
 	inOrder  bool
+	foreign  bool
 	facts    []string
 	models   *specs.ModelPolicy // from facts
 	later    []evidence.Found   // what resumed the first recording, with inOrder
@@ -27,8 +28,9 @@ func (f *sessionFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntSliceVar(&f.resumeAt, "resume-at", nil, "the `exchange`, counted from 0, at which a new process resumed the session; may be repeated")
 	flags.BoolVar(&f.inOrder, "in-order", false, "the recordings are one session: each one after the first is of a process that resumed it")
+	flags.BoolVar(&f.foreign, "foreign", false, "another tool recorded this from the providers' own hosts: what they accepted is contradicted, not failed")
 	flags.StringArrayVar(&f.facts, "set", nil, "what a recording does not say: `models=` names, predicates such as claude >= 4.7, or a YAML file with the list models")
-	cli.CommandLineOnly(flags, "resume-at", "in-order", "set") // of the recordings that are named beside them
+	cli.CommandLineOnly(flags, "resume-at", "in-order", "foreign", "set") // of the recordings that are named beside them
 }
 
 // resolve reads what --set names.
@@ -82,6 +84,9 @@ func (f *sessionFlags) read(found evidence.Found) (evidence.Recording, error) {
 		}
 	}
 	rec.Evidence.Models = f.models
+	if f.foreign {
+		rec.DeclareForeign()
+	}
 	if len(f.resumeAt) > 0 {
 		err = rec.MarkResume(f.resumeAt)
 	}

@@ -54,7 +54,8 @@ type Recording struct {
 	Format       Format
 	Interactions []cassette.Interaction
 	// Provenance is what the file says of who answered: one of the constants of
-	// package cassette, ProvenanceImport for another tool's file that does not say.
+	// package cassette or of this one, ProvenanceUndeclared for another tool's file that
+	// does not say.
 	// It holds for each interaction that does not say otherwise itself.
 	Provenance string
 	// Created is when the recording began by the clock of the tool, the zero time
@@ -120,6 +121,10 @@ func readCassette(name string, format Format, data []byte) (Recording, error) {
 // to, and that no longer says what the head of the cassette said.
 const ProvenanceLost = "lost"
 
+// ProvenanceUndeclared is the provenance of another tool's file, which does not say
+// who answered: the host in the URL or what stood in its place.
+const ProvenanceUndeclared = "undeclared"
+
 // savedProvenance returns the provenance of a file of go-vcr v2. What a cassette
 // was exported to says so in a comment. A cassette that go-vcr saved has lost its
 // head but not the reserved headers.
@@ -131,14 +136,14 @@ func savedProvenance(data []byte, list []cassette.Interaction) string {
 	if saved {
 		return ProvenanceLost
 	}
-	return cassette.ProvenanceImport
+	return ProvenanceUndeclared
 }
 
 func newRecording(name string, format Format, list []cassette.Interaction) (Recording, error) {
 	if len(list) == 0 {
 		return Recording{}, fmt.Errorf("%s: holds no exchange; record it again", name)
 	}
-	rec := Recording{Format: format, Interactions: list, Provenance: cassette.ProvenanceImport}
+	rec := Recording{Format: format, Interactions: list, Provenance: ProvenanceUndeclared}
 	if slices.ContainsFunc(list, hasReservedHeader) {
 		rec.Provenance = ProvenanceLost
 	}

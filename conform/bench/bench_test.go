@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 
@@ -19,7 +18,6 @@ import (
 
 var (
 	runsFull  = flag.Bool("bench.full", false, "apply each kind to 25 recordings of each provider instead of 5")
-	asLoaded  = flag.Bool("bench.provenance", false, "keep what recordings say of who answered")
 	otherSeed = flag.Uint64("bench.seed", runSeed, "choose recordings and places by this number")
 	tableFile = flag.String("table", "", "write the table of results to this `file`")
 )
@@ -51,9 +49,6 @@ func TestBench(t *testing.T) {
 		perProvider = 25
 	}
 	list := loadRecordings(t)
-	if !*asLoaded {
-		list = withoutProvenance(list)
-	}
 	table := Run(rulesOf(t), list, *otherSeed, perProvider)
 	var text bytes.Buffer
 	if err := table.WriteText(&text); err != nil {
@@ -76,20 +71,6 @@ func TestBench(t *testing.T) {
 	if reached.all < floors.all || reached.parameters < floors.parameters || reached.refusals < floors.refusals || reached.alarms > floors.alarms {
 		t.Errorf("reached %+v, the floor is %+v", reached, floors)
 	}
-}
-
-// withoutProvenance copies recordings as if they did not say who answered: the
-// provider accepted the unaltered request, and must not excuse the altered one.
-func withoutProvenance(list []evidence.Recording) []evidence.Recording {
-	out := slices.Clone(list)
-	for i := range out {
-		exchanges := slices.Clone(out[i].Evidence.Exchanges)
-		for j := range exchanges {
-			exchanges[j].Provenance = evidence.ProvenanceUnknown
-		}
-		out[i].Evidence.Exchanges = exchanges
-	}
-	return out
 }
 
 func rulesOf(t *testing.T) []report.Rule {

@@ -68,12 +68,20 @@ func (t *Terminal) writeMissing(c Coverage) {
 	}
 }
 
+// countOf is a number with its noun, which takes an s.
+func countOf(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
 // writeSummary writes the last line: the verdict, how much was seen, how many of
 // what, and the findings that no verdict counts.
 func (t *Terminal) writeSummary(s Summary, counted string) {
 	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
 	if n := s.Findings[Contradicted]; n > 0 {
-		text += fmt.Sprintf("; %d findings contradicted by the provider", n)
+		text += "; " + countOf(n, "finding") + " contradicted by the provider"
 	}
 	t.writeLine(s.Verdict, "%s", text)
 }
@@ -111,7 +119,7 @@ func (t *Terminal) Checked(c *Checked) {
 	}
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
-	t.writeSummary(c.Summary, fmt.Sprintf("%d recordings", len(c.Recordings)))
+	t.writeSummary(c.Summary, countOf(len(c.Recordings), "recording"))
 }
 
 // heading names the clients that sent the traffic, the most frequent first.

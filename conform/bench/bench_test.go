@@ -94,9 +94,7 @@ var readAll = sync.OnceValues(func() ([]evidence.Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		for i := range list {
-			found = append(found, list[i])
-		}
+		found = append(found, list...)
 	}
 	var out []evidence.Recording
 	for _, f := range found {

@@ -387,8 +387,7 @@ func loneSurrogate(_ *page, b *block, _ *rand.Rand) bool {
 	if !n.isString() || len(n.raw) < 3 {
 		return false
 	}
-	raw := append([]byte{}, n.raw[:len(n.raw)-1]...)
-	n.raw = append(raw, `\ud83d"`...)
+	n.raw = slices.Concat(n.raw[:len(n.raw)-1], []byte(`\ud83d"`))
 	return true
 }
 

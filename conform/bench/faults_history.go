@@ -378,7 +378,7 @@ func moveLast(p *page, b *block, _ *rand.Rand) bool {
 	return true
 }
 
-const inventedToken = "EqQBCkYIDBgCKkCqN3Zy0JmQm1hZ2ludmVudGVkLXRva2VuLW9mLW5vYm9keS1hdC1hbGwtMDEyMzQ1Njc4OQ=="
+const inventedToken = "EqQBCkYIDBgCKkCqN3Zy0JmQm1hZ2ludmVudGVkLXRva2VuLW9mLW5vYm9keS1hdC1hbGwtMDEyMzQ1Njc4OQ==" //nolint:gosec // made up
 
 func inventThinking(p *page, b *block, _ *rand.Rand) bool {
 	if p.provider == evidence.OpenAI {

@@ -234,7 +234,7 @@ func pairID(id string) blockEdit {
 }
 
 func inventID(p *page, b *block, r *rand.Rand) bool {
-	return pairID("call_client_"+string(rune('a'+r.IntN(26)))+"0001")(p, b, r)
+	return pairID("call_client_"+"abcdefghijklmnopqrstuvwxyz"[r.IntN(26):][:1]+"0001")(p, b, r)
 }
 
 func sameIDTwice(p *page, b *block, r *rand.Rand) bool {

@@ -9,7 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
-const tokenRule = "A-34 A-36 O-15 G-18"
+const tokenRule = "A-34 A-36 O-15 G-18" //nolint:gosec // ids of rules
 
 // tokenFaults alter continuity tokens whose original is in the recording.
 var tokenFaults = []Kind{

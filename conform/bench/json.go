@@ -89,7 +89,7 @@ func (p *parser) parseContainer(open byte) *node {
 		m := member{before: gap}
 		if open == '{' {
 			m.keyRaw = p.stringToken()
-			_ = json.Unmarshal(m.keyRaw, &m.key) //nolint:errcheck // valid by construction
+			_ = json.Unmarshal(m.keyRaw, &m.key) // valid by construction
 			start := p.rest
 			p.skipSpace()
 			p.take(1)

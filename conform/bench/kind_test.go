@@ -128,7 +128,7 @@ func TestModels(t *testing.T) {
 		"claude-sonnet-4-5-20250929": 4.5, "claude-opus-4-20250514": 4, "claude-opus-4-7": 4.7, "claude-fable-5-1": 5.1,
 		"claude-3-5-sonnet-20241022": 3.5, "gpt-5.2": 0,
 	} {
-		if _, v := claudeVersion(name); v != want {
+		if v := claudeVersion(name); v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
 	}

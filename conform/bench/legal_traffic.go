@@ -181,7 +181,7 @@ func streamFirst(d *draft, r *rand.Rand, edit func(string, []byte) []byte) (Plac
 		return Place{}, false
 	}
 	d.repeatExchange(k)
-	d.setReply(k, 200, renewTokens(cut, d.replies[k], 1))
+	d.setReply(k, 200, renewTokens(cut, d.replies[k]))
 	d.ev.Exchanges[k].Response.End = "reset"
 	return d.placeAt(k, nil), true
 }
@@ -189,7 +189,7 @@ func streamFirst(d *draft, r *rand.Rand, edit func(string, []byte) []byte) (Plac
 func exchangeTwice(d *draft, r *rand.Rand) (Place, bool) {
 	k := anyGeneration(d, r)
 	d.repeatExchange(k)
-	d.setReply(k, 200, renewTokens(d.ev.Exchanges[k].Response.Body, d.replies[k], 1))
+	d.setReply(k, 200, renewTokens(d.ev.Exchanges[k].Response.Body, d.replies[k]))
 	return d.placeAt(k, nil), true
 }
 

@@ -8,26 +8,26 @@ import (
 
 var claudeForm = regexp.MustCompile(`^claude-(?:(opus|sonnet|haiku|fable|mythos)-)?(\d+)(?:[-.](\d{1,2}))?(?:-|$)`)
 
-// claudeVersion is the family and version in a model's name, e.g. opus, 4.7.
-func claudeVersion(model string) (family string, version float64) {
+// claudeVersion is the version in a model's name, e.g. 4.7, 0 when it has none.
+func claudeVersion(model string) float64 {
 	m := claudeForm.FindStringSubmatch(model)
 	if m == nil {
-		return "", 0
+		return 0
 	}
 	version, err := strconv.ParseFloat(m[2]+"."+m[3]+"0", 64)
 	if err != nil {
-		return "", 0
+		return 0
 	}
-	return m[1], version
+	return version
 }
 
 func isClaudeManual(model string) bool {
-	_, v := claudeVersion(model)
+	v := claudeVersion(model)
 	return v > 0 && v <= 4.5
 }
 
 func isClaudeAdaptiveOnly(model string) bool {
-	_, v := claudeVersion(model)
+	v := claudeVersion(model)
 	return v >= 4.7
 }
 

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -155,7 +156,7 @@ func (row *Row) applyToMany(rules []report.Rule, subjects []*subject, seed uint6
 
 func nameSeed(name string) uint64 {
 	h := fnv.New64a()
-	h.Write([]byte(name)) //nolint:errcheck // a hash never fails
+	_, _ = h.Write([]byte(name)) // a hash never fails
 	return h.Sum64()
 }
 
@@ -184,7 +185,7 @@ func newFindings(before, after []report.Finding, altered Place) []report.Finding
 		if f.Exchange == altered.Exchange && altered.Path != "" && strings.HasPrefix(f.Path, altered.Path) {
 			return f.Check + f.Message
 		}
-		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + string(rune(f.Exchange))
+		return string(f.Verdict) + "|" + f.Requirement + "|" + f.Check + "|" + f.Path + "|" + strconv.Itoa(f.Exchange)
 	}
 	had := map[string]int{}
 	for _, f := range before {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -74,7 +75,7 @@ func hostOf(raw string) string {
 // isGeneration tells a call of the model from a token count and the like.
 func isGeneration(ex *evidence.Exchange) bool {
 	u, err := url.Parse(ex.Request.URL)
-	if err != nil || ex.Request.Method != "POST" {
+	if err != nil || ex.Request.Method != http.MethodPost {
 		return false
 	}
 	switch ex.Provider {

@@ -17,7 +17,7 @@ func (s *Trace) eachKeptReply(f func(x *exchange)) {
 	}
 }
 
-func wholeReply(x *exchange) wire.Place { return wire.Place{Event: -1, Off: 0} }
+var wholeReply = wire.Place{Event: -1}
 
 func isBlank(body []byte) bool { return len(bytes.TrimSpace(body)) == 0 }
 
@@ -26,7 +26,7 @@ func replyEmpty(s *Trace, r *report) {
 	s.eachKeptReply(func(x *exchange) {
 		r.addObserved(1)
 		if isBlank(x.Response.Body) {
-			r.addBare(x, wholeReply(x), "§4", "status %d with an empty body: the agent got no reply and no error", x.Response.Status)
+			r.addBare(x, wholeReply, "§4", "status %d with an empty body: the agent got no reply and no error", x.Response.Status)
 		}
 	})
 }
@@ -47,7 +47,7 @@ func replyHasEvent(s *Trace, r *report) {
 				return
 			}
 		}
-		r.addBare(x, wholeReply(x), "§1.4", "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
+		r.addBare(x, wholeReply, "§1.4", "a stream was asked for, and the body of %d bytes holds no event that can be read: it begins with %q",
 			len(x.Response.Body), cutText(string(x.Response.Body), 2*window))
 	})
 }
@@ -72,15 +72,15 @@ func replyIsProviders(s *Trace, r *report) {
 		case x.reply.Doc != nil && x.reply.Form == wire.Document:
 			r.addObserved(1)
 			if x.reply.End == wire.Cut {
-				r.addBare(x, wholeReply(x), "§4", "status %d with a document that is no reply of %s: it has no %s", x.Response.Status,
+				r.addBare(x, wholeReply, "§4", "status %d with a document that is no reply of %s: it has no %s", x.Response.Status,
 					providerNames[x.Provider], byProvider(x, "content", "output", "candidates"))
 			}
 		case x.reply.Form == wire.Array && x.Provider != evidence.Gemini:
 			r.addObserved(1)
-			r.addBare(x, wholeReply(x), "§4", "status %d with an array, which is no reply of %s", x.Response.Status, providerNames[x.Provider])
+			r.addBare(x, wholeReply, "§4", "status %d with an array, which is no reply of %s", x.Response.Status, providerNames[x.Provider])
 		case !x.req.WantsStream && x.reply.Form == wire.Other && !isBlank(x.Response.Body):
 			r.addObserved(1)
-			r.addBare(x, wholeReply(x), "§4", "status %d with a body that is no JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))
+			r.addBare(x, wholeReply, "§4", "status %d with a body that is no JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))
 		}
 	})
 }

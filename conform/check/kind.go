@@ -117,7 +117,7 @@ func siblingKind(x *exchange) Kind {
 	for _, f := range x.previous.followers {
 		switch {
 		case f.n >= x.n || f.kind.isSide():
-		case f.sameRequest(x) && !(f.isContinued() && x.isContinued()):
+		case f.sameRequest(x) && (!f.isContinued() || !x.isContinued()):
 			return Retry
 		case isAncestor(x.previous, f):
 			kind = Fork

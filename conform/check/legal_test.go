@@ -65,7 +65,6 @@ func TestStoredReasoning(t *testing.T) {
 		found     bool
 	}{{"", "", true}, {`store":true,"`, "", true}, {"", `,"id":"msg_1"`, false}, {`store":false,"`, "", false}} {
 		text := strings.NewReplacer("STORE", c.store, "ID", c.id).Replace(body)
-		text = strings.Replace(text, `,"input"`, `,"input"`, 1)
 		text = strings.Replace(text, `""input`, `"input`, 1)
 		res := find(t, "SIG-009/followed").Run(recording(asked(0, "openai", text, 0, "")))
 		if res.Observed != 1 || (len(res.Findings) > 0) != c.found || c.found && res.Findings[0].Rule != "O-12" {

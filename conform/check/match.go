@@ -114,7 +114,7 @@ func (m *matcher) matchByEvidence(n int) {
 		for _, c := range claims {
 			if c.from == best && owners[c.k] == nil {
 				owners[c.k] = best
-				if foreign || main != nil && m.standsElsewhere(n, c.k, best) {
+				if foreign || main != nil && m.standsElsewhere(n, c.k) {
 					owners[c.k] = main // carries what another reply issued, and stands in main's place
 				}
 			}
@@ -239,16 +239,16 @@ func (m *matcher) placeWeight(n int, from *exchange) (w int) {
 	return w
 }
 
-// standsElsewhere reports whether the reply from has a run of its own that holds
-// the token of item k of run n as well: then k carries a copy.
-func (m *matcher) standsElsewhere(n, k int, from *exchange) bool {
+// standsElsewhere reports whether another run holds the token of item k of run n as
+// well: then k carries a copy.
+func (m *matcher) standsElsewhere(n, k int) bool {
 	it := &m.x.req.Items[m.x.runs[n].from+k]
 	if it.Token == "" || it.What == wire.Call && it.ID != "" {
 		return false
 	}
 	for i := range m.x.req.Items {
 		o := &m.x.req.Items[i]
-		if o != it && o.Model() && o.Token == it.Token && !(i >= m.x.runs[n].from && i < m.x.runs[n].to) {
+		if o != it && o.Model() && o.Token == it.Token && (i < m.x.runs[n].from || i >= m.x.runs[n].to) {
 			return true
 		}
 	}

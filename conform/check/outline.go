@@ -35,12 +35,12 @@ var volatileMembers = []string{"cache_control", "id", "call_id", "tool_use_id", 
 func contentOf(it *wire.Item) uint64 {
 	var h maphash.Hash
 	h.SetSeed(contentSeed)
-	_ = h.WriteByte(byte(it.What))
+	writeField(&h, it.What.String())
 	writeField(&h, it.Role)
-	switch {
-	case it.What == wire.Text || it.What == wire.Thinking:
+	switch it.What {
+	case wire.Text, wire.Thinking:
 		writeField(&h, it.Text)
-	case it.What == wire.Call:
+	case wire.Call:
 		writeField(&h, it.Name)
 		writeField(&h, plainArgs(it.Args))
 	default:
@@ -136,8 +136,9 @@ func hasContent(it *wire.Item) bool {
 		return it.Name != ""
 	case wire.Redacted:
 		return false
+	default:
+		return it.Node != nil && it.Type != referenceType
 	}
-	return it.Node != nil && it.Type != referenceType
 }
 
 // allText returns the content of all visible text among items and the ordinal of

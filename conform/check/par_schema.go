@@ -69,7 +69,7 @@ func typeFault(n *wire.Node, d dialect, path string) *schemaFault {
 		if d == geminiSchema {
 			known = strings.ToLower(known)
 		}
-		if !slices.Contains(schemaTypes, known) && !(d == geminiSchema && known == "type_unspecified") {
+		if !slices.Contains(schemaTypes, known) && (d != geminiSchema || known != "type_unspecified") {
 			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Str(), 40)) + ", which is no JSON type"}
 		}
 	}

@@ -78,7 +78,7 @@ func samplingByModel(s *Trace, r *report) {
 		}
 		r.addObserved(1)
 		for _, name := range []string{"temperature", "top_p", "top_k"} {
-			if n, at := x.member(name); !n.Null() && !(name == "temperature" && string(n.Raw) == "1") {
+			if n, at := x.member(name); !n.Null() && (name != "temperature" || string(n.Raw) != "1") {
 				r.addFinding(x, at, "A-31", "%s does not take %s", x.req.Model, name)
 			}
 		}

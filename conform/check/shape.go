@@ -24,8 +24,8 @@ var editShapes = []struct {
 	}},
 	{"bytes were decoded as text and replaced by U+FFFD", func(was, is string) bool { return addsAny(was, is, "\uFFFD") }},
 	{"it was shortened with an ellipsis", func(was, is string) bool { return addsAny(was, is, "…", "...", "[truncated", "(truncated") }},
-	{"its end was cut off", func(was, is string) bool { return strings.HasPrefix(was, is) }},
-	{"its beginning was cut off", func(was, is string) bool { return strings.HasSuffix(was, is) }},
+	{"its end was cut off", strings.HasPrefix},
+	{"its beginning was cut off", strings.HasSuffix},
 	{"something was added behind it", func(was, is string) bool { return was != "" && strings.HasPrefix(is, was) }},
 	{"something was put before it", func(was, is string) bool { return was != "" && strings.HasSuffix(is, was) }},
 }

@@ -87,6 +87,7 @@ type scriptedItem struct {
 }
 
 func parseTranscript(t *testing.T, input string) *transcript {
+	t.Helper()
 	tr := &transcript{source: evidence.SourceRecording, resumed: map[int]bool{}}
 	for _, line := range strings.Split(input, "\n") {
 		key, value, found := strings.Cut(line, ": ")
@@ -111,6 +112,7 @@ func parseTranscript(t *testing.T, input string) *transcript {
 }
 
 func (tr *transcript) parseExchange(t *testing.T, options, value string) scriptedExchange {
+	t.Helper()
 	x := scriptedExchange{options: map[string]string{}}
 	for _, o := range strings.Fields(options) {
 		k, v, _ := strings.Cut(o, "=")
@@ -143,6 +145,7 @@ func (tr *transcript) parseExchange(t *testing.T, options, value string) scripte
 var itemForm = regexp.MustCompile(`^(u|a|s|t|img)("(?:[^"\\]|\\.)*")(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^c:(\w*):(\w+)(\{\S*\})(?:#(\w+))?(?:@(\w+))?(?:\s+|$)|^r:(\w*):(\w*)("(?:[^"\\]|\\.)*")(?:\s+|$)|^ref:(\w+)(?:\s+|$)`)
 
 func parseItems(t *testing.T, s string) (items []scriptedItem) {
+	t.Helper()
 	for s = strings.TrimSpace(s); s != ""; {
 		m := itemForm.FindStringSubmatch(s)
 		if m == nil {

@@ -59,8 +59,9 @@ func weakened(word string) Provenance {
 	switch p := Provenance(word); p {
 	case ProvenanceSimulator, ProvenanceSynthetic, ProvenanceInjected:
 		return p
+	default:
+		return ProvenanceUnknown
 	}
-	return ProvenanceUnknown
 }
 
 // ProviderAnswered reports whether the response is the provider's own word: its own

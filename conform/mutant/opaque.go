@@ -38,7 +38,7 @@ func (e *editor) isIssuedResult(id string) bool {
 func (e *editor) isIssuedCiphertext(n *wire.Node) bool {
 	text := n.Get("encrypted_content").Str()
 	for _, c := range n.Get("content").Elems() {
-		text = text + c.Get("encrypted_content").Str()
+		text += c.Get("encrypted_content").Str()
 		break
 	}
 	return len(text) > 8 && !strings.Contains(text, "REDACTED") && slices.ContainsFunc(e.ev.Exchanges[:e.n], func(x evidence.Exchange) bool {

@@ -101,7 +101,7 @@ func schemaFault(path []string, s, root *jsontree.Node) string {
 
 // pythonValue writes a value as the API does, which is written in Python.
 func pythonValue(v *jsontree.Node) string {
-	return strings.ReplaceAll(string(v.Raw()), `"`, "'")
+	return strings.ReplaceAll(v.Raw(), `"`, "'")
 }
 
 func namesUnique(q *request, _ rule.Env) *rule.Refusal {

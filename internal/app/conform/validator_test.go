@@ -70,7 +70,7 @@ func TestIndependentValidator(t *testing.T) {
 		}
 		add(name, stdout.Bytes())
 	}
-	out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput() //nolint:gosec // our own program
+	out, err := exec.CommandContext(t.Context(), python, args...).CombinedOutput()
 	if err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}

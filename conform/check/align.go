@@ -10,16 +10,22 @@ import (
 // what proves identity, then by equal content, then by token, then by kind and
 // order, so that an altered item is compared with what it was and not reported as
 // lost.
-func (l *link) alignItems() {
+func (l *link) alignItems(rules linking) {
 	if l.pairUnchanged() {
 		return
 	}
-	a := aligner{link: l, taken: make([]bool, len(l.from.reply.Items))}
+	a := aligner{linking: rules, link: l, taken: make([]bool, len(l.from.reply.Items))}
 	rest := l.items
-	rest = a.matchItems(rest, idKeys, anyCall, true)
-	rest = a.matchItems(rest, contentKeys, oneWithoutID, true)
-	rest = a.matchItems(rest, a.tokenKeys, sameNameOrArgs, true)
-	rest = a.matchItems(rest, kindKeys, anyCall, false)
+	for _, by := range []pairing{
+		{pairByID, idKeys, anyCall, true},
+		{pairByContent, contentKeys, oneWithoutID, true},
+		{pairByToken, a.tokenKeys, sameNameOrArgs, true},
+		{pairByKind, kindKeys, anyCall, false},
+	} {
+		if rules.holds(by.rule) {
+			rest = a.matchItems(rest, by)
+		}
+	}
 	l.extra = rest
 	slices.SortFunc(l.pairs, func(x, y pair) int { return x.q - y.q })
 	for r, t := range a.taken {
@@ -58,8 +64,18 @@ func isUnchanged(r, q *wire.Item) bool {
 }
 
 type aligner struct {
+	linking
 	*link
 	taken []bool
+}
+
+// pairing is one way to pair items: by keys in common, where allows has the last word
+// on calls.
+type pairing struct {
+	rule    linkRule
+	keys    func(it *wire.Item) []itemKey
+	allows  func(r, q *wire.Item) bool
+	isExact bool
 }
 
 // itemKey is something that two items can have in common.
@@ -70,10 +86,9 @@ type itemKey struct {
 }
 
 // matchItems pairs each of qs with the first free reply item that has a key in
-// common with it, and returns those without one; allows has the last word on
-// calls. A q that names an item already taken, without differing from it, repeats
+// common with it, and returns those without one. A q that names an item already taken, without differing from it, repeats
 // it.
-func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, allows func(r, q *wire.Item) bool, exact bool) (rest []int) {
+func (a *aligner) matchItems(qs []int, by pairing) (rest []int) {
 	if len(qs) == 0 {
 		return nil
 	}
@@ -82,19 +97,19 @@ func (a *aligner) matchItems(qs []int, keys func(it *wire.Item) []itemKey, allow
 		if !a.reply(r).Model() {
 			continue
 		}
-		for _, k := range keys(a.reply(r)) {
+		for _, k := range by.keys(a.reply(r)) {
 			byKey[k] = append(byKey[k], r)
 		}
 	}
 	for _, q := range qs {
-		free, taken := a.findItem(byKey, keys(a.sent(q)), func(r *wire.Item) bool {
-			return r.What != wire.Call || a.sent(q).What != wire.Call || allows(r, a.sent(q))
+		free, taken := a.findItem(byKey, by.keys(a.sent(q)), func(r *wire.Item) bool {
+			return r.What != wire.Call || a.sent(q).What != wire.Call || by.allows(r, a.sent(q)) || !a.holds(callsDiffer)
 		})
 		switch {
 		case free >= 0:
 			a.taken[free] = true
-			a.pairs = append(a.pairs, pair{free, q, exact})
-		case taken >= 0 && exact && a.isRepeated(taken, q):
+			a.pairs = append(a.pairs, pair{free, q, by.isExact})
+		case taken >= 0 && by.isExact && a.holds(secondIsRepeat) && a.isRepeated(taken, q):
 			a.again = append(a.again, q)
 		default:
 			rest = append(rest, q)

@@ -43,7 +43,8 @@
 // The match also says which exchange a request continues, and with that which
 // conversation it belongs to and what part it has there ([Trace.Placements]): a
 // retry, a fork, a sub-agent, or a request beside the conversation, such as one for
-// a title, whose links are not judged. testdata/transcripts shows each case.
+// a title, whose links are not judged. The rules have names (linkRule), and
+// testdata/transcripts shows each of them: without it, a transcript comes out different.
 //
 // The checks read bytes with the decoders of conform/wire and share none with
 // any agent: a bug that is on both sides would stay unseen. They keep no state

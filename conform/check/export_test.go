@@ -25,3 +25,49 @@ func DecodeBroken(ev *evidence.Evidence) *Trace {
 		request: func(string, string, string, []byte) *wire.Request { panic("no such body") },
 	}.decodeEvidence(ev)
 }
+
+// LinkRules gives for each rule of linking the transcript that shows it.
+var LinkRules = [linkRuleEnd]string{
+	idsName:           "twins",
+	tokensName:        "token-alone",
+	sharedSaysLittle:  "counted-ids",
+	contentInContext:  "altered-id",
+	textsAreJoined:    "joined-texts",
+	placeDecides:      "same-after-fork",
+	latestDecides:     "same-answer",
+	sessionsDiffer:    "unrecorded-twin",
+	copiesAreForeign:  "copied-token",
+	answerIsContinued: "begun-answer",
+	gapsAreFilled:     "added-text",
+	contentBeside:     "resume-faults",
+	contentAfterWord:  "same-last-word",
+	wholeIsSaid:       "rewritten-prompt",
+	positionIsLast:    "invented-words",
+	marksContradict:   "unrecorded-twin",
+	repliesStandOnce:  "repeated-message",
+	boundsHold:        "short-answers",
+	openingIsRead:     "begun-answer",
+	hiddenIsAside:     "retry-without-thinking",
+	pairByID:          "references",
+	pairByContent:     "turned-texts",
+	pairByToken:       "turned-thoughts",
+	pairByKind:        "altered-id",
+	callsDiffer:       "equal-calls",
+	secondIsRepeat:    "sent-twice",
+	originIsNamed:     "foreign-token",
+	responseIsNamed:   "references",
+	storeIsNamed:      "references",
+	requestIsGrown:    "dropped-reply",
+	grownHasItsMarks:  "twins",
+	sideIsBeside:      "side-requests",
+	taskStartsAgent:   "sub-agent",
+	summaryStartsOver: "compaction",
+	sameIsRetry:       "fork-retry",
+	siblingIsFork:     "fork-retry",
+	equalIsBeside:     "twins",
+}
+
+// DecodeWithout is Decode with one rule of linking left out.
+func DecodeWithout(ev *evidence.Evidence, rule int) *Trace {
+	return bodyReader{wire.ReadRequest, wire.ReadReply, linking{linkRule(rule)}}.decodeEvidence(ev)
+}

@@ -61,7 +61,7 @@ func (s *Trace) Placements() []Placement {
 // classifyExchanges gives each exchange its kind and conversation, once all links
 // are known.
 func (s *Trace) classifyExchanges() {
-	c := classifier{tasks: map[string]*exchange{}}
+	c := classifier{linking: s.linking, tasks: map[string]*exchange{}}
 	for _, x := range s.x {
 		x.kind = c.kindOf(x)
 		switch {
@@ -78,6 +78,7 @@ func (s *Trace) classifyExchanges() {
 }
 
 type classifier struct {
+	linking
 	conversations int
 	// tasks are long texts in the arguments of calls, and who called.
 	tasks map[string]*exchange
@@ -89,37 +90,37 @@ func (c *classifier) kindOf(x *exchange) Kind {
 	if !x.asksForAnswer() {
 		return NoAnswer
 	}
-	if before := c.conversationBeside(x); before != nil && isBeside(x, before) {
+	if before := c.conversationBeside(x); before != nil && c.holds(sideIsBeside) && isBeside(x, before) {
 		return sideKind(x)
 	}
 	switch p := x.previous; {
-	case p == nil && c.tasks[openingWords(x)] != nil:
+	case p == nil && c.holds(taskStartsAgent) && c.tasks[openingWords(x)] != nil:
 		return SubAgent
 	case p == nil:
-		if from := c.summaryIn(x); from != nil {
+		if from := c.summaryIn(x); from != nil && c.holds(summaryStartsOver) {
 			x.previous = from
 			return Compacted
 		}
 		return Main
-	case p.sameRequest(x):
-		if p.isContinued() && x.isContinued() {
+	case p.sameRequest(x) && c.holds(sameIsRetry):
+		if p.isContinued() && x.isContinued() && c.holds(equalIsBeside) {
 			x.previous = nil // an equal conversation beside it
 			return Main
 		}
 		return Retry
 	}
-	return siblingKind(x)
+	return c.siblingKind(x)
 }
 
 // siblingKind says how x stands to earlier exchanges that continue the same one.
-func siblingKind(x *exchange) Kind {
+func (c *classifier) siblingKind(x *exchange) Kind {
 	kind := Main
 	for _, f := range x.previous.followers {
 		switch {
 		case f.n >= x.n || f.kind.isSide():
-		case f.sameRequest(x) && (!f.isContinued() || !x.isContinued()):
+		case f.sameRequest(x) && c.holds(sameIsRetry) && (!f.isContinued() || !x.isContinued()):
 			return Retry
-		case isAncestor(x.previous, f):
+		case isAncestor(x.previous, f) && c.holds(siblingIsFork):
 			kind = Fork
 		}
 	}

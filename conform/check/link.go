@@ -69,7 +69,7 @@ func (s *Trace) linkReplies() {
 			l.known[x.Provider] = known
 		}
 		if x.asksForAnswer() {
-			m := newMatcher(x, known)
+			m := newMatcher(x, known, s.linking)
 			m.matchRequest()
 			l.addLinks(x)
 			if x.previous = m.findPrevious(); x.previous != nil {
@@ -98,7 +98,7 @@ func (l *linker) addLinks(x *exchange) {
 		}
 	}
 	for _, ln := range x.replays {
-		ln.alignItems()
+		ln.alignItems(l.linking)
 	}
 }
 

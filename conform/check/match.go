@@ -21,6 +21,7 @@ const (
 
 // matcher finds for each item of one request the reply that emitted it.
 type matcher struct {
+	linking
 	x     *exchange
 	known *knownReplies
 	// used are the replies that already have a run.
@@ -32,16 +33,28 @@ type matcher struct {
 	earlierOwned, laterOwned []int
 }
 
-func newMatcher(x *exchange, known *knownReplies) *matcher {
+func newMatcher(x *exchange, known *knownReplies, rules linking) *matcher {
 	x.owners = make([][]*exchange, len(x.runs))
 	for n, run := range x.runs {
 		x.owners[n] = make([]*exchange, run.to-run.from)
 	}
-	m := &matcher{x: x, known: known, used: map[*exchange]bool{}}
+	m := &matcher{linking: rules, x: x, known: known, used: map[*exchange]bool{}}
 	for n := range x.runs {
 		m.isKnown = m.isKnown || slices.ContainsFunc(m.marksOfRun(n), func(mk mark) bool { return len(known.byMark[mk]) > 0 })
 	}
 	return m
+}
+
+// weakerSteps look for the reply of a whole run that neither ids nor tokens nor
+// content in context gave away, the strongest evidence first.
+var weakerSteps = []struct {
+	rule linkRule
+	find func(m *matcher, n int) *exchange
+}{
+	{contentBeside, (*matcher).neighbourWithContent},
+	{contentAfterWord, (*matcher).contentAfterLastWord},
+	{wholeIsSaid, (*matcher).wholeContent},
+	{positionIsLast, (*matcher).expectedReply},
 }
 
 // matchRequest goes from the strongest evidence to the weakest; what one step
@@ -50,17 +63,25 @@ func (m *matcher) matchRequest() {
 	for n := range m.x.runs {
 		m.matchByEvidence(n)
 	}
-	for _, step := range []func(n int) *exchange{m.neighbourWithContent, m.contentAfterLastWord, m.wholeContent, m.expectedReply} {
+	for _, step := range weakerSteps {
+		if !m.holds(step.rule) {
+			continue
+		}
 		m.findOwned()
 		for n := range m.x.runs {
 			if m.mainOwner(n) == nil {
-				m.take(n, step(n))
+				m.take(n, step.find(m, n))
 			}
 		}
 	}
 	for n := range m.x.runs {
-		m.keepEarlierPart(n)
-		fillGaps(m.x.owners[n])
+		if m.holds(answerIsContinued) {
+			m.keepEarlierPart(n)
+		}
+		if m.holds(gapsAreFilled) {
+			fillGaps(m.x.owners[n])
+		}
+		dropUnrecorded(m.x.owners[n])
 	}
 }
 
@@ -110,11 +131,11 @@ func (m *matcher) matchByEvidence(n int) {
 		if best == nil {
 			break
 		}
-		foreign := main != nil && !isAncestor(best, main) && !isAncestor(main, best)
+		foreign := main != nil && m.holds(copiesAreForeign) && !isAncestor(best, main) && !isAncestor(main, best)
 		for _, c := range claims {
 			if c.from == best && owners[c.k] == nil {
 				owners[c.k] = best
-				if foreign || main != nil && m.standsElsewhere(n, c.k) {
+				if foreign || main != nil && m.holds(copiesAreForeign) && m.standsElsewhere(n, c.k) {
 					owners[c.k] = main // carries what another reply issued, and stands in main's place
 				}
 			}
@@ -134,12 +155,14 @@ func (m *matcher) claimsByMark(n int) (claims []claim) {
 	run := m.x.runs[n]
 	for i := run.from; i < run.to; i++ {
 		for _, mk := range marksOf(m.x.Provider, &m.x.req.Items[i]) {
-			list := m.known.byMark[mk]
-			weight := idWeight
+			list, rule, weight := m.known.byMark[mk], idsName, idWeight
 			if mk.kind == tokenMark {
-				weight = tokenWeight
+				rule, weight = tokensName, tokenWeight
 			}
-			if len(list) > 1 {
+			if !m.holds(rule) {
+				continue
+			}
+			if len(list) > 1 && m.holds(sharedSaysLittle) {
 				weight = sharedWeight
 			}
 			for _, s := range list {
@@ -153,6 +176,9 @@ func (m *matcher) claimsByMark(n int) (claims []claim) {
 // claimsByContent looks at the replies to all that the client had said before the
 // run.
 func (m *matcher) claimsByContent(n int) (claims []claim) {
+	if !m.holds(contentInContext) {
+		return nil
+	}
 	for _, s := range m.known.byWords[m.x.outline.words[n]] {
 		for _, k := range m.equalItems(n, s.x) {
 			claims = append(claims, claim{k, contentWeight, s.x})
@@ -170,7 +196,7 @@ func (m *matcher) equalItems(n int, from *exchange) (equal []int) {
 			equal = append(equal, k)
 		}
 	}
-	if len(equal) == 0 {
+	if len(equal) == 0 && m.holds(textsAreJoined) {
 		if whole, first := allText(items); first >= 0 && from.contents[whole] {
 			equal = append(equal, first)
 		}
@@ -194,7 +220,7 @@ func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange
 			continue
 		}
 		w += m.placeWeight(n, from)
-		if best == nil || w > most || w == most && from.n > best.n {
+		if best == nil || w > most || w == most && (from.n > best.n) == m.holds(latestDecides) {
 			best, most = from, w
 		}
 	}
@@ -206,7 +232,7 @@ func (m *matcher) bestReply(n int, claims []claim, owners []*exchange) *exchange
 // another request goes on with the reply. Two sessions that begin with the same
 // prompt look like that.
 func (m *matcher) isOfOtherSession(n int, from *exchange) bool {
-	if m.isKnown || !m.isContradicted(n, from) {
+	if m.isKnown || !m.holds(sessionsDiffer) || !m.isContradicted(n, from) {
 		return false
 	}
 	return slices.ContainsFunc(from.followers, func(f *exchange) bool {
@@ -223,7 +249,7 @@ func (m *matcher) marksOfRun(n int) (marks []mark) {
 
 // placeWeight says how well the reply of from would stand in run n.
 func (m *matcher) placeWeight(n int, from *exchange) (w int) {
-	if !from.asksForAnswer() {
+	if !from.asksForAnswer() || !m.holds(placeDecides) {
 		return 0
 	}
 	r := from.replyRun()
@@ -294,6 +320,9 @@ func fillGaps(owners []*exchange) {
 			owners[k] = owners[k+1]
 		}
 	}
+}
+
+func dropUnrecorded(owners []*exchange) {
 	for k, o := range owners {
 		if o == unrecorded {
 			owners[k] = nil

@@ -71,7 +71,7 @@ func mixHash(h, v uint64) uint64 {
 // Marks that divide a chain, so that items cannot move across a run unseen.
 const startMark, runMark = 0x6d65, 0x72756e
 
-func newOutline(items []wire.Item, runs []span) *outline {
+func newOutline(items []wire.Item, runs []span, rules linking) *outline {
 	o := &outline{content: make([]uint64, len(items)), wholeAt: make([]uint64, len(items)+1)}
 	words, all, last := uint64(startMark), uint64(startMark), uint64(0)
 	n := 0
@@ -85,7 +85,7 @@ func newOutline(items []wire.Item, runs []span) *outline {
 		o.wholeAt[i] = all
 		o.content[i] = contentOf(it)
 		switch {
-		case it.Continuity():
+		case it.Continuity() && rules.holds(hiddenIsAside):
 		case it.Model():
 			all = mixHash(all, o.content[i])
 		default:

@@ -101,7 +101,7 @@ func (m *matcher) sameLastWord(n int, from *exchange, k int) bool {
 
 // free returns from unless a run of the request already has it.
 func (m *matcher) free(from *exchange) *exchange {
-	if from == nil || m.used[from] {
+	if from == nil || m.used[from] && m.holds(repliesStandOnce) {
 		return nil
 	}
 	return from
@@ -137,7 +137,7 @@ func (m *matcher) contentAfterLastWord(n int) *exchange {
 			try(m.x.outline.content[i])
 		}
 	}
-	if whole, first := allText(m.x.req.Items[run.from:run.to]); first >= 0 {
+	if whole, first := allText(m.x.req.Items[run.from:run.to]); first >= 0 && m.holds(textsAreJoined) {
 		try(whole)
 	}
 	return best
@@ -197,6 +197,9 @@ func (m *matcher) saysTheSame(n int, from *exchange) bool {
 // must have come: those of the runs before and after.
 func (m *matcher) bounds(n int) (low, high int) {
 	low, high = -1, m.x.n
+	if !m.holds(boundsHold) {
+		return low, high
+	}
 	if k := m.earlierOwned[n]; k >= 0 {
 		low = m.mainOwner(k).n
 	}
@@ -210,6 +213,9 @@ func (m *matcher) bounds(n int) (low, high int) {
 // with ids, or both with tokens. They differ, because equal ones were found
 // before.
 func (m *matcher) isContradicted(n int, from *exchange) bool {
+	if !m.holds(marksContradict) {
+		return false
+	}
 	var kinds [2][2]bool
 	for _, mk := range m.marksOfRun(n) {
 		kinds[0][mk.kind] = true
@@ -230,7 +236,7 @@ func (m *matcher) isContradicted(n int, from *exchange) bool {
 // of another conversation. Words of the model at the end of a request are the
 // client's own beginning of the answer.
 func (m *matcher) expectedReply(n int) *exchange {
-	if m.x.runs[n].to == len(m.x.req.Items) {
+	if m.x.runs[n].to == len(m.x.req.Items) && m.holds(openingIsRead) {
 		return nil
 	}
 	if from, isDecided := m.neighbourReply(n); isDecided {
@@ -254,20 +260,23 @@ func (m *matcher) expectedReply(n int) *exchange {
 // client alone, else the one whose reply stands last in it.
 func (m *matcher) findPrevious() *exchange {
 	x := m.x
-	if from := m.known.byID[x.req.Doc.Get("previous_response_id").Str()]; from != nil {
+	if from := m.known.byID[x.req.Doc.Get("previous_response_id").Str()]; from != nil && m.holds(responseIsNamed) {
 		return from
 	}
-	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" {
+	if from := m.known.byStore[storedConversation(x)]; from != nil && storedConversation(x) != "" && m.holds(storeIsNamed) {
 		return from
 	}
 	end := 0
 	if len(x.runs) > 0 {
 		end = x.runs[len(x.runs)-1].to
 	}
+	if !m.holds(requestIsGrown) {
+		end = len(x.req.Items)
+	}
 	for i := len(x.req.Items); i > end; i-- {
 		list := m.known.byWhole[x.outline.wholeAt[i]]
 		for k := len(list) - 1; k >= 0; k-- {
-			if from := list[k].x; hasSameMarks(from, x, len(from.req.Items)) {
+			if from := list[k].x; !m.holds(grownHasItsMarks) || hasSameMarks(from, x, len(from.req.Items)) {
 				return from
 			}
 		}

@@ -40,7 +40,7 @@ func (s *Trace) findIssues() {
 // that place, or a changed one.
 func (s *Trace) describeToken(x *exchange, was, is string) difference {
 	d := describeDifference(was, is)
-	if from, ok := s.issued[originKey(is)]; ok && is != "" && from.x.n < x.n && originKey(is) != originKey(was) {
+	if from, ok := s.issued[originKey(is)]; ok && s.holds(originIsNamed) && is != "" && from.x.n < x.n && originKey(is) != originKey(was) {
 		d.sentence = fmt.Sprintf("is %s, in place of %s", from.describe(is), maskToken(was))
 	}
 	return d

@@ -13,6 +13,7 @@ import (
 // and judge it with any number of checks. It is immutable and may be used from
 // any goroutine.
 type Trace struct {
+	linking
 	ev        *evidence.Evidence // a copy; its byte slices are shared with the caller
 	providers []string
 	x         []*exchange
@@ -33,7 +34,7 @@ type Trace struct {
 // panic with that value when they run on the trace, so that package report
 // names it as an error of the referee.
 func Decode(ev *evidence.Evidence) *Trace {
-	return bodyReader{wire.ReadRequest, wire.ReadReply}.decodeEvidence(ev)
+	return bodyReader{request: wire.ReadRequest, reply: wire.ReadReply}.decodeEvidence(ev)
 }
 
 // Evidence returns what was decoded. The lists are the caller's; bytes and
@@ -100,15 +101,17 @@ type exchange struct {
 // span is the half-open range [from, to) of items.
 type span struct{ from, to int }
 
-// bodyReader reads the two sides of an exchange. Tests count its calls.
+// bodyReader reads the two sides of an exchange, and links them. Tests count its calls
+// and leave out rules of linking.
 type bodyReader struct {
 	request func(provider, method, url string, body []byte) *wire.Request
 	reply   func(provider string, status int, body []byte) *wire.Reply
+	linking
 }
 
 func (r bodyReader) decodeEvidence(ev *evidence.Evidence) (s *Trace) {
 	own := copyLists(ev)
-	s = &Trace{ev: &own, providers: own.Providers()}
+	s = &Trace{linking: r.linking, ev: &own, providers: own.Providers()}
 	defer func() { s.panicked = recover() }()
 	for i := range own.Exchanges {
 		s.x = append(s.x, r.decodeExchange(&own.Exchanges[i], i))
@@ -132,7 +135,7 @@ func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)
 	x.turn = turnStart(e.Provider, x.req)
-	x.outline = newOutline(x.req.Items, x.runs)
+	x.outline = newOutline(x.req.Items, x.runs, r.linking)
 	x.contents = replyContents(x.reply.Items)
 	x.can = specs.FindCapability(e.Provider, x.modelAsked())
 	x.members = inspectMembers(x)

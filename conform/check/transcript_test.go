@@ -45,25 +45,38 @@ func TestTranscripts(t *testing.T) {
 	}
 	for _, name := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			input, want, _ := strings.Cut(string(text), "===\n")
-			tr := parseTranscript(t, input)
-			var got strings.Builder
-			for _, provider := range tr.providers {
-				tr.describe(&got, provider)
-			}
+			tr, input, want := readTranscript(t, name)
+			got := tr.run(check.Decode)
 			if *update {
-				if err := os.WriteFile(name, []byte(input+"===\n"+got.String()), 0o644); err != nil {
+				if err := os.WriteFile(name, []byte(input+"===\n"+got), 0o644); err != nil {
 					t.Fatal(err)
 				}
-			} else if got.String() != want {
-				t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+			} else if got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
+}
+
+// readTranscript returns what a file holds before "===", read and as it stands, and
+// what is expected after it.
+func readTranscript(t *testing.T, name string) (tr *transcript, input, want string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, want, _ = strings.Cut(string(text), "===\n")
+	return parseTranscript(t, input), input, want
+}
+
+// run describes the conversation for each provider.
+func (tr *transcript) run(decode func(*evidence.Evidence) *check.Trace) string {
+	var w strings.Builder
+	for _, provider := range tr.providers {
+		tr.describe(&w, provider, decode)
+	}
+	return w.String()
 }
 
 type transcript struct {
@@ -174,9 +187,9 @@ func parseItems(t *testing.T, s string) (items []scriptedItem) {
 }
 
 // describe writes what was found for one provider.
-func (tr *transcript) describe(w *strings.Builder, provider string) {
+func (tr *transcript) describe(w *strings.Builder, provider string, decode func(*evidence.Evidence) *check.Trace) {
 	ev := tr.evidence(provider)
-	trace := check.Decode(&ev)
+	trace := decode(&ev)
 	fmt.Fprintf(w, "%s\n", provider)
 	back := map[int][]string{}
 	for _, r := range trace.Replays() {

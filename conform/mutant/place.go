@@ -14,9 +14,18 @@ type Places struct {
 	// Sampled counts the places, Broken those where a change made the check find
 	// something.
 	Sampled, Broken int
+	// BeyondReach counts those that are known to need several changes at once.
+	BeyondReach int
 	// Faults names the places where no change did: what cannot be broken there was
 	// counted as observed.
 	Faults []string
+}
+
+// beyondReach are the places of all samples that only a change of several exchanges at
+// once can break, and why: the case by the check.
+var beyondReach = map[[2]string]string{
+	{"STR-007/partial-turn", "anthropic-cut"}: "signed thinking of the cut reply would have to be copied into the next request",
+	{"RES-004/last-reply", "anthropic-cut"}:   "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
 }
 
 // observedPlace is an exchange that a check counts: without it, it observes less.
@@ -38,6 +47,10 @@ func BreakPlaces(good []evidence.Evidence, rules []report.Rule, seed uint64, n i
 		result.Sampled++
 		if p.breakOnce(dice) {
 			result.Broken++
+			continue
+		}
+		if beyondReach[[2]string{p.rule.Check.ID, p.ev.Case}] != "" {
+			result.BeyondReach++
 			continue
 		}
 		result.Faults = append(result.Faults, fmt.Sprintf("%s: observes exchange %d of %s, and nothing that is changed there trips it",

@@ -14,23 +14,6 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// beyondReach are the places of all samples, 3 of about 1,270, that only a change of
-// several exchanges at once can break.
-var beyondReach = map[string]string{
-	"STR-007/partial-turn of anthropic-cut": "signed thinking of the cut reply would have to be copied into the next request",
-	"RES-004/last-reply of anthropic-cut":   "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
-}
-
-func isBeyondReach(fault string) bool {
-	for place := range beyondReach {
-		check, of, _ := strings.Cut(place, " of ")
-		if strings.HasPrefix(fault, check+": ") && strings.Contains(fault, " of "+of+",") {
-			return true
-		}
-	}
-	return false
-}
-
 // What a check counts as observed can be broken there: 200 places of a seed.
 func TestBreakPlaces(t *testing.T) {
 	if testing.Short() {
@@ -38,13 +21,11 @@ func TestBreakPlaces(t *testing.T) {
 	}
 	const seed = 20779
 	got := BreakPlaces(samples(t), rules(t), seed, 200)
-	if got.Sampled != 200 || got.Broken+len(got.Faults) != 200 {
-		t.Errorf("%d sampled, %d broken", got.Sampled, got.Broken)
+	if got.Sampled != 200 || got.Broken < 198 || got.Broken+got.BeyondReach != 200 {
+		t.Errorf("%d sampled, %d broken, %d beyond reach", got.Sampled, got.Broken, got.BeyondReach)
 	}
 	for _, f := range got.Faults {
-		if !isBeyondReach(f) {
-			t.Errorf("seed %d: %s", seed, f)
-		}
+		t.Errorf("seed %d: %s", seed, f)
 	}
 }
 

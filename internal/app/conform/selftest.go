@@ -18,27 +18,41 @@ const selftestSchema = "conform.selftest.v1"
 
 func (a *app) selftestCommand() *cobra.Command {
 	var asJSON bool
+	sample := placeSample{}
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Break evidence on purpose and see every check notice",
 		Long: `Break evidence on purpose and see every check notice. Good evidence must pass,
 each mutant of each requirement must be caught, an agent that does nothing must
-not pass and one that does everything wrong must fail. Exits 1 otherwise.
+not pass and one that does everything wrong must fail. Of the places that checks
+observe there, a sample is broken one by one, and the check must notice. Exits 1
+otherwise.
 --json prints ` + selftestSchema + `.`,
-		Example: "  conform selftest\n  conform selftest --json | jq .faults",
+		Example: "  conform selftest\n  conform selftest --json | jq .faults\n  conform selftest --seed 7 --places 500",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("selftest: takes no argument, got %q", args[0])
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return a.selftest(asJSON) },
+		RunE: func(*cobra.Command, []string) error { return a.selftest(asJSON, sample) },
 	}
+	cmd.Flags().Uint64Var(&sample.seed, "seed", 20779, "which observed places are broken")
+	cmd.Flags().UintVar(&sample.count, "places", 200, "how many observed places are broken; 0 for none")
 	cli.AddJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) selftest(asJSON bool) error {
+// maxPlaces is more than all samples have.
+const maxPlaces = 1_000_000
+
+// placeSample says how many observed places the self-test breaks, and which.
+type placeSample struct {
+	seed  uint64
+	count uint
+}
+
+func (a *app) selftest(asJSON bool, sample placeSample) error {
 	rules, err := harness.Rules()
 	if err != nil {
 		return err
@@ -48,10 +62,15 @@ func (a *app) selftest(asJSON bool) error {
 		return err
 	}
 	found := mutant.Selftest(good, rules)
+	places := mutant.Places{}
+	if sample.count > 0 {
+		places = mutant.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces))) //nolint:gosec // bounded
+	}
+	found.Faults = append(found.Faults, places.Faults...)
 	if asJSON {
-		err = report.WriteJSON(a.Stdout, selftestReport(found))
+		err = report.WriteJSON(a.Stdout, selftestReport(found, places, sample.seed))
 	} else {
-		err = selftestTable(a.Stdout, found)
+		err = selftestTable(a.Stdout, found, places, sample.seed)
 	}
 	if err == nil && !found.OK() {
 		err = cli.Exit(report.ExitFailure)
@@ -61,7 +80,7 @@ func (a *app) selftest(asJSON bool) error {
 
 // selftestTable shows requirement by mutant: how often it could be applied and
 // how often a check noticed.
-func selftestTable(w io.Writer, t mutant.Table) error {
+func selftestTable(w io.Writer, t mutant.Table, places mutant.Places, seed uint64) error {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tab, "REQUIREMENT\tGOOD CASES\tMUTANT\tKILLED")
 	killed, applied := 0, 0
@@ -80,6 +99,7 @@ func selftestTable(w io.Writer, t mutant.Table) error {
 	if err := tab.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintf(w, "\n%d of %d observed places broken (seed %d), %d beyond the reach of one change\n", places.Broken, places.Sampled, seed, places.BeyondReach)
 	for _, f := range t.Faults {
 		fmt.Fprintf(w, "fail  %s\n", f)
 	}
@@ -100,7 +120,14 @@ type (
 		OK           bool              `json:"ok"`
 		Requirements []selftestRow     `json:"requirements"`
 		Subjects     []selftestSubject `json:"subjects"`
+		Places       selftestPlaces    `json:"places"`
 		Faults       []string          `json:"faults"`
+	}
+	selftestPlaces struct {
+		Seed        uint64 `json:"seed"`
+		Sampled     int    `json:"sampled"`
+		Broken      int    `json:"broken"`
+		BeyondReach int    `json:"beyondReach"`
 	}
 	selftestRow struct {
 		Requirement string         `json:"requirement"`
@@ -119,9 +146,10 @@ type (
 	}
 )
 
-func selftestReport(t mutant.Table) selftestDoc {
+func selftestReport(t mutant.Table, places mutant.Places, seed uint64) selftestDoc {
 	doc := selftestDoc{
 		Schema: selftestSchema, Tool: tool(), OK: t.OK(), Requirements: []selftestRow{}, Subjects: []selftestSubject{},
+		Places: selftestPlaces{seed, places.Sampled, places.Broken, places.BeyondReach},
 		Faults: append([]string{}, t.Faults...),
 	}
 	for _, row := range t.Rows {

@@ -59,7 +59,7 @@ func TestIndependentValidator(t *testing.T) {
 	}
 	for name, command := range map[string]string{
 		"list": "list --json", "list-v1": "list --json=v1", "explain": "explain SIG-001 --json", "explain-rule": "explain A-34 --json",
-		"selftest": "selftest --json", "check": "check --json --strict --require SIG,MOD-001 ../../../docs/examples",
+		"selftest": "selftest --json --places 5", "check": "check --json --strict --require SIG,MOD-001 ../../../docs/examples",
 		"check-v1": "check --json=v1 ../../../docs/examples", "run": "run --json --filter SIG-001 --require ORD-001",
 		"run-v1": "run --json=v1 --filter SIG-001", "check-nothing": "check --json ../../../docs/examples/mcp.json",
 	} {

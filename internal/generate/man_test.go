@@ -42,6 +42,7 @@ func TestHelp(t *testing.T) {
 // the same program.
 var mayDiffer = map[string]string{
 	"seed":   "a number for faults, a text for the simulator",
+	"set":    "requirements for a run of conform, what a recording does not say for its check",
 	"output": "a format for runs of rkat, a file for its exports",
 }
 

@@ -19,15 +19,15 @@ const (
 
 // addJSONFlag adds --json, which prints the present schema, and --json=v1.
 func addJSONFlag(cmd *cobra.Command, version *jsonVersion) {
-	flag := cmd.Flags().VarPF(version, "json", "", "print the result as JSON; --json=v1 prints the schema of the last release")
+	flag := cmd.Flags().VarPF(version, "json", "", "print the result as JSON, with --json=v1 in the schema of the last release")
 	flag.NoOptDefVal = string(jsonV2)
 	cli.CommandLineOnly(cmd.Flags(), "json")
 }
 
 func (v jsonVersion) String() string { return string(v) }
 
-// Type is left out of the help: the flag is used without a value.
-func (jsonVersion) Type() string { return "" }
+// Type is that of a flag that is used without a value.
+func (jsonVersion) Type() string { return "bool" }
 
 // Set takes a version, or what a flag without a value may be given.
 func (v *jsonVersion) Set(text string) error {

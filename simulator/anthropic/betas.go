@@ -45,6 +45,7 @@ var betas = slices.Concat([]Beta{
 	betaOf("mcp-servers-2025-12-04", "mcp_servers"),
 	betaOf("message-threads-2026-08-12", "thread"),
 	{Name: betaSystem, Models: "before Opus 4.8: messages of role system"},
+	betaOf("mid-conversation-effort-2026-08-01", "messages.*.output_config"),
 	betaOf("mid-conversation-output-config-2026-07-01", "messages.*.output_config"),
 	betaOf("mid-conversation-system-clear-at-2026-08-21", "messages.*.clear_at"),
 	betaOf("per-turn-control-2026-07-01", "messages.*.output_config"),

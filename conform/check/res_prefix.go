@@ -176,32 +176,55 @@ func (r *report) compareBytes(then, now *exchange) {
 	}
 }
 
-// diffTools says what tool definitions changed since then, "" for nothing. Tools that
-// are loaded later are not part of the prompt: one may be added if it is deferred,
-// or if a tool search has brought it.
+// diffTools says what tool definitions changed since then, "" for nothing. A deferred
+// tool is not part of the prompt: it may be added and stand anywhere, and until the
+// conversation loads it, it may change and go. A tool search may add others.
 func diffTools(then, now *exchange) string {
 	was, is := toolDefinitions(then.req.Tools), toolDefinitions(now.req.Tools)
 	last := -1
 	for _, t := range was {
-		k := slices.IndexFunc(is, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
+		name := toolName(t)
+		k := slices.IndexFunc(is, func(o *wire.Node) bool { return toolName(o) == name })
+		if isDeferred(t) && (k < 0 || isDeferred(is[k])) && !isUsed(now, name) {
+			continue
+		}
 		if k < 0 {
-			return "tool " + toolName(t) + " is gone"
+			return "tool " + name + " is gone"
 		}
 		if path, what := wire.Diff(t, is[k], "cache_control", "defer_loading"); path != "=" {
-			return strings.TrimSpace("tool " + toolName(t) + path + " " + what)
+			return strings.TrimSpace("tool " + name + path + " " + what)
+		}
+		if isDeferred(t) {
+			continue
 		}
 		if k < last {
-			return "tool " + toolName(t) + " stands in another place"
+			return "tool " + name + " stands in another place"
 		}
 		last = k
 	}
 	for _, t := range is {
 		known := slices.ContainsFunc(was, func(o *wire.Node) bool { return toolName(o) == toolName(t) })
-		if !known && !t.Get("defer_loading").True() && !isLoadedBySearch(now, toolName(t)) {
+		if !known && !isDeferred(t) && !isLoadedBySearch(now, toolName(t)) {
 			return "tool " + toolName(t) + " is new"
 		}
 	}
 	return ""
+}
+
+func isDeferred(tool *wire.Node) bool { return tool.Get("defer_loading").True() }
+
+// isUsed reports whether the conversation called the tool or a search brought it.
+func isUsed(x *exchange, name string) bool {
+	return slices.ContainsFunc(x.req.Items, func(it wire.Item) bool {
+		switch it.What {
+		case wire.Call:
+			return it.Name == name
+		case wire.Result, wire.Opaque:
+			return namesTool(it.Node, name)
+		default:
+			return false
+		}
+	})
 }
 
 // toolDefinitions lists the tools one by one, as Gemini groups them.

@@ -60,10 +60,15 @@ var resumeMutants = []Mutant{
 	})},
 	{"reorder-tools", "lists the tools in another order", []string{"RES-002"}, changeRequest(func(e *editor) bool {
 		tools := e.toolList()
-		if !e.sendsBackReply() || len(tools.Elems()) < 2 || wire.Equal(tools.Items[0], tools.Items[1]) {
+		at := slices.IndexFunc(tools.Elems(), isInPrompt)
+		if !e.sendsBackReply() || at < 0 {
 			return false
 		}
-		tools.Items[0], tools.Items[1] = tools.Items[1], tools.Items[0]
+		other := slices.IndexFunc(tools.Items, func(t *wire.Node) bool { return isInPrompt(t) && !wire.Equal(t, tools.Items[at]) })
+		if other < 0 {
+			return false
+		}
+		tools.Items[at], tools.Items[other] = tools.Items[other], tools.Items[at]
 		return true
 	})},
 	{"edit-history", "rewrites an earlier prompt", []string{"RES-003"}, changeRequest(func(e *editor) bool { return e.sendsBackReply() && e.editPrompt() })},
@@ -78,6 +83,9 @@ var resumeMutants = []Mutant{
 		return true
 	})},
 }
+
+// isInPrompt: a deferred tool is not part of the prompt, wherever it stands.
+func isInPrompt(tool *wire.Node) bool { return !tool.Get("defer_loading").True() }
 
 // changeResumed changes the first request of a resumed process; before is the last
 // request of the processes before it.
@@ -145,8 +153,9 @@ func (e *editor) toolList() *wire.Node {
 }
 
 func (e *editor) firstTool() *wire.Node {
-	if list := e.toolList().Elems(); len(list) > 0 {
-		return list[0]
+	list := e.toolList().Elems()
+	if first := slices.IndexFunc(list, isInPrompt); first >= 0 {
+		return list[first]
 	}
 	return nil
 }

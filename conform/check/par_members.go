@@ -151,9 +151,8 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 	if m.Values != nil && v.Is('"') && !slices.ContainsFunc(m.Values, func(s string) bool { return s == v.Str() || gemini && strings.EqualFold(s, v.Str()) }) {
 		w.add(wrongType, v, path, byProvider(w.x, "A-7", "O-5", ""), "is "+strconv.Quote(cutText(v.Str(), 40))+", not one of "+strings.Join(m.Values, ", "))
 	}
-	if number, err := strconv.ParseFloat(string(v.Raw), 64); err == nil && v.Is('0') &&
-		(m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max) {
-		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "is "+cutText(string(v.Raw), 40)+", outside "+describeRange(m))
+	if m.Min != nil || m.Max != nil {
+		w.inRange(v, m, path)
 	}
 	if m.Betas != nil && w.betas != nil && !slices.ContainsFunc(w.betas, func(b string) bool { return hasPrefixOf(b, m.Betas) }) {
 		w.add(missingBeta, v, path, "A-5", "belongs to the beta "+strings.Join(m.Betas, " or ")+", which anthropic-beta does not name")
@@ -168,6 +167,16 @@ func (w *memberWalk) value(v *wire.Node, m specs.Member, path string) {
 	}
 }
 
+func (w *memberWalk) inRange(v *wire.Node, m specs.Member, path string) {
+	if !v.Is('0') {
+		return
+	}
+	number, err := strconv.ParseFloat(string(v.Raw), 64)
+	if err == nil && (m.Min != nil && number < *m.Min || m.Max != nil && number > *m.Max) {
+		w.add(outOfRange, v, path, byProvider(w.x, "A-7", "O-6", "G-28"), "is "+cutText(string(v.Raw), 40)+", outside "+describeRange(m))
+	}
+}
+
 func hasPrefixOf(s string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
 }
@@ -176,8 +185,11 @@ func hasPrefixOf(s string, prefixes []string) bool {
 func isOfType(v *wire.Node, types string, gemini bool) bool {
 	switch v.Kind {
 	case '"':
+		if strings.Contains(types, "s") || !gemini || !strings.ContainsAny(types, "ni") {
+			return strings.Contains(types, "s")
+		}
 		_, err := strconv.ParseFloat(v.Str(), 64)
-		return strings.Contains(types, "s") || gemini && err == nil && strings.ContainsAny(types, "ni")
+		return err == nil
 	case '0':
 		number, err := strconv.ParseFloat(string(v.Raw), 64)
 		return strings.Contains(types, "n") || strings.Contains(types, "i") && err == nil && number == float64(int64(number))

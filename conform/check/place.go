@@ -79,5 +79,5 @@ func (x *exchange) modelAsked() string {
 // format. What stands in for the provider, as the simulator, does so at any address.
 func (x *exchange) atOtherHost() bool {
 	isStandIn := x.Provenance == evidence.ProvenanceSimulator || x.Provenance == evidence.ProvenanceSynthetic
-	return !isStandIn && !x.IsOwnHost()
+	return !isStandIn && !x.ownHost
 }

@@ -90,6 +90,8 @@ type exchange struct {
 	conversation int
 	// replays are the links whose request this is, sentBack those whose reply.
 	replays, sentBack []*link
+	// ownHost is what the exchange's IsOwnHost says; many checks ask.
+	ownHost bool
 	// refusal is read where the reply is one.
 	refusal Refusal
 	// can is what is known of the model asked; members compares the request's
@@ -130,7 +132,7 @@ func copyLists(ev *evidence.Evidence) evidence.Evidence {
 }
 
 func (r bodyReader) decodeExchange(e *evidence.Exchange, n int) *exchange {
-	x := &exchange{Exchange: e, n: n}
+	x := &exchange{Exchange: e, n: n, ownHost: e.IsOwnHost()}
 	x.req = r.request(e.Provider, e.Request.Method, e.Request.URL, e.Request.Body)
 	x.reply = r.reply(e.Provider, e.Response.Status, e.Response.Body)
 	x.runs = modelRuns(x.req.Items)

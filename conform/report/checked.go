@@ -40,8 +40,17 @@ type Recording struct {
 	// Reason says why, for a verdict that is not about findings.
 	Reason string `json:"reason,omitempty"`
 
-	results   []Result
+	results   []Result // without void ones
+	void      []voidResult
 	notJudged bool // nothing in it could be judged
+}
+
+// voidResult is what the summary needs of a result that shows nothing: most are, and
+// a directory has many recordings.
+type voidResult struct {
+	requirement string
+	ofSource    bool
+	verdict     Verdict
 }
 
 // JudgeRecording holds rec to every rule. A recording shows what it happens to
@@ -68,6 +77,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	if readable == 0 && out.Calls.Accepted > 0 {
 		withdrawPasses(out.results, unreadableRequests)
 	}
+	out.dropVoid()
 	out.sumUp()
 	if readable == 0 && out.Verdict == NotTestable && out.Calls.Accepted > 0 {
 		out.Reason = unreadableRequests
@@ -83,6 +93,19 @@ func firstRefusal(trace *check.Trace) string {
 		return list[0].String()
 	}
 	return ""
+}
+
+// dropVoid keeps of the results that show nothing only what the summary needs.
+func (r *Recording) dropVoid() {
+	var kept []Result
+	for _, res := range r.results {
+		if isVoid := res.Verdict == NotTestable || res.Verdict == NotApplicable; isVoid && res.Observed == 0 {
+			r.void = append(r.void, voidResult{res.Requirement, res.OfSource, res.Verdict})
+		} else {
+			kept = append(kept, res)
+		}
+	}
+	r.results = kept
 }
 
 // sumUp fills in what follows from the results.
@@ -173,19 +196,27 @@ func NewChecked(tool Tool, policy Policy, recordings []Recording) *Checked {
 // relevantResults are the results that say something about a requirement: those of the
 // recordings that show it, or one that says that none does.
 func (c *Checked) relevantResults() []Result {
-	seen := map[string]bool{}
+	seen, count := map[string]bool{}, 0
 	for _, r := range c.Recordings {
+		count += len(r.results)
 		for i := range r.results {
 			if res := &r.results[i]; res.Observed > 0 && res.Verdict != NotTestable {
 				seen[res.Requirement] = true
 			}
 		}
 	}
-	var all []Result
+	all := make([]Result, 0, count)
+	listed := map[voidResult]bool{}
 	for _, r := range c.Recordings {
 		for i := range r.results {
 			if res := &r.results[i]; res.Verdict != NotTestable || !seen[res.Requirement] {
 				all = append(all, *res)
+			}
+		}
+		for _, v := range r.void {
+			if !listed[v] && (v.verdict != NotTestable || !seen[v.requirement]) {
+				listed[v] = true
+				all = append(all, Result{Requirement: v.requirement, OfSource: v.ofSource, Verdict: v.verdict})
 			}
 		}
 	}

@@ -83,18 +83,21 @@ func Judge(rules []Rule, ev *evidence.Evidence) []Result { return JudgeTrace(rul
 // JudgeTrace is [Judge] for evidence that is decoded already.
 func JudgeTrace(rules []Rule, trace *check.Trace) []Result {
 	results := make([]Result, len(rules))
-	for i, r := range rules {
-		results[i] = r.Judge(trace)
+	providers := trace.Providers()
+	for i := range rules {
+		results[i] = rules[i].judge(trace, providers)
 	}
 	return results
 }
 
 // Judge runs the check on one case. A check that panics is a harness error, not
 // a breach.
-func (r Rule) Judge(trace *check.Trace) (res Result) {
+func (r Rule) Judge(trace *check.Trace) Result { return r.judge(trace, trace.Providers()) }
+
+func (r *Rule) judge(trace *check.Trace, providers []string) (res Result) {
 	res = r.NewResult(trace.Case())
-	res.Provider = strings.Join(trace.Providers(), ",")
-	if reason := r.notApplicable(trace); reason != "" {
+	res.Provider = strings.Join(providers, ",")
+	if reason := r.notApplicable(string(trace.Source()), providers); reason != "" {
 		res.Verdict, res.Reason = NotApplicable, reason
 		return res
 	}
@@ -142,12 +145,11 @@ func (r *Result) setVerdict() {
 
 // notApplicable says why the requirement does not speak of a case, "" when it
 // does.
-func (r Rule) notApplicable(trace *check.Trace) string {
-	applies, source := r.Requirement.Applies, string(trace.Source())
+func (r *Rule) notApplicable(source string, providers []string) string {
+	applies := &r.Requirement.Applies
 	if len(applies.Source) > 0 && !slices.Contains(applies.Source, source) {
 		return fmt.Sprintf("does not apply to evidence from a %s", source)
 	}
-	providers := trace.Providers()
 	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return applies.To(p, source) }) {
 		return "does not apply to " + strings.Join(providers, ", ")
 	}

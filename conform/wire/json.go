@@ -108,11 +108,11 @@ func (d decoder) readContainer(k Kind) (*Node, error) {
 	n := &Node{Kind: k, Off: int(d.dec.InputOffset()) - 1}
 	for p := d.dec.PeekKind(); p != '}' && p != ']'; p = d.dec.PeekKind() {
 		if k == '{' {
-			name, err := d.readValue()
+			name, err := d.dec.ReadValue()
 			if err != nil {
 				return nil, err
 			}
-			n.Names = append(n.Names, name.Str())
+			n.Names = append(n.Names, unescapeString(name[1:len(name)-1]))
 		}
 		v, err := d.readValue()
 		if err != nil {

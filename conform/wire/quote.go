@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -10,40 +11,27 @@ import (
 // becomes its three-byte form (WTF-8) instead of U+FFFD: replacing it would
 // hide that an agent replaced it (regressions R33).
 func unescapeString(s []byte) string {
-	i := indexByte(s, '\\')
+	i := bytes.IndexByte(s, '\\')
 	if i < 0 {
 		return string(s)
 	}
-	b := make([]byte, i, len(s))
-	copy(b, s[:i])
-	for i < len(s) {
-		if s[i] != '\\' {
-			b = append(b, s[i])
-			i++
-			continue
-		}
+	b := make([]byte, 0, len(s))
+	for ; i >= 0; i = bytes.IndexByte(s, '\\') {
+		b = append(b, s[:i]...)
 		if s[i+1] == 'u' {
 			var r rune
 			r, i = escapedRune(s, i)
 			b = appendRune(b, r)
-			continue
+		} else {
+			b = append(b, escapeValues[s[i+1]])
+			i += 2
 		}
-		b = append(b, escapeValues[s[i+1]])
-		i += 2
+		s = s[i:]
 	}
-	return string(b)
+	return string(append(b, s...))
 }
 
 var escapeValues = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
-
-func indexByte(s []byte, c byte) int {
-	for i, x := range s {
-		if x == c {
-			return i
-		}
-	}
-	return -1
-}
 
 // escapedRune reads the \uXXXX at s[i:], with its low half if it has one, and
 // returns the offset after it.

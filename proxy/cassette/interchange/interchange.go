@@ -162,8 +162,11 @@ func hasReservedHeader(in cassette.Interaction) bool {
 }
 
 // Canonical returns h with canonical names. It leaves out the pseudo headers of
-// HTTP/2 that some tools store.
+// HTTP/2 that some tools store. Where there is nothing to change, it returns h itself.
 func Canonical(h map[string][]string) http.Header {
+	if h != nil && isCanonical(h) {
+		return h
+	}
 	out := make(http.Header, len(h))
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if name == "" || name[0] == ':' {
@@ -174,6 +177,15 @@ func Canonical(h map[string][]string) http.Header {
 		}
 	}
 	return out
+}
+
+func isCanonical(h map[string][]string) bool {
+	for name, values := range h {
+		if name == "" || name[0] == ':' || len(values) == 0 || http.CanonicalHeaderKey(name) != name {
+			return false
+		}
+	}
+	return true
 }
 
 // notRecordingError says what a file should have been.

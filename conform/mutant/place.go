@@ -21,11 +21,13 @@ type Places struct {
 	Faults []string
 }
 
-// beyondReach are the places of all samples that only a change of several exchanges at
-// once can break, and why: the case by the check.
+// beyondReach are the places of all samples that no single change of what
+// stands there breaks, and why: the case by the check.
 var beyondReach = map[[2]string]string{
-	{"STR-007/partial-turn", "anthropic-cut"}: "signed thinking of the cut reply would have to be copied into the next request",
-	{"RES-004/last-reply", "anthropic-cut"}:   "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
+	{"STR-007/partial-turn", "anthropic-cut"}:   "signed thinking of the cut reply would have to be copied into the next request",
+	{"RES-004/last-reply", "anthropic-cut"}:     "the reply would have to be lost in both requests that go on from it; without it in one the conversation forks",
+	{"RES-002/system", "openai-namespace"}:      "nothing was said to the system, and no change adds a member that the provider knows",
+	{"RES-002/system", "anthropic-server-tool"}: "nothing was said to the system, and no change adds a member that the provider knows",
 }
 
 // observedPlace is an exchange that a check counts: without it, it observes less.

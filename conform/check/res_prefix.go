@@ -72,7 +72,7 @@ func (r *report) comparePrefix(then, now *exchange) {
 			r.addPrefixFinding(now, at, "%s that exchange %d sent at %s is gone, with everything after it", a.item.What, then.Index, a.item.Place.Path)
 			return
 		}
-		if difference := elementDifference(a, is[k]); difference != nil {
+		if difference := elementDifference(now.Provider, a, is[k]); difference != nil {
 			r.addPrefixFinding(now, is[k].item.Place, "%s that exchange %d sent at %s is not what stands there now: %s", a.item.What, then.Index, a.item.Place.Path, difference)
 			return
 		}
@@ -81,7 +81,7 @@ func (r *report) comparePrefix(then, now *exchange) {
 
 // elementDifference says how b differs from a, nil when it does not: a text or a
 // difference to show. Cache marks do not count; A-43 is about their number.
-func elementDifference(a, b element) any {
+func elementDifference(provider string, a, b element) any {
 	switch was, is := a.item, b.item; {
 	case a.reply != nil && a.reply == b.reply, is.Type == referenceType:
 		return nil
@@ -94,7 +94,7 @@ func elementDifference(a, b element) any {
 	case was.What == wire.Text || was.Node == nil || is.Node == nil:
 		return nil
 	default:
-		if path, what := wire.Diff(was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature", "thought"); path != "=" {
+		if path, what := diffMembers(provider, was.Node, is.Node, "cache_control", "thoughtSignature", "thought_signature", "thought"); path != "=" {
 			return strings.TrimSpace(path + " " + what)
 		}
 		return nil
@@ -191,7 +191,7 @@ func diffTools(then, now *exchange) string {
 		if k < 0 {
 			return "tool " + name + " is gone"
 		}
-		if path, what := wire.Diff(t, is[k], "cache_control", "defer_loading"); path != "=" {
+		if path, what := diffMembers(now.Provider, t, is[k], "cache_control", "defer_loading"); path != "=" {
 			return strings.TrimSpace("tool " + name + path + " " + what)
 		}
 		if isDeferred(t) {

@@ -59,9 +59,10 @@ func requestHeaders(s *Trace, r *report) {
 // recordsVersion reports whether the recording would show anthropic-version if it had
 // been sent: it keeps all headers, or shows it in another exchange of the same client.
 func (s *Trace) recordsVersion(x *exchange) bool {
-	return keepsHeaders(x) || slices.ContainsFunc(s.x, func(o *exchange) bool {
+	client := x.Request.Header.Get("User-Agent")
+	return keepsHeaders(x) || client != "" && slices.ContainsFunc(s.x, func(o *exchange) bool {
 		return o.Provider == evidence.Anthropic && o.Request.Header.Get("Anthropic-Version") != "" &&
-			o.Request.Header.Get("User-Agent") == x.Request.Header.Get("User-Agent")
+			o.Request.Header.Get("User-Agent") == client
 	})
 }
 

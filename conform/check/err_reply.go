@@ -65,13 +65,15 @@ func replyDocumentWhole(s *Trace, r *report) {
 	})
 }
 
-// replyIsProviders: a document with status 200 is a reply or an error of the provider.
+// replyIsProviders: a document with status 200 is a reply of the provider.
 func replyIsProviders(s *Trace, r *report) {
 	s.eachKeptReply(func(x *exchange) {
 		switch {
 		case x.reply.Doc != nil && x.reply.Form == wire.Document:
 			r.addObserved(1)
-			if x.reply.End == wire.Cut {
+			if x.isErrorDocument() {
+				r.addBare(x, wholeReply, "§4", "status %d with an error in place of a reply: %q", x.Response.Status, cutText(wordsOf(x), 200))
+			} else if x.reply.End == wire.Cut {
 				r.addBare(x, wholeReply, "§4", "status %d with a document that is no reply of %s: it has no %s", x.Response.Status,
 					providerNames[x.Provider], byProvider(x, "content", "output", "candidates"))
 			}

@@ -64,10 +64,11 @@ func (s *Trace) Refusals() (list []Refusal) {
 }
 
 // AcceptedCalls counts the requests for an answer that the provider accepted,
-// whatever became of the answer.
+// whatever became of the answer. An error document is no acceptance, also with
+// status 200.
 func (s *Trace) AcceptedCalls() (n int) {
 	for _, x := range s.x {
-		if x.req.Op == wire.Generate && x.wasAccepted() {
+		if x.req.Op == wire.Generate && x.wasAccepted() && !x.isErrorDocument() {
 			n++
 		}
 	}
@@ -77,6 +78,14 @@ func (s *Trace) AcceptedCalls() (n int) {
 // wasAccepted reports whether the provider answered with a status of success.
 func (x *exchange) wasAccepted() bool {
 	return !x.Missed && x.Response.Status >= 200 && x.Response.Status < 300
+}
+
+// isErrorDocument reports whether the whole answer is an error object: a gateway gives
+// it status 200, the providers do not. A Responses object that failed is a reply.
+func (x *exchange) isErrorDocument() bool {
+	doc := x.reply.Doc
+	return x.reply.Form == wire.Document && !doc.Get("error").Null() && doc.Get("content") == nil &&
+		doc.Get("output") == nil && doc.Get("candidates") == nil
 }
 
 // newRefusal reads an answer with an error status.

@@ -183,7 +183,9 @@ func TestUnreadableReplies(t *testing.T) {
 		{"a reply", "gemini", minimal["gemini"], `{"promptFeedback":{"blockReason":"SAFETY"}}`, ""},
 		{"a stream", "openai", stream, event, ""},
 		{"a document for a stream", "openai", stream, `{"status":"completed","output":[]}`, ""},
-		{"an error after 200", "anthropic", minimal["anthropic"], `{"type":"error","error":{"message":"Overloaded"}}`, ""},
+		{"an error with status 200", "anthropic", minimal["anthropic"], `{"type":"error","error":{"message":"Overloaded"}}`, "ERR-003/provider-object"},
+		{"an error with status 200", "gemini", minimal["gemini"], `{"error":{"message":"no","status":"INVALID_ARGUMENT"}}`, "ERR-003/provider-object"},
+		{"a response that failed", "openai", minimal["openai"], `{"status":"failed","error":{"message":"no"},"output":[]}`, ""},
 	} {
 		x := asked(0, c.provider, c.body, 200, c.reply)
 		x.Response.End = "eof"
@@ -262,5 +264,18 @@ func TestCorpusRefusals(t *testing.T) {
 	}
 	if kinds[check.RefusedForm] < 20 || kinds[check.RefusedKey] < 12 || kinds[check.RefusedModel] < 10 {
 		t.Errorf("%v", kinds)
+	}
+}
+
+// TestErrorDocumentIsNoAcceptance: what a gateway answers with status 200 is no accepted call
+// when it is an error.
+func TestErrorDocumentIsNoAcceptance(t *testing.T) {
+	for reply, want := range map[string]int{
+		`{"type":"error","error":{"message":"no"}}`:                0,
+		`{"type":"message","content":[],"stop_reason":"end_turn"}`: 1,
+	} {
+		if got := recording(asked(0, "anthropic", minimal["anthropic"], 200, reply)).AcceptedCalls(); got != want {
+			t.Errorf("%s: %d accepted calls, want %d", reply, got, want)
+		}
 	}
 }

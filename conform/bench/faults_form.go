@@ -10,12 +10,12 @@ import (
 // formFaults put blocks under the wrong speaker or give them a wrong shape.
 // Each shows in a single request.
 var formFaults = []Kind{
-	{Name: "thinking-under-user", Rule: "A-24", Providers: anthropic, alter: addToTurn("user", `{"type":"thinking","thinking":"Hm.","signature":"`+inventedToken+`"}`)},
+	{Name: "thinking-under-user", Rule: "A-24", Providers: anthropic, alter: addToTurn("user", `{"type":"thinking","thinking":"Hm.","signature":"`+inventedSignature+`"}`)},
 	{Name: "call-under-user", Rule: "A-24", Providers: anthropic, alter: addToTurn("user", `{"type":"tool_use","id":"toolu_01Made","name":"made_up","input":{}}`)},
 	{Name: "result-under-assistant", Rule: "A-24", Providers: anthropic, alter: addToTurn("assistant", `{"type":"tool_result","tool_use_id":"toolu_01Made","content":"ok"}`)},
 	{Name: "image-under-assistant", Rule: "A-24", Providers: anthropic, alter: addToTurn("assistant", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}`)},
 	{Name: "document-under-assistant", Rule: "A-24", Providers: anthropic, alter: addToTurn("assistant", `{"type":"document","source":{"type":"text","media_type":"text/plain","data":"x"}}`)},
-	{Name: "redacted-under-user", Rule: "A-24", Providers: anthropic, alter: addToTurn("user", `{"type":"redacted_thinking","data":"`+inventedToken+`"}`)},
+	{Name: "redacted-under-user", Rule: "A-24", Providers: anthropic, alter: addToTurn("user", `{"type":"redacted_thinking","data":"`+inventedSignature+`"}`)},
 	{Name: "call-in-user-content", Rule: "G-13", Providers: gemini, alter: onNewBlock(roleOfTurn("user"), isKind(callBlock))},
 	{Name: "result-in-model-content", Rule: "G-14 G-15", Providers: gemini, alter: onNewBlock(roleOfTurn("model"), isKind(resultBlock))},
 	{Name: "text-and-call-in-one-part", Rule: "G-8", Providers: gemini, alter: onNewBlock(setKey("text", `"Calling now."`), isKind(callBlock))},

@@ -28,7 +28,7 @@ var tokenFaults = []Kind{
 	{Name: "token-newline-added", Rule: tokenRule, Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onToken(func(t string, _ *rand.Rand) string { return t + "\n" })},
 	{Name: "token-line-wrapped", Rule: tokenRule, Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onToken(func(t string, _ *rand.Rand) string { return t[:len(t)/2] + "\n" + t[len(t)/2:] })},
 	{Name: "token-other-provider", Rule: "R24 R3", Providers: all, alter: onBlock(foreignToken, isLinked, hasToken)},
-	{Name: "token-invented", Rule: tokenRule, Providers: all, alter: onToken(func(string, *rand.Rand) string { return inventedToken })},
+	{Name: "token-invented", Rule: tokenRule, Providers: all, alter: onToken(func(string, *rand.Rand) string { return inventedSignature })},
 	{Name: "token-null", Rule: "A-35 R4", Providers: anthropic, alter: onBlock(tokenValue("null"), isLinked, hasToken)},
 	{Name: "token-number", Rule: "A-35 O-5", Providers: []string{evidence.Anthropic, evidence.OpenAI}, alter: onBlock(tokenValue("12345"), isLinked, hasToken)},
 	{Name: "token-key-removed", Rule: "A-35", Providers: anthropic, alter: onBlock(removeToken, isLinked, hasToken)},

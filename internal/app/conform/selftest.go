@@ -64,7 +64,7 @@ func (a *app) selftest(asJSON bool, sample placeSample) error {
 	found := mutant.Selftest(good, rules)
 	places := mutant.Places{}
 	if sample.count > 0 {
-		places = mutant.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces))) //nolint:gosec // bounded
+		places = mutant.BreakPlaces(good, rules, sample.seed, int(min(sample.count, maxPlaces)))
 	}
 	found.Faults = append(found.Faults, places.Faults...)
 	if asJSON {

@@ -56,8 +56,8 @@ func (a *Agent) Run(ctx context.Context, prompt string) (RunResult, error) {
 
 // Resume continues a stored session, also one of another process or of another
 // model. The prompt may be empty when the last turn still needs an answer. What the
-// provider gets before the messages stays as it was; the
-// model is told of a changed system prompt and changed tools in an appended message.
+// provider gets before the messages stays as it was; an appended message tells the
+// model about a changed system prompt and changed tools.
 func (a *Agent) Resume(ctx context.Context, id SessionID, prompt string) (RunResult, error) {
 	return agent.Resume(ctx, a.config, id, prompt)
 }

@@ -54,7 +54,7 @@ var legalTraffic = []Kind{
 	{Name: "last-call-over-quota", Rule: "quota, no fault", Providers: all, alter: lastRefused(quota)},
 }
 
-// failure is an answer that is no fault of the request's form.
+// failure is an answer for which the form of the request is not to blame.
 type failure struct {
 	status int
 	body   string

@@ -52,8 +52,8 @@ func Legal() []Kind {
 type Row struct {
 	Kind     Kind
 	Provider string
-	// Applied is how often the kind found a place, Fail and Warn how often the
-	// referee told of it and how hard, Missed how often it did not.
+	// Applied counts the recordings in which the kind found a place. Fail and Warn
+	// count those in which the referee reported it, Missed the others.
 	Applied, Fail, Warn, Missed int
 	// Cited counts the finds that name the kind's own rule.
 	Cited int

@@ -32,7 +32,8 @@ func partForm(s *Trace, r *report) {
 	})
 }
 
-// speakers says whose blocks of a type are; other types may be anybody's.
+// speakers gives the role that may send blocks of a type; every role may send a type
+// that is not listed.
 var speakers = map[string]string{
 	"thinking": "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "server_tool_use": "assistant", "mcp_tool_use": "assistant",
 	"tool_result": "user", "image": "user", "document": "user", "search_result": "user",

@@ -11,8 +11,8 @@ import (
 )
 
 // PlaceOf says where the exchange with an index stands for a requirement, without
-// a check. For an index that is no exchange's, as that of a finding about a process,
-// it is what all exchanges have in common.
+// a check. A finding about a process has no exchange: its place holds what all
+// exchanges have in common.
 func (s *Trace) PlaceOf(index int) specs.Place {
 	if n, ok := s.ordinalOf(index); ok {
 		x := s.x[n]

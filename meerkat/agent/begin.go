@@ -167,7 +167,7 @@ func (s *settings) entryOf(provider, model string) catalog.Entry {
 
 // openConversation stores what the run begins with and calls the model. A
 // developer message follows the user's message or results, never a reply. So
-// when a paused reply goes on without a prompt, the model is not told of
+// when a paused reply goes on without a prompt, the model does not learn about
 // changes.
 func (p *transition) openConversation(at time.Time) {
 	o := p.state.pending

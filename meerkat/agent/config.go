@@ -46,7 +46,7 @@ type Config struct {
 	Client provider.Completer
 	Store  session.Store
 	// Tools may differ from those a resumed session began with. The definitions
-	// are still sent as they were; the model is told of the change, and calls of
+	// are still sent as they were; the model learns about the change, and calls of
 	// tools that no longer exist are refused. Nil: no tools.
 	Tools tool.Dispatcher
 	// ToolsNow returns the tools that exist after each round of tools, because a

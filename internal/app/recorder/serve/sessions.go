@@ -132,9 +132,8 @@ func (l *clientSession) finishRecording(a *app, failed bool) outcome {
 	return outcome{missed: l.refused, exit: exit}
 }
 
-// notAsked lists the cassettes that no session of this run has. That is no
-// failure, a run may be of a few tests only; but where it is of all of them,
-// they are left over.
+// notAsked lists the cassettes that no session of this run has used. A run of a few
+// tests leaves out some; after a run of all tests, these files are left over.
 func (l *sessions) notAsked() (left []string) {
 	files, _ := filepath.Glob(strings.ReplaceAll(l.env.flags.cassette, sessionMark, "*"))
 	for _, file := range files {

@@ -68,6 +68,11 @@ type Result struct {
 	Evidence string `json:"evidence,omitempty"`
 	// DurationMS is how long the case ran, without the time of judging it.
 	DurationMS int64 `json:"duration_ms,omitempty"`
+	// Runs counts the verdicts of a case that was run several times.
+	Runs Counts `json:"runs,omitempty"`
+	// Excused is what the verdict would be without the baseline, "" where the baseline
+	// does not speak of the result.
+	Excused Verdict `json:"excused,omitempty"`
 }
 
 // Area is the part of the requirement's id before the dash.

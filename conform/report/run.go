@@ -36,6 +36,22 @@ type Run struct {
 	Expected []string `json:"-"`
 	// Guard says which guard ended the run early, "" when none did.
 	Guard string `json:"guard,omitempty"`
+	// Seed makes the made-up words of the run again; "" where only cassettes answered.
+	Seed string `json:"seed,omitempty"`
+	// Filter is what selected the cases, "" for all.
+	Filter string `json:"filter,omitempty"`
+	// Shard is the part of a run that this is; nil for the whole.
+	Shard *Shard `json:"shard,omitempty"`
+	// Repeat is how often each case was run, 0 for once.
+	Repeat int `json:"repeat,omitempty"`
+	// Cases lists what was selected, in order of name.
+	Cases []CaseSummary `json:"cases,omitempty"`
+	// Hosts are the foreign hosts that the agent tried to reach, in order of name.
+	Hosts []Host `json:"hosts,omitempty"`
+	// Isolation is nil where the agent ran inside the harness.
+	Isolation *Isolation `json:"isolation,omitempty"`
+	// Baseline says what each entry of the baseline was good for.
+	Baseline []UsedExcuse `json:"baseline,omitempty"`
 }
 
 // Tool is the program that wrote a report.
@@ -48,8 +64,10 @@ type Tool struct {
 type Subject struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
-	// Kind is in-process, exec, attach or driver.
+	// Kind is in-process, command, driver or acp.
 	Kind string `json:"kind"`
+	// Control is the level up to which the agent can be controlled, L0 to L5.
+	Control string `json:"control,omitempty"`
 }
 
 // Set lists the requirements that the subject was judged by. Digest is a hash of

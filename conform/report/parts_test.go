@@ -1,0 +1,83 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/meerkat-go/conformance/schemas"
+)
+
+func TestParseShard(t *testing.T) {
+	for text, want := range map[string]Shard{"1/1": {1, 1}, "2/4": {2, 4}, "10000/10000": {10000, 10000}} {
+		if got, err := ParseShard(text); err != nil || got != want || got.String() != text {
+			t.Errorf("%s: %v %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "1", "0/4", "5/4", "-1/4", "1/0", "1/10001", "a/b", "1/2/3", "1 /2", "1/2 "} {
+		if got, err := ParseShard(text); err == nil {
+			t.Errorf("%q is read as %v", text, got)
+		}
+	}
+	if (Shard{}).String() != "" {
+		t.Error("the whole run has a name")
+	}
+}
+
+// Each case lies in exactly one shard, whatever other cases there are.
+func TestShardsShareOut(t *testing.T) {
+	const cases = 500
+	for _, of := range []int{1, 2, 7, 1000} {
+		sizes := make([]int, of)
+		for n := range cases {
+			name := fmt.Sprintf("scenario-%d/anthropic", n)
+			held := 0
+			for i := range of {
+				if (Shard{i + 1, of}).Holds(name) {
+					held++
+					sizes[i]++
+				}
+			}
+			if held != 1 {
+				t.Fatalf("%s lies in %d of %d shards", name, held, of)
+			}
+		}
+		if of == 7 {
+			for i, size := range sizes {
+				if size < cases/of/2 {
+					t.Errorf("shard %d/%d holds %d of %d cases", i+1, of, size, cases)
+				}
+			}
+		}
+	}
+	if !(Shard{}).Holds("any") {
+		t.Error("the whole run lacks a case")
+	}
+	// The hash is part of the interface: another one would move every case.
+	if !(Shard{4, 4}).Holds("thinking-tool-loop/anthropic") {
+		for i := range 4 {
+			if (Shard{i + 1, 4}).Holds("thinking-tool-loop/anthropic") {
+				t.Errorf("the case has moved to %d/4", i+1)
+			}
+		}
+	}
+}
+
+// The optional members are valid in the schema.
+func TestOptionalMembers(t *testing.T) {
+	r := NewRun(Run{
+		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "a", Kind: "command", Control: "L2"}, Set: NewSet("current", []string{"ORD-001"}),
+		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s", Filter: "ORD", Shard: &Shard{1, 2}, Repeat: 2,
+		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Reason: "r"}},
+		Hosts:     []Host{{"example.com", 2, "telemetry"}},
+		Isolation: &Isolation{Enforced: true, Reason: "r"},
+		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true}, KnownFail, 1, "p"}},
+	}, []Result{{Requirement: "ORD-001", Consequence: "refused", Verdict: KnownFail, Excused: Flaky, Runs: Counts{Pass: 1, Fail: 1}, Findings: []Finding{}}})
+	var doc bytes.Buffer
+	if err := WriteJSON(&doc, r); err != nil {
+		t.Fatal(err)
+	}
+	if err := schemas.Validate(schemas.Report, doc.Bytes()); err != nil {
+		t.Error(err)
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -34,8 +35,8 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 	DescribeTableSubtree("in one run", func(filter, requirement string, edit editRequest, setExit func(int) int) {
 		for _, source := range sources() {
 			It("answered by the "+string(source), func(ctx SpecContext) {
-				subject := editedSubject{rkat: harness.Executable(shared.Rkat), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
-				o, err := harness.Run(ctx, harness.Options{Filter: filter, Subject: subject, Sources: []evidence.Source{source}})
+				subject := editedSubject{rkat: harness.Executable(shared.Rkat, ""), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
+				o, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: subject}, Filter: filter, Sources: []evidence.Source{source}})
 				Expect(err).NotTo(HaveOccurred())
 				Expect(o.Results).NotTo(ContainElement(HaveField("Verdict", report.HarnessError)))
 				run := report.NewRun(report.Run{Set: report.NewSet("", o.Requirements), Expected: o.Expected, Policy: report.Policy{Strict: true}}, o.Results)
@@ -98,45 +99,70 @@ type editedSubject struct {
 	dir     string
 }
 
-// RunStep starts the editing proxy, and rkat behind it.
-func (s editedSubject) RunStep(ctx context.Context, step harness.Step, session string, env []string) (evidence.Process, string, error) {
+// About is that of rkat.
+func (s editedSubject) About() harness.About { return s.rkat.About() }
+
+// editedSession is rkat behind its editing proxy.
+type editedSession struct {
+	harness.Session
+	editor  *proxy.Proxy
+	setExit func(code int) int
+	resumed atomic.Bool
+}
+
+// RunStep runs rkat, whose requests the editor changes.
+func (s *editedSession) RunStep(ctx context.Context, step harness.Step) (evidence.Process, error) {
+	s.resumed.Store(step.Resume)
+	p, err := s.Session.RunStep(ctx, step)
+	p.ExitCode = s.setExit(p.ExitCode)
+	return p, err
+}
+
+// Close ends the editing proxy as well.
+func (s *editedSession) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return errors.Join(s.Session.Close(), s.editor.Close(ctx))
+}
+
+// Open starts the editing proxy, with rkat behind it.
+func (s editedSubject) Open(ctx context.Context, room harness.Room) (harness.Session, error) {
+	session := &editedSession{setExit: s.setExit}
 	hosts, err := proxy.Hosts(nil)
 	if err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
 	authority, err := ca.New(hosts, time.Now())
 	if err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
-	transport, err := transportTo(env)
+	transport, err := transportTo(room.Env)
 	if err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
-	defer transport.CloseIdleConnections()
 	editor, err := proxy.New(proxy.Config{CA: authority, Handler: &httputil.ReverseProxy{
 		FlushInterval: -1, Transport: transport, ErrorLog: log.New(io.Discard, "", 0),
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 		Rewrite: func(r *httputil.ProxyRequest) {
 			body, _ := io.ReadAll(r.In.Body)
-			body = s.edit(step.Resume, body)
+			body = s.edit(session.resumed.Load(), body)
 			r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		},
 	}})
 	if err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
 	if err := editor.Start(); err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
-	defer func() { _ = editor.Close(context.WithoutCancel(ctx)) }()
+	session.editor = editor
 	trust := filepath.Join(s.dir, "editor.pem")
 	if err := os.WriteFile(trust, authority.PEM(), 0o600); err != nil {
-		return evidence.Process{}, "", err
+		return nil, err
 	}
-	env = slices.Concat(env, []string{"HTTPS_PROXY=" + editor.URL(), "https_proxy=" + editor.URL(), "SSL_CERT_FILE=" + trust})
-	p, next, err := s.rkat.RunStep(ctx, step, session, env)
-	p.ExitCode = s.setExit(p.ExitCode)
-	return p, next, err
+	room.Env = slices.Concat(room.Env, []string{"HTTPS_PROXY=" + editor.URL(), "https_proxy=" + editor.URL(), "SSL_CERT_FILE=" + trust})
+	session.Session, err = s.rkat.Open(ctx, room)
+	return session, err
 }
 
 // transportTo reaches the proxy that the harness has given to the agent.

@@ -99,7 +99,7 @@ func (its caseSpecs) run(ctx SpecContext) finishedCase {
 		Expect(json.Unmarshal(data, &done)).To(Succeed())
 		return done
 	}
-	caseRun := openRunner().Run(ctx, its.Case, its.source)
+	caseRun := openRunner().Run(ctx, harness.Permutation{Case: its.Case, Source: its.source})
 	done.Evidence = caseRun.Evidence
 	for _, r := range harness.Judge(caseRun, its.rules) {
 		done.Results = append(done.Results, r)
@@ -117,7 +117,7 @@ var runner *harness.Runner
 func openRunner() *harness.Runner {
 	if runner == nil {
 		var err error
-		runner, err = harness.NewRunner(harness.Executable(shared.Rkat), nil)
+		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "")})
 		Expect(err).NotTo(HaveOccurred())
 	}
 	return runner

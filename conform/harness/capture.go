@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -21,9 +22,8 @@ import (
 // capture keeps what passes between the agent and its provider during one run of
 // a case.
 type capture struct {
-	testCase     Case
-	name         string
-	source       evidence.Source
+	Permutation
+	seed         string
 	replayer     *replay.Replayer // nil where no cassette answers
 	simulated    *stepRecorder    // nil where a cassette answers
 	cassettePath string
@@ -35,14 +35,11 @@ type capture struct {
 	stepOf         []int // the step of each interaction
 	missed         []bool
 	notes          []string
+	notices        []proxy.Notice
 }
 
-func newCapture(c Case, source evidence.Source) *capture {
-	name := c.Name()
-	if source == evidence.SourceSimulator {
-		name += "@simulator"
-	}
-	return &capture{testCase: c, name: name, source: source, requestsByStep: map[int]int{}}
+func newCapture(p Permutation, seed string) *capture {
+	return &capture{Permutation: p, seed: seed, requestsByStep: map[int]int{}}
 }
 
 // countRequests counts requests when they arrive. A recorder reports them only
@@ -61,16 +58,16 @@ func (c *capture) countRequests(next http.Handler) http.Handler {
 func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
 	redactor := redact.New(nil)
 	switch {
-	case !c.testCase.HasTraffic():
+	case !c.Case.HasTraffic():
 		return noTraffic{c, redactor}, nil
-	case c.source == evidence.SourceSimulator:
-		upstream := simulator.Transport(newScript(c.testCase, c.noteMismatch))
+	case c.Source == evidence.SourceSimulator:
+		upstream := simulator.Transport(newScript(c.Case, c.seed, c.noteMismatch))
 		c.simulated = &stepRecorder{capture: c, redactor: redactor, upstream: upstream}
 		return c.simulated, nil
-	case c.source != evidence.SourceCassette:
-		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", c.source)
+	case c.Source != evidence.SourceCassette:
+		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", c.Source)
 	}
-	c.cassettePath = c.testCase.CassettePath()
+	c.cassettePath = c.Case.CassettePath()
 	recording, err := cassette.OpenFS(recordings, c.cassettePath)
 	if err != nil {
 		return nil, fmt.Errorf("%w; record it with: make cassettes", err)
@@ -92,6 +89,13 @@ func (c *capture) note(line string) {
 	c.notes = append(c.notes, line)
 }
 
+// keepNotice keeps what the proxy did not let through.
+func (c *capture) keepNotice(n proxy.Notice) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notices = append(c.notices, n)
+}
+
 // noteMismatch notes a request that the scenario does not expect.
 func (c *capture) noteMismatch(m *script.Mismatch) { c.note(m.Error()) }
 
@@ -106,7 +110,7 @@ func (c *capture) observe(in cassette.Interaction, missed bool) {
 func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ev, skipped := evidence.FromInteractions(c.name, c.source, c.interactions)
+	ev, skipped := evidence.FromInteractions(c.Name(), c.Source, c.interactions)
 	ev.Process = processes
 	for i := range ev.Exchanges {
 		at := ev.Exchanges[i].Index
@@ -116,7 +120,7 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 	for _, s := range skipped {
 		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
 	}
-	for i, step := range c.testCase.Steps() {
+	for i, step := range c.Case.Steps(c.seed) {
 		if deviation := c.stepDeviation(i, step, processes); deviation != "" {
 			deviations = append(deviations, deviation)
 		}

@@ -79,13 +79,13 @@ type Step struct {
 	Says string
 }
 
-// seed is the seed of the nonces on both sides of a case, in what the agent is
-// asked and in what the provider answers, and of every id, token and pseudonym
-// of a committed cassette.
-const seed = "committed cassettes"
+// committedSeed is the seed of the committed cassettes: of the nonces on both sides of
+// a case, in what the agent is asked and in what the provider answers, and of every
+// id, token and pseudonym.
+const committedSeed = "committed cassettes"
 
-// Steps returns what to run, in order, with the nonces filled in.
-func (c Case) Steps() []Step {
+// Steps returns what to run, in order, with the nonces of seed filled in.
+func (c Case) Steps(seed string) []Step {
 	steps := make([]Step, len(c.Scenario.Steps))
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{

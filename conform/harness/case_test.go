@@ -26,7 +26,7 @@ func TestCases(t *testing.T) {
 		{Prompt: "p", System: "s", Model: "m", Effort: "low", Exit: specs.ExitError},
 		{Resume: true, System: "s", Model: "m", Effort: "low", Exit: specs.ExitOK},
 	}
-	if diff := cmp.Diff(want, first.Steps()); diff != "" {
+	if diff := cmp.Diff(want, first.Steps(committedSeed)); diff != "" {
 		t.Error(diff)
 	}
 	if !first.HasTraffic() || casesOf(all)[2].HasTraffic() {
@@ -54,15 +54,15 @@ func TestExitDeviation(t *testing.T) {
 // an agent that does not say them is noticed.
 func TestNonces(t *testing.T) {
 	c := Case{Scenario: &specs.Scenario{System: "Be {{nonce}}.", Steps: []specs.Step{{Prompt: "Echo {{nonce asked}}.", Says: "{{nonce answer}}"}, {}}}}
-	step := c.Steps()[0]
-	answer := specs.Nonce(seed, "answer")
-	if step.Prompt != "Echo "+specs.Nonce(seed, "asked")+"." || step.System != "Be "+specs.Nonce(seed, "")+"." || step.Says != answer {
+	step := c.Steps(committedSeed)[0]
+	answer := specs.Nonce(committedSeed, "answer")
+	if step.Prompt != "Echo "+specs.Nonce(committedSeed, "asked")+"." || step.System != "Be "+specs.Nonce(committedSeed, "")+"." || step.Says != answer {
 		t.Errorf("%+v", step)
 	}
 	if why := step.outputDeviation([]byte(`{"text":"it is ` + answer + `"}`)); why != "" {
 		t.Error(why)
 	}
-	if step.outputDeviation([]byte("it is something else")) == "" || c.Steps()[1].outputDeviation(nil) != "" {
+	if step.outputDeviation([]byte("it is something else")) == "" || c.Steps(committedSeed)[1].outputDeviation(nil) != "" {
 		t.Error("an answer that is missing is not noticed, or one that was not asked for is")
 	}
 }

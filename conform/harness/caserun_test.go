@@ -43,7 +43,7 @@ func findCase(t *testing.T, name string) Case {
 // newRunner returns a runner for the agent with the cassettes in the folder dir.
 func newRunner(t *testing.T, agent Main, dir string) *Runner {
 	t.Helper()
-	r, err := NewRunner(InProcess(agent), os.DirFS(dir))
+	r, err := NewRunner(Config{Subject: InProcess(agent, ""), Cassettes: os.DirFS(dir)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,12 +53,12 @@ func newRunner(t *testing.T, agent Main, dir string) *Runner {
 
 func replayWith(t *testing.T, agent Main, c Case, dir string) CaseRun {
 	t.Helper()
-	return newRunner(t, agent, dir).Run(t.Context(), c, evidence.SourceCassette)
+	return newRunner(t, agent, dir).Run(t.Context(), Permutation{Case: c, Source: evidence.SourceCassette})
 }
 
 func simulateWith(t *testing.T, agent Main, c Case) CaseRun {
 	t.Helper()
-	return newRunner(t, agent, t.TempDir()).Run(t.Context(), c, evidence.SourceSimulator)
+	return newRunner(t, agent, t.TempDir()).Run(t.Context(), Permutation{Case: c, Source: evidence.SourceSimulator})
 }
 
 // recordMiniature makes a cassette of c with the miniature agent and returns its
@@ -80,7 +80,7 @@ func TestRecordAndRun(t *testing.T) {
 			t.Fatalf("%s: %v %q", name, run.Err, run.Deviations)
 		}
 		ev := run.Evidence
-		if len(ev.Process) != len(c.Steps()) || ev.Case != name || ev.Source != evidence.SourceCassette {
+		if len(ev.Process) != len(c.Steps(committedSeed)) || ev.Case != name || ev.Source != evidence.SourceCassette {
 			t.Errorf("%s: %d processes, case %s, source %s", name, len(ev.Process), ev.Case, ev.Source)
 		}
 		compareExchanges(t, name, ev)
@@ -263,12 +263,12 @@ func TestExecutable(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := findCase(t, "resume-tool-loop/anthropic")
-	runner, err := NewRunner(startsItself{Executable(self)}, nil)
+	runner, err := NewRunner(Config{Subject: startsItself{Executable(self, "")}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer runner.Close()
-	run := runner.Run(t.Context(), c, evidence.SourceSimulator)
+	run := runner.Run(t.Context(), Permutation{Case: c, Source: evidence.SourceSimulator})
 	if run.Err != nil || len(run.Deviations) > 0 || len(run.Evidence.Process) != 2 {
 		t.Errorf("%v %q %+v", run.Err, run.Deviations, run.Evidence)
 	}
@@ -277,8 +277,9 @@ func TestExecutable(t *testing.T) {
 // startsItself makes this test program act as the agent.
 type startsItself struct{ Subject }
 
-func (s startsItself) RunStep(ctx context.Context, step Step, session string, env []string) (evidence.Process, string, error) {
-	return s.Subject.RunStep(ctx, step, session, append(slices.Clip(env), runAsVariable+"="+runAsRkat))
+func (s startsItself) Open(ctx context.Context, room Room) (Session, error) {
+	room.Env = append(slices.Clip(room.Env), runAsVariable+"="+runAsRkat)
+	return s.Subject.Open(ctx, room)
 }
 
 func TestHarnessFaults(t *testing.T) {
@@ -286,16 +287,16 @@ func TestHarnessFaults(t *testing.T) {
 	if run.Err == nil || !strings.Contains(run.Err.Error(), "make cassettes") {
 		t.Errorf("a missing cassette: %v", run.Err)
 	}
-	missing, err := NewRunner(Executable(filepath.Join(t.TempDir(), "nowhere")), nil)
+	missing, err := NewRunner(Config{Subject: Executable(filepath.Join(t.TempDir(), "nowhere"), "")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer missing.Close()
-	if run := missing.Run(t.Context(), findCase(t, "cut-stream/openai"), evidence.SourceSimulator); run.Err == nil || !strings.Contains(run.Err.Error(), "nowhere") {
+	if run := missing.Run(t.Context(), Permutation{Case: findCase(t, "cut-stream/openai"), Source: evidence.SourceSimulator}); run.Err == nil || !strings.Contains(run.Err.Error(), "nowhere") {
 		t.Errorf("a program that is not there: %v", run.Err)
 	}
 	t.Setenv(runAsVariable, runAsRkat)
-	if _, err := NewRunner(InProcess(nil), nil); err == nil || !strings.Contains(err.Error(), "RunIfSubject") {
+	if _, err := NewRunner(Config{Subject: InProcess(nil, "")}); err == nil || !strings.Contains(err.Error(), "RunIfSubject") {
 		t.Errorf("a program that forgot RunIfSubject: %v", err)
 	}
 }
@@ -315,7 +316,7 @@ func TestAnswerComesThrough(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		words := specs.Nonce(seed, "asked")
+		words := specs.Nonce(committedSeed, "asked")
 		var out []message
 		if err := json.Unmarshal(bytes.ReplaceAll(lost, []byte(`"content":"`+words), []byte(`"content":"lost`)), &out); err != nil {
 			t.Fatal(err)
@@ -327,7 +328,7 @@ func TestAnswerComesThrough(t *testing.T) {
 		want  string
 	}{
 		{miniature{}, ""},
-		{miniature{mute: true}, `step 0 does not say "` + specs.Nonce(seed, "answer")},
+		{miniature{mute: true}, `step 0 does not say "` + specs.Nonce(committedSeed, "answer")},
 		{miniature{spoil: lose}, `scenario answer-comes-through, turn 2 (line `},
 	} {
 		dir := t.TempDir()

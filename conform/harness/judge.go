@@ -19,13 +19,14 @@ import (
 // are not testable. If no finding does, the first of them fails with the
 // deviation as its finding.
 func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
-	results, _ := judgeCalls(run, rules)
+	results, _ := judgeCalls(run, rules, true)
 	return results
 }
 
-// judgeCalls is Judge, and counts the calls of the agent.
-func judgeCalls(run CaseRun, rules []report.Rule) (map[string]report.Result, report.Calls) {
-	j := judgement{run: run, results: map[string]report.Result{}}
+// judgeCalls is Judge, and counts the calls of the agent. An agent that does not hold
+// all is not held to what the scenario was written to show.
+func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]report.Result, report.Calls) {
+	j := judgement{run: run, holdsAll: holdsAll, results: map[string]report.Result{}}
 	for _, rule := range rules {
 		if rule.Requirement.Applies.To(run.Case.Target.Provider, string(run.Source)) {
 			j.rules = append(j.rules, rule)
@@ -49,10 +50,11 @@ func judgeCalls(run CaseRun, rules []report.Rule) (map[string]report.Result, rep
 }
 
 type judgement struct {
-	calls   report.Calls
-	run     CaseRun
-	rules   []report.Rule
-	results map[string]report.Result
+	calls    report.Calls
+	run      CaseRun
+	holdsAll bool
+	rules    []report.Rule
+	results  map[string]report.Result
 }
 
 func (j *judgement) covers(rule report.Rule) bool { return j.run.Case.covers(rule.Requirement.ID) }
@@ -106,15 +108,21 @@ func (j *judgement) applyRules(trace *check.Trace) {
 	for _, rule := range j.rules {
 		verdict := j.results[rule.Check.ID].Verdict
 		sawNothing := verdict == report.NotTestable || verdict == report.NotApplicable
-		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule)) {
+		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule) || !j.holdsAll) {
 			delete(j.results, rule.Check.ID)
 		}
 	}
 }
 
-// downgrade takes back the verdicts that a run which deviated cannot prove.
+// downgrade takes back the verdicts that a run which deviated cannot prove. The
+// deviation itself is a failure of an agent that holds all; of another one it shows
+// only that the case does not fit.
 func (j *judgement) downgrade() {
 	why := "the case did not go as scripted: " + strings.Join(j.run.Deviations, "; ")
+	if !j.holdsAll {
+		j.withdrawPasses(why)
+		return
+	}
 	failing := j.attribute()
 	for _, rule := range j.rules {
 		r, ok := j.results[rule.Check.ID]
@@ -127,6 +135,24 @@ func (j *judgement) downgrade() {
 			r.Verdict, r.Reason = report.NotTestable, why
 		}
 		j.results[rule.Check.ID] = r
+	}
+}
+
+// withdrawPasses makes what passed not testable. If nothing did and nothing was found,
+// the first requirement of the scenario says so, because no case may vanish.
+func (j *judgement) withdrawPasses(why string) {
+	for id, r := range j.results {
+		if r.Verdict == report.Pass {
+			r.Verdict, r.Reason = report.NotTestable, why
+			j.results[id] = r
+		}
+	}
+	for _, rule := range j.rules {
+		if len(j.results) == 0 && j.covers(rule) {
+			r := j.withRun(rule.NewResult(j.run.Name))
+			r.Verdict, r.Reason = report.NotTestable, why
+			j.results[rule.Check.ID] = r
+		}
 	}
 }
 

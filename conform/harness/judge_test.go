@@ -28,11 +28,11 @@ func constantRule(id string, consequence specs.Consequence, observed int, findin
 
 func finishedRun(deviations ...string) CaseRun {
 	return CaseRun{
-		Case: Case{
+		Permutation: Permutation{Source: evidence.SourceCassette, Case: Case{
 			Scenario: &specs.Scenario{Name: "s", Requirements: []string{"ORD-001", "SIG-001", "SIG-002"}},
 			Target:   specs.Target{Provider: "openai", Model: "m"},
-		},
-		Name: "s/openai", Source: evidence.SourceCassette,
+		}},
+		Name: "s/openai",
 		Evidence: &evidence.Evidence{Source: evidence.SourceCassette, Case: "s/openai", Exchanges: []evidence.Exchange{
 			{Provider: "openai"}, {Provider: "openai", Index: 1, Missed: true}}},
 		Cassette: "openai/s.yaml", Deviations: deviations, Took: 7 * time.Millisecond,

@@ -25,7 +25,7 @@ func (n noTraffic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	contentType, refusal := llm.ErrorBody(n.capture.testCase.Target.Provider, http.StatusBadRequest, errNoTraffic.Error())
+	contentType, refusal := llm.ErrorBody(n.capture.Case.Target.Provider, http.StatusBadRequest, errNoTraffic.Error())
 	n.capture.observe(n.redactor.Interaction(cassette.Interaction{
 		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body},
 		Response: cassette.Response{Status: http.StatusBadRequest, Proto: r.Proto, Body: refusal,

@@ -23,9 +23,9 @@ import (
 )
 
 // newScript returns what answers when the cassette of c is recorded: the
-// simulator at its strictest, with a clock and a seed of its own. onMismatch, if
-// not nil, gets each request that the scenario does not expect.
-func newScript(c Case, onMismatch func(*script.Mismatch)) http.Handler {
+// simulator at its strictest, with a clock of its own. onMismatch, if not nil, gets
+// each request that the scenario does not expect.
+func newScript(c Case, seed string, onMismatch func(*script.Mismatch)) http.Handler {
 	return simulator.New(simulator.Config{Scenario: c.Scenario, Seed: seed, Mismatch: onMismatch})
 }
 
@@ -59,20 +59,21 @@ func (r *Runner) Record(ctx context.Context, c Case, dir string) (changed bool, 
 
 // recordTo writes the cassette at path.
 func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
-	redactor, lastCheck := redact.New([]byte(seed)), gate.New()
+	redactor, lastCheck := redact.New([]byte(committedSeed)), gate.New()
 	out, err := cassette.Create(path, cassette.Meta{
 		Declared: declaredFlags(c), Provenance: cassette.ProvenanceSimulator, Tool: recordedBy, Created: recordedAt, Redaction: redactor.Rules(),
 	}, cassette.CreateOptions{})
 	if err != nil {
 		return err
 	}
-	capture := newCapture(c, evidence.SourceSimulator)
-	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, capture.noteMismatch))}, Nominal: nominalDelay,
+	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
+	capture := newCapture(asked, committedSeed)
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, committedSeed, capture.noteMismatch))}, Nominal: nominalDelay,
 		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())
 	}
-	processes, err := r.runSteps(ctx, c, capture.countRequests(oneAtATime(recorder)), capture.beginStep)
+	processes, err := r.runSteps(ctx, asked, capture.countRequests(oneAtATime(recorder)), capture)
 	report := recorder.Close()
 	_, deviations := capture.finish(processes)
 	deviations = append(append(deviations, report.Refused...), report.Lost...)

@@ -32,7 +32,7 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 	if len(skipped) > 0 {
 		return ev, fmt.Errorf("%s: request %d is not judged: %s", c.CassettePath(), skipped[0].Exchange, skipped[0].Reason)
 	}
-	for _, step := range c.Steps() {
+	for _, step := range c.Steps(committedSeed) {
 		ev.Process = append(ev.Process, expectedProcess(step))
 	}
 	for i := range ev.Exchanges {
@@ -44,7 +44,7 @@ func RecordedEvidence(c Case, recordings fs.FS) (evidence.Evidence, error) {
 // expectedProcess is the process of a step that went as scripted.
 func expectedProcess(step Step) evidence.Process {
 	const session = "00000000-0000-7000-8000-000000000000"
-	p := evidence.Process{Args: rkatArguments(step, session, nil), Stdout: []byte(step.Says), Resumed: step.Resume}
+	p := evidence.Process{Args: rkatArguments(step, session, ""), Stdout: []byte(step.Says), Resumed: step.Resume}
 	switch step.Exit {
 	case specs.ExitError:
 		p.ExitCode, p.Stderr = 69, []byte("rkat: the reply did not arrive in full\n")

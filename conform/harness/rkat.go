@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -16,44 +17,79 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Main is a command: arguments, streams and environment in, exit code out.
 type Main func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int
 
-// InProcess returns a subject for an agent with rkat's command line. A new
-// session runs in this process by calling main. A resumed session runs in a
+// InProcess returns a subject for rkat of a version, or for an agent with its command
+// line. A new session runs in this process by calling main. A resumed session runs in a
 // process of its own, because only that shows what was on disk: this executable
 // is started again and must call [RunIfSubject] before anything else.
-func InProcess(main Main) Subject { return &rkatSubject{main: main} }
+func InProcess(main Main, version string) Subject { return rkatSubject{main: main, version: version} }
 
 // Executable returns a subject for the program at path, which has rkat's command
 // line. Every step is a process.
-func Executable(path string) Subject { return &rkatSubject{path: path} }
+func Executable(path, version string) Subject { return rkatSubject{path: path, version: version} }
 
 // rkatSubject speaks rkat's command line. A nil main runs all steps as processes
 // of path; an empty path is this executable.
 type rkatSubject struct {
-	main Main
-	path string
+	main          Main
+	path, version string
 }
+
+// About implements Subject.
+func (s rkatSubject) About() About {
+	kind := "in-process"
+	if s.main == nil {
+		kind = "command"
+	}
+	return About{
+		Subject:   report.Subject{Name: "rkat", Version: s.version, Kind: kind},
+		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityModel, specs.AbilitySystem},
+		HoldsAll:  true,
+	}
+}
+
+// Open implements Subject.
+func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
+	dir := filepath.Join(room.Home, "sessions")
+	env := append(slices.Clip(room.Env), "RKAT_SESSION_DIR="+dir,
+		"RKAT_RETRY_MAX_RETRIES=0") // the scenario decides how often the provider is asked
+	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
+}
+
+// rkatSession is rkat in one case.
+type rkatSession struct {
+	rkatSubject
+	env []string
+	dir string // of rkat's sessions
+	id  string // of the session, "" before there is one
+}
+
+// Close implements Session. Every step has ended its process.
+func (s *rkatSession) Close() error { return nil }
 
 // panicExit is the exit code of a Go program that panics.
 const panicExit = 2
 
-// RunStep implements Subject.
-func (s *rkatSubject) RunStep(ctx context.Context, step Step, session string, env []string) (evidence.Process, string, error) {
-	p := evidence.Process{Args: rkatArguments(step, session, env)}
+// RunStep implements Session.
+func (s *rkatSession) RunStep(ctx context.Context, step Step) (evidence.Process, error) {
+	p := evidence.Process{Args: rkatArguments(step, s.id, s.dir)}
 	var err error
 	if step.Resume || s.main == nil {
-		err = s.startProcess(ctx, &p, env)
+		err = s.startProcess(ctx, &p, s.env)
 	} else {
-		s.callMain(ctx, &p, env)
+		s.callMain(ctx, &p, s.env)
 	}
-	return p, readSessionID(p.Stdout, session), err
+	s.id = readSessionID(p.Stdout, s.id)
+	return p, err
 }
 
-func rkatArguments(step Step, session string, env []string) []string {
+func rkatArguments(step Step, session, dir string) []string {
 	args := []string{"run", step.Prompt}
 	if step.Resume {
 		args = []string{"resume", session}
@@ -61,7 +97,7 @@ func rkatArguments(step Step, session string, env []string) []string {
 			args = append(args, step.Prompt)
 		}
 	}
-	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", lookupVariable(env, "RKAT_SESSION_DIR"), "--conform-tools")
+	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", dir, "--conform-tools")
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)
 	}
@@ -82,7 +118,7 @@ func lookupVariable(env []string, name string) string {
 
 // callMain runs the agent in this process. A panic is a crash of the agent, not
 // of the harness.
-func (s *rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []string) {
+func (s rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []string) {
 	var stdout, stderr bytes.Buffer
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -100,7 +136,7 @@ func (s *rkatSubject) callMain(ctx context.Context, p *evidence.Process, env []s
 // descriptors are.
 var forkLock sync.Mutex
 
-func (s *rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string) error {
+func (s rkatSubject) startProcess(ctx context.Context, p *evidence.Process, env []string) error {
 	path := s.path
 	if path == "" {
 		var err error

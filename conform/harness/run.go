@@ -4,24 +4,23 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"runtime"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
-// Options say what to run. Subject is mandatory.
+// Options say what to run. Config.Subject is mandatory.
 type Options struct {
-	// Subject is the agent under test.
-	Subject Subject
+	Config
 	// Sources are what answers the agent: the cassettes, the simulator. Nil: the
-	// cassettes.
+	// cassettes for an agent that holds all, the simulator for others.
 	Sources []evidence.Source
+	// Ingress are the ways in. Nil: proxy.MITM.
+	Ingress []string
 	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
 	// everything.
 	Filter string
@@ -29,9 +28,9 @@ type Options struct {
 	Workers int
 	// Progress, if not nil, is called after each result, never concurrently.
 	Progress func(done, total int)
-	// Cassettes holds the recordings by [Case.CassettePath]. Nil: the committed
-	// ones.
-	Cassettes fs.FS
+	// Observe, if not nil, is called with each case as it ends and with its results
+	// that were selected, never concurrently. It must not keep the run waiting.
+	Observe func(CaseRun, []report.Result)
 }
 
 // Outcome is what [Run] found. It is plain data.
@@ -44,6 +43,8 @@ type Outcome struct {
 	// Calls are the calls of the agent to a model; nil where no selected case was
 	// meant to make one.
 	Calls *report.Calls
+	// Unplayed are the permutations that the agent cannot play, with the reason.
+	Unplayed []Unplayed
 	// Interrupted is set when the context ended the run before its last case.
 	Interrupted bool
 }
@@ -56,32 +57,23 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	cases, err := AllCases()
+	about := o.Subject.About()
+	selected, err := o.selectRuns(about, rules)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if o.Sources == nil {
-		o.Sources = []evidence.Source{evidence.SourceCassette}
-	}
-	if o.Cassettes == nil {
-		o.Cassettes = cassettes.FS
-	}
-	selected, err := selectRuns(o.Filter, o.Sources, cases, rules)
-	if err != nil {
-		return Outcome{}, err
-	}
-	runner, err := NewRunner(o.Subject, o.Cassettes)
+	runner, err := NewRunner(o.Config)
 	if err != nil {
 		return Outcome{}, err
 	}
 	defer runner.Close()
-	c := &collector{rules: rules, progress: o.Progress, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
+	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group
 	group.SetLimit(cmp.Or(o.Workers, 2*runtime.GOMAXPROCS(0)))
 	for _, run := range selected.runs {
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				c.judge(ctx, run, runner.Run(ctx, run.testCase, run.source))
+				c.judge(ctx, run, runner.Run(ctx, run.Permutation))
 			}
 			return nil
 		})
@@ -89,20 +81,21 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	for i, testCase := range selected.cassettes {
 		group.Go(func() error {
 			if ctx.Err() == nil {
-				c.noteCassette(i, VerifyCassette(testCase, o.Cassettes))
+				c.noteCassette(i, VerifyCassette(testCase, runner.Cassettes))
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
-	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Interrupted: c.done < c.total}, errors.Join(c.faults...)
+	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Unplayed: selected.unplayed, Interrupted: c.done < c.total}, errors.Join(c.faults...)
 }
 
 // collector gathers what the workers of one Run find. It is safe for concurrent
 // use.
 type collector struct {
+	Options
 	rules    []report.Rule
-	progress func(done, total int)
+	holdsAll bool
 	total    int
 
 	mu      sync.Mutex
@@ -118,7 +111,7 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 	if ctx.Err() != nil {
 		return
 	}
-	results, calls := judgeCalls(run, c.rules)
+	results, calls := judgeCalls(run, c.rules, c.holdsAll)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if run.Case.HasTraffic() {
@@ -127,11 +120,16 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		}
 		*c.calls = c.calls.Add(calls)
 	}
+	var wanted []report.Result
 	for _, rule := range selected.rules {
 		if r, ok := results[rule.Check.ID]; ok {
-			c.results = append(c.results, r)
+			wanted = append(wanted, r)
 		}
 		c.countStep()
+	}
+	c.results = append(c.results, wanted...)
+	if c.Observe != nil {
+		c.Observe(run, wanted)
 	}
 }
 
@@ -145,7 +143,7 @@ func (c *collector) noteCassette(i int, fault error) {
 // countStep reports progress. The caller holds mu.
 func (c *collector) countStep() {
 	c.done++
-	if c.progress != nil {
-		c.progress(c.done, c.total)
+	if c.Progress != nil {
+		c.Progress(c.done, c.total)
 	}
 }

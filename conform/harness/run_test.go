@@ -17,10 +17,17 @@ import (
 // scriptedSubject is a subject that ends each step as its function says.
 type scriptedSubject func(ctx context.Context, step Step) (evidence.Process, error)
 
-func (s scriptedSubject) RunStep(ctx context.Context, step Step, _ string, _ []string) (evidence.Process, string, error) {
-	p, err := s(ctx, step)
-	return p, "", err
+func (s scriptedSubject) About() About {
+	return About{HoldsAll: true, Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume}}
 }
+
+func (s scriptedSubject) Open(context.Context, Room) (Session, error) { return s, nil }
+
+func (s scriptedSubject) RunStep(ctx context.Context, step Step) (evidence.Process, error) {
+	return s(ctx, step)
+}
+
+func (s scriptedSubject) Close() error { return nil }
 
 // refusesModels is an agent that refuses every model, as the scenario without
 // traffic wants it.
@@ -37,7 +44,7 @@ func runWithoutCassettes(t *testing.T, o Options) (Outcome, error) {
 
 func TestRunJudges(t *testing.T) {
 	var calls int
-	o, err := runWithoutCassettes(t, Options{Subject: refusesModels, Filter: "unsupported-model && MOD", Progress: func(done, total int) {
+	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "unsupported-model && MOD", Progress: func(done, total int) {
 		if calls++; done != calls || total != 9 {
 			t.Errorf("progress %d of %d after %d calls", done, total, calls)
 		}
@@ -59,7 +66,7 @@ func TestRunFindsFailures(t *testing.T) {
 	accepts := scriptedSubject(func(_ context.Context, step Step) (evidence.Process, error) {
 		return evidence.Process{Args: []string{"run", "--model", step.Model}}, nil
 	})
-	o, err := runWithoutCassettes(t, Options{Subject: accepts, Filter: "unsupported-model && openai"})
+	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: accepts}, Filter: "unsupported-model && openai"})
 	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.Fail || !strings.Contains(o.Results[0].Findings[0].Message, "exited 0") {
 		t.Errorf("%+v %v", o, err)
 	}
@@ -67,7 +74,7 @@ func TestRunFindsFailures(t *testing.T) {
 
 // TestMissingCassettesAreHarnessErrors holds that the harness blames itself.
 func TestMissingCassettesAreHarnessErrors(t *testing.T) {
-	o, err := runWithoutCassettes(t, Options{Subject: refusesModels, Filter: "thinking-tool-loop && anthropic"})
+	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: "thinking-tool-loop && anthropic"})
 	if err != nil || len(o.Results) == 0 {
 		t.Fatalf("%+v %v", o, err)
 	}
@@ -76,7 +83,7 @@ func TestMissingCassettesAreHarnessErrors(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if _, err := runWithoutCassettes(t, Options{Subject: refusesModels, Filter: CassetteLabel}); err == nil || !strings.Contains(err.Error(), ".yaml: ") {
+	if _, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Filter: CassetteLabel}); err == nil || !strings.Contains(err.Error(), ".yaml: ") {
 		t.Errorf("cassettes that are not there are verified: %v", err)
 	}
 }
@@ -93,7 +100,7 @@ func TestRunsEachCaseOnce(t *testing.T) {
 		running.Add(-1)
 		return evidence.Process{ExitCode: 77}, nil
 	})
-	if _, err := runWithoutCassettes(t, Options{Subject: counts, Workers: 3, Filter: "!harness", Sources: []evidence.Source{evidence.SourceSimulator}}); err != nil {
+	if _, err := runWithoutCassettes(t, Options{Config: Config{Subject: counts}, Workers: 3, Filter: "!harness", Sources: []evidence.Source{evidence.SourceSimulator}}); err != nil {
 		t.Fatal(err)
 	}
 	cases, err := AllCases()
@@ -113,7 +120,7 @@ func TestInterrupt(t *testing.T) {
 		<-ctx.Done()
 		return evidence.Process{}, ctx.Err()
 	})
-	o, err := Run(ctx, Options{Subject: stuck, Workers: 1})
+	o, err := Run(ctx, Options{Config: Config{Subject: stuck}, Workers: 1})
 	if err != nil || !o.Interrupted || len(o.Results) > 0 || len(o.Requirements) == 0 {
 		t.Errorf("%+v %v", o, err)
 	}
@@ -123,7 +130,7 @@ func TestInterrupt(t *testing.T) {
 // process.
 func TestSubjectThatPanics(t *testing.T) {
 	panics := scriptedSubject(func(context.Context, Step) (evidence.Process, error) { panic("oops") })
-	o, err := runWithoutCassettes(t, Options{Subject: panics, Filter: "unsupported-model && gemini"})
+	o, err := runWithoutCassettes(t, Options{Config: Config{Subject: panics}, Filter: "unsupported-model && gemini"})
 	if err != nil || len(o.Results) != 1 || o.Results[0].Verdict != report.HarnessError || !strings.Contains(o.Results[0].Reason, "oops") {
 		t.Errorf("%+v %v", o, err)
 	}
@@ -137,10 +144,10 @@ func TestNothingSelected(t *testing.T) {
 		}
 	}
 	var fault *FilterError
-	if _, err := Run(t.Context(), Options{Subject: refusesModels, Filter: "!("}); !errors.As(err, &fault) {
+	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Filter: "!("}); !errors.As(err, &fault) {
 		t.Errorf("a filter that cannot be read: %v", err)
 	}
-	if _, err := Run(t.Context(), Options{Subject: refusesModels, Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
+	if _, err := Run(t.Context(), Options{Config: Config{Subject: refusesModels}, Sources: []evidence.Source{evidence.SourceLive}}); err == nil {
 		t.Error("a source that cannot answer is accepted")
 	}
 }
@@ -156,12 +163,12 @@ func TestSelectedRequirements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cassette := []evidence.Source{evidence.SourceCassette}
-	s, err := selectRuns("SIG-014 && thinking-tool-loop", cassette, cases, rules)
-	if err != nil || len(s.runs) != 1 || s.runs[0].testCase.Name() != "thinking-tool-loop/gemini" || !slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
+	about := refusesModels.About()
+	s, err := Options{Filter: "SIG-014 && thinking-tool-loop"}.selectRuns(about, rules)
+	if err != nil || len(s.runs) != 1 || s.runs[0].Case.Name() != "thinking-tool-loop/gemini" || !slices.Equal(s.requirements, []string{"SIG-014"}) || len(s.cassettes) > 0 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	s, err = selectRuns("", cassette, cases, rules)
+	s, err = Options{}.selectRuns(about, rules)
 	if err != nil || len(s.runs) != len(cases) || len(s.cassettes) == 0 {
 		t.Fatalf("%+v, %v", s, err)
 	}

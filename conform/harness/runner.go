@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,25 +17,47 @@ import (
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
 
+// Config says what a [Runner] runs. Subject is mandatory.
+type Config struct {
+	// Subject is the agent under test.
+	Subject Subject
+	// Cassettes holds the recordings by [Case.CassettePath]. Nil: the committed ones.
+	Cassettes fs.FS
+	// Seed is that of the nonces, ids and tokens where the simulator answers. "" is
+	// the one of the committed cassettes.
+	Seed string
+	// CaseTimeout bounds one case. 0: [DefaultCaseTimeout].
+	CaseTimeout time.Duration
+	// Path is the PATH of the agent's processes. "": the harness's own.
+	Path string
+	// Tools is the command that starts our tool server. Nil: agents get none.
+	Tools []string
+}
+
+// DefaultCaseTimeout is how long a case may take.
+const DefaultCaseTimeout = 2 * time.Minute
+
 // Runner runs cases: it holds the agent, the proxy's certificate authority and
 // the cassettes. It is safe for concurrent use. Close it when no case runs.
 type Runner struct {
-	subject   Subject
-	cassettes fs.FS
+	Config
 	authority *ca.Authority
 	dir       string
 	trustFile string // holds the certificate of the authority
 }
 
-// NewRunner makes a runner for subject with a certificate authority of its own.
-// recordings holds the cassettes by the paths of [Case.CassettePath]; nil means
-// the committed ones.
-func NewRunner(subject Subject, recordings fs.FS) (*Runner, error) {
+// NewRunner makes a runner with a certificate authority of its own.
+func NewRunner(c Config) (*Runner, error) {
 	if _, started := os.LookupEnv(runAsVariable); started {
 		return nil, errors.New("runner: this process was started as the agent under test; its program must call harness.RunIfSubject first")
 	}
-	if recordings == nil {
-		recordings = cassettes.FS
+	if c.Cassettes == nil {
+		c.Cassettes = cassettes.FS
+	}
+	c.Seed = cmp.Or(c.Seed, committedSeed)
+	c.CaseTimeout = cmp.Or(c.CaseTimeout, DefaultCaseTimeout)
+	if c.Path == "" {
+		c.Path = os.Getenv("PATH")
 	}
 	hosts, err := proxy.Hosts(nil)
 	if err != nil {
@@ -48,7 +71,7 @@ func NewRunner(subject Subject, recordings fs.FS) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runner: no temporary directory: %w", err)
 	}
-	r := &Runner{subject: subject, cassettes: recordings, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem")}
+	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem")}
 	if err := os.WriteFile(r.trustFile, authority.PEM(), 0o600); err != nil {
 		r.Close()
 		return nil, err
@@ -60,16 +83,26 @@ func NewRunner(subject Subject, recordings fs.FS) (*Runner, error) {
 // running.
 func (r *Runner) Close() { _ = os.RemoveAll(r.dir) }
 
+// seedOf is the seed with a source.
+func (r *Runner) seedOf(source evidence.Source) string {
+	if source == evidence.SourceCassette {
+		return committedSeed
+	}
+	return r.Seed
+}
+
 // closeTimeout bounds how long a case waits for requests that its processes left
 // open.
 const closeTimeout = 5 * time.Second
 
-// runSteps runs the steps of c in a fresh home folder with upstream behind the
-// intercepting proxy. beforeStep, if not nil, gets the ordinal of each step
-// before it starts. It returns the processes that ran; a step that does not end
-// as scripted does not keep the next one from running.
-func (r *Runner) runSteps(ctx context.Context, c Case, upstream http.Handler, beforeStep func(step int)) (_ []evidence.Process, err error) {
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Handler: upstream})
+// runSteps runs the steps of p in a fresh room with upstream behind the proxy. kept
+// gets the ordinal of each step before it starts and the proxy's notices. It returns
+// the processes that ran; a step that does not end as scripted does not keep the next
+// one from running.
+func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) (_ []evidence.Process, err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
+	defer cancel()
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Handler: upstream, Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
 	if err != nil {
 		return nil, err
 	}
@@ -81,48 +114,33 @@ func (r *Runner) runSteps(ctx context.Context, c Case, upstream http.Handler, be
 		defer cancel()
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
-	home, err := os.MkdirTemp(r.dir, "case-")
+	room, err := r.furnish(p, ingress)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(home) }() // Close removes the runner's folder as well
-	env := r.environment(ingress.URL(), home)
+	defer func() { _ = os.RemoveAll(filepath.Dir(room.Home)) }() // Close removes the runner's folder as well
+	session, err := r.Subject.Open(ctx, room)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Name(), err)
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	return playSteps(ctx, session, kept)
+}
+
+func playSteps(ctx context.Context, session Session, kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
-	session := ""
-	for i, step := range c.Steps() {
-		if beforeStep != nil {
-			beforeStep(i)
+	for i, step := range kept.Case.Steps(kept.seed) {
+		kept.beginStep(i)
+		process, err := session.RunStep(ctx, step)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			kept.note(fmt.Sprintf("step %d was ended: the case took longer than it may (--case-timeout)", i))
+			return append(processes, process), nil
 		}
-		process, next, err := r.subject.RunStep(ctx, step, session, env)
 		if err != nil {
-			return processes, fmt.Errorf("%s: step %d: %w", c.Name(), i, err)
+			return processes, fmt.Errorf("%s: step %d: %w", kept.Name(), i, err)
 		}
 		process.Resumed = step.Resume
-		processes, session = append(processes, process), next
+		processes = append(processes, process)
 	}
-	return processes, ctx.Err()
-}
-
-// fakeKeys are the made-up keys that an agent gets, by the variable it finds them
-// in. No provider would accept them.
-var fakeKeys = map[string]string{
-	"ANTHROPIC_API_KEY": "conform-made-up-key-anthropic",
-	"OPENAI_API_KEY":    "conform-made-up-key-openai",
-	"GEMINI_API_KEY":    "conform-made-up-key-gemini",
-}
-
-// environment is the whole environment of an agent: the proxy and the authority
-// to trust, made-up keys, and folders of its own.
-func (r *Runner) environment(proxyURL, home string) []string {
-	env := []string{
-		"HTTPS_PROXY=" + proxyURL, "https_proxy=" + proxyURL, "NO_PROXY=", "no_proxy=",
-		"SSL_CERT_FILE=" + r.trustFile, "NODE_EXTRA_CA_CERTS=" + r.trustFile, "REQUESTS_CA_BUNDLE=" + r.trustFile, "CURL_CA_BUNDLE=" + r.trustFile,
-		"HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "TMPDIR=" + home,
-		"RKAT_SESSION_DIR=" + filepath.Join(home, "sessions"), "LANG=C.UTF-8", "TZ=UTC",
-		"RKAT_RETRY_MAX_RETRIES=0", // the scenario decides how often the provider is asked
-	}
-	for name, key := range fakeKeys {
-		env = append(env, name+"="+key)
-	}
-	return env
+	return processes, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -33,12 +34,16 @@ const CassetteLabel = "harness"
 // ErrNothingSelected is wrapped by [Run] when the filter selects nothing.
 var ErrNothingSelected = errors.New("selects nothing; use ids, areas, consequences, providers and scenario names that exist")
 
-// selectedRun is one case to run with one source, and the rules whose results are
-// wanted.
+// selectedRun is one permutation to run, and the rules whose results are wanted.
 type selectedRun struct {
-	testCase Case
-	source   evidence.Source
-	rules    []report.Rule
+	Permutation
+	rules []report.Rule
+}
+
+// Unplayed is a permutation that the agent cannot play.
+type Unplayed struct {
+	Permutation
+	Reason string
 }
 
 // selection is what a filter leaves of all cases and rules.
@@ -47,6 +52,7 @@ type selection struct {
 	cassettes    []Case // whose recordings are verified
 	requirements []string
 	expected     []string // those of them that a selected case was written to show
+	unplayed     []Unplayed
 }
 
 // countResults is how many results and verifications a run of the selection has.
@@ -58,26 +64,28 @@ func (s *selection) countResults() int {
 	return n
 }
 
-func selectRuns(expression string, sources []evidence.Source, cases []Case, rules []report.Rule) (*selection, error) {
-	filter, err := ParseFilter(expression)
+// selectRuns returns what of all permutations and rules o selects for the agent.
+func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error) {
+	filter, err := ParseFilter(o.Filter)
+	if err != nil {
+		return nil, err
+	}
+	permutations, err := o.permutations(about)
 	if err != nil {
 		return nil, err
 	}
 	s := &selection{}
-	for _, source := range sources {
-		switch source {
-		case evidence.SourceCassette:
-			if filter([]string{CassetteLabel}) {
-				s.cassettes = slices.DeleteFunc(slices.Clone(cases), func(c Case) bool { return !c.HasTraffic() })
-			}
-		case evidence.SourceSimulator:
-		default:
-			return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", source)
+	for _, p := range permutations {
+		if p.Source == evidence.SourceCassette && p.ingress() == proxy.MITM && p.Case.HasTraffic() && filter([]string{CassetteLabel}) {
+			s.cassettes = append(s.cassettes, p.Case)
 		}
-		s.addSource(source, filter, cases, rules)
 	}
-	if s.countResults() == 0 {
-		return nil, fmt.Errorf("filter %q %w", expression, ErrNothingSelected)
+	s.addRuns(filter, permutations, about, rules)
+	if s.countResults() == 0 && len(s.unplayed) == 0 {
+		return nil, fmt.Errorf("filter %q %w", o.Filter, ErrNothingSelected)
+	}
+	if !about.HoldsAll {
+		s.expected = nil
 	}
 	for _, list := range []*[]string{&s.requirements, &s.expected} {
 		slices.Sort(*list)
@@ -86,28 +94,83 @@ func selectRuns(expression string, sources []evidence.Source, cases []Case, rule
 	return s, nil
 }
 
-// addSource adds the cases that the filter selects with one source. The run is asked
-// for a requirement when one of the selected cases was written to show it, or when all
-// cases are selected for it; only the former must show it.
-func (s *selection) addSource(source evidence.Source, filter Filter, cases []Case, rules []report.Rule) {
+// permutations are all that there are for the agent, played or not: each case with
+// each source and each way in.
+func (o Options) permutations(about About) (list []Permutation, err error) {
+	sources := o.Sources
+	if sources == nil {
+		sources = []evidence.Source{DefaultSource(about)}
+	}
+	ways := o.Ingress
+	if ways == nil {
+		ways = []string{proxy.MITM}
+	}
+	for _, source := range sources {
+		cases, err := casesWith(source, about)
+		if err != nil {
+			return nil, err
+		}
+		for _, way := range ways {
+			for _, c := range cases {
+				list = append(list, Permutation{c, source, way})
+			}
+		}
+	}
+	return list, nil
+}
+
+// DefaultSource is what answers an agent by default: the committed cassettes are
+// recordings of rkat, which holds all, and would refuse what another agent sends.
+func DefaultSource(about About) evidence.Source {
+	if about.HoldsAll {
+		return evidence.SourceCassette
+	}
+	return evidence.SourceSimulator
+}
+
+// casesWith returns the cases that there are with a source.
+func casesWith(source evidence.Source, about About) ([]Case, error) {
+	if source != evidence.SourceCassette && source != evidence.SourceSimulator {
+		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", source)
+	}
+	cases, err := AllCases()
+	if err != nil || about.HoldsAll {
+		return cases, err
+	}
+	simulated, err := specs.Simulated()
+	return append(cases, casesOf(simulated)...), err
+}
+
+// addRuns adds the permutations that the filter selects. The run is asked for a
+// requirement when one of the selected cases was written to show it, or when all cases
+// are selected for it; only the former must show it.
+func (s *selection) addRuns(filter Filter, permutations []Permutation, about About, rules []report.Rule) {
 	chosen, covered, narrowed := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, c := range cases {
-		run := selectedRun{testCase: c, source: source}
+	for _, p := range permutations {
+		run := selectedRun{Permutation: p}
 		for _, rule := range rules {
 			id := rule.Requirement.ID
 			switch {
-			case !rule.Requirement.Applies.To(c.Target.Provider, string(source)):
-			case !filter(Labels(c, rule.Requirement)):
+			case !rule.Requirement.Applies.To(p.Case.Target.Provider, string(p.Source)):
+			case !filter(Labels(p.Case, rule.Requirement)):
 				narrowed[id] = true
 			default:
 				run.rules = append(run.rules, rule)
-				chosen[id] = true
-				covered[id] = covered[id] || c.covers(id)
 			}
 		}
-		if len(run.rules) > 0 {
-			s.runs = append(s.runs, run)
+		if len(run.rules) == 0 {
+			continue
 		}
+		if reason := p.unplayable(about); reason != "" {
+			s.unplayed = append(s.unplayed, Unplayed{p, reason})
+			continue
+		}
+		for _, rule := range run.rules {
+			id := rule.Requirement.ID
+			chosen[id] = true
+			covered[id] = covered[id] || p.Case.covers(id)
+		}
+		s.runs = append(s.runs, run)
 	}
 	for id := range chosen {
 		if covered[id] || !narrowed[id] {

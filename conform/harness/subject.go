@@ -2,15 +2,80 @@ package harness
 
 import (
 	"context"
+	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Subject is an agent under test. Implementations are safe for concurrent use.
 type Subject interface {
-	// RunStep runs the agent once. session is what the previous step returned,
-	// "" for the first. env is the whole environment of the agent. An error
-	// means that the agent could not be run at all; an agent that fails returns
-	// a process with its exit code.
-	RunStep(ctx context.Context, step Step, session string, env []string) (p evidence.Process, next string, err error)
+	// About says what the agent is and what the harness can do with it.
+	About() About
+	// Open prepares the agent for one case. No request is sent yet. The error is one
+	// of the harness: nothing can be said about the agent.
+	Open(ctx context.Context, room Room) (Session, error)
+}
+
+// Session is an agent in one case. Its methods are called one after the other.
+type Session interface {
+	// RunStep runs one step. An error means that the agent could not be run at all; an
+	// agent that fails returns a process with its exit code.
+	RunStep(ctx context.Context, step Step) (evidence.Process, error)
+	// Close ends what is still running. No step runs any more.
+	Close() error
+}
+
+// About describes an agent. It is plain data and read-only.
+type About struct {
+	report.Subject
+	// Abilities are what can be done with the agent beyond one prompt.
+	Abilities []specs.Ability
+	// Providers are those that it can be run with. Nil: all.
+	Providers []string
+	// Ingress are the ways in that work. Nil: all.
+	Ingress []string
+	// Unsupported gives reasons by patterns of case names, see [path.Match]; a
+	// pattern without a slash is of scenario names. Such cases are not played.
+	Unsupported map[string]string
+	// HoldsAll says that each case must show every requirement that it was written
+	// to show. Of other agents, what is not seen is counted and nothing more.
+	HoldsAll bool
+}
+
+// Can reports whether the agent has an ability.
+func (a About) Can(ability specs.Ability) bool { return slices.Contains(a.Abilities, ability) }
+
+// Room is what an agent gets for one case: folders that hold nothing of another case
+// or of the user, and the addresses to use. It is read-only.
+type Room struct {
+	Case    Case
+	Ingress string // proxy.MITM or proxy.BaseURL
+	// Home, Work and Temp are folders; the agent starts in Work.
+	Home, Work, Temp string
+	// Env is the whole environment of the agent: PATH of the user, the folders, the
+	// proxy or the base URLs, the authority to trust, made-up keys.
+	Env []string
+	// ProxyURL is the value of HTTPS_PROXY, "" unless Ingress is proxy.MITM.
+	ProxyURL string
+	// BaseURL are the addresses that stand for the providers, by provider; nil unless
+	// Ingress is proxy.BaseURL.
+	BaseURL map[string]string
+	// CAFile holds the certificate of the authority that signs for the providers.
+	CAFile string
+	// Tools is our tool server.
+	Tools ToolServer
+	// Model, Effort and System are what the case asks for, possibly "".
+	Model, Effort, System string
+}
+
+// ToolServer says how an agent reaches our MCP server.
+type ToolServer struct {
+	// Command starts a server that speaks over stdin and stdout.
+	Command []string
+	// Env is added to the environment of that command.
+	Env []string
+	// URL is that of a server over HTTP, "" where there is none.
+	URL string
 }

@@ -28,7 +28,7 @@ func recordAll(ctx context.Context, dir string, stderr io.Writer) error {
 		return err
 	}
 	cases = slices.DeleteFunc(cases, func(c harness.Case) bool { return !c.HasTraffic() })
-	runner, err := harness.NewRunner(harness.InProcess(rkat.Run), nil)
+	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "")})
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func TestRecordWritesWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runner, err := harness.NewRunner(harness.InProcess(rkat.Run), nil)
+	runner, err := harness.NewRunner(harness.Config{Subject: harness.InProcess(rkat.Run, "")})
 	if err != nil {
 		t.Fatal(err)
 	}

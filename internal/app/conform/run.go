@@ -13,22 +13,26 @@ import (
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/proxy"
 )
 
-// runFlags is what the command line of conform run says.
+// runFlags is what the command line of conform run says. Each group of flags is in a
+// file of its own.
 type runFlags struct {
-	subject, set, filter string
-	sources, ingress     []string
-	reports              []string // KIND=FILE
+	subjectFlags
+	scheduleFlags
+	liveFlags
+	reportFlags
 	policyFlags
-	asJSON jsonVersion
+	set, filter, seed string
+	sources, ingress  []string
+	asJSON            jsonVersion
 }
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run",
+		Use:   "run [-- CMD {prompt}]",
 		Short: "Run an agent through every case and judge what it sent",
 		Long: `Run an agent through every case and judge what it sent through the intercepting
 proxy, without key or network. --source cassette replays the committed recordings and
@@ -41,28 +45,23 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
   conform run --source cassette,simulator --filter 'SIG && anthropic'
   conform run --strict --require SIG,ORD-001
   conform run --report json=report.json,junit=report.xml`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return cli.Usage("run: takes no argument, got %q; name the agent with --subject", args[0])
-			}
-			return nil
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.command = args
+			return a.run(cmd.Context(), f)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.subject, "subject", "rkat", "agent under test: rkat")
-	flags.StringSliceVar(&f.sources, "source", []string{"cassette"}, "what answers the agent: cassette, simulator or both")
-	flags.StringSliceVar(&f.ingress, "ingress", []string{"mitm"}, "how the agent reaches the proxy: mitm")
+	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator (default: cassette for rkat, simulator for others)")
+	flags.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "how the agent reaches the proxy: mitm, base-url or both")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: current")
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
-	flags.StringSliceVar(&f.reports, "report", nil, "write reports: json=FILE,junit=FILE")
-	f.addTo(cmd)
+	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
+	f.subjectFlags.addTo(cmd)
+	f.scheduleFlags.addTo(cmd)
+	f.liveFlags.addTo(cmd)
+	f.reportFlags.addTo(cmd)
+	f.policyFlags.addTo(cmd)
 	addJSONFlag(cmd, &f.asJSON)
-	refuseFlags(cmd, map[string]string{
-		"shard":        "run the whole, it takes seconds",
-		"baseline":     "exclude with --filter and say why where you do",
-		"rerun-failed": "select with --filter",
-	})
 	return cmd
 }
 
@@ -97,18 +96,17 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
 func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*report.Run, error) {
+	subject, err := a.subject(f.subjectFlags)
+	if err != nil {
+		return nil, err
+	}
+	about := subject.About()
+	if f.sources == nil {
+		f.sources = []string{string(harness.DefaultSource(about))}
+	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
-	var sources []evidence.Source
-	for _, s := range f.sources {
-		if source := evidence.Source(s); !slices.Contains(sources, source) {
-			sources = append(sources, source)
-		}
-	}
-	found, err := harness.Run(ctx, harness.Options{
-		Subject: harness.InProcess(rkat.Run), Filter: f.filter, Sources: sources,
-		Progress: func(_, total int) { bar.Step(total) },
-	})
+	found, err := harness.Run(ctx, f.options(subject, func(_, total int) { bar.Step(total) }))
 	bar.Done()
 	if err != nil {
 		return nil, filterError(err)
@@ -117,7 +115,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
 	}
 	ran := report.NewRun(report.Run{
-		Tool: tool(), Subject: report.Subject{Name: "rkat", Version: cli.Version(), Kind: "in-process"},
+		Tool: tool(), Subject: about.Subject,
 		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Expected: found.Expected, Source: f.sources, Ingress: f.ingress,
 		Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
 	}, found.Results)
@@ -125,6 +123,17 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 		return ran, cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
 	}
 	return ran, nil
+}
+
+// options are what the flags say for the harness.
+func (f runFlags) options(subject harness.Subject, progress func(done, total int)) harness.Options {
+	o := harness.Options{Config: harness.Config{Subject: subject, Seed: f.seed}, Filter: f.filter, Ingress: f.ingress, Progress: progress}
+	for _, s := range f.sources {
+		if source := evidence.Source(s); !slices.Contains(o.Sources, source) {
+			o.Sources = append(o.Sources, source)
+		}
+	}
+	return o
 }
 
 // validate refuses values that do not exist, and those that are planned and not
@@ -136,12 +145,11 @@ func (f runFlags) validate() error {
 		known, planned []string
 		advice         string
 	}{
-		{"--subject", []string{f.subject}, []string{"rkat"}, nil, ""},
 		{"--source", f.sources, []string{"cassette", "simulator"}, []string{"live"}, "use --source cassette or simulator"},
-		{"--ingress", f.ingress, []string{"mitm"}, []string{"base-url"}, "use --ingress mitm"},
+		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}, nil, ""},
 		{"--set", []string{f.set}, []string{"current"}, nil, ""},
 	} {
-		if len(v.values) == 0 {
+		if v.values != nil && len(v.values) == 0 {
 			return cli.Usage("%s: is empty; use %s", v.flag, strings.Join(v.known, " or "))
 		}
 		for _, value := range v.values {
@@ -149,8 +157,6 @@ func (f runFlags) validate() error {
 			case slices.Contains(v.known, value):
 			case slices.Contains(v.planned, value):
 				return missingError(v.flag+" "+value, v.advice)
-			case v.flag == "--subject" && strings.HasSuffix(value, ".yaml"):
-				return missingError(v.flag+" "+value, "use --subject rkat")
 			default:
 				return cli.Usage("%s: unknown value %q; use %s", v.flag, value, strings.Join(v.known, " or "))
 			}

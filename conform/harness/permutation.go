@@ -1,0 +1,75 @@
+package harness
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// Permutation is one case with one source and one way in. It is plain data.
+type Permutation struct {
+	Case Case
+	// Source is what answers the agent: [evidence.SourceCassette] or
+	// [evidence.SourceSimulator].
+	Source evidence.Source
+	// Ingress is how the agent reaches the proxy. "" is proxy.MITM.
+	Ingress string
+}
+
+// Name is the stable name of the permutation: that of the case, followed by "@" and
+// the source unless that is the cassette, and by "@base-url" for that way in.
+func (p Permutation) Name() string {
+	name := p.Case.Name()
+	if p.Source != evidence.SourceCassette {
+		name += "@" + string(p.Source)
+	}
+	if p.ingress() != proxy.MITM {
+		name += "@" + p.Ingress
+	}
+	return name
+}
+
+func (p Permutation) ingress() string { return cmp.Or(p.Ingress, proxy.MITM) }
+
+// unplayable says why an agent cannot play the permutation, "" when it can.
+func (p Permutation) unplayable(a About) string {
+	switch {
+	case a.Providers != nil && !slices.Contains(a.Providers, p.Case.Target.Provider):
+		return "the agent is not run with " + p.Case.Target.Provider
+	case a.Ingress != nil && !slices.Contains(a.Ingress, p.ingress()):
+		return "the agent does not come in by " + p.ingress()
+	case p.Source == evidence.SourceCassette && !a.HoldsAll:
+		return "the cassettes are recordings of rkat; use --source simulator"
+	}
+	if reason := a.unsupported(p.Case); reason != "" {
+		return reason
+	}
+	var missing []string
+	for _, need := range p.Case.Scenario.Needs() {
+		if !a.Can(need) {
+			missing = append(missing, string(need))
+		}
+	}
+	if len(missing) > 0 {
+		return "needs " + strings.Join(missing, ", ")
+	}
+	return ""
+}
+
+// unsupported is the reason that the agent gives for a case that it does not support.
+func (a About) unsupported(c Case) string {
+	for pattern, reason := range a.Unsupported {
+		name := c.Name()
+		if !strings.Contains(pattern, "/") {
+			name = c.Scenario.Name
+		}
+		if matches, err := path.Match(pattern, name); err == nil && matches {
+			return cmp.Or(reason, "not supported")
+		}
+	}
+	return ""
+}

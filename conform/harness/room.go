@@ -1,0 +1,70 @@
+package harness
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// furnish makes the room for one case.
+func (r *Runner) furnish(p Permutation, ingress *proxy.Proxy) (Room, error) {
+	dir, err := os.MkdirTemp(r.dir, "case-")
+	if err != nil {
+		return Room{}, err
+	}
+	room := Room{
+		Case: p.Case, Ingress: p.ingress(), CAFile: r.trustFile, Tools: ToolServer{Command: r.Tools},
+		Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Temp: filepath.Join(dir, "tmp"),
+		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
+	}
+	for _, folder := range []string{room.Home, room.Work, room.Temp} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return Room{}, err
+		}
+	}
+	if room.Ingress == proxy.MITM {
+		room.ProxyURL = ingress.URLFor(proxy.MITM, "")
+	} else {
+		url := ingress.URLFor(proxy.BaseURL, "")
+		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
+	}
+	room.Env = room.environment(r.Path)
+	return room, nil
+}
+
+// fakeKeys are the made-up keys that an agent gets, by the variable it finds them
+// in. No provider would accept them.
+var fakeKeys = [][2]string{
+	{"ANTHROPIC_API_KEY", "conform-made-up-key-anthropic"},
+	{"OPENAI_API_KEY", "conform-made-up-key-openai"},
+	{"GEMINI_API_KEY", "conform-made-up-key-gemini"},
+}
+
+// environment is the whole environment of an agent.
+func (r Room) environment(path string) []string {
+	env := []string{
+		"PATH=" + path, "HOME=" + r.Home, "TMPDIR=" + r.Temp, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1",
+		"XDG_CONFIG_HOME=" + filepath.Join(r.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(r.Home, ".local", "share"),
+		"XDG_STATE_HOME=" + filepath.Join(r.Home, ".local", "state"), "XDG_CACHE_HOME=" + filepath.Join(r.Home, ".cache"),
+	}
+	for _, key := range fakeKeys {
+		env = append(env, key[0]+"="+key[1])
+	}
+	if r.Ingress == proxy.BaseURL {
+		return append(env, "ANTHROPIC_BASE_URL="+r.BaseURL[llm.Anthropic], "OPENAI_BASE_URL="+r.BaseURL[llm.OpenAI],
+			"GEMINI_BASE_URL="+r.BaseURL[llm.Gemini], "GOOGLE_GEMINI_BASE_URL="+r.BaseURL[llm.Gemini])
+	}
+	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1")
+	for _, name := range trustVariables {
+		env = append(env, name+"="+r.CAFile)
+	}
+	return env
+}
+
+// trustVariables name the file of authorities that programs trust.
+var trustVariables = []string{
+	"SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "CODEX_CA_CERTIFICATE", "GIT_SSL_CAINFO", "DENO_CERT", "AWS_CA_BUNDLE",
+}

@@ -24,7 +24,7 @@ func (f *subjectFlags) addTo(cmd *cobra.Command) {
 func (a *app) subject(f subjectFlags) (harness.Subject, error) {
 	switch {
 	case len(f.command) > 0:
-		return nil, cli.Usage("run: takes no argument, got %q; name the agent with --subject", f.command)
+		return nil, cli.Usage("run: takes no argument, got %q; name the agent with --subject", f.command[0])
 	case f.name == "rkat":
 		return harness.InProcess(rkat.Run, cli.Version()), nil
 	case strings.HasSuffix(f.name, ".yaml"):

@@ -1,0 +1,72 @@
+package isolate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// Command is a program to run.
+type Command struct {
+	// Args is the program and its arguments. A name without a slash is looked up
+	// in the PATH of Env.
+	Args []string
+	// Env is the whole environment of the process.
+	Env []string
+	// Dir is the folder that the process works in; "" means that of the sandbox.
+	Dir string
+	// Stdin is what the process reads; nil means nothing. Start ignores it.
+	Stdin  io.Reader
+	Limits Limits
+}
+
+// Limits bound a process and all that it starts.
+type Limits struct {
+	// Time is how long the process may run; 0 means 10 minutes.
+	Time time.Duration
+	// Output is how many bytes of stdout, and as many of stderr, are kept; 0 means
+	// 8 MiB.
+	Output int64
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{Time: cmp.Or(l.Time, 10*time.Minute), Output: cmp.Or(l.Output, 8<<20)}
+}
+
+// Result is how a process ended.
+type Result struct {
+	// ExitCode is that of the process, -1 when a signal ended it.
+	ExitCode int
+	// Signal names the signal that ended the process, "" for none.
+	Signal string
+	// Stdout and Stderr are what the process wrote, up to the limit.
+	Stdout, Stderr []byte
+	// TimedOut says that the process was ended at its time limit.
+	TimedOut bool
+	// Truncated says that the process wrote more than was kept.
+	Truncated bool
+	// Killed counts what the process had started and was still alive when it had
+	// ended. It was ended, too.
+	Killed int
+}
+
+// Run starts a process, waits for its end and ends what it leaves behind. The
+// error says that it could not be started, or that ctx ended before it; a process
+// that fails returns its exit code.
+func (s *Sandbox) Run(ctx context.Context, command Command) (Result, error) {
+	p, err := s.launch(ctx, command, false)
+	if err != nil {
+		return Result{ExitCode: -1}, err
+	}
+	return p.Wait()
+}
+
+// Start starts a process to talk to. The caller calls Wait.
+func (s *Sandbox) Start(ctx context.Context, command Command) (*Process, error) {
+	command.Stdin = nil
+	return s.launch(ctx, command, true)
+}
+
+var errNoProgram = errors.New("command: names no program")

@@ -1,0 +1,106 @@
+package isolate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+)
+
+// Mode says whether processes are to be kept away from the network.
+type Mode string
+
+// The modes.
+const (
+	// Auto keeps processes away from the network where the machine allows it.
+	Auto Mode = "auto"
+	// Require fails where the machine does not allow it.
+	Require Mode = "require"
+	// Off leaves the network open.
+	Off Mode = "off"
+)
+
+// ParseMode reads a mode as people write it.
+func ParseMode(text string) (Mode, error) {
+	switch mode := Mode(text); mode {
+	case Auto, Require, Off:
+		return mode, nil
+	}
+	return "", fmt.Errorf("isolation %q: unknown; use auto, require or off", text)
+}
+
+// Level is how far processes can be kept apart on this machine. The zero value
+// leaves the network open.
+type Level struct {
+	// Enforced says that processes reach nothing but the listeners of their sandbox.
+	Enforced bool
+	// Reason says why it is not enforced, as part of a sentence.
+	Reason string
+}
+
+// Detect finds out what this machine allows. The error, with [Require] only, says
+// why processes cannot be kept away from the network.
+func Detect(_ context.Context, mode Mode) (Level, error) {
+	level := Level{Reason: "it was switched off"}
+	if mode != Off {
+		level.Reason = "this system has no network namespaces"
+	}
+	if mode == Require {
+		return level, fmt.Errorf("isolation: cannot be enforced here: %s; use --isolation auto to run without it", level.Reason)
+	}
+	return level, nil
+}
+
+// Config describes a sandbox.
+type Config struct {
+	// Level is what Detect returned.
+	Level Level
+	// Dir is the folder that processes work in when their command names none.
+	Dir string
+}
+
+// Report says what a sandbox had to do with its processes.
+type Report struct {
+	Level
+	// Killed counts the processes that were still alive when the process that had
+	// started them had ended.
+	Killed int
+}
+
+// Sandbox starts processes. It is safe for concurrent use.
+type Sandbox struct {
+	cfg       Config
+	mu        sync.Mutex
+	listeners []net.Listener
+	report    Report
+}
+
+// New returns a sandbox without processes.
+func New(cfg Config) (*Sandbox, error) {
+	return &Sandbox{cfg: cfg, report: Report{Level: cfg.Level}}, nil
+}
+
+// Listen returns a listener on loopback that the processes of the sandbox reach at
+// its address, each of them. Close ends it.
+func (s *Sandbox) Listen() (net.Listener, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: cannot listen on loopback: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.listeners = append(s.listeners, l)
+	return l, nil
+}
+
+// Close closes the listeners and reports about the processes that ran. All of
+// them must have ended.
+func (s *Sandbox) Close() Report {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.listeners {
+		_ = l.Close()
+	}
+	s.listeners = nil
+	return s.report
+}

@@ -1,0 +1,161 @@
+package isolate
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/fileutil"
+)
+
+// gracePeriod is how long a process may take to end after SIGTERM, and how long
+// its output may stay open after its end.
+const gracePeriod = 2 * time.Second
+
+// Process is a running process. Wait must be called once; the other methods are
+// safe for concurrent use.
+type Process struct {
+	// Stdin is what the process reads. Closing it is the end of its input.
+	Stdin io.WriteCloser
+	// Stdout is what the process writes. A process that nobody reads from waits;
+	// Wait drops what was not read.
+	Stdout io.Reader
+
+	sandbox        *Sandbox
+	cmd            *exec.Cmd
+	parent         context.Context // the caller's, without the time limit
+	release        context.CancelFunc
+	stdout, stderr *boundedBuffer
+	unread         *io.PipeReader
+
+	mu        sync.Mutex
+	timedOut  bool
+	killTimer *time.Timer // set by the first terminate
+}
+
+// launch starts command. With talk its stdin and stdout are for the caller.
+func (s *Sandbox) launch(ctx context.Context, command Command, talk bool) (*Process, error) {
+	if len(command.Args) == 0 || command.Args[0] == "" {
+		return nil, errNoProgram
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	path, err := findProgram(command)
+	if err != nil {
+		return nil, err
+	}
+	limits := command.Limits.withDefaults()
+	limited, release := context.WithTimeout(ctx, limits.Time)
+	p := &Process{sandbox: s, parent: ctx, release: release,
+		stdout: &boundedBuffer{limit: limits.Output}, stderr: &boundedBuffer{limit: limits.Output}}
+	p.cmd = exec.CommandContext(limited, path, command.Args[1:]...) //nolint:gosec // the program that the caller wants run
+	p.cmd.Args[0] = command.Args[0]
+	p.cmd.Env = append([]string{}, command.Env...) // never nil, which would be our own
+	if p.cmd.Dir = command.Dir; p.cmd.Dir == "" {
+		p.cmd.Dir = s.cfg.Dir
+	}
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = command.Stdin, p.stdout, p.stderr
+	p.cmd.WaitDelay = 2 * gracePeriod
+	p.cmd.Cancel = p.endAtLimit
+	makeGroup(p.cmd)
+	if talk {
+		p.Stdin, err = p.cmd.StdinPipe()
+		p.unread, p.stdout.copyTo = io.Pipe()
+		p.Stdout = p.unread
+	}
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		release()
+		return nil, fmt.Errorf("%s: cannot be started: %w", command.Args[0], fileutil.Reason(err))
+	}
+	return p, nil
+}
+
+// endAtLimit ends the process because its context has ended.
+func (p *Process) endAtLimit() error {
+	p.mu.Lock()
+	p.timedOut = p.parent.Err() == nil
+	p.mu.Unlock()
+	return p.terminate()
+}
+
+// terminate asks the group to end and kills it after the grace period.
+func (p *Process) terminate() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killTimer == nil {
+		p.killTimer = time.AfterFunc(gracePeriod, func() { _ = killGroup(p.cmd) })
+	}
+	return terminateGroup(p.cmd)
+}
+
+// Interrupt does what Ctrl-C at a terminal does: the process and what it started
+// are told to stop what they are doing.
+func (p *Process) Interrupt() error { return interruptGroup(p.cmd) }
+
+// Stop ends the process: SIGTERM, and SIGKILL when it does not end.
+func (p *Process) Stop() { _ = p.terminate() }
+
+// Wait waits for the end of the process, ends what it left behind and returns how
+// it ended. The error is that of the context of Start, when it ended first.
+func (p *Process) Wait() (Result, error) {
+	defer p.release()
+	if p.unread != nil {
+		_ = p.unread.Close()
+	}
+	_ = p.cmd.Wait() // the state says how it ended
+	killed := endGroup(p.cmd)
+	p.sandbox.countKilled(killed)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killTimer != nil {
+		p.killTimer.Stop()
+	}
+	result := Result{ExitCode: p.cmd.ProcessState.ExitCode(), Signal: signalName(p.cmd.ProcessState), TimedOut: p.timedOut, Killed: killed}
+	var cutOut, cutErr bool
+	result.Stdout, cutOut = p.stdout.content()
+	result.Stderr, cutErr = p.stderr.content()
+	result.Truncated = cutOut || cutErr
+	return result, p.parent.Err()
+}
+
+func (s *Sandbox) countKilled(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.report.Killed += n
+}
+
+// findProgram looks a program up in the PATH of the command's environment, which
+// is not that of this process.
+func findProgram(command Command) (string, error) {
+	name := command.Args[0]
+	if strings.ContainsRune(name, filepath.Separator) || strings.Contains(name, "/") {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(lookupVariable(command.Env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue // would depend on the folder that we run in
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: no such program in PATH; install it, or give its path", name)
+}
+
+func lookupVariable(env []string, name string) (value string) {
+	for _, entry := range env {
+		if key, v, _ := strings.Cut(entry, "="); key == name {
+			value = v
+		}
+	}
+	return value
+}

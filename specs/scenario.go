@@ -17,6 +17,9 @@ var scenarioFiles embed.FS
 //go:embed simulated/*.txtar
 var simulatedFiles embed.FS
 
+//go:embed live/*.txtar
+var liveFiles embed.FS
+
 // Scenario is one script for two sides: what the subject does, step by step,
 // and what the provider answers, turn by turn. It is provider-neutral; the
 // simulator compiles the provider's side and the referee the subject's.
@@ -31,6 +34,9 @@ type Scenario struct {
 	// that shows nothing about one of them proves nothing.
 	Requirements []string
 	Title        string
+	// Live says that a real model answers, in its own words: the scenario has no
+	// turns, and its steps say only which tools must be called.
+	Live bool
 	// System is the system prompt of every step, possibly empty.
 	System string
 	// Targets are the models the scenario runs with, in the order anthropic,
@@ -66,7 +72,10 @@ type Step struct {
 	// Says is what the process must write to its standard output; "" is
 	// anything. It may hold nonces, as Prompt may.
 	Says string
-	Line int // in the scenario file
+	// Calls are the roles of the tools that the model must call in the step, each at
+	// least once. Only steps of a live scenario have them.
+	Calls []string
+	Line  int // in the scenario file
 }
 
 // Exit is how a step must end. Codes differ from agent to agent; success and
@@ -241,6 +250,15 @@ func Simulated() ([]*Scenario, error) {
 }
 
 var embeddedSimulated = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(simulatedFiles, "simulated/*.txtar") })
+
+// LiveScenarios returns the embedded scenarios that the providers' own models answer.
+// It shares what Scenarios shares.
+func LiveScenarios() ([]*Scenario, error) {
+	all, err := embeddedLive()
+	return slices.Clone(all), err
+}
+
+var embeddedLive = sync.OnceValues(func() ([]*Scenario, error) { return loadScenarios(liveFiles, "live/*.txtar") })
 
 // LoadScenarios parses every scenarios/*.txtar below fsys. All that is wrong is
 // reported at once, each line with file and line number.

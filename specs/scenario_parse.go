@@ -132,6 +132,7 @@ func (p *scenarioParser) parseDocument(s *Scenario, body []byte) {
 		"providers": func(n *yaml.Node) { s.Targets = p.parseTargets(n) },
 		"player":    func(n *yaml.Node) { s.Steps = parseList(p, n, p.parseStep) },
 		"turns":     func(n *yaml.Node) { s.Turns = parseList(p, n, p.parseTurn) },
+		"live":      func(n *yaml.Node) { s.Live = p.oneOf(n, "true") == "true" },
 	}, "title", "providers", "player")
 }
 
@@ -171,6 +172,9 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitUnsupported)))
 		},
 		"says": func(n *yaml.Node) { s.Says = p.parseFilledText(n) },
+		"calls": func(n *yaml.Node) {
+			s.Calls = parseList(p, n, func(n *yaml.Node) string { return p.oneOf(n, toolRoles...) })
+		},
 	})
 	if given != 1 {
 		p.failAt(n.Line, "a step has either prompt or resume")
@@ -184,6 +188,13 @@ func (p *scenarioParser) checkConsistent(s *Scenario) {
 		if step.Resume != (i > 0) {
 			p.failAt(step.Line, "the first step is a prompt, every other one a resume")
 		}
+	}
+	if s.Live {
+		p.checkLive(s)
+		return
+	}
+	if i := slices.IndexFunc(s.Steps, func(st Step) bool { return st.Calls != nil }); i >= 0 {
+		p.failAt(s.Steps[i].Line, "calls are for scenarios with live: true; here the turns say what is called")
 	}
 	traffic := slices.ContainsFunc(s.Steps, func(st Step) bool { return st.Exit != ExitUnsupported })
 	if traffic != (len(s.Turns) > 0) {
@@ -199,6 +210,19 @@ func (p *scenarioParser) checkConsistent(s *Scenario) {
 		for _, target := range s.Targets {
 			p.parseExit(t, target.Provider)
 			p.wanting(t, target.Provider)
+		}
+	}
+}
+
+// checkLive checks that a live scenario asks for nothing that only a script promises:
+// a real model finds its own words.
+func (p *scenarioParser) checkLive(s *Scenario) {
+	if len(s.Turns) > 0 {
+		p.failAt(s.Turns[0].Line, "a live scenario has no turns; the provider's model answers")
+	}
+	for _, step := range s.Steps {
+		if step.Says != "" || step.Exit != ExitOK {
+			p.failAt(step.Line, "a step of a live scenario has neither says nor exit; nothing is known of what a model answers")
 		}
 	}
 }

@@ -202,7 +202,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
 		{"ORD-001 SIG-001", "ORD-001\nSIG-001\nand prose", `x.txtar:5: requirement "and" is not AREA-NNN`},
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
-		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: player, providers, system, title, turns`},
+		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: live, player, providers, system, title, turns`},
 		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
 		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
 		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before
@@ -291,7 +291,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
 		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
 		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with exit, prompt, resume, says"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, exit, prompt, resume, says"},
 		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)
@@ -315,6 +315,27 @@ func TestTurnsAndTrafficAgree(t *testing.T) {
 	if _, err := ParseScenario("x.txtar", []byte(head)); err == nil {
 		t.Error("a scenario with traffic and without turns is accepted")
 	}
+}
+
+// A live scenario asks for plumbing only, and nothing else does.
+func TestLiveScenario(t *testing.T) {
+	head, _, _ := strings.Cut(goodScenario, "player:")
+	live := head + "live: true\nplayer:\n  - prompt: go\n    calls: [echo, fail]\n  - resume: again\n"
+	s, err := ParseScenario("x.txtar", []byte(live))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Live || !slices.Equal(s.Steps[0].Calls, []string{"echo", "fail"}) || s.Steps[1].Calls != nil {
+		t.Errorf("%+v", s)
+	}
+	if err := againstSchema(t, live); err != nil {
+		t.Error(err)
+	}
+	refused(t, "x.txtar", live, "live: true\n", "", "x.txtar:11: calls are for scenarios with live: true")
+	refused(t, "x.txtar", live, "true", "yes", `x.txtar:10: "yes" is not one of true`)
+	refused(t, "x.txtar", live, "again", "again\n    says: heron", "x.txtar:14: a step of a live scenario has neither says nor exit")
+	refused(t, "x.txtar", live, "again", "again\nturns: [{emit: [{text: x}]}]", "x.txtar:15: a live scenario has no turns")
+	refused(t, "x.txtar", live, "fail]", "dance]", "x.txtar:13: \"dance\" is not one of echo")
 }
 
 func TestLoadScenariosReportsEveryFile(t *testing.T) {
@@ -344,12 +365,20 @@ func TestEmbeddedScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	live, err := LiveScenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
 	requirements, err := Requirements()
 	if err != nil {
 		t.Fatal(err)
 	}
+	all = append(all, live...)
 	named := map[string]bool{}
 	for i, s := range slices.Concat(all, simulated) {
+		if s.Live != slices.Contains(live, s) {
+			t.Errorf("%s: live scenarios are in specs/live, and no others", s.Name)
+		}
 		if named[s.Name] {
 			t.Errorf("%s: a name for two scenarios", s.Name)
 		}
@@ -369,7 +398,7 @@ func FuzzParseScenario(f *testing.F) {
 	for _, text := range []string{goodScenario, faultyScenario, richScenario} {
 		f.Add([]byte(text))
 	}
-	files, err := filepath.Glob("s*/*.txtar")
+	files, err := filepath.Glob("[sl]*/*.txtar")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -395,7 +424,7 @@ func FuzzParseScenario(f *testing.F) {
 // TestScenarioSchema holds the published schema against the parser: what one
 // accepts, the other accepts.
 func TestScenarioSchema(t *testing.T) {
-	files, err := filepath.Glob("s*/*.txtar")
+	files, err := filepath.Glob("[sl]*/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -96,6 +96,7 @@ var walls = []wall{
 	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
+	{from: "profiles", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	// Inside meerkat the arrows point down only.
 	{from: "meerkat/transcript", into: []string{"meerkat"}, except: []string{"meerkat/transcript", "meerkat/internal"}},
 	{from: "meerkat/stream", into: []string{"meerkat"}, except: []string{"meerkat/stream", "meerkat/transcript", "meerkat/internal"}},

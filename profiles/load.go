@@ -1,0 +1,134 @@
+package profiles
+
+import (
+	"bytes"
+	"cmp"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+//go:embed *.yaml
+var embedded embed.FS
+
+// maxSize bounds a profile, in bytes.
+const maxSize = 256 << 10
+
+// Find returns the embedded profile of a name, or the profile in a file: what
+// holds a path separator or ends in .yaml or .yml is a file.
+func Find(nameOrPath string) (*Profile, error) {
+	if strings.ContainsRune(nameOrPath, filepath.Separator) || slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(nameOrPath)) {
+		return Load(nameOrPath)
+	}
+	return Embedded(nameOrPath)
+}
+
+// Names lists the embedded profiles in order.
+func Names() []string {
+	files, err := fs.Glob(embedded, "*.yaml")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = strings.TrimSuffix(file, ".yaml")
+	}
+	return names
+}
+
+// Embedded returns the embedded profile of a name. For an unknown name the error
+// names the nearest one and all there are.
+func Embedded(name string) (*Profile, error) {
+	data, err := embedded.ReadFile(name + ".yaml")
+	if err != nil {
+		known := Names()
+		return nil, fmt.Errorf("profile %s: no such profile; did you mean %s? there are %s, and files that end in .yaml", name, specs.Nearest(name, 1, known)[0], strings.Join(known, ", "))
+	}
+	return Parse("profiles/"+name+".yaml", data)
+}
+
+// Load reads the profile in a file of at most 256 KiB.
+func Load(path string) (*Profile, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	defer func() { _ = file.Close() }()
+	if info, err := file.Stat(); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a file; name a profile in YAML", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxSize+1))
+	if err != nil {
+		return nil, pathError(path, err)
+	}
+	p, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if p.Path, err = filepath.Abs(path); err != nil {
+		return nil, pathError(path, err)
+	}
+	return p, nil
+}
+
+func pathError(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: does not exist; write one with: conform init -- CMD {prompt}", path)
+	}
+	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return fmt.Errorf("%s: cannot be read: %w", path, err)
+}
+
+// Parse reads a profile. file names it in errors. The error joins one [Fault] for
+// each thing that is wrong, in the order of their lines.
+func Parse(file string, data []byte) (*Profile, error) {
+	if len(data) > maxSize {
+		return nil, fmt.Errorf("%s: larger than %d KiB; a profile is a short text", file, maxSize>>10)
+	}
+	d := &decoder{file: file, lines: map[string]int{}}
+	var doc yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&doc); err != nil || len(doc.Content) != 1 {
+		return nil, syntaxError(file, err)
+	}
+	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: more than one YAML document; keep one profile in a file", file)
+	}
+	p := new(Profile)
+	d.decode(doc.Content[0], reflect.ValueOf(p).Elem(), "")
+	d.checkTemplates()
+	d.checkProfile(p)
+	if len(d.faults) == 0 {
+		return p, nil
+	}
+	slices.SortFunc(d.faults, func(a, b *Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Message, b.Message)) })
+	all := make([]error, len(d.faults))
+	for i, fault := range d.faults {
+		all[i] = fault
+	}
+	return nil, errors.Join(all...)
+}
+
+func syntaxError(file string, err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: empty; a profile has at least name, run and providers", file)
+	}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		return fmt.Errorf("%s:%s", file, rest)
+	}
+	return fmt.Errorf("%s: not YAML: %s", file, text)
+}

@@ -1,13 +1,19 @@
 package specs
 
+import (
+	"encoding/json"
+	"slices"
+)
+
 // Ability is something that the harness can do with an agent beyond giving it one
 // prompt and waiting for its end.
 type Ability string
 
-// The abilities, in the order of the control levels L1 to L4. An agent that has none
-// of these four is at L0.
+// The abilities. The first four are the control levels L1 to L4; an agent that has
+// none of them is at L0.
 const (
-	// AbilityTools: the agent can be given our tools.
+	// AbilityTools: the agent can be given our tools. Without it the script calls
+	// the agent's own.
 	AbilityTools Ability = "tools"
 	// AbilityResume: another process can continue a session.
 	AbilityResume Ability = "resume"
@@ -15,19 +21,103 @@ const (
 	AbilityTurns Ability = "turns"
 	// AbilityInterrupt: a prompt can be called off while it runs.
 	AbilityInterrupt Ability = "interrupt"
-	// AbilityModel: the model can be chosen. It belongs to no level.
+	// AbilityModel: the model can be chosen.
 	AbilityModel Ability = "model"
-	// AbilitySystem: the system prompt can be chosen. It belongs to no level.
+	// AbilitySystem: the system prompt can be chosen.
 	AbilitySystem Ability = "system"
+	// AbilityHosted: the agent offers the tools that the provider runs itself, its
+	// search of the web and its code.
+	AbilityHosted Ability = "hosted"
+	// AbilityAllowlist: the agent refuses a model that is not on the allowlist before
+	// it sends anything.
+	AbilityAllowlist Ability = "allowlist"
 )
 
+// Abilities are all abilities, those that make a control level first. The slice is the
+// caller's.
+func Abilities() []Ability {
+	return []Ability{AbilityTools, AbilityResume, AbilityTurns, AbilityInterrupt,
+		AbilityModel, AbilitySystem, AbilityHosted, AbilityAllowlist}
+}
+
 // Needs returns what an agent must be able to do to play the scenario, beyond
-// answering one prompt. The slice is the caller's.
+// answering one prompt, in the order of [Abilities]. It follows from the steps and the
+// calls; the scenario adds what they do not show. The slice is the caller's.
 func (s *Scenario) Needs() []Ability {
+	needed := slices.Clone(s.ExtraNeeds)
 	for _, step := range s.Steps {
 		if step.Resume {
-			return []Ability{AbilityResume}
+			needed = append(needed, AbilityResume)
+		}
+		if step.Turn {
+			needed = append(needed, AbilityTurns)
+		}
+		if len(step.Calls) > 0 {
+			needed = append(needed, AbilityTools)
+		}
+		if step.Interrupt {
+			needed = append(needed, AbilityInterrupt)
+		}
+		if step.Exit == ExitUnsupported {
+			needed = append(needed, AbilityModel, AbilityAllowlist)
 		}
 	}
+	for _, turn := range s.Turns {
+		for _, block := range turn.Emit {
+			needed = append(needed, block.needs()...)
+		}
+	}
+	return slices.DeleteFunc(Abilities(), func(a Ability) bool { return !slices.Contains(needed, a) })
+}
+
+// CallsTools reports whether the client has to run a tool, be it ours or its own. A
+// client that has none cannot play the scenario.
+func (s *Scenario) CallsTools() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
+		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.Kind == KindCall })
+	})
+}
+
+func (b Block) needs() []Ability {
+	switch {
+	case b.Kind == KindSearch || b.Kind == KindCode:
+		return []Ability{AbilityHosted}
+	case b.Kind == KindCall && !b.isPortable():
+		return []Ability{AbilityTools}
+	}
 	return nil
+}
+
+// isPortable reports whether a tool of the agent's own can stand in for the one that
+// the block calls: the call has at most one text as its argument, and the result shows
+// nothing that only our tool returns.
+func (b Block) isPortable() bool {
+	if b.Role == "image" || b.Role == "awkward" {
+		return false
+	}
+	if len(b.Args) == 0 || b.Partial {
+		return true
+	}
+	_, ok := b.Word()
+	return ok
+}
+
+// Word is the one text that a call has as its argument, "" for a call without
+// arguments; false when there is more in them.
+func (b Block) Word() (string, bool) {
+	if b.Fill != "" {
+		return b.Fill, true
+	}
+	if len(b.Args) == 0 || b.Partial {
+		return "", true
+	}
+	var members map[string]any
+	if json.Unmarshal(b.Args, &members) != nil || len(members) > 1 {
+		return "", false
+	}
+	if len(members) == 0 {
+		return "", true
+	}
+	text, ok := members["text"].(string)
+	return text, ok
 }

@@ -44,6 +44,9 @@ type Scenario struct {
 	Targets []Target
 	Steps   []Step
 	Turns   []Turn
+	// ExtraNeeds are abilities that an agent needs although neither steps nor turns show
+	// it, see [Scenario.Needs].
+	ExtraNeeds []Ability
 }
 
 // Target returns the target of provider.
@@ -63,12 +66,17 @@ type Target struct {
 	Effort   string
 }
 
-// Step is one agent process. A step with Resume continues the session of the
-// step before it in a new process; Prompt may then be empty.
+// Step is one prompt. The first step starts a process. A step with Resume continues
+// the session of the step before it in a new process; Prompt may then be empty. A step
+// with Turn goes on in the same process.
 type Step struct {
 	Resume bool
+	Turn   bool
 	Prompt string
-	Exit   Exit
+	// Interrupt says that the prompt is called off while the provider is silent or a
+	// tool runs.
+	Interrupt bool
+	Exit      Exit
 	// Says is what the process must write to its standard output; "" is
 	// anything. It may hold nonces, as Prompt may.
 	Says string
@@ -82,10 +90,12 @@ type Step struct {
 // failure do not.
 type Exit string
 
-// The ends of a step. ExitUnsupported is a failure without any traffic.
+// The ends of a step. ExitUnsupported is a failure without any traffic. ExitAny is
+// either end: a failure that is reported, or an answer that is whole.
 const (
 	ExitOK          Exit = "ok"
 	ExitError       Exit = "error"
+	ExitAny         Exit = "any"
 	ExitUnsupported Exit = "unsupported"
 )
 
@@ -112,6 +122,9 @@ type Turn struct {
 	// Stall, if not nil, sends nothing more after so many wire events and keeps
 	// the connection open until the client leaves.
 	Stall *After
+	// Times, if not 0, is how often Cut, Fail or Stall happens to the same request
+	// before the turn arrives whole. 0 is always.
+	Times int
 	// Grease is what else the reply holds.
 	Grease []Grease
 	Chunks Chunks
@@ -196,9 +209,10 @@ type Block struct {
 	Kind  BlockKind
 	Parts []string // thinking
 	Text  string   // text, signed_text
-	// Role names a conformance tool ("echo", "fail", "noargs"), resolved from
-	// the request's own tool list, since agents rename the tools they offer.
-	// "any" is the first tool of the list that changes nothing.
+	// Role names a conformance tool ("echo", "fail", "noargs", "slow", "large",
+	// "image", "awkward"), resolved from the request's own tool list, since agents
+	// rename the tools they offer. "any" is the first tool of the list that changes
+	// nothing.
 	Role string
 	// Fill, if not "", takes the place of Args: arguments that fulfil the
 	// tool's own schema, with this for free text.

@@ -19,7 +19,7 @@ const (
 
 var (
 	efforts   = []string{"none", "low", "medium", "high", "xhigh", "max"}
-	toolRoles = []string{"echo", "fail", "noargs", "any"}
+	toolRoles = []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward", "any"}
 	failures  = []string{"overloaded", "server"}
 	// yaml.v3 names no line with an alias that is none.
 	yamlErrAlias = regexp.MustCompile(`^yaml: unknown anchor '(.*)' referenced$`)
@@ -133,6 +133,7 @@ func (p *scenarioParser) parseDocument(s *Scenario, body []byte) {
 		"player":    func(n *yaml.Node) { s.Steps = parseList(p, n, p.parseStep) },
 		"turns":     func(n *yaml.Node) { s.Turns = parseList(p, n, p.parseTurn) },
 		"live":      func(n *yaml.Node) { s.Live = p.oneOf(n, "true") == "true" },
+		"needs":     func(n *yaml.Node) { s.ExtraNeeds = parseList(p, n, p.parseAbility) },
 	}, "title", "providers", "player")
 }
 
@@ -162,14 +163,24 @@ func (p *scenarioParser) parseTargets(n *yaml.Node) []Target {
 	return targets
 }
 
+func (p *scenarioParser) parseAbility(n *yaml.Node) Ability {
+	var known []string
+	for _, a := range Abilities() {
+		known = append(known, string(a))
+	}
+	return Ability(p.oneOf(n, known...))
+}
+
 func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 	s := Step{Exit: ExitOK, Line: n.Line}
 	given := 0
 	p.parseFields(n, fields{
-		"prompt": func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
-		"resume": func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
+		"prompt":    func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
+		"resume":    func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
+		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
+		"interrupt": func(n *yaml.Node) { s.Interrupt = p.oneOf(n, "true") == "true" },
 		"exit": func(n *yaml.Node) {
-			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitUnsupported)))
+			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitAny), string(ExitUnsupported)))
 		},
 		"says": func(n *yaml.Node) { s.Says = p.parseFilledText(n) },
 		"calls": func(n *yaml.Node) {
@@ -177,7 +188,7 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 		},
 	})
 	if given != 1 {
-		p.failAt(n.Line, "a step has either prompt or resume")
+		p.failAt(n.Line, "a step has one of prompt, resume and turn")
 	}
 	return s
 }
@@ -185,8 +196,8 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 // checkConsistent checks what only the whole scenario shows.
 func (p *scenarioParser) checkConsistent(s *Scenario) {
 	for i, step := range s.Steps {
-		if step.Resume != (i > 0) {
-			p.failAt(step.Line, "the first step is a prompt, every other one a resume")
+		if (step.Resume || step.Turn) != (i > 0) {
+			p.failAt(step.Line, "the first step is a prompt, every other one a resume or a turn")
 		}
 	}
 	if s.Live {

@@ -202,7 +202,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"ORD-001 SIG-001", "ORD-001 ORD-001", "x.txtar:3: requirement ORD-001 stands twice"},
 		{"ORD-001 SIG-001", "ORD-001\nSIG-001\nand prose", `x.txtar:5: requirement "and" is not AREA-NNN`},
 		{"-- scenario.yaml --", "-- script.yaml --", `x.txtar:4: unexpected file "script.yaml"`},
-		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: live, player, providers, system, title, turns`},
+		{"system: Be brief.", "sistem: Be brief.", `x.txtar:6: unknown key "sistem"; known here: live, needs, player, providers, system, title, turns`},
 		{"system: Be brief.", "title: again", `x.txtar:6: key "title" stands twice`},
 		{"title: everything at once\n", "", `x.txtar:5: key "title" is missing`},
 		{"system: Be brief.", "system: [a", "x.txtar:5: did not find expected"}, // yaml.v3 names the line before
@@ -212,9 +212,9 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"model: claude-opus-4-5, ", "", `x.txtar:9: key "model" is missing`},
 		{"  gemini:", "  mistral:", `x.txtar:8: unknown key "mistral"; known here: anthropic, gemini, openai`},
 		{"- prompt: go", "- resume: go", "x.txtar:11: the first step is a prompt"},
-		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has either prompt or resume"},
+		{"- prompt: go", "- exit: ok", "x.txtar:11: a step has one of prompt, resume and turn"},
 		{"- prompt: go", `- prompt: " "`, "x.txtar:11: expected a text that is not empty"},
-		{"exit: error", "exit: 3", `x.txtar:13: "3" is not one of ok, error, unsupported`},
+		{"exit: error", "exit: 3", `x.txtar:13: "3" is not one of ok, error, any, unsupported`},
 		{"- text: \"  spaced \"", "- prose: x", `x.txtar:20: unknown key "prose"`},
 		{"- text: \"  spaced \"", "- only: [openai]", "x.txtar:20: a block is one of"},
 		{"redacted: true", "redacted: false", `x.txtar:18: "false" is not one of true`},
@@ -279,7 +279,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{`source: "print(6)", `, "", `x.txtar:14: key "source" is missing`},
 		{`fill: "{{nonce asked}}"`, `fill: ""`, "x.txtar:15: expected a text that is not empty"},
 		{`fill: "{{nonce asked}}"`, `fill: x, args: "{}"`, "x.txtar:15: a call has one of args, fill and partial"},
-		{"role: any", "role: some", `x.txtar:15: "some" is not one of echo, fail, noargs, any`},
+		{"role: any", "role: some", `x.txtar:15: "some" is not one of echo, fail, noargs, slow, large, image, awkward, any`},
 		{"      - search:", "      - text: x\n        search:", "x.txtar:14: a block is either text or search"},
 		{"- text: go on\n", "- text: go on\n    stop: pause_turn\n", "x.txtar:20: the turn before paused"},
 		{"      - text: go on\n    refuse", "    refuse", "x.txtar:20: expected a list with at least one entry"},
@@ -291,7 +291,7 @@ func TestParseRichScenarioFaults(t *testing.T) {
 		{"title: riches", "title: [riches]", "x.txtar:4: expected a text"},
 		{"title: riches", "title: *riches", "x.txtar:4: unknown anchor 'riches' referenced"},
 		{"title: riches", "title: ~", "x.txtar:4: expected a text"},
-		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, exit, prompt, resume, says"},
+		{"  - prompt:", "  - 7\n  - prompt:", "x.txtar:8: expected a mapping with calls, exit, interrupt, prompt, resume, says, turn"},
 		{"- emit:\n      - text: wait", "- cut: {after: x}\n    emit:\n      - text: wait", `x.txtar:17: "x" is not a whole number from 1`},
 	} {
 		refused(t, "x.txtar", richScenario, c.old, c.new, c.want)

@@ -23,6 +23,7 @@ func (p *scenarioParser) parseTurn(n *yaml.Node) Turn {
 		"grease":  func(n *yaml.Node) { t.Grease = parseList(p, n, p.parseGrease) },
 		"chunks":  func(n *yaml.Node) { t.Chunks = p.parseChunks(n) },
 		"prompts": func(n *yaml.Node) { t.Prompts = p.parseCount(n) },
+		"times":   func(n *yaml.Node) { t.Times = p.parseCount(n) },
 	})
 	if t.Emit == nil && t.Stop == "" {
 		p.failAt(n.Line, "a turn has emit, or a stop and nothing else to say")
@@ -53,6 +54,9 @@ func (p *scenarioParser) checkBreaks(t Turn, line int) {
 	}
 	if ways > 1 {
 		p.failAt(line, "a turn has one of cut, error and stall")
+	}
+	if t.Times > 0 && ways == 0 {
+		p.failAt(line, "times says how often a turn breaks off; add cut, error or stall")
 	}
 	for i, b := range t.Emit {
 		if b.Partial && (i < len(t.Emit)-1 || t.Stop != StopMaxTokens) {

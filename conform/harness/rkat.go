@@ -49,7 +49,7 @@ func (s rkatSubject) About() About {
 	}
 	return About{
 		Subject:   report.Subject{Name: "rkat", Version: s.version, Kind: kind},
-		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityModel, specs.AbilitySystem},
+		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityModel, specs.AbilitySystem, specs.AbilityAllowlist},
 		HoldsAll:  true,
 	}
 }

@@ -18,7 +18,7 @@ import (
 type scriptedSubject func(ctx context.Context, step Step) (evidence.Process, error)
 
 func (s scriptedSubject) About() About {
-	return About{HoldsAll: true, Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityResume}}
+	return About{HoldsAll: true, Abilities: specs.Abilities()}
 }
 
 func (s scriptedSubject) Open(context.Context, Room) (Session, error) { return s, nil }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -29,6 +30,18 @@ type CaseRun struct {
 	Err error
 	// Took is how long the run lasted.
 	Took time.Duration
+}
+
+// summary is what a report says of the run beside its results.
+func (r CaseRun) summary(results []report.Result) report.CaseSummary {
+	s := r.Permutation.summary()
+	var verdicts []report.Verdict
+	for _, result := range results {
+		verdicts = append(verdicts, result.Verdict)
+	}
+	s.Verdict = report.Worst(verdicts...)
+	s.DurationMS, s.Deviations = r.Took.Milliseconds(), r.Deviations
+	return s
 }
 
 // Run plays p once. What goes wrong is in the result.

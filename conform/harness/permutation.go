@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
 )
 
@@ -31,6 +32,11 @@ func (p Permutation) Name() string {
 		name += "@" + p.Ingress
 	}
 	return name
+}
+
+// summary is the permutation as reports name it.
+func (p Permutation) summary() report.CaseSummary {
+	return report.CaseSummary{Name: p.Name(), Provider: p.Case.Target.Provider, Ingress: p.ingress(), Source: string(p.Source)}
 }
 
 func (p Permutation) ingress() string { return cmp.Or(p.Ingress, proxy.MITM) }

@@ -43,8 +43,9 @@ type Outcome struct {
 	// Calls are the calls of the agent to a model; nil where no selected case was
 	// meant to make one.
 	Calls *report.Calls
-	// Unplayed are the permutations that the agent cannot play, with the reason.
-	Unplayed []Unplayed
+	// Cases are those that were played, in no particular order, and those that the agent
+	// cannot play.
+	Cases []report.CaseSummary
 	// Interrupted is set when the context ended the run before its last case.
 	Interrupted bool
 }
@@ -87,7 +88,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		})
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
-	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Unplayed: selected.unplayed, Interrupted: c.done < c.total}, errors.Join(c.faults...)
+	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total}, errors.Join(c.faults...)
 }
 
 // collector gathers what the workers of one Run find. It is safe for concurrent
@@ -100,6 +101,7 @@ type collector struct {
 
 	mu      sync.Mutex
 	results []report.Result
+	cases   []report.CaseSummary
 	calls   *report.Calls
 	faults  []error // by cassette
 	done    int
@@ -128,6 +130,7 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		c.countStep()
 	}
 	c.results = append(c.results, wanted...)
+	c.cases = append(c.cases, run.summary(wanted))
 	if c.Observe != nil {
 		c.Observe(run, wanted)
 	}

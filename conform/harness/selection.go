@@ -40,19 +40,13 @@ type selectedRun struct {
 	rules []report.Rule
 }
 
-// Unplayed is a permutation that the agent cannot play.
-type Unplayed struct {
-	Permutation
-	Reason string
-}
-
 // selection is what a filter leaves of all cases and rules.
 type selection struct {
 	runs         []selectedRun
 	cassettes    []Case // whose recordings are verified
 	requirements []string
 	expected     []string // those of them that a selected case was written to show
-	unplayed     []Unplayed
+	unplayed     []report.CaseSummary
 }
 
 // countResults is how many results and verifications a run of the selection has.
@@ -162,7 +156,9 @@ func (s *selection) addRuns(filter Filter, permutations []Permutation, about Abo
 			continue
 		}
 		if reason := p.unplayable(about); reason != "" {
-			s.unplayed = append(s.unplayed, Unplayed{p, reason})
+			unplayed := p.summary()
+			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
+			s.unplayed = append(s.unplayed, unplayed)
 			continue
 		}
 		for _, rule := range run.rules {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -46,6 +47,19 @@ type About struct {
 
 // Can reports whether the agent has an ability.
 func (a About) Can(ability specs.Ability) bool { return slices.Contains(a.Abilities, ability) }
+
+// Level is how far the agent can be controlled: the highest of L1 tools, L2 resume, L3
+// turns and L4 interrupt up to which it has every ability.
+func (a About) Level() string {
+	level := 0
+	for _, ability := range []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt} {
+		if !a.Can(ability) {
+			break
+		}
+		level++
+	}
+	return fmt.Sprintf("L%d", level)
+}
 
 // Room is what an agent gets for one case: folders that hold nothing of another case
 // or of the user, and the addresses to use. It is read-only.

@@ -50,6 +50,8 @@ type Run struct {
 	Hosts []Host `json:"hosts,omitempty"`
 	// Isolation is nil where the agent ran inside the harness.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Differences are where the ways in disagree.
+	Differences []Difference `json:"differences,omitempty"`
 	// Baseline says what each entry of the baseline was good for.
 	Baseline []UsedExcuse `json:"baseline,omitempty"`
 }

@@ -43,6 +43,7 @@ func (t *Terminal) Run(r *Run) {
 	for _, res := range r.Results {
 		t.writeResult(res)
 	}
+	t.writeDifferences(r.Differences)
 	t.writeMissing(r.Summary.Coverage)
 	t.writeAreas(r.Summary.Areas)
 	if r.Guard != "" {

@@ -2,6 +2,7 @@ package conform
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -101,8 +102,12 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 		return nil, err
 	}
 	about := subject.About()
+	about.Control = about.Level()
 	if f.sources == nil {
 		f.sources = []string{string(harness.DefaultSource(about))}
+	}
+	if f.seed == "" {
+		f.seed = rand.Text()[:12]
 	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
@@ -117,6 +122,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	ran := report.NewRun(report.Run{
 		Tool: tool(), Subject: about.Subject,
 		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Expected: found.Expected, Source: f.sources, Ingress: f.ingress,
+		Seed: f.seed, Filter: f.filter, Cases: found.Cases, Differences: report.CompareIngress(found.Results),
 		Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
 	}, found.Results)
 	if found.Interrupted {

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// baseURLSuffix ends the names of cases in which the agent came in by base URL.
+const baseURLSuffix = "@base-url"
+
+// Difference is a check whose verdict on a case depends on the way in: agents behave
+// differently when the address is not the provider's own.
+type Difference struct {
+	Check string `json:"check"`
+	// Case is the name of the case without the way in.
+	Case    string  `json:"case"`
+	MITM    Verdict `json:"mitm"`
+	BaseURL Verdict `json:"base_url"`
+}
+
+// CompareIngress returns where the same case has another verdict by the other way in,
+// in order of check and case. What was not testable by one way is no difference.
+func CompareIngress(results []Result) []Difference {
+	found := map[[2]string]*Difference{}
+	for _, r := range results {
+		name, byURL := strings.CutSuffix(r.Case, baseURLSuffix)
+		key := [2]string{r.Check, name}
+		if found[key] == nil {
+			found[key] = &Difference{Check: r.Check, Case: name}
+		}
+		if byURL {
+			found[key].BaseURL = r.Verdict
+		} else {
+			found[key].MITM = r.Verdict
+		}
+	}
+	var list []Difference
+	for _, d := range found {
+		if d.MITM.isDecided() && d.BaseURL.isDecided() && d.MITM != d.BaseURL {
+			list = append(list, *d)
+		}
+	}
+	slices.SortFunc(list, func(a, b Difference) int { return cmp.Or(cmp.Compare(a.Check, b.Check), cmp.Compare(a.Case, b.Case)) })
+	return list
+}
+
+// isDecided reports whether the verdict says something about the agent.
+func (v Verdict) isDecided() bool {
+	return slices.Contains([]Verdict{Pass, Fail, Warn, KnownFail, Flaky}, v)
+}
+
+// writeDifferences says where the ways in disagree.
+func (t *Terminal) writeDifferences(differences []Difference) {
+	byCheck := map[string]int{}
+	for _, d := range differences {
+		byCheck[d.Check]++
+	}
+	for _, check := range slices.Sorted(maps.Keys(byCheck)) {
+		first := differences[slices.IndexFunc(differences, func(d Difference) bool { return d.Check == check })]
+		t.writeLine(Warn, "%-14s %s  %s: %s by mitm, %s by base URL, first in %s",
+			"differs", check, countOf(byCheck[check], "case"), first.MITM, first.BaseURL, first.Case)
+	}
+}

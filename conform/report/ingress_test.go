@@ -1,0 +1,27 @@
+package report
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCompareIngress(t *testing.T) {
+	result := func(name string, v Verdict) Result { return Result{Check: "ORD-001/answered", Case: name, Verdict: v} }
+	got := CompareIngress([]Result{
+		result("a/openai@simulator", Pass), result("a/openai@simulator@base-url", Fail),
+		result("b/openai@simulator", Pass), result("b/openai@simulator@base-url", Pass),
+		result("c/openai@simulator", NotTestable), result("c/openai@simulator@base-url", Fail),
+		result("d/openai@simulator", Pass),
+	})
+	want := []Difference{{Check: "ORD-001/answered", Case: "a/openai@simulator", MITM: Pass, BaseURL: Fail}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	var out bytes.Buffer
+	NewTerminal(&out, false).writeDifferences(got)
+	if !strings.Contains(out.String(), "1 case: pass by mitm, fail by base URL") {
+		t.Error(out.String())
+	}
+}

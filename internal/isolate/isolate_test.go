@@ -156,3 +156,18 @@ func TestLeftBehind(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestStdoutEnds holds that who talks to a process sees its end without Wait.
+func TestStdoutEnds(t *testing.T) {
+	p, err := newSandbox(t).Start(t.Context(), shell("echo bye; exit 3", Limits{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(p.Stdout)
+	if err != nil || string(said) != "bye\n" {
+		t.Errorf("read %q, %v; want bye and the end", said, err)
+	}
+	if result, err := p.Wait(); err != nil || result.ExitCode != 3 {
+		t.Errorf("ended with %d, %v; want 3", result.ExitCode, err)
+	}
+}

@@ -22,8 +22,8 @@ const gracePeriod = 2 * time.Second
 type Process struct {
 	// Stdin is what the process reads. Closing it is the end of its input.
 	Stdin io.WriteCloser
-	// Stdout is what the process writes. A process that nobody reads from waits;
-	// Wait drops what was not read.
+	// Stdout is what the process writes, up to its end. A process that nobody reads
+	// from waits; Wait drops what was not read.
 	Stdout io.Reader
 
 	sandbox        *Sandbox
@@ -32,6 +32,7 @@ type Process struct {
 	release        context.CancelFunc
 	stdout, stderr *boundedBuffer
 	unread         *io.PipeReader
+	ended          chan struct{}
 
 	mu        sync.Mutex
 	timedOut  bool
@@ -76,7 +77,18 @@ func (s *Sandbox) launch(ctx context.Context, command Command, talk bool) (*Proc
 		release()
 		return nil, fmt.Errorf("%s: cannot be started: %w", command.Args[0], fileutil.Reason(err))
 	}
+	p.ended = make(chan struct{})
+	go p.awaitEnd()
 	return p, nil
+}
+
+// awaitEnd waits for the end of the process, and shows it to the reader of Stdout.
+func (p *Process) awaitEnd() {
+	_ = p.cmd.Wait() // the state says how it ended
+	if p.stdout.copyTo != nil {
+		_ = p.stdout.copyTo.Close()
+	}
+	close(p.ended)
 }
 
 // endAtLimit ends the process because its context has ended.
@@ -111,7 +123,7 @@ func (p *Process) Wait() (Result, error) {
 	if p.unread != nil {
 		_ = p.unread.Close()
 	}
-	_ = p.cmd.Wait() // the state says how it ended
+	<-p.ended
 	killed := endGroup(p.cmd)
 	p.sandbox.countKilled(killed)
 	p.mu.Lock()

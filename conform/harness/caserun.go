@@ -26,6 +26,8 @@ type CaseRun struct {
 	// Notices say what the proxy did not let through: hosts that are no provider's,
 	// clients that do not trust its certificate.
 	Notices []proxy.Notice
+	// Calls are the calls of the agent to a model; [Run] counts them.
+	Calls report.Calls
 	// Err is a fault of the harness: nothing can be said about the agent.
 	Err error
 	// Took is how long the run lasted.
@@ -65,4 +67,15 @@ func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
 	run.Evidence, run.Deviations = capture.finish(processes)
 	run.Cassette, run.Notices = capture.cassettePath, capture.notices
 	return run
+}
+
+// Summary is what a report says of the run; the verdict is not known yet.
+func (run CaseRun) Summary() report.CaseSummary {
+	s := run.Permutation.summary()
+	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
+	return s
+}
+
+func (p Permutation) summary() report.CaseSummary {
+	return report.CaseSummary{Name: p.Name(), Verdict: report.NotTestable, Provider: p.Case.Target.Provider, Ingress: p.ingress(), Source: string(p.Source)}
 }

@@ -24,8 +24,12 @@ type Options struct {
 	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
 	// everything.
 	Filter string
-	// Workers is how many cases run at once. 0: twice the processors.
+	// Workers is how many cases run at once. 0: twice the processors for an agent
+	// inside this process, else as many as there are processors.
 	Workers int
+	// Choose, if not nil, is called once before the first case. It gets what is selected
+	// and says how often each case is run; a case that is run 0 times is left out.
+	Choose func(Plan) (runs func(caseName string) int, err error)
 	// Progress, if not nil, is called after each result, never concurrently.
 	Progress func(done, total int)
 	// Observe, if not nil, is called with each case as it ends and with its results
@@ -68,9 +72,12 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer runner.Close()
+	if err := selected.choose(o.Choose); err != nil {
+		return Outcome{}, err
+	}
 	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group
-	group.SetLimit(cmp.Or(o.Workers, 2*runtime.GOMAXPROCS(0)))
+	group.SetLimit(cmp.Or(o.Workers, defaultWorkers(about)))
 	for _, run := range selected.runs {
 		group.Go(func() error {
 			if ctx.Err() == nil {
@@ -89,6 +96,15 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
 	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total}, errors.Join(c.faults...)
+}
+
+// defaultWorkers is how many cases run at once: an agent that is a program of its own
+// needs a processor, one inside this process waits most of the time.
+func defaultWorkers(about About) int {
+	if about.Kind == "in-process" {
+		return 2 * runtime.GOMAXPROCS(0)
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 // collector gathers what the workers of one Run find. It is safe for concurrent
@@ -114,6 +130,7 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		return
 	}
 	results, calls := judgeCalls(run, c.rules, c.holdsAll)
+	run.Calls = calls
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if run.Case.HasTraffic() {

@@ -36,6 +36,8 @@ type Run struct {
 	Expected []string `json:"-"`
 	// Guard says which guard ended the run early, "" when none did.
 	Guard string `json:"guard,omitempty"`
+	// Interrupted is set when the run was ended before its last case.
+	Interrupted bool `json:"interrupted,omitempty"`
 	// Seed makes the made-up words of the run again; "" where only cassettes answered.
 	Seed string `json:"seed,omitempty"`
 	// Filter is what selected the cases, "" for all.
@@ -117,13 +119,13 @@ const (
 	ExplainSchema = "conform.explain.v1"
 )
 
-// NewRun completes r, whose Tool, Subject, Set, Policy, Source, Ingress, Started,
-// DurationMS, Calls, Expected and Guard the caller has set, with results. An expected
-// requirement without any result is not testable: nothing may vanish. Where calls were meant
-// to be made and none was accepted, nothing passes.
+// NewRun completes r with results; Schema, Results and Summary are made here, the
+// caller sets everything else. An expected requirement without any result is not
+// testable: nothing may vanish. Where calls were meant to be made and none was accepted,
+// nothing passes. What only the whole run can show is not asked of a shard.
 func NewRun(r Run, results []Result) *Run {
 	r.Schema = RunSchema
-	r.Results = slices.Clone(results)
+	r.Results = withoutExcuses(results)
 	for _, id := range r.Expected {
 		if !slices.ContainsFunc(results, func(res Result) bool { return res.Requirement == id }) {
 			r.Results = append(r.Results, notTestable(id))
@@ -133,21 +135,59 @@ func NewRun(r Run, results []Result) *Run {
 		return cmp.Or(cmp.Compare(a.Requirement, b.Requirement), cmp.Compare(a.Case, b.Case), cmp.Compare(a.Check, b.Check))
 	})
 	r.Policy.apply(r.Results)
-	if r.Calls != nil && r.Calls.Accepted == 0 {
+	if r.Shard == nil && r.Calls != nil && r.Calls.Accepted == 0 {
 		withdrawPasses(r.Results, noAcceptedCall(*r.Calls, ""))
 	}
-	r.Summary = newSummary(r.Results, r.Set.Requirements, r.Policy)
+	r.Cases, r.Baseline = slices.Clone(r.Cases), slices.Clone(r.Baseline)
+	r.applyBaseline()
+	r.judgeCases()
+	r.sumUp()
+	return &r
+}
+
+// judgeCases gives each case the worst verdict of its results.
+func (r *Run) judgeCases() {
+	verdicts := map[string][]Verdict{}
+	for _, res := range r.Results {
+		verdicts[res.Case] = append(verdicts[res.Case], res.Verdict)
+	}
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		c.Verdict = Worst(verdicts[c.Name]...)
+		if c.Reason != "" && c.Reason != neverRun {
+			c.Verdict = NotApplicable
+		}
+	}
+	slices.SortStableFunc(r.Cases, func(a, b CaseSummary) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(r.Hosts, func(a, b Host) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func (r *Run) sumUp() {
+	policy := r.Policy
+	if r.Shard != nil {
+		policy.Require = nil
+	}
+	r.Summary = newSummary(r.Results, r.Set.Requirements, policy)
 	for _, res := range r.Results {
 		r.Summary.Counts[res.Verdict]++
 	}
-	r.Summary.conclude(r.Policy)
+	for _, used := range r.Baseline {
+		if used.Verdict == Stale {
+			r.Summary.Counts[Stale]++
+		}
+	}
+	r.Summary.conclude(policy)
 	switch {
 	case r.Guard != "":
 		r.Summary.Exit = ExitGuard
-	case len(r.Results) == 0:
+	case r.Interrupted:
+		r.Summary.Verdict, r.Summary.Exit = HarnessError, ExitHarness
+	case len(r.Summary.Counts) > 0:
+	case r.Shard != nil:
+		r.Summary.Verdict, r.Summary.Exit = NotApplicable, ExitOK
+	case len(r.Cases) == 0:
 		r.Summary.Exit = ExitUsage
 	}
-	return &r
 }
 
 // noAcceptedCall says why nothing passes; details may be empty.
@@ -175,6 +215,9 @@ func newSummary(results []Result, set []string, policy Policy) Summary {
 	s := Summary{Counts: Counts{}, Findings: Counts{}, Areas: areaRows(results), Coverage: newCoverage(set, results, policy.Require)}
 	for _, res := range results {
 		for _, f := range res.Findings {
+			if res.Verdict == KnownFail && f.Verdict != Contradicted {
+				f.Verdict = KnownFail
+			}
 			s.Findings[f.Verdict]++
 		}
 	}

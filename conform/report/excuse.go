@@ -1,0 +1,120 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// applyBaseline gives the verdict known-fail to results that the baseline excuses, and
+// says of each entry what it was good for. It excuses failures and warnings; of what
+// was not testable only what a known failure broke off; nothing that the harness did.
+func (r *Run) applyBaseline() {
+	anyInScope := false
+	for i := range r.Baseline {
+		used := &r.Baseline[i]
+		*used = UsedExcuse{Excuse: used.Excuse}
+		if used.Expires <= r.Started.UTC().Format(time.DateOnly) {
+			used.Verdict, used.Problem = Stale, "expired on "+used.Expires+"; look at the breach again, then renew or remove the entry"
+			anyInScope = true
+			continue
+		}
+		used.Results = r.excuseResults(used.Excuse)
+		inScope := used.Results > 0 || r.plays(used.Pattern)
+		anyInScope = anyInScope || inScope
+		used.Verdict, used.Problem = r.judgeExcuse(*used, inScope)
+	}
+	if !anyInScope && !r.isPartial() {
+		for i := range r.Baseline {
+			r.Baseline[i].Verdict, r.Baseline[i].Problem = Stale, "the baseline matches nothing of this run"
+		}
+	}
+}
+
+// isPartial reports whether other parts of the run may show what this one does not.
+func (r *Run) isPartial() bool { return r.Shard != nil || r.Interrupted || r.Guard != "" }
+
+// judgeExcuse says what an entry that has not expired was good for.
+func (r *Run) judgeExcuse(used UsedExcuse, inScope bool) (verdict Verdict, problem string) {
+	canTell := !used.Flaky || r.Repeat > 1 // one run does not show that a flake is gone
+	switch {
+	case used.Results > 0:
+		return KnownFail, ""
+	case r.isPartial():
+		return NotApplicable, ""
+	case inScope && canTell:
+		return Stale, "nothing fails there any more; remove the entry"
+	case !inScope && r.Filter == "":
+		return Stale, "matches no check and case of this run; correct the pattern"
+	}
+	return NotApplicable, ""
+}
+
+// excuseResults excuses what e fits and returns how many results that are.
+func (r *Run) excuseResults(e Excuse) (count int) {
+	broken := map[string]bool{} // cases of which e excuses a failure
+	excuse := func(fits func(Result, Verdict) bool) {
+		for i := range r.Results {
+			res := &r.Results[i]
+			verdict := cmp.Or(res.Excused, res.Verdict)
+			if res.Check == "" || !fits(*res, verdict) || !matchesName(e.Pattern, res.Check, res.Case) {
+				continue
+			}
+			res.Excused, res.Verdict = verdict, KnownFail
+			broken[res.Case] = true
+			count++
+		}
+	}
+	excuse(func(res Result, v Verdict) bool { return e.fits(v, len(res.Runs) > 0) })
+	excuse(func(res Result, v Verdict) bool { return v == NotTestable && broken[res.Case] })
+	return count
+}
+
+// fits reports whether e excuses a verdict. A breach that is listed as flaky has to
+// occur in some runs and to be absent in others, where there were several.
+func (e Excuse) fits(v Verdict, wasRepeated bool) bool {
+	if v == Flaky {
+		return e.Flaky
+	}
+	return (v == Fail || v == Warn) && !(e.Flaky && wasRepeated)
+}
+
+// excuseOf returns the entry that excuses a result.
+func (r *Run) excuseOf(res Result) (Excuse, bool) {
+	for _, used := range r.Baseline {
+		if res.Verdict == KnownFail && used.Verdict == KnownFail && matchesName(used.Pattern, res.Check, res.Case) {
+			return used.Excuse, true
+		}
+	}
+	return Excuse{}, false
+}
+
+// plays reports whether a pattern names a check of the run's set and a case that was
+// run.
+func (r *Run) plays(pattern string) bool {
+	for _, id := range r.Set.Requirements {
+		requirement, err := specs.FindRequirement(id)
+		if err != nil {
+			continue
+		}
+		for _, check := range requirement.Checks {
+			if slices.ContainsFunc(r.Cases, func(c CaseSummary) bool { return c.Reason == "" && matchesName(pattern, check, c.Name) }) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(r.Results, func(res Result) bool { return res.Check != "" && matchesName(pattern, res.Check, res.Case) })
+}
+
+// withoutExcuses returns results as they were before a baseline was applied.
+func withoutExcuses(results []Result) []Result {
+	results = slices.Clone(results)
+	for i := range results {
+		if res := &results[i]; res.Excused != "" {
+			res.Verdict, res.Excused = res.Excused, ""
+		}
+	}
+	return results
+}

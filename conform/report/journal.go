@@ -1,0 +1,285 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// JournalSchema is the name of the format of a journal: a line of JSON for the run, one
+// for each case as it ended, and one for the end. A run that is killed leaves a
+// journal whose last line may be cut.
+const JournalSchema = "conform.journal.v1"
+
+// Journal is a run as far as it got. It is plain data.
+type Journal struct {
+	Header  JournalHeader
+	Entries []JournalEntry
+	// End is nil where the run was ended by force.
+	End *JournalEnd
+	// Whole is how many bytes of the file hold whole lines.
+	Whole int64
+
+	planned map[string]bool
+}
+
+// JournalHeader says which run a journal belongs to.
+type JournalHeader struct {
+	Journal string    `json:"journal"`
+	Tool    Tool      `json:"tool"`
+	Subject Subject   `json:"subject"`
+	Set     Set       `json:"set"`
+	Policy  Policy    `json:"policy"`
+	Source  []string  `json:"source"`
+	Ingress []string  `json:"ingress"`
+	Seed    string    `json:"seed,omitempty"`
+	Filter  string    `json:"filter,omitempty"`
+	Shard   *Shard    `json:"shard,omitempty"`
+	Repeat  int       `json:"repeat,omitempty"`
+	Started time.Time `json:"started"`
+	// Plan are the cases of the run, and Expected the requirements that it must show.
+	Plan     []CaseSummary `json:"plan"`
+	Expected []string      `json:"expected,omitempty"`
+}
+
+// JournalEntry is one case that ended.
+type JournalEntry struct {
+	Case    CaseSummary `json:"case"`
+	Results []Result    `json:"results"`
+	// Calls is nil where none was meant to be made.
+	Calls *Calls `json:"calls,omitempty"`
+	Hosts []Host `json:"hosts,omitempty"`
+}
+
+// JournalEnd is the last line.
+type JournalEnd struct {
+	DurationMS  int64      `json:"duration_ms"`
+	Isolation   *Isolation `json:"isolation,omitempty"`
+	Guard       string     `json:"guard,omitempty"`
+	Interrupted bool       `json:"interrupted,omitempty"`
+}
+
+// endLine distinguishes the last line from an entry.
+type endLine struct {
+	End *JournalEnd `json:"end"`
+}
+
+// Line is the form of the header in a journal, with its newline.
+func (h JournalHeader) Line() ([]byte, error) { return journalLine(h) }
+
+// Line is the form of an entry in a journal, with its newline.
+func (e JournalEntry) Line() ([]byte, error) { return journalLine(e) }
+
+// Line is the form of the end in a journal, with its newline.
+func (e JournalEnd) Line() ([]byte, error) { return journalLine(endLine{&e}) }
+
+func journalLine(v any) ([]byte, error) {
+	line, err := marshalPlain(v)
+	return append(line, '\n'), err
+}
+
+// IsJournal reports whether data begins as a journal does.
+func IsJournal(data []byte) bool { return bytes.HasPrefix(data, []byte(`{"journal":`)) }
+
+// ParseJournal reads a journal. A last line without a newline is one that a kill cut
+// off, and is left out; any other line that cannot be read is an error, which begins
+// with name and the line's number.
+func ParseJournal(name string, data []byte) (*Journal, error) {
+	j := &Journal{}
+	for number := 1; ; number++ {
+		line, _, isWhole := bytes.Cut(data[j.Whole:], []byte("\n"))
+		if !isWhole {
+			break
+		}
+		if err := j.addLine(number, line); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		j.Whole += int64(len(line)) + 1
+	}
+	if j.Whole == 0 {
+		return nil, fmt.Errorf("%s: holds no whole line of a journal", name)
+	}
+	return j, nil
+}
+
+var errNotJournal = errors.New("is no line of a journal of this version; " + JournalSchema + " is read")
+
+func (j *Journal) addLine(number int, line []byte) error {
+	if number == 1 {
+		if err := decodeStrictly(line, &j.Header); err != nil || j.Header.Journal != JournalSchema {
+			return errNotJournal
+		}
+		j.planned = map[string]bool{}
+		for _, c := range j.Header.Plan {
+			j.planned[c.Name] = true
+		}
+		return nil
+	}
+	if j.End != nil {
+		return errors.New("follows the end of the run; the file was changed")
+	}
+	if bytes.HasPrefix(line, []byte(`{"end":`)) {
+		var last endLine
+		if err := decodeStrictly(line, &last); err != nil || last.End == nil {
+			return errNotJournal
+		}
+		j.End = last.End
+		return nil
+	}
+	var e JournalEntry
+	if err := decodeStrictly(line, &e); err != nil || e.Case.Name == "" {
+		return errNotJournal
+	}
+	if !j.planned[e.Case.Name] {
+		return fmt.Errorf("case %s is not in the plan of the run", e.Case.Name)
+	}
+	j.Entries = append(j.Entries, e)
+	return nil
+}
+
+func decodeStrictly(line []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}
+
+// Differs says in what another run differs from that of the journal, "" when an
+// interrupted run can go on with it. The time of the start may differ, and the policy,
+// which only judges.
+func (h JournalHeader) Differs(other JournalHeader) string {
+	return differingMember([]comparedMember{
+		{"version of conform", h.Tool.Version, other.Tool.Version},
+		{"subject", h.Subject.String(), other.Subject.String()},
+		{"set", h.Set.Name + " " + h.Set.Digest, other.Set.Name + " " + other.Set.Digest},
+		{"source", strings.Join(h.Source, ","), strings.Join(other.Source, ",")},
+		{"ingress", strings.Join(h.Ingress, ","), strings.Join(other.Ingress, ",")},
+		{"seed", h.Seed, other.Seed},
+		{"filter", h.Filter, other.Filter},
+		{"shard", shardName(h.Shard), shardName(other.Shard)},
+		{"number of runs of a case", fmt.Sprint(max(h.Repeat, 1)), fmt.Sprint(max(other.Repeat, 1))},
+		{"list of cases", planNames(h.Plan), planNames(other.Plan)},
+	})
+}
+
+// comparedMember is something that two runs have to have in common.
+type comparedMember struct{ name, first, second string }
+
+func differingMember(members []comparedMember) string {
+	for _, m := range members {
+		switch {
+		case m.first == m.second:
+		case len(m.first)+len(m.second) > maxQuoted:
+			return "another " + m.name
+		default:
+			return fmt.Sprintf("another %s: %q and %q", m.name, m.first, m.second)
+		}
+	}
+	return ""
+}
+
+const maxQuoted = 200
+
+func shardName(s *Shard) string {
+	if s == nil {
+		return ""
+	}
+	return s.String()
+}
+
+func planNames(plan []CaseSummary) string {
+	var b strings.Builder
+	for _, c := range plan {
+		fmt.Fprintf(&b, "%s\n", c.Name)
+	}
+	return b.String()
+}
+
+// String names the agent and its version.
+func (s Subject) String() string { return strings.TrimSpace(s.Name + " " + s.Version) }
+
+// Counts says how often each case has ended.
+func (j *Journal) Counts() map[string]int {
+	counts := map[string]int{}
+	for _, e := range j.Entries {
+		counts[e.Case.Name]++
+	}
+	return counts
+}
+
+// Run makes the report of the run. A run that did not get to its end is interrupted;
+// the cases that are missing then say so.
+func (j *Journal) Run(baseline []Excuse) *Run {
+	h := j.Header
+	r := Run{
+		Tool: h.Tool, Subject: h.Subject, Set: h.Set, Policy: h.Policy, Source: h.Source, Ingress: h.Ingress, Started: h.Started,
+		Seed: h.Seed, Filter: h.Filter, Shard: h.Shard, Repeat: h.Repeat, Expected: h.Expected, Interrupted: true,
+	}
+	if end := j.End; end != nil {
+		r.DurationMS, r.Isolation, r.Guard, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, end.Interrupted
+	}
+	for _, e := range baseline {
+		r.Baseline = append(r.Baseline, UsedExcuse{Excuse: e})
+	}
+	var results []Result
+	for _, e := range j.Entries {
+		results = append(results, e.Results...)
+		r.Hosts = mergeHosts(r.Hosts, e.Hosts)
+		r.Calls = addCalls(r.Calls, e.Calls)
+	}
+	r.Cases = j.cases()
+	return NewRun(r, FoldRepeats(results))
+}
+
+// cases are those of the plan with what became of them.
+func (j *Journal) cases() []CaseSummary {
+	ended := map[string]CaseSummary{}
+	for _, e := range j.Entries {
+		c := e.Case
+		if before, again := ended[c.Name]; again {
+			c.DurationMS += before.DurationMS
+			c.Deviations = slices.Compact(append(slices.Clone(before.Deviations), c.Deviations...))
+		}
+		ended[c.Name] = c
+	}
+	cases := slices.Clone(j.Header.Plan)
+	for i := range cases {
+		if c, ok := ended[cases[i].Name]; ok {
+			cases[i] = c
+		} else if cases[i].Reason == "" {
+			cases[i].Reason = neverRun
+		}
+	}
+	return cases
+}
+
+// neverRun is the reason of a case that an ended run left out.
+const neverRun = "the run ended before this case"
+
+func addCalls(a, b *Calls) *Calls {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	sum := a.Add(*b)
+	return &sum
+}
+
+// mergeHosts sums up the attempts by host.
+func mergeHosts(a, b []Host) []Host {
+	merged := slices.Clone(a)
+	for _, h := range b {
+		i := slices.IndexFunc(merged, func(known Host) bool { return known.Name == h.Name })
+		if i < 0 {
+			merged = append(merged, h)
+			continue
+		}
+		merged[i].Attempts += h.Attempts
+	}
+	return merged
+}

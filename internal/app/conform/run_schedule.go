@@ -1,14 +1,212 @@
 package conform
 
-import "github.com/spf13/cobra"
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
 
-// scheduleFlags say which cases run when, and what is known to fail.
-type scheduleFlags struct{}
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// scheduleFlags say which cases run when, what is known of them already, and which
+// failures are known.
+type scheduleFlags struct {
+	jobs, repeat int
+	caseTimeout  time.Duration
+	shard        string
+	rerunFailed  string
+	journal      string
+	baseline     string
+}
 
 func (f *scheduleFlags) addTo(cmd *cobra.Command) {
-	refuseFlags(cmd, map[string]string{
-		"shard":        "run the whole, it takes seconds",
-		"baseline":     "exclude with --filter and say why where you do",
-		"rerun-failed": "select with --filter",
-	})
+	flags := cmd.Flags()
+	flags.IntVar(&f.jobs, "jobs", 0, "how many cases run at once (default: as many as there are processors, twice that for rkat)")
+	flags.IntVar(&f.repeat, "repeat", 1, "run each case so often, to find results that differ: they are flaky")
+	flags.DurationVar(&f.caseTimeout, "case-timeout", harness.DefaultCaseTimeout, "how long one case may take")
+	flags.StringVar(&f.shard, "shard", "", "run a part of the cases: 2/4 is the second of four")
+	flags.StringVar(&f.rerunFailed, "rerun-failed", "", "run only what failed, was not testable or has no result in a JSON report or journal `FILE`, and merge the results")
+	flags.StringVar(&f.journal, "journal", "", "keep each case in `FILE` as it ends; a run that was interrupted goes on with it")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of breaches that are known: see conform baseline")
+	cli.CommandLineOnly(flags, "rerun-failed") // a file of one run
+}
+
+// Bounds of what one run may do.
+const (
+	maxJobs   = 1024
+	maxRepeat = 1000
+)
+
+// check refuses values that mean nothing.
+func (f scheduleFlags) check() error {
+	switch {
+	case f.jobs < 0 || f.jobs > maxJobs:
+		return cli.Usage("--jobs: %d cases at once; use 1 to %d", f.jobs, maxJobs)
+	case f.repeat < 1 || f.repeat > maxRepeat:
+		return cli.Usage("--repeat: %d runs of each case; use 1 to %d", f.repeat, maxRepeat)
+	case f.caseTimeout <= 0:
+		return cli.Usage("--case-timeout: %s is no time; use for example 90s", f.caseTimeout)
+	case f.rerunFailed != "" && f.journal != "":
+		return cli.Usage("--rerun-failed: cannot be used with --journal, which goes on with an interrupted run by itself; leave one out")
+	}
+	return nil
+}
+
+// schedule decides which cases run, and keeps what becomes of them. [harness.Run] calls
+// choose once, then observe for each case, never concurrently.
+type schedule struct {
+	flags    scheduleFlags
+	setName  string
+	baseline []report.Excuse
+	prior    *report.Run // of --rerun-failed
+	file     *journalFile
+	known    report.Journal // what the report is made of
+	fault    error          // of writing the journal
+}
+
+// newSchedule reads the files that the flags name. header says which run this is; a run
+// that goes on takes the seed of the one before.
+func newSchedule(f scheduleFlags, setName string, header report.JournalHeader) (_ *schedule, err error) {
+	s := &schedule{flags: f, setName: setName, known: report.Journal{Header: header}}
+	h := &s.known.Header
+	h.Journal = report.JournalSchema
+	if f.repeat > 1 {
+		h.Repeat = f.repeat
+	}
+	if f.shard != "" {
+		shard, err := report.ParseShard(f.shard)
+		if err != nil {
+			return nil, cli.Usage("--shard: %w", err)
+		}
+		h.Shard = &shard
+	}
+	if f.baseline != "" {
+		if s.baseline, err = readBaseline(f.baseline); err != nil {
+			return nil, err
+		}
+	}
+	if f.rerunFailed != "" {
+		if s.prior, err = readReport(f.rerunFailed); err != nil {
+			return nil, err
+		}
+	}
+	if f.journal != "" {
+		if s.file, err = openJournal(f.journal); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.setSeed(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// setSeed makes the seed of the run, unless it is given or goes on with another run's.
+func (s *schedule) setSeed() error {
+	h := &s.known.Header
+	onlyCassettes := !slices.ContainsFunc(h.Source, func(source string) bool { return source != "cassette" })
+	switch {
+	case onlyCassettes:
+		h.Seed = ""
+	case h.Seed != "":
+	case s.prior != nil:
+		h.Seed = s.prior.Seed
+	case s.file != nil && s.file.goesOn():
+		h.Seed = s.file.found.Header.Seed
+	case h.Shard != nil && h.Shard.Of > 1:
+		return cli.Usage("--shard %s: the parts of a run need one seed; give all of them the same --seed, for example the number of the CI run", h.Shard)
+	default:
+		random := make([]byte, 8)
+		_, _ = rand.Read(random) // never fails
+		h.Seed = hex.EncodeToString(random)
+	}
+	return nil
+}
+
+// seed is what the harness makes its words of.
+func (s *schedule) seed() string { return s.known.Header.Seed }
+
+// choose says how often each case is run.
+func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
+	h := &s.known.Header
+	var shard report.Shard
+	if h.Shard != nil {
+		shard = *h.Shard
+	}
+	h.Set = report.NewSet(s.setName, plan.Requirements)
+	h.Plan, h.Expected = plan.Summaries(shard.Holds), plan.Expected(shard.Holds)
+	settled := map[string]bool{}
+	if s.prior != nil {
+		if why := s.prior.DiffersFrom(*h); why != "" {
+			return nil, cli.Usage("%s: %s; run it again with the same flags", s.flags.rerunFailed, why)
+		}
+		settled = s.prior.Settled()
+	}
+	done := map[string]int{}
+	if s.file != nil {
+		if err := s.file.begin(&s.known); err != nil {
+			return nil, err
+		}
+		done = s.known.Counts()
+	}
+	return func(name string) int {
+		if !shard.Holds(name) || settled[name] {
+			return 0
+		}
+		return max(0, s.flags.repeat-done[name])
+	}, nil
+}
+
+// observe keeps a case that ended.
+func (s *schedule) observe(run harness.CaseRun, results []report.Result) {
+	entry := report.JournalEntry{Case: run.Summary(), Results: results, Hosts: run.Hosts()}
+	if entry.Results == nil {
+		entry.Results = []report.Result{}
+	}
+	if run.Case.HasTraffic() {
+		entry.Calls = &run.Calls
+	}
+	s.known.Entries = append(s.known.Entries, entry)
+	if s.file == nil || s.fault != nil {
+		return
+	}
+	line, err := entry.Line()
+	if err == nil {
+		err = s.file.append(line)
+	}
+	s.fault = err
+}
+
+// report makes the report. end is nil where the run was interrupted. The error is that
+// of the journal, which may lack the last cases.
+func (s *schedule) report(end *report.JournalEnd) (*report.Run, error) {
+	s.known.End = end
+	if end != nil && s.file != nil && s.fault == nil {
+		line, err := end.Line()
+		if err == nil {
+			err = s.file.append(line)
+		}
+		s.fault = err
+	}
+	ran := s.known.Run(s.baseline)
+	if s.prior != nil {
+		ran = s.prior.WithRerun(&s.known, s.baseline)
+	}
+	if s.fault != nil {
+		return ran, fmt.Errorf("%s: the journal is incomplete: %w", s.flags.journal, s.fault)
+	}
+	return ran, nil
+}
+
+func (s *schedule) close() {
+	if s.file != nil {
+		s.file.close()
+	}
 }

@@ -1,0 +1,163 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+)
+
+// journalFile is a journal that a run appends to. One run at a time holds it.
+type journalFile struct {
+	path  string
+	file  *os.File
+	found *report.Journal // what stood in it; nil where it was empty
+}
+
+// openJournal opens or creates a journal.
+func openJournal(path string) (*journalFile, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, cli.Usage("%s: the journal cannot be opened: %w", path, fileutil.Reason(err))
+	}
+	j := &journalFile{path: path, file: file}
+	if err := j.read(); err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *journalFile) read() error {
+	if err := fileutil.TryLock(j.file); err != nil {
+		return cli.Usage("%s: another run writes to this journal; name another file", j.path)
+	}
+	data, err := readAtMost(j.file, maxReportBytes)
+	switch {
+	case err != nil:
+		return cli.Usage("%s: cannot be read: %w", j.path, fileutil.Reason(err))
+	case len(data) == 0 || report.IsJournal(data) && !bytes.Contains(data, []byte("\n")):
+		return nil // a run that was killed at once
+	case !report.IsJournal(data):
+		return cli.Usage("%s: is no journal, so it is left alone; name another file", j.path)
+	}
+	if j.found, err = report.ParseJournal(j.path, data); err != nil {
+		return cli.Usage("%w; name another file", err)
+	}
+	return nil
+}
+
+// goesOn reports whether the journal is that of a run which did not get to its end.
+func (j *journalFile) goesOn() bool { return j.found != nil && j.found.End == nil }
+
+// begin takes over what an interrupted run left and keeps its time of start. A journal
+// that is complete begins anew.
+func (j *journalFile) begin(known *report.Journal) error {
+	if !j.goesOn() {
+		return j.beginAnew(known.Header)
+	}
+	if why := j.found.Header.Differs(known.Header); why != "" {
+		return cli.Usage("%s: is the journal of another run that was interrupted (%s); name another file or delete it", j.path, why)
+	}
+	known.Entries, known.Header.Started = j.found.Entries, j.found.Header.Started
+	return j.cutAt(j.found.Whole)
+}
+
+func (j *journalFile) beginAnew(header report.JournalHeader) error {
+	if err := j.cutAt(0); err != nil {
+		return err
+	}
+	line, err := header.Line()
+	if err == nil {
+		err = j.append(line)
+	}
+	if err != nil {
+		return j.writeError(err)
+	}
+	return nil
+}
+
+// cutAt drops what follows a byte and goes on there.
+func (j *journalFile) cutAt(offset int64) error {
+	err := j.file.Truncate(offset)
+	if err == nil {
+		_, err = j.file.Seek(offset, io.SeekStart)
+	}
+	if err != nil {
+		return j.writeError(err)
+	}
+	return nil
+}
+
+func (j *journalFile) writeError(err error) error {
+	return fmt.Errorf("%s: the journal cannot be written: %w", j.path, fileutil.Reason(err))
+}
+
+// append writes a line and waits until the disk has it.
+func (j *journalFile) append(line []byte) error {
+	_, err := j.file.Write(line)
+	if err == nil {
+		err = j.file.Sync()
+	}
+	return fileutil.Reason(err)
+}
+
+func (j *journalFile) close() { _ = j.file.Close() }
+
+// maxReportBytes bounds a report or journal that is read.
+const maxReportBytes = 256 << 20
+
+// readAtMost reads everything and refuses what is longer than a limit.
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, fmt.Errorf("is longer than %d MiB", limit>>20)
+	}
+	return data, err
+}
+
+// readFileAtMost reads a file that the command line names.
+func readFileAtMost(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+	}
+	defer func() { _ = file.Close() }()
+	data, err := readAtMost(file, limit)
+	if err != nil {
+		return nil, cli.Usage("%s: cannot be read: %w", path, fileutil.Reason(err))
+	}
+	return data, nil
+}
+
+// readBaseline reads a file of breaches that are known.
+func readBaseline(path string) ([]report.Excuse, error) {
+	data, err := readFileAtMost(path, report.MaxBaselineBytes)
+	if err != nil {
+		return nil, err
+	}
+	list, err := report.ParseBaseline(path, data)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	return list, nil
+}
+
+// readReport reads a JSON report of conform run or the journal of a run, which may be
+// cut off.
+func readReport(path string) (*report.Run, error) {
+	data, err := readFileAtMost(path, maxReportBytes)
+	if err != nil {
+		return nil, err
+	}
+	ran, err := report.ReadRun(path, data)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	return ran, nil
+}
+

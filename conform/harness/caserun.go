@@ -34,18 +34,6 @@ type CaseRun struct {
 	Took time.Duration
 }
 
-// summary is what a report says of the run beside its results.
-func (r CaseRun) summary(results []report.Result) report.CaseSummary {
-	s := r.Permutation.summary()
-	var verdicts []report.Verdict
-	for _, result := range results {
-		verdicts = append(verdicts, result.Verdict)
-	}
-	s.Verdict = report.Worst(verdicts...)
-	s.DurationMS, s.Deviations = r.Took.Milliseconds(), r.Deviations
-	return s
-}
-
 // Run plays p once. What goes wrong is in the result.
 func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
 	began := time.Now()
@@ -69,13 +57,25 @@ func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
 	return run
 }
 
-// Summary is what a report says of the run; the verdict is not known yet.
-func (run CaseRun) Summary() report.CaseSummary {
+// Summary is what a report says of the run beside its results.
+func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 	s := run.Permutation.summary()
+	var verdicts []report.Verdict
+	for _, result := range results {
+		verdicts = append(verdicts, result.Verdict)
+	}
+	s.Verdict = report.Worst(verdicts...)
 	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
 	return s
 }
 
-func (p Permutation) summary() report.CaseSummary {
-	return report.CaseSummary{Name: p.Name(), Verdict: report.NotTestable, Provider: p.Case.Target.Provider, Ingress: p.ingress(), Source: string(p.Source)}
+// Hosts are the foreign hosts that the agent tried to reach.
+func (run CaseRun) Hosts() []report.Host {
+	var hosts []report.Host
+	for _, n := range run.Notices {
+		if n.Kind == proxy.Refused && n.Host != "" {
+			hosts = report.AddHosts(hosts, report.Host{Name: n.Host, Attempts: 1})
+		}
+	}
+	return hosts
 }

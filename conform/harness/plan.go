@@ -50,6 +50,7 @@ func (s *selection) plan() Plan {
 	plan := Plan{Requirements: s.requirements}
 	for _, run := range s.runs {
 		c := PlannedCase{CaseSummary: run.summary()}
+		c.Verdict = report.NotTestable
 		for _, rule := range run.rules {
 			if id := rule.Requirement.ID; run.Case.covers(id) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
 				c.Covers = append(c.Covers, id)
@@ -58,9 +59,7 @@ func (s *selection) plan() Plan {
 		plan.Cases = append(plan.Cases, c)
 	}
 	for _, u := range s.unplayed {
-		c := PlannedCase{CaseSummary: u.summary()}
-		c.Reason, c.Verdict = u.Reason, report.NotApplicable
-		plan.Cases = append(plan.Cases, c)
+		plan.Cases = append(plan.Cases, PlannedCase{CaseSummary: u})
 	}
 	return plan
 }

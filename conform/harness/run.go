@@ -147,7 +147,7 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 		c.countStep()
 	}
 	c.results = append(c.results, wanted...)
-	c.cases = append(c.cases, run.summary(wanted))
+	c.cases = append(c.cases, run.Summary(wanted))
 	if c.Observe != nil {
 		c.Observe(run, wanted)
 	}

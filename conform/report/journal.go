@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -57,10 +58,9 @@ type JournalEntry struct {
 
 // JournalEnd is the last line.
 type JournalEnd struct {
-	DurationMS  int64      `json:"duration_ms"`
-	Isolation   *Isolation `json:"isolation,omitempty"`
-	Guard       string     `json:"guard,omitempty"`
-	Interrupted bool       `json:"interrupted,omitempty"`
+	DurationMS int64      `json:"duration_ms"`
+	Isolation  *Isolation `json:"isolation,omitempty"`
+	Guard      string     `json:"guard,omitempty"`
 }
 
 // endLine distinguishes the last line from an entry.
@@ -213,21 +213,15 @@ func (j *Journal) Counts() map[string]int {
 // Run makes the report of the run. A run that did not get to its end is interrupted;
 // the cases that are missing then say so.
 func (j *Journal) Run(baseline []Excuse) *Run {
-	h := j.Header
-	r := Run{
-		Tool: h.Tool, Subject: h.Subject, Set: h.Set, Policy: h.Policy, Source: h.Source, Ingress: h.Ingress, Started: h.Started,
-		Seed: h.Seed, Filter: h.Filter, Shard: h.Shard, Repeat: h.Repeat, Expected: h.Expected, Interrupted: true,
-	}
+	r := j.Header.newRun(baseline)
+	r.Interrupted = true
 	if end := j.End; end != nil {
-		r.DurationMS, r.Isolation, r.Guard, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, end.Interrupted
-	}
-	for _, e := range baseline {
-		r.Baseline = append(r.Baseline, UsedExcuse{Excuse: e})
+		r.DurationMS, r.Isolation, r.Guard, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, false
 	}
 	var results []Result
 	for _, e := range j.Entries {
 		results = append(results, e.Results...)
-		r.Hosts = mergeHosts(r.Hosts, e.Hosts)
+		r.Hosts = AddHosts(r.Hosts, e.Hosts...)
 		r.Calls = addCalls(r.Calls, e.Calls)
 	}
 	r.Cases = j.cases()
@@ -270,16 +264,53 @@ func addCalls(a, b *Calls) *Calls {
 	return &sum
 }
 
-// mergeHosts sums up the attempts by host.
-func mergeHosts(a, b []Host) []Host {
-	merged := slices.Clone(a)
-	for _, h := range b {
-		i := slices.IndexFunc(merged, func(known Host) bool { return known.Name == h.Name })
+// AddHosts adds up attempts by host.
+func AddHosts(known []Host, more ...Host) []Host {
+	sum := slices.Clone(known)
+	for _, h := range more {
+		i := slices.IndexFunc(sum, func(k Host) bool { return k.Name == h.Name })
 		if i < 0 {
-			merged = append(merged, h)
+			sum = append(sum, h)
 			continue
 		}
-		merged[i].Attempts += h.Attempts
+		sum[i].Attempts += h.Attempts
 	}
-	return merged
+	return sum
+}
+
+// WriteJournal writes a run in the form of a journal. The calls of all cases stand in
+// the first entry.
+func (r *Run) WriteJournal(w io.Writer) error {
+	h := r.header()
+	h.Expected = r.synthesized()
+	lines := []interface{ Line() ([]byte, error) }{h}
+	byCase := map[string][]Result{}
+	for _, res := range r.caseResults() {
+		byCase[res.Case] = append(byCase[res.Case], res)
+	}
+	calls, hosts := r.Calls, r.Hosts
+	for _, c := range r.Cases {
+		if c.Reason != "" {
+			continue
+		}
+		e := JournalEntry{Case: c, Results: byCase[c.Name], Calls: calls, Hosts: hosts}
+		if e.Results == nil {
+			e.Results = []Result{}
+		}
+		calls, hosts = nil, nil
+		lines = append(lines, e)
+	}
+	if !r.Interrupted {
+		lines = append(lines, JournalEnd{DurationMS: r.DurationMS, Isolation: r.Isolation, Guard: r.Guard})
+	}
+	for _, l := range lines {
+		line, err := l.Line()
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

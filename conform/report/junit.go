@@ -5,7 +5,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -53,23 +52,77 @@ type (
 // WriteJUnit writes r as JUnit XML: a suite per area, a test case per result,
 // with the requirement and its consequence as properties. What was not testable is a
 // failure, and so is a requirement that had to be seen and was not: a skip would
-// read as green.
-func WriteJUnit(w io.Writer, r *Run) error {
-	all := junitSuites{Name: "conform", Time: secondsText(r.DurationMS)}
-	byArea := map[string]*junitSuite{}
-	results := slices.Clone(r.Results)
-	for _, id := range r.Summary.Coverage.Missing {
-		results = append(results, Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"})
-	}
-	for _, res := range results {
-		suite := byArea[res.Area()]
-		if suite == nil {
-			suite = &junitSuite{Name: res.Area()}
-			byArea[res.Area()] = suite
-			all.Suites = append(all.Suites, suite)
+// read as green. Cases that were not run are skipped, stale excuses are failures.
+func (r *Run) WriteJUnit(w io.Writer) error {
+	all := newJUnit(r.DurationMS)
+	for _, res := range r.Results {
+		if e, ok := r.excuseOf(res); ok {
+			res.Reason = e.String()
 		}
-		suite.addCase(res)
+		all.suite(res.Area()).addCase(res)
 	}
+	all.addMissing(r.Summary.Coverage)
+	for _, used := range r.Baseline {
+		if used.Verdict == Stale {
+			all.suite("baseline").addCase(Result{Check: used.Pattern, Verdict: Stale, Reason: used.Problem})
+		}
+	}
+	for _, c := range r.Cases {
+		if c.Reason != "" {
+			all.suite("cases").addCase(Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
+		}
+	}
+	if r.Guard != "" {
+		all.suite("run").addCase(Result{Check: "guard", Verdict: HarnessError, Reason: r.Guard})
+	}
+	if r.Interrupted {
+		all.suite("run").addCase(Result{Check: "complete", Verdict: HarnessError, Reason: "the run was ended before its last case"})
+	}
+	return all.write(w)
+}
+
+// WriteJUnit writes what was found in recordings: a suite per area, a test case per check
+// that saw something, and a suite of the recordings themselves.
+func (c *Checked) WriteJUnit(w io.Writer) error {
+	all := newJUnit(0)
+	for _, r := range c.Recordings {
+		for _, res := range r.results {
+			res.Case = r.Path
+			all.suite(res.Area()).addCase(res)
+		}
+		name := Result{Check: "recording", Case: r.Path, Verdict: Pass, Provider: r.Provider}
+		if r.Reason != "" {
+			name.Verdict, name.Reason = r.Verdict, r.Reason
+		}
+		all.suite("recordings").addCase(name)
+	}
+	all.addMissing(c.Summary.Coverage)
+	return all.write(w)
+}
+
+func newJUnit(durationMS int64) *junitSuites {
+	return &junitSuites{Name: "conform", Time: secondsText(durationMS)}
+}
+
+// suite returns the suite with a name.
+func (all *junitSuites) suite(name string) *junitSuite {
+	for _, s := range all.Suites {
+		if s.Name == name {
+			return s
+		}
+	}
+	all.Suites = append(all.Suites, &junitSuite{Name: name})
+	return all.Suites[len(all.Suites)-1]
+}
+
+func (all *junitSuites) addMissing(c Coverage) {
+	for _, id := range c.Missing {
+		res := Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"}
+		all.suite(res.Area()).addCase(res)
+	}
+}
+
+func (all *junitSuites) write(w io.Writer) error {
 	for _, s := range all.Suites {
 		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
 	}
@@ -87,10 +140,10 @@ func WriteJUnit(w io.Writer, r *Run) error {
 
 func (s *junitSuite) addCase(res Result) {
 	c := junitCase{
-		Class: "conform." + res.Area(), Name: strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case), Time: secondsText(res.DurationMS),
+		Class: "conform." + s.Name, Name: Printable(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
 		Properties: res.junitProperties(),
 	}
-	problem := &junitProblem{Type: string(res.Verdict), Message: firstMessage(res), Text: findingTexts(res)}
+	problem := &junitProblem{Type: string(res.Verdict), Message: Printable(firstMessage(res)), Text: findingTexts(res)}
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
@@ -110,8 +163,8 @@ func (s *junitSuite) addCase(res Result) {
 }
 
 func (r Result) junitProperties() []junitProperty {
-	list := []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"verdict", string(r.Verdict)}}
-	for _, p := range []junitProperty{{"provider", r.Provider}, {"evidence", r.Evidence}} {
+	list := []junitProperty{{"verdict", string(r.Verdict)}}
+	for _, p := range []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", Printable(r.Evidence)}} {
 		if p.Value != "" {
 			list = append(list, p)
 		}
@@ -120,7 +173,7 @@ func (r Result) junitProperties() []junitProperty {
 }
 
 func firstMessage(res Result) string {
-	if len(res.Findings) > 0 {
+	if len(res.Findings) > 0 && res.Verdict != KnownFail {
 		return res.Findings[0].Message
 	}
 	return res.Reason
@@ -129,12 +182,12 @@ func firstMessage(res Result) string {
 func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
-		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, f.Message, f.Place())
+		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, Printable(f.Message), Printable(f.Place()))
 		if also := f.otherPlaces(); also != "" {
-			fmt.Fprintf(&b, "  also at: %s\n", also)
+			fmt.Fprintf(&b, "  also at: %s\n", Printable(also))
 		}
 		if f.Fix != "" {
-			fmt.Fprintf(&b, "  fix: %s\n", f.Fix)
+			fmt.Fprintf(&b, "  fix: %s\n", Printable(f.Fix))
 		}
 	}
 	return b.String()

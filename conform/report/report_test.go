@@ -179,7 +179,7 @@ func TestRunReport(t *testing.T) {
 	if err := schemas.Validate(schemas.Report, doc.Bytes()); err != nil {
 		t.Error(err)
 	}
-	if err := WriteJUnit(&junit, r); err != nil {
+	if err := r.WriteJUnit(&junit); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "run.xml", junit.Bytes())

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -20,12 +19,7 @@ func (t *Terminal) writeAreas(areas []Area) {
 	if len(areas) == 0 {
 		return
 	}
-	columns := slices.Clone(commonColumns)
-	for _, v := range rareColumns {
-		if slices.ContainsFunc(areas, func(a Area) bool { return a.Counts[v] > 0 }) {
-			columns = append(columns, v)
-		}
-	}
+	columns := areaColumns(areas)
 	fmt.Fprintf(t.w, "\n%-4s", "area")
 	for _, v := range columns {
 		fmt.Fprintf(t.w, "  %*s", columnWidth(v), columnHeading(v))

@@ -36,20 +36,38 @@ func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
 	}
 }
 
-// Run writes who was judged, what failed, then the table of areas, then one line
-// that sums up.
+// Run writes who was judged, what failed, then the table of areas, what else a reader
+// has to know, and one line that sums up.
 func (t *Terminal) Run(r *Run) {
-	fmt.Fprintln(t.w, r.heading())
+	t.writePlain("%s", r.heading())
 	for _, res := range r.Results {
-		t.writeResult(res)
+		t.writeRunResult(r, res)
+	}
+	for _, used := range r.Baseline {
+		if used.Verdict == Stale {
+			t.writeLine(Stale, "%-14s %s  baseline: %s", Stale, used.Pattern, used.Problem)
+		}
 	}
 	t.writeDifferences(r.Differences)
 	t.writeMissing(r.Summary.Coverage)
 	t.writeAreas(r.Summary.Areas)
+	for _, note := range r.notes() {
+		t.writePlain("%s", note)
+	}
 	if r.Guard != "" {
 		t.writeLine(HarnessError, "guard: %s", r.Guard)
 	}
-	t.writeSummary(r.Summary, fmt.Sprintf("%d results", len(r.Results)))
+	t.writeSummary(r.Summary, countOf(len(r.Results), "result"))
+}
+
+// writeRunResult prints a result that is not a pass. A known failure is one line.
+func (t *Terminal) writeRunResult(r *Run, res Result) {
+	if e, ok := r.excuseOf(res); ok {
+		t.writeLine(KnownFail, "%-14s %s  %s", KnownFail, res.Check, res.Case)
+		t.writeDetail("", e.String())
+		return
+	}
+	t.writeResult(res)
 }
 
 // heading names the subject and its version, and how it was asked.
@@ -80,11 +98,7 @@ func countOf(n int, noun string) string {
 // writeSummary writes the last line: the verdict, how much was seen, how many of
 // what, and the findings that no verdict counts.
 func (t *Terminal) writeSummary(s Summary, counted string) {
-	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
-	if n := s.Findings[Contradicted]; n > 0 {
-		text += "; " + countOf(n, "finding") + " contradicted by the provider"
-	}
-	t.writeLine(s.Verdict, "%s", text)
+	t.writeLine(s.Verdict, "%s", s.verdictLine(counted))
 }
 
 // writeResult prints a result that is not a pass, and its findings.
@@ -92,7 +106,7 @@ func (t *Terminal) writeResult(res Result) {
 	for _, f := range res.Findings {
 		t.writeFinding(res.Case, f)
 	}
-	if len(res.Findings) == 0 && res.Verdict.severityRank() > Pass.severityRank() {
+	if isFlake := res.Verdict == Flaky; isFlake || len(res.Findings) == 0 && res.Verdict.severityRank() > Pass.severityRank() {
 		name := strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + "  " + res.Case)
 		t.writeLine(res.Verdict, "%-14s %s", res.Verdict, name)
 		t.writeDetail("", res.Reason)
@@ -102,7 +116,7 @@ func (t *Terminal) writeResult(res Result) {
 // Checked writes whose traffic was judged, what was found in each recording, then
 // the table and a sum.
 func (t *Terminal) Checked(c *Checked) {
-	fmt.Fprintln(t.w, c.heading())
+	t.writePlain("%s", c.heading())
 	for _, r := range c.Recordings {
 		for _, f := range r.Findings {
 			t.writeFinding(r.Path, f)
@@ -111,12 +125,12 @@ func (t *Terminal) Checked(c *Checked) {
 			t.writeLine(r.Verdict, "%-14s %s", r.Verdict, r.reasonWithPath())
 		}
 		for _, s := range r.Skipped {
-			fmt.Fprintf(t.w, "%-14s %s  exchange %d, %s: %s\n", "skipped", r.Path, s.Exchange, s.What, s.Reason)
+			t.writePlain("%-14s %s  exchange %d, %s: %s", "skipped", r.Path, s.Exchange, s.What, s.Reason)
 		}
 	}
 	t.writeSilent(c)
 	if n := len(c.PassedOver); n > 0 {
-		fmt.Fprintf(t.w, "%-14s %d files that are no recordings, first %s\n", "passed over", n, c.PassedOver[0])
+		t.writePlain("%-14s %d files that are no recordings, first %s", "passed over", n, c.PassedOver[0])
 	}
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
@@ -188,7 +202,7 @@ func (t *Terminal) writeComparison(c *check.Comparison) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", c.Expected, c.Actual, strings.Repeat(" ", c.Mark), c.Differs)
+	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", Printable(c.Expected), Printable(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
 }
 
 // maxPlaces is how many of the places where a finding came back are printed.
@@ -211,12 +225,17 @@ func (t *Terminal) writeDetail(label, text string) {
 		label += ": "
 	}
 	if text != "" {
-		fmt.Fprintf(t.w, "    %s%s\n", label, text)
+		t.writePlain("    %s%s", label, text)
 	}
 }
 
 func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
-	fmt.Fprintln(t.w, t.paint(v, fmt.Sprintf(format, args...)))
+	fmt.Fprintln(t.w, t.paint(v, Printable(fmt.Sprintf(format, args...))))
+}
+
+// writePlain writes a line without colour. No text of others steers the terminal.
+func (t *Terminal) writePlain(format string, args ...any) {
+	fmt.Fprintln(t.w, Printable(fmt.Sprintf(format, args...)))
 }
 
 // Place says where a finding is: exchange, event, byte, path and rule, as far

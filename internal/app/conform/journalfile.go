@@ -160,4 +160,3 @@ func readReport(path string) (*report.Run, error) {
 	}
 	return ran, nil
 }
-

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
 )
 
 func TestInterruptedCheck(t *testing.T) {
@@ -68,22 +69,23 @@ func TestReportIsWrittenWholeOrNotAtAll(t *testing.T) {
 	if err := os.WriteFile(path, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files, err := parseReportFlags([]string{"json=" + path})
+	a := &app{cli.New(program, nil, io.Discard, io.Discard, nil)}
+	files, err := a.parseReportFlags([]string{"json=" + path}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	broken := files[0]
-	broken.write = func(w io.Writer, _ *report.Run) error {
+	broken.write = func(w io.Writer, _ reportDocument) error {
 		_, _ = w.Write([]byte("half"))
 		return errors.New("disk full")
 	}
-	if err := broken.save(&report.Run{}); err == nil || !strings.Contains(err.Error(), path+": cannot be written: disk full") {
+	if err := a.save(reportFiles{broken}, &report.Run{}); err == nil || !strings.Contains(err.Error(), path+": the json report cannot be written: disk full") {
 		t.Error(err)
 	}
 	if data, _ := os.ReadFile(path); string(data) != "before" {
 		t.Errorf("%q", data)
 	}
-	if err := files[0].save(&report.Run{}); err != nil {
+	if err := a.save(files, &report.Run{}); err != nil {
 		t.Error(err)
 	}
 	entries, _ := os.ReadDir(strings.TrimSuffix(path, "/r.json"))

@@ -2,10 +2,13 @@ package conform
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/report"
@@ -13,51 +16,125 @@ import (
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
 
+// reportDocument is what every form of a report can be made of: a [report.Run], a
+// [report.Checked].
+type reportDocument interface {
+	WriteMarkdown(w io.Writer) error
+	WriteAnnotations(w io.Writer) error
+	WriteJUnit(w io.Writer) error
+}
+
+// reportWriters are the forms of a report, by the KIND of --report KIND=FILE.
+var reportWriters = map[string]func(io.Writer, reportDocument) error{
+	"json":     func(w io.Writer, d reportDocument) error { return report.WriteJSON(w, d) },
+	"junit":    func(w io.Writer, d reportDocument) error { return d.WriteJUnit(w) },
+	"markdown": func(w io.Writer, d reportDocument) error { return d.WriteMarkdown(w) },
+	githubKind: func(w io.Writer, d reportDocument) error { return d.WriteAnnotations(w) },
+	"ndjson":   writeNDJSON,
+}
+
+const githubKind = "github"
+
+// writeNDJSON writes a run in the form of a journal.
+func writeNDJSON(w io.Writer, d reportDocument) error {
+	ran, ok := d.(*report.Run)
+	if !ok {
+		return errors.New("only a run has the form of a journal; use json")
+	}
+	return ran.WriteJournal(w)
+}
+
+// toStdout is the FILE that stands for stdout.
+const toStdout = "-"
+
 // reportFile is one report to write.
 type reportFile struct {
-	path  string
-	write func(io.Writer, *report.Run) error
+	kind, path string
+	write      func(io.Writer, reportDocument) error
 }
 
-var reportWriters = map[string]func(io.Writer, *report.Run) error{
-	"json":  func(w io.Writer, r *report.Run) error { return report.WriteJSON(w, r) },
-	"junit": report.WriteJUnit,
-}
+func (f reportFile) isStdout() bool { return f.path == toStdout }
 
-// parseReportFlags reads KIND=FILE. It finds a folder that does not exist before
-// the run, not after it.
-func parseReportFlags(list []string) ([]reportFile, error) {
-	var files []reportFile
+// reportFiles are the reports beside the terminal's.
+type reportFiles []reportFile
+
+const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjson, junit, markdown, github (annotations; also writes the step summary)"
+
+// parseReportFlags reads KIND=FILE. asJSON is set when --json takes stdout already.
+func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) {
+	var files reportFiles
+	kinds := strings.Join(slices.Sorted(maps.Keys(reportWriters)), ", ")
+	onStdout := asJSON
 	for _, entry := range list {
 		kind, path, ok := strings.Cut(entry, "=")
-		write, known := reportWriters[kind]
+		file := reportFile{kind, path, reportWriters[kind]}
 		switch {
-		case kind == "html" || kind == "md":
-			return nil, missingError("--report "+kind, "use json=FILE or junit=FILE")
-		case !ok || path == "" || !known:
-			return nil, cli.Usage("--report: %q is not json=FILE or junit=FILE", entry)
+		case !ok || path == "":
+			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)
+		case file.write == nil:
+			return nil, cli.Usage("--report: there is no form %q; use %s", kind, kinds)
+		case file.isStdout() && kind != githubKind && onStdout:
+			return nil, cli.Usage("--report %s: stdout has another report already; name a file", entry)
 		}
-		if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-			return nil, cli.Usage("%s: its directory does not exist; create it", path)
-		}
+		onStdout = onStdout || file.isStdout() && kind != githubKind
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return nil, cli.Usage("%s: is a directory; name a file", path)
 		}
-		files = append(files, reportFile{path, write})
+		files = append(files, file)
 	}
 	return files, nil
 }
 
-// save writes the whole report or nothing: a report cut in half would read as a
+// takesStdout reports whether a report other than annotations goes to stdout, so that
+// the one for people does not.
+func (files reportFiles) takesStdout() bool {
+	return slices.ContainsFunc(files, func(f reportFile) bool { return f.isStdout() && f.kind != githubKind })
+}
+
+// save writes all reports. What cannot be written does not keep the others back.
+func (a *app) save(files reportFiles, doc reportDocument) error {
+	var errs []error
+	for _, file := range files {
+		if err := a.saveOne(file, doc); err != nil {
+			errs = append(errs, fmt.Errorf("%s: the %s report cannot be written: %w", file.path, file.kind, fileutil.Reason(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// saveOne writes the whole report or nothing: a report cut in half would read as a
 // shorter run.
-func (f reportFile) save(r *report.Run) error {
+func (a *app) saveOne(file reportFile, doc reportDocument) error {
 	var text bytes.Buffer
-	err := f.write(&text, r)
-	if err == nil {
-		err = fileutil.WriteFile(f.path, text.Bytes(), 0o600)
+	if err := file.write(&text, doc); err != nil {
+		return err
 	}
+	if file.kind == githubKind {
+		if err := a.appendStepSummary(doc); err != nil {
+			return err
+		}
+	}
+	if file.isStdout() {
+		_, err := a.Stdout.Write(text.Bytes())
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file.path), 0o755); err != nil {
+		return err
+	}
+	return fileutil.WriteFile(file.path, text.Bytes(), 0o600)
+}
+
+// appendStepSummary adds the Markdown report to the summary of a step of GitHub Actions,
+// where the environment names its file.
+func (a *app) appendStepSummary(doc reportDocument) (err error) {
+	path := a.Getenv("GITHUB_STEP_SUMMARY")
+	if path == "" {
+		return nil
+	}
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("%s: cannot be written: %w", f.path, fileutil.Reason(err))
+		return fmt.Errorf("GITHUB_STEP_SUMMARY: %w", fileutil.Reason(err))
 	}
-	return nil
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return doc.WriteMarkdown(file)
 }

@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -70,7 +69,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err := f.validate(); err != nil {
 		return err
 	}
-	files, err := parseReportFlags(f.reports)
+	reports, err := a.parseReportFlags(f.reports, f.asJSON != "")
 	if err != nil {
 		return err
 	}
@@ -82,16 +81,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if ran == nil {
 		return runErr
 	}
-	for _, file := range files {
-		if err := file.save(ran); err != nil {
-			return errors.Join(err, runErr)
-		}
-	}
-	err = a.printReport(f.asJSON != "", f.asJSON.pick(ran, ran.V1), func(t *report.Terminal) { t.Run(ran) })
-	if err := errors.Join(err, runErr); err != nil {
-		return err
-	}
-	return cli.Exit(ran.Summary.Exit)
+	return a.deliver(ran, reports, f.asJSON, runErr)
 }
 
 // runCases runs the selected cases. After an interruption it returns both the
@@ -106,12 +96,19 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	if f.sources == nil {
 		f.sources = []string{string(harness.DefaultSource(about))}
 	}
-	if f.seed == "" {
-		f.seed = rand.Text()[:12]
-	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
-	found, err := harness.Run(ctx, f.options(subject, func(_, total int) { bar.Step(total) }))
+	schedule, err := newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
+		Tool: tool(), Subject: about.Subject, Policy: policy, Source: f.sources, Ingress: f.ingress, Seed: f.seed, Filter: f.filter, Started: began.UTC(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer schedule.close()
+	f.seed = schedule.seed()
+	options := f.options(subject, func(_, total int) { bar.Step(total) })
+	options.Choose, options.Observe = schedule.choose, schedule.observe
+	found, err := harness.Run(ctx, options)
 	bar.Done()
 	if err != nil {
 		return nil, filterError(err)
@@ -119,21 +116,20 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	for _, r := range found.Results {
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
 	}
-	ran := report.NewRun(report.Run{
-		Tool: tool(), Subject: about.Subject,
-		Set: report.NewSet(f.set, found.Requirements), Policy: policy, Calls: found.Calls, Expected: found.Expected, Source: f.sources, Ingress: f.ingress,
-		Seed: f.seed, Filter: f.filter, Cases: found.Cases, Differences: report.CompareIngress(found.Results),
-		Started: began.UTC(), DurationMS: time.Since(began).Milliseconds(),
-	}, found.Results)
 	if found.Interrupted {
-		return ran, cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
+		ran, err := schedule.report(nil)
+		interrupted := cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
+		return ran, errors.Join(err, interrupted)
 	}
-	return ran, nil
+	return schedule.report(&report.JournalEnd{DurationMS: time.Since(began).Milliseconds()})
 }
 
 // options are what the flags say for the harness.
 func (f runFlags) options(subject harness.Subject, progress func(done, total int)) harness.Options {
-	o := harness.Options{Config: harness.Config{Subject: subject, Seed: f.seed}, Filter: f.filter, Ingress: f.ingress, Progress: progress}
+	o := harness.Options{
+		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout},
+		Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
+	}
 	for _, s := range f.sources {
 		if source := evidence.Source(s); !slices.Contains(o.Sources, source) {
 			o.Sources = append(o.Sources, source)
@@ -145,6 +141,9 @@ func (f runFlags) options(subject harness.Subject, progress func(done, total int
 // validate refuses values that do not exist, and those that are planned and not
 // in this build.
 func (f runFlags) validate() error {
+	if err := f.scheduleFlags.check(); err != nil {
+		return err
+	}
 	for _, v := range []struct {
 		flag           string
 		values         []string

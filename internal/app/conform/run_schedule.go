@@ -166,7 +166,7 @@ func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
 
 // observe keeps a case that ended.
 func (s *schedule) observe(run harness.CaseRun, results []report.Result) {
-	entry := report.JournalEntry{Case: run.Summary(), Results: results, Hosts: run.Hosts()}
+	entry := report.JournalEntry{Case: run.Summary(results), Results: results, Hosts: run.Hosts()}
 	if entry.Results == nil {
 		entry.Results = []report.Result{}
 	}

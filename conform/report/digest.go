@@ -1,0 +1,193 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// digest is what all forms for people say of a report: a run, or recordings that were
+// checked.
+type digest struct {
+	heading string
+	summary Summary
+	counted string // what the counts of the summary are of
+	issues  []issue
+	// notes are sentences about the whole: cases that were not run, foreign hosts,
+	// isolation, excuses.
+	notes []string
+}
+
+// issue is something that is not as it should be, at most one finding.
+type issue struct {
+	verdict Verdict
+	check   string // or a requirement, "" for what is about the whole case
+	where   string // a case, or the path of a recording
+	file    string // the recording
+	finding *Finding
+	reason  string
+}
+
+// title names what is not as it should be, in one line.
+func (i issue) title() string {
+	text := strings.TrimSpace(i.check + " " + i.where)
+	if i.finding != nil {
+		text += fmt.Sprintf(" (%s)", i.finding.Consequence)
+	}
+	return text
+}
+
+// message says what is wrong.
+func (i issue) message() string {
+	if i.finding != nil {
+		return i.finding.Message
+	}
+	return i.reason
+}
+
+// verdictLine is the last line of a report.
+func (s Summary) verdictLine(counted string) string {
+	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
+	if n := s.Findings[Contradicted]; n > 0 {
+		text += "; " + countOf(n, "finding") + " contradicted by the provider"
+	}
+	return text
+}
+
+// resultIssues are the findings of a result; without any, its verdict if it is worse
+// than a pass.
+func resultIssues(res Result, file string) (list []issue) {
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		verdict := f.Verdict
+		if verdict != Contradicted && (res.Verdict == KnownFail || res.Verdict == Flaky) {
+			verdict = res.Verdict
+		}
+		list = append(list, issue{verdict: verdict, check: f.Check, where: res.Case, file: file, finding: f, reason: res.Reason})
+	}
+	if len(list) == 0 && res.Verdict.severityRank() > Pass.severityRank() {
+		list = append(list, issue{verdict: res.Verdict, check: cmp.Or(res.Check, res.Requirement), where: res.Case, file: file, reason: res.Reason})
+	}
+	return list
+}
+
+func missingIssues(c Coverage) (list []issue) {
+	for _, id := range c.Missing {
+		list = append(list, issue{verdict: Fail, check: id, reason: "required, and nothing shows it"})
+	}
+	return list
+}
+
+// digest of a run.
+func (r *Run) digest() digest {
+	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: r.notes()}
+	for _, res := range r.Results {
+		list := resultIssues(res, "")
+		if e, ok := r.excuseOf(res); ok {
+			for i := range list {
+				list[i].reason = e.String()
+			}
+		}
+		d.issues = append(d.issues, list...)
+	}
+	d.issues = append(d.issues, missingIssues(r.Summary.Coverage)...)
+	for _, used := range r.Baseline {
+		if used.Verdict == Stale {
+			d.issues = append(d.issues, issue{verdict: Stale, check: used.Pattern, reason: "baseline: " + used.Problem})
+		}
+	}
+	if r.Guard != "" {
+		d.issues = append(d.issues, issue{verdict: HarnessError, check: "guard", reason: r.Guard})
+	}
+	if r.Interrupted {
+		d.issues = append(d.issues, issue{verdict: HarnessError, check: "run", reason: "was ended before its last case"})
+	}
+	d.sortIssues()
+	return d
+}
+
+// digest of recordings that were checked.
+func (c *Checked) digest() digest {
+	d := digest{heading: c.heading(), summary: c.Summary, counted: countOf(len(c.Recordings), "recording")}
+	for _, r := range c.Recordings {
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			d.issues = append(d.issues, issue{verdict: f.Verdict, check: f.Check, where: r.Path, file: r.Path, finding: f})
+		}
+		if r.Reason != "" && r.Verdict.severityRank() > Pass.severityRank() {
+			d.issues = append(d.issues, issue{verdict: r.Verdict, where: r.Path, file: r.Path, reason: r.Reason})
+		}
+	}
+	d.issues = append(d.issues, missingIssues(c.Summary.Coverage)...)
+	d.sortIssues()
+	return d
+}
+
+// sortIssues puts the worst first.
+func (d *digest) sortIssues() {
+	slices.SortStableFunc(d.issues, func(a, b issue) int { return b.verdict.severityRank() - a.verdict.severityRank() })
+}
+
+// String is why a breach is known.
+func (e Excuse) String() string {
+	return fmt.Sprintf("known until %s: %s (%s)", e.Expires, e.Reason, e.Issue)
+}
+
+// maxNoted bounds a list inside a note.
+const maxNoted = 5
+
+// notes say what a reader of the verdict has to know.
+func (r *Run) notes() (list []string) {
+	if r.Shard != nil {
+		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
+	}
+	list = append(list, r.notRun()...)
+	if len(r.Hosts) > 0 {
+		var names []string
+		for _, h := range r.Hosts[:min(maxNoted, len(r.Hosts))] {
+			names = append(names, fmt.Sprintf("%s (%s)", h.Name, countOf(h.Attempts, "attempt")))
+		}
+		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+more(len(r.Hosts)-maxNoted))
+	}
+	if r.Isolation != nil && !r.Isolation.Enforced {
+		list = append(list, "isolation is not enforced: "+r.Isolation.Reason)
+	}
+	excused := 0
+	for _, used := range r.Baseline {
+		excused += used.Results
+	}
+	if len(r.Baseline) > 0 {
+		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(len(r.Results), "result")))
+	}
+	return list
+}
+
+func more(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+// notRun groups the cases that were not run by their reasons.
+func (r *Run) notRun() (list []string) {
+	names := map[string][]string{}
+	var reasons []string
+	for _, c := range r.Cases {
+		if c.Reason == "" {
+			continue
+		}
+		if names[c.Reason] == nil {
+			reasons = append(reasons, c.Reason)
+		}
+		names[c.Reason] = append(names[c.Reason], c.Name)
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return len(names[b]) - len(names[a]) })
+	for _, reason := range reasons {
+		cases := names[reason]
+		shown := strings.Join(cases[:min(2, len(cases))], ", ") + more(len(cases)-2)
+		list = append(list, fmt.Sprintf("not run, %s: %s (%s)", countOf(len(cases), "case"), reason, shown))
+	}
+	return list
+}

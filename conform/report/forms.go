@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// maxMarkdown is how many bytes a comment of GitHub may have, with room for a few of
+// the caller's.
+const maxMarkdown = 65_536 - 1024
+
+// WriteMarkdown writes the report for a pull request: the verdict, the table of areas,
+// and the findings, folded. It fits into a comment of GitHub: findings that do not are
+// counted. Text of others is escaped.
+func (r *Run) WriteMarkdown(w io.Writer) error { return r.digest().writeMarkdown(w) }
+
+// WriteMarkdown is as [Run.WriteMarkdown].
+func (c *Checked) WriteMarkdown(w io.Writer) error { return c.digest().writeMarkdown(w) }
+
+func (d digest) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### conform: %s\n\n**%s** %s\n\n", strings.ToUpper(string(d.summary.Verdict)), markdownCode(cutText(d.heading, 300)), d.summary.Coverage)
+	d.writeMarkdownTable(&b)
+	for _, note := range d.notes {
+		fmt.Fprintf(&b, "- %s\n", markdownCode(cutText(note, 500)))
+	}
+	if len(d.issues) > 0 {
+		d.writeMarkdownIssues(&b)
+	}
+	fmt.Fprintf(&b, "\n%s\n", markdownCode(cutText(d.summary.verdictLine(d.counted), 500)))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (d digest) writeMarkdownTable(b *strings.Builder) {
+	if len(d.summary.Areas) == 0 {
+		return
+	}
+	columns := areaColumns(d.summary.Areas)
+	b.WriteString("| area |")
+	for _, v := range columns {
+		fmt.Fprintf(b, " %s |", columnHeading(v))
+	}
+	b.WriteString(" observed |\n|---|" + strings.Repeat("--:|", len(columns)+1) + "\n")
+	for _, a := range d.summary.Areas {
+		fmt.Fprintf(b, "| %s |", a.Area)
+		for _, v := range columns {
+			if n := a.Counts[v]; n > 0 {
+				fmt.Fprintf(b, " %d |", n)
+			} else {
+				b.WriteString(" · |")
+			}
+		}
+		fmt.Fprintf(b, " %d |\n", a.Observed)
+	}
+	b.WriteString("\n")
+}
+
+// areaColumns are the verdicts that a table of areas shows.
+func areaColumns(areas []Area) []Verdict {
+	columns := slices.Clone(commonColumns)
+	for _, v := range rareColumns {
+		if slices.ContainsFunc(areas, func(a Area) bool { return a.Counts[v] > 0 }) {
+			columns = append(columns, v)
+		}
+	}
+	return columns
+}
+
+// writeMarkdownIssues folds the findings, as many as fit.
+func (d digest) writeMarkdownIssues(b *strings.Builder) {
+	const end = "\n</details>\n"
+	reserve := len(end) + 1024 // the last lines
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", countOf(len(d.issues), "finding"))
+	for i, is := range d.issues {
+		text := is.markdown()
+		if b.Len()+len(text)+reserve > maxMarkdown {
+			fmt.Fprintf(b, "- %d more; the JSON report has them\n", len(d.issues)-i)
+			break
+		}
+		b.WriteString(text)
+	}
+	b.WriteString(end)
+}
+
+// markdown is one item of the list.
+func (i issue) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "- **%s** %s", i.verdict, markdownCode(cutText(i.title(), 300)))
+	if text := i.message(); text != "" {
+		fmt.Fprintf(&b, "<br>%s", markdownCode(cutText(text, 600)))
+	}
+	if i.finding != nil {
+		if place := i.finding.Place(); place != "" {
+			fmt.Fprintf(&b, "<br>at %s", markdownCode(cutText(place, 300)))
+		}
+		if i.finding.Fix != "" && i.verdict != Contradicted {
+			fmt.Fprintf(&b, "<br>fix: %s", markdownCode(cutText(i.finding.Fix, 600)))
+		}
+		if i.reason != "" {
+			fmt.Fprintf(&b, "<br>%s", markdownCode(cutText(i.reason, 600)))
+		}
+	}
+	return b.String() + "\n"
+}
+
+// maxAnnotations bounds the annotations; GitHub shows ten of each kind.
+const maxAnnotations = 50
+
+// WriteAnnotations writes workflow commands of GitHub Actions, the worst first: errors
+// for what fails the run, warnings for the rest. Text of others is escaped.
+func (r *Run) WriteAnnotations(w io.Writer) error { return r.digest().writeAnnotations(w) }
+
+// WriteAnnotations is as [Run.WriteAnnotations]; the file is that of the recording.
+func (c *Checked) WriteAnnotations(w io.Writer) error { return c.digest().writeAnnotations(w) }
+
+func (d digest) writeAnnotations(w io.Writer) error {
+	var b strings.Builder
+	for _, is := range d.issues[:min(maxAnnotations, len(d.issues))] {
+		b.WriteString(is.annotation() + "\n")
+	}
+	if left := len(d.issues) - maxAnnotations; left > 0 {
+		fmt.Fprintf(&b, "::notice title=conform::%d more findings; the reports have them\n", left)
+	}
+	kind := "notice"
+	if d.summary.Exit != ExitOK {
+		kind = "error"
+	}
+	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(Printable(cutText(d.heading+": "+d.summary.verdictLine(d.counted), 1000))))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (i issue) annotation() string {
+	kind := "warning"
+	if i.verdict.Exit() != ExitOK && i.verdict != Contradicted {
+		kind = "error"
+	}
+	properties := "title=" + workflowProperty.Replace(Printable(cutText(i.title(), 200)))
+	if i.file != "" {
+		properties = "file=" + workflowProperty.Replace(Printable(i.file)) + ",line=1," + properties
+	}
+	text := Printable(cutText(i.message(), 2000))
+	if i.finding != nil && i.finding.Fix != "" {
+		text += "\nfix: " + Printable(cutText(i.finding.Fix, 1000))
+	}
+	if text == "" {
+		text = string(i.verdict)
+	}
+	return fmt.Sprintf("::%s %s::%s", kind, properties, workflowMessage.Replace(text))
+}

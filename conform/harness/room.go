@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/llm"
 	"github.com/meerkat-go/conformance/specs"
@@ -32,7 +33,8 @@ func (r *Runner) furnish(p Permutation, ingress *proxy.Proxy) (Room, error) {
 		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
 	}
 	room.Env = room.environment(r.Path)
-	return room, nil
+	room.Sandbox, err = isolate.New(isolate.Config{Dir: room.Work})
+	return room, err
 }
 
 // fakeKeys are the made-up keys that an agent gets, by the variable it finds them

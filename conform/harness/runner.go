@@ -119,6 +119,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(filepath.Dir(room.Home)) }() // Close removes the runner's folder as well
+	defer func() { room.Sandbox.Close() }()
 	session, err := r.Subject.Open(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name(), err)

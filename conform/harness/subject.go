@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -80,6 +81,8 @@ type Room struct {
 	CAFile string
 	// Tools is our tool server.
 	Tools ToolServer
+	// Sandbox starts the processes of the agent.
+	Sandbox *isolate.Sandbox
 	// Model, Effort and System are what the case asks for, possibly "".
 	Model, Effort, System string
 }

@@ -1,0 +1,163 @@
+package subject
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Command is an agent of which each prompt is a process. It implements
+// [harness.Subject] and is safe for concurrent use.
+type Command struct {
+	profile *profiles.Profile
+	version string
+}
+
+// NewCommand returns the agent of a profile with a command to run. version is what
+// reports say; see [Preflight].
+func NewCommand(p *profiles.Profile, version string) *Command {
+	return &Command{profile: p, version: version}
+}
+
+// About implements harness.Subject.
+func (c *Command) About() harness.About {
+	p := c.profile
+	about := harness.About{
+		Abilities: abilities(p), Ingress: p.Ingress, Unsupported: p.Unsupported,
+	}
+	for _, name := range []string{"anthropic", "openai", "gemini"} {
+		if _, ok := p.Providers[name]; ok {
+			about.Providers = append(about.Providers, name)
+		}
+	}
+	about.Subject = report.Subject{Name: p.Name, Version: c.version, Kind: "command", Control: ControlLevel(about.Abilities)}
+	return about
+}
+
+// abilities are what the profile of a command lets the harness do.
+func abilities(p *profiles.Profile) (list []specs.Ability) {
+	for _, a := range []struct {
+		ability specs.Ability
+		has     bool
+	}{
+		{specs.AbilityTools, p.MCP != nil}, {specs.AbilityResume, p.Resume != nil},
+		{specs.AbilityModel, p.Model != nil}, {specs.AbilitySystem, p.System != nil},
+	} {
+		if a.has {
+			list = append(list, a.ability)
+		}
+	}
+	return list
+}
+
+// ControlLevel is the level up to which an agent with these abilities can be
+// controlled: that of the highest one.
+func ControlLevel(abilities []specs.Ability) string {
+	levels := []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt}
+	highest := 0
+	for i, ability := range levels {
+		if slices.Contains(abilities, ability) {
+			highest = i + 1
+		}
+	}
+	return fmt.Sprintf("L%d", highest)
+}
+
+// Open implements harness.Subject: it writes the files of the profile.
+func (c *Command) Open(_ context.Context, room harness.Room) (harness.Session, error) {
+	s := &commandSession{plan: newPlan(c.profile, room)}
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	for path, text := range files {
+		if err := writeBelow(path, text); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.profile.Name, err)
+		}
+	}
+	if s.env, err = s.environment(); err != nil {
+		return nil, err
+	}
+	if c.profile.Session != nil && c.profile.Session.From == "given" {
+		id, err := uuid.NewRandomFromReader(rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		s.session = id.String()
+	}
+	return s, nil
+}
+
+func writeBelow(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(text), 0o600)
+}
+
+// commandSession is a command in one case.
+type commandSession struct {
+	plan
+	env     []string
+	session string // the id, "" before it is known
+}
+
+// Close implements harness.Session. Every step has ended its process.
+func (s *commandSession) Close() error { return nil }
+
+// errNoSession says why a session cannot be resumed.
+var errNoSession = errors.New("the first process did not say the id of its session where the profile looks for it (key session)")
+
+// RunStep implements harness.Session.
+func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (evidence.Process, error) {
+	command := s.profile.Run
+	if step.Resume {
+		command = s.profile.Resume
+	}
+	if step.Resume && s.session == "" && slices.ContainsFunc(command, func(t profiles.Template) bool { return t.Has("session") }) {
+		return evidence.Process{ExitCode: -1, Stderr: []byte(errNoSession.Error())}, nil
+	}
+	process, err := s.runCommand(ctx, command, step.Prompt)
+	if s.session == "" && s.profile.Session != nil {
+		s.session = findSession(*s.profile.Session, process, s.room.Home)
+	}
+	return process, err
+}
+
+// runCommand runs one process to its end. A command without {prompt} reads the
+// prompt from its standard input.
+func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template, prompt string) (evidence.Process, error) {
+	argv, err := s.arguments(command, prompt, s.session)
+	if err != nil {
+		return evidence.Process{}, err
+	}
+	c := isolate.Command{Args: argv, Env: s.env, Dir: s.room.Work, Limits: isolate.Limits{Time: s.profile.Timeout}}
+	if !takesPrompt(command) {
+		c.Stdin = strings.NewReader(prompt + "\n")
+	}
+	result, err := s.room.Sandbox.Run(ctx, c)
+	process := evidence.Process{Args: argv, ExitCode: result.ExitCode, Stdout: result.Stdout, Stderr: result.Stderr}
+	if result.TimedOut {
+		process.Stderr = append(process.Stderr, "\nended at its limit of time"...)
+	}
+	return process, err
+}
+
+// takesPrompt reports whether a command is given the prompt as an argument.
+func takesPrompt(command []profiles.Template) bool {
+	return slices.ContainsFunc(command, func(t profiles.Template) bool { return t.Has("prompt") })
+}

@@ -1,0 +1,192 @@
+package subject
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/profiles"
+)
+
+// plan is how a profile is carried out in one room: the values of placeholders and
+// what is added to the commands. It does nothing itself.
+type plan struct {
+	profile  *profiles.Profile
+	room     harness.Room
+	provider profiles.Provider
+	values   map[string]string
+}
+
+// keyVariables hold the made-up key of each provider in a room's environment.
+var keyVariables = map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
+
+func newPlan(p *profiles.Profile, room harness.Room) plan {
+	name := room.Case.Target.Provider
+	pl := plan{profile: p, room: room, provider: p.Providers[name]}
+	pl.values = map[string]string{
+		"home": room.Home, "work": room.Work, "temp": room.Temp, "effort": room.Effort, "system": room.System,
+		"model": cmp.Or(pl.provider.Model, room.Model), "provider": cmp.Or(pl.provider.Name, name),
+		"key": lookupVariable(room.Env, keyVariables[name]), "proxy_url": room.ProxyURL, "ca_file": room.CAFile, "base_url": room.BaseURL[name],
+	}
+	if dir := p.Dir(); dir != "" {
+		pl.values["profile_dir"] = dir
+	}
+	if pl.offersTools() {
+		maps.Copy(pl.values, toolValues(room))
+	}
+	return pl
+}
+
+// offersTools reports whether the agent is given our tool server.
+func (pl plan) offersTools() bool {
+	return pl.profile.MCP != nil && (len(pl.room.Tools.Command) > 0 || pl.room.Tools.URL != "")
+}
+
+// toolServerName is what agents call our tool server.
+const toolServerName = "conform"
+
+// toolCommand is the command of our tool server with its variables in front, so
+// that no agent has to pass them on.
+func toolCommand(s harness.ToolServer) []string {
+	if len(s.Env) == 0 {
+		return s.Command
+	}
+	return slices.Concat([]string{"env"}, s.Env, s.Command)
+}
+
+func toolValues(room harness.Room) map[string]string {
+	values := map[string]string{"mcp_config": filepath.Join(room.Temp, "conform-mcp.json"), "mcp_url": room.Tools.URL}
+	if argv := toolCommand(room.Tools); len(argv) > 0 {
+		values["mcp_program"] = argv[0]
+		values["mcp_args"], values["mcp_argv"] = marshal(append([]string{}, argv[1:]...)), marshal(argv)
+	}
+	return values
+}
+
+// toolConfig is the content of {mcp_config}.
+func toolConfig(room harness.Room) string {
+	server := map[string]any{"type": "http", "url": room.Tools.URL}
+	if argv := toolCommand(room.Tools); len(argv) > 0 {
+		server = map[string]any{"type": "stdio", "command": argv[0], "args": append([]string{}, argv[1:]...)}
+	}
+	return marshal(map[string]any{"mcpServers": map[string]any{toolServerName: server}})
+}
+
+func marshal(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of strings, lists and maps
+	}
+	return string(out)
+}
+
+// additions are what the profile adds in this room, the special behind the general.
+func (pl plan) additions() []*profiles.Addition {
+	list := []*profiles.Addition{&pl.profile.Always, &pl.provider.Always}
+	if pl.room.Ingress == profiles.IngressBaseURL {
+		list = append(list, pl.profile.BaseURL, pl.provider.BaseURL)
+	} else {
+		list = append(list, pl.profile.MITM, pl.provider.MITM)
+	}
+	if pl.values["model"] != "" {
+		list = append(list, pl.profile.Model)
+	}
+	if pl.room.System != "" {
+		list = append(list, pl.profile.System)
+	}
+	if pl.room.Effort != "" {
+		list = append(list, pl.profile.Effort)
+	}
+	if pl.offersTools() {
+		list = append(list, pl.profile.MCP)
+	}
+	return slices.DeleteFunc(list, func(a *profiles.Addition) bool { return a == nil })
+}
+
+// arguments fills in a command and adds what the profile adds to it.
+func (pl plan) arguments(command []profiles.Template, prompt, session string) ([]string, error) {
+	var added []profiles.Template
+	for _, a := range pl.additions() {
+		added = append(added, a.Args...)
+	}
+	values := maps.Clone(pl.values)
+	values["prompt"] = prompt
+	if session != "" {
+		values["session"] = session
+	}
+	var argv []string
+	for _, t := range insertArguments(command, added) {
+		text, err := t.Fill(values)
+		if err != nil {
+			return nil, fmt.Errorf("%s: argument %s: %w", pl.profile.Name, t, err)
+		}
+		argv = append(argv, text)
+	}
+	return argv, nil
+}
+
+// insertArguments puts added where the command says {args}, else before a lone
+// "--", else at the end.
+func insertArguments(command, added []profiles.Template) []profiles.Template {
+	if at := slices.Index(command, "{args}"); at >= 0 {
+		return slices.Concat(command[:at], added, command[at+1:])
+	}
+	if at := slices.Index(command, "--"); at > 0 {
+		return slices.Concat(command[:at], added, command[at:])
+	}
+	return slices.Concat(command, added)
+}
+
+// environment is that of the room with what the profile sets and removes.
+func (pl plan) environment() ([]string, error) {
+	env := slices.Clone(pl.room.Env)
+	for _, a := range pl.additions() {
+		for _, name := range a.Unset {
+			env = dropVariable(env, name)
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+			value, err := a.Env[name].Fill(pl.values)
+			if err != nil {
+				return nil, fmt.Errorf("%s: variable %s: %w", pl.profile.Name, name, err)
+			}
+			env = append(dropVariable(env, name), name+"="+value)
+		}
+	}
+	return env, nil
+}
+
+// files are the files to write, by their absolute paths.
+func (pl plan) files() (map[string]string, error) {
+	files := map[string]string{}
+	for _, a := range pl.additions() {
+		for name, template := range a.Files {
+			text, err := template.Fill(pl.values)
+			if err != nil {
+				return nil, fmt.Errorf("%s: file %s: %w", pl.profile.Name, name, err)
+			}
+			files[filepath.Join(pl.room.Home, filepath.FromSlash(name))] = text
+		}
+	}
+	if pl.offersTools() {
+		files[pl.values["mcp_config"]] = toolConfig(pl.room)
+	}
+	return files, nil
+}
+
+func lookupVariable(env []string, name string) (value string) {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+func dropVariable(env []string, name string) []string {
+	return slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+}

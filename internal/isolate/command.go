@@ -29,10 +29,17 @@ type Limits struct {
 	// Output is how many bytes of stdout, and as many of stderr, are kept; 0 means
 	// 8 MiB.
 	Output int64
+	// Processes is how many processes may live at once; 0 means 1024. Only Linux
+	// holds it.
+	Processes int
+	// Memory is how many bytes all processes may have for themselves; 0 means
+	// 4 GiB. Only Linux holds it.
+	Memory int64
 }
 
 func (l Limits) withDefaults() Limits {
-	return Limits{Time: cmp.Or(l.Time, 10*time.Minute), Output: cmp.Or(l.Output, 8<<20)}
+	return Limits{Time: cmp.Or(l.Time, 10*time.Minute), Output: cmp.Or(l.Output, 8<<20),
+		Processes: cmp.Or(l.Processes, 1024), Memory: cmp.Or(l.Memory, 4<<30)}
 }
 
 // Result is how a process ended.
@@ -45,6 +52,9 @@ type Result struct {
 	Stdout, Stderr []byte
 	// TimedOut says that the process was ended at its time limit.
 	TimedOut bool
+	// Stopped says why the process was ended before its time: "it had more than
+	// 1024 processes". It is "" for every other end.
+	Stopped string
 	// Truncated says that the process wrote more than was kept.
 	Truncated bool
 	// Killed counts what the process had started and was still alive when it had

@@ -36,19 +36,24 @@ type Level struct {
 	Enforced bool
 	// Reason says why it is not enforced, as part of a sentence.
 	Reason string
+
+	namespaces namespaces
 }
 
-// Detect finds out what this machine allows. The error, with [Require] only, says
-// why processes cannot be kept away from the network.
-func Detect(_ context.Context, mode Mode) (Level, error) {
-	level := Level{Reason: "it was switched off"}
-	if mode != Off {
-		level.Reason = "this system has no network namespaces"
+// Detect finds out what this machine allows, by trying it. The error, with
+// [Require] only, says why processes cannot be kept away from the network.
+func Detect(ctx context.Context, mode Mode) (Level, error) {
+	if mode == Off {
+		return Level{Reason: "it was switched off"}, nil
+	}
+	found, err := detectNamespaces(ctx)
+	if err == nil {
+		return Level{Enforced: true, namespaces: found}, nil
 	}
 	if mode == Require {
-		return level, fmt.Errorf("isolation: cannot be enforced here: %s; use --isolation auto to run without it", level.Reason)
+		return Level{}, fmt.Errorf("isolation: cannot be enforced: %w; without it, use --isolation off", err)
 	}
-	return level, nil
+	return Level{Reason: err.Error()}, nil
 }
 
 // Config describes a sandbox.
@@ -81,15 +86,24 @@ func New(cfg Config) (*Sandbox, error) {
 }
 
 // Listen returns a listener on loopback that the processes of the sandbox reach at
-// its address, each of them. Close ends it.
+// its address, those that start after it. Close ends it. When the level is
+// enforced, this process cannot reach it.
 func (s *Sandbox) Listen() (net.Listener, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, err := s.newListener()
+	if err != nil {
+		return nil, err
+	}
+	s.listeners = append(s.listeners, l)
+	return l, nil
+}
+
+func listenOnHost() (net.Listener, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: cannot listen on loopback: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listeners = append(s.listeners, l)
 	return l, nil
 }
 

@@ -1,6 +1,7 @@
 package isolate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type Process struct {
 
 	sandbox        *Sandbox
 	cmd            *exec.Cmd
+	container      container
 	parent         context.Context // the caller's, without the time limit
 	release        context.CancelFunc
 	stdout, stderr *boundedBuffer
@@ -52,32 +54,32 @@ func (s *Sandbox) launch(ctx context.Context, command Command, talk bool) (*Proc
 		return nil, err
 	}
 	limits := command.Limits.withDefaults()
-	limited, release := context.WithTimeout(ctx, limits.Time)
+	limited, release := context.WithCancel(ctx)
 	p := &Process{sandbox: s, parent: ctx, release: release,
 		stdout: &boundedBuffer{limit: limits.Output}, stderr: &boundedBuffer{limit: limits.Output}}
-	p.cmd = exec.CommandContext(limited, path, command.Args[1:]...) //nolint:gosec // the program that the caller wants run
-	p.cmd.Args[0] = command.Args[0]
-	p.cmd.Env = append([]string{}, command.Env...) // never nil, which would be our own
-	if p.cmd.Dir = command.Dir; p.cmd.Dir == "" {
-		p.cmd.Dir = s.cfg.Dir
+	command.Dir, command.Limits = cmp.Or(command.Dir, s.cfg.Dir), limits
+	if p.cmd, p.container, err = s.newContainer(limited, path, command); err != nil {
+		release()
+		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = command.Stdin, p.stdout, p.stderr
 	p.cmd.WaitDelay = 2 * gracePeriod
 	p.cmd.Cancel = p.endAtLimit
-	makeGroup(p.cmd)
 	if talk {
 		p.Stdin, err = p.cmd.StdinPipe()
 		p.unread, p.stdout.copyTo = io.Pipe()
 		p.Stdout = p.unread
 	}
 	if err == nil {
-		err = p.cmd.Start()
+		err = p.container.start(p.cmd)
 	}
 	if err != nil {
 		release()
 		return nil, fmt.Errorf("%s: cannot be started: %w", command.Args[0], fileutil.Reason(err))
 	}
 	p.ended = make(chan struct{})
+	timer := time.AfterFunc(limits.Time, release)
+	p.release = func() { timer.Stop(); release() }
 	go p.awaitEnd()
 	return p, nil
 }
@@ -89,6 +91,26 @@ func (p *Process) awaitEnd() {
 		_ = p.stdout.copyTo.Close()
 	}
 	close(p.ended)
+}
+
+// container holds a process and all that it starts.
+type container interface {
+	// start starts cmd and returns when its program runs.
+	start(cmd *exec.Cmd) error
+	interrupt() error
+	// terminate asks all processes to end, kill ends them.
+	terminate() error
+	kill()
+	// finish returns how the program ended, after cmd.Wait, and ends the rest.
+	finish() ending
+}
+
+// ending is how a program ended.
+type ending struct {
+	ExitCode int
+	Signal   string
+	Killed   int
+	Stopped  string // why it was ended, "" for not
 }
 
 // endAtLimit ends the process because its context has ended.
@@ -104,14 +126,14 @@ func (p *Process) terminate() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killTimer == nil {
-		p.killTimer = time.AfterFunc(gracePeriod, func() { _ = killGroup(p.cmd) })
+		p.killTimer = time.AfterFunc(gracePeriod, p.container.kill)
 	}
-	return terminateGroup(p.cmd)
+	return p.container.terminate()
 }
 
 // Interrupt does what Ctrl-C at a terminal does: the process and what it started
 // are told to stop what they are doing.
-func (p *Process) Interrupt() error { return interruptGroup(p.cmd) }
+func (p *Process) Interrupt() error { return p.container.interrupt() }
 
 // Stop ends the process: SIGTERM, and SIGKILL when it does not end.
 func (p *Process) Stop() { _ = p.terminate() }
@@ -124,14 +146,14 @@ func (p *Process) Wait() (Result, error) {
 		_ = p.unread.Close()
 	}
 	<-p.ended
-	killed := endGroup(p.cmd)
-	p.sandbox.countKilled(killed)
+	end := p.container.finish()
+	p.sandbox.countKilled(end.Killed)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killTimer != nil {
 		p.killTimer.Stop()
 	}
-	result := Result{ExitCode: p.cmd.ProcessState.ExitCode(), Signal: signalName(p.cmd.ProcessState), TimedOut: p.timedOut, Killed: killed}
+	result := Result{ExitCode: end.ExitCode, Signal: end.Signal, Killed: end.Killed, Stopped: end.Stopped, TimedOut: p.timedOut}
 	var cutOut, cutErr bool
 	result.Stdout, cutOut = p.stdout.content()
 	result.Stderr, cutErr = p.stderr.content()

@@ -1,0 +1,85 @@
+package isolate
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// escape runs a script and holds that nothing of it lives afterwards.
+func escape(t *testing.T, sandbox *Sandbox, limits Limits, script string) Result {
+	t.Helper()
+	command := shell(script, limits)
+	mark := "TEST_ESCAPE=" + t.Name()
+	command.Env = append(command.Env, mark)
+	began := time.Now()
+	got, err := sandbox.Run(t.Context(), command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if alive := processesWith(t, mark); len(alive) > 0 {
+		t.Errorf("still alive: %s", alive)
+	}
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+	return got
+}
+
+// processesWith lists the processes of this machine that have a variable, zombies
+// by the parent they have.
+func processesWith(t *testing.T, variable string) (found []string) {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte(variable+"\x00")) {
+			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, filepath.Dir(path)+" "+strings.ReplaceAll(string(name), "\x00", " "))
+		}
+	}
+	for _, p := range allProcesses() {
+		if p.parent == os.Getpid() && p.zombie {
+			// Other tests may have ended a process and not yet waited for it.
+			time.Sleep(10 * time.Millisecond)
+			if again, ok := readProcess(p.pid); ok && again.zombie {
+				t.Logf("zombie %d", p.pid)
+			}
+		}
+	}
+	return found
+}
+
+func TestNothingEscapes(t *testing.T) {
+	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
+		for name, c := range map[string]struct {
+			script string
+			limits Limits
+			want   func(Result) bool
+		}{
+			"session of its own": {script: "setsid sleep 60 >/dev/null 2>&1 & sleep 0.3", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 0 }},
+			"double fork":        {script: "(setsid sh -c 'sleep 60 & sleep 61 & wait' &) ; sleep 0.3; echo done", want: func(r Result) bool { return r.Killed == 3 && string(r.Stdout) == "done\n" }},
+			"held pipes":         {script: "sleep 60 & echo done; exit 2", want: func(r Result) bool { return r.Killed == 1 && r.ExitCode == 2 && string(r.Stdout) == "done\n" }},
+			"stops itself":       {script: "kill -STOP $$", limits: Limits{Time: time.Second}, want: func(r Result) bool { return r.TimedOut }},
+			"closes its output":  {script: "echo x; exec >&- 2>&-; sleep 0.3; exit 7", want: func(r Result) bool { return r.ExitCode == 7 && string(r.Stdout) == "x\n" }},
+			"kills its parent":   {script: "kill -TERM $PPID; kill -INT $PPID; sleep 0.2; exit 6", want: func(r Result) bool { return r.ExitCode == 6 }},
+			// It ends by itself: a test must not be able to fill the machine.
+			"many processes":  {script: "i=0; while [ $i -lt 150 ]; do sleep 20 & i=$((i+1)); done; wait", limits: Limits{Processes: 50}, want: func(r Result) bool { return strings.Contains(r.Stopped, "50 processes") }},
+			"ignores SIGTERM": {script: "trap '' TERM; (trap '' TERM; setsid sleep 60) & while :; do sleep 1; done", limits: Limits{Time: time.Second}, want: func(r Result) bool { return r.TimedOut && r.Signal == "SIGKILL" }},
+			"memory":          {script: "head -c 300000000 /dev/zero | tail; sleep 5", limits: Limits{Memory: 100 << 20}, want: func(r Result) bool { return strings.Contains(r.Stopped, "100 MiB") }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if got := escape(t, sandbox, c.limits, c.script); !c.want(got) {
+					got.Stdout = got.Stdout[:min(len(got.Stdout), 300)]
+					t.Errorf("%+v", got)
+				}
+			})
+		}
+	})
+}

@@ -1,0 +1,116 @@
+package isolate
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func levels(t *testing.T) map[string]Level {
+	t.Helper()
+	all := map[string]Level{"open": {}}
+	for name, n := range map[string]namespaces{"network": {NetworkNamespace: true}, "network+pid": {NetworkNamespace: true, PIDNamespace: true}} {
+		if err := n.try(t.Context()); err != nil {
+			t.Logf("%s is not possible here: %v", name, err)
+			continue
+		}
+		all[name] = Level{Enforced: true, namespaces: n}
+	}
+	return all
+}
+
+// enforced returns a sandbox that keeps processes from the network.
+func enforced(t *testing.T) *Sandbox {
+	t.Helper()
+	level, err := Detect(t.Context(), Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !level.Enforced {
+		t.Skip("isolation is not possible here: " + level.Reason)
+	}
+	sandbox, err := New(Config{Level: level, Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sandbox.Close() })
+	return sandbox
+}
+
+// TestChild is what the tests below run as a child: it tries one connection.
+func TestChild(t *testing.T) {
+	network, address, ok := strings.Cut(os.Getenv("TEST_DIAL"), " ")
+	if !ok {
+		t.Skip("no child")
+	}
+	if network == "dns" {
+		_, err := net.DefaultResolver.LookupHost(t.Context(), address)
+		fmt.Println("lookup:", err)
+		return
+	}
+	conn, err := net.DialTimeout(network, address, 3*time.Second)
+	if err == nil && network == "udp" {
+		_, err = conn.Write([]byte("x"))
+	}
+	fmt.Println("dialled:", err)
+}
+
+func dial(t *testing.T, sandbox *Sandbox, where string) string {
+	t.Helper()
+	got, err := sandbox.Run(t.Context(), Command{Args: []string{os.Args[0], "-test.run=^TestChild$"}, Env: []string{"TEST_DIAL=" + where}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got.Stdout)
+}
+
+func TestNetworkIsOutOfReach(t *testing.T) {
+	host, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = host.Close() }()
+	sandbox := enforced(t)
+	for _, where := range []string{"tcp " + host.Addr().String(), "tcp 1.1.1.1:443", "tcp [2606:4700:4700::1111]:443", "udp 1.1.1.1:53", "dns example.com"} {
+		if got := dial(t, sandbox, where); strings.Contains(got, "<nil>") {
+			t.Errorf("%s: %s", where, got)
+		} else {
+			t.Log(where, got)
+		}
+	}
+	open, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := dial(t, open, "tcp "+host.Addr().String()); !strings.Contains(got, "<nil>") {
+		t.Errorf("a child with an open network could not dial, so the test proves nothing: %s", got)
+	}
+}
+
+// TestListenersAreReached holds that each process reaches the sandbox's listeners,
+// at the same address.
+func TestListenersAreReached(t *testing.T) {
+	sandbox := enforced(t)
+	for _, name := range []string{"first", "second"} {
+		l, err := sandbox.Listen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })}
+		go func() { _ = server.Serve(l) }()
+		t.Cleanup(func() { _ = server.Close() })
+		for range 2 {
+			if got := dial(t, sandbox, "tcp "+l.Addr().String()); !strings.Contains(got, "<nil>") {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+	}
+	if got := dial(t, sandbox, "tcp 127.0.0.1:18903"); strings.Contains(got, "<nil>") {
+		t.Errorf("a port without a listener: %s", got)
+	}
+}

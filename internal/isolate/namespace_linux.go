@@ -1,0 +1,68 @@
+package isolate
+
+import (
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountProc gives this process's PID namespace a /proc of its own: the host's
+// would show the host's processes.
+func mountProc() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("mount namespace: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("/proc: %w", err)
+	}
+	return nil
+}
+
+func enableLoopback() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(socket) }()
+	loopback, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	loopback.SetUint16(unix.IFF_UP)
+	return unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, loopback)
+}
+
+// listenOn opens loopback listeners and returns their file descriptors.
+func listenOn(ports []int) (files []int, err error) {
+	for _, port := range ports {
+		l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+		if err != nil {
+			return nil, err
+		}
+		file, err := l.File()
+		if err != nil {
+			return nil, err
+		}
+		fd, err := unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		_, _ = l.Close(), file.Close()
+		files = append(files, fd)
+	}
+	return files, nil
+}
+
+// dropCapabilities takes from this thread, and so from the processes that it
+// starts, what would let them undo the preparations.
+func dropCapabilities() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("ambient capabilities: %w", err)
+	}
+	for capability := uintptr(0); unix.Prctl(unix.PR_CAPBSET_READ, capability, 0, 0, 0) == nil; capability++ {
+		// Without the right to do it there are no capabilities to take.
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
+	}
+	return nil
+}

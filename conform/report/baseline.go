@@ -158,9 +158,11 @@ type BaselineUpdate struct {
 // is stale in r. fresh gives reason, issue and day of the new entries. What stays keeps
 // its comments.
 func UpdateBaseline(name string, data []byte, r *Run, fresh Excuse) (u BaselineUpdate, err error) {
-	if _, err := ParseBaseline(name, data); err != nil {
+	excuses, err := ParseBaseline(name, data)
+	if err != nil {
 		return u, err
 	}
+	r = r.withBaseline(excuses)
 	list, err := baselineList(name, data)
 	if err != nil {
 		return u, err
@@ -183,10 +185,13 @@ func UpdateBaseline(name string, data []byte, r *Run, fresh Excuse) (u BaselineU
 		return false
 	})
 	for _, e := range r.newExcuses(fresh) {
-		node := new(yaml.Node)
 		if known[e.Pattern] {
 			continue
 		}
+		if key, err := e.fault(); err != nil {
+			return u, fmt.Errorf("--%s: %w", key, err)
+		}
+		node := new(yaml.Node)
 		if err := node.Encode(e); err != nil {
 			return u, err
 		}

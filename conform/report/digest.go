@@ -139,7 +139,11 @@ const maxNoted = 5
 
 // notes say what a reader of the verdict has to know.
 func (r *Run) notes() (list []string) {
-	if r.Shard != nil {
+	switch {
+	case r.Shard == nil:
+	case len(r.Cases) == 0:
+		list = append(list, fmt.Sprintf("shard %s holds no case, which is no failure; conform matrix puts the shards together", r.Shard))
+	default:
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}
 	list = append(list, r.notRun()...)

@@ -142,3 +142,11 @@ func (r *Run) WithRerun(j *Journal, baseline []Excuse) *Run {
 	}
 	return NewRun(merged, append(results, FoldRepeats(fresh)...))
 }
+
+// withBaseline is r judged with another baseline.
+func (r *Run) withBaseline(baseline []Excuse) *Run {
+	again := r.header().newRun(baseline)
+	again.DurationMS, again.Calls, again.Cases, again.Hosts = r.DurationMS, r.Calls, r.Cases, r.Hosts
+	again.Isolation, again.Guard, again.Interrupted = r.Isolation, r.Guard, r.Interrupted
+	return NewRun(again, r.caseResults())
+}

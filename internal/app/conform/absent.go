@@ -15,7 +15,6 @@ import (
 func missingCommands() (list []*cobra.Command) {
 	instead := map[string]string{
 		"diff":    "compare the JSON reports with a tool of your own",
-		"matrix":  "run each subject and keep its JSON report",
 		"init":    "the only subject is rkat, which needs no profile",
 		"observe": "record with recorder and judge the cassette with conform check",
 		"verify":  "run the suites again and compare the set's digest",

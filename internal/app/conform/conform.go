@@ -40,6 +40,8 @@ const long = `Judge whether an agent talks to its provider correctly.
 
   conform run              run the agent through every case and judge what it sent
   conform check FILE|DIR   judge traffic that any tool recorded
+  conform matrix REPORT    put shards of a run together, and agents side by side
+  conform baseline update  keep the list of failures that are known
   conform list             the requirements
   conform explain ID       what an id means that any of our programs prints
   conform selftest         break evidence on purpose and see every check notice
@@ -61,7 +63,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.matrixCommand(), a.baselineCommand())
 	root.AddCommand(missingCommands()...)
 	return root
 }

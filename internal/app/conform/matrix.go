@@ -1,0 +1,118 @@
+package conform
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+// matrixFlags say what conform matrix writes.
+type matrixFlags struct {
+	reportFlags
+	by       string
+	markdown bool
+	asJSON   bool
+}
+
+func (a *app) matrixCommand() *cobra.Command {
+	var f matrixFlags
+	cmd := &cobra.Command{
+		Use:   "matrix REPORT...",
+		Short: "Put the shards of a run together, and runs of several agents side by side",
+		Long: `Put the shards of a run together, and runs of several agents side by side. REPORT is a
+JSON report of conform run or its journal.
+
+The shards of one run give the report that the run would have given in one piece, with
+its exit code. They must come from the same program, agent, set, sources, seed, filter,
+policy and baseline, and none may be missing. Runs of several agents give a table.
+
+Exits as the run does, of several runs as the worst of them; 2 when the reports do not
+fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.MatrixSchema + ` of several.`,
+		Example: `  conform matrix shard-1.json shard-2.json --report junit=report.xml
+  conform matrix rkat.json codex.json --by requirement --markdown`,
+		Args: cli.Args(1, -1, "one or more JSON reports or journals of conform run"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.matrix(args, f) },
+	}
+	f.addTo(cmd)
+	cmd.Flags().StringVar(&f.by, "by", "area", "the rows of a table of several agents: area or requirement")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
+	cli.AddJSONFlag(cmd, &f.asJSON)
+	return cmd
+}
+
+func (a *app) matrix(paths []string, f matrixFlags) error {
+	if f.by != "area" && f.by != "requirement" {
+		return cli.Usage("--by: unknown value %q; use area or requirement", f.by)
+	}
+	files, err := a.parseReportFlags(f.reports, f.asJSON || f.markdown)
+	if err != nil {
+		return err
+	}
+	var parts []report.Part
+	for _, path := range paths {
+		ran, err := readReport(path)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, report.Part{Name: path, Run: ran})
+	}
+	runs, err := report.GroupRuns(parts)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	if len(runs) == 1 {
+		return a.showMerged(runs[0].Run, files, f)
+	}
+	m, err := report.NewMatrix(runs)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	return a.showMatrix(m, files, f)
+}
+
+// showMerged shows one run as conform run does.
+func (a *app) showMerged(ran *report.Run, files reportFiles, f matrixFlags) error {
+	asJSON := jsonVersion("")
+	if f.asJSON {
+		asJSON = jsonV2
+	}
+	if f.markdown {
+		files = append(files, reportFile{"markdown", toStdout, reportWriters["markdown"]})
+	}
+	return a.deliver(ran, files, asJSON, nil)
+}
+
+func (a *app) showMatrix(m *report.Matrix, files reportFiles, f matrixFlags) error {
+	byRequirement := f.by == "requirement"
+	forms := map[string]func(io.Writer) error{
+		"json":     func(w io.Writer) error { return report.WriteJSON(w, m) },
+		"markdown": func(w io.Writer) error { return m.WriteMarkdown(w, byRequirement) },
+	}
+	for i := range files {
+		form := forms[files[i].kind]
+		if form == nil {
+			return cli.Usage("--report %s: several runs side by side have the forms json and markdown", files[i].kind)
+		}
+		files[i].write = func(w io.Writer, _ reportDocument) error { return form(w) }
+	}
+	saveErr := a.save(files, nil)
+	show := func(w io.Writer) error { return m.WriteText(w, byRequirement) }
+	switch {
+	case f.asJSON:
+		show = forms["json"]
+	case f.markdown:
+		show = forms["markdown"]
+	case files.takesStdout():
+		show = func(io.Writer) error { return nil }
+	}
+	if err := show(a.Stdout); err != nil {
+		return err
+	}
+	if saveErr != nil {
+		return saveErr
+	}
+	return cli.Exit(m.Exit)
+}

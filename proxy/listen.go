@@ -22,7 +22,13 @@ type ingressListener struct {
 
 // listenAll binds every address of cfg, the main one first, or none.
 func (cfg Config) listenAll() ([]ingressListener, error) {
-	open, err := bindAddress(nil, "", cfg.Listen)
+	var open []ingressListener
+	var err error
+	if cfg.Listener != nil {
+		open = append(open, ingressListener{cfg.Listener, ""})
+	} else {
+		open, err = bindAddress(nil, "", cfg.Listen)
+	}
 	for _, name := range slices.Sorted(maps.Keys(cfg.Sessions)) {
 		if err == nil {
 			open, err = bindAddress(open, name, cfg.Sessions[name])

@@ -52,6 +52,9 @@ type Config struct {
 	// Listen is the address to bind; "" means 127.0.0.1 and any port. An address
 	// beyond loopback requires a Credential.
 	Listen string
+	// Listener, if not nil, is used instead of Listen. Its address is what clients
+	// are given. Close closes it.
+	Listener net.Listener
 	// Sessions are further addresses to bind, by session name. A request that
 	// names no session belongs to that of its listener.
 	Sessions map[string]string

@@ -36,6 +36,7 @@ type capture struct {
 	missed         []bool
 	notes          []string
 	notices        []proxy.Notice
+	effects        []string // set when the room is cleared
 }
 
 func newCapture(p Permutation, seed string) *capture {

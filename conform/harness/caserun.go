@@ -26,6 +26,9 @@ type CaseRun struct {
 	// Notices say what the proxy did not let through: hosts that are no provider's,
 	// clients that do not trust its certificate.
 	Notices []proxy.Notice
+	// Effects are what the agent did beside its conversation: processes that it left
+	// behind, files outside its folders.
+	Effects []string
 	// Calls are the calls of the agent to a model; [Run] counts them.
 	Calls report.Calls
 	// Err is a fault of the harness: nothing can be said about the agent.
@@ -53,7 +56,7 @@ func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
 	processes, err := r.runSteps(ctx, p, capture.countRequests(upstream), capture)
 	run.Err = errors.Join(err, capture.simulated.close())
 	run.Evidence, run.Deviations = capture.finish(processes)
-	run.Cassette, run.Notices = capture.cassettePath, capture.notices
+	run.Cassette, run.Notices, run.Effects = capture.cassettePath, capture.notices, capture.effects
 	return run
 }
 
@@ -66,6 +69,7 @@ func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 	}
 	s.Verdict = report.Worst(verdicts...)
 	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
+	s.Effects = run.Effects
 	return s
 }
 

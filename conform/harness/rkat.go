@@ -24,6 +24,9 @@ import (
 // Main is a command: arguments, streams and environment in, exit code out.
 type Main func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int
 
+// inProcess is the kind of a subject that runs inside the harness.
+const inProcess = "in-process"
+
 // InProcess returns a subject for rkat of a version, or for an agent with its command
 // line. A new session runs in this process by calling main. A resumed session runs in a
 // process of its own, because only that shows what was on disk: this executable
@@ -43,7 +46,7 @@ type rkatSubject struct {
 
 // About implements Subject.
 func (s rkatSubject) About() About {
-	kind := "in-process"
+	kind := inProcess
 	if s.main == nil {
 		kind = "command"
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// furnish makes the room for one case.
-func (r *Runner) furnish(p Permutation, ingress *proxy.Proxy) (Room, error) {
+// furnish makes the room for one case, without a way in.
+func (r *Runner) furnish(p Permutation) (Room, error) {
 	dir, err := os.MkdirTemp(r.dir, "case-")
 	if err != nil {
 		return Room{}, err
@@ -26,6 +26,20 @@ func (r *Runner) furnish(p Permutation, ingress *proxy.Proxy) (Room, error) {
 			return Room{}, err
 		}
 	}
+	room.Sandbox, err = isolate.New(isolate.Config{Level: r.isolation(), Dir: room.Work})
+	return room, err
+}
+
+// isolation is the level of the sandboxes. An agent inside the harness is in none.
+func (r *Runner) isolation() isolate.Level {
+	if r.Subject.About().Kind == inProcess {
+		return isolate.Level{}
+	}
+	return r.Isolation
+}
+
+// connect gives the room its way in.
+func (r *Runner) connect(room *Room, ingress *proxy.Proxy) {
 	if room.Ingress == proxy.MITM {
 		room.ProxyURL = ingress.URLFor(proxy.MITM, "")
 	} else {
@@ -33,8 +47,6 @@ func (r *Runner) furnish(p Permutation, ingress *proxy.Proxy) (Room, error) {
 		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
 	}
 	room.Env = room.environment(r.Path)
-	room.Sandbox, err = isolate.New(isolate.Config{Dir: room.Work})
-	return room, err
 }
 
 // fakeKeys are the made-up keys that an agent gets, by the variable it finds them

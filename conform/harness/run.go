@@ -101,7 +101,7 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 // defaultWorkers is how many cases run at once: an agent that is a program of its own
 // needs a processor, one inside this process waits most of the time.
 func defaultWorkers(about About) int {
-	if about.Kind == "in-process" {
+	if about.Kind == inProcess {
 		return 2 * runtime.GOMAXPROCS(0)
 	}
 	return runtime.GOMAXPROCS(0)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/meerkat-go/conformance/cassettes"
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 )
@@ -32,6 +33,9 @@ type Config struct {
 	Path string
 	// Tools is the command that starts our tool server. Nil: agents get none.
 	Tools []string
+	// Isolation is how far the agent's processes are kept apart, see
+	// [isolate.Detect]. The zero value leaves the network open to them.
+	Isolation isolate.Level
 }
 
 // DefaultCaseTimeout is how long a case may take.
@@ -102,7 +106,16 @@ const closeTimeout = 5 * time.Second
 func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) (_ []evidence.Process, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
 	defer cancel()
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Handler: upstream, Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
+	room, err := r.furnish(p)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { kept.effects = room.clear() }()
+	listener, err := room.Sandbox.Listen()
+	if err != nil {
+		return nil, err
+	}
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: upstream, Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +127,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 		defer cancel()
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
-	room, err := r.furnish(p, ingress)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(filepath.Dir(room.Home)) }() // Close removes the runner's folder as well
-	defer func() { room.Sandbox.Close() }()
+	r.connect(&room, ingress)
 	session, err := r.Subject.Open(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name(), err)

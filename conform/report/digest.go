@@ -81,7 +81,7 @@ func missingIssues(c Coverage) (list []issue) {
 
 // digest of a run.
 func (r *Run) digest() digest {
-	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: r.notes()}
+	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: append(r.isolationNotes(), r.notes()...)}
 	for _, res := range r.Results {
 		list := resultIssues(res, "")
 		if e, ok := r.excuseOf(res); ok {
@@ -154,15 +154,41 @@ func (r *Run) notes() (list []string) {
 		}
 		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+more(len(r.Hosts)-maxNoted))
 	}
-	if r.Isolation != nil && !r.Isolation.Enforced {
-		list = append(list, "isolation is not enforced: "+r.Isolation.Reason)
-	}
+	list = append(list, r.effectNotes()...)
 	excused := 0
 	for _, used := range r.Baseline {
 		excused += used.Results
 	}
 	if len(r.Baseline) > 0 {
 		list = append(list, fmt.Sprintf("baseline: %d of %s known to fail", excused, countOf(len(r.Results), "result")))
+	}
+	return list
+}
+
+// isolationNotes say that the agent could reach more than the harness. What it did
+// there, nobody saw.
+func (r *Run) isolationNotes() []string {
+	if r.Isolation == nil || r.Isolation.Enforced {
+		return nil
+	}
+	return []string{"isolation is not enforced: " + r.Isolation.Reason}
+}
+
+// effectNotes list what the agent did beside its conversations, and in how many cases.
+func (r *Run) effectNotes() (list []string) {
+	counts := map[string]int{}
+	for _, c := range r.Cases {
+		for _, effect := range c.Effects {
+			if counts[effect]++; counts[effect] == 1 {
+				list = append(list, effect)
+			}
+		}
+	}
+	for i, effect := range list {
+		list[i] = fmt.Sprintf("side effect in %s: %s", countOf(counts[effect], "case"), effect)
+	}
+	if hidden := len(list) - maxNoted; hidden > 0 {
+		list = append(list[:maxNoted], "side effects:"+more(hidden))
 	}
 	return list
 }

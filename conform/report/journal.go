@@ -236,6 +236,7 @@ func (j *Journal) cases() []CaseSummary {
 		if before, again := ended[c.Name]; again {
 			c.DurationMS += before.DurationMS
 			c.Deviations = slices.Compact(append(slices.Clone(before.Deviations), c.Deviations...))
+			c.Effects = slices.Compact(append(slices.Clone(before.Effects), c.Effects...))
 		}
 		ended[c.Name] = c
 	}

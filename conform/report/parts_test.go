@@ -68,7 +68,7 @@ func TestOptionalMembers(t *testing.T) {
 	r := NewRun(Run{
 		Tool: Tool{"conform", "v0"}, Subject: Subject{Name: "a", Kind: "command", Control: "L2"}, Set: NewSet("current", []string{"ORD-001"}),
 		Source: []string{"simulator"}, Ingress: []string{"base-url"}, Policy: Policy{FailOn: Fail}, Seed: "s", Filter: "ORD", Shard: &Shard{1, 2}, Repeat: 2,
-		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Reason: "r"}},
+		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Effects: []string{"e"}, Reason: "r"}},
 		Hosts:     []Host{{"example.com", 2, "telemetry"}},
 		Isolation: &Isolation{Enforced: true, Reason: "r"},
 		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true}, KnownFail, 1, "p"}},

@@ -40,6 +40,9 @@ func newPainter(r *lipgloss.Renderer) func(Verdict, string) string {
 // has to know, and one line that sums up.
 func (t *Terminal) Run(r *Run) {
 	t.writePlain("%s", r.heading())
+	for _, note := range r.isolationNotes() {
+		t.writePlain("%s", note)
+	}
 	for _, res := range r.Results {
 		t.writeRunResult(r, res)
 	}

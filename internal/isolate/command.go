@@ -62,6 +62,20 @@ type Result struct {
 	Killed int
 }
 
+// Remark says what was unusual about the end of the process, as part of a sentence
+// about it: "was ended at its time limit". It is "" for a process that exited.
+func (r Result) Remark() string {
+	switch {
+	case r.Stopped != "":
+		return "was ended: " + r.Stopped
+	case r.TimedOut:
+		return "was ended at its time limit"
+	case r.Signal != "":
+		return "was ended by " + r.Signal
+	}
+	return ""
+}
+
 // Run starts a process, waits for its end and ends what it leaves behind. The
 // error says that it could not be started, or that ctx ended before it; a process
 // that fails returns its exit code.

@@ -24,6 +24,7 @@ type runFlags struct {
 	liveFlags
 	reportFlags
 	policyFlags
+	isolationFlags
 	set, filter, seed string
 	sources, ingress  []string
 	asJSON            jsonVersion
@@ -61,6 +62,7 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
 	f.liveFlags.addTo(cmd)
 	f.reportFlags.addTo(cmd)
 	f.policyFlags.addTo(cmd)
+	f.isolationFlags.addTo(cmd)
 	addJSONFlag(cmd, &f.asJSON)
 	return cmd
 }
@@ -108,6 +110,9 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	f.seed = schedule.seed()
 	options := f.options(subject, func(_, total int) { bar.Step(total) })
 	options.Choose, options.Observe = schedule.choose, schedule.observe
+	if options.Isolation, err = f.isolationFlags.level(ctx, about.Subject); err != nil {
+		return nil, err
+	}
 	found, err := harness.Run(ctx, options)
 	bar.Done()
 	if err != nil {
@@ -121,7 +126,8 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 		interrupted := cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
 		return ran, errors.Join(err, interrupted)
 	}
-	return schedule.report(&report.JournalEnd{DurationMS: time.Since(began).Milliseconds()})
+	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: f.strayGuard(schedule.known.Entries)}
+	return schedule.report(&end)
 }
 
 // options are what the flags say for the harness.

@@ -14,6 +14,7 @@ LEAKS      := --no-banner --no-color --redact --config $(CURDIR)/.gitleaks.toml
 NPM_PEERS  := @copilotkit/aimock@1.43.0 wiremock@3.13.2 @pollyjs/core@6.0.6 @pollyjs/adapter-node-http@6.0.6 @pollyjs/persister-fs@6.0.6
 NPM_MCP    := @modelcontextprotocol/server-everything@2026.8.31
 NPM_AGENTS := node@22.23.3 @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @google/gemini-cli@0.61.0 @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0
+NPM_GITLAB := node@22.23.3 gitlab-ci-local@4.75.1
 ROUNDS     ?= 3
 LDFLAGS    := -s -w -X github.com/meerkat-go/conformance/internal/app/cli.ReleaseVersion=$(VERSION)
 
@@ -46,8 +47,15 @@ lint: ## gofmt, vet, golangci-lint and actionlint
 	cd peers && ../$(TOOLS)/golangci-lint run ./...
 	$(MAKE) actionlint
 
+.PHONY: templates
+templates: actionlint ## check the CI templates with the types and schemas of their engines
+	cd ci/lint && $(GO) vet ./... && $(GO) test -count=1 ./...
+	@npm install --silent --no-audit --no-fund --prefix .tmp/gitlab $(NPM_GITLAB) || echo 'npm: not reachable; the GitLab template is not checked'
+	@rm -rf .tmp/gitlab/repository && mkdir -p .tmp/gitlab/repository && cp ci/gitlab/conform.gitlab-ci.yml .tmp/gitlab/repository/.gitlab-ci.yml
+	@cd .tmp/gitlab/repository && git init -q . && git remote add origin https://gitlab.example/a/b.git && git -c user.name=lint -c user.email=lint@localhost commit -q --allow-empty -m lint && { [ ! -x ../node_modules/.bin/gitlab-ci-local ] || ../node_modules/.bin/node ../node_modules/gitlab-ci-local/dist/index.js --list; }
+
 .PHONY: actionlint
-actionlint: ## check the workflow template together with the composite action
+actionlint: ## check the workflow templates together with the composite action
 	GOBIN=$(CURDIR)/$(TOOLS) $(GO) install $(ACTIONLINT)
 	@rm -rf .tmp/actionlint && mkdir -p .tmp/actionlint/.github .tmp/actionlint/.git
 	@cp -r ci/workflows .tmp/actionlint/.github/workflows && cp -r ci .tmp/actionlint/ci

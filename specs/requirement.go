@@ -35,6 +35,14 @@ type Requirement struct {
 	// Mutants names the distortions of evidence its checks must catch; at
 	// least one.
 	Mutants []string `yaml:"mutants" json:"mutants"`
+
+	frozen *frozenRequirement // what it was, for one of a frozen set
+}
+
+// AppliesTo reports whether the requirement speaks of evidence from source with
+// provider. One of a frozen set speaks of nothing that it did not speak of then.
+func (r Requirement) AppliesTo(provider, source string) bool {
+	return r.Applies.To(provider, source) && (r.frozen == nil || r.frozen.Applies.To(provider, source))
 }
 
 // JudgesSource reports whether r judges where the replies come from, not the subject.

@@ -36,8 +36,13 @@ const (
 
 // ConsequenceAt says what a breach of r leads to at a place: what the first row
 // says that matches, else the requirement's own consequence. It is None where the
-// rule does not hold.
+// rule does not hold. For a requirement of a frozen set it is the milder one of what it
+// is now and what it was then.
 func (r Requirement) ConsequenceAt(at Place) Consequence {
+	if f := r.frozen; f != nil {
+		r.frozen = nil
+		return milder(r.ConsequenceAt(at), f.asRequirement().ConsequenceAt(at))
+	}
 	if !isInForce(r.Since, r.Until, at.Date) {
 		return None
 	}

@@ -28,7 +28,7 @@ func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
 func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]report.Result, report.Calls) {
 	j := judgement{run: run, holdsAll: holdsAll, results: map[string]report.Result{}}
 	for _, rule := range rules {
-		if rule.Requirement.Applies.To(run.Case.Target.Provider, string(run.Source)) {
+		if rule.Requirement.AppliesTo(run.Case.Target.Provider, string(run.Source)) {
 			j.rules = append(j.rules, rule)
 		}
 	}

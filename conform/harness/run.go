@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Options say what to run. Config.Subject is mandatory.
@@ -21,6 +22,8 @@ type Options struct {
 	Sources []evidence.Source
 	// Ingress are the ways in. Nil: proxy.MITM.
 	Ingress []string
+	// Set names the requirements to judge by, see [specs.Set]. "": the current ones.
+	Set string
 	// Filter selects by labels, see [ParseFilter] and [Labels]. Empty selects
 	// everything.
 	Filter string
@@ -58,7 +61,7 @@ type Outcome struct {
 // case runs any more. The error is a [*FilterError], wraps [ErrNothingSelected],
 // or is a fault of the harness; an interruption is none.
 func Run(ctx context.Context, o Options) (Outcome, error) {
-	rules, err := Rules()
+	rules, err := RulesOf(cmp.Or(o.Set, specs.CurrentSet))
 	if err != nil {
 		return Outcome{}, err
 	}

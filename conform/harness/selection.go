@@ -13,12 +13,27 @@ import (
 )
 
 // Rules returns the embedded catalogue with its checks.
-func Rules() ([]report.Rule, error) {
+func Rules() ([]report.Rule, error) { return RulesOf(specs.CurrentSet) }
+
+// RulesOf returns the requirements of a set with their checks, see [specs.Set].
+func RulesOf(set string) ([]report.Rule, error) {
 	catalogue, err := specs.Requirements()
 	if err != nil {
 		return nil, err
 	}
-	return report.Rules(catalogue, check.All())
+	if _, err := report.Rules(catalogue, check.All()); err != nil {
+		return nil, err
+	}
+	if catalogue, err = specs.Set(set); err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, r := range catalogue {
+		for _, id := range r.Checks {
+			named[id] = true
+		}
+	}
+	return report.Rules(catalogue, slices.DeleteFunc(check.All(), func(c check.Check) bool { return !named[c.ID] }))
 }
 
 // Labels are what a filter selects by: the area, id and consequence of the requirement,
@@ -145,7 +160,7 @@ func (s *selection) addRuns(filter Filter, permutations []Permutation, about Abo
 		for _, rule := range rules {
 			id := rule.Requirement.ID
 			switch {
-			case !rule.Requirement.Applies.To(p.Case.Target.Provider, string(p.Source)):
+			case !rule.Requirement.AppliesTo(p.Case.Target.Provider, string(p.Source)):
 			case !filter(Labels(p.Case, rule.Requirement)):
 				narrowed[id] = true
 			default:

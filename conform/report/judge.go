@@ -155,7 +155,7 @@ func (r *Rule) notApplicable(source string, providers []string) string {
 	if len(applies.Source) > 0 && !slices.Contains(applies.Source, source) {
 		return fmt.Sprintf("does not apply to evidence from a %s", source)
 	}
-	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return applies.To(p, source) }) {
+	if len(providers) > 0 && !slices.ContainsFunc(providers, func(p string) bool { return r.Requirement.AppliesTo(p, source) }) {
 		return "does not apply to " + strings.Join(providers, ", ")
 	}
 	return ""

@@ -99,7 +99,7 @@ type listing struct {
 
 func (a *app) listCommand() *cobra.Command {
 	var asJSON jsonVersion
-	var filter string
+	var filter, set string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
@@ -107,7 +107,8 @@ func (a *app) listCommand() *cobra.Command {
 latest public source or that there is none, and where a breach leads to something else.
 --json prints ` + report.ListSchema + `, with sources and examples.`,
 		Example: `  conform list
-  conform list --filter 'SIG && refused && !gemini'`,
+  conform list --filter 'SIG && refused && !gemini'
+  conform list --set 2026-12`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usage("list: takes no argument; to see one requirement run: conform explain %s", args[0])
@@ -115,7 +116,7 @@ latest public source or that there is none, and where a breach leads to somethin
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			selected, err := selectRequirements(filter)
+			selected, err := selectRequirements(set, filter)
 			if err != nil {
 				return err
 			}
@@ -128,6 +129,7 @@ latest public source or that there is none, and where a breach leads to somethin
 	}
 	addJSONFlag(cmd, &asJSON)
 	cmd.Flags().StringVar(&filter, "filter", "", filterHelp)
+	cmd.Flags().StringVar(&set, "set", "", "only the requirements of a set: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	return cmd
 }
 

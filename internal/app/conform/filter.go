@@ -19,16 +19,19 @@ func filterError(err error) error {
 	return err
 }
 
-// selectRequirements returns the requirements that a filter selects. A filter
-// that selects none is wrong usage.
-func selectRequirements(expression string) ([]specs.Requirement, error) {
+// selectRequirements returns the requirements of a set, all of the catalogue for "",
+// that a filter selects. A filter that selects none is wrong usage.
+func selectRequirements(set, expression string) ([]specs.Requirement, error) {
 	filter, err := harness.ParseFilter(expression)
 	if err != nil {
 		return nil, filterError(err)
 	}
 	all, err := specs.Requirements()
+	if set != "" {
+		all, err = specs.Set(set)
+	}
 	if err != nil {
-		return nil, err
+		return nil, cli.Usage("--set: %w", err)
 	}
 	var selected []specs.Requirement
 	for _, r := range all {

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // runFlags is what the command line of conform run says. Each group of flags is in a
@@ -54,7 +55,7 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator (default: cassette for rkat, simulator for others)")
 	flags.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "how the agent reaches the proxy: mitm, base-url or both")
-	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: current")
+	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
 	f.subjectFlags.addTo(cmd)
@@ -134,7 +135,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 func (f runFlags) options(subject harness.Subject, progress func(done, total int)) harness.Options {
 	o := harness.Options{
 		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout},
-		Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
+		Set:    f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,
 	}
 	for _, s := range f.sources {
 		if source := evidence.Source(s); !slices.Contains(o.Sources, source) {
@@ -158,7 +159,7 @@ func (f runFlags) validate() error {
 	}{
 		{"--source", f.sources, []string{"cassette", "simulator"}, []string{"live"}, "use --source cassette or simulator"},
 		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}, nil, ""},
-		{"--set", []string{f.set}, []string{"current"}, nil, ""},
+		{"--set", []string{f.set}, specs.SetNames(), nil, ""},
 	} {
 		if v.values != nil && len(v.values) == 0 {
 			return cli.Usage("%s: is empty; use %s", v.flag, strings.Join(v.known, " or "))

@@ -1,0 +1,254 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/meerkat-go/conformance/internal/isolate"
+)
+
+// Time limits of what an agent must answer. A whole prompt is bounded by the case.
+const (
+	helloTimeout   = 60 * time.Second
+	sessionTimeout = 90 * time.Second
+	settingTimeout = 20 * time.Second
+	cancelTimeout  = 20 * time.Second
+	// endTimeout is how long an agent may take to end when its input has ended.
+	endTimeout = 2 * time.Second
+)
+
+// agent is one running process of the agent and the connection to it. One goroutine
+// uses it at a time.
+type agent struct {
+	client  *client
+	process *isolate.Process
+	conn    *sdk.Connection
+	hello   hello
+	result  *isolate.Result // once it has ended
+}
+
+// launch starts the agent and says hello to it. The error is a *failure or says that
+// the program could not be started.
+func launch(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client) (*agent, error) {
+	process, err := sandbox.Start(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	c.messages = newMessageReader(process.Stdout)
+	ready := make(chan struct{})
+	a := &agent{client: c, process: process}
+	a.conn = sdk.NewConnection(c.handle, process.Stdin, &gatedReader{ready: ready, in: c.messages})
+	a.conn.SetLogger(slog.New(slog.DiscardHandler))
+	close(ready)
+	if err := a.sayHello(ctx); err != nil {
+		return nil, a.fail(err)
+	}
+	return a, nil
+}
+
+// gatedReader holds back what the connection reads until its logger is set.
+type gatedReader struct {
+	ready <-chan struct{}
+	in    *messageReader
+}
+
+// Read implements io.Reader.
+func (g *gatedReader) Read(p []byte) (int, error) {
+	<-g.ready
+	return g.in.Read(p)
+}
+
+func (a *agent) sayHello(ctx context.Context) error {
+	err := a.call(ctx, helloTimeout, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+		ProtocolVersion:    sdk.ProtocolVersionNumber,
+		ClientInfo:         &sdk.Implementation{Name: "conform", Version: "1"},
+		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}},
+	}, &a.hello)
+	if err == nil && a.hello.ProtocolVersion != sdk.ProtocolVersionNumber {
+		err = fmt.Errorf("speaks version %d of the Agent Client Protocol, conform speaks %d", a.hello.ProtocolVersion, sdk.ProtocolVersionNumber)
+	}
+	return err
+}
+
+// call sends a request and reads the answer into answer, which may be nil. The time
+// limit ends the process, because an agent that does not answer one request will not
+// answer the next.
+func (a *agent) call(ctx context.Context, limit time.Duration, method string, params, answer any) error {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", method, limit))
+	defer cancel()
+	stop := context.AfterFunc(limited, a.process.Stop) // also frees a write that blocks
+	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, method, params)
+	if !stop() && limited.Err() != nil {
+		return context.Cause(limited)
+	}
+	if err == nil && answer != nil {
+		if err = decodeLenient(raw, answer); err != nil {
+			return fmt.Errorf("answered %s with %s: %w", method, excerpt(string(raw)), err)
+		}
+	}
+	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
+		return &refusal{method: method, RequestError: refused}
+	}
+	return err
+}
+
+// refusal is an error that the agent answered with, or what the SDK says of a
+// connection that has ended.
+type refusal struct {
+	method string
+	*sdk.RequestError
+}
+
+// Error says what was refused, and the agent's words.
+func (r *refusal) Error() string {
+	text := fmt.Sprintf("refused %s: %s", r.method, r.Message)
+	for _, member := range []string{"details", "message", "error"} {
+		if data, ok := r.Data.(map[string]any); ok && data[member] != nil {
+			return fmt.Sprintf("%s: %v", text, data[member])
+		}
+	}
+	return text
+}
+
+// needsAuthentication reports whether an agent wants its user to authenticate first.
+func needsAuthentication(err error) bool {
+	const authenticationRequired = -32000
+	refused := (*refusal)(nil)
+	return errors.As(err, &refused) && refused.Code == authenticationRequired
+}
+
+// openSession opens a session, with an API key if the agent asks for one.
+func (a *agent) openSession(ctx context.Context, method string, params any) (opened, error) {
+	var session opened
+	err := a.call(ctx, sessionTimeout, method, params, &session)
+	if !needsAuthentication(err) {
+		return session, err
+	}
+	with, ok := keyMethod(a.hello.AuthMethods)
+	if !ok {
+		return session, fmt.Errorf("asks its user to log in and offers no way with an API key (offered: %s)", methodNames(a.hello.AuthMethods))
+	}
+	if err := a.call(ctx, sessionTimeout, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
+		return session, err
+	}
+	return session, a.call(ctx, sessionTimeout, method, params, &session)
+}
+
+// setting is a change of a session's settings.
+type setting struct {
+	method string
+	params map[string]any
+}
+
+// applySettings changes the settings of a session. An agent that refuses one keeps its
+// own.
+func (a *agent) applySettings(ctx context.Context, settings []setting) error {
+	for _, s := range settings {
+		err := a.call(ctx, settingTimeout, s.method, s.params, nil)
+		if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return nil
+}
+
+// prompt asks and waits for the end of the answer. When interrupt is closed the prompt
+// is called off. It returns why the agent stopped.
+func (a *agent) prompt(ctx context.Context, sessionID, text string, interrupt <-chan struct{}) (reason string, err error) {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	over := make(chan struct{})
+	defer close(over)
+	if interrupt != nil {
+		go a.cancelWhen(limited, cancel, sessionID, interrupt, over)
+	}
+	stop := context.AfterFunc(limited, a.process.Stop)
+	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, sdk.AgentMethodSessionPrompt,
+		sdk.PromptRequest{SessionId: sdk.SessionId(sessionID), Prompt: []sdk.ContentBlock{sdk.TextBlock(text)}})
+	if !stop() && limited.Err() != nil {
+		return "", context.Cause(limited)
+	}
+	var answer struct{ StopReason string }
+	if err == nil {
+		err = decodeLenient(raw, &answer)
+	}
+	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
+		return "", &refusal{method: sdk.AgentMethodSessionPrompt, RequestError: refused}
+	}
+	return answer.StopReason, err
+}
+
+// cancelWhen calls a prompt off. An agent that does not end it then is ended.
+func (a *agent) cancelWhen(ctx context.Context, end context.CancelCauseFunc, sessionID string, interrupt, over <-chan struct{}) {
+	select {
+	case <-over:
+		return
+	case <-interrupt:
+	}
+	_ = a.conn.SendNotification(ctx, sdk.AgentMethodSessionCancel, map[string]any{"sessionId": sessionID}) // its process may have ended
+	timer := time.NewTimer(cancelTimeout)
+	defer timer.Stop()
+	select {
+	case <-over:
+	case <-timer.C:
+		end(fmt.Errorf("did not end the prompt within %v of %s", cancelTimeout, sdk.AgentMethodSessionCancel))
+	}
+}
+
+// isAlive reports whether the agent can still be asked.
+func (a *agent) isAlive() bool {
+	select {
+	case <-a.conn.Done():
+		return false
+	default:
+		return a.result == nil
+	}
+}
+
+// end ends the process: first its input, then all of it.
+func (a *agent) end() isolate.Result {
+	if a.result != nil {
+		return *a.result
+	}
+	_ = a.process.Stdin.Close() // it may have ended
+	timer := time.AfterFunc(endTimeout, a.process.Stop)
+	defer timer.Stop()
+	close(a.client.messages.closed)
+	result, _ := a.process.Wait() // the caller's context says why it was ended
+	<-a.conn.Done()
+	a.result = &result
+	return result
+}
+
+// failure is why an agent cannot be asked any more.
+type failure struct {
+	why    string
+	result isolate.Result
+}
+
+// Error says why.
+func (f *failure) Error() string { return f.why }
+
+// fail ends the process because of err and says what happened.
+func (a *agent) fail(err error) *failure {
+	lost := (*refusal)(nil)
+	died := errors.As(err, &lost) && !a.isAlive()
+	a.process.Stop()
+	result := a.end()
+	why := err.Error()
+	switch broken := a.client.messages.broken(); {
+	case broken != "":
+		why = broken
+	case died && result.Signal != "":
+		why = "was ended by " + result.Signal
+	case died:
+		why = fmt.Sprintf("ended with exit code %d before it answered %s", result.ExitCode, lost.method)
+	}
+	return &failure{why: why + a.client.messages.noise(), result: result}
+}

@@ -1,0 +1,168 @@
+package acp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Limits of what one agent process may write.
+const (
+	maxMessageBytes = 8 << 20
+	maxTotalBytes   = 256 << 20
+	maxMessages     = 200_000
+	// maxOtherLines is how many lines may be no message of the protocol. Many agents
+	// write a banner or a warning first.
+	maxOtherLines = 1000
+	// maxUnhandled is how many messages may wait for their handler. It is below the
+	// length of the SDK's queue, which ends the connection when it is full.
+	maxUnhandled = 512
+)
+
+// messageReader hands the messages that an agent writes to the SDK, one line at a time
+// and within the limits. It leaves out the lines that are no message.
+type messageReader struct {
+	in     *bufio.Reader
+	closed chan struct{}
+	slots  chan struct{} // one for each message that waits for its handler
+	rest   []byte        // of the line that is being handed over
+
+	messages, otherLines int
+	bytes                int64
+
+	mu    sync.Mutex
+	fault error  // why nothing more is read
+	other string // the first line that is no message
+}
+
+// overflow is a limit that the agent went beyond.
+type overflow struct{ text string }
+
+// Error says which limit it is.
+func (o *overflow) Error() string { return o.text }
+
+func overflowed(format string, args ...any) error { return &overflow{fmt.Sprintf(format, args...)} }
+
+func newMessageReader(in io.Reader) *messageReader {
+	return &messageReader{in: bufio.NewReaderSize(in, 64<<10), closed: make(chan struct{}), slots: make(chan struct{}, maxUnhandled)}
+}
+
+// Read implements io.Reader.
+func (r *messageReader) Read(p []byte) (int, error) {
+	for len(r.rest) == 0 {
+		if err := r.readMessage(); err != nil {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if faulty := (*overflow)(nil); errors.As(err, &faulty) {
+				r.fault = err
+			}
+			return 0, err
+		}
+	}
+	n := copy(p, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}
+
+// readMessage reads up to the next message and keeps it in rest.
+func (r *messageReader) readMessage() error {
+	line, err := r.readLine()
+	if len(bytes.TrimSpace(line)) == 0 {
+		return err
+	}
+	var message struct {
+		Method *string         `json:"method"`
+		Result json.RawMessage `json:"result"`
+		Error  json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(line, &message) != nil || message.Method == nil && message.Result == nil && message.Error == nil {
+		return r.skipLine(line)
+	}
+	if r.messages++; r.messages > maxMessages {
+		return overflowed("wrote more than %d messages", maxMessages)
+	}
+	if message.Method != nil {
+		select {
+		case r.slots <- struct{}{}:
+		case <-r.closed:
+			return io.EOF
+		}
+	}
+	r.rest = append(line, '\n')
+	return nil
+}
+
+// readLine reads one line without its end. The last line may have none.
+func (r *messageReader) readLine() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		r.bytes += int64(len(part))
+		switch {
+		case len(line)+len(part) > maxMessageBytes:
+			return nil, overflowed("wrote a message of more than %d MiB", maxMessageBytes>>20)
+		case r.bytes > maxTotalBytes:
+			return nil, overflowed("wrote more than %d MiB", maxTotalBytes>>20)
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			if len(bytes.TrimSpace(line)) > 0 {
+				err = nil // the end of the input comes with the next call
+			}
+			return bytes.TrimRight(line, "\r\n"), err
+		}
+	}
+}
+
+func (r *messageReader) skipLine(line []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.otherLines == 0 {
+		r.other = excerpt(string(line))
+	}
+	if r.otherLines++; r.otherLines > maxOtherLines {
+		return overflowed("wrote more than %d lines that are no JSON-RPC message, the first was %s", maxOtherLines, r.other)
+	}
+	return nil
+}
+
+// release is called when the handler of a message is done.
+func (r *messageReader) release() {
+	select {
+	case <-r.slots:
+	default:
+	}
+}
+
+// broken says why nothing more is read, "" while all is well.
+func (r *messageReader) broken() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fault == nil {
+		return ""
+	}
+	return r.fault.Error()
+}
+
+// noise says that the agent wrote what is no message, "" when it did not.
+func (r *messageReader) noise() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.other == "" {
+		return ""
+	}
+	return "; it wrote lines that are no JSON-RPC message, the first was " + r.other
+}
+
+// excerpt is the beginning of a text, quoted, in one line.
+func excerpt(text string) string {
+	const most = 120
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

@@ -1,0 +1,193 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/isolate"
+)
+
+// Exit codes of steps that do not end well. An agent that dies has its own.
+const (
+	exitFailed    = 1
+	exitCancelled = 130 // as of a program that Ctrl-C ended
+)
+
+// session is the agent in one case.
+type session struct {
+	subject *Subject
+	room    harness.Room
+	files   *workFolder
+	command isolate.Command
+	agent   *agent // nil while no process runs
+	id      string // of the agent's session, "" before there is one
+}
+
+// RunStep implements harness.Session.
+func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Process, error) {
+	p := evidence.Process{Args: s.command.Args}
+	reason, err := s.runPrompt(ctx, step)
+	if s.agent != nil {
+		p.Stdout = []byte(s.agent.client.said())
+	}
+	ended := (*failure)(nil)
+	switch {
+	case errors.As(err, &ended):
+		s.agent = nil
+		p.ExitCode, p.Stderr = cmp.Or(ended.result.ExitCode, exitFailed), ended.result.Stderr
+	case err != nil && s.agent == nil:
+		return p, err // it could not be started
+	case err != nil:
+		p.ExitCode = exitFailed
+	case reason != "":
+		p.ExitCode, err = stopCode(reason)
+	}
+	if err != nil {
+		p.Stderr = append(p.Stderr, []byte("\nconform: the agent "+err.Error()+"\n")...)
+	}
+	return p, nil
+}
+
+// stopCode is the exit code of a step by why the agent stopped, and why that is no
+// success.
+func stopCode(reason string) (int, error) {
+	switch reason {
+	case string(sdk.StopReasonEndTurn):
+		return 0, nil
+	case string(sdk.StopReasonCancelled):
+		return exitCancelled, errors.New("stopped because it was told to")
+	}
+	return exitFailed, fmt.Errorf("stopped with %s", excerpt(reason))
+}
+
+// runPrompt brings the agent to where the step begins and asks it.
+func (s *session) runPrompt(ctx context.Context, step harness.Step) (reason string, err error) {
+	if err := s.reach(ctx, step); err != nil {
+		return "", err
+	}
+	s.agent.client.startAnswer(s.id)
+	if step.Prompt == "" {
+		return string(sdk.StopReasonEndTurn), nil
+	}
+	reason, err = s.agent.prompt(ctx, s.id, step.Prompt, step.Interrupt)
+	if err != nil && (!s.agent.isAlive() || ctx.Err() != nil) {
+		return "", s.agent.fail(err)
+	}
+	if err == nil && reason == "" {
+		err = errors.New("answered session/prompt without stopReason")
+	}
+	return reason, err
+}
+
+// reach starts the process that the step needs and opens its session there.
+func (s *session) reach(ctx context.Context, step harness.Step) error {
+	if step.Turn {
+		if s.agent == nil || !s.agent.isAlive() {
+			return &failure{why: "has ended, and the step goes on in its process"}
+		}
+		return nil
+	}
+	if s.agent != nil {
+		s.agent.end()
+		s.agent = nil
+	}
+	started, err := launch(ctx, s.room.Sandbox, s.command, &client{permissions: s.subject.config.Permissions, files: s.files})
+	if err != nil {
+		return err
+	}
+	s.agent = started
+	if err := s.openSession(ctx, step.Resume); err != nil {
+		return s.agent.fail(err)
+	}
+	return nil
+}
+
+// openSession opens the session of the case, or loads it in a new process.
+func (s *session) openSession(ctx context.Context, again bool) error {
+	servers := mcpServers(s.room.Tools, s.agent.hello.AgentCapabilities.McpCapabilities.HTTP)
+	method, params := sdk.AgentMethodSessionNew, map[string]any{"cwd": s.room.Work, "mcpServers": servers}
+	if again {
+		if s.id == "" {
+			return errors.New("has no session to go on with")
+		}
+		params["sessionId"] = s.id
+		if method = sdk.AgentMethodSessionLoad; s.agent.hello.hasResume() {
+			method = sdk.AgentMethodSessionResume
+		}
+	}
+	session, err := s.agent.openSession(ctx, method, params)
+	if err != nil {
+		return err
+	}
+	if !again {
+		if s.id = session.SessionID; s.id == "" {
+			return errors.New("answered session/new without sessionId")
+		}
+	}
+	return s.agent.applySettings(ctx, settingsFor(&session, s.id, s.room))
+}
+
+// Close implements harness.Session.
+func (s *session) Close() error {
+	if s.agent != nil {
+		s.agent.end()
+	}
+	s.files.close()
+	return nil
+}
+
+// mcpServers hands our tools over: by stdin and stdout, which every agent supports, or
+// over HTTP where there is no command.
+func mcpServers(tools harness.ToolServer, overHTTP bool) []sdk.McpServer {
+	const name = "conform"
+	switch {
+	case len(tools.Command) > 0:
+		env := []sdk.EnvVariable{}
+		for _, entry := range tools.Env {
+			key, value, _ := strings.Cut(entry, "=")
+			env = append(env, sdk.EnvVariable{Name: key, Value: value})
+		}
+		args := append([]string{}, tools.Command[1:]...)
+		return []sdk.McpServer{{Stdio: &sdk.McpServerStdio{Name: name, Command: tools.Command[0], Args: args, Env: env}}}
+	case tools.URL != "" && overHTTP:
+		return []sdk.McpServer{{Http: &sdk.McpServerHttpInline{Type: "http", Name: name, Url: tools.URL, Headers: []sdk.HttpHeader{}}}}
+	}
+	return []sdk.McpServer{}
+}
+
+// settingsFor are the settings that the case asks for and the agent offers.
+func settingsFor(o *opened, id string, room harness.Room) (settings []setting) {
+	set := func(method, member string, value any) {
+		settings = append(settings, setting{method: method, params: map[string]any{"sessionId": id, member: value}})
+	}
+	setOption := func(option configOption, value string) {
+		settings = append(settings, setting{method: sdk.AgentMethodSessionSetConfigOption,
+			params: map[string]any{"sessionId": id, "configId": option.ID, "value": value}})
+	}
+	if mode := chooseMode(o); mode != "" {
+		set(sdk.AgentMethodSessionSetMode, "modeId", mode)
+	}
+	option, hasOption := o.option("model")
+	current := o.Models.CurrentModelID
+	if current == "" {
+		current, _ = option.CurrentValue.(string)
+	}
+	switch model := chooseModel(o.models(), current, room.Case.Target.Provider, room.Model); {
+	case model == "":
+	case len(o.Models.AvailableModels) > 0:
+		set(sdk.AgentMethodSessionSetModel, "modelId", model)
+	case hasOption:
+		setOption(option, model)
+	}
+	if effort, ok := o.option("thought_level"); ok && effort.offers(room.Effort) {
+		setOption(effort, room.Effort)
+	}
+	return settings
+}

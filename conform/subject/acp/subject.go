@@ -1,0 +1,129 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Config describes an agent that speaks the protocol.
+type Config struct {
+	// Args is the command line that starts the agent.
+	Args []string
+	// Env is added to the agent's environment, as NAME=value.
+	Env []string
+	// Providers are those that the agent is run with. Nil: those whose models it
+	// offers, or all when that shows nothing.
+	Providers []string
+	// Permissions answers the agent's questions for permission. "" is [Allow].
+	Permissions Permissions
+	// Path is the PATH of the agent. "" is that of this process.
+	Path string
+}
+
+// Subject is an agent that speaks the protocol. It is safe for concurrent use.
+type Subject struct {
+	config Config
+	about  harness.About
+}
+
+// New starts the agent once, in folders of its own, to learn what it is and can do. It
+// fails, with a sentence for the user, when the agent cannot be started, does not speak
+// the protocol or wants a person to log in.
+func New(ctx context.Context, config Config) (*Subject, error) {
+	if len(config.Args) == 0 {
+		return nil, errors.New("acp: names no command; write --subject 'acp:COMMAND ARGUMENTS'")
+	}
+	config.Permissions = cmp.Or(config.Permissions, Allow)
+	config.Path = cmp.Or(config.Path, os.Getenv("PATH"))
+	s := &Subject{config: config}
+	if err := s.probe(ctx); err != nil {
+		return nil, fmt.Errorf("acp: %s %w", config.Args[0], err)
+	}
+	return s, nil
+}
+
+// About implements harness.Subject.
+func (s *Subject) About() harness.About { return s.about }
+
+// Open implements harness.Subject.
+func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, error) {
+	files, err := openWorkFolder(room.Work)
+	if err != nil {
+		return nil, err
+	}
+	return &session{subject: s, room: room, files: files, command: isolate.Command{
+		Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work,
+	}}, nil
+}
+
+// probe asks the agent what it is and can do, and whether it opens a session.
+func (s *Subject) probe(ctx context.Context) error {
+	dir, err := os.MkdirTemp("", "conform-acp-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
+	sandbox, err := isolate.New(isolate.Config{Dir: dir})
+	if err != nil {
+		return err
+	}
+	defer sandbox.Close()
+	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: append(probeEnvironment(dir, s.config.Path), s.config.Env...)}
+	agent, err := launch(ctx, sandbox, command, &client{permissions: s.config.Permissions})
+	if err != nil {
+		return err
+	}
+	defer agent.end()
+	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew, map[string]any{"cwd": dir, "mcpServers": []sdk.McpServer{}})
+	if err != nil {
+		return agent.fail(err)
+	}
+	s.about = aboutAgent(&agent.hello, &session, s.config)
+	return nil
+}
+
+// probeEnvironment is what the agent gets before there is a case: no proxy, and so no
+// provider.
+func probeEnvironment(dir, path string) []string {
+	env := []string{"PATH=" + path, "HOME=" + dir, "TMPDIR=" + dir, "XDG_CONFIG_HOME=" + filepath.Join(dir, ".config"),
+		"XDG_DATA_HOME=" + filepath.Join(dir, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(dir, ".local", "state"),
+		"XDG_CACHE_HOME=" + filepath.Join(dir, ".cache"), "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1"}
+	for _, name := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"} {
+		env = append(env, name+"=conform-made-up")
+	}
+	return env
+}
+
+// aboutAgent describes an agent by its answers. Every agent takes several prompts, can
+// be interrupted and starts MCP servers: the protocol demands it.
+func aboutAgent(h *hello, o *opened, config Config) harness.About {
+	about := harness.About{
+		Subject: report.Subject{Kind: "acp", Version: h.AgentInfo.Version,
+			Name: cmp.Or(h.AgentInfo.Title, h.AgentInfo.Name, filepath.Base(config.Args[0]))},
+		Abilities: []specs.Ability{specs.AbilityTools, specs.AbilityTurns, specs.AbilityInterrupt},
+		Providers: config.Providers,
+	}
+	if h.canResume() {
+		about.Abilities = append(about.Abilities, specs.AbilityResume)
+	}
+	models := o.models()
+	if len(models) > 0 {
+		about.Abilities = append(about.Abilities, specs.AbilityModel)
+	}
+	if about.Providers == nil {
+		about.Providers = providersOf(models)
+	}
+	return about
+}

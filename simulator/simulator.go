@@ -59,6 +59,10 @@ type Config struct {
 	// Mismatch, if not nil, is told of each request that the scenario did not
 	// expect. It is called from several goroutines.
 	Mismatch func(*script.Mismatch)
+	// Sent, if not nil, gets each turn of the scenario when all that it sends is sent: at
+	// the end of the reply, or where it falls silent. It is called from several
+	// goroutines.
+	Sent func(specs.Turn)
 	// Note, if not nil, is told what rule.Live accepts and rule.Strict refuses. It
 	// is called from several goroutines.
 	Note func(Note)
@@ -292,6 +296,7 @@ func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Pla
 		w.Header().Set("Content-Length", strconv.Itoa(len(p.Writes[0])))
 		w.WriteHeader(p.Status)
 		_, _ = w.Write(p.Writes[0]) // the client may be gone
+		h.reportSent(p)
 		return
 	}
 	w.WriteHeader(p.Status)
@@ -306,10 +311,19 @@ func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Pla
 	}
 	if p.Stall {
 		_ = out.Flush() // the header, when nothing else was sent
+	}
+	h.reportSent(p)
+	if p.Stall {
 		<-r.Context().Done()
 	}
 	if p.Abort || p.Stall {
 		panic(http.ErrAbortHandler)
+	}
+}
+
+func (h *handler) reportSent(p script.Plan) {
+	if h.Sent != nil && p.Turn != nil {
+		h.Sent(*p.Turn)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // capture keeps what passes between the agent and its provider during one run of
@@ -27,6 +28,7 @@ type capture struct {
 	replayer     *replay.Replayer // nil where no cassette answers
 	simulated    *stepRecorder    // nil where a cassette answers
 	cassettePath string
+	interrupt    interruption
 
 	mu             sync.Mutex
 	currentStep    int
@@ -62,7 +64,7 @@ func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
 	case !c.Case.HasTraffic():
 		return noTraffic{c, redactor}, nil
 	case c.Source == evidence.SourceSimulator:
-		upstream := simulator.Transport(newScript(c.Case, c.seed, c.noteMismatch))
+		upstream := simulator.Transport(newScript(c.Case, c.seed, c.noteMismatch, c.interrupt.noteSent))
 		c.simulated = &stepRecorder{capture: c, redactor: redactor, upstream: upstream}
 		return c.simulated, nil
 	case c.Source != evidence.SourceCassette:
@@ -78,7 +80,9 @@ func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
 }
 
 func (c *capture) beginStep(n int) {
-	c.simulated.beginStep()
+	if !c.simulated.beginStep() {
+		c.note(fmt.Sprintf("a request of step %d was still open %v after the step", n-1, openTimeout))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.currentStep = n
@@ -112,10 +116,11 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ev, skipped := evidence.FromInteractions(c.Name(), c.Source, c.interactions)
-	ev.Process = processes
+	var processOf []int
+	ev.Process, processOf = joinSteps(c.Case.Scenario.Steps, processes)
 	for i := range ev.Exchanges {
 		at := ev.Exchanges[i].Index
-		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = c.stepOf[at], c.missed[at]
+		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[c.stepOf[at]], c.missed[at]
 	}
 	deviations := slices.Clone(c.notes)
 	for _, s := range skipped {
@@ -130,6 +135,29 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		deviations = c.unfinished(&ev)
 	}
 	return &ev, deviations
+}
+
+// joinSteps puts the ends of steps that one process ran together, and returns the
+// process of each step. A process ended as its last step did.
+func joinSteps(steps []specs.Step, ends []evidence.Process) (processes []evidence.Process, processOf []int) {
+	at := -1
+	for _, step := range steps {
+		if !step.Turn {
+			at++
+		}
+		processOf = append(processOf, at)
+	}
+	for i, end := range ends {
+		at := processOf[i]
+		if at == len(processes) {
+			processes = append(processes, end)
+			continue
+		}
+		joined := &processes[at]
+		joined.ExitCode = end.ExitCode
+		joined.Stdout, joined.Stderr = slices.Concat(joined.Stdout, end.Stdout), slices.Concat(joined.Stderr, end.Stderr)
+	}
+	return processes, processOf
 }
 
 // unfinished says that an agent stopped before the script was at its end.

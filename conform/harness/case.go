@@ -69,6 +69,8 @@ func (c Case) CassettePath() string {
 type Step struct {
 	// Resume continues the session of the previous step in a new process.
 	Resume bool
+	// Turn gives the prompt to the process of the previous step.
+	Turn   bool
 	Prompt string // may be empty when Resume is set
 	System string
 	Model  string
@@ -77,6 +79,9 @@ type Step struct {
 	// Says is what the process must write to its standard output. Empty means
 	// that anything is accepted.
 	Says string
+	// Interrupt is closed when the prompt is to be called off. It is nil for a prompt
+	// that runs to its end, and in steps that no [Runner] runs.
+	Interrupt <-chan struct{}
 }
 
 // committedSeed is the seed of the committed cassettes: of the nonces on both sides of
@@ -89,7 +94,7 @@ func (c Case) Steps(seed string) []Step {
 	steps := make([]Step, len(c.Scenario.Steps))
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
-			Resume: s.Resume, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
+			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
 			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
 		}
 	}
@@ -102,7 +107,7 @@ func (s Step) exitDeviation(code, requests int) string {
 	switch {
 	case s.Exit == specs.ExitOK && code != 0:
 		return fmt.Sprintf("exited %d, the scenario expects success", code)
-	case s.Exit != specs.ExitOK && code == 0:
+	case s.Exit != specs.ExitOK && s.Exit != specs.ExitAny && code == 0:
 		return "exited 0, the scenario expects a failure"
 	case s.Exit == specs.ExitUnsupported && requests > 0:
 		return fmt.Sprintf("sent %d requests, the scenario expects none", requests)

@@ -42,7 +42,7 @@ func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newScript(c, committedSeed, nil)
+		h := newScript(c, committedSeed, nil, nil)
 		for in, err := range recording.All() {
 			if err != nil {
 				t.Fatal(err)

@@ -20,13 +20,14 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // newScript returns what answers when the cassette of c is recorded: the
 // simulator at its strictest, with a clock of its own. onMismatch, if not nil, gets
-// each request that the scenario does not expect.
-func newScript(c Case, seed string, onMismatch func(*script.Mismatch)) http.Handler {
-	return simulator.New(simulator.Config{Scenario: c.Scenario, Seed: seed, Mismatch: onMismatch})
+// each request that the scenario does not expect, onSent each turn that was sent.
+func newScript(c Case, seed string, onMismatch func(*script.Mismatch), onSent func(specs.Turn)) http.Handler {
+	return simulator.New(simulator.Config{Scenario: c.Scenario, Seed: seed, Mismatch: onMismatch, Sent: onSent})
 }
 
 // What a committed cassette says that would otherwise differ from run to run.
@@ -68,7 +69,7 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 	}
 	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
 	capture := newCapture(asked, committedSeed)
-	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, committedSeed, capture.noteMismatch))}, Nominal: nominalDelay,
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, committedSeed, capture.noteMismatch, capture.interrupt.noteSent))}, Nominal: nominalDelay,
 		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())

@@ -140,7 +140,13 @@ func playSteps(ctx context.Context, session Session, kept *capture) ([]evidence.
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)
+		if kept.Case.Scenario.Steps[i].Interrupt {
+			step.Interrupt = kept.interrupt.arm()
+		}
 		process, err := session.RunStep(ctx, step)
+		if step.Interrupt != nil && !kept.interrupt.disarm() {
+			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))
+		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			kept.note(fmt.Sprintf("step %d was ended: the case took longer than it may (--case-timeout)", i))
 			return append(processes, process), nil

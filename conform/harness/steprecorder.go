@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
@@ -34,18 +35,39 @@ func (s *stepRecorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.recorder.ServeHTTP(w, r)
 }
 
-// beginStep waits for the requests of the previous step and begins the next.
-func (s *stepRecorder) beginStep() {
+// openTimeout is how long the requests of a step may stay open after it. An agent
+// that called a prompt off hangs up at once.
+const openTimeout = 5 * time.Second
+
+// beginStep waits for the requests of the previous step and begins the next. It
+// returns false when a request stays open; the steps then share a recorder.
+func (s *stepRecorder) beginStep() bool {
 	if s == nil {
-		return
+		return true
 	}
-	s.mu.Lock()
+	if !s.lockWhenIdle() {
+		return false
+	}
 	defer s.mu.Unlock()
 	s.closeRecorder()
 	var err error
 	if s.recorder, err = record.New(record.Config{Transport: s.upstream, Redactor: s.redactor, Observe: s.observe}); err != nil {
 		s.faults = append(s.faults, err)
 	}
+	return true
+}
+
+// lockWhenIdle takes mu when no request runs. It does not keep others waiting, as
+// Lock would: the agent of a request that stays open may ask again.
+func (s *stepRecorder) lockWhenIdle() bool {
+	const pause = 5 * time.Millisecond
+	for waited := time.Duration(0); waited < openTimeout; waited += pause {
+		if s.mu.TryLock() {
+			return true
+		}
+		time.Sleep(pause)
+	}
+	return false
 }
 
 // close ends the last step and returns what went wrong in the harness.

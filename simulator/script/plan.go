@@ -22,6 +22,8 @@ type Plan struct {
 	// Injected says that the scenario asked for the refusal: the request is not at
 	// fault.
 	Injected bool
+	// Turn is the turn of the scenario that the response is; nil for every other one.
+	Turn *specs.Turn
 }
 
 // Document reports whether the response is one whole document, no stream.
@@ -42,7 +44,7 @@ func PlanReply(v Provider, r Reply) Plan {
 		return plan
 	}
 	frames := withGrease(r, v.Frames(r))
-	plan := Plan{Status: http.StatusOK, Header: v.Header(r)}
+	plan := Plan{Status: http.StatusOK, Header: v.Header(r), Turn: scriptedTurn(r)}
 	plan.Header.Set("Date", r.At.UTC().Format(http.TimeFormat))
 	t, unary := r.Turn, r.Request.Form == FormUnary
 	switch {
@@ -62,6 +64,14 @@ func PlanReply(v Provider, r Reply) Plan {
 	}
 	plan.Writes = cutReply(frames, t.Chunks)
 	return plan
+}
+
+// scriptedTurn is the turn of a reply, nil when the reply was not written in a scenario.
+func scriptedTurn(r Reply) *specs.Turn {
+	if r.Turn.Line == 0 {
+		return nil
+	}
+	return &r.Turn
 }
 
 // cutReply arranges frames into writes as a scenario asks. Nothing is lost or

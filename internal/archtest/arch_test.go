@@ -161,7 +161,7 @@ var libraries = map[string][]string{
 	"google.golang.org/genai":         {},
 	"github.com/spf13/cobra":          {"internal/app", "internal/generate"},
 	"github.com/google/shlex":         {"conform/subject"},
-	"github.com/coder":               {"conform/subject/acp"},
+	"github.com/coder":                {"conform/subject/acp"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest"},
 	"github.com/rogpeppe/go-internal": {},

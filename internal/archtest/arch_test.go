@@ -163,6 +163,7 @@ var libraries = map[string][]string{
 	"github.com/google/shlex":         {"conform/subject"},
 	"github.com/coder":                {"conform/subject/acp"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
+	"github.com/chromedp":             {},
 	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only

@@ -19,6 +19,7 @@ func (a *app) checkCommand() *cobra.Command {
 	var asJSON jsonVersion
 	var flags policyFlags
 	var session sessionFlags
+	var reports reportFlags
 	cmd := &cobra.Command{
 		Use:   "check FILE|DIR...",
 		Short: "Judge traffic that any tool recorded",
@@ -49,17 +50,26 @@ or holds no call that was accepted, 2 when there was nothing to judge. --json pr
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), args, policy, session, asJSON)
+			return a.check(cmd.Context(), args, policy, session, reports, asJSON)
 		},
 	}
 	flags.addTo(cmd)
 	session.addTo(cmd)
+	reports.addTo(cmd)
 	addJSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, asJSON jsonVersion) error {
+func (a *app) check(ctx context.Context, paths []string, policy report.Policy, session sessionFlags, reports reportFlags, asJSON jsonVersion) error {
 	if err := session.resolve(); err != nil {
+		return err
+	}
+	files, err := a.parseReportFlags(reports.reports, asJSON != "")
+	if err != nil {
+		return err
+	}
+	page, err := a.newInspection(reports, files)
+	if err != nil {
 		return err
 	}
 	rules, err := harness.Rules()
@@ -73,7 +83,7 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	if found, err = session.group(found); err != nil {
 		return err
 	}
-	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session)
+	recordings, passedOver, err := a.judgeAll(ctx, rules, found, session, page)
 	if err != nil {
 		return err
 	}
@@ -82,10 +92,7 @@ func (a *app) check(ctx context.Context, paths []string, policy report.Policy, s
 	}
 	checked := report.NewChecked(tool(), policy, recordings)
 	checked.PassedOver = passedOver
-	if err := a.printReport(asJSON != "", asJSON.pick(checked, checked.V1), func(t *report.Terminal) { t.Checked(checked) }); err != nil {
-		return err
-	}
-	return cli.Exit(checked.Summary.Exit)
+	return a.deliverReport(checked, func(t *report.Terminal) { t.Checked(checked) }, checked.Summary.Exit, files, asJSON, nil)
 }
 
 func tool() report.Tool { return report.Tool{Name: program.Name, Version: cli.Version()} }
@@ -111,10 +118,11 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 
 // judgeAll reads and judges on every processor. Files below a directory that
 // are no recordings come back as passed over.
-func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags) (list []report.Recording, passedOver []string, err error) {
+func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection) (list []report.Recording, passedOver []string, err error) {
 	bar := a.StartProgress("checked")
 	defer bar.Done()
 	out := make([]*report.Recording, len(found))
+	read := make([]evidence.Recording, len(found)) // kept for a page only
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range found {
@@ -124,7 +132,10 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 			}
 			defer bar.Step(len(found))
 			a.Log().Info("reading", "file", f.Path)
-			out[i] = judgeRecording(rules, f, session)
+			rec, judged := judgeRecording(rules, f, session)
+			if out[i] = judged; page != nil {
+				read[i] = rec
+			}
 			return nil
 		})
 	}
@@ -138,21 +149,22 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 			list = append(list, *r)
 		}
 	}
+	page.keepRecordings(read)
 	return list, slices.Clip(passedOver), nil
 }
 
 // judgeRecording returns nil for a file that is not a recording, unless the caller
 // named it.
-func judgeRecording(rules []report.Rule, f evidence.Found, session sessionFlags) *report.Recording {
+func judgeRecording(rules []report.Rule, f evidence.Found, session sessionFlags) (evidence.Recording, *report.Recording) {
 	rec, err := session.read(f)
 	var judged report.Recording
 	switch {
 	case err == nil:
 		judged = report.JudgeRecording(rules, rec)
 	case errors.Is(err, evidence.ErrNotRecording) && !f.Named:
-		return nil
+		return rec, nil
 	default:
 		judged = report.Unreadable(f.Path, err)
 	}
-	return &judged
+	return rec, &judged
 }

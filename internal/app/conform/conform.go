@@ -44,6 +44,7 @@ const long = `Judge whether an agent talks to its provider correctly.
   conform baseline update  keep the list of failures that are known
   conform list             the requirements
   conform explain ID       what an id means that any of our programs prints
+  conform serve FILE       show reports and recordings in a browser
   conform selftest         break evidence on purpose and see every check notice
 
 Results go to stdout, progress and errors to stderr. With --json, stdout holds
@@ -63,7 +64,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.matrixCommand(), a.baselineCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand())
 	root.AddCommand(missingCommands()...)
 	return root
 }

@@ -51,6 +51,9 @@ func (a *app) matrix(paths []string, f matrixFlags) error {
 	if err != nil {
 		return err
 	}
+	if _, err := a.newInspection(reportFlags{}, files); err != nil {
+		return err
+	}
 	var parts []report.Part
 	for _, path := range paths {
 		ran, err := readReport(path)

@@ -50,7 +50,8 @@ const toStdout = "-"
 // reportFile is one report to write.
 type reportFile struct {
 	kind, path string
-	write      func(io.Writer, reportDocument) error
+	// write is nil for a page until [app.newInspection] sets it.
+	write func(io.Writer, reportDocument) error
 }
 
 func (f reportFile) isStdout() bool { return f.path == toStdout }
@@ -58,12 +59,13 @@ func (f reportFile) isStdout() bool { return f.path == toStdout }
 // reportFiles are the reports beside the terminal's.
 type reportFiles []reportFile
 
-const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjson, junit, markdown, github (annotations; also writes the step summary)"
+const reportHelp = "write reports, each as `KIND=FILE`; - is stdout: json, ndjson, junit, markdown, github (annotations; also writes the step summary), html (one page), inspector (its data)"
 
 // parseReportFlags reads KIND=FILE. asJSON is set when --json takes stdout already.
 func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) {
 	var files reportFiles
-	kinds := strings.Join(slices.Sorted(maps.Keys(reportWriters)), ", ")
+	kinds := slices.Concat(slices.Collect(maps.Keys(reportWriters)), slices.Collect(maps.Keys(pageWriters)))
+	slices.Sort(kinds)
 	onStdout := asJSON
 	for _, entry := range list {
 		kind, path, ok := strings.Cut(entry, "=")
@@ -71,8 +73,8 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 		switch {
 		case !ok || path == "":
 			return nil, cli.Usage("--report: %q is not KIND=FILE; write for example json=report.json", entry)
-		case file.write == nil:
-			return nil, cli.Usage("--report: there is no form %q; use %s", kind, kinds)
+		case file.write == nil && pageWriters[kind] == nil:
+			return nil, cli.Usage("--report: there is no form %q; use %s", kind, strings.Join(kinds, ", "))
 		case file.isStdout() && kind != githubKind && onStdout:
 			return nil, cli.Usage("--report %s: stdout has another report already; name a file", entry)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy"
@@ -62,6 +63,8 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
 	f.scheduleFlags.addTo(cmd)
 	f.liveFlags.addTo(cmd)
 	f.reportFlags.addTo(cmd)
+	flags.StringVar(&f.serve, "serve", "", "show the run in a browser on this machine while it goes on, at `HOST:PORT`")
+	flags.Lookup("serve").NoOptDefVal = defaultServeAddress
 	f.policyFlags.addTo(cmd)
 	f.isolationFlags.addTo(cmd)
 	addJSONFlag(cmd, &f.asJSON)
@@ -80,7 +83,12 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	ran, runErr := a.runCases(ctx, f, policy)
+	page, err := a.newInspection(f.reportFlags, reports)
+	if err != nil {
+		return err
+	}
+	ran, runErr := a.runCases(ctx, f, policy, page)
+	page.finishLive(ran)
 	if ran == nil {
 		return runErr
 	}
@@ -89,7 +97,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
-func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*report.Run, error) {
+func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, page *inspection) (*report.Run, error) {
 	subject, err := a.subject(f.subjectFlags)
 	if err != nil {
 		return nil, err
@@ -110,7 +118,12 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy) (*
 	defer schedule.close()
 	f.seed = schedule.seed()
 	options := f.options(subject, func(_, total int) { bar.Step(total) })
-	options.Choose, options.Observe = schedule.choose, schedule.observe
+	options.Choose = schedule.choose
+	options.Observe = func(run harness.CaseRun, results []report.Result) {
+		schedule.observe(run, results)
+		page.observeCase(run, results)
+	}
+	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	if options.Isolation, err = f.isolationFlags.level(ctx, about.Subject); err != nil {
 		return nil, err
 	}

@@ -12,28 +12,41 @@ import (
 // reportFlags say which reports are written beside the terminal's.
 type reportFlags struct {
 	reports []string // KIND=FILE
+	share   bool     // pages hold hashes in place of content
+	serve   string   // where the page is shown live, "" for nowhere
 }
 
 func (f *reportFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.reports, "report", nil, reportHelp)
+	cmd.Flags().BoolVar(&f.share, "share", false, "put hashes and lengths in the place of content in the reports html and inspector")
 }
 
-// deliver writes all reports of a run, prints the one for people or JSON, and returns
-// the error that ends the program as the run deserves. runErr is what went wrong before.
-// The verdict is printed also when a report cannot be written.
+// finishedReport is a report with all its forms.
+type finishedReport interface {
+	reportDocument
+	V1() any
+}
+
+// deliver is deliverReport for a run.
 func (a *app) deliver(ran *report.Run, files reportFiles, asJSON jsonVersion, runErr error) error {
-	show := func(t *report.Terminal) { t.Run(ran) }
-	saveErr := a.save(files, ran)
+	return a.deliverReport(ran, func(t *report.Terminal) { t.Run(ran) }, ran.Summary.Exit, files, asJSON, runErr)
+}
+
+// deliverReport writes all reports of a run or check, prints the one for people or JSON, and
+// returns the error that ends the program with exit. runErr is what went wrong before.
+// The verdict is printed also when a report cannot be written.
+func (a *app) deliverReport(doc finishedReport, show func(*report.Terminal), exit int, files reportFiles, asJSON jsonVersion, runErr error) error {
+	saveErr := a.save(files, doc)
 	var printErr error
 	if files.takesStdout() {
 		if a.Verbose {
 			show(report.NewTerminal(a.Stderr, false))
 		}
 	} else {
-		printErr = a.printReport(asJSON != "", asJSON.pick(ran, ran.V1), show)
+		printErr = a.printReport(asJSON != "", asJSON.pick(doc, doc.V1), show)
 	}
 	if err := errors.Join(saveErr, runErr, printErr); err != nil {
 		return err
 	}
-	return cli.Exit(ran.Summary.Exit)
+	return cli.Exit(exit)
 }

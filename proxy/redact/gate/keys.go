@@ -112,6 +112,25 @@ func Mask(text string) string {
 	return string(out)
 }
 
+// Blank returns body with each well-known key replaced by as many letters "x", so that
+// offsets stay true. It returns body itself when there is none. The opaque tokens of the
+// providers stay, whatever they look like.
+func Blank(body []byte) []byte {
+	out := body
+	for i := 0; i < len(body); i++ {
+		kind, key := knownKey(body, i)
+		if kind == "" || isOpaque(body, i, false) {
+			continue
+		}
+		if &out[0] == &body[0] {
+			out = bytes.Clone(body)
+		}
+		copy(out[i:], bytes.Repeat([]byte("x"), len(key)))
+		i += len(key) - 1
+	}
+	return out
+}
+
 // keyAt returns the key of the family whose prefix is at text[i], or nil.
 func (f family) keyAt(text []byte, i int) []byte {
 	end := i + len(f.prefix)

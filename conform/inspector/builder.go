@@ -1,0 +1,197 @@
+package inspector
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// Redactor takes secrets out of what goes into a page and learns them on the way.
+// Replacements have the length of what they replace, and doing it twice changes
+// nothing.
+type Redactor interface {
+	Interaction(in cassette.Interaction) cassette.Interaction
+	// Text is for everything that is neither a request nor a response: what an agent
+	// printed, what a finding says.
+	Text(text string) string
+}
+
+// Options say how a page is made. The zero value shows everything as it is.
+type Options struct {
+	// Redactor, if not nil, sees everything first.
+	Redactor Redactor
+	// Share puts hashes and lengths in the place of content.
+	Share bool
+	// Key is the key of these hashes. Nil: a random one, so that the hashes of two
+	// pages cannot be compared, and content cannot be guessed by its hash.
+	Key []byte
+	// Cost, if not nil, says what an exchange cost, e.g. "0.0123 USD"; "" is unknown.
+	Cost func(provider, model string, u Usage) string
+}
+
+// Observation is one case as it ended, or one recording.
+type Observation struct {
+	Name, Scenario, Provider, Source, Ingress string
+	// Verdict is that of Results where it is empty.
+	Verdict    report.Verdict
+	Reason     string // why there is no other verdict
+	Took       time.Duration
+	Evidence   *evidence.Evidence // nil where nothing was seen
+	Results    []report.Result
+	Deviations []string
+	Hosts      []string
+	Isolation  string
+	Skipped    []evidence.Skip
+}
+
+// Builder makes a page, case by case. It is not safe for concurrent use.
+type Builder struct {
+	options  Options
+	redactor *thoroughRedactor
+	store    *chunkStore
+	cases    []*Case
+	packs    []Pack
+	names    map[string]bool // members of the providers' requests, for shared paths
+}
+
+// NewBuilder returns an empty builder.
+func NewBuilder(o Options) *Builder {
+	if o.Share && len(o.Key) == 0 {
+		o.Key = make([]byte, 32)
+		_, _ = rand.Read(o.Key) // never fails, by its own contract
+	}
+	return &Builder{options: o, redactor: newThoroughRedactor(o.Redactor), store: newChunkStore(), names: knownMembers()}
+}
+
+// Learn shows the redactor evidence that will be added. Call it for all of it before
+// the first Add where the order of cases says nothing about who learnt a secret first.
+func (b *Builder) Learn(ev *evidence.Evidence) { b.redactor.learnEvidence(ev) }
+
+// Add adds a case, or replaces the one of its name. Its bodies are copied; the result is in the page, too, and the
+// caller does not change it.
+func (b *Builder) Add(o Observation) *Case {
+	c := &Case{
+		Name: b.shownName(o.Name), Scenario: o.Scenario, Provider: o.Provider, Source: o.Source, Ingress: o.Ingress,
+		Verdict: cmp.Or(o.Verdict, verdictOf(o.Results)), Reason: b.quoteText(o.Reason), TookMS: o.Took.Milliseconds(),
+		Isolation: b.redactor.cleanText(o.Isolation),
+	}
+	if o.Evidence != nil {
+		ev := b.redactor.cleanEvidence(o.Evidence)
+		b.addEvidence(c, &ev)
+	}
+	for _, d := range o.Deviations {
+		c.Deviations = append(c.Deviations, b.quoteText(d))
+	}
+	for _, h := range o.Hosts {
+		c.Hosts = append(c.Hosts, b.redactor.cleanText(h))
+	}
+	for _, s := range o.Skipped {
+		c.Skipped = append(c.Skipped, b.quoteText(s.What)+": "+s.Reason)
+	}
+	for _, r := range o.Results {
+		c.Results = append(c.Results, b.newResult(r))
+	}
+	if i := slices.IndexFunc(b.cases, func(other *Case) bool { return other.Name == c.Name }); i >= 0 {
+		b.cases[i] = c
+	} else {
+		b.cases = append(b.cases, c)
+	}
+	b.closePack()
+	return c
+}
+
+// Judge replaces the results of all cases by those of a finished report, which knows
+// more: the policy, the baseline, other runs of a case. Cases that were not observed are
+// added, those that were not run among them.
+func (b *Builder) Judge(results []report.Result, cases []report.CaseSummary) {
+	byName := map[string]*Case{}
+	for _, c := range b.cases {
+		c.Results = nil
+		byName[c.Name] = c
+	}
+	named := func(name, provider string) *Case {
+		name = b.shownName(name)
+		if byName[name] == nil {
+			byName[name] = &Case{Name: name, Provider: provider}
+			b.cases = append(b.cases, byName[name])
+		}
+		return byName[name]
+	}
+	for _, r := range results {
+		if r.Case != "" { // else a requirement that no case shows
+			c := named(r.Case, r.Provider)
+			c.Results = append(c.Results, b.newResult(r))
+			c.Verdict = verdictOfCase(c)
+		}
+	}
+	for _, s := range cases {
+		c := named(s.Name, s.Provider)
+		c.Verdict, c.Source, c.Ingress, c.TookMS = s.Verdict, s.Source, s.Ingress, s.DurationMS
+		if s.Reason != "" {
+			c.Reason = b.redactor.cleanText(s.Reason)
+		}
+	}
+}
+
+// Page returns the page of all cases that were added, in the order of their names.
+// It shares memory with the builder.
+func (b *Builder) Page(head Head) Page {
+	head.TookMS = max(head.TookMS, head.Took.Milliseconds())
+	head.Subject.Name, head.Subject.Version = b.redactor.cleanText(head.Subject.Name), b.redactor.cleanText(head.Subject.Version)
+	p := Page{Schema: Schema, Head: head, Cases: slices.Clone(b.cases), Packs: slices.Clone(b.packs), Shared: b.options.Share}
+	slices.SortStableFunc(p.Cases, func(a, b *Case) int { return cmp.Compare(a.Name, b.Name) })
+	p.addCatalogue(head.Summary)
+	return p
+}
+
+func (b *Builder) closePack() {
+	if pack, ok := b.store.takePack(); ok {
+		b.packs = append(b.packs, pack)
+	}
+}
+
+// addEvidence adds exchanges, processes and blocks. ev holds no secrets any more.
+func (b *Builder) addEvidence(c *Case, ev *evidence.Evidence) {
+	for _, p := range ev.Process {
+		c.Processes = append(c.Processes, b.newProcess(p))
+	}
+	trace := check.Decode(ev)
+	d := decoder{Builder: b, placements: map[int]check.Placement{}, earlier: map[int]*decoded{}}
+	for _, p := range trace.Placements() {
+		d.placements[p.Exchange] = p
+	}
+	for i := range ev.Exchanges {
+		c.Exchanges = append(c.Exchanges, d.newExchange(&ev.Exchanges[i]))
+	}
+	c.Blocks = b.newBlocks(ev, trace)
+}
+
+func (b *Builder) newProcess(p evidence.Process) Process {
+	out := Process{Exit: p.ExitCode, Resumed: p.Resumed, Stdout: b.storeOutput(p.Stdout), Stderr: b.storeOutput(p.Stderr)}
+	for _, arg := range p.Args {
+		out.Args = append(out.Args, b.quoteText(arg))
+	}
+	return out
+}
+
+func verdictOf(results []report.Result) report.Verdict {
+	var all []report.Verdict
+	for _, r := range results {
+		all = append(all, r.Verdict)
+	}
+	return report.Worst(all...)
+}
+
+func verdictOfCase(c *Case) report.Verdict {
+	var all []report.Verdict
+	for _, r := range c.Results {
+		all = append(all, r.Verdict)
+	}
+	return report.Worst(all...)
+}

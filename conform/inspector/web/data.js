@@ -1,0 +1,83 @@
+// The document of the page, and what is looked up in it.
+
+const report = JSON.parse(document.getElementById("data").textContent);
+
+/** Signs of the verdicts, worst first. */
+const SIGNS = {
+  "harness-error": "E", fail: "✕", stale: "S", flaky: "~", "not-testable": "?", warn: "!",
+  "known-fail": "K", contradicted: "C", pass: "✓", "not-applicable": "–",
+};
+const ORDER = Object.keys(SIGNS);
+const rank = (verdict) => ORDER.indexOf(verdict);
+
+const areaOf = (check) => check.split("-")[0];
+const requirementOf = (check) => check.split("/")[0];
+
+/** Lookups that are made again whenever a live page grows. */
+let index;
+
+function buildIndex() {
+  index = { cases: new Map(), requirements: new Map(), findings: [], cells: new Map(), counts: {}, providers: new Set(), chunks: [] };
+  for (const r of report.requirements) index.requirements.set(r.id, r);
+  for (const c of report.cases) {
+    index.cases.set(c.name, c);
+    for (const p of (c.provider || "").split(",")) if (p) index.providers.add(p);
+    for (const r of c.results || []) indexResult(c, r);
+  }
+  index.findings.sort((a, b) => rank(a.verdict) - rank(b.verdict));
+  (report.packs || []).forEach((pack, number) => {
+    let at = 0;
+    for (const size of pack.sizes) {
+      index.chunks.push([number, at, size]);
+      at += size;
+    }
+  });
+}
+
+function indexResult(c, r) {
+  const key = requirementOf(r.check) + "\n" + c.name;
+  const cell = index.cells.get(key) || { verdict: null, observed: 0, findings: 0, reason: "" };
+  if (cell.verdict === null || rank(r.verdict) < rank(cell.verdict)) cell.verdict = r.verdict;
+  cell.observed += r.observed || 0;
+  cell.findings += (r.findings || []).length;
+  cell.reason = cell.reason || r.reason || "";
+  index.cells.set(key, cell);
+  (r.findings || []).forEach((finding, number) => {
+    index.findings.push({ case: c, check: r.check, number, finding, verdict: finding.verdict, ofSource: r.of_source });
+    index.counts[finding.verdict] = (index.counts[finding.verdict] || 0) + 1;
+  });
+}
+
+const exchangeOf = (c, number) => (c.exchanges || []).find((x) => x.index === number);
+
+/** Each pack is unpacked once, when its first chunk is asked for. */
+const unpacked = new Map();
+
+function unpack(number) {
+  if (!unpacked.has(number)) {
+    const text = atob(report.packs[number].data);
+    const packed = Uint8Array.from(text, (c) => c.charCodeAt(0));
+    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+    unpacked.set(number, new Response(stream).arrayBuffer().then((b) => new Uint8Array(b)));
+  }
+  return unpacked.get(number);
+}
+
+/** bytesOf returns the bytes of a body, null where the page does not hold them. */
+async function bytesOf(body) {
+  if (!body || (body.n > 0 && !body.c)) return null;
+  const bytes = new Uint8Array(body.n);
+  let at = 0;
+  for (const [first, count] of body.c || []) {
+    for (let i = first; i < first + count; i++) {
+      const [pack, from, size] = index.chunks[i];
+      bytes.set((await unpack(pack)).subarray(from, from + size), at);
+      at += size;
+    }
+  }
+  return bytes;
+}
+
+const decodeText = (bytes) => new TextDecoder().decode(bytes);
+
+buildIndex();

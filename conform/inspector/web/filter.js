@@ -1,0 +1,48 @@
+// Filters: they live in the address, so that a filtered view can be sent to others.
+
+/** filterBar makes the controls. which lists those that the view knows. */
+function filterBar(route, which, counts, endText) {
+  const { params } = route;
+  const set = (changes) => go(route.path, { ...params, ...changes }, true);
+  const chosen = new Set((params.verdict || "").split(",").filter(Boolean));
+  const chips = ORDER.filter((v) => counts[v] || chosen.has(v)).map((v) => h("button.chip", {
+    type: "button", "aria-pressed": String(chosen.has(v)), "data-verdict": v,
+    onclick: () => {
+      if (!chosen.delete(v)) chosen.add(v);
+      set({ verdict: [...chosen].join(",") });
+    },
+  }, `${SIGNS[v]} ${v.replaceAll("-", " ")}`, h("b", null, (counts[v] || 0).toLocaleString("en"))));
+  const pick = (name, label, values) => which.includes(name) && values.length > 1 && h("select", {
+    "aria-label": label, name, onchange: (e) => set({ [name]: e.target.value }),
+  }, h("option", { value: "" }, label), values.map((v) => h("option", { value: v, selected: params[name] === v }, v)));
+  const isFiltered = ["verdict", "area", "provider", "case", "q"].some((name) => params[name]);
+  return h("div.filters", null, chips,
+    pick("area", "All areas", [...new Set(report.requirements.map((r) => r.area))]),
+    pick("provider", "All providers", [...index.providers].sort()),
+    pick("case", "All cases", [...index.cases.keys()]),
+    isFiltered && h("button.chip", { type: "button", onclick: () => go(route.path, {}, true) }, "clear"),
+    h("span.end.num", null, endText));
+}
+
+const hasProvider = (c, provider) => !provider || (c.provider || "").split(",").includes(provider);
+
+/** hasWords reports whether all words of the search stand in text. */
+function hasWords(search, text) {
+  const low = text.toLowerCase();
+  return (search || "").toLowerCase().split(/\s+/).every((word) => low.includes(word));
+}
+
+function filterFindings(params) {
+  const verdicts = new Set((params.verdict || "").split(",").filter(Boolean));
+  return index.findings.filter((f) =>
+    (!verdicts.size || verdicts.has(f.verdict)) && (!params.area || areaOf(f.check) === params.area) &&
+    hasProvider(f.case, params.provider) && (!params.case || f.case.name === params.case) &&
+    (!params.q || hasWords(params.q, findingText(f))));
+}
+
+const titleOf = (check) => (index.requirements.get(requirementOf(check)) || {}).title || check;
+
+function findingText(f) {
+  f.text = f.text || [f.check, f.case.name, titleOf(f.check), f.finding.message, f.finding.path, f.finding.rule, f.finding.consequence].join(" ");
+  return f.text;
+}

@@ -128,6 +128,10 @@ mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
 	@npm install --silent --no-audit --no-fund --prefix .tmp/mcp $(NPM_MCP) || echo 'npm: not reachable; its server is left out'
 	MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
 
+.PHONY: scoreboard
+scoreboard: ## write docs/scoreboard.md from the reports of make subjects
+	$(GO) run ./internal/generate scoreboard reports/subjects
+
 .PHONY: man
 man: ## write the manual pages of all commands into dist/man
 	@rm -rf $(DIST)/man

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/generate cassettes [DIR]
 //	go run ./internal/generate man DIR
+//	go run ./internal/generate scoreboard REPORTS
 //
 // Cassettes are recorded again: rkat runs every case behind the recording proxy,
 // with the simulator as the provider. The same sources make the same bytes on
@@ -41,8 +42,10 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = recordAll(ctx, args[1], stderr)
 	case len(args) == 2 && args[0] == "man":
 		err = writePages(args[1]) //nolint:contextcheck // only walks the commands, runs none
+	case len(args) == 2 && args[0] == "scoreboard":
+		err = writeScoreboard(args[1], "docs")
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR] or man DIR")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR or scoreboard REPORTS")
 		return 2
 	}
 	if err != nil {

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestScoreboard(t *testing.T) {
+	run := &Run{
+		Subject: Subject{Name: "agent", Version: "1 | <b>"}, Set: NewSet("current", []string{"ORD-001"}), Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
+		Cases: []CaseSummary{
+			{Name: "a/openai@simulator", Provider: "openai", Ingress: "mitm", DurationMS: 1600},
+			{Name: "b/openai@simulator", Provider: "openai", Ingress: "mitm", DurationMS: 400},
+			{Name: "a/openai@simulator@base-url", Provider: "openai", Ingress: "base-url"},
+			{Name: "c/openai@simulator", Provider: "openai", Ingress: "mitm", Reason: "needs resume"},
+		},
+		Results: []Result{
+			{Requirement: "ORD-001", Case: "a/openai@simulator", Verdict: Pass},
+			{Requirement: "ORD-001", Case: "b/openai@simulator", Verdict: Fail},
+			{Requirement: "ORD-002", Case: "b/openai@simulator", Verdict: Pass},
+			{Requirement: "SIG-001", Case: "a/openai@simulator", Verdict: NotTestable},
+			{Requirement: "ORD-001", Case: "a/openai@simulator@base-url", Verdict: Pass},
+			{Requirement: "STR-001", Case: "a/openai@simulator@base-url", Verdict: Pass, OfSource: true},
+		},
+	}
+	board := NewScoreboard([]*Run{run}, "linux/amd64", func(*Run) string { return "scoreboard/agent.html" })
+	if len(board.Runs) != 2 {
+		t.Fatalf("%+v", board)
+	}
+	mitm, byURL := board.Runs[0], board.Runs[1]
+	ord := mitm.Results["ORD"]
+	if mitm.Cases != 2 || mitm.Seconds != 2 || mitm.Date != "2026-11-23" || ord.Verdict != Fail || !slices.Equal(ord.Failed, []string{"ORD-001"}) || !slices.Equal(ord.Passed, []string{"ORD-002"}) {
+		t.Errorf("%+v", mitm)
+	}
+	if len(mitm.Results) != 1 || len(byURL.Results) != 1 || byURL.Results["ORD"].Verdict != Pass {
+		t.Errorf("%+v %+v", mitm.Results, byURL.Results)
+	}
+	var out strings.Builder
+	if err := board.WriteMarkdown(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`| <code>agent 1 &#124; &#60;b&#62;</code> | openai | mitm | 2 | [fail ORD-001](scoreboard/agent.html) |`, "| openai | base-url | 1 | [1 pass](scoreboard/agent.html) |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s\nlacks %s", out.String(), want)
+		}
+	}
+}

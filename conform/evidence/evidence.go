@@ -141,8 +141,11 @@ type Chunk struct {
 type Process struct {
 	Args     []string
 	ExitCode int // -1 when unknown, as in recordings
-	Stdout   []byte
-	Stderr   []byte
+	// Remark says what was unusual about the end of the process, as part of a sentence
+	// about it: "was ended by SIGSEGV". It is "" for a process that exited.
+	Remark string
+	Stdout []byte
+	Stderr []byte
 	// Resumed is set for a process that continued an earlier session.
 	Resumed bool
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/proxy/replay"
 	"github.com/meerkat-go/conformance/simulator"
 	"github.com/meerkat-go/conformance/simulator/script"
@@ -182,14 +183,15 @@ func (c *capture) stepDeviation(i int, step Step, processes []evidence.Process) 
 	if i >= len(processes) {
 		return fmt.Sprintf("step %d did not run", i)
 	}
-	why := cmp.Or(step.exitDeviation(processes[i].ExitCode, c.requestsByStep[i]), step.outputDeviation(processes[i].Stdout))
+	why := cmp.Or(step.exitDeviation(processes[i].Remark, processes[i].ExitCode, c.requestsByStep[i]), step.outputDeviation(processes[i].Stdout))
 	if why == "" {
 		return ""
 	}
 	return fmt.Sprintf("step %d %s%s", i, why, lastLine(processes[i].Stderr))
 }
 
-// lastLine is ": " and the last line of what a process wrote, cut short, or "".
+// lastLine is ": " and the last line of what a process wrote, cut short and without
+// keys, or "".
 func lastLine(stderr []byte) string {
 	const maxBytes = 300
 	lines := strings.Split(strings.TrimSpace(string(stderr)), "\n")
@@ -197,5 +199,7 @@ func lastLine(stderr []byte) string {
 	if last == "" {
 		return ""
 	}
-	return ": " + last[:min(maxBytes, len(last))]
+	// A key that is cut in two is not recognised: the first cut is far behind the second.
+	last = gate.Mask(last[:min(20*maxBytes, len(last))])
+	return ": " + strings.ToValidUTF8(last[:min(maxBytes, len(last))], "")
 }

@@ -101,10 +101,20 @@ func (c Case) Steps(seed string) []Step {
 	return steps
 }
 
-// exitDeviation says what is wrong with the exit code of a step's process or
-// with the number of requests it sent, "" when both are as scripted.
-func (s Step) exitDeviation(code, requests int) string {
+// exitDeviation says what is wrong with the end of a step's process or with the
+// number of requests it sent, "" when both are as scripted.
+func (s Step) exitDeviation(remark string, code, requests int) string {
+	why := s.endDeviation(remark, code, requests)
+	if why != "" && requests == 0 && s.Exit != specs.ExitUnsupported && !strings.Contains(why, "no request") {
+		why += ", and sent no request: does it use HTTPS_PROXY, or the base URL?"
+	}
+	return why
+}
+
+func (s Step) endDeviation(remark string, code, requests int) string {
 	switch {
+	case remark != "":
+		return remark
 	case s.Exit == specs.ExitOK && code != 0:
 		return fmt.Sprintf("exited %d, the scenario expects success", code)
 	case s.Exit != specs.ExitOK && s.Exit != specs.ExitAny && code == 0:
@@ -112,7 +122,7 @@ func (s Step) exitDeviation(code, requests int) string {
 	case s.Exit == specs.ExitUnsupported && requests > 0:
 		return fmt.Sprintf("sent %d requests, the scenario expects none", requests)
 	case s.Exit != specs.ExitUnsupported && requests == 0:
-		return "sent no request"
+		return "sent no request: does it use HTTPS_PROXY, or the base URL?"
 	}
 	return ""
 }

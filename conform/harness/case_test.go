@@ -44,9 +44,12 @@ func TestExitDeviation(t *testing.T) {
 		{specs.ExitError, 1, 2, true}, {specs.ExitError, 0, 2, false}, {specs.ExitError, 1, 0, false},
 		{specs.ExitUnsupported, 77, 0, true}, {specs.ExitUnsupported, 77, 1, false}, {specs.ExitUnsupported, 0, 0, false},
 	} {
-		if why := (Step{Exit: c.exit}).exitDeviation(c.code, c.requests); (why == "") != c.good {
+		if why := (Step{Exit: c.exit}).exitDeviation("", c.code, c.requests); (why == "") != c.good {
 			t.Errorf("%s with code %d and %d requests: %q", c.exit, c.code, c.requests, why)
 		}
+	}
+	if why := (Step{Exit: specs.ExitError}).exitDeviation("was ended by SIGSEGV", -1, 1); why != "was ended by SIGSEGV" {
+		t.Errorf("a crash passes for the failure that the scenario expects: %q", why)
 	}
 }
 

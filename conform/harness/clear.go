@@ -13,8 +13,12 @@ import (
 func (r Room) clear() []string {
 	var effects []string
 	if r.Sandbox != nil {
-		if killed := r.Sandbox.Close().Killed; killed > 0 {
-			effects = append(effects, fmt.Sprintf("left processes behind, which were ended: %d", killed))
+		did := r.Sandbox.Close()
+		if did.Killed > 0 {
+			effects = append(effects, fmt.Sprintf("left %s behind, which the harness ended", countProcesses(did.Killed)))
+		}
+		if did.Truncated > 0 {
+			effects = append(effects, fmt.Sprintf("wrote more than is kept of the output: %s", countProcesses(did.Truncated)))
 		}
 	}
 	dir := filepath.Dir(r.Home)
@@ -30,6 +34,13 @@ func (r Room) clear() []string {
 		effects = append(effects[:maxEffects], fmt.Sprintf("and %d more", len(effects)-maxEffects))
 	}
 	return effects
+}
+
+func countProcesses(n int) string {
+	if n == 1 {
+		return "1 process"
+	}
+	return fmt.Sprintf("%d processes", n)
 }
 
 // maxEffects bounds how many effects of a case are listed.

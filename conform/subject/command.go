@@ -150,11 +150,7 @@ func (s *commandSession) runCommand(ctx context.Context, command []profiles.Temp
 		c.Stdin = strings.NewReader(prompt + "\n")
 	}
 	result, err := s.room.Sandbox.Run(ctx, c)
-	process := evidence.Process{Args: argv, ExitCode: result.ExitCode, Stdout: result.Stdout, Stderr: result.Stderr}
-	if result.TimedOut {
-		process.Stderr = append(process.Stderr, "\nended at its limit of time"...)
-	}
-	return process, err
+	return evidence.Process{Args: argv, ExitCode: result.ExitCode, Remark: result.Remark(), Stdout: result.Stdout, Stderr: result.Stderr}, err
 }
 
 // takesPrompt reports whether a command is given the prompt as an argument.

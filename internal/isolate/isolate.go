@@ -70,6 +70,8 @@ type Report struct {
 	// Killed counts the processes that were still alive when the process that had
 	// started them had ended.
 	Killed int
+	// Truncated counts the processes that wrote more than was kept.
+	Truncated int
 }
 
 // Sandbox starts processes. It is safe for concurrent use.

@@ -147,7 +147,6 @@ func (p *Process) Wait() (Result, error) {
 	}
 	<-p.ended
 	end := p.container.finish()
-	p.sandbox.countKilled(end.Killed)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killTimer != nil {
@@ -158,13 +157,17 @@ func (p *Process) Wait() (Result, error) {
 	result.Stdout, cutOut = p.stdout.content()
 	result.Stderr, cutErr = p.stderr.content()
 	result.Truncated = cutOut || cutErr
+	p.sandbox.countResult(result)
 	return result, p.parent.Err()
 }
 
-func (s *Sandbox) countKilled(n int) {
+func (s *Sandbox) countResult(r Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.report.Killed += n
+	s.report.Killed += r.Killed
+	if r.Truncated {
+		s.report.Truncated++
+	}
 }
 
 // findProgram looks a program up in the PATH of the command's environment, which

@@ -35,6 +35,7 @@ const (
 	Check            Name = "conform.check.v2"
 	List             Name = "conform.list.v2"
 	Explain          Name = "conform.explain.v1"
+	Matrix           Name = "conform.matrix.v1"
 	Profile          Name = "profile.v1" // an agent, YAML read as JSON
 
 	RecorderVerify      Name = "recorder.verify.v1"

@@ -44,12 +44,28 @@ func (r *Run) judgeExcuse(used UsedExcuse, inScope bool) (verdict Verdict, probl
 		return KnownFail, ""
 	case r.isPartial():
 		return NotApplicable, ""
+	case inScope && canTell && r.failsOtherwise(used.Pattern):
+		return Stale, flakyMismatch[used.Flaky]
 	case inScope && canTell:
 		return Stale, "nothing fails there any more; remove the entry"
 	case !inScope && r.Filter == "":
 		return Stale, "matches no check and case of this run; correct the pattern"
 	}
 	return NotApplicable, ""
+}
+
+// flakyMismatch says why an entry does not excuse what fails, by whether it is flaky.
+var flakyMismatch = map[bool]string{
+	false: "fails in some runs only; add flaky: true",
+	true:  "fails in every run; remove flaky: true",
+}
+
+// failsOtherwise reports whether what a pattern names fails, in a way that its entry
+// does not excuse.
+func (r *Run) failsOtherwise(pattern string) bool {
+	return slices.ContainsFunc(r.Results, func(res Result) bool {
+		return (res.Verdict == Flaky || res.Verdict == Fail) && res.Check != "" && matchesName(pattern, res.Check, res.Case)
+	})
 }
 
 // excuseResults excuses what e fits and returns how many results that are.

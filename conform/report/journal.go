@@ -144,7 +144,13 @@ func (j *Journal) addLine(number int, line []byte) error {
 func decodeStrictly(line []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
-	return d.Decode(v)
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if d.More() {
+		return errNotJournal
+	}
+	return nil
 }
 
 // Differs says in what another run differs from that of the journal, "" when an

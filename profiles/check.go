@@ -16,31 +16,16 @@ var (
 	variablePattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 	providerNames   = []string{"anthropic", "openai", "gemini"}
 	ingressNames    = []string{IngressMITM, IngressBaseURL}
-	sessionSources  = []string{"stdout", "stderr", "file", "given"}
+	sessionSources  = []string{"stdout", "stderr", "output", "file", "given"}
 )
 
 // checkTemplates finds unknown placeholders and those that have no value where
 // they stand.
 func (d *decoder) checkTemplates() {
 	for _, t := range d.templates {
-		if err := t.Check(); err != nil {
+		if err := t.CheckIn(structuralKeys(t.path)...); err != nil {
 			d.addFault(t.line, "%s: %s", t.path, err)
-			continue
 		}
-		for _, name := range t.Names() {
-			d.checkPlace(t, name)
-		}
-	}
-}
-
-func (d *decoder) checkPlace(t placedTemplate, name string) {
-	within := Placeholders[slices.IndexFunc(Placeholders, func(p Placeholder) bool { return p.Name == name })].Within
-	if keys := structuralKeys(t.path); within != nil && !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(within, key) }) {
-		d.addFault(t.line, "%s: placeholder {%s} has no value here; it has one below %s", t.path, name, strings.Join(within, " and "))
-		return
-	}
-	if name == "args" && t.Template != "{args}" {
-		d.addFault(t.line, "%s: placeholder {args} stands for several arguments; make it an entry of its own", t.path)
 	}
 }
 
@@ -111,6 +96,9 @@ func (d *decoder) checkCommand(p *Profile) {
 	}
 }
 
+// IsVariable reports whether name can be that of an environment variable.
+func IsVariable(name string) bool { return variablePattern.MatchString(name) }
+
 func hasPlaceholder(argv []Template, name string) bool {
 	return slices.ContainsFunc(argv, func(t Template) bool { return t.Has(name) })
 }
@@ -158,12 +146,12 @@ func (d *decoder) checkAddition(path string, a *Addition) {
 		return
 	}
 	for name := range a.Env {
-		if !variablePattern.MatchString(name) {
+		if !IsVariable(name) {
 			d.faultAt(joinPath(path, joinPath("env", name)), "%q is not the name of a variable", name)
 		}
 	}
 	for i, name := range a.Unset {
-		if !variablePattern.MatchString(name) {
+		if !IsVariable(name) {
 			d.faultAt(joinIndex(joinPath(path, "unset"), i), "%q is not the name of a variable", name)
 		}
 	}

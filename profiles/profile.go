@@ -95,8 +95,8 @@ type Provider struct {
 
 // Session says where the id of a session comes from.
 type Session struct {
-	// From is stdout or stderr: Pattern is looked for in what the first process
-	// wrote. file: in the paths of the files below HOME, the newest first. given:
+	// From is stdout, stderr, or output for both: Pattern is looked for in what the
+	// first process wrote. file: in the paths of the files below HOME, the newest first. given:
 	// conform chooses a UUID, and run names it as {session}.
 	From string `yaml:"from,required"`
 	// Pattern is a regular expression; its first group, or the whole match, is the

@@ -3,8 +3,10 @@ package profiles
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/specs"
@@ -81,6 +83,24 @@ func (t Template) Check() error {
 			return fmt.Errorf("placeholder {%s} unknown; did you mean {%s}? write {{%s}} for the text itself", name, specs.Nearest(name, 1, placeholderNames())[0], name)
 		case form != "" && form != "json":
 			return fmt.Errorf("placeholder {%s:%s} unknown; use {%s} or {%s:json}", name, form, name, name)
+		}
+	}
+	return nil
+}
+
+// CheckIn is Check, and says which placeholder has no value below the given keys of a
+// profile.
+func (t Template) CheckIn(keys ...string) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	for _, name := range t.Names() {
+		within := Placeholders[slices.IndexFunc(Placeholders, func(p Placeholder) bool { return p.Name == name })].Within
+		if within != nil && !slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(within, key) }) {
+			return fmt.Errorf("placeholder {%s} has no value here; it has one below %s", name, strings.Join(within, " and "))
+		}
+		if name == "args" && t != "{args}" {
+			return errors.New("placeholder {args} stands for several arguments; make it an entry of its own")
 		}
 	}
 	return nil

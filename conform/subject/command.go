@@ -39,7 +39,7 @@ func (c *Command) About() harness.About {
 	about := harness.About{
 		Abilities: abilities(p), Ingress: p.Ingress, Unsupported: p.Unsupported,
 	}
-	for _, name := range []string{"anthropic", "openai", "gemini"} {
+	for _, name := range providerNames {
 		if _, ok := p.Providers[name]; ok {
 			about.Providers = append(about.Providers, name)
 		}
@@ -128,7 +128,7 @@ func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (eviden
 	if step.Resume {
 		command = s.profile.Resume
 	}
-	if step.Resume && s.session == "" && slices.ContainsFunc(command, func(t profiles.Template) bool { return t.Has("session") }) {
+	if step.Resume && s.session == "" && hasPlaceholder(command, "session") {
 		return evidence.Process{ExitCode: -1, Stderr: []byte(errNoSession.Error())}, nil
 	}
 	process, err := s.runCommand(ctx, command, step.Prompt)
@@ -155,5 +155,9 @@ func (s *commandSession) runCommand(ctx context.Context, command []profiles.Temp
 
 // takesPrompt reports whether a command is given the prompt as an argument.
 func takesPrompt(command []profiles.Template) bool {
-	return slices.ContainsFunc(command, func(t profiles.Template) bool { return t.Has("prompt") })
+	return hasPlaceholder(command, "prompt")
+}
+
+func hasPlaceholder(command []profiles.Template, name string) bool {
+	return slices.ContainsFunc(command, func(t profiles.Template) bool { return t.Has(name) })
 }

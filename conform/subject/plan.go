@@ -127,7 +127,17 @@ func (pl plan) arguments(command []profiles.Template, prompt, session string) ([
 		}
 		argv = append(argv, text)
 	}
+	argv[0] = programPath(pl.profile, argv[0])
 	return argv, nil
+}
+
+// programPath is the program as the sandbox takes it: a name to be looked up in PATH,
+// or a path, which a profile means relative to its own folder.
+func programPath(p *profiles.Profile, program string) string {
+	if filepath.IsAbs(program) || !strings.ContainsAny(program, "/"+string(filepath.Separator)) {
+		return program
+	}
+	return filepath.Join(p.Dir(), program)
 }
 
 // insertArguments puts added where the command says {args}, else before a lone

@@ -27,6 +27,8 @@ func findSession(s profiles.Session, p evidence.Process, home string) string {
 		return lastMatch(pattern, p.Stdout)
 	case "stderr":
 		return lastMatch(pattern, p.Stderr)
+	case "output":
+		return cmp.Or(lastMatch(pattern, p.Stdout), lastMatch(pattern, p.Stderr))
 	case "file":
 		for _, path := range newestFiles(home) {
 			if id := lastMatch(pattern, []byte(path)); id != "" {

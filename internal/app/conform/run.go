@@ -49,7 +49,9 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
   conform run --strict --require SIG,ORD-001
   conform run --report json=report.json,junit=report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.command = args
+			if err := f.takeArguments(cmd, args); err != nil {
+				return err
+			}
 			return a.run(cmd.Context(), f)
 		},
 	}

@@ -1,34 +1,118 @@
 package conform
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/subject"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
+	"github.com/meerkat-go/conformance/profiles"
 )
 
 // subjectFlags say which agent is judged.
 type subjectFlags struct {
-	name    string
-	command []string // the agent's command line, behind two dashes
+	name string
+	commandFlags
 }
 
+// commandFlags describe an agent without a profile.
+type commandFlags struct {
+	command        []string // behind two dashes
+	stdin          bool
+	resume         string
+	sessionPattern string
+	mcp            string
+	env            []string
+	providers      []string
+}
+
+// rkatSubject is the name of the agent that is a part of this program.
+const rkatSubject = "rkat"
+
 func (f *subjectFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "subject", "rkat", "agent under test: rkat")
+	cmd.Flags().StringVar(&f.name, "subject", rkatSubject, "agent under test: rkat, the name of a profile, or a `PROFILE.yaml`")
+	f.commandFlags.addTo(cmd)
+}
+
+func (f *commandFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.stdin, "stdin", false, "the agent behind -- reads its prompt from standard input")
+	flags.StringVar(&f.resume, "resume-cmd", "", "how the agent behind -- continues a session in a new process: 'my-agent --resume {session} {prompt}'")
+	flags.StringVar(&f.sessionPattern, "session-pattern", "", "regular expression that finds {session} in the agent's output")
+	flags.StringVar(&f.mcp, "mcp-flag", "", "how the agent behind -- is offered tools: '--mcp-config {mcp_config}'")
+	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
+	flags.StringSliceVar(&f.providers, "provider", nil, "providers that the agent behind -- speaks to: anthropic, openai, gemini (default: what a first prompt shows)")
+}
+
+// takeArguments takes the command behind --. Other arguments are mistakes.
+func (f *commandFlags) takeArguments(cmd *cobra.Command, args []string) error {
+	if at := cmd.ArgsLenAtDash(); len(args) > 0 && at != 0 {
+		return cli.Usage("%s: takes no argument, got %q; put the agent's command behind --, or name a profile with --subject", cmd.Name(), args[0])
+	} else if at == 0 && len(args) == 0 {
+		return cli.Usage("%s: no command behind --; write for example: -- my-agent {prompt}", cmd.Name())
+	}
+	f.command = args
+	return nil
+}
+
+// setFlag names a flag that describes a command and is set, "" when none is.
+func (f *commandFlags) setFlag() string {
+	for _, flag := range []struct {
+		name  string
+		isSet bool
+	}{
+		{"--stdin", f.stdin}, {"--resume-cmd", f.resume != ""}, {"--session-pattern", f.sessionPattern != ""},
+		{"--mcp-flag", f.mcp != ""}, {"--env", len(f.env) > 0}, {"--provider", len(f.providers) > 0},
+	} {
+		if flag.isSet {
+			return flag.name
+		}
+	}
+	return ""
+}
+
+// profile is that of the command behind --.
+func (f *commandFlags) profile() (*profiles.Profile, error) {
+	p, err := subject.AdHoc(subject.CommandLine{
+		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env, Providers: f.providers,
+	})
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	return p, nil
 }
 
 // subject returns the agent that the flags name.
 func (a *app) subject(f subjectFlags) (harness.Subject, error) {
-	switch {
-	case len(f.command) > 0:
-		return nil, cli.Usage("run: takes no argument, got %q; name the agent with --subject", f.command[0])
-	case f.name == "rkat":
-		return harness.InProcess(rkat.Run, cli.Version()), nil
-	case strings.HasSuffix(f.name, ".yaml"):
-		return nil, missingError("--subject "+f.name, "use --subject rkat")
+	profile, err := f.chosenProfile()
+	if err != nil {
+		return nil, err
 	}
-	return nil, cli.Usage("--subject: unknown value %q; use rkat", f.name)
+	if profile == nil {
+		return harness.InProcess(rkat.Run, cli.Version()), nil
+	}
+	if kind, _ := profile.Command(); kind != "command" {
+		return nil, missingError("profile "+profile.Name+": "+kind, "use one with run")
+	}
+	return subject.NewCommand(profile, ""), nil
+}
+
+// chosenProfile is the profile that the flags name, nil for rkat inside this program.
+func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
+	switch flag := f.setFlag(); {
+	case len(f.command) > 0 && f.name != rkatSubject:
+		return nil, cli.Usage("--subject %s: there is a command behind -- as well; leave one out", f.name)
+	case len(f.command) > 0:
+		return f.commandFlags.profile()
+	case flag != "":
+		return nil, cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}", flag)
+	case f.name == rkatSubject:
+		return nil, nil //nolint:nilnil // documented
+	}
+	p, err := profiles.Find(f.name)
+	if err != nil {
+		return nil, cli.Usage("--subject %w", err)
+	}
+	return p, nil
 }

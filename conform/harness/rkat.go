@@ -180,10 +180,12 @@ func readSessionID(stdout []byte, known string) string {
 	return last.ID
 }
 
-// The variable that tells a process of this executable to be the agent.
+// The variable that tells a process of this executable to be the agent or its tool
+// server.
 const (
 	runAsVariable = "CONFORM_ACT_AS"
 	runAsRkat     = "rkat"
+	runAsTools    = "tools"
 )
 
 // RunIfSubject runs main and reports true when this process was started as the

@@ -17,7 +17,7 @@ func (r *Runner) furnish(p Permutation) (Room, error) {
 		return Room{}, err
 	}
 	room := Room{
-		Case: p.Case, Ingress: p.ingress(), CAFile: r.trustFile, Tools: ToolServer{Command: r.Tools},
+		Case: p.Case, Ingress: p.ingress(), CAFile: r.trustFile, Tools: r.toolServer(dir),
 		Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Temp: filepath.Join(dir, "tmp"),
 		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
 	}
@@ -47,6 +47,19 @@ func (r *Runner) connect(room *Room, ingress *proxy.Proxy) {
 		room.BaseURL = map[string]string{llm.Anthropic: url + "/anthropic", llm.OpenAI: url + "/openai/v1", llm.Gemini: url + "/gemini"}
 	}
 	room.Env = room.environment(r.Path)
+}
+
+// ToolLogVariable names the file in which our tool server notes the calls it gets.
+const ToolLogVariable = "CONFORM_TOOLS_LOG"
+
+// toolServer is our tool server for the case whose folder is dir.
+func (r *Runner) toolServer(dir string) ToolServer {
+	if r.Tools == nil {
+		return ToolServer{}
+	}
+	log := filepath.Join(dir, "mcp.ndjson")
+	env := []string{ToolLogVariable + "=" + log, runAsVariable + "=" + runAsTools} // a program that runs cases refuses to be started so
+	return ToolServer{Command: r.Tools, Env: env, Log: log}
 }
 
 // fakeKeys are the made-up keys that an agent gets, by the variable it finds them

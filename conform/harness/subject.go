@@ -95,4 +95,6 @@ type ToolServer struct {
 	Env []string
 	// URL is that of a server over HTTP, "" where there is none.
 	URL string
+	// Log is the file in which the server notes each call that it gets, "" for none.
+	Log string
 }

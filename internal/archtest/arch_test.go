@@ -152,7 +152,7 @@ var libraries = map[string][]string{
 	"github.com/dnaeon/go-vcr":        {"proxy/cassette"},
 	"github.com/onsi":                 {},
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
-	"github.com/modelcontextprotocol": {"meerkat/mcp"},
+	"github.com/modelcontextprotocol": {"meerkat/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
 	"go.opentelemetry.io":             {"meerkat/observe/telemetry", "internal/app/rkat/backends"},
 	"github.com/prometheus":           {"meerkat/observe/telemetry"},

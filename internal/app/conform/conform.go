@@ -33,7 +33,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 var program = cli.Program{
 	Name: "conform", Short: "Judge whether an agent talks to its provider correctly", Long: long,
 	UsageCode: report.ExitUsage, InternalCode: report.ExitHarness,
-	Settings: &cli.Settings{Files: []string{"conform.yaml"}},
+	Settings: &cli.Settings{Files: []string{"conform.yaml"}, Variables: []string{harness.ToolLogVariable}},
 }
 
 const long = `Judge whether an agent talks to its provider correctly.
@@ -64,7 +64,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand())
 	root.AddCommand(missingCommands()...)
 	return root
 }

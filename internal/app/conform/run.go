@@ -120,6 +120,9 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	defer schedule.close()
 	f.seed = schedule.seed()
 	options := f.options(subject, func(_, total int) { bar.Step(total) })
+	if options.Tools, err = toolCommand(); err != nil {
+		return nil, err
+	}
 	options.Choose = schedule.choose
 	options.Observe = func(run harness.CaseRun, results []report.Result) {
 		schedule.observe(run, results)

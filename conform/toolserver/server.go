@@ -1,0 +1,101 @@
+package toolserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Name is how the server introduces itself.
+const Name = "conform"
+
+// Config says how the server runs. The zero value is useful.
+type Config struct {
+	// Version is the one the server reports.
+	Version string
+	// Log gets one [Call] as a line of JSON before each call. Nil: none. It is
+	// written to by one call at a time.
+	Log io.Writer
+}
+
+// Call is a line of the log.
+type Call struct {
+	Time time.Time `json:"time"`
+	Tool string    `json:"tool"`
+	// Arguments are the bytes that arrived, nil for a call without.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+}
+
+// maxMessage bounds one message of a client in bytes.
+const maxMessage = 16 << 20
+
+// Serve answers one client that writes to in and reads from out, a JSON-RPC message a
+// line, until in ends or ctx is cancelled. It closes neither.
+func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	pipe := newPipe(in, out)
+	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.reader(), Writer: pipe.writer(), MaxLineLength: maxMessage})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Handler answers any number of clients over streamable HTTP. Serve it on loopback:
+// it refuses other hosts and asks for no credential.
+func (c Config) Handler() http.Handler {
+	server := c.newServer()
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		MaxRequestBodyBytes: maxMessage, PropagateRequestCancellation: true,
+	})
+}
+
+func (c Config) newServer() *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: Name, Version: c.Version}, &sdk.ServerOptions{
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+	})
+	log := callLog{out: c.Log}
+	for _, t := range toolList() {
+		server.AddTool(t.definition(), log.noteCalls(t.run))
+	}
+	return server
+}
+
+// callLog writes calls to out, one at a time.
+type callLog struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// noteCalls notes each call before handle carries it out.
+func (l *callLog) noteCalls(handle handler) sdk.ToolHandler {
+	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		if err := l.writeCall(Call{Time: time.Now().UTC(), Tool: r.Params.Name, Arguments: r.Params.Arguments}); err != nil {
+			return nil, fmt.Errorf("the log of calls: %w", err)
+		}
+		content, err := handle(ctx, r.Params.Arguments)
+		if err != nil {
+			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil
+		}
+		return &sdk.CallToolResult{Content: []sdk.Content{content}}, nil
+	}
+}
+
+func (l *callLog) writeCall(c Call) error {
+	if l.out == nil {
+		return nil
+	}
+	line, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.out.Write(append(line, '\n'))
+	return err
+}

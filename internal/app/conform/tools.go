@@ -1,0 +1,101 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/toolserver"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	var address string
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "Serve the tools that the cases call, over MCP",
+		Long: `Serve the tools that the cases call, over MCP: conform_echo, conform_fail,
+conform_noargs, conform_slow, conform_large, conform_image and conform_awkward. None
+of them changes anything. conform run starts this server for each agent that can be
+given one; start it yourself to see what your agent makes of it.
+
+Without --http the server speaks over standard input and output. Calls are written
+to the file that ` + harness.ToolLogVariable + ` names, one line of JSON each.`,
+		Example: "  conform tools\n  conform tools --http 127.0.0.1:8765",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return cli.Usage("tools: takes no argument, got %q", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveTools(cmd.Context(), address) },
+	}
+	cmd.Flags().StringVar(&address, "http", "", "loopback `address` to listen on; port 0 takes a free one")
+	return cmd
+}
+
+// toolCommand starts this program as the tool server of an agent.
+func toolCommand() ([]string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("the tool server: %w", err)
+	}
+	return []string{path, "tools"}, nil
+}
+
+func (a *app) serveTools(ctx context.Context, address string) error {
+	config := toolserver.Config{Version: tool().Version}
+	if path := a.Getenv(harness.ToolLogVariable); path != "" {
+		log, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return cli.Usage("%s: %v", harness.ToolLogVariable, err)
+		}
+		defer func() { _ = log.Close() }() // each line is written at once
+		config.Log = log
+	}
+	if address == "" {
+		return config.Serve(ctx, a.Stdin, a.Stdout)
+	}
+	return serveHTTP(ctx, address, config.Handler(), a.Stdout)
+}
+
+// serveHTTP serves handler on a loopback address until ctx is cancelled and prints
+// where.
+func serveHTTP(ctx context.Context, address string, handler http.Handler, stdout io.Writer) error {
+	listener, err := listenLoopback(ctx, address)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	fmt.Fprintf(stdout, "http://%s/mcp\n", listener.Addr())
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// listenLoopback listens on an address of this machine that others do not reach.
+func listenLoopback(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, cli.Usage("--http %s: %v; use 127.0.0.1:0", address, err)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return nil, cli.Usage("--http %s: is not a loopback address; use 127.0.0.1:0", address)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, cli.Usage("--http %s: %v; use another port", address, err)
+	}
+	return listener, nil
+}

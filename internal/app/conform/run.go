@@ -111,7 +111,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
-	schedule, err := newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
+	schedule, err := a.newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
 		Tool: tool(), Subject: about.Subject, Policy: policy, Source: f.sources, Ingress: f.ingress, Seed: f.seed, Filter: f.filter, Started: began.UTC(),
 	})
 	if err != nil {

@@ -68,12 +68,13 @@ type schedule struct {
 	file     *journalFile
 	known    report.Journal // what the report is made of
 	fault    error          // of writing the journal
+	note     func(format string, args ...any)
 }
 
 // newSchedule reads the files that the flags name. header says which run this is; a run
 // that goes on takes the seed of the one before.
-func newSchedule(f scheduleFlags, setName string, header report.JournalHeader) (_ *schedule, err error) {
-	s := &schedule{flags: f, setName: setName, known: report.Journal{Header: header}}
+func (a *app) newSchedule(f scheduleFlags, setName string, header report.JournalHeader) (_ *schedule, err error) {
+	s := &schedule{flags: f, setName: setName, known: report.Journal{Header: header}, note: a.Note}
 	h := &s.known.Header
 	h.Journal = report.JournalSchema
 	if f.repeat > 1 {
@@ -148,13 +149,22 @@ func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
 			return nil, cli.Usage("%s: %s; run it again with the same flags", s.flags.rerunFailed, why)
 		}
 		settled = s.prior.Settled()
+		again := 0
+		for _, c := range h.Plan {
+			if c.Reason == "" && !settled[c.Name] {
+				again++
+			}
+		}
+		s.note("%s: %s settled, %d run again", s.flags.rerunFailed, cli.Count(len(h.Plan)-again, "case is", "cases are"), again)
 	}
 	done := map[string]int{}
 	if s.file != nil {
 		if err := s.file.begin(&s.known); err != nil {
 			return nil, err
 		}
-		done = s.known.Counts()
+		if done = s.known.Counts(); len(done) > 0 {
+			s.note("%s: goes on after %d of %s", s.flags.journal, len(done), cli.Count(len(h.Plan), "case", "cases"))
+		}
 	}
 	return func(name string) int {
 		if !shard.Holds(name) || settled[name] {

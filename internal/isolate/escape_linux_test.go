@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // escape runs a script and holds that nothing of it lives afterwards.
@@ -80,6 +82,35 @@ func TestNothingEscapes(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			})
+		}
+	})
+}
+
+// TestOwnSandboxesWork holds that a program can make namespaces of its own, as
+// agents do for the commands that they run.
+func TestOwnSandboxesWork(t *testing.T) {
+	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
+		if got := run(t, sandbox, Limits{}, "command -v unshare >/dev/null || exit 0; unshare --user --map-root-user --net true"); got.ExitCode != 0 {
+			t.Errorf("%+v: %s", got, got.Stderr)
+		}
+	})
+}
+
+// TestNoForeignFiles holds that a program gets its streams and no other file of
+// this process.
+func TestNoForeignFiles(t *testing.T) {
+	file, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETFD, 0); err != nil { // as if a shell had left it open
+		t.Fatal(err)
+	}
+	forEachLevel(t, func(t *testing.T, sandbox *Sandbox) {
+		got := run(t, sandbox, Limits{}, "ls /proc/$$/fd | wc -l")
+		if n := strings.TrimSpace(string(got.Stdout)); n != "3" && n != "4" { // some shells keep one of their own
+			t.Errorf("%s files: %s", n, run(t, sandbox, Limits{}, "ls -l /proc/$$/fd").Stdout)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -91,8 +92,11 @@ func runHelper() int {
 }
 
 func openHelper() (*helper, error) {
-	unix.CloseOnExec(controlFD)
-	unix.CloseOnExec(assignmentFD)
+	// Files that this program inherited from the user's shell are not the program's.
+	if err := unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		unix.CloseOnExec(controlFD)
+		unix.CloseOnExec(assignmentFD)
+	}
 	h := &helper{}
 	text, err := io.ReadAll(os.NewFile(assignmentFD, "assignment"))
 	if err == nil {
@@ -132,8 +136,10 @@ func (h *helper) start() error {
 		return err
 	}
 	if len(h.Args) > 0 {
-		if err := dropCapabilities(); err != nil {
-			return err
+		if h.namespaces != (namespaces{}) {
+			if err := dropCapabilities(); err != nil {
+				return err
+			}
 		}
 		if h.program, err = h.startProgram(); err != nil {
 			return &programError{err}

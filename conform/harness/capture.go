@@ -13,6 +13,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/proxy/replay"
@@ -27,7 +28,8 @@ type capture struct {
 	Permutation
 	seed         string
 	replayer     *replay.Replayer // nil where no cassette answers
-	simulated    *stepRecorder    // nil where a cassette answers
+	steps        *stepRecorder    // nil where a cassette answers
+	live         *liveRecording   // nil unless a provider answers
 	cassettePath string
 	interrupt    interruption
 
@@ -58,18 +60,25 @@ func (c *capture) countRequests(next http.Handler) http.Handler {
 }
 
 // openSource returns what answers the agent: the cassette of the case, the
-// simulator, or a handler that refuses all traffic.
-func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
+// simulator, the provider, or a handler that refuses all traffic.
+func (c *capture) openSource(recordings fs.FS, live *liveSource) (http.Handler, error) {
 	redactor := redact.New(nil)
 	switch {
 	case !c.Case.HasTraffic():
 		return noTraffic{c, redactor}, nil
 	case c.Source == evidence.SourceSimulator:
 		upstream := simulator.Transport(newScript(c.Case, c.seed, c.noteMismatch, c.interrupt.noteSent))
-		c.simulated = &stepRecorder{capture: c, redactor: redactor, upstream: upstream}
-		return c.simulated, nil
+		c.steps = &stepRecorder{capture: c, config: record.Config{Transport: upstream, Redactor: redactor}}
+		return c.steps, nil
+	case c.Source == evidence.SourceLive && live != nil:
+		var err error
+		if c.live, err = live.open(c.Permutation, c.step); err != nil {
+			return nil, err
+		}
+		c.steps = &stepRecorder{capture: c, config: c.live.config}
+		return live.admit(c.Permutation, c.steps), nil
 	case c.Source != evidence.SourceCassette:
-		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", c.Source)
+		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette, simulator or live", c.Source)
 	}
 	c.cassettePath = c.Case.CassettePath()
 	recording, err := cassette.OpenFS(recordings, c.cassettePath)
@@ -81,12 +90,19 @@ func (c *capture) openSource(recordings fs.FS) (http.Handler, error) {
 }
 
 func (c *capture) beginStep(n int) {
-	if !c.simulated.beginStep() {
+	if !c.steps.beginStep() {
 		c.note(fmt.Sprintf("a request of step %d was still open %v after the step", n-1, openTimeout))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.currentStep = n
+}
+
+// step is the ordinal of the step that runs.
+func (c *capture) step() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.currentStep
 }
 
 func (c *capture) note(line string) {
@@ -106,6 +122,7 @@ func (c *capture) keepNotice(n proxy.Notice) {
 func (c *capture) noteMismatch(m *script.Mismatch) { c.note(m.Error()) }
 
 func (c *capture) observe(in cassette.Interaction, missed bool) {
+	c.live.observe(in)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.interactions, c.stepOf, c.missed = append(c.interactions, in), append(c.stepOf, c.currentStep), append(c.missed, missed)
@@ -124,6 +141,9 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[c.stepOf[at]], c.missed[at]
 	}
 	deviations := slices.Clone(c.notes)
+	if c.live != nil {
+		deviations = append(deviations, refusals(&ev)...)
+	}
 	for _, s := range skipped {
 		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
 	}
@@ -168,7 +188,7 @@ func (c *capture) unfinished(ev *evidence.Evidence) []string {
 		if n := c.replayer.Receipt().Unused; n > 0 {
 			return []string{fmt.Sprintf("%d recorded replies were never asked for", n)}
 		}
-	case c.simulated != nil && len(ev.Exchanges) > 0:
+	case c.steps != nil && len(ev.Exchanges) > 0:
 		last := ev.Exchanges[len(ev.Exchanges)-1]
 		reply := wire.ReadReply(last.Provider, last.Response.Status, last.Response.Body)
 		if slices.ContainsFunc(reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {

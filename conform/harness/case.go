@@ -41,7 +41,7 @@ func (c Case) Name() string { return c.Scenario.Name + "/" + c.Target.Provider }
 
 // HasTraffic reports whether the agent is expected to send requests. A case
 // without traffic has no cassette.
-func (c Case) HasTraffic() bool { return len(c.Scenario.Turns) > 0 }
+func (c Case) HasTraffic() bool { return len(c.Scenario.Turns) > 0 || c.Scenario.Live }
 
 // covers reports whether the scenario was written to show the requirement.
 func (c Case) covers(requirement string) bool {
@@ -82,6 +82,8 @@ type Step struct {
 	// Interrupt is closed when the prompt is to be called off. It is nil for a prompt
 	// that runs to its end, and in steps that no [Runner] runs.
 	Interrupt <-chan struct{}
+	// Calls are the roles of the tools that a real model must call in the step.
+	Calls []string
 }
 
 // committedSeed is the seed of the committed cassettes: of the nonces on both sides of
@@ -95,6 +97,7 @@ func (c Case) Steps(seed string) []Step {
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
+			Calls:  s.Calls,
 			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
 		}
 	}

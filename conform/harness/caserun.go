@@ -19,8 +19,12 @@ type CaseRun struct {
 	// Evidence is what the agent sent and got, and how its processes ended. It is
 	// nil when Err is set before the first step.
 	Evidence *evidence.Evidence
-	// Cassette is the path of the cassette that answered, "" when none did.
+	// Cassette is the path of the cassette that answered, or in which a live case was
+	// kept; "" when there is none.
 	Cassette string
+	// Shortfall says why a provider's model did not get as far as the case asks, through
+	// no fault of the agent. Nothing then passes.
+	Shortfall string
 	// Deviations lists what did not go as scripted. The evidence then ends early.
 	Deviations []string
 	// Notices say what the proxy did not let through: hosts that are no provider's,
@@ -37,8 +41,25 @@ type CaseRun struct {
 	Took time.Duration
 }
 
-// Run plays p once. What goes wrong is in the result.
-func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
+// Run plays p once. What goes wrong is in the result. A real model that did not do what
+// it was asked to do is asked once more, from the start.
+func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
+	ctx, release := r.guard.attach(ctx)
+	defer release()
+	run, again := r.runOnce(ctx, p)
+	if again && ctx.Err() == nil {
+		if run, again = r.runOnce(ctx, p); again {
+			run.Shortfall += "; it was asked twice"
+		}
+	}
+	if err := r.guard.tripped(); err != nil {
+		run.Err = err
+	}
+	return run
+}
+
+// runOnce reports also whether another try may help.
+func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again bool) {
 	began := time.Now()
 	capture := newCapture(p, r.seedOf(p.Source))
 	run.Permutation, run.Name = p, p.Name()
@@ -48,16 +69,23 @@ func (r *Runner) Run(ctx context.Context, p Permutation) (run CaseRun) {
 		}
 		run.Took = time.Since(began)
 	}()
-	upstream, err := capture.openSource(r.Cassettes)
+	upstream, err := capture.openSource(r.Cassettes, r.live)
 	if err != nil {
 		run.Err = err
-		return run
+		return run, false
 	}
 	processes, err := r.runSteps(ctx, p, capture.countRequests(upstream), capture)
-	run.Err = errors.Join(err, capture.simulated.close())
+	run.Err = errors.Join(err, capture.steps.close())
 	run.Evidence, run.Deviations = capture.finish(processes)
 	run.Cassette, run.Notices, run.Effects = capture.cassettePath, capture.notices, capture.effects
-	return run
+	if capture.live == nil {
+		return run, false
+	}
+	short := liveShortfall(run.Evidence, p.Case.Steps(capture.seed))
+	run.Shortfall = short.reason
+	run.Cassette, err = capture.live.close()
+	run.Err = errors.Join(run.Err, err)
+	return run, short.isModels
 }
 
 // Summary is what a report says of the run beside its results.
@@ -70,6 +98,9 @@ func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 	s.Verdict = report.Worst(verdicts...)
 	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
 	s.Effects = run.Effects
+	if run.Shortfall != "" {
+		s.Deviations = append([]string{run.Shortfall}, s.Deviations...)
+	}
 	return s
 }
 

@@ -26,7 +26,8 @@ func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
 // judgeCalls is Judge, and counts the calls of the agent. An agent that does not hold
 // all is not held to what the scenario was written to show.
 func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]report.Result, report.Calls) {
-	j := judgement{run: run, holdsAll: holdsAll, results: map[string]report.Result{}}
+	isScripted := run.Source != evidence.SourceLive
+	j := judgement{run: run, holdsAll: holdsAll, holdsShown: holdsAll && isScripted, results: map[string]report.Result{}}
 	for _, rule := range rules {
 		if rule.Requirement.AppliesTo(run.Case.Target.Provider, string(run.Source)) {
 			j.rules = append(j.rules, rule)
@@ -43,7 +44,11 @@ func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]rep
 		return j.results, j.calls
 	}
 	j.applyRules(trace)
-	if len(run.Deviations) > 0 {
+	switch {
+	case run.Shortfall != "":
+		j.keepCovered()
+		j.withdrawPasses(run.Shortfall)
+	case len(run.Deviations) > 0:
 		j.downgrade()
 	}
 	return j.results, j.calls
@@ -53,8 +58,10 @@ type judgement struct {
 	calls    report.Calls
 	run      CaseRun
 	holdsAll bool
-	rules    []report.Rule
-	results  map[string]report.Result
+	// holdsShown says that what the scenario was written to show must be seen.
+	holdsShown bool
+	rules      []report.Rule
+	results    map[string]report.Result
 }
 
 func (j *judgement) covers(rule report.Rule) bool { return j.run.Case.covers(rule.Requirement.ID) }
@@ -75,6 +82,9 @@ func (j *judgement) replyFault(trace *check.Trace) error {
 		return nil
 	}
 	who := "the simulator"
+	if j.run.Source == evidence.SourceLive {
+		return nil // what a provider answers is its own affair
+	}
 	if j.run.Cassette != "" {
 		who = "cassettes/" + j.run.Cassette
 	}
@@ -108,7 +118,7 @@ func (j *judgement) applyRules(trace *check.Trace) {
 	for _, rule := range j.rules {
 		verdict := j.results[rule.Check.ID].Verdict
 		sawNothing := verdict == report.NotTestable || verdict == report.NotApplicable
-		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule) || !j.holdsAll) {
+		if sawNothing && (shown[rule.Requirement.ID] || !j.covers(rule) || !j.holdsShown) {
 			delete(j.results, rule.Check.ID)
 		}
 	}
@@ -135,6 +145,16 @@ func (j *judgement) downgrade() {
 			r.Verdict, r.Reason = report.NotTestable, why
 		}
 		j.results[rule.Check.ID] = r
+	}
+}
+
+// keepCovered leaves out what passed without being what the case was written to show:
+// one reason need not be repeated for all of it.
+func (j *judgement) keepCovered() {
+	for _, rule := range j.rules {
+		if j.results[rule.Check.ID].Verdict == report.Pass && !j.covers(rule) {
+			delete(j.results, rule.Check.ID)
+		}
 	}
 }
 
@@ -181,7 +201,10 @@ func (j *judgement) deviationFinding(rule report.Rule, why string) report.Findin
 		Check: rule.Check.ID, Exchange: -1, Event: -1, Offset: -1, Message: why,
 		Fix: "Compare the request with the recorded one; if the change is meant, record again with: make cassettes",
 	}
-	if j.run.Source == evidence.SourceSimulator {
+	switch j.run.Source {
+	case evidence.SourceLive:
+		f.Fix = "Read what the provider answered; --record keeps the traffic, and recorder inspect shows it"
+	case evidence.SourceSimulator:
 		f.Fix = "Read what the simulator said of the request, and what docs/simulator-rules.md says of it"
 	}
 	for _, x := range j.run.Evidence.Exchanges {

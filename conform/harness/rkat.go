@@ -60,8 +60,10 @@ func (s rkatSubject) About() About {
 // Open implements Subject.
 func (s rkatSubject) Open(_ context.Context, room Room) (Session, error) {
 	dir := filepath.Join(room.Home, "sessions")
-	env := append(slices.Clip(room.Env), "RKAT_SESSION_DIR="+dir,
-		"RKAT_RETRY_MAX_RETRIES=0") // the scenario decides how often the provider is asked
+	env := append(slices.Clip(room.Env), "RKAT_SESSION_DIR="+dir)
+	if !room.Case.Scenario.Live { // the scenario decides how often the provider is asked
+		env = append(env, "RKAT_RETRY_MAX_RETRIES=0")
+	}
 	return &rkatSession{rkatSubject: s, env: env, dir: dir}, nil
 }
 

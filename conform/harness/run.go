@@ -17,8 +17,8 @@ import (
 // Options say what to run. Config.Subject is mandatory.
 type Options struct {
 	Config
-	// Sources are what answers the agent: the cassettes, the simulator. Nil: the
-	// cassettes for an agent that holds all, the simulator for others.
+	// Sources are what answers the agent: the cassettes, the simulator, the providers
+	// themselves. Nil: the cassettes for an agent that holds all, the simulator for others.
 	Sources []evidence.Source
 	// Ingress are the ways in. Nil: proxy.MITM.
 	Ingress []string
@@ -53,8 +53,12 @@ type Outcome struct {
 	// Cases are those that were played, in no particular order, and those that the agent
 	// cannot play.
 	Cases []report.CaseSummary
-	// Interrupted is set when the context ended the run before its last case.
+	// Interrupted is set when the context or a guard ended the run before its last case.
 	Interrupted bool
+	// Guard says which guard ended the run, "" when none did.
+	Guard string
+	// Spent is what the live cases have cost; nil where no provider was asked.
+	Spent *Spent
 }
 
 // Run runs every case that the filter selects and judges it. It returns when no
@@ -78,6 +82,8 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 	if err := selected.choose(o.Choose); err != nil {
 		return Outcome{}, err
 	}
+	ctx, release := runner.guard.attach(ctx)
+	defer release()
 	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group
 	group.SetLimit(cmp.Or(o.Workers, defaultWorkers(about)))
@@ -98,7 +104,12 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		})
 	}
 	_ = group.Wait() // the functions return no error; the collector has what went wrong
-	return Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls, Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total}, errors.Join(c.faults...)
+	out := Outcome{Results: c.results, Requirements: selected.requirements, Expected: selected.expected, Calls: c.calls,
+		Cases: append(c.cases, selected.unplayed...), Interrupted: c.done < c.total, Spent: runner.Spent()}
+	if err := runner.Tripped(); err != nil {
+		out.Guard = err.Error()
+	}
+	return out, errors.Join(c.faults...)
 }
 
 // defaultWorkers is how many cases run at once: an agent that is a program of its own

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/meerkat-go/conformance/cassettes"
@@ -31,6 +33,10 @@ type Config struct {
 	CaseTimeout time.Duration
 	// Path is the PATH of the agent's processes. "": the harness's own.
 	Path string
+	// Live says how the providers are asked. Nil: they are not.
+	Live *Live
+	// Secrets are the user's own credentials. An agent that sends one ends the run.
+	Secrets []string
 	// Tools is the command that starts our tool server. Nil: agents get none.
 	Tools []string
 	// Isolation is how far the agent's processes are kept apart, see
@@ -48,6 +54,8 @@ type Runner struct {
 	authority *ca.Authority
 	dir       string
 	trustFile string // holds the certificate of the authority
+	guard     *guard
+	live      *liveSource // nil where no provider is asked
 }
 
 // NewRunner makes a runner with a certificate authority of its own.
@@ -63,6 +71,15 @@ func NewRunner(c Config) (*Runner, error) {
 	if c.Path == "" {
 		c.Path = os.Getenv("PATH")
 	}
+	secrets := slices.Clone(c.Secrets)
+	if c.Live != nil {
+		secrets = slices.AppendSeq(secrets, maps.Values(c.Live.Keys))
+	}
+	guard := newGuard(secrets)
+	live, err := newLiveSource(c.Live, guard)
+	if err != nil {
+		return nil, err
+	}
 	hosts, err := proxy.Hosts(nil)
 	if err != nil {
 		return nil, err
@@ -75,7 +92,7 @@ func NewRunner(c Config) (*Runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("runner: no temporary directory: %w", err)
 	}
-	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem")}
+	r := &Runner{Config: c, authority: authority, dir: dir, trustFile: filepath.Join(dir, "authority.pem"), guard: guard, live: live}
 	if err := os.WriteFile(r.trustFile, authority.PEM(), 0o600); err != nil {
 		r.Close()
 		return nil, err
@@ -86,6 +103,13 @@ func NewRunner(c Config) (*Runner, error) {
 // Close removes what the runner and its cases left on disk. No case may be
 // running.
 func (r *Runner) Close() { _ = os.RemoveAll(r.dir) }
+
+// Tripped is the guard that ended the run, nil while none has: no case runs any more
+// after it.
+func (r *Runner) Tripped() error { return r.guard.tripped() }
+
+// Spent is what live cases have cost so far, nil where no provider is asked.
+func (r *Runner) Spent() *Spent { return r.live.spent() }
 
 // seedOf is the seed with a source.
 func (r *Runner) seedOf(source evidence.Source) string {
@@ -115,7 +139,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 	if err != nil {
 		return nil, err
 	}
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: upstream, Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), upstream), Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,7 +90,7 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 			s.cassettes = append(s.cassettes, p.Case)
 		}
 	}
-	s.addRuns(filter, permutations, about, rules)
+	s.addRuns(o.Live, filter, permutations, about, rules)
 	if s.countResults() == 0 && len(s.unplayed) == 0 {
 		return nil, fmt.Errorf("filter %q %w", o.Filter, ErrNothingSelected)
 	}
@@ -115,7 +116,7 @@ func (o Options) permutations(about About) (list []Permutation, err error) {
 		ways = []string{proxy.MITM}
 	}
 	for _, source := range sources {
-		cases, err := casesWith(source, about)
+		cases, err := casesWith(source, about, o.Live)
 		if err != nil {
 			return nil, err
 		}
@@ -138,9 +139,13 @@ func DefaultSource(about About) evidence.Source {
 }
 
 // casesWith returns the cases that there are with a source.
-func casesWith(source evidence.Source, about About) ([]Case, error) {
-	if source != evidence.SourceCassette && source != evidence.SourceSimulator {
-		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette or simulator", source)
+func casesWith(source evidence.Source, about About, live *Live) ([]Case, error) {
+	switch source {
+	case evidence.SourceLive:
+		return liveCases(live)
+	case evidence.SourceCassette, evidence.SourceSimulator:
+	default:
+		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette, simulator or live", source)
 	}
 	cases, err := AllCases()
 	if err != nil || about.HoldsAll {
@@ -153,7 +158,7 @@ func casesWith(source evidence.Source, about About) ([]Case, error) {
 // addRuns adds the permutations that the filter selects. The run is asked for a
 // requirement when one of the selected cases was written to show it, or when all cases
 // are selected for it; only the former must show it.
-func (s *selection) addRuns(filter Filter, permutations []Permutation, about About, rules []report.Rule) {
+func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutation, about About, rules []report.Rule) {
 	chosen, covered, narrowed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range permutations {
 		run := selectedRun{Permutation: p}
@@ -170,7 +175,7 @@ func (s *selection) addRuns(filter Filter, permutations []Permutation, about Abo
 		if len(run.rules) == 0 {
 			continue
 		}
-		if reason := p.unplayable(about); reason != "" {
+		if reason := cmp.Or(p.unplayable(about), live.lacksKey(p)); reason != "" {
 			unplayed := p.summary()
 			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
 			s.unplayed = append(s.unplayed, unplayed)
@@ -179,7 +184,7 @@ func (s *selection) addRuns(filter Filter, permutations []Permutation, about Abo
 		for _, rule := range run.rules {
 			id := rule.Requirement.ID
 			chosen[id] = true
-			covered[id] = covered[id] || p.Case.covers(id)
+			covered[id] = covered[id] || p.Case.covers(id) && p.Source != evidence.SourceLive // a model does as it likes
 		}
 		s.runs = append(s.runs, run)
 	}

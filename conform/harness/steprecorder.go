@@ -8,17 +8,14 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
-	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
-// stepRecorder passes requests to the simulator through a recorder that writes no
-// file and reports to the capture. It uses one recorder for each step, so that
-// everything a step caused is known before the next one begins. The methods of a
-// nil stepRecorder do nothing.
+// stepRecorder passes requests on through a recorder that reports to the capture. It
+// uses one recorder for each step, so that everything a step caused is known before the
+// next one begins. The methods of a nil stepRecorder do nothing.
 type stepRecorder struct {
-	capture  *capture
-	redactor *redact.Redactor
-	upstream http.RoundTripper
+	capture *capture
+	config  record.Config // of the recorders
 
 	mu       sync.RWMutex // requests hold it for reading
 	recorder *record.Recorder
@@ -51,7 +48,9 @@ func (s *stepRecorder) beginStep() bool {
 	defer s.mu.Unlock()
 	s.closeRecorder()
 	var err error
-	if s.recorder, err = record.New(record.Config{Transport: s.upstream, Redactor: s.redactor, Observe: s.observe}); err != nil {
+	config := s.config
+	config.Observe = s.observe
+	if s.recorder, err = record.New(config); err != nil {
 		s.faults = append(s.faults, err)
 	}
 	return true
@@ -89,7 +88,8 @@ func (s *stepRecorder) closeRecorder() {
 	if s.recorder == nil {
 		return
 	}
-	for _, lost := range s.recorder.Close().Lost {
+	report := s.recorder.Close()
+	for _, lost := range append(report.Lost, report.Refused...) {
 		s.capture.note(lost)
 	}
 	s.recorder = nil

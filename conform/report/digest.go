@@ -147,6 +147,7 @@ func (r *Run) notes() (list []string) {
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}
 	list = append(list, r.notRun()...)
+	list = append(list, r.Live.notes()...)
 	if len(r.Hosts) > 0 {
 		var names []string
 		for _, h := range r.Hosts[:min(maxNoted, len(r.Hosts))] {

@@ -61,6 +61,7 @@ type JournalEnd struct {
 	DurationMS int64      `json:"duration_ms"`
 	Isolation  *Isolation `json:"isolation,omitempty"`
 	Guard      string     `json:"guard,omitempty"`
+	Live       *Live      `json:"live,omitempty"`
 }
 
 // endLine distinguishes the last line from an entry.
@@ -222,7 +223,7 @@ func (j *Journal) Run(baseline []Excuse) *Run {
 	r := j.Header.newRun(baseline)
 	r.Interrupted = true
 	if end := j.End; end != nil {
-		r.DurationMS, r.Isolation, r.Guard, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, false
+		r.DurationMS, r.Isolation, r.Guard, r.Live, r.Interrupted = end.DurationMS, end.Isolation, end.Guard, end.Live, false
 	}
 	var results []Result
 	for _, e := range j.Entries {
@@ -308,7 +309,7 @@ func (r *Run) WriteJournal(w io.Writer) error {
 		lines = append(lines, e)
 	}
 	if !r.Interrupted {
-		lines = append(lines, JournalEnd{DurationMS: r.DurationMS, Isolation: r.Isolation, Guard: r.Guard})
+		lines = append(lines, JournalEnd{DurationMS: r.DurationMS, Isolation: r.Isolation, Guard: r.Guard, Live: r.Live})
 	}
 	for _, l := range lines {
 		line, err := l.Line()

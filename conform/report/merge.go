@@ -43,6 +43,7 @@ func MergeShards(parts []Part) (*Run, error) {
 		merged.Hosts = AddHosts(merged.Hosts, p.Hosts...)
 		merged.Isolation = mergeIsolation(merged.Isolation, p.Isolation)
 		merged.Guard = joinDistinct(merged.Guard, p.Guard)
+		merged.Live = merged.Live.plus(p.Live)
 		if p.Started.Before(merged.Started) {
 			merged.Started = p.Started
 		}

@@ -118,9 +118,10 @@ func (r *Run) WithRerun(j *Journal, baseline []Excuse) *Run {
 	again := j.Counts()
 	merged := j.Header.newRun(baseline)
 	merged.Interrupted = j.End == nil
-	merged.DurationMS, merged.Isolation = r.DurationMS, r.Isolation
+	merged.DurationMS, merged.Isolation, merged.Live = r.DurationMS, r.Isolation, r.Live
 	if j.End != nil {
 		merged.DurationMS, merged.Guard = merged.DurationMS+j.End.DurationMS, j.End.Guard
+		merged.Live = merged.Live.plus(j.End.Live)
 	}
 	merged.Calls, merged.Hosts = r.Calls, r.Hosts
 	results := slices.DeleteFunc(r.caseResults(), func(res Result) bool { return again[res.Case] > 0 })

@@ -52,6 +52,8 @@ type Run struct {
 	Hosts []Host `json:"hosts,omitempty"`
 	// Isolation is nil where the agent ran inside the harness.
 	Isolation *Isolation `json:"isolation,omitempty"`
+	// Live is nil where no provider was asked.
+	Live *Live `json:"live,omitempty"`
 	// Differences are where the ways in disagree.
 	Differences []Difference `json:"differences,omitempty"`
 	// Baseline says what each entry of the baseline was good for.

@@ -1,6 +1,7 @@
 package conform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -40,13 +42,17 @@ func (a *app) runCommand() *cobra.Command {
 		Long: `Run an agent through every case and judge what it sent through the intercepting
 proxy, without key or network. --source cassette replays the committed recordings and
 fails an agent that asks for anything else; --source simulator asks the strict
-simulator, which answers whatever the provider would accept.
+simulator, which answers whatever the provider would accept. --source live asks the providers
+themselves, with the keys in ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and
+costs money: the budget ends it.
 
 Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
-was not testable or no call was accepted. --json prints ` + report.RunSchema + `.`,
+was not testable or no call was accepted, 5 when a guard ended the run: a key that is
+not made up, a model or a host that is not allowed, a budget that is spent. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
   conform run --source cassette,simulator --filter 'SIG && anthropic'
   conform run --strict --require SIG,ORD-001
+  conform run --source live --max-requests 50 --record cassettes/live
   conform run --report json=report.json,junit=report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.takeArguments(cmd, args); err != nil {
@@ -56,7 +62,7 @@ was not testable or no call was accepted. --json prints ` + report.RunSchema + `
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator (default: cassette for rkat, simulator for others)")
+	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: cassette for rkat, simulator for others)")
 	flags.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "how the agent reaches the proxy: mitm, base-url or both")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
@@ -109,6 +115,10 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	if f.sources == nil {
 		f.sources = []string{string(harness.DefaultSource(about))}
 	}
+	live, err := a.live(f)
+	if err != nil {
+		return nil, err
+	}
 	bar := a.StartProgress("judged")
 	began := time.Now()
 	schedule, err := a.newSchedule(f.scheduleFlags, f.set, report.JournalHeader{
@@ -129,6 +139,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 		page.observeCase(run, results)
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
+	options.Live, options.Secrets = live, recorderenv.EnvironmentSecrets(a.Environ)
 	if options.Isolation, err = f.isolationFlags.level(ctx, about.Subject); err != nil {
 		return nil, err
 	}
@@ -140,12 +151,13 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	for _, r := range found.Results {
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
 	}
-	if found.Interrupted {
+	if found.Interrupted && found.Guard == "" {
 		ran, err := schedule.report(nil)
+		a.sayLive(liveOf(live, found))
 		interrupted := cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
 		return ran, errors.Join(err, interrupted)
 	}
-	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: f.strayGuard(schedule.known.Entries)}
+	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
 	return schedule.report(&end)
 }
 
@@ -169,13 +181,16 @@ func (f runFlags) validate() error {
 	if err := f.scheduleFlags.check(); err != nil {
 		return err
 	}
+	if err := f.liveFlags.check(f); err != nil {
+		return err
+	}
 	for _, v := range []struct {
 		flag           string
 		values         []string
 		known, planned []string
 		advice         string
 	}{
-		{"--source", f.sources, []string{"cassette", "simulator"}, []string{"live"}, "use --source cassette or simulator"},
+		{"--source", f.sources, []string{"cassette", "simulator", "live"}, nil, ""},
 		{"--ingress", f.ingress, []string{proxy.MITM, proxy.BaseURL}, nil, ""},
 		{"--set", []string{f.set}, specs.SetNames(), nil, ""},
 	} {

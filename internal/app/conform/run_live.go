@@ -1,8 +1,226 @@
 package conform
 
-import "github.com/spf13/cobra"
+import (
+	"crypto/x509"
+	"maps"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/specs"
+)
 
 // liveFlags say how the providers themselves may be asked.
-type liveFlags struct{}
+type liveFlags struct {
+	budget      harness.Budget
+	prices      string
+	models      []string // provider=name
+	allowModels []string
+	record      string
+	upstream    []string // provider=URL
+	upstreamCA  string
+}
 
-func (f *liveFlags) addTo(*cobra.Command) {}
+// The budget of a live run that names none: more than the embedded scenarios need.
+const (
+	defaultLiveRequests = 200
+	defaultLiveTokens   = 1_000_000
+)
+
+func (f *liveFlags) addTo(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.budget.Requests, "max-requests", defaultLiveRequests, "live: end the run before request `N`+1")
+	flags.IntVar(&f.budget.Tokens, "max-tokens", defaultLiveTokens, "live: send nothing more once the replies report `N` tokens, input and output")
+	flags.Float64Var(&f.budget.Cost, "max-cost", 0, "live: send nothing more once the run has cost so `much`, in the currency of --prices")
+	flags.StringVar(&f.prices, "prices", "", "live: YAML `file` with the prices per million tokens; there are none built in")
+	flags.StringSliceVar(&f.models, "live-model", nil, "live: `provider=model` to ask for, which is then allowed; may be repeated (default: the scenarios', cheap ones)")
+	flags.StringSliceVar(&f.allowModels, "allow-model", nil, "live: further `model` or family that the agent may ask for, such as \"claude-haiku >= 4.5\"; may be repeated")
+	flags.StringVar(&f.record, "record", "", "live: keep a cassette of each case in `folder`, for example cassettes/live")
+	flags.StringSliceVar(&f.upstream, "upstream", nil, "live: `provider=URL` of a stand-in that answers in a provider's place; may be repeated")
+	flags.StringVar(&f.upstreamCA, "upstream-ca", "", "live: PEM `file` with the authority of a stand-in")
+}
+
+// check refuses values that mean nothing, and flags that need --source live.
+func (f liveFlags) check(run runFlags) error {
+	isLive := slices.Contains(run.sources, string(evidence.SourceLive))
+	for _, given := range []struct {
+		flag  string
+		isSet bool
+	}{
+		{"--max-requests", f.budget.Requests != defaultLiveRequests}, {"--max-tokens", f.budget.Tokens != defaultLiveTokens},
+		{"--max-cost", f.budget.Cost != 0}, {"--prices", f.prices != ""}, {"--live-model", len(f.models) > 0},
+		{"--allow-model", len(f.allowModels) > 0}, {"--record", f.record != ""}, {"--upstream", len(f.upstream) > 0}, {"--upstream-ca", f.upstreamCA != ""},
+	} {
+		if given.isSet && !isLive {
+			return cli.Usage("%s: goes with --source live; add that, or leave it out", given.flag)
+		}
+	}
+	switch {
+	case f.budget.Requests < 1 || f.budget.Tokens < 1:
+		return cli.Usage("--max-requests and --max-tokens: have to be above 0")
+	case !(f.budget.Cost >= 0):
+		return cli.Usage("--max-cost: %v is no cost; use a number above 0", f.budget.Cost)
+	case f.budget.Cost > 0 && f.prices == "":
+		return cli.Usage("--max-cost: needs --prices FILE, because no prices are built in")
+	case f.record != "" && run.repeat > 1:
+		return cli.Usage("--record: cannot be used with --repeat, because a folder holds one cassette of each case; leave one out")
+	}
+	return nil
+}
+
+// live is how the providers are asked, nil where they are not.
+func (a *app) live(f runFlags) (*harness.Live, error) {
+	if !slices.Contains(f.sources, string(evidence.SourceLive)) {
+		return nil, nil //nolint:nilnil // a run need not be live
+	}
+	l := &harness.Live{Budget: f.budget, Record: f.record, Tool: "conform " + cli.Version(), Keys: map[string]string{}}
+	for provider, names := range harness.KeyVariables {
+		for _, name := range slices.Backward(names) {
+			if key := strings.TrimSpace(a.Getenv(name)); key != "" {
+				l.Keys[provider] = key
+			}
+		}
+	}
+	if len(l.Keys) == 0 {
+		return nil, cli.Usage("--source live: needs a key; set ANTHROPIC_API_KEY, OPENAI_API_KEY, or GEMINI_API_KEY or GOOGLE_API_KEY, for the providers that may be asked")
+	}
+	var err error
+	if l.Models, err = pairsByProvider("--live-model", f.models, "anthropic=claude-sonnet-4-6"); err != nil {
+		return nil, err
+	}
+	if l.Upstream, err = upstreams(f.upstream); err != nil {
+		return nil, err
+	}
+	if l.Roots, err = a.standInRoots(f.upstreamCA); err != nil {
+		return nil, err
+	}
+	if l.Allowed, err = allowedModels(f.allowModels); err != nil {
+		return nil, err
+	}
+	l.Prices, err = readPrices(f.prices, l)
+	return l, err
+}
+
+// pairsByProvider reads provider=value pairs.
+func pairsByProvider(flag string, pairs []string, example string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, pair := range pairs {
+		provider, value, ok := strings.Cut(pair, "=")
+		if !ok || value == "" || harness.KeyVariables[provider] == nil {
+			return nil, cli.Usage("%s %s: use provider=value with anthropic, openai or gemini, for example %s", flag, pair, example)
+		}
+		values[provider] = value
+	}
+	return values, nil
+}
+
+// upstreams reads where stand-ins are. A key crosses a network only encrypted.
+func upstreams(pairs []string) (map[string]string, error) {
+	bases, err := pairsByProvider("--upstream", pairs, "anthropic=https://127.0.0.1:9000")
+	if err != nil {
+		return nil, err
+	}
+	for provider, base := range bases {
+		u, err := url.Parse(base)
+		if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+			return nil, cli.Usage("--upstream %s=%s: your key would cross the network in the clear; use https", provider, base)
+		}
+	}
+	if _, err := proxy.NewTransport(bases, nil); err != nil {
+		return nil, cli.Usage("--%w", err)
+	}
+	return bases, nil
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// standInRoots are the system's authorities and that of a stand-in; nil without one.
+func (a *app) standInRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // the system's
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, cli.Usage("--upstream-ca %s: cannot be read: %w", file, fileutil.Reason(err))
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.SystemRoots(a.Getenv("SSL_CERT_FILE")))
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, cli.Usage("--upstream-ca %s: holds no PEM certificate", file)
+	}
+	return pool, nil
+}
+
+// allowedModels are the embedded allowlist and more; nil for the former alone.
+func allowedModels(more []string) (*specs.ModelPolicy, error) {
+	if len(more) == 0 {
+		return nil, nil //nolint:nilnil // the embedded one
+	}
+	policy, err := specs.NewModelPolicy(more)
+	if err != nil {
+		return nil, cli.Usage("--allow-model: %w", err)
+	}
+	embedded, err := specs.Models()
+	if err != nil {
+		return nil, err
+	}
+	policy.Rules = append(policy.Rules, embedded.Rules...)
+	return policy, nil
+}
+
+// readPrices reads the prices, which must be known for every model that is asked for.
+func readPrices(file string, l *harness.Live) (*harness.Prices, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // nothing is counted
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, cli.Usage("--prices %s: cannot be read: %w", file, fileutil.Reason(err))
+	}
+	prices, err := harness.ParsePrices(file, data)
+	if err != nil {
+		return nil, cli.Usage("--prices %w", err)
+	}
+	models, err := l.AskedModels()
+	if err != nil {
+		return nil, err
+	}
+	if missing := prices.Unpriced(slices.Concat(slices.Collect(maps.Values(models))...)); len(missing) > 0 {
+		return nil, cli.Usage("--prices %s: has no price for %s, which the run asks for; add it, or choose another with --live-model", file, strings.Join(missing, ", "))
+	}
+	return prices, nil
+}
+
+// liveOf is what a report says of a live run, nil of others.
+func liveOf(l *harness.Live, found harness.Outcome) *report.Live {
+	if l == nil || found.Spent == nil {
+		return nil
+	}
+	asked, err := l.AskedModels()
+	if err != nil {
+		asked = nil // they were asked for before: cannot fail
+	}
+	s := found.Spent
+	return &report.Live{Requests: s.Requests, Tokens: s.Usage.Total(), Estimated: s.Estimated, Cost: s.Cost, Currency: s.Currency, Models: asked, StandIns: l.Upstream}
+}
+
+// sayLive says what an interrupted run cost.
+func (a *app) sayLive(l *report.Live) {
+	if l != nil {
+		a.Say("spent: %d requests, %d tokens", l.Requests, l.Tokens)
+	}
+}

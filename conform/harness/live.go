@@ -1,0 +1,144 @@
+package harness
+
+import (
+	"crypto/x509"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Live says how the providers themselves are asked. The agent never gets a key of it:
+// it has a made-up one, which is exchanged for the real one behind the proxy.
+type Live struct {
+	// Keys are the user's keys, by provider. Cases of other providers are not run.
+	Keys map[string]string
+	// Models are the models to ask for, by provider, where not the scenario's.
+	Models map[string]string
+	// Allowed are the models that may be asked for, beside those in Models. Nil: the
+	// embedded policy.
+	Allowed *specs.ModelPolicy
+	// Upstream are the URLs of stand-ins that answer in a provider's place. What they
+	// answer is never called live.
+	Upstream map[string]string
+	// Roots are the authorities that providers are trusted by. Nil: the system's.
+	Roots *x509.CertPool
+	// Budget ends the run; Prices, possibly nil, are what its cost is counted in.
+	Budget Budget
+	Prices *Prices
+	// Record is the folder for a cassette of each case, "" for none. Tool is the name
+	// and version of the program that they say has recorded them.
+	Record, Tool string
+}
+
+// KeyVariables are the environment variables that hold each provider's key, in the
+// order in which they are looked up. They are read-only.
+var KeyVariables = map[string][]string{
+	llm.Anthropic: {"ANTHROPIC_API_KEY"},
+	llm.OpenAI:    {"OPENAI_API_KEY"},
+	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+}
+
+// liveHosts are the hosts that take those keys. A key goes nowhere else.
+var liveHosts = map[string]string{
+	llm.Anthropic: "api.anthropic.com",
+	llm.OpenAI:    "api.openai.com",
+	llm.Gemini:    "generativelanguage.googleapis.com",
+}
+
+// liveSource asks the providers. It is shared by all cases of a runner and safe for
+// concurrent use.
+type liveSource struct {
+	*Live
+	guard     *guard
+	account   *account
+	policy    *specs.ModelPolicy
+	transport http.RoundTripper // puts the keys in
+	gate      *gate.Gate        // of what is kept; it knows the keys
+	redactor  *redact.Redactor
+}
+
+// newLiveSource returns nil without l.
+func newLiveSource(l *Live, g *guard) (*liveSource, error) {
+	if l == nil {
+		return nil, nil //nolint:nilnil // a run need not be live
+	}
+	next, err := proxy.NewTransport(l.Upstream, l.Roots)
+	if err != nil {
+		return nil, err
+	}
+	s := &liveSource{Live: l, guard: g, account: newAccount(l.Budget, l.Prices), policy: l.Allowed, gate: gate.New(), redactor: redact.New(nil)}
+	if s.policy == nil {
+		if s.policy, err = specs.Models(); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range l.Keys {
+		s.gate.Learn(key)
+		s.redactor.Learn(key)
+	}
+	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.charge, mask: newMask(slices.Collect(maps.Values(l.Keys)))}
+	return s, nil
+}
+
+// spent is what was spent so far, nil where nothing is live.
+func (s *liveSource) spent() *Spent {
+	if s == nil {
+		return nil
+	}
+	total := s.account.total()
+	return &total
+}
+
+// liveCases are the live scenarios with the models that are to be asked for.
+func liveCases(l *Live) ([]Case, error) {
+	if l == nil {
+		return nil, errors.New("source live: needs the keys of the providers")
+	}
+	scenarios, err := specs.LiveScenarios()
+	cases := casesOf(scenarios)
+	for i := range cases {
+		if model := l.Models[cases[i].Target.Provider]; model != "" {
+			cases[i].Target.Model = model
+		}
+	}
+	return cases, err
+}
+
+// lacksKey says why the provider of p cannot be asked, "" when it can.
+func (l *Live) lacksKey(p Permutation) string {
+	if p.Source != evidence.SourceLive || l.Keys[p.Case.Target.Provider] != "" {
+		return ""
+	}
+	return strings.Join(KeyVariables[p.Case.Target.Provider], " or ") + " is not set"
+}
+
+// AskedModels are the models that the live cases ask for, by provider with a key.
+func (l *Live) AskedModels() (map[string][]string, error) {
+	cases, err := liveCases(l)
+	models := map[string][]string{}
+	for _, c := range cases {
+		if p := c.Target.Provider; l.Keys[p] != "" && !slices.Contains(models[p], c.Target.Model) {
+			models[p] = append(models[p], c.Target.Model)
+		}
+	}
+	return models, err
+}
+
+// allows reports whether a model may be asked for, and if not, why.
+func (s *liveSource) allows(model string) (ok bool, reason string) {
+	for _, chosen := range s.Models {
+		if specs.ParseModel(chosen).Bare == specs.ParseModel(model).Bare {
+			return true, ""
+		}
+	}
+	return s.policy.Allows(model)
+}

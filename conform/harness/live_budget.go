@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Budget bounds what a live run may cost. A field that is 0 bounds nothing.
+type Budget struct {
+	// Requests counts every request that is sent to a provider, whatever it asks for.
+	Requests int
+	// Tokens counts input, cached input and output, as the replies report them.
+	Tokens int
+	// Cost is in the currency of the prices, which it needs.
+	Cost float64
+}
+
+// Spent is what a live run has cost. It is plain data.
+type Spent struct {
+	Requests int
+	Usage    Usage
+	// Estimated is how many tokens of Usage no reply has reported.
+	Estimated int
+	// Cost is 0 without prices.
+	Cost     float64
+	Currency string
+}
+
+// String says it in a few words, for people.
+func (s Spent) String() string {
+	text := fmt.Sprintf("%d requests, %d tokens", s.Requests, s.Usage.Total())
+	if s.Estimated > 0 {
+		text += fmt.Sprintf(" (%d of them estimated)", s.Estimated)
+	}
+	if s.Currency != "" {
+		text += fmt.Sprintf(", %.4f %s", s.Cost, s.Currency)
+	}
+	return text
+}
+
+// exhausted says which bound has been reached, "" for none: what the next request must
+// not be sent for.
+func (b Budget) exhausted(s Spent) string {
+	switch {
+	case b.Requests > 0 && s.Requests >= b.Requests:
+		return fmt.Sprintf("the budget of %d requests is spent (--max-requests)", b.Requests)
+	case b.Tokens > 0 && s.Usage.Total() >= b.Tokens:
+		return fmt.Sprintf("the budget of %d tokens is spent (--max-tokens)", b.Tokens)
+	case b.Cost > 0 && s.Cost >= b.Cost:
+		return strings.TrimSpace(fmt.Sprintf("the budget of %v %s is spent (--max-cost)", b.Cost, s.Currency))
+	}
+	return ""
+}
+
+// account adds up what a run costs. It is safe for concurrent use.
+type account struct {
+	budget Budget
+	prices *Prices
+
+	mu    sync.Mutex
+	spent Spent
+}
+
+func newAccount(b Budget, p *Prices) *account {
+	a := &account{budget: b, prices: p}
+	if p != nil {
+		a.spent.Currency = p.Currency
+		if p.Currency == "" {
+			a.spent.Currency = "in the unit of the prices"
+		}
+	}
+	return a
+}
+
+// admit counts a request that is about to be sent, or says why it must not be.
+func (a *account) admit() (reason string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if reason = a.budget.exhausted(a.spent); reason == "" {
+		a.spent.Requests++
+	}
+	return reason
+}
+
+// charge adds what a reply of model cost.
+func (a *account) charge(model string, u Usage, isReported bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spent.Usage = a.spent.Usage.plus(u)
+	if !isReported {
+		a.spent.Estimated += u.Total()
+	}
+	if a.prices != nil {
+		if price, ok := a.prices.priceOf(model); ok {
+			a.spent.Cost += price.cost(u)
+		}
+	}
+}
+
+// total is what was spent so far.
+func (a *account) total() Spent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.spent
+}

@@ -1,0 +1,81 @@
+package harness
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// shortfall is why a case with a real model cannot show what it was written to show,
+// without any fault of the agent. The zero value is no shortfall.
+type shortfall struct {
+	reason string
+	// isModels says that the model chose to do something else: another try may help.
+	isModels bool
+}
+
+// liveShortfall looks for what kept a case from its end: a provider that could not
+// answer, then a model that did not call the tools it was asked to call.
+func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
+	for i := range ev.Exchanges {
+		x := &ev.Exchanges[i]
+		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
+		if why := unavailability(x); why != "" && isLast {
+			return shortfall{reason: fmt.Sprintf("%s to request %d", why, x.Index)}
+		}
+	}
+	for i, step := range steps {
+		for _, role := range step.Calls {
+			if !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role) }) {
+				return shortfall{fmt.Sprintf("the model did not call the %s tool in step %d, which it was asked to do", role, i), true}
+			}
+		}
+	}
+	return shortfall{}
+}
+
+// unavailability says how a provider answered that did not work for this user at this
+// time, "" when it answered or refused what the agent sent.
+func unavailability(x *evidence.Exchange) string {
+	status := x.Response.Status
+	switch {
+	case status == 0 || x.Provenance == evidence.ProvenanceInjected:
+		return "the provider gave no reply"
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d", strings.Join(KeyVariables[x.Provider], " or "), status)
+	case status == http.StatusPaymentRequired || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
+		return fmt.Sprintf("the provider answered %d", status)
+	case status == http.StatusBadRequest && outOfCredit.Match(x.Response.Body):
+		return "the provider wants to be paid first"
+	}
+	return ""
+}
+
+// outOfCredit is how Anthropic refuses an account without money.
+var outOfCredit = regexp.MustCompile(`(?i)credit balance is too low`)
+
+// callsRole reports whether the model calls the tool with a role in a reply: by its
+// name, before which agents put that of the server, or by code that names it.
+func callsRole(x *evidence.Exchange, role string) bool {
+	name := "conform_" + role
+	reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+	return slices.ContainsFunc(reply.Items, func(it wire.Item) bool {
+		return it.What == wire.Call && (strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
+	})
+}
+
+// refusals are the requests that the provider refused, in its own words.
+func refusals(ev *evidence.Evidence) (list []string) {
+	for i := range ev.Exchanges {
+		x := &ev.Exchanges[i]
+		if status := x.Response.Status; status >= 400 && status < 500 && unavailability(x) == "" {
+			list = append(list, fmt.Sprintf("the provider refused request %d with %d%s", x.Index, status, lastLine(x.Response.Body)))
+		}
+	}
+	return list
+}

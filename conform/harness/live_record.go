@@ -1,0 +1,101 @@
+package harness
+
+import (
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+)
+
+// liveRecording is what one case with a provider keeps: evidence, and a cassette where
+// one is wanted.
+type liveRecording struct {
+	config     record.Config // for the recorders of the steps
+	path       string
+	writer     *cassette.Writer // nil where no cassette is wanted
+	isAnswered atomic.Bool      // a request was answered with success
+}
+
+// provenance is what may be claimed of replies. Only what the providers' own hosts say
+// is live, and an authority for a stand-in signs for any host.
+func (s *liveSource) provenance() string {
+	if len(s.Upstream) > 0 || s.Roots != nil {
+		return cassette.ProvenanceSynthetic
+	}
+	return cassette.ProvenanceLive
+}
+
+// open prepares to keep one case.
+func (s *liveSource) open(p Permutation, step func() int) (*liveRecording, error) {
+	provenance := s.provenance()
+	r := &liveRecording{config: record.Config{
+		Transport: s.transport, Redactor: s.gate.Watch(s.redactor), Gate: s.gate.Check, Provenance: provenance,
+		Note: func(_ *http.Request, in *cassette.Interaction) {
+			in.Process = step() + 1
+			if p.ingress() == proxy.BaseURL {
+				in.Ingress = cassette.IngressBaseURL
+			}
+			if provenance != cassette.ProvenanceLive {
+				in.Provenance = provenance
+			}
+		},
+	}}
+	if s.Record == "" {
+		return r, nil
+	}
+	r.path = s.cassettePath(p)
+	var err error
+	r.writer, err = cassette.Create(r.path, cassette.Meta{
+		Provenance: provenance, Tool: s.Tool, Created: time.Now().UTC().Format(time.RFC3339), Redaction: s.redactor.Rules(),
+	}, cassette.CreateOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	r.writer.Revise(s.lastLook)
+	r.config.Writer = r.writer
+	return r, nil
+}
+
+// cassettePath is where the recording of p is kept.
+func (s *liveSource) cassettePath(p Permutation) string {
+	name := p.Case.Scenario.Name
+	if p.ingress() != proxy.MITM {
+		name += "@" + p.ingress()
+	}
+	return filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
+}
+
+// lastLook redacts a recording once more when a secret became known after something was
+// written that may hold it.
+func (s *liveSource) lastLook() func(cassette.Interaction) (cassette.Interaction, error) {
+	if !s.redactor.Late() && !s.gate.Late() {
+		return nil
+	}
+	return func(in cassette.Interaction) (cassette.Interaction, error) {
+		in = s.redactor.Interaction(in)
+		return in, s.gate.Check(in)
+	}
+}
+
+// observe notes whether anything was answered.
+func (r *liveRecording) observe(in cassette.Interaction) {
+	if r != nil && in.Response.Status >= 200 && in.Response.Status < 300 {
+		r.isAnswered.Store(true)
+	}
+}
+
+// close saves the cassette and returns its path. A provider that answered nothing is
+// no reason to lose what it said before: the old cassette stays.
+func (r *liveRecording) close() (path string, err error) {
+	if r == nil || r.writer == nil {
+		return "", nil
+	}
+	if !r.isAnswered.Load() {
+		return "", r.writer.Discard()
+	}
+	return r.path, r.writer.Close()
+}

@@ -44,6 +44,9 @@ type CaseRun struct {
 // Run plays p once. What goes wrong is in the result. A real model that did not do what
 // it was asked to do is asked once more, from the start.
 func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
+	if err := r.guard.tripped(); err != nil {
+		return CaseRun{Permutation: p, Name: p.Name(), Err: err}
+	}
 	ctx, release := r.guard.attach(ctx)
 	defer release()
 	run, again := r.runOnce(ctx, p)

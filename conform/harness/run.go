@@ -138,9 +138,9 @@ type collector struct {
 }
 
 // judge judges one run by all rules and keeps the results of the selected ones.
-// A run that the interruption cut off is not judged.
+// A run that the interruption or a guard cut off is not judged.
 func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun) {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.As(run.Err, new(*GuardError)) {
 		return
 	}
 	results, calls := judgeCalls(run, c.rules, c.holdsAll)

@@ -1,0 +1,141 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// hostile is text that an agent or a file name may hold.
+const hostile = "x\x1b[31m\x00\u202e\xff </code><script>alert(1)</script> @team #1 | `a` [l](http://e.com) ![i](http://e.com)\n::error::y\r\n%0A,:"
+
+// hostileRun has n results whose every text is hostile.
+func hostileRun(n int) *Run {
+	var results []Result
+	for range n {
+		f := finding("SIG-001", specs.Refused, check.Finding{Check: "SIG-001/x", Exchange: 1, Event: -1, Offset: -1, Path: hostile, Message: hostile, Fix: hostile})
+		results = append(results, Result{Requirement: "SIG-001", Check: "SIG-001/x", Case: hostile, Verdict: Fail, Findings: []Finding{f}, Reason: hostile})
+	}
+	return NewRun(Run{Subject: Subject{Name: hostile, Version: hostile, Kind: "command"}, Filter: hostile, Guard: hostile,
+		Cases: []CaseSummary{{Name: hostile, Reason: hostile}}, Hosts: []Host{{Name: hostile, Attempts: 1}}, Isolation: &Isolation{Reason: hostile}}, results)
+}
+
+// Text of others stays text in every form.
+func TestHostileText(t *testing.T) {
+	r := hostileRun(3)
+	forms := map[string]string{}
+	for name, write := range map[string]func(io.Writer) error{"markdown": r.WriteMarkdown, "github": r.WriteAnnotations, "junit": r.WriteJUnit,
+		"terminal": func(w io.Writer) error { NewTerminal(w, false).Run(r); return nil }} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		forms[name] = b.String()
+		if !utf8.Valid(b.Bytes()) || strings.ContainsAny(b.String(), "\x1b\x00\u202e\r") {
+			t.Errorf("%s: holds what steers a terminal:\n%q", name, b.String())
+		}
+	}
+	for _, bad := range []string{"<script", "@team", "](http", "`a`", "</code><s"} {
+		if strings.Contains(forms["markdown"], bad) {
+			t.Errorf("markdown holds %q\n%s", bad, forms["markdown"])
+		}
+	}
+	for line := range strings.Lines(forms["github"]) {
+		if !regexp.MustCompile(`^::(error|warning|notice) title=[^:,]*::`).MatchString(line) || strings.HasPrefix(line, "::error::y") {
+			t.Errorf("not a command of ours: %q", line)
+		}
+	}
+}
+
+// A comment of GitHub holds the report of any run.
+func TestMarkdownIsBounded(t *testing.T) {
+	var b bytes.Buffer
+	if err := hostileRun(3000).WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if b.Len() > 65_536 || !strings.Contains(b.String(), " more; the JSON report has them") || !strings.HasSuffix(b.String(), "</code>\n") || strings.Count(b.String(), "<details>") != strings.Count(b.String(), "</details>") {
+		t.Errorf("%d bytes, ends %q", b.Len(), b.String()[b.Len()-300:])
+	}
+	b.Reset()
+	if err := hostileRun(3000).WriteAnnotations(&b); err != nil || bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
+		t.Errorf("%d annotations, %v", bytes.Count(b.Bytes(), []byte("\n")), err)
+	}
+}
+
+// JUnit is well-formed, and its counts are those of its cases.
+func TestJUnitCounts(t *testing.T) {
+	checked := NewChecked(Tool{}, Policy{}, append(judged(recording("b", 2), recording("a", 3)), Unreadable(hostile, errors.New(hostile))))
+	for name, write := range map[string]func(io.Writer) error{"run": hostileRun(2).WriteJUnit, "check": checked.WriteJUnit, "sample": sample().WriteJUnit} {
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		var doc junitSuites
+		dec := xml.NewDecoder(&b)
+		if err := dec.Decode(&doc); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := dec.Token(); err != nil && !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v", name, err)
+		}
+		var tests, failures, errs, skipped int
+		for _, s := range doc.Suites {
+			for _, c := range s.Cases {
+				tests++
+				failures += count(c.Failure)
+				errs += count(c.Error)
+				skipped += count(c.Skipped)
+			}
+		}
+		if doc.Tests != tests || doc.Failures != failures || doc.Errors != errs || doc.Skipped != skipped || tests == 0 {
+			t.Errorf("%s: says %d %d %d %d, holds %d %d %d %d", name, doc.Tests, doc.Failures, doc.Errors, doc.Skipped, tests, failures, errs, skipped)
+		}
+		if name != "run" && failures == 0 {
+			t.Errorf("%s: nothing failed", name)
+		}
+	}
+}
+
+func count(p *junitProblem) int {
+	if p == nil {
+		return 0
+	}
+	return 1
+}
+
+// A known failure is one line with its reason, a flake says how often it failed.
+func TestKnownAndFlakyAreShown(t *testing.T) {
+	known := judgedRun(Run{Baseline: []UsedExcuse{excuse("SIG-001/**/openai")}}, Fail, Pass)
+	flaky := NewRun(Run{Repeat: 3}, FoldRepeats([]Result{
+		{Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Fail}, {Requirement: "SIG-001", Check: "SIG-001/x", Case: "a/openai", Verdict: Pass}}))
+	for want, r := range map[string]*Run{
+		"known-fail     SIG-001/signature-bytes  a/openai\n    known until 2027-01-01: known (https://example.com/1)\n": known,
+		"baseline: 1 of 2 results known to fail":                                            known,
+		"flaky          SIG-001/x  a/openai\n    differs between 2 runs (1 fail, 1 pass)\n": flaky,
+	} {
+		var b bytes.Buffer
+		NewTerminal(&b, false).Run(r)
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, &b)
+		}
+	}
+	if flaky.Summary.Verdict != Flaky || flaky.Summary.Exit != ExitFailure {
+		t.Errorf("%+v", flaky.Summary)
+	}
+}
+
+func TestCutText(t *testing.T) {
+	for limit := 3; limit < 12; limit++ {
+		if got := cutText("añbñcñdñe", limit); len(got) > limit || !utf8.ValidString(got) {
+			t.Errorf("%d: %q", limit, got)
+		}
+	}
+}

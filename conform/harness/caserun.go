@@ -65,6 +65,7 @@ func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
 func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again bool) {
 	began := time.Now()
 	capture := newCapture(p, r.seedOf(p.Source))
+	capture.holdsAll = r.Subject.About().HoldsAll
 	run.Permutation, run.Name = p, p.Name()
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -69,6 +69,7 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 	}
 	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
 	capture := newCapture(asked, committedSeed)
+	capture.holdsAll = true
 	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, committedSeed, capture.noteMismatch, capture.interrupt.noteSent))}, Nominal: nominalDelay,
 		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {

@@ -44,8 +44,11 @@ func (t *Terminal) Run(r *Run) {
 		t.writePlain("%s", note)
 	}
 	for _, res := range r.Results {
-		t.writeRunResult(r, res)
+		if !isCaseSilent(res) {
+			t.writeRunResult(r, res)
+		}
 	}
+	t.writeSilentCases(r.Results)
 	for _, used := range r.Baseline {
 		if used.Verdict == Stale {
 			t.writeLine(Stale, "%-14s %s  baseline: %s", Stale, used.Pattern, used.Problem)
@@ -71,6 +74,26 @@ func (t *Terminal) writeRunResult(r *Run, res Result) {
 		return
 	}
 	t.writeResult(res)
+}
+
+// isCaseSilent reports whether a result only says that its whole case shows nothing.
+func isCaseSilent(res Result) bool {
+	return res.Verdict == NotTestable && res.Case != "" && res.Reason != "" && len(res.Findings) == 0
+}
+
+// writeSilentCases says once why a case shows nothing, however many requirements it would
+// have shown.
+func (t *Terminal) writeSilentCases(results []Result) {
+	count := map[[2]string]int{}
+	for _, res := range results {
+		if isCaseSilent(res) {
+			count[[2]string{res.Case, res.Reason}]++
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(count), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		t.writeLine(NotTestable, "%-14s %s  (%s)", NotTestable, key[0], countOf(count[key], "check"))
+		t.writeDetail("", key[1])
+	}
 }
 
 // heading names the subject and its version, and how it was asked.

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
@@ -65,20 +66,18 @@ func numberOf(n *jsontree.Node) (value float64, ok bool) {
 	return value, err == nil
 }
 
-// canonical writes a value for a digest, numbers by their value.
-var canonical = jsontree.Canonical{AppendNumber: appendNumber}
+// canonical writes arguments for a digest. They are a protobuf Struct, a map of
+// doubles and strings: of two members with one name the last is kept, and integers
+// above 2^53 are rounded.
+var canonical = jsontree.Canonical{AppendNumber: appendDouble, LastWins: true}
 
-// appendNumber writes 1, 1.0 and 1e0 alike. Integers beyond what a float64 holds
-// keep their digits.
-func appendNumber(out []byte, literal string) []byte {
-	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
-		return strconv.AppendInt(out, i, 10)
-	}
+// appendDouble writes 1, 1.0 and 1e0 alike. What is beyond a float64 keeps its digits.
+func appendDouble(out []byte, literal string) []byte {
 	f, err := strconv.ParseFloat(literal, 64)
 	if err != nil {
 		return append(out, literal...)
 	}
-	if f == float64(int64(f)) && f < 1<<53 && f > -1<<53 {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return strconv.AppendInt(out, int64(f), 10)
 	}
 	return strconv.AppendFloat(out, f, 'g', -1, 64)

@@ -281,3 +281,25 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+// TestArgumentsAreAStruct holds that a client may spell arguments as a protobuf
+// Struct keeps them, and not otherwise.
+func TestArgumentsAreAStruct(t *testing.T) {
+	digest := func(args string) string {
+		n, err := parseBody([]byte(args))
+		if err != "" {
+			t.Fatal(err)
+		}
+		return payloadOf("f", n)
+	}
+	issued := digest(`{"text":"1","z":1.0,"a":12345678901234567890,"n":1e3,"i":9007199254740993,"text":"2"}`)
+	for args, same := range map[string]bool{
+		`{"a":12345678901234567000,"i":9007199254740992,"n":1000,"text":"2","z":1}`: true,
+		`{"a":12345678901234567000,"i":9007199254740992,"n":1000,"text":"1","z":1}`: false,
+		`{"a":12345678901234567000,"i":9007199254740994,"n":1000,"text":"2","z":1}`: false,
+	} {
+		if got := digest(args) == issued; got != same {
+			t.Errorf("%s: same %v, want %v", args, got, same)
+		}
+	}
+}

@@ -13,6 +13,8 @@ import (
 type Canonical struct {
 	// AppendNumber, if not nil, appends a number, given as it was sent.
 	AppendNumber func(out []byte, literal string) []byte
+	// LastWins writes only the last of the members that have one name.
+	LastWins bool
 	// Omit, if not nil, reports whether a member is left out.
 	Omit func(name string, value *Node) bool
 }
@@ -45,7 +47,10 @@ func (c Canonical) appendObject(out []byte, n *Node) []byte {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(n.names[a], n.names[b]) })
 	out = append(out, '{')
-	for _, i := range order {
+	for at, i := range order {
+		if c.LastWins && at+1 < len(order) && n.names[order[at+1]] == n.names[i] {
+			continue
+		}
 		if c.Omit != nil && c.Omit(n.names[i], &n.items[i]) {
 			continue
 		}

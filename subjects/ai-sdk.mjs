@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+// An agent with the AI SDK: streamText runs the rounds. The messages are saved after
+// each of them, so that a round that fails does not take the others with it.
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { createGoogle } from '@ai-sdk/google'
+import { createOpenAI } from '@ai-sdk/openai'
+import { dynamicTool, isStepCount, jsonSchema, streamText } from 'ai'
+import { main } from './loop.mjs'
+
+const { ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL, GEMINI_API_KEY } = process.env
+const at = (url, version = '') => url && { baseURL: url + version }
+const providers = {
+  anthropic: {
+    open: model => createAnthropic(at(ANTHROPIC_BASE_URL, '/v1'))(model),
+    options: (model, effort) => ({ anthropic: /4-5/.test(model)
+      ? { thinking: { type: 'enabled', budgetTokens: 2048 } } : { thinking: { type: 'adaptive' }, effort } }),
+  },
+  openai: {
+    open: model => createOpenAI(at(OPENAI_BASE_URL)).responses(model),
+    options: (model, effort) => ({ openai: { store: false, reasoningEffort: effort, reasoningSummary: 'auto', include: ['reasoning.encrypted_content'] } }),
+  },
+  gemini: {
+    open: model => createGoogle({ apiKey: GEMINI_API_KEY, ...at(GOOGLE_GEMINI_BASE_URL, '/v1beta') })(model),
+    options: (model, effort) => ({ google: { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } } }),
+  },
+}
+
+await main(async ({ provider, model, effort, system, prompt, history, tools, call, save }) => {
+  const { open, options } = providers[provider]
+  history.push({ role: 'user', content: prompt })
+  await save()
+  let failure
+  const run = streamText({
+    model: open(model), instructions: system, messages: history, maxOutputTokens: 8192, maxRetries: 0,
+    // A call that is cut off is not answered.
+    stopWhen: [isStepCount(20), ({ steps }) => steps.at(-1).finishReason !== 'tool-calls'],
+    onStepEnd: async ({ finishReason, response }) => {
+      if (!['stop', 'tool-calls'].includes(finishReason)) return
+      history.push(...response.messages)
+      await save()
+    },
+    providerOptions: effort && options(model, effort), onError: ({ error }) => { failure = error },
+    tools: Object.fromEntries(tools.map(t => [t.name, dynamicTool({
+      description: t.description, inputSchema: jsonSchema(t.inputSchema), execute: async args => {
+        const { text, isError } = await call(t.name, args)
+        if (isError) throw new Error(text)
+        return text
+      },
+    })])),
+  })
+  await run.consumeStream({ onError: error => { failure ??= error } })
+  if (failure) throw failure
+  const finish = await run.finishReason
+  if (finish !== 'stop') throw new Error(`the reply ended with ${finish}`)
+  return run.text
+})

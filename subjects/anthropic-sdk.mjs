@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+// An agent with @anthropic-ai/sdk: messages.stream, the history as it was received.
+import Anthropic from '@anthropic-ai/sdk'
+import { main } from './loop.mjs'
+
+// thinking of older models has a budget, newer ones decide by the effort.
+const thinking = (model, effort) => !effort ? {} : /4-5/.test(model)
+  ? { thinking: { type: 'enabled', budget_tokens: 2048 } }
+  : { thinking: { type: 'adaptive' }, output_config: { effort } }
+
+const block = c => c.type === 'image'
+  ? { type: 'image', source: { type: 'base64', media_type: c.mimeType, data: c.data } }
+  : { type: 'text', text: c.text ?? JSON.stringify(c) }
+
+await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
+  const client = new Anthropic({ maxRetries: 0 })
+  history.push({ role: 'user', content: prompt })
+  for (;;) {
+    await save()
+    const reply = await client.messages.stream({
+      model, max_tokens: 8192, system, messages: history, ...thinking(model, effort),
+      tools: tools.map(t => ({ name: t.name, description: t.description, input_schema: t.inputSchema })),
+    }).finalMessage()
+    if (!['end_turn', 'stop_sequence', 'tool_use', 'pause_turn'].includes(reply.stop_reason)) {
+      throw new Error(`the reply ended with ${reply.stop_reason}`)
+    }
+    history.push({ role: reply.role, content: reply.content })
+    const calls = reply.content.filter(b => b.type === 'tool_use')
+    if (calls.length) {
+      const results = await Promise.all(calls.map(async c => {
+        const { content, isError } = await call(c.name, c.input)
+        return { type: 'tool_result', tool_use_id: c.id, content: content.map(block), is_error: isError }
+      }))
+      history.push({ role: 'user', content: results })
+    } else if (reply.stop_reason !== 'pause_turn') {
+      await save()
+      return reply.content.filter(b => b.type === 'text').map(b => b.text).join('')
+    }
+  }
+})

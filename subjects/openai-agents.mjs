@@ -1,0 +1,29 @@
+#!/usr/bin/env node
+// An agent with OpenAI Agents: the runner makes the rounds and keeps the history.
+import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents'
+import OpenAI from 'openai'
+import { main } from './loop.mjs'
+
+setTracingDisabled(true)
+setDefaultOpenAIClient(new OpenAI({ maxRetries: 0 }))
+
+await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
+  const agent = new Agent({
+    name: 'loop', instructions: system, model,
+    modelSettings: { store: false, reasoning: { effort, summary: 'auto' }, providerData: { include: ['reasoning.encrypted_content'] } },
+    tools: tools.map(t => tool({
+      name: t.name, description: t.description ?? '', parameters: t.inputSchema, strict: false,
+      execute: async args => (await call(t.name, args)).text,
+    })),
+  })
+  history.push({ role: 'user', content: prompt })
+  await save()
+  const result = await run(agent, history, { stream: true, maxTurns: 20 })
+  try {
+    await result.completed
+  } finally {
+    history.splice(0, Infinity, ...result.history)
+    await save()
+  }
+  return result.finalOutput
+})

@@ -25,13 +25,13 @@ const providers = {
   },
 }
 
-await main(async ({ provider, model, effort, system, prompt, history, tools, call, save }) => {
+await main('ai', async ({ provider, model, effort, system, prompt, history, tools, call, save }) => {
   const { open, options } = providers[provider]
   history.push({ role: 'user', content: prompt })
   await save()
   let failure
   const run = streamText({
-    model: open(model), instructions: system, messages: history, maxOutputTokens: 8192, maxRetries: 0,
+    model: open(model), instructions: system, messages: history, maxOutputTokens: 8192, timeout: { chunkMs: 20_000 },
     // A call that is cut off is not answered.
     stopWhen: [isStepCount(20), ({ steps }) => steps.at(-1).finishReason !== 'tool-calls'],
     onStepEnd: async ({ finishReason, response }) => {

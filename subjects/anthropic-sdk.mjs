@@ -1,30 +1,44 @@
 #!/usr/bin/env node
 // An agent with @anthropic-ai/sdk: messages.stream, the history as it was received.
 import Anthropic from '@anthropic-ai/sdk'
-import { main } from './loop.mjs'
+import { main, silence } from './loop.mjs'
 
 // thinking of older models has a budget, newer ones decide by the effort.
 const thinking = (model, effort) => !effort ? {} : /4-5/.test(model)
   ? { thinking: { type: 'enabled', budget_tokens: 2048 } }
   : { thinking: { type: 'adaptive' }, output_config: { effort } }
 
+// known are the blocks that go back; the API refuses a kind that this agent has never
+// heard of, and so does this agent.
+const known = ['text', 'thinking', 'redacted_thinking', 'tool_use']
+
+// ask makes one reply and returns it when it is complete.
+async function ask(client, request) {
+  const { signal, beat, stop } = silence()
+  try {
+    return await client.messages.stream(request, { signal }).on('streamEvent', beat).finalMessage()
+  } finally {
+    stop()
+  }
+}
+
 const block = c => c.type === 'image'
   ? { type: 'image', source: { type: 'base64', media_type: c.mimeType, data: c.data } }
   : { type: 'text', text: c.text ?? JSON.stringify(c) }
 
-await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
-  const client = new Anthropic({ maxRetries: 0 })
+await main('@anthropic-ai/sdk', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+  const client = new Anthropic()
   history.push({ role: 'user', content: prompt })
   for (;;) {
     await save()
-    const reply = await client.messages.stream({
+    const reply = await ask(client, {
       model, max_tokens: 8192, system, messages: history, ...thinking(model, effort),
       tools: tools.map(t => ({ name: t.name, description: t.description, input_schema: t.inputSchema })),
-    }).finalMessage()
+    })
     if (!['end_turn', 'stop_sequence', 'tool_use', 'pause_turn'].includes(reply.stop_reason)) {
       throw new Error(`the reply ended with ${reply.stop_reason}`)
     }
-    history.push({ role: reply.role, content: reply.content })
+    history.push({ role: reply.role, content: reply.content.filter(b => known.includes(b.type)) })
     const calls = reply.content.filter(b => b.type === 'tool_use')
     if (calls.length) {
       const results = await Promise.all(calls.map(async c => {

@@ -4,10 +4,30 @@
 // and the next request is refused for the signatures. A kind of part that this agent
 // does not know is not sent back.
 import { GoogleGenAI } from '@google/genai'
-import { main } from './loop.mjs'
+import { main, silence } from './loop.mjs'
 
-await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
-  const { models } = new GoogleGenAI({ apiKey: process.env.GEMINI_API_KEY })
+// ask makes one reply and returns its parts when it is complete.
+async function ask(models, { config, ...request }) {
+  const { signal, beat, stop } = silence()
+  const parts = []
+  let finish
+  try {
+    for await (const { candidates: [candidate] = [], promptFeedback } of
+      await models.generateContentStream({ ...request, config: { ...config, abortSignal: signal } })) {
+      beat()
+      if (promptFeedback?.blockReason) throw new Error(`the prompt was blocked: ${promptFeedback.blockReason}`)
+      parts.push(...(candidate?.content?.parts ?? []).filter(p => p.functionCall || p.text !== undefined))
+      finish = candidate?.finishReason ?? finish
+    }
+  } finally {
+    stop()
+  }
+  if (finish !== 'STOP') throw signal.reason ?? new Error(`the reply ended with ${finish ?? 'nothing'}`)
+  return parts
+}
+
+await main('@google/genai', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+  const { models } = new GoogleGenAI({ apiKey: process.env.GEMINI_API_KEY, httpOptions: { retryOptions: { attempts: 4 } } })
   const config = {
     systemInstruction: system, thinkingConfig: { includeThoughts: true, thinkingLevel: effort?.toUpperCase() },
     tools: [{ functionDeclarations: tools.map(t => ({ name: t.name, description: t.description, parametersJsonSchema: t.inputSchema })) }],
@@ -15,14 +35,7 @@ await main(async ({ model, effort, system, prompt, history, tools, call, save })
   history.push({ role: 'user', parts: [{ text: prompt }] })
   for (;;) {
     await save()
-    const parts = []
-    let finish
-    for await (const { candidates: [candidate] = [], promptFeedback } of await models.generateContentStream({ model, contents: history, config })) {
-      if (promptFeedback?.blockReason) throw new Error(`the prompt was blocked: ${promptFeedback.blockReason}`)
-      parts.push(...(candidate?.content?.parts ?? []).filter(p => p.functionCall || p.text !== undefined))
-      finish = candidate?.finishReason ?? finish
-    }
-    if (finish !== 'STOP') throw new Error(`the reply ended with ${finish ?? 'nothing'}`)
+    const parts = await ask(models, { model, contents: history, config })
     history.push({ role: 'model', parts })
     const calls = parts.flatMap(p => p.functionCall ?? [])
     if (!calls.length) {

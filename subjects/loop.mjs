@@ -7,6 +7,7 @@
 // turn and returns what the model said at its end. Base URLs and keys come from the
 // environment, as the SDKs read them.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -20,13 +21,18 @@ const options = {
   'mcp-config': { type: 'string' }, // a file with {"mcpServers": {NAME: {command, args, env}}}
   session: { type: 'string', default: 'session.json' },
   resume: { type: 'boolean', default: false },
+  version: { type: 'boolean' },
 }
 
-// main runs one turn of a loop, or its error with exit code 1.
-export async function main(loop) {
+// main runs one turn of a loop, or says its error with exit code 1. --version is the
+// version of the SDK.
+export async function main(sdk, loop) {
   let servers = []
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    if (values.version) {
+      return console.log(createRequire(import.meta.url)('./package.json').dependencies[sdk])
+    }
     servers = await connect(values['mcp-config'])
     const history = values.resume ? JSON.parse(await readFile(values.session, 'utf8')) : []
     const said = await loop({
@@ -40,6 +46,14 @@ export async function main(loop) {
   } finally {
     for (const server of servers) await server.close()
   }
+}
+
+// silence is a clock for a stream: its signal aborts when nothing has called beat for
+// so many seconds, because a stream may stay open and never go on.
+export function silence(seconds = 20) {
+  const controller = new AbortController()
+  const timer = setTimeout(() => controller.abort(new Error(`the stream was silent for ${seconds} s`)), seconds * 1000)
+  return { signal: controller.signal, beat: () => timer.refresh(), stop: () => clearTimeout(timer) }
 }
 
 // connect starts the MCP servers of a file.

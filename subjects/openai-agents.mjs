@@ -2,12 +2,12 @@
 // An agent with OpenAI Agents: the runner makes the rounds and keeps the history.
 import { Agent, run, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents'
 import OpenAI from 'openai'
-import { main } from './loop.mjs'
+import { main, silence } from './loop.mjs'
 
 setTracingDisabled(true)
-setDefaultOpenAIClient(new OpenAI({ maxRetries: 0 }))
+setDefaultOpenAIClient(new OpenAI())
 
-await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
+await main('@openai/agents', async ({ model, effort, system, prompt, history, tools, call, save }) => {
   const agent = new Agent({
     name: 'loop', instructions: system, model,
     modelSettings: { store: false, reasoning: { effort, summary: 'auto' }, providerData: { include: ['reasoning.encrypted_content'] } },
@@ -18,10 +18,14 @@ await main(async ({ model, effort, system, prompt, history, tools, call, save })
   })
   history.push({ role: 'user', content: prompt })
   await save()
-  const result = await run(agent, history, { stream: true, maxTurns: 20 })
+  const { signal, beat, stop } = silence()
+  const result = await run(agent, history, { stream: true, maxTurns: 20, signal })
   try {
+    for await (const _ of result) beat()
     await result.completed
+    signal.throwIfAborted()
   } finally {
+    stop()
     history.splice(0, Infinity, ...result.history)
     await save()
   }

@@ -3,24 +3,30 @@
 // that the reasoning comes encrypted and goes back with its calls.
 import OpenAI from 'openai'
 import { toResponseInputItems } from 'openai/lib/responses/ResponseInputItems'
-import { main } from './loop.mjs'
+import { main, silence } from './loop.mjs'
 
 // kept are the items that this agent knows; later ones are left out of the history.
 const kept = ['reasoning', 'message', 'function_call']
 
 // ask makes one response and returns it when it is complete.
 async function ask(client, request) {
-  for await (const event of await client.responses.create({ ...request, stream: true })) {
-    if (event.type === 'response.completed') return event.response
-    if (event.type === 'response.incomplete') throw new Error(`the reply is incomplete: ${event.response.incomplete_details?.reason}`)
-    if (event.type === 'response.failed') throw new Error(event.response.error?.message)
-    if (event.type === 'error') throw new Error(event.message)
+  const { signal, beat, stop } = silence()
+  try {
+    for await (const event of await client.responses.create({ ...request, stream: true }, { signal })) {
+      beat()
+      if (event.type === 'response.completed') return event.response
+      if (event.type === 'response.incomplete') throw new Error(`the reply is incomplete: ${event.response.incomplete_details?.reason}`)
+      if (event.type === 'response.failed') throw new Error(event.response.error?.message)
+      if (event.type === 'error') throw new Error(event.message)
+    }
+    throw signal.reason ?? new Error('the reply was cut off')
+  } finally {
+    stop()
   }
-  throw new Error('the reply was cut off')
 }
 
-await main(async ({ model, effort, system, prompt, history, tools, call, save }) => {
-  const client = new OpenAI({ maxRetries: 0 })
+await main('openai', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+  const client = new OpenAI()
   history.push({ role: 'user', content: prompt })
   for (;;) {
     await save()

@@ -192,7 +192,7 @@ func (c *capture) unfinished(ev *evidence.Evidence) []string {
 		if n := c.replayer.Receipt().Unused; n > 0 {
 			return []string{fmt.Sprintf("%d recorded replies were never asked for", n)}
 		}
-	case c.steps != nil && len(ev.Exchanges) > 0:
+	case c.steps != nil && len(ev.Exchanges) > 0 && !c.endsInFailure():
 		last := ev.Exchanges[len(ev.Exchanges)-1]
 		reply := wire.ReadReply(last.Provider, last.Response.Status, last.Response.Body)
 		if slices.ContainsFunc(reply.Items, func(it wire.Item) bool { return it.What == wire.Call }) {
@@ -200,6 +200,13 @@ func (c *capture) unfinished(ev *evidence.Evidence) []string {
 		}
 	}
 	return nil
+}
+
+// endsInFailure reports whether the agent is to give up in the last step. A call that
+// was cut off is rightly not answered there.
+func (c *capture) endsInFailure() bool {
+	steps := c.Case.Steps(c.seed)
+	return len(steps) > 0 && steps[len(steps)-1].Exit != specs.ExitOK
 }
 
 // stepDeviation says how step i did not end as scripted, "" when it did.

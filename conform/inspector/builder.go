@@ -144,7 +144,7 @@ func (b *Builder) Judge(results []report.Result, cases []report.CaseSummary) {
 func (b *Builder) Page(head Head) Page {
 	head.TookMS = max(head.TookMS, head.Took.Milliseconds())
 	head.Subject.Name, head.Subject.Version = b.redactor.cleanText(head.Subject.Name), b.redactor.cleanText(head.Subject.Version)
-	p := Page{Schema: Schema, Head: head, Cases: slices.Clone(b.cases), Packs: slices.Clone(b.packs), Shared: b.options.Share}
+	p := Page{Schema: Schema, Head: head, Cases: append([]*Case{}, b.cases...), Packs: slices.Clone(b.packs), Shared: b.options.Share}
 	slices.SortStableFunc(p.Cases, func(a, b *Case) int { return cmp.Compare(a.Name, b.Name) })
 	p.addCatalogue(head.Summary)
 	return p

@@ -14,6 +14,7 @@ function showRoute() {
   showBar(route);
   const show = VIEWS[route.path[0] || ""] || showMissing;
   view = show(main, route) || {};
+  main.dataset.route = location.hash; // what is shown, which follows the address
   const typed = document.activeElement && document.activeElement.classList.contains("search");
   if (view.focus && !typed) view.focus.focus({ preventScroll: true });
 }

@@ -132,6 +132,13 @@ mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
 scoreboard: ## write docs/scoreboard.md from the reports of make subjects
 	$(GO) run ./internal/generate scoreboard reports/subjects
 
+.PHONY: browser
+browser: ## install Chromium from Debian for the tests of the HTML report, and run them
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  { apt-get install -y -q chromium >/dev/null 2>&1 || { apt-get update -q && apt-get install -y -q chromium; } >/dev/null 2>&1; } || \
+	  echo 'chromium: cannot be installed here; its tests are skipped'
+	$(GO) test -count=1 -run 'Browser|Screenshots' ./conform/inspector
+
 .PHONY: man
 man: ## write the manual pages of all commands into dist/man
 	@rm -rf $(DIST)/man

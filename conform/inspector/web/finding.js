@@ -45,7 +45,7 @@ function rulePart(f, r) {
 }
 
 /** inlineCode shows what stands between backquotes as code. */
-const inlineCode = (text) => text.split(/(`+[^`].*?`+)/).map((part) => (part.startsWith("`") ? h("code", null, part.replace(/^`+|`+$/g, "")) : part));
+const inlineCode = (text) => text.split(/(``.+?``(?!`)|`[^`]+`)/).map((part) => (/^`.*`$/.test(part) ? h("code", null, part.replace(/^`+ ?| ?`+$/g, "")) : part));
 
 function threadsPart(r) {
   const sources = r.sources || [];

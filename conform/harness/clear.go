@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// clear removes the room and returns what the agent did beside its conversation.
+// clearRoom removes the room and returns what the agent did beside its conversation.
 // No process of it runs any more.
-func (r Room) clear() []string {
+func (r Room) clearRoom() []string {
 	var effects []string
 	if r.Sandbox != nil {
 		did := r.Sandbox.Close()
@@ -25,7 +25,7 @@ func (r Room) clear() []string {
 	entries, _ := os.ReadDir(dir) //nolint:errcheck // an agent may have removed it
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
-		if !slices.Contains([]string{r.Home, r.Work, r.Temp}, path) {
+		if !slices.Contains([]string{r.Home, r.Work, r.Temp, r.Tools.Log}, path) {
 			effects = append(effects, fmt.Sprintf("wrote outside its folders: %q", entry.Name()))
 		}
 	}

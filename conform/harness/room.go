@@ -26,20 +26,20 @@ func (r *Runner) furnish(p Permutation) (Room, error) {
 			return Room{}, err
 		}
 	}
-	room.Sandbox, err = isolate.New(isolate.Config{Level: r.isolation(), Dir: room.Work})
+	room.Sandbox, err = isolate.New(isolate.Config{Level: r.sandboxLevel(), Dir: room.Work})
 	return room, err
 }
 
-// isolation is the level of the sandboxes. An agent inside the harness is in none.
-func (r *Runner) isolation() isolate.Level {
+// sandboxLevel is the level of the sandboxes. An agent inside the harness is in none.
+func (r *Runner) sandboxLevel() isolate.Level {
 	if r.Subject.About().Kind == inProcess {
 		return isolate.Level{}
 	}
 	return r.Isolation
 }
 
-// connect gives the room its way in.
-func (r *Runner) connect(room *Room, ingress *proxy.Proxy) {
+// connectRoom gives the room its way in.
+func (r *Runner) connectRoom(room *Room, ingress *proxy.Proxy) {
 	if room.Ingress == proxy.MITM {
 		room.ProxyURL = ingress.URLFor(proxy.MITM, "")
 	} else {

@@ -134,7 +134,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 	if err != nil {
 		return nil, err
 	}
-	defer func() { kept.effects = room.clear() }()
+	defer func() { kept.effects = room.clearRoom() }()
 	listener, err := room.Sandbox.Listen()
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 		defer cancel()
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
-	r.connect(&room, ingress)
+	r.connectRoom(&room, ingress)
 	session, err := r.Subject.Open(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.Name(), err)

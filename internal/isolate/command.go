@@ -80,7 +80,7 @@ func (r Result) Remark() string {
 // error says that it could not be started, or that ctx ended before it; a process
 // that fails returns its exit code.
 func (s *Sandbox) Run(ctx context.Context, command Command) (Result, error) {
-	p, err := s.launch(ctx, command, false)
+	p, err := s.startProcess(ctx, command, false)
 	if err != nil {
 		return Result{ExitCode: -1}, err
 	}
@@ -90,7 +90,7 @@ func (s *Sandbox) Run(ctx context.Context, command Command) (Result, error) {
 // Start starts a process to talk to. The caller calls Wait.
 func (s *Sandbox) Start(ctx context.Context, command Command) (*Process, error) {
 	command.Stdin = nil
-	return s.launch(ctx, command, true)
+	return s.startProcess(ctx, command, true)
 }
 
 var errNoProgram = errors.New("command: names no program")

@@ -32,11 +32,11 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 	for _, l := range c.listeners {
 		c.task.Ports = append(c.task.Ports, l.port)
 	}
-	return c.task.namespaces.command(ctx), c, nil
+	return c.task.namespaces.helperCommand(ctx), c, nil
 }
 
-// command returns the command that starts a helper in these namespaces.
-func (n namespaces) command(ctx context.Context) *exec.Cmd {
+// helperCommand returns the command that starts a helper in these namespaces.
+func (n namespaces) helperCommand(ctx context.Context) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
 	cmd.Args, cmd.Env, cmd.Dir = []string{helperName}, []string{}, "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: n.cloneFlags()}
@@ -53,8 +53,8 @@ func (n namespaces) command(ctx context.Context) *exec.Cmd {
 	return cmd
 }
 
-// start starts the helper and waits until it has started the program.
-func (c *helped) start(cmd *exec.Cmd) error {
+// startProgram starts the helper and waits until it has started the program.
+func (c *helped) startProgram(cmd *exec.Cmd) error {
 	files, err := c.openControl()
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *helped) awaitStart() error {
 	stop := context.AfterFunc(c.ctx, func() { _ = c.control.SetReadDeadline(time.Now()) })
 	defer stop()
 	_ = c.control.SetReadDeadline(time.Now().Add(startPatience))
-	m, files, err := c.receive()
+	m, files, err := c.receiveMessage()
 	switch {
 	case c.ctx.Err() != nil:
 		return c.ctx.Err()
@@ -123,11 +123,11 @@ func (c *helped) awaitStart() error {
 	}
 	stop()
 	_ = c.control.SetReadDeadline(time.Time{})
-	return c.serve(files)
+	return c.serveListeners(files)
 }
 
-// receive reads a message and the files that came with it.
-func (c *helped) receive() (m message, files []int, err error) {
+// receiveMessage reads a message and the files that came with it.
+func (c *helped) receiveMessage() (m message, files []int, err error) {
 	text, rights := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4*maxListeners))
 	n, rightsN, _, _, err := c.control.ReadMsgUnix(text, rights)
 	if err == nil && n == 0 {
@@ -147,9 +147,9 @@ func (c *helped) receive() (m message, files []int, err error) {
 	return m, files, err
 }
 
-// serve passes the connections of each file, a listener in the namespace, to the
+// serveListeners passes the connections of each file, a listener in the namespace, to the
 // sandbox's listener with the same port.
-func (c *helped) serve(files []int) error {
+func (c *helped) serveListeners(files []int) error {
 	for i, fd := range files {
 		unix.CloseOnExec(fd)
 		file := os.NewFile(uintptr(fd), "listener") //nolint:gosec // descriptors are small
@@ -164,26 +164,26 @@ func (c *helped) serve(files []int) error {
 	return nil
 }
 
-func (c *helped) order(order byte) error {
+func (c *helped) sendOrder(order byte) error {
 	_, err := c.control.Write([]byte{order})
 	return err
 }
 
-func (c *helped) interrupt() error { return c.order(orderInterrupt) }
+func (c *helped) interruptGroup() error { return c.sendOrder(orderInterrupt) }
 
-func (c *helped) terminate() error { return c.order(orderTerminate) }
+func (c *helped) terminateAll() error { return c.sendOrder(orderTerminate) }
 
-// kill kills the helper as well when it does not obey: its namespace ends with it.
-func (c *helped) kill() {
-	if c.order(orderKill) != nil {
+// killAll kills the helper as well when it does not obey: its namespace ends with it.
+func (c *helped) killAll() {
+	if c.sendOrder(orderKill) != nil {
 		_ = c.helper.Kill()
 	}
 }
 
-// finish reads how the program ended. The helper has ended before.
-func (c *helped) finish() ending {
+// finishRun reads how the program ended. The helper has ended before.
+func (c *helped) finishRun() ending {
 	_ = c.control.SetReadDeadline(time.Now().Add(time.Second)) // what it sent is there
-	m, _, err := c.receive()
+	m, _, err := c.receiveMessage()
 	if err != nil {
 		m.Ending = ending{ExitCode: -1, Signal: unix.SignalName(unix.SIGKILL)}
 	}

@@ -19,28 +19,28 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 	return cmd, &group{cmd}, nil
 }
 
-func (g *group) start(cmd *exec.Cmd) error { return cmd.Start() }
+func (g *group) startProgram(cmd *exec.Cmd) error { return cmd.Start() }
 
-func (g *group) signal(signal syscall.Signal) error { return syscall.Kill(-g.cmd.Process.Pid, signal) }
+func (g *group) signalGroup(signal syscall.Signal) error { return syscall.Kill(-g.cmd.Process.Pid, signal) }
 
-func (g *group) interrupt() error { return g.signal(syscall.SIGINT) }
+func (g *group) interruptGroup() error { return g.signalGroup(syscall.SIGINT) }
 
-func (g *group) kill() { _ = g.signal(syscall.SIGKILL) }
+func (g *group) killAll() { _ = g.signalGroup(syscall.SIGKILL) }
 
-// terminate reaches the processes that are stopped, too.
-func (g *group) terminate() error {
-	err := g.signal(syscall.SIGTERM)
-	_ = g.signal(syscall.SIGCONT)
+// terminateAll reaches the processes that are stopped, too.
+func (g *group) terminateAll() error {
+	err := g.signalGroup(syscall.SIGTERM)
+	_ = g.signalGroup(syscall.SIGCONT)
 	return err
 }
 
-// finish counts one process when there are any left, however many.
-func (g *group) finish() ending {
+// finishRun counts one process when there are any left, however many.
+func (g *group) finishRun() ending {
 	end := ending{ExitCode: g.cmd.ProcessState.ExitCode()}
 	if status, ok := g.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		end.Signal = unix.SignalName(status.Signal())
 	}
-	if g.signal(syscall.SIGKILL) == nil {
+	if g.signalGroup(syscall.SIGKILL) == nil {
 		end.Killed = 1
 	}
 	return end

@@ -14,12 +14,12 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 	return cmd, &single{cmd}, nil
 }
 
-func (c *single) start(cmd *exec.Cmd) error { return cmd.Start() }
+func (c *single) startProgram(cmd *exec.Cmd) error { return cmd.Start() }
 
-func (c *single) interrupt() error { return c.cmd.Process.Signal(os.Interrupt) }
+func (c *single) interruptGroup() error { return c.cmd.Process.Signal(os.Interrupt) }
 
-func (c *single) terminate() error { return c.cmd.Process.Kill() }
+func (c *single) terminateAll() error { return c.cmd.Process.Kill() }
 
-func (c *single) kill() { _ = c.cmd.Process.Kill() }
+func (c *single) killAll() { _ = c.cmd.Process.Kill() }
 
-func (c *single) finish() ending { return ending{ExitCode: c.cmd.ProcessState.ExitCode()} }
+func (c *single) finishRun() ending { return ending{ExitCode: c.cmd.ProcessState.ExitCode()} }

@@ -34,7 +34,7 @@ func (e *namespaceError) Unwrap() error { return e.err }
 func detectNamespaces(ctx context.Context) (namespaces, error) {
 	var first error
 	for _, n := range []namespaces{{NetworkNamespace: true, PIDNamespace: true}, {NetworkNamespace: true}} {
-		err := n.try(ctx)
+		err := n.tryOut(ctx)
 		if err == nil {
 			return n, nil
 		}
@@ -45,14 +45,14 @@ func detectNamespaces(ctx context.Context) (namespaces, error) {
 	return namespaces{}, describeRefusal(first)
 }
 
-// try makes the namespaces with nothing in them.
-func (n namespaces) try(ctx context.Context) error {
+// tryOut makes the namespaces with nothing in them.
+func (n namespaces) tryOut(ctx context.Context) error {
 	c := &helped{ctx: ctx, task: assignment{namespaces: n}}
-	cmd := n.command(ctx)
-	if err := c.start(cmd); err != nil {
+	cmd := n.helperCommand(ctx)
+	if err := c.startProgram(cmd); err != nil {
 		return err
 	}
-	defer c.finish()
+	defer c.finishRun()
 	return cmd.Wait()
 }
 

@@ -78,8 +78,8 @@ func runHelper() int {
 	if err != nil {
 		return 1 // without a sandbox there is nobody to tell
 	}
-	if err := h.start(); err != nil {
-		_ = h.send(message{Err: err.Error(), Missing: errors.As(err, new(*programError))}, nil)
+	if err := h.startUp(); err != nil {
+		_ = h.sendMessage(message{Err: err.Error(), Missing: errors.As(err, new(*programError))}, nil)
 		return 1
 	}
 	if h.program == 0 {
@@ -87,7 +87,7 @@ func runHelper() int {
 	}
 	go h.obeyOrders()
 	go h.watchLimits()
-	_ = h.send(message{Ending: h.awaitEnd()}, nil)
+	_ = h.sendMessage(message{Ending: h.awaitEnd()}, nil)
 	return 0
 }
 
@@ -113,7 +113,7 @@ func openHelper() (*helper, error) {
 	return h, nil
 }
 
-func (h *helper) send(m message, files []int) error {
+func (h *helper) sendMessage(m message, files []int) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -129,9 +129,9 @@ func (h *helper) send(m message, files []int) error {
 // programError says why the program, and not the sandbox, could not be started.
 type programError struct{ error }
 
-// start prepares the namespaces, starts the program and hands over the listeners.
-func (h *helper) start() error {
-	listening, err := h.prepare()
+// startUp prepares the namespaces, starts the program and hands over the listeners.
+func (h *helper) startUp() error {
+	listening, err := h.prepareNamespaces()
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (h *helper) start() error {
 			return &programError{err}
 		}
 	}
-	if err := h.send(message{}, listening); err != nil {
+	if err := h.sendMessage(message{}, listening); err != nil {
 		return err
 	}
 	for _, fd := range listening {
@@ -154,7 +154,7 @@ func (h *helper) start() error {
 	return releaseStreams()
 }
 
-func (h *helper) prepare() (listening []int, err error) {
+func (h *helper) prepareNamespaces() (listening []int, err error) {
 	if !h.PIDNamespace {
 		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 			return nil, fmt.Errorf("PR_SET_CHILD_SUBREAPER: %w", err)

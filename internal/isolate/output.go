@@ -28,9 +28,9 @@ func (b *boundedBuffer) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// content returns what was kept, and whether there was more. Nothing may be
+// keptBytes returns what was kept, and whether there was more. Nothing may be
 // written any more.
-func (b *boundedBuffer) content() (kept []byte, truncated bool) {
+func (b *boundedBuffer) keptBytes() (kept []byte, truncated bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.kept, b.truncated

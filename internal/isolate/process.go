@@ -38,11 +38,11 @@ type Process struct {
 
 	mu        sync.Mutex
 	timedOut  bool
-	killTimer *time.Timer // set by the first terminate
+	killTimer *time.Timer // set by the first terminateAll
 }
 
-// launch starts command. With talk its stdin and stdout are for the caller.
-func (s *Sandbox) launch(ctx context.Context, command Command, talk bool) (*Process, error) {
+// startProcess starts command. With talk its stdin and stdout are for the caller.
+func (s *Sandbox) startProcess(ctx context.Context, command Command, talk bool) (*Process, error) {
 	if len(command.Args) == 0 || command.Args[0] == "" {
 		return nil, errNoProgram
 	}
@@ -71,7 +71,7 @@ func (s *Sandbox) launch(ctx context.Context, command Command, talk bool) (*Proc
 		p.Stdout = p.unread
 	}
 	if err == nil {
-		err = p.container.start(p.cmd)
+		err = p.container.startProgram(p.cmd)
 	}
 	if err != nil {
 		release()
@@ -95,14 +95,14 @@ func (p *Process) awaitEnd() {
 
 // container holds a process and all that it starts.
 type container interface {
-	// start starts cmd and returns when its program runs.
-	start(cmd *exec.Cmd) error
-	interrupt() error
-	// terminate asks all processes to end, kill ends them.
-	terminate() error
-	kill()
-	// finish returns how the program ended, after cmd.Wait, and ends the rest.
-	finish() ending
+	// startProgram starts cmd and returns when its program runs.
+	startProgram(cmd *exec.Cmd) error
+	interruptGroup() error
+	// terminateAll asks all processes to end, killAll ends them.
+	terminateAll() error
+	killAll()
+	// finishRun returns how the program ended, after cmd.Wait, and ends the rest.
+	finishRun() ending
 }
 
 // ending is how a program ended.
@@ -118,25 +118,25 @@ func (p *Process) endAtLimit() error {
 	p.mu.Lock()
 	p.timedOut = p.parent.Err() == nil
 	p.mu.Unlock()
-	return p.terminate()
+	return p.terminateAll()
 }
 
-// terminate asks the group to end and kills it after the grace period.
-func (p *Process) terminate() error {
+// terminateAll asks the group to end and kills it after the grace period.
+func (p *Process) terminateAll() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killTimer == nil {
-		p.killTimer = time.AfterFunc(gracePeriod, p.container.kill)
+		p.killTimer = time.AfterFunc(gracePeriod, p.container.killAll)
 	}
-	return p.container.terminate()
+	return p.container.terminateAll()
 }
 
 // Interrupt does what Ctrl-C at a terminal does: the process and what it started
 // are told to stop what they are doing.
-func (p *Process) Interrupt() error { return p.container.interrupt() }
+func (p *Process) Interrupt() error { return p.container.interruptGroup() }
 
 // Stop ends the process: SIGTERM, and SIGKILL when it does not end.
-func (p *Process) Stop() { _ = p.terminate() }
+func (p *Process) Stop() { _ = p.terminateAll() }
 
 // Wait waits for the end of the process, ends what it left behind and returns how
 // it ended. The error is that of the context of Start, when it ended first.
@@ -146,7 +146,7 @@ func (p *Process) Wait() (Result, error) {
 		_ = p.unread.Close()
 	}
 	<-p.ended
-	end := p.container.finish()
+	end := p.container.finishRun()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killTimer != nil {
@@ -154,8 +154,8 @@ func (p *Process) Wait() (Result, error) {
 	}
 	result := Result{ExitCode: end.ExitCode, Signal: end.Signal, Killed: end.Killed, Stopped: end.Stopped, TimedOut: p.timedOut}
 	var cutOut, cutErr bool
-	result.Stdout, cutOut = p.stdout.content()
-	result.Stderr, cutErr = p.stderr.content()
+	result.Stdout, cutOut = p.stdout.keptBytes()
+	result.Stderr, cutErr = p.stderr.keptBytes()
 	result.Truncated = cutOut || cutErr
 	p.sandbox.countResult(result)
 	return result, p.parent.Err()

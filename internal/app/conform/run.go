@@ -140,7 +140,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	options.Live, options.Secrets = live, recorderenv.EnvironmentSecrets(a.Environ)
-	if options.Isolation, err = f.isolationFlags.level(ctx, about.Subject); err != nil {
+	if options.Isolation, err = f.isolationFlags.detectLevel(ctx, about.Subject); err != nil {
 		return nil, err
 	}
 	found, err := harness.Run(ctx, options)

@@ -22,9 +22,9 @@ func (f *isolationFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.failOnStray, "fail-on-stray", false, "exit 5 when the agent tries to reach a host that is not a provider's")
 }
 
-// level finds out how far the agent can be kept apart. An agent inside this process
+// detectLevel finds out how far the agent can be kept apart. An agent inside this process
 // cannot.
-func (f isolationFlags) level(ctx context.Context, subject report.Subject) (isolate.Level, error) {
+func (f isolationFlags) detectLevel(ctx context.Context, subject report.Subject) (isolate.Level, error) {
 	mode, err := isolate.ParseMode(f.isolation)
 	if err != nil {
 		return isolate.Level{}, cli.Usage("--isolation: unknown value %q; use auto, require or off", f.isolation)

@@ -21,7 +21,9 @@ func (s *Sandbox) newContainer(ctx context.Context, path string, command Command
 
 func (g *group) startProgram(cmd *exec.Cmd) error { return cmd.Start() }
 
-func (g *group) signalGroup(signal syscall.Signal) error { return syscall.Kill(-g.cmd.Process.Pid, signal) }
+func (g *group) signalGroup(signal syscall.Signal) error {
+	return syscall.Kill(-g.cmd.Process.Pid, signal)
+}
 
 func (g *group) interruptGroup() error { return g.signalGroup(syscall.SIGINT) }
 

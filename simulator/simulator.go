@@ -56,6 +56,8 @@ type Config struct {
 	Off []string
 	// ForeignTokens accepts continuity tokens that were issued elsewhere.
 	ForeignTokens bool
+	// AnyModel lets the scenario answer whatever model of its provider is asked for.
+	AnyModel bool
 	// Mismatch, if not nil, is told of each request that the scenario did not
 	// expect. It is called from several goroutines.
 	Mismatch func(*script.Mismatch)
@@ -270,7 +272,7 @@ func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, 
 }
 
 func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
-	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, Attempts: &h.attempts,
+	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, AnyModel: h.AnyModel, Attempts: &h.attempts,
 		Intent: intentOf}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {

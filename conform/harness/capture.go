@@ -179,7 +179,7 @@ func joinSteps(steps []specs.Step, ends []evidence.Process) (processes []evidenc
 			continue
 		}
 		joined := &processes[at]
-		joined.ExitCode = end.ExitCode
+		joined.ExitCode, joined.Remark = end.ExitCode, end.Remark
 		joined.Stdout, joined.Stderr = slices.Concat(joined.Stdout, end.Stdout), slices.Concat(joined.Stderr, end.Stderr)
 	}
 	return processes, processOf

@@ -104,6 +104,19 @@ func (c Case) Steps(seed string) []Step {
 	return steps
 }
 
+// Ability is what the step needs beyond one prompt, "" for the first step.
+func (s Step) Ability() specs.Ability {
+	switch {
+	case s.Interrupt != nil:
+		return specs.AbilityInterrupt
+	case s.Turn:
+		return specs.AbilityTurns
+	case s.Resume:
+		return specs.AbilityResume
+	}
+	return ""
+}
+
 // exitDeviation says what is wrong with the end of a step's process or with the
 // number of requests it sent, "" when both are as scripted.
 func (s Step) exitDeviation(remark string, code, requests int) string {

@@ -37,6 +37,9 @@ type CaseRun struct {
 	Calls report.Calls
 	// Err is a fault of the harness: nothing can be said about the agent.
 	Err error
+	// Unsupported is why the agent cannot play the case, as it said itself. Nothing is
+	// judged then.
+	Unsupported string
 	// Took is how long the run lasted.
 	Took time.Duration
 }
@@ -79,6 +82,9 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 		return run, false
 	}
 	processes, err := r.runSteps(ctx, p, capture.countRequests(upstream), capture)
+	if unsupported := (*UnsupportedError)(nil); errors.As(err, &unsupported) {
+		run.Unsupported, err = unsupported.Reason, nil
+	}
 	run.Err = errors.Join(err, capture.steps.close())
 	run.Evidence, run.Deviations = capture.finish(processes)
 	run.Cassette, run.Notices, run.Effects = capture.cassettePath, capture.notices, capture.effects
@@ -100,6 +106,10 @@ func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 		verdicts = append(verdicts, result.Verdict)
 	}
 	s.Verdict = report.Worst(verdicts...)
+	if run.Unsupported != "" {
+		s.Verdict, s.Reason = report.NotApplicable, run.Unsupported
+		return s
+	}
 	s.DurationMS, s.Deviations = run.Took.Milliseconds(), run.Deviations
 	s.Effects = run.Effects
 	if run.Shortfall != "" {

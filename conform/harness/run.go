@@ -143,7 +143,11 @@ func (c *collector) judge(ctx context.Context, selected selectedRun, run CaseRun
 	if ctx.Err() != nil || errors.As(run.Err, new(*GuardError)) {
 		return
 	}
-	results, calls := judgeCalls(run, c.rules, c.holdsAll)
+	var results map[string]report.Result
+	var calls report.Calls
+	if run.Unsupported == "" || run.Err != nil {
+		results, calls = judgeCalls(run, c.rules, c.holdsAll)
+	}
 	run.Calls = calls
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,6 +29,13 @@ type Session interface {
 	Close() error
 }
 
+// UnsupportedError is returned by RunStep when the agent says that it does not support
+// what the case asks for. The case is then not applicable.
+type UnsupportedError struct{ Reason string }
+
+// Error returns the reason.
+func (e *UnsupportedError) Error() string { return e.Reason }
+
 // About describes an agent. It is plain data and read-only.
 type About struct {
 	report.Subject

@@ -206,6 +206,16 @@ func templates(argv []string) []profiles.Template {
 	return list
 }
 
+// SplitCommand splits the command that a flag names like a shell, and makes the paths
+// of files in it absolute, because agents start in an empty folder.
+func SplitCommand(flag, text string) ([]string, error) {
+	argv, err := splitShell(flag, text)
+	for i, t := range commandTemplates(argv) {
+		argv[i] = string(t)
+	}
+	return argv, err
+}
+
 // commandTemplates are the arguments of a command with absolute paths.
 func commandTemplates(argv []string) []profiles.Template {
 	list := templates(argv)

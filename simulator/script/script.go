@@ -117,6 +117,8 @@ type Script struct {
 	Key  seal.Key
 	// Now is the provider's clock.
 	Now func() time.Time
+	// AnyModel answers whatever model is asked for, not only that of the target.
+	AnyModel bool
 	// Attempts remembers what was turned down; nil turns down for ever.
 	Attempts *Attempts
 	// Intent reads what a request wants, for turns that depend on it. Nil finds
@@ -130,7 +132,7 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 	if !ok {
 		return Reply{}, s.checkExpectation(req, -1, "a request for "+s.turnFor(), "one for "+req.Provider)
 	}
-	if req.Model != target.Model {
+	if req.Model != target.Model && !s.AnyModel {
 		refusal := s.checkExpectation(req, -1, "the model "+target.Model, req.Model)
 		refusal.Kind, refusal.Message = RefuseModel, req.Model
 		return Reply{}, refusal

@@ -1,6 +1,8 @@
 package conform
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -14,6 +16,7 @@ import (
 type subjectFlags struct {
 	name string
 	commandFlags
+	conversationFlags
 }
 
 // commandFlags describe an agent without a profile.
@@ -31,8 +34,9 @@ type commandFlags struct {
 const rkatSubject = "rkat"
 
 func (f *subjectFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "subject", rkatSubject, "agent under test: rkat, the name of a profile, or a `PROFILE.yaml`")
+	cmd.Flags().StringVar(&f.name, "subject", rkatSubject, "agent under test: rkat, the name of a profile, a `PROFILE.yaml`, acp:CMD for one that speaks the Agent Client Protocol, or driver:CMD for a loop of a library")
 	f.commandFlags.addTo(cmd)
+	f.conversationFlags.addTo(cmd)
 }
 
 func (f *commandFlags) addTo(cmd *cobra.Command) {
@@ -84,7 +88,13 @@ func (f *commandFlags) profile() (*profiles.Profile, error) {
 }
 
 // subject returns the agent that the flags name.
-func (a *app) subject(f subjectFlags) (harness.Subject, error) {
+func (a *app) subject(ctx context.Context, f subjectFlags) (harness.Subject, error) {
+	if kind, argv, err := splitConversation(f.name); kind != "" {
+		if err != nil {
+			return nil, err
+		}
+		return f.conversation(ctx, kind, argv, f.env, f.providers)
+	}
 	profile, err := f.chosenProfile()
 	if err != nil {
 		return nil, err
@@ -93,7 +103,7 @@ func (a *app) subject(f subjectFlags) (harness.Subject, error) {
 		return harness.InProcess(rkat.Run, cli.Version()), nil
 	}
 	if kind, _ := profile.Command(); kind != "command" {
-		return nil, missingError("profile "+profile.Name+": "+kind, "use one with run")
+		return f.conversationOf(ctx, profile)
 	}
 	return subject.NewCommand(profile, ""), nil
 }

@@ -1,0 +1,142 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/isolate"
+)
+
+// Time limits of what a driver must answer. A turn is bounded by the case.
+const (
+	answerTimeout    = 60 * time.Second
+	interruptTimeout = 20 * time.Second
+	endTimeout       = 5 * time.Second
+)
+
+// exitUnsupported is the exit code of a driver that cannot do what it is asked.
+const exitUnsupported = 127
+
+// process is one running driver. One goroutine uses it at a time.
+type process struct {
+	running *isolate.Process
+	answers chan answer
+	lastID  int
+	fault   error // why answers was closed, read after that
+	other   func() string
+	result  *isolate.Result // once it has ended
+}
+
+func start(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, error) {
+	running, err := sandbox.Start(ctx, command)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{running: running, answers: make(chan answer)}
+	go p.readAnswers()
+	return p, nil
+}
+
+// readAnswers hands the answers over until the driver ends or writes what is no
+// answer.
+func (p *process) readAnswers() {
+	defer close(p.answers)
+	in := newAnswerReader(p.running.Stdout)
+	for {
+		a, err := in.next()
+		if err != nil {
+			p.fault = err
+			if errors.Is(err, io.EOF) && in.other != "" {
+				p.fault = fmt.Errorf("ended; it wrote lines that are no answers, the first was %s", in.other)
+			}
+			return
+		}
+		p.answers <- a
+	}
+}
+
+// send writes a command and returns its id.
+func (p *process) send(kind string, members map[string]any) (int, error) {
+	p.lastID++
+	message := map[string]any{"type": kind, "id": p.lastID}
+	for name, value := range members {
+		message[name] = value
+	}
+	line, err := json.Marshal(message)
+	if err != nil {
+		return 0, err
+	}
+	_, err = p.running.Stdin.Write(append(line, '\n'))
+	return p.lastID, err
+}
+
+// ask sends a command and waits for its answer. Answers to other commands are passed
+// over. When interrupt is closed, the command is called off.
+func (p *process) ask(ctx context.Context, limit time.Duration, kind string, members map[string]any, interrupt <-chan struct{}) (answer, error) {
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", kind, limit))
+	defer cancel()
+	stop := context.AfterFunc(limited, p.running.Stop) // also frees a write that blocks
+	defer stop()
+	id, err := p.send(kind, members)
+	if err != nil && limited.Err() != nil {
+		return answer{}, context.Cause(limited)
+	}
+	var overdue <-chan time.Time // a driver that ended says why when it is read
+	for {
+		select {
+		case a, ok := <-p.answers:
+			if !ok {
+				return answer{}, p.endOf(limited, kind)
+			}
+			if a.ID == id {
+				return a, nil
+			}
+		case <-interrupt:
+			interrupt = nil
+			timer := time.NewTimer(interruptTimeout)
+			defer timer.Stop()
+			overdue = timer.C
+			_, _ = p.send("interrupt", nil) // its process may have ended
+		case <-overdue:
+			p.running.Stop()
+			return answer{}, fmt.Errorf("did not end the turn within %v of interrupt", interruptTimeout)
+		case <-limited.Done():
+			return answer{}, context.Cause(limited)
+		}
+	}
+}
+
+// endOf says why no answer comes any more.
+func (p *process) endOf(limited context.Context, kind string) error {
+	switch {
+	case limited.Err() != nil:
+		return context.Cause(limited)
+	case !errors.Is(p.fault, io.EOF):
+		return p.fault
+	}
+	return fmt.Errorf("ended before it answered %s", kind)
+}
+
+// end ends the process: its input first, then all of it.
+func (p *process) end() isolate.Result {
+	if p.result != nil {
+		return *p.result
+	}
+	_ = p.running.Stdin.Close() // it may have ended
+	timer := time.AfterFunc(endTimeout, p.running.Stop)
+	defer timer.Stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range p.answers { //nolint:revive // nobody waits for these any more
+		}
+	}()
+	result, _ := p.running.Wait() // the caller's context says why it was ended
+	<-done
+	p.result = &result
+	return result
+}

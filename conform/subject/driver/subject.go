@@ -1,0 +1,127 @@
+package driver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Config describes a driver.
+type Config struct {
+	// Args is the command line that starts the driver.
+	Args []string
+	// Env is added to its environment, as NAME=value.
+	Env []string
+	// Path is the PATH of the driver. "" is that of this process.
+	Path string
+}
+
+// Subject is a driver. It is safe for concurrent use.
+type Subject struct {
+	config      Config
+	about       harness.About
+	turnTimeout time.Duration
+}
+
+// New starts the driver once to learn what it is and can do. It fails, with a sentence
+// for the user, when it cannot be started or does not speak the protocol.
+func New(ctx context.Context, config Config) (*Subject, error) {
+	if len(config.Args) == 0 {
+		return nil, errors.New("names no command; write --subject 'driver:COMMAND ARGUMENTS'")
+	}
+	config.Path = cmp.Or(config.Path, os.Getenv("PATH"))
+	s := &Subject{config: config, turnTimeout: harness.DefaultCaseTimeout}
+	hello, err := s.probe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.about, err = aboutDriver(hello, config)
+	return s, err
+}
+
+// About implements harness.Subject.
+func (s *Subject) About() harness.About { return s.about }
+
+// Open implements harness.Subject. The process starts with the first step.
+func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, error) {
+	return &session{subject: s, room: room, command: isolate.Command{
+		Args: s.config.Args, Env: slices.Concat(room.Env, s.config.Env), Dir: room.Work,
+	}}, nil
+}
+
+// probe asks the driver what it is.
+func (s *Subject) probe(ctx context.Context) (answer, error) {
+	dir, err := os.MkdirTemp("", "conform-driver-")
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
+	sandbox, err := isolate.New(isolate.Config{Dir: dir})
+	if err != nil {
+		return answer{}, err
+	}
+	defer sandbox.Close()
+	env := append([]string{"PATH=" + s.config.Path, "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1"}, s.config.Env...)
+	process, hello, err := launch(ctx, sandbox, isolate.Command{Args: s.config.Args, Env: env, Dir: dir})
+	if err != nil {
+		return answer{}, err
+	}
+	_, _ = process.ask(ctx, answerTimeout, "close", nil, nil) // it is ended in any case
+	process.end()
+	return hello, nil
+}
+
+// launch starts a driver and says hello.
+func launch(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, answer, error) {
+	p, err := start(ctx, sandbox, command)
+	if err != nil {
+		return nil, answer{}, err
+	}
+	hello, err := p.ask(ctx, answerTimeout, "hello", map[string]any{"protocol": Protocol}, nil)
+	switch {
+	case err == nil && hello.Type == answerHello:
+		return p, hello, nil
+	case err == nil:
+		err = fmt.Errorf("answered hello with %s: %s", hello.Type, cmp.Or(hello.Message, hello.Reason))
+	}
+	result := p.end()
+	if why := lastLine(result.Stderr); why != "" {
+		err = fmt.Errorf("%w (exit code %d): %s", err, result.ExitCode, why)
+	}
+	return nil, answer{}, err
+}
+
+// aboutDriver describes the agent by what hello was answered.
+func aboutDriver(hello answer, config Config) (harness.About, error) {
+	about := harness.About{Subject: report.Subject{
+		Kind: "driver", Name: cmp.Or(hello.Name, filepath.Base(config.Args[0])), Version: hello.Version,
+	}}
+	for _, name := range hello.Abilities {
+		if ability := specs.Ability(name); slices.Contains(specs.Abilities(), ability) {
+			about.Abilities = append(about.Abilities, ability)
+		}
+	}
+	known := []string{"anthropic", "openai", "gemini"}
+	for _, name := range hello.Providers {
+		if !slices.Contains(known, name) {
+			return about, fmt.Errorf("names the provider %q in hello_ok; use anthropic, openai or gemini", name)
+		}
+	}
+	if about.Providers = hello.Providers; len(about.Providers) == 0 {
+		about.Providers = nil
+	}
+	if about.Ingress = hello.Ingress; len(about.Ingress) == 0 {
+		about.Ingress = nil
+	}
+	return about, nil
+}

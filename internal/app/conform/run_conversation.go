@@ -1,0 +1,80 @@
+package conform
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/subject"
+	"github.com/meerkat-go/conformance/conform/subject/acp"
+	"github.com/meerkat-go/conformance/conform/subject/driver"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/profiles"
+)
+
+// conversationFlags describe agents that hold a conversation with conform.
+type conversationFlags struct {
+	permissions string
+}
+
+func (f *conversationFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.permissions, "acp-permissions", "allow", "what an agent of the Agent Client Protocol is answered when it asks for permission: allow or reject")
+}
+
+// splitConversation reads --subject acp:CMD and driver:CMD; the kind is "" for every
+// other name.
+func splitConversation(name string) (kind string, argv []string, err error) {
+	kind, command, ok := strings.Cut(name, ":")
+	if !ok || kind != "acp" && kind != "driver" {
+		return "", nil, nil
+	}
+	if argv, err = subject.SplitCommand("--subject", command); err != nil {
+		return kind, nil, cli.Usage("%w", err)
+	}
+	return kind, argv, nil
+}
+
+// conversation returns the agent that a command starts. It starts it once.
+func (f *conversationFlags) conversation(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
+	if kind == "driver" {
+		agent, err = driver.New(ctx, driver.Config{Args: argv, Env: env})
+	} else {
+		var permissions acp.Permissions
+		if permissions, err = acp.ParsePermissions(f.permissions); err != nil {
+			return nil, cli.Usage("--acp-%w", err)
+		}
+		agent, err = acp.New(ctx, acp.Config{Args: argv, Env: env, Providers: providers, Permissions: permissions})
+	}
+	if err != nil {
+		return nil, cli.Usage("--subject %s: %w", kind+":"+strings.Join(argv, " "), err)
+	}
+	return agent, nil
+}
+
+// conversationOf returns the agent of a profile with acp or driver. Such a command
+// knows no case, so it may name no more than the folder of its profile.
+func (f *conversationFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harness.Subject, error) {
+	kind, templates := p.Command()
+	values := map[string]string{"profile_dir": p.Dir()}
+	var argv, env, providers []string
+	for _, t := range templates {
+		word, err := t.Fill(values)
+		if err != nil {
+			return nil, cli.Usage("profile %s: %s: %w", p.Name, t, err)
+		}
+		argv = append(argv, word)
+	}
+	for name, t := range p.Always.Env {
+		value, err := t.Fill(values)
+		if err != nil {
+			return nil, cli.Usage("profile %s: variable %s: %w", p.Name, name, err)
+		}
+		env = append(env, name+"="+value)
+	}
+	for name := range p.Providers {
+		providers = append(providers, name)
+	}
+	return f.conversation(ctx, kind, argv, env, providers)
+}

@@ -26,8 +26,8 @@ import (
 // a case.
 type capture struct {
 	Permutation
+	about        About
 	seed         string
-	holdsAll     bool             // About.HoldsAll of the agent
 	replayer     *replay.Replayer // nil where no cassette answers
 	steps        *stepRecorder    // nil where a cassette answers
 	live         *liveRecording   // nil unless a provider answers
@@ -45,8 +45,15 @@ type capture struct {
 	effects        []string // set when the room is cleared
 }
 
-func newCapture(p Permutation, seed string) *capture {
-	return &capture{Permutation: p, seed: seed, requestsByStep: map[int]int{}}
+func newCapture(p Permutation, seed string, about About) *capture {
+	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}}
+}
+
+// newScript is the simulator at its strictest, with a clock of its own. An agent whose
+// model cannot be chosen is answered with whatever model it asks for.
+func (c *capture) newScript() http.Handler {
+	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: !c.about.Can(specs.AbilityModel),
+		Mismatch: c.noteMismatch, Sent: c.interrupt.noteSent})
 }
 
 // countRequests counts requests when they arrive. A recorder reports them only
@@ -68,7 +75,7 @@ func (c *capture) openSource(recordings fs.FS, live *liveSource) (http.Handler, 
 	case !c.Case.HasTraffic():
 		return noTraffic{c, redactor}, nil
 	case c.Source == evidence.SourceSimulator:
-		upstream := simulator.Transport(newScript(c.Case, c.seed, c.noteMismatch, c.interrupt.noteSent))
+		upstream := simulator.Transport(c.newScript())
 		c.steps = &stepRecorder{capture: c, config: record.Config{Transport: upstream, Redactor: redactor}}
 		return c.steps, nil
 	case c.Source == evidence.SourceLive && live != nil:
@@ -146,7 +153,7 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		deviations = append(deviations, refusals(&ev)...)
 	}
 	for _, s := range skipped {
-		if !c.holdsAll {
+		if !c.about.HoldsAll {
 			continue // agents ask their vendors for settings and updates as well
 		}
 		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
@@ -214,11 +221,22 @@ func (c *capture) stepDeviation(i int, step Step, processes []evidence.Process) 
 	if i >= len(processes) {
 		return fmt.Sprintf("step %d did not run", i)
 	}
+	step.Exit = c.acceptedExit(step.Exit)
 	why := cmp.Or(step.exitDeviation(processes[i].Remark, processes[i].ExitCode, c.requestsByStep[i]), step.outputDeviation(processes[i].Stdout))
 	if why == "" {
 		return ""
 	}
 	return fmt.Sprintf("step %d %s%s", i, why, lastLine(processes[i].Stderr))
+}
+
+// acceptedExit is how a step may end. An agent that does not hold all may ask again
+// where the provider fails, and may say in its own way that it has failed.
+func (c *capture) acceptedExit(exit specs.Exit) specs.Exit {
+	fails := func(t specs.Turn) bool { return t.Cut != nil || t.Fail != nil || t.Stall != nil || t.Refuse != nil }
+	if !c.about.HoldsAll && (exit == specs.ExitError || slices.ContainsFunc(c.Case.Scenario.Turns, fails)) {
+		return specs.ExitAny
+	}
+	return exit
 }
 
 // lastLine is ": " and the last line of what a process wrote, cut short and without

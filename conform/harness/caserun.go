@@ -67,8 +67,7 @@ func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
 // runOnce reports also whether another try may help.
 func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again bool) {
 	began := time.Now()
-	capture := newCapture(p, r.seedOf(p.Source))
-	capture.holdsAll = r.Subject.About().HoldsAll
+	capture := newCapture(p, r.seedOf(p.Source), r.Subject.About())
 	run.Permutation, run.Name = p, p.Name()
 	defer func() {
 		if cause := recover(); cause != nil {

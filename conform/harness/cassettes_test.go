@@ -42,7 +42,7 @@ func TestCassettesAreWhatTheScriptSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := newScript(c, committedSeed, nil, nil)
+		h := newCapture(Permutation{Case: c}, committedSeed, rkatSubject{}.About()).newScript()
 		for in, err := range recording.All() {
 			if err != nil {
 				t.Fatal(err)

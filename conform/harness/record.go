@@ -19,16 +19,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/simulator"
-	"github.com/meerkat-go/conformance/simulator/script"
-	"github.com/meerkat-go/conformance/specs"
 )
-
-// newScript returns what answers when the cassette of c is recorded: the
-// simulator at its strictest, with a clock of its own. onMismatch, if not nil, gets
-// each request that the scenario does not expect, onSent each turn that was sent.
-func newScript(c Case, seed string, onMismatch func(*script.Mismatch), onSent func(specs.Turn)) http.Handler {
-	return simulator.New(simulator.Config{Scenario: c.Scenario, Seed: seed, Mismatch: onMismatch, Sent: onSent})
-}
 
 // What a committed cassette says that would otherwise differ from run to run.
 const (
@@ -68,9 +59,8 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 		return err
 	}
 	asked := Permutation{Case: c, Source: evidence.SourceSimulator}
-	capture := newCapture(asked, committedSeed)
-	capture.holdsAll = true
-	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(newScript(c, committedSeed, capture.noteMismatch, capture.interrupt.noteSent))}, Nominal: nominalDelay,
+	capture := newCapture(asked, committedSeed, r.Subject.About())
+	recorder, err := record.New(record.Config{Transport: unmarked{simulator.Transport(capture.newScript())}, Nominal: nominalDelay,
 		Writer: out, Redactor: lastCheck.Watch(redactor), Gate: lastCheck.Check})
 	if err != nil {
 		return errors.Join(err, out.Discard())

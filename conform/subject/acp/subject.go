@@ -107,7 +107,8 @@ func probeEnvironment(dir, path string) []string {
 }
 
 // aboutAgent describes an agent by its answers. Every agent takes several prompts, can
-// be interrupted and starts MCP servers: the protocol demands it.
+// be interrupted and starts MCP servers: the protocol demands it. Its models are its
+// own choice; few agents offer those of a case.
 func aboutAgent(h *hello, o *opened, config Config) harness.About {
 	about := harness.About{
 		Subject: report.Subject{Kind: "acp", Version: h.AgentInfo.Version,
@@ -118,12 +119,8 @@ func aboutAgent(h *hello, o *opened, config Config) harness.About {
 	if h.canResume() {
 		about.Abilities = append(about.Abilities, specs.AbilityResume)
 	}
-	models := o.models()
-	if len(models) > 0 {
-		about.Abilities = append(about.Abilities, specs.AbilityModel)
-	}
 	if about.Providers == nil {
-		about.Providers = providersOf(models)
+		about.Providers = providersOf(o.models())
 	}
 	return about
 }

@@ -1,4 +1,4 @@
-# Verbs: build test lint fuzz suites bench clients agents cassettes man release help
+# Verbs: build test lint fuzz suites bench subjects cassettes man release help
 SHELL      := /bin/bash
 GO         ?= go
 FUZZTIME   ?= 20s
@@ -110,23 +110,9 @@ bench-agents: ## rkat beside other agents, on one conversation, without a networ
 cassettes: ## record the committed cassettes again from the simulator
 	$(GO) run ./internal/generate cassettes
 
-.PHONY: clients
-clients: ## record and replay the real SDKs from npm, curl and a Go program
-	ci/clients/run
-
-.PHONY: sdks
-sdks: ## hold conversations with recorder simulate by the official SDKs from npm
-	ci/sdks/run
-
-.PHONY: agents
-agents: ## let Claude Code, codex, gemini-cli, opencode and pi talk to the strict simulator
-	@npm install --silent --no-audit --no-fund --prefix .tmp/agents $(NPM_AGENTS) || echo 'npm: not reachable; what is not installed is skipped'
-	MEERKAT_AGENTS=$(CURDIR)/.tmp/agents $(GO) test -count=1 -timeout 30m -run TestAgents -v ./internal/e2e
-
-.PHONY: mcp
-mcp: ## talk to the MCP project's own test server from npm, over stdio and HTTP
-	@npm install --silent --no-audit --no-fund --prefix .tmp/mcp $(NPM_MCP) || echo 'npm: not reachable; its server is left out'
-	MEERKAT_MCP_EVERYTHING=$(CURDIR)/.tmp/mcp $(GO) test -count=1 -run Everything -v ./meerkat/mcp
+.PHONY: subjects
+subjects: ## judge the agents of profiles/, installed from npm; SUBJECTS="codex pi" judges those only
+	subjects/run $(SUBJECTS)
 
 .PHONY: scoreboard
 scoreboard: ## write docs/scoreboard.md from the reports of make subjects

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
 // maxReport bounds a report that is read, in bytes.
@@ -159,11 +161,42 @@ func (f *follower) readChanges() error {
 			continue
 		}
 		f.seen[recording.Path] = state
-		if rec, err := recording.Read(); err == nil {
+		if rec, err := readGrowing(recording); err == nil {
 			f.showRecording(rec)
 		}
 	}
 	return nil
+}
+
+// readGrowing reads a recording, of one that is still being written what is whole. It
+// works on a copy, which it removes.
+func readGrowing(found evidence.Found) (evidence.Recording, error) {
+	name, isPartial := strings.CutSuffix(found.Path, ".partial")
+	if !isPartial {
+		return found.Read()
+	}
+	folder, err := os.MkdirTemp("", "conform-serve-")
+	if err != nil {
+		return evidence.Recording{}, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	data, err := readBounded(found.Path)
+	if err != nil {
+		return evidence.Recording{}, err
+	}
+	whole := filepath.Join(folder, filepath.Base(name))
+	if err := os.WriteFile(whole+".partial", data, 0o600); err != nil {
+		return evidence.Recording{}, err
+	}
+	if _, err := cassette.Recover(whole); err != nil {
+		return evidence.Recording{}, err
+	}
+	copies, err := evidence.Load(whole)
+	if err != nil || len(copies) != 1 {
+		return evidence.Recording{}, errors.Join(err, evidence.ErrNotRecording)
+	}
+	copies[0].Path, copies[0].Evidence.Case = name, name
+	return copies[0], nil
 }
 
 // showRecording judges one recording and shows it.

@@ -1,9 +1,11 @@
 package harness
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -40,5 +42,24 @@ func TestChooseRefuses(t *testing.T) {
 	_, err := runWithoutCassettes(t, Options{Config: Config{Subject: refusesModels}, Choose: func(Plan) (func(string) int, error) { return nil, want }})
 	if !errors.Is(err, want) {
 		t.Error(err)
+	}
+}
+
+// An agent that is wrong now and then is flaky.
+func TestRepeatFindsFlakes(t *testing.T) {
+	var runs atomic.Int32
+	sometimes := scriptedSubject(func(ctx context.Context, step Step) (evidence.Process, error) {
+		if runs.Add(1)%2 == 0 {
+			return evidence.Process{Args: []string{"run", "--model", step.Model}}, nil
+		}
+		return refusesModels(ctx, step)
+	})
+	o, err := runWithoutCassettes(t, Options{
+		Config: Config{Subject: sometimes}, Filter: "MOD-003 && unsupported-model && openai", Sources: []evidence.Source{evidence.SourceSimulator}, Workers: 1,
+		Choose: func(Plan) (func(string) int, error) { return func(string) int { return 4 }, nil },
+	})
+	folded := report.FoldRepeats(o.Results)
+	if err != nil || len(folded) != 1 || folded[0].Verdict != report.Flaky || folded[0].Runs[report.Fail] != 2 || folded[0].Runs[report.Pass] != 2 {
+		t.Errorf("%v: %+v", err, folded)
 	}
 }

@@ -127,7 +127,14 @@ const closeTimeout = 5 * time.Second
 // gets the ordinal of each step before it starts and the proxy's notices. It returns
 // the processes that ran; a step that does not end as scripted does not keep the next
 // one from running.
-func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) (_ []evidence.Process, err error) {
+func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Handler, kept *capture) ([]evidence.Process, error) {
+	return r.inRoom(ctx, p, upstream, kept, func(ctx context.Context, room Room) ([]evidence.Process, error) {
+		return r.playInRoom(ctx, room, kept)
+	})
+}
+
+// inRoom does something in a fresh room with upstream behind the proxy.
+func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handler, kept *capture, do func(context.Context, Room) ([]evidence.Process, error)) ([]evidence.Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
 	defer cancel()
 	room, err := r.furnish(p)
@@ -152,9 +159,13 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 		_ = ingress.Close(ctx) // cuts what is still open
 	}()
 	r.connectRoom(&room, ingress)
+	return do(ctx, room)
+}
+
+func (r *Runner) playInRoom(ctx context.Context, room Room, kept *capture) (_ []evidence.Process, err error) {
 	session, err := r.Subject.Open(ctx, room)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Name(), err)
+		return nil, fmt.Errorf("%s: %w", kept.Name(), err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
 	return playSteps(ctx, session, kept)

@@ -134,10 +134,15 @@ func (pl plan) arguments(command []profiles.Template, prompt, session string) ([
 // programPath is the program as the sandbox takes it: a name to be looked up in PATH,
 // or a path, which a profile means relative to its own folder.
 func programPath(p *profiles.Profile, program string) string {
-	if filepath.IsAbs(program) || !strings.ContainsAny(program, "/"+string(filepath.Separator)) {
+	if filepath.IsAbs(program) || !isPath(program) || p.Dir() == "" {
 		return program
 	}
 	return filepath.Join(p.Dir(), program)
+}
+
+// isPath reports whether a program is a path and not a name in PATH.
+func isPath(program string) bool {
+	return strings.ContainsAny(program, "/"+string(filepath.Separator))
 }
 
 // insertArguments puts added where the command says {args}, else before a lone

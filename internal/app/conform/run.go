@@ -106,7 +106,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
 func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, page *inspection) (*report.Run, error) {
-	subject, err := a.subject(ctx, f.subjectFlags)
+	subject, err := a.subject(ctx, f)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,14 @@ package conform
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
@@ -87,8 +91,9 @@ func (f *commandFlags) profile() (*profiles.Profile, error) {
 	return p, nil
 }
 
-// subject returns the agent that the flags name.
-func (a *app) subject(ctx context.Context, f subjectFlags) (harness.Subject, error) {
+// subject returns the agent that the flags name. One that is a program is asked one
+// prompt first; if that does not arrive, the agent plays no case and says why.
+func (a *app) subject(ctx context.Context, f runFlags) (harness.Subject, error) {
 	if kind, argv, err := splitConversation(f.name); kind != "" {
 		if err != nil {
 			return nil, err
@@ -102,10 +107,48 @@ func (a *app) subject(ctx context.Context, f subjectFlags) (harness.Subject, err
 	if profile == nil {
 		return harness.InProcess(rkat.Run, cli.Version()), nil
 	}
-	if kind, _ := profile.Command(); kind != "command" {
+	kind, _ := profile.Command()
+	if kind != "command" {
 		return f.conversationOf(ctx, profile)
 	}
-	return subject.NewCommand(profile, ""), nil
+	return a.commandSubject(ctx, f, profile)
+}
+
+// commandSubject is the agent of a profile that is a program for each prompt.
+func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.Profile) (harness.Subject, error) {
+	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH"))}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
+	var err error
+	if checks.Isolation, err = f.isolationFlags.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
+		return nil, err
+	}
+	agent, problem, err := subject.Preflight(ctx, profile, checks)
+	guard := (*harness.GuardError)(nil)
+	switch {
+	case errors.Is(err, subject.ErrNoProgram):
+		return nil, cli.Usage("%w", err)
+	case errors.As(err, &guard):
+		return nil, cli.Fail(report.ExitGuard, "%w", err)
+	case err != nil:
+		return nil, err
+	case problem != "":
+		a.Say("%s: %s", profile.Name, problem)
+	default:
+		for _, line := range subject.Problems(agent) {
+			a.Say("%s: %s", profile.Name, line)
+		}
+	}
+	return agent, nil
+}
+
+// searchPath is PATH with absolute folders: agents start in a folder of their own.
+func searchPath(path string) string {
+	folders := filepath.SplitList(path)
+	for i, folder := range folders {
+		if full, err := filepath.Abs(folder); err == nil {
+			folders[i] = full
+		}
+	}
+	return strings.Join(folders, string(filepath.ListSeparator))
 }
 
 // chosenProfile is the profile that the flags name, nil for rkat inside this program.

@@ -1,0 +1,203 @@
+package subject
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// sighting is what one prompt showed of an agent.
+type sighting struct {
+	probed    harness.Probed
+	exchanges []evidence.Exchange // calls of a model
+	others    []string            // requests that are none: method, host and path
+	providers []string            // whose models were called
+}
+
+func newSighting(probed harness.Probed) sighting {
+	s := sighting{probed: probed}
+	ev, skipped := evidence.FromInteractions("probe", evidence.SourceSimulator, probed.Interactions)
+	for _, x := range ev.Exchanges {
+		if x.Index < probed.Early {
+			continue
+		}
+		if wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body).Op != wire.Generate {
+			s.others = appendNew(s.others, requestName(x.Request))
+			continue
+		}
+		s.exchanges = append(s.exchanges, x)
+		s.providers = appendNew(s.providers, x.Provider)
+	}
+	for _, skip := range skipped {
+		if skip.Exchange >= probed.Early {
+			s.others = appendNew(s.others, printable(skip.What, maxLine))
+		}
+	}
+	return s
+}
+
+func requestName(r evidence.Request) string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return r.Method
+	}
+	return printable(r.Method+" "+u.Host+u.Path, maxLine)
+}
+
+func appendNew(list []string, entry string) []string {
+	if slices.Contains(list, entry) {
+		return list
+	}
+	return append(list, entry)
+}
+
+// maxLine bounds a line of the agent in a message, in bytes.
+const maxLine = 300
+
+// hostsOf are the hosts of the notices of a kind, each once.
+func (s sighting) hostsOf(kinds ...proxy.Kind) (hosts []string) {
+	for _, n := range s.probed.Notices {
+		if n.Host != "" && slices.Contains(kinds, n.Kind) {
+			hosts = appendNew(hosts, printable(n.Host, maxLine))
+		}
+	}
+	return hosts
+}
+
+// output is what the agent wrote, errors last.
+func (s sighting) output() string {
+	var all strings.Builder
+	for _, p := range s.probed.Processes {
+		all.Write(p.Stdout)
+		all.WriteByte('\n')
+		all.Write(p.Stderr)
+	}
+	return all.String()
+}
+
+// lastWords is how the agent ended and the last line that it wrote.
+func (s sighting) lastWords() string {
+	if s.probed.Err != nil && len(s.probed.Processes) == 0 {
+		return printable(s.probed.Err.Error(), maxLine)
+	}
+	var p evidence.Process
+	if n := len(s.probed.Processes); n > 0 {
+		p = s.probed.Processes[n-1]
+	}
+	how := fmt.Sprintf("it exited %d", p.ExitCode)
+	if s.timedOut() {
+		how = "it was ended at its time limit"
+	}
+	for _, stream := range [][]byte{p.Stderr, p.Stdout} {
+		if line := tellingLine(string(stream)); line != "" {
+			return how + " and said: " + line
+		}
+	}
+	return how + " and said nothing"
+}
+
+// tellingLine is the last line that speaks of an error, else the last one.
+func tellingLine(text string) (last string) {
+	for line := range strings.Lines(text) {
+		if line = printable(line, maxLine); line == "" || noise.MatchString(line) {
+			continue
+		}
+		if errorWords.MatchString(line) || !errorWords.MatchString(last) {
+			last = line
+		}
+	}
+	return last
+}
+
+var errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required)\b`)
+
+// noise are lines at the end of a trace that say nothing about its cause.
+var noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|[{}\])]+[,;]?|at .*|ended at its limit of time)$`)
+
+func (s sighting) timedOut() bool {
+	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "longer than it may") }) ||
+		slices.ContainsFunc(s.probed.Processes, func(p evidence.Process) bool {
+			return strings.Contains(string(p.Stderr), "ended at its limit of time")
+		})
+}
+
+// What agents say that want more than a key, a pipe and a proxy.
+var (
+	loginWords    = regexp.MustCompile(`(?i)\b(not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
+	terminalWords = regexp.MustCompile(`(?i)(not a (tty|terminal)|(requires|needs) (an? )?(interactive )?(tty|terminal)|raw mode is not supported|inappropriate ioctl|/dev/tty|not running in an? (interactive )?terminal)`)
+	networkWords  = regexp.MustCompile(`(?i)(ENOTFOUND|ECONNREFUSED|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|connection refused|fetch failed|connection error|dns error)`)
+	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED)`)
+	loginHosts    = regexp.MustCompile(`(?i)^(auth\.openai\.com|chatgpt\.com|claude\.ai|console\.anthropic\.com|platform\.claude\.com|accounts\.google\.com|oauth2\.googleapis\.com|cloudcode-pa\.googleapis\.com|github\.com)(:|$)`)
+)
+
+// explain says why no call of a model was seen, and what to do.
+func (s sighting) explain(way string, isolated bool) string {
+	text, stray := s.output(), s.hostsOf(proxy.Refused)
+	logins := slices.DeleteFunc(slices.Clone(stray), func(h string) bool { return !loginHosts.MatchString(h) })
+	switch untrusted := s.hostsOf(proxy.Untrusted); {
+	case len(untrusted) > 0:
+		return "the agent does not trust conform's certificate for " + listSome(untrusted) + "; " + trustAdvice
+	case len(logins) > 0:
+		return "the agent logs in at " + listSome(logins) + " instead of using a key; lead it to its provider with the key in a profile (files, env, {key}); " + s.lastWords()
+	case len(s.others) > 0:
+		return "the agent called no model that conform knows; it sent " + listSome(s.others) + straysAdvice(stray) + "; " + s.lastWords()
+	case len(stray) > 0:
+		return "the agent called no provider but " + listSome(stray) + ", which is refused; lead it to one in a profile (providers, base_url), or use --ingress base-url; " + s.lastWords()
+	case trustWords.MatchString(text):
+		return "the agent does not trust conform's certificate; " + trustAdvice + "; " + s.lastWords()
+	case terminalWords.MatchString(text):
+		return "the agent needs a terminal; give it the flag that makes it print one answer and end; " + s.lastWords()
+	case loginWords.MatchString(text):
+		return "the agent wants a login and sent nothing; give it the made-up key in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
+	case s.timedOut():
+		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
+	case s.failed() && !networkWords.MatchString(text):
+		return "the agent failed before it sent anything: " + s.lastWords()
+	}
+	return "nothing that the agent sent arrived here: " + wayAdvice(way, isolated) + "; " + s.lastWords()
+}
+
+// failed reports whether the last process did not end well.
+func (s sighting) failed() bool {
+	n := len(s.probed.Processes)
+	return n == 0 || s.probed.Processes[n-1].ExitCode != 0
+}
+
+const trustAdvice = "it is in the file that SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE name; set the agent's own variable with --env NAME={ca_file} or in a profile (mitm: {env: …}), or use --ingress base-url"
+
+func straysAdvice(stray []string) string {
+	if len(stray) == 0 {
+		return ""
+	}
+	return " and tried " + listSome(stray)
+}
+
+// wayAdvice says what was set for a way in, and what to set instead.
+func wayAdvice(way string, isolated bool) string {
+	if way == profiles.IngressBaseURL {
+		return "it ignores ANTHROPIC_BASE_URL, OPENAI_BASE_URL and GEMINI_BASE_URL; set its own address with --env NAME={base_url} --provider …, in a profile (base_url: {env: …}), or use --ingress mitm"
+	}
+	where := ""
+	if !isolated {
+		where = ", and its requests may have left this machine, because isolation is not enforced"
+	}
+	return "it ignores HTTPS_PROXY" + where + "; set its own variable with --env NAME={proxy_url} or in a profile (mitm: {env: …}), or use --ingress base-url"
+}
+
+// maxListed bounds a list in a message.
+const maxListed = 5
+
+func listSome(list []string) string {
+	if extra := len(list) - maxListed; extra > 0 {
+		return strings.Join(list[:maxListed], ", ") + fmt.Sprintf(" and %d more", extra)
+	}
+	return strings.Join(list, ", ")
+}

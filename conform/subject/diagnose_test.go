@@ -1,0 +1,102 @@
+package subject
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+)
+
+// TestExplain holds what people are told when no call of a model was seen.
+func TestExplain(t *testing.T) {
+	process := func(code int, stderr string) harness.Probed {
+		return harness.Probed{Processes: []evidence.Process{{ExitCode: code, Stderr: []byte(stderr)}}}
+	}
+	notice := func(kind proxy.Kind, host string) harness.Probed {
+		p := process(1, "")
+		p.Notices = []proxy.Notice{{Kind: kind, Host: host}, {Kind: kind, Host: host}}
+		return p
+	}
+	models := process(0, "")
+	models.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodGet, URL: "https://api.openai.com/v1/models?key=secret"}}}
+	slow := process(-1, "waiting")
+	slow.Notes = []string{"step 0 was ended: the case took longer than it may (--case-timeout)"}
+	for _, c := range []struct {
+		name   string
+		probed harness.Probed
+		way    string
+		want   []string
+	}{
+		{"ignores the proxy", process(0, ""), "mitm", []string{"nothing that the agent sent arrived here", "ignores HTTPS_PROXY", "isolation is not enforced", "exited 0 and said nothing"}},
+		{"no route", process(1, "TypeError: fetch failed\n    at x\n  errno: -3008,\n}\n\nNode.js v20.20.2"), "mitm", []string{"ignores HTTPS_PROXY", "said: TypeError: fetch failed"}},
+		{"ignores the base URL", process(0, ""), "base-url", []string{"ignores ANTHROPIC_BASE_URL", "or use --ingress mitm"}},
+		{"does not trust", notice(proxy.Untrusted, "api.anthropic.com:443"), "mitm", []string{"does not trust conform's certificate for api.anthropic.com:443;", "NODE_EXTRA_CA_CERTS", "--env NAME={ca_file}"}},
+		{"says that it does not trust", process(1, "error: self-signed certificate in chain"), "mitm", []string{"does not trust conform's certificate"}},
+		{"logs in", notice(proxy.Refused, "auth.openai.com:443"), "mitm", []string{"logs in at auth.openai.com:443 instead of using a key"}},
+		{"wants a login", process(1, "Not logged in · Please run /login"), "mitm", []string{"wants a login", "Please run /login"}},
+		{"another host", notice(proxy.Refused, "llm.example.com:443"), "mitm", []string{"no provider but llm.example.com:443, which is refused"}},
+		{"no terminal", process(1, "Error: stdin is not a terminal"), "mitm", []string{"needs a terminal"}},
+		{"crash", process(3, "\x1b[31mpanic: \x07boom\x1b[0m\n"), "mitm", []string{"failed before it sent anything: it exited 3 and said: panic:  boom"}},
+		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
+		{"calls no model", models, "mitm", []string{"called no model", "GET api.openai.com/v1/models;"}},
+	} {
+		got := newSighting(c.probed).explain(c.way, false)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q lacks %q", c.name, got, want)
+			}
+		}
+		if strings.ContainsAny(got, "\x1b\x07\n") || strings.Contains(got, "secret") {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestVersionIn(t *testing.T) {
+	for text, want := range map[string]string{
+		"2.1.330 (Claude Code)\n":        "2.1.330",
+		"codex-cli 0.169.0-alpha.1\n":    "0.169.0-alpha.1",
+		"Welcome!\nmy-agent v3.4":        "3.4",
+		"my-agent 7\n":                   "7",
+		"no version":                     "",
+		"\x1b[1mv1.2\x1b[0m\x1b]0;x\x07": "1.2",
+	} {
+		if got := versionIn(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestVersionCommand(t *testing.T) {
+	for command, want := range map[string]string{
+		"claude -p {prompt}":                 "claude --version",
+		"node --import x agent.mjs {prompt}": "node --import x agent.mjs --version",
+		"npx -y my-agent@1.2 run {prompt}":   "npx -y my-agent@1.2 --version",
+		"sh -c x {prompt}":                   "",
+	} {
+		p := &profiles.Profile{Run: templates(strings.Fields(command))}
+		if got := strings.Join(versionCommand(p), " "); got != want {
+			t.Errorf("%s: %q, want %q", command, got, want)
+		}
+	}
+}
+
+func TestMissingProgram(t *testing.T) {
+	t.Chdir(t.TempDir())
+	p := &profiles.Profile{}
+	for program, want := range map[string]string{
+		"sh":          "",
+		"nosuch-prog": "is not in PATH; install it",
+		"./nosuch":    "no such file",
+		"/":           "is a folder",
+	} {
+		if got := missingProgram(p, program, "/bin:/usr/bin"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", program, got, want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package subject
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/profiles"
+)
+
+// Checks are what Preflight looks at. Config.Subject is ignored.
+type Checks struct {
+	harness.Config
+	// Ingress are the ways in to try. Nil: mitm.
+	Ingress []string
+	// FindProvider leaves the choice of a provider to the agent and keeps what it chose.
+	FindProvider bool
+}
+
+// preflightTimeout bounds one prompt of the preflight.
+const preflightTimeout = 90 * time.Second
+
+// ErrNoProgram is wrapped where the agent's program cannot be started at all.
+var ErrNoProgram = errors.New("cannot be started")
+
+// Preflight asks the agent of a profile one prompt through each way in, before any
+// case. It returns the agent with its version. problem, where not "", says why no case
+// can be played: the agent that is returned then plays none and gives it as the reason.
+// The error wraps [ErrNoProgram], is a
+// [*harness.GuardError] where the agent sent a key that looks real, or is one of the
+// harness.
+func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harness.Subject, problem string, err error) {
+	_, command := p.Command()
+	if why := missingProgram(p, string(command[0]), c.Path); why != "" {
+		return nil, "", fmt.Errorf("%s: %s: %w", command[0], why, ErrNoProgram)
+	}
+	found, err := probeAll(ctx, p, c)
+	if err != nil {
+		return nil, "", err
+	}
+	chosen := *p
+	if c.FindProvider {
+		chosen.Providers = found.providers
+	}
+	agent = NewCommand(&chosen, found.version)
+	if len(found.providers) > 0 {
+		return &limited{agent, found.problems}, "", nil
+	}
+	for _, way := range c.ways() {
+		problem = cmp.Or(problem, found.problems[way])
+	}
+	if c.FindProvider {
+		chosen.Providers = p.Providers
+	}
+	return &limited{agent, map[string]string{"": problem}}, problem, nil
+}
+
+func (c Checks) ways() []string {
+	if c.Ingress == nil {
+		return []string{profiles.IngressMITM}
+	}
+	return c.Ingress
+}
+
+// findings are what the preflight found out.
+type findings struct {
+	version   string
+	providers map[string]profiles.Provider
+	problems  map[string]string // by way in
+}
+
+func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, error) {
+	f := findings{providers: map[string]profiles.Provider{}, problems: map[string]string{}}
+	c.Subject = NewCommand(p, "")
+	c.CaseTimeout = preflightTimeout
+	runner, err := harness.NewRunner(c.Config)
+	if err != nil {
+		return f, err
+	}
+	defer runner.Close()
+	for i, way := range c.ways() {
+		provider, ok := providerFor(p, way)
+		if !ok {
+			continue // the cases of this way in say so
+		}
+		if c.FindProvider {
+			provider = ""
+		}
+		ask := harness.Probe{Prompts: []string{canaryPrompt}, Provider: provider, Ingress: way}
+		if i == 0 {
+			ask.Before = func(ctx context.Context, room harness.Room) { f.version = findVersion(ctx, p, room) }
+		}
+		probed := runner.Probe(ctx, ask)
+		if err := runner.Tripped(); err != nil {
+			return f, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		if probed.Err != nil && ctx.Err() != nil {
+			return f, probed.Err
+		}
+		seen := newSighting(probed)
+		if i == 0 && probed.Early > 0 {
+			f.version = "" // it took --version for a prompt
+		}
+		for _, name := range seen.providers {
+			f.providers[name] = p.Providers[name]
+		}
+		if len(seen.providers) == 0 {
+			f.problems[way] = seen.explain(way, c.Isolation.Enforced)
+		}
+	}
+	return f, nil
+}
+
+// canaryPrompt asks for nothing but an answer.
+const canaryPrompt = `Say “conform canary”.`
+
+// providerFor is the first provider that the profile reaches by a way in.
+func providerFor(p *profiles.Profile, way string) (string, bool) {
+	for _, name := range slices.Sorted(maps.Keys(p.Providers)) {
+		ways := p.Providers[name].Ingress
+		if ways == nil {
+			ways = p.Ingress
+		}
+		if ways == nil || slices.Contains(ways, way) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// limited is an agent that cannot come in by some ways. The reason for "" holds for all.
+type limited struct {
+	harness.Subject
+	problems map[string]string
+}
+
+// About implements harness.Subject.
+func (l *limited) About() harness.About {
+	about := l.Subject.About()
+	if len(l.problems) == 0 {
+		return about
+	}
+	about.Unsupported = maps.Clone(about.Unsupported)
+	if about.Unsupported == nil {
+		about.Unsupported = map[string]string{}
+	}
+	for way, why := range l.problems {
+		pattern := "*"
+		switch way {
+		case profiles.IngressMITM:
+			about.Ingress = without(about.Ingress, profiles.IngressMITM)
+			continue
+		case profiles.IngressBaseURL:
+			about.Ingress = without(about.Ingress, profiles.IngressBaseURL)
+			continue
+		}
+		about.Unsupported[pattern] = why
+	}
+	return about
+}
+
+// without are the ways in but one.
+func without(ways []string, one string) []string {
+	if ways == nil {
+		ways = []string{profiles.IngressMITM, profiles.IngressBaseURL}
+	}
+	return slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way == one })
+}
+
+// Problems says why an agent that [Preflight] returned does not come in by some ways.
+func Problems(agent harness.Subject) (lines []string) {
+	if l, ok := agent.(*limited); ok {
+		for _, way := range slices.Sorted(maps.Keys(l.problems)) {
+			lines = append(lines, strings.TrimPrefix(way+": "+l.problems[way], ": "))
+		}
+	}
+	return lines
+}

@@ -34,6 +34,9 @@ func eachCase(declare func(its caseSpecs)) {
 	rules, err := harness.Rules()
 	Expect(err).NotTo(HaveOccurred())
 	for _, source := range sources() {
+		if source == evidence.SourceLive {
+			cases = liveCases()
+		}
 		for _, c := range cases {
 			Context(c.Name()+" with the "+string(source), Ordered, ContinueOnFailure, func() {
 				declare(caseSpecs{c, source, rules})
@@ -100,6 +103,9 @@ func (its caseSpecs) run(ctx SpecContext) finishedCase {
 		return done
 	}
 	caseRun := openRunner().Run(ctx, harness.Permutation{Case: its.Case, Source: its.source})
+	if err := openRunner().Tripped(); err != nil {
+		AbortSuite(err.Error())
+	}
 	done.Evidence = caseRun.Evidence
 	for _, r := range harness.Judge(caseRun, its.rules) {
 		done.Results = append(done.Results, r)
@@ -117,7 +123,7 @@ var runner *harness.Runner
 func openRunner() *harness.Runner {
 	if runner == nil {
 		var err error
-		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, "")})
+		runner, err = harness.NewRunner(harness.Config{Subject: harness.Executable(shared.Rkat, ""), Live: liveConfig()})
 		Expect(err).NotTo(HaveOccurred())
 	}
 	return runner
@@ -125,6 +131,9 @@ func openRunner() *harness.Runner {
 
 func closeRunner() {
 	if runner != nil {
+		if spent := runner.Spent(); spent != nil {
+			AddReportEntry("spent", spent.String())
+		}
 		runner.Close()
 	}
 }

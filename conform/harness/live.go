@@ -3,6 +3,7 @@ package harness
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -45,6 +46,26 @@ var KeyVariables = map[string][]string{
 	llm.Anthropic: {"ANTHROPIC_API_KEY"},
 	llm.OpenAI:    {"OPENAI_API_KEY"},
 	llm.Gemini:    {"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+}
+
+// ErrNoKey says that no provider can be asked.
+var ErrNoKey = errors.New("needs a key; set ANTHROPIC_API_KEY, OPENAI_API_KEY, or GEMINI_API_KEY or GOOGLE_API_KEY, for the providers that may be asked")
+
+// EnvironmentKeys reads the keys from an environment. The error is [ErrNoKey] when there
+// is none.
+func EnvironmentKeys(getenv func(name string) string) (map[string]string, error) {
+	keys := map[string]string{}
+	for provider, names := range KeyVariables {
+		for _, name := range slices.Backward(names) {
+			if key := strings.TrimSpace(getenv(name)); key != "" {
+				keys[provider] = key
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return nil, ErrNoKey
+	}
+	return keys, nil
 }
 
 // liveHosts are the hosts that take those keys. A key goes nowhere else.
@@ -98,10 +119,11 @@ func (s *liveSource) spent() *Spent {
 	return &total
 }
 
-// liveCases are the live scenarios with the models that are to be asked for.
-func liveCases(l *Live) ([]Case, error) {
+// Cases are the live scenarios with the models that are to be asked for, also those of
+// providers without a key.
+func (l *Live) Cases() ([]Case, error) {
 	if l == nil {
-		return nil, errors.New("source live: needs the keys of the providers")
+		return nil, fmt.Errorf("source live: %w", ErrNoKey)
 	}
 	scenarios, err := specs.LiveScenarios()
 	cases := casesOf(scenarios)
@@ -123,7 +145,7 @@ func (l *Live) lacksKey(p Permutation) string {
 
 // AskedModels are the models that the live cases ask for, by provider with a key.
 func (l *Live) AskedModels() (map[string][]string, error) {
-	cases, err := liveCases(l)
+	cases, err := l.Cases()
 	models := map[string][]string{}
 	for _, c := range cases {
 		if p := c.Target.Provider; l.Keys[p] != "" && !slices.Contains(models[p], c.Target.Model) {

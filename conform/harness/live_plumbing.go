@@ -30,6 +30,9 @@ func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
 		}
 	}
 	for i, step := range steps {
+		if i >= len(ev.Process) || ev.Process[i].ExitCode != 0 || !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i }) {
+			continue // the agent itself did not get so far
+		}
 		for _, role := range step.Calls {
 			if !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role) }) {
 				return shortfall{fmt.Sprintf("the model did not call the %s tool in step %d, which it was asked to do", role, i), true}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -79,18 +78,6 @@ func (p *Prices) priceOf(model string) (Price, bool) {
 		}
 	}
 	return Price{}, false
-}
-
-// Unpriced returns those of the models that have no price, sorted. The slice is the
-// caller's.
-func (p *Prices) Unpriced(models []string) (missing []string) {
-	for _, model := range models {
-		if _, ok := p.priceOf(model); !ok {
-			missing = append(missing, model)
-		}
-	}
-	slices.Sort(missing)
-	return slices.Compact(missing)
 }
 
 // cost is what u costs, in the currency of the prices.

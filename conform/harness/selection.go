@@ -142,7 +142,7 @@ func DefaultSource(about About) evidence.Source {
 func casesWith(source evidence.Source, about About, live *Live) ([]Case, error) {
 	switch source {
 	case evidence.SourceLive:
-		return liveCases(live)
+		return live.Cases()
 	case evidence.SourceCassette, evidence.SourceSimulator:
 	default:
 		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette, simulator or live", source)

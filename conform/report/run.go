@@ -182,7 +182,7 @@ func (r *Run) sumUp() {
 	r.Summary.conclude(policy)
 	switch {
 	case r.Guard != "":
-		r.Summary.Exit = ExitGuard
+		r.Summary.Verdict, r.Summary.Exit = Worst(r.Summary.Verdict, NotTestable), ExitGuard
 	case r.Interrupted:
 		r.Summary.Verdict, r.Summary.Exit = HarnessError, ExitHarness
 	case len(r.Summary.Counts) > 0:

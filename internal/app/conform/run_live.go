@@ -2,7 +2,6 @@ package conform
 
 import (
 	"crypto/x509"
-	"maps"
 	"net"
 	"net/url"
 	"os"
@@ -84,18 +83,11 @@ func (a *app) live(f runFlags) (*harness.Live, error) {
 	if !slices.Contains(f.sources, string(evidence.SourceLive)) {
 		return nil, nil //nolint:nilnil // a run need not be live
 	}
-	l := &harness.Live{Budget: f.budget, Record: f.record, Tool: "conform " + cli.Version(), Keys: map[string]string{}}
-	for provider, names := range harness.KeyVariables {
-		for _, name := range slices.Backward(names) {
-			if key := strings.TrimSpace(a.Getenv(name)); key != "" {
-				l.Keys[provider] = key
-			}
-		}
-	}
-	if len(l.Keys) == 0 {
-		return nil, cli.Usage("--source live: needs a key; set ANTHROPIC_API_KEY, OPENAI_API_KEY, or GEMINI_API_KEY or GOOGLE_API_KEY, for the providers that may be asked")
-	}
+	l := &harness.Live{Budget: f.budget, Record: f.record, Tool: "conform " + cli.Version()}
 	var err error
+	if l.Keys, err = harness.EnvironmentKeys(a.Getenv); err != nil {
+		return nil, cli.Usage("--source live: %w", err)
+	}
 	if l.Models, err = pairsByProvider("--live-model", f.models, "anthropic=claude-sonnet-4-6"); err != nil {
 		return nil, err
 	}
@@ -108,7 +100,7 @@ func (a *app) live(f runFlags) (*harness.Live, error) {
 	if l.Allowed, err = allowedModels(f.allowModels); err != nil {
 		return nil, err
 	}
-	l.Prices, err = readPrices(f.prices, l)
+	l.Prices, err = readPrices(f.prices)
 	return l, err
 }
 
@@ -182,8 +174,8 @@ func allowedModels(more []string) (*specs.ModelPolicy, error) {
 	return policy, nil
 }
 
-// readPrices reads the prices, which must be known for every model that is asked for.
-func readPrices(file string, l *harness.Live) (*harness.Prices, error) {
+// readPrices reads the prices of the user.
+func readPrices(file string) (*harness.Prices, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // nothing is counted
 	}
@@ -194,13 +186,6 @@ func readPrices(file string, l *harness.Live) (*harness.Prices, error) {
 	prices, err := harness.ParsePrices(file, data)
 	if err != nil {
 		return nil, cli.Usage("--prices %w", err)
-	}
-	models, err := l.AskedModels()
-	if err != nil {
-		return nil, err
-	}
-	if missing := prices.Unpriced(slices.Concat(slices.Collect(maps.Values(models))...)); len(missing) > 0 {
-		return nil, cli.Usage("--prices %s: has no price for %s, which the run asks for; add it, or choose another with --live-model", file, strings.Join(missing, ", "))
 	}
 	return prices, nil
 }

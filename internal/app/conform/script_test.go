@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/internal/app/recorder"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 )
 
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 		"conform": func() {
 			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env))
 		},
+		"recorder": func() {
+			os.Exit(recorder.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env))
+		},
 	})
 }
 
@@ -32,9 +36,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Condition:           condition,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"valid": valid,
-			"gen":   gen,
+			"exits":   exits,
+			"standin": startStandIn,
+			"nokey":   searchForKeys,
+			"valid":   valid,
+			"gen":     gen,
 		},
 	})
 }

@@ -69,6 +69,41 @@ type turns struct {
 	script.Intent
 	names   map[string]string // of calls, by id
 	wrapped string            // what the client said last, whoever's words
+	run     modelRun
+}
+
+// modelRun is what is known of adjacent parts of the conversation that are the model's.
+type modelRun struct{ parts, calls, searches int }
+
+// addOwn notes a part of the model's turn; call is the name of what it calls, "" for
+// anything else.
+func (t *turns) addOwn(call string) {
+	t.run.parts++
+	if call == "" {
+		return
+	}
+	t.run.calls++
+	if script.IsToolSearch(call) {
+		t.run.searches++
+	}
+}
+
+// endRun counts the model's turn that ends here.
+func (t *turns) endRun() {
+	run := t.run
+	t.run = modelRun{}
+	if run.parts == 0 || run.calls > 0 && run.calls == run.searches || len(t.Messages) == 0 {
+		return
+	}
+	t.Messages[len(t.Messages)-1].Turns++
+}
+
+// addText notes what the user said.
+func (t *turns) addText(content *jsontree.Node) {
+	t.endRun()
+	if text := texts(content); text != "" {
+		t.Messages = append(t.Messages, script.Message{Text: text})
+	}
 }
 
 // startPrompt begins anew with the user's words. The words of the last prompt again,
@@ -92,6 +127,7 @@ func (t *turns) noteWords(content *jsontree.Node) {
 
 // intent is what was found.
 func (t *turns) intent() script.Intent {
+	t.endRun()
 	if t.Prompt == "" {
 		t.Prompt = t.wrapped
 	}
@@ -163,6 +199,15 @@ func (t *turns) addMessage(m *jsontree.Node) {
 			t.addResult(b.Get("tool_use_id").Text(), "", texts(b.Get("content")))
 		}
 	}
+	switch m.Get("role").Text() {
+	case "user":
+		t.addText(m.Get("content"))
+	case "assistant":
+		t.addOwn("")
+		for _, name := range calls {
+			t.addOwn(name)
+		}
+	}
 	switch {
 	case m.Get("role").Text() == "user" && !answers:
 		t.startPrompt(m.Get("content"))
@@ -209,6 +254,7 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 		t.Choice = choice.Get("name").Text()
 	}
 	if d.Get("input").Is(jsontree.String) {
+		t.addText(d.Get("input"))
 		t.startPrompt(d.Get("input"))
 	}
 	for _, item := range objectsOf(d.Get("input")) {
@@ -216,6 +262,7 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 			t.startResults()
 		}
 		t.addOpenAITools(item.Get("tools"))
+		t.noteItem(item)
 		switch {
 		case item.Get("type").Text() == "function_call", item.Get("type").Text() == "custom_tool_call":
 			t.names[item.Get("call_id").Text()] = item.Get("name").Text()
@@ -228,6 +275,23 @@ func openaiIntent(d *jsontree.Node) script.Intent {
 		}
 	}
 	return t.intent()
+}
+
+// noteItem notes whose item it is.
+func (t *turns) noteItem(item *jsontree.Node) {
+	kind := item.Get("type").Text()
+	switch {
+	case item.Get("role").Text() == "user":
+		t.addText(item.Get("content"))
+	case kind == "function_call" || kind == "custom_tool_call":
+		t.addOwn(item.Get("name").Text())
+	case kind == "tool_search_call":
+		t.addOwn("tool_search")
+	case strings.HasSuffix(kind, "_call") || kind == "reasoning" || item.Get("role").Text() == "assistant":
+		t.addOwn("")
+	case strings.HasSuffix(kind, "_output"):
+		t.endRun()
+	}
 }
 
 func geminiIntent(d *jsontree.Node) script.Intent {
@@ -249,6 +313,9 @@ func geminiIntent(d *jsontree.Node) script.Intent {
 	for _, c := range objectsOf(d.Get("contents")) {
 		if c.Get("role").Text() == "model" {
 			t.startResults()
+			t.addOwn("")
+		} else {
+			t.addText(c.Get("parts"))
 		}
 		before := len(t.Calls)
 		for _, p := range objectsOf(c.Get("parts")) {

@@ -45,6 +45,8 @@ const maxRequest = 32 << 20
 type Config struct {
 	// Scenario gives the replies. Nil: replies are made from the prompts.
 	Scenario *specs.Scenario
+	// OwnTools are the client's own tools by role, see [script.Script].
+	OwnTools map[string]string
 	// Seed is that of every id, token and padding. Equal seeds give equal
 	// bytes.
 	Seed string
@@ -253,7 +255,7 @@ func (h *handler) planAccepted(c *call) script.Plan {
 // composeReply returns what the model says. Side traffic gets a short answer. In
 // the main loop the scenario decides, or the prompt when there is no scenario.
 func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
-	if h.Scenario != nil && len(req.Tools) > 0 {
+	if h.Scenario != nil && (len(req.Tools) > 0 || h.Scenario.IsLenient) {
 		return h.scriptedReply(req, env)
 	}
 	asked := intentOf(req)
@@ -273,7 +275,7 @@ func (h *handler) composeReply(req script.Request, env rule.Env) (script.Reply, 
 
 func (h *handler) scriptedReply(req script.Request, env rule.Env) (script.Reply, *script.Refusal) {
 	s := script.Script{Scenario: h.Scenario, Seed: h.Seed, Key: env.Key, Now: h.Now, AnyModel: h.AnyModel, Attempts: &h.attempts,
-		Intent: intentOf}
+		Intent: intentOf, OwnTools: h.OwnTools, Mismatch: h.Mismatch}
 	reply, refusal := s.Reply(req)
 	if refusal != nil && refusal.Mismatch != nil && h.Mismatch != nil {
 		h.Mismatch(refusal.Mismatch)
@@ -316,11 +318,24 @@ func (h *handler) writePlan(w http.ResponseWriter, r *http.Request, p script.Pla
 	}
 	h.reportSent(p)
 	if p.Stall {
-		<-r.Context().Done()
+		h.stayOpen(r)
 	}
 	if p.Abort || p.Stall {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// maxLenientStall is how long a reply of a lenient scenario stays silent before the
+// connection breaks: a client without a clock is not waited for.
+const maxLenientStall = 5 * time.Second
+
+// stayOpen waits until the client leaves, or has waited long enough.
+func (h *handler) stayOpen(r *http.Request) {
+	if h.Scenario == nil || !h.Scenario.IsLenient || slices.ContainsFunc(h.Scenario.Steps, func(s specs.Step) bool { return s.Interrupt }) {
+		<-r.Context().Done()
+		return
+	}
+	pauseWrite(r, maxLenientStall)
 }
 
 func (h *handler) reportSent(p script.Plan) {

@@ -37,6 +37,8 @@ type Scenario struct {
 	// Live says that a real model answers, in its own words: the scenario has no
 	// turns, and its steps say only which tools must be called.
 	Live bool
+	// IsLenient says that the scenario came from [Scenario.Lenient].
+	IsLenient bool
 	// System is the system prompt of every step, possibly empty.
 	System string
 	// Targets are the models the scenario runs with, in the order anthropic,

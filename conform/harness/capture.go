@@ -42,18 +42,20 @@ type capture struct {
 	missed         []bool
 	notes          []string
 	notices        []proxy.Notice
-	effects        []string // set when the room is cleared
+	effects        []string     // set when the room is cleared
+	sentTurns      map[int]bool // by line: whether it was whole
+	lacksTools     bool         // the agent offers no tool where a turn calls one
 }
 
 func newCapture(p Permutation, seed string, about About) *capture {
-	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}}
+	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}, sentTurns: map[int]bool{}}
 }
 
 // newScript is the simulator at its strictest, with a clock of its own. An agent whose
 // model cannot be chosen is answered with whatever model it asks for.
 func (c *capture) newScript() http.Handler {
 	return simulator.New(simulator.Config{Scenario: c.Case.Scenario, Seed: c.seed, AnyModel: !c.about.Can(specs.AbilityModel),
-		Mismatch: c.noteMismatch, Sent: c.interrupt.noteSent})
+		OwnTools: c.about.Tools, Mismatch: c.noteMismatch, Sent: c.noteSent})
 }
 
 // countRequests counts requests when they arrive. A recorder reports them only
@@ -127,7 +129,23 @@ func (c *capture) keepNotice(n proxy.Notice) {
 }
 
 // noteMismatch notes a request that the scenario does not expect.
-func (c *capture) noteMismatch(m *script.Mismatch) { c.note(m.Error()) }
+func (c *capture) noteMismatch(m *script.Mismatch) {
+	if !m.NoTools {
+		c.note(m.Error())
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lacksTools = true
+}
+
+// noteSent keeps that a turn of the scenario was sent.
+func (c *capture) noteSent(t specs.Turn) {
+	c.mu.Lock()
+	c.sentTurns[t.Line] = c.sentTurns[t.Line] || t.Cut == nil && t.Fail == nil && t.Stall == nil
+	c.mu.Unlock()
+	c.interrupt.noteSent(t)
+}
 
 func (c *capture) observe(in cassette.Interaction, missed bool) {
 	c.live.observe(in)
@@ -159,7 +177,11 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
 	}
 	for i, step := range c.Case.Steps(c.seed) {
-		if deviation := c.stepDeviation(i, step, processes); deviation != "" {
+		deviation := c.stepDeviation(i, step, processes)
+		if deviation == "" && c.Case.Scenario.IsLenient && !step.Turn {
+			deviation = c.turnDeviation(i, processes[i].ExitCode)
+		}
+		if deviation != "" {
 			deviations = append(deviations, deviation)
 		}
 	}

@@ -33,6 +33,9 @@ type CaseRun struct {
 	// Effects are what the agent did beside its conversation: processes that it left
 	// behind, files outside its folders.
 	Effects []string
+	// NotApplicable says why nothing can be said about the agent in this case, ""
+	// when something can.
+	NotApplicable string
 	// Calls are the calls of the agent to a model; [Run] counts them.
 	Calls report.Calls
 	// Err is a fault of the harness: nothing can be said about the agent.
@@ -86,6 +89,9 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 	}
 	run.Err = errors.Join(err, capture.steps.close())
 	run.Evidence, run.Deviations = capture.finish(processes)
+	if run.NotApplicable = capture.missingTools(); run.NotApplicable != "" {
+		run.Deviations = []string{run.NotApplicable}
+	}
 	run.Cassette, run.Notices, run.Effects = capture.cassettePath, capture.notices, capture.effects
 	if capture.live == nil {
 		return run, false
@@ -113,6 +119,9 @@ func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
 	s.Effects = run.Effects
 	if run.Shortfall != "" {
 		s.Deviations = append([]string{run.Shortfall}, s.Deviations...)
+	}
+	if run.NotApplicable != "" && s.Verdict != report.Fail {
+		s.Verdict, s.Reason, s.Deviations = report.NotApplicable, run.NotApplicable, nil
 	}
 	return s
 }

@@ -167,6 +167,14 @@ func (j *judgement) withdrawPasses(why string) {
 			j.results[id] = r
 		}
 	}
+	if j.run.NotApplicable != "" {
+		for id, r := range j.results {
+			if r.Verdict == report.NotTestable {
+				delete(j.results, id)
+			}
+		}
+		return
+	}
 	for _, rule := range j.rules {
 		if len(j.results) == 0 && j.covers(rule) {
 			r := j.withRun(rule.NewResult(j.run.Name))

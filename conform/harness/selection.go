@@ -152,7 +152,11 @@ func casesWith(source evidence.Source, about About, live *Live) ([]Case, error) 
 		return cases, err
 	}
 	simulated, err := specs.Simulated()
-	return append(cases, casesOf(simulated)...), err
+	cases = append(cases, casesOf(simulated)...)
+	for i := range cases {
+		cases[i].Scenario = cases[i].Scenario.Lenient()
+	}
+	return cases, err
 }
 
 // addRuns adds the permutations that the filter selects. The run is asked for a

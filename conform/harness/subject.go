@@ -48,6 +48,9 @@ type About struct {
 	// Unsupported gives reasons by patterns of case names, see [path.Match]; a
 	// pattern without a slash is of scenario names. Such cases are not played.
 	Unsupported map[string]string
+	// Tools are the agent's own tools by role of the scenarios, for where it is not
+	// given ours.
+	Tools map[string]string
 	// HoldsAll says that each case must show every requirement that it was written
 	// to show. Of other agents, what is not seen is counted and nothing more.
 	HoldsAll bool

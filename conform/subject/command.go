@@ -37,7 +37,7 @@ func NewCommand(p *profiles.Profile, version string) *Command {
 func (c *Command) About() harness.About {
 	p := c.profile
 	about := harness.About{
-		Abilities: abilities(p), Ingress: p.Ingress, Unsupported: p.Unsupported,
+		Abilities: abilities(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools,
 	}
 	for _, name := range providerNames {
 		if _, ok := p.Providers[name]; ok {

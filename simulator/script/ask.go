@@ -22,6 +22,8 @@ type Intent struct {
 	Answered int
 	// Searches counts the model's turns that did nothing but look for tools.
 	Searches int
+	// Messages are what the user said, in order.
+	Messages []Message
 	// Hosted are the tools that the provider runs itself, "search" and "code".
 	Hosted []string
 	// Tools are those that the client runs.
@@ -35,6 +37,13 @@ type Intent struct {
 	Bare bool
 	// Limit is the most tokens the answer may have, 0 when none is given.
 	Limit int
+}
+
+// Message is something that the user said, the agent's additions included. Turns counts
+// the model's turns up to the next one, without those that only look for tools.
+type Message struct {
+	Text  string
+	Turns int
 }
 
 // The choices that are no tool's name. No provider allows such a name.

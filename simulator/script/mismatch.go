@@ -18,6 +18,9 @@ type Mismatch struct {
 	Turn, Line int
 	// Expected and Got complete "expected …" and "got …".
 	Expected, Got string
+	// NoTools says that the request offers no tool at all, where a turn calls one. The
+	// client was answered, without the call.
+	NoTools bool
 }
 
 // Error names the scenario and the turn, then what was expected.

@@ -58,6 +58,9 @@ func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked 
 			return s.checkExpectation(req, i, fmt.Sprintf("a request that offers the provider's own tool for %s", e.Kind), offered())
 		}
 	case specs.KindCall:
+		if s.Scenario.IsLenient {
+			return s.resolveLeniently(req, i, e, b, asked)
+		}
 		if b.Name = toolFor(e.Role, req.Tools, asked.Tools); b.Name == "" {
 			return s.resolveByCode(req, i, e, b, offered)
 		}
@@ -67,6 +70,25 @@ func (s *Script) resolveTool(req Request, i int, e specs.Block, b *Block, asked 
 	default: // needs no tool
 	}
 	return nil
+}
+
+// resolveLeniently finds our tool for the role in whatever spelling, else one of the
+// client's own.
+func (s *Script) resolveLeniently(req Request, i int, e specs.Block, b *Block, asked Intent) *Refusal {
+	if name := roleTool(e.Role, req.Tools); name != "" && e.Role != roleAny {
+		b.Name = name
+		if e.Fill != "" {
+			b.Args = asked.toolNamed(name).arguments(specs.Fresh(e.Fill, s.Seed))
+		}
+		return nil
+	}
+	if name, args, ok := s.standIn(e, req, asked.Tools); ok {
+		if b.Name = name; !e.Partial {
+			b.Args = args
+		}
+		return nil
+	}
+	return s.resolveByCode(req, i, e, b, func() string { return "one that offers " + toolForRole(req.Tools, asked.Hosted) })
 }
 
 // resolveByCode calls the tool of a role by code where the client offers a tool that

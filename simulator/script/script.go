@@ -124,10 +124,18 @@ type Script struct {
 	// Intent reads what a request wants, for turns that depend on it. Nil finds
 	// nothing.
 	Intent func(Request) Intent
+	// OwnTools are the client's own tools by role, for a lenient scenario and a
+	// client that is not given ours.
+	OwnTools map[string]string
+	// Mismatch, if not nil, is told of a client without tools.
+	Mismatch func(*Mismatch)
 }
 
 // Reply resolves the turn that answers req. Errors are *Refusal.
 func (s *Script) Reply(req Request) (Reply, *Refusal) {
+	if s.Scenario.IsLenient && s.Intent != nil {
+		return s.replyLeniently(req)
+	}
 	target, ok := s.Scenario.Target(req.Provider)
 	if !ok {
 		return Reply{}, s.checkExpectation(req, -1, "a request for "+s.turnFor(), "one for "+req.Provider)
@@ -165,14 +173,24 @@ func (s *Script) Reply(req Request) (Reply, *Refusal) {
 		return Reply{}, refusal
 	}
 	attempt := 0
-	if turn.Refuse != nil {
+	if turn.Refuse != nil || turn.Times > 0 {
 		attempt = s.Attempts.countAttempt(req, i)
+	}
+	return s.newReply(req, i, blocks, attempt), nil
+}
+
+// newReply is turn i as an answer to req. A fault that happened often enough is left
+// out.
+func (s *Script) newReply(req Request, i int, blocks []Block, attempt int) Reply {
+	turn := s.Scenario.Turns[i]
+	if turn.Times > 0 && attempt >= turn.Times {
+		turn.Cut, turn.Fail, turn.Stall = nil, nil, nil
 	}
 	return Reply{
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
 		Seed: s.Scenario.Name + "/" + req.Provider, Key: s.Key, At: s.Now(),
 		Attempt: attempt,
-	}, nil
+	}
 }
 
 // turnFor names the providers that the scenario has a target for.

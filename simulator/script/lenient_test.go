@@ -1,0 +1,154 @@
+package script
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/meerkat-go/conformance/simulator/seal"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+const lenientSource = `A loop and a second prompt.
+requirements: ORD-001
+-- scenario.yaml --
+title: a loop
+providers:
+  anthropic: {model: claude-opus-4-6}
+player:
+  - prompt: Echo heron.
+  - resume: Go on.
+turns:
+  - emit: [{call: {role: echo, args: '{"text":"heron"}'}}]
+  - emit: [{text: first}]
+  - emit: [{text: second}]
+    error: {kind: overloaded, after: 1}
+`
+
+// lenientScript answers each request with the given intent.
+func lenientScript(t *testing.T, asked Intent) (*Script, Request) {
+	t.Helper()
+	s, err := specs.ParseScenario("x.txtar", []byte(lenientSource))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := Request{Provider: "anthropic", Model: "another-model"}
+	for _, tool := range asked.Tools {
+		req.Tools = append(req.Tools, tool.Name)
+	}
+	return &Script{
+		Scenario: s.Lenient(), Seed: "seed", Key: seal.NewKey("seed"), Now: func() time.Time { return time.Unix(0, 0) },
+		Intent: func(Request) Intent { return asked }, Attempts: &Attempts{},
+	}, req
+}
+
+func toolWith(properties string) map[string]any {
+	all := map[string]any{}
+	for name := range strings.FieldsSeq(properties) {
+		all[name] = map[string]any{"type": "string"}
+	}
+	return map[string]any{"type": "object", "properties": all}
+}
+
+// TestLenientTurns holds which turn answers which conversation.
+func TestLenientTurns(t *testing.T) {
+	prompts := []string{"Echo heron. (Reference: " + specs.Nonce("seed", "step-a") + ")", "Go on. (Reference: " + specs.Nonce("seed", "step-b") + ")"}
+	tools := []Tool{{Name: "mcp__conform__conform_echo", Schema: toolWith("text")}}
+	for name, c := range map[string]struct {
+		asked Intent
+		want  string // a call or a text; "" for anything that is not in the script
+	}{
+		"the first prompt":       {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}}}, "mcp__conform__conform_echo"},
+		"a reminder behind it":   {Intent{Tools: tools, Messages: []Message{{Text: prompts[0]}, {Text: "<system-reminder>x</system-reminder>"}}}, "mcp__conform__conform_echo"},
+		"a canned turn before":   {Intent{Tools: tools, Messages: []Message{{Text: "Hello.", Turns: 1}, {Text: prompts[0]}}}, "mcp__conform__conform_echo"},
+		"the result":             {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 1}}}, "first"},
+		"the second prompt":      {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}, {Text: prompts[1]}}}, "second"},
+		"after a compaction":     {Intent{Tools: tools, Messages: []Message{{Text: prompts[1]}}}, "second"},
+		"another conversation":   {Intent{Tools: tools, Messages: []Message{{Text: "Look for herons."}}}, ""},
+		"a turn more":            {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}}}, ""},
+		"a title":                {Intent{System: "You are a title generator.", Messages: []Message{{Text: prompts[0]}}}, ""},
+		"a title, tools offered": {Intent{System: "You are a title generator.", Tools: tools, Messages: []Message{{Text: prompts[0]}}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, req := lenientScript(t, c.asked)
+			reply, refusal := s.Reply(req)
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			said := ""
+			for _, b := range reply.Blocks {
+				said += b.Name + b.Text
+			}
+			if scripted := reply.Turn.Line > 0; scripted != (c.want != "") || scripted && said != c.want {
+				t.Errorf("answered %q, want %q", said, c.want)
+			}
+		})
+	}
+}
+
+// TestLenientFaultsEnd holds that a fault happens twice, whatever the requests look
+// like.
+func TestLenientFaultsEnd(t *testing.T) {
+	mark := specs.Nonce("seed", "step-b")
+	s, req := lenientScript(t, Intent{Messages: []Message{{Text: mark}}})
+	for attempt, broken := range []bool{true, true, false, false} {
+		req.Body = append(req.Body, 'x')
+		reply, refusal := s.Reply(req)
+		if refusal != nil || (reply.Turn.Fail != nil) != broken {
+			t.Errorf("attempt %d: fails %t, want %t", attempt, reply.Turn.Fail != nil, broken)
+		}
+	}
+}
+
+// TestStandIns holds which of a client's own tools plays a role, and with what.
+func TestStandIns(t *testing.T) {
+	command := toolWith("command description")
+	list := map[string]any{"type": "object", "properties": map[string]any{"command": map[string]any{"type": "array", "items": map[string]any{"type": "string"}}}}
+	for _, c := range []struct {
+		role  string
+		tools []Tool
+		want  string
+	}{
+		{"echo", []Tool{{Name: "Write"}, {Name: "Bash", Schema: command}}, `Bash {"command":"echo heron"}`},
+		{"echo", []Tool{{Name: "shell", Schema: list}}, `shell {"command":["sh","-c","echo heron"]}`},
+		{"fail", []Tool{{Name: "exec_command", Schema: toolWith("cmd")}}, `exec_command {"cmd":"cat no-such-file-of-conform.txt"}`},
+		{"noargs", []Tool{{Name: "run_shell_command", Schema: command}}, `run_shell_command {"command":"true"}`},
+		{"large", []Tool{{Name: "bash", Schema: command}}, `bash {"command":"head -c 65536 /dev/zero | tr '\\0' x"}`},
+		{"slow", []Tool{{Name: "bash", Schema: command}}, `bash {"command":"sleep 1"}`},
+		{"fail", []Tool{{Name: "write_file", Schema: toolWith("path")}, {Name: "read_file", Schema: toolWith("path")}}, `read_file {"path":"no-such-file-of-conform.txt"}`},
+		{"noargs", []Tool{{Name: "list_birds", Schema: toolWith("")}}, `list_birds {}`},
+		{"echo", []Tool{{Name: "delete_all", Schema: toolWith("name")}, {Name: "weather", Schema: toolWith("city")}}, `weather {"city":"heron"}`},
+		{"echo", []Tool{{Name: "delete_all", Schema: toolWith("name")}}, ""},
+		{"echo", nil, ""},
+	} {
+		s, req := lenientScript(t, Intent{Tools: c.tools})
+		name, args, ok := s.standIn(specs.Block{Kind: specs.KindCall, Role: c.role, Fill: "heron"}, req, c.tools)
+		if got := strings.TrimSpace(name + " " + string(args)); got != c.want || ok != (c.want != "") {
+			t.Errorf("%s of %v: %s, want %s", c.role, req.Tools, got, c.want)
+		}
+	}
+	s, req := lenientScript(t, Intent{Tools: []Tool{{Name: "look", Schema: toolWith("x")}, {Name: "Bash", Schema: command}}})
+	s.OwnTools = map[string]string{"echo": "look"}
+	if name, _, _ := s.standIn(specs.Block{Role: "echo", Fill: "heron"}, req, s.Intent(req).Tools); name != "look" {
+		t.Errorf("the profile names look, called was %s", name)
+	}
+}
+
+// TestOurToolInAnySpelling holds that our tool is found behind the marks of a client.
+func TestOurToolInAnySpelling(t *testing.T) {
+	for _, name := range []string{"conform_echo", "mcp__conform__conform_echo", "conform.conform_echo", "conform-conform-echo", "Conform_ConformEcho"} {
+		if got := roleTool("echo", []string{"xconform_fail", name}); got != name {
+			t.Errorf("%s is not found: %q", name, got)
+		}
+	}
+}
+
+// TestNoTools holds that a client without tools gets an answer and is reported.
+func TestNoTools(t *testing.T) {
+	s, req := lenientScript(t, Intent{Messages: []Message{{Text: specs.Nonce("seed", "step-a")}}})
+	var missed []*Mismatch
+	s.Mismatch = func(m *Mismatch) { missed = append(missed, m) }
+	if reply, refusal := s.Reply(req); refusal != nil || reply.Stop != specs.StopEnd || len(missed) != 1 || !missed[0].NoTools {
+		t.Errorf("reply %+v, refusal %v, mismatches %v", reply, refusal, missed)
+	}
+}

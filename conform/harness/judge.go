@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/check"
@@ -23,12 +24,19 @@ func Judge(run CaseRun, rules []report.Rule) map[string]report.Result {
 	return results
 }
 
+// allowlistRequirements hold an agent to the allowlist of this project. Other agents
+// may ask any model, for example a small one for titles.
+var allowlistRequirements = []string{"MOD-001", "MOD-003"}
+
 // judgeCalls is Judge, and counts the calls of the agent. An agent that does not hold
 // all is not held to what the scenario was written to show.
 func judgeCalls(run CaseRun, rules []report.Rule, holdsAll bool) (map[string]report.Result, report.Calls) {
 	isScripted := run.Source != evidence.SourceLive
 	j := judgement{run: run, holdsAll: holdsAll, holdsShown: holdsAll && isScripted, results: map[string]report.Result{}}
 	for _, rule := range rules {
+		if !holdsAll && slices.Contains(allowlistRequirements, rule.Requirement.ID) {
+			continue
+		}
 		if rule.Requirement.AppliesTo(run.Case.Target.Provider, string(run.Source)) {
 			j.rules = append(j.rules, rule)
 		}

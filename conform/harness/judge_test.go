@@ -170,3 +170,17 @@ func TestOurFaultIsNotTheAgents(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherAgentsMayAskAnyModel holds that the allowlist binds only the agent that it
+// was written for.
+func TestOtherAgentsMayAskAnyModel(t *testing.T) {
+	rules := []report.Rule{constantRule("MOD-003/no-traffic", "unsafe", 1, "asked another model")}
+	ev := evidence.Evidence{Process: []evidence.Process{{Args: []string{"agent", "--model", "vendor/model-of-another-maker"}}}}
+	run := CaseRun{Permutation: Permutation{Case: Case{Scenario: &specs.Scenario{Name: "s"}, Target: specs.Target{Provider: "anthropic"}}, Source: evidence.SourceSimulator}, Evidence: &ev}
+	for _, holdsAll := range []bool{true, false} {
+		results, _ := judgeCalls(run, rules, holdsAll)
+		if _, judged := results["MOD-003/no-traffic"]; judged != holdsAll {
+			t.Errorf("holds all %v: judged by the allowlist %v", holdsAll, judged)
+		}
+	}
+}

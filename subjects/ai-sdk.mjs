@@ -11,27 +11,30 @@ const { ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL, GEMINI_API_
 const at = (url, version = '') => url && { baseURL: url + version }
 const providers = {
   anthropic: {
+    first: 'claude-sonnet-4-6',
     open: model => createAnthropic(at(ANTHROPIC_BASE_URL, '/v1'))(model),
     options: (model, effort) => ({ anthropic: /4-5/.test(model)
       ? { thinking: { type: 'enabled', budgetTokens: 2048 } } : { thinking: { type: 'adaptive' }, effort } }),
   },
   openai: {
+    first: 'gpt-5.2',
     open: model => createOpenAI(at(OPENAI_BASE_URL)).responses(model),
     options: (model, effort) => ({ openai: { store: false, reasoningEffort: effort, reasoningSummary: 'auto', include: ['reasoning.encrypted_content'] } }),
   },
   gemini: {
+    first: 'gemini-3-flash-preview',
     open: model => createGoogle({ apiKey: GEMINI_API_KEY, ...at(GOOGLE_GEMINI_BASE_URL, '/v1beta') })(model),
     options: (model, effort) => ({ google: { thinkingConfig: { includeThoughts: true, thinkingLevel: effort } } }),
   },
 }
 
 await main('ai', async ({ provider, model, effort, system, prompt, history, tools, call, save }) => {
-  const { open, options } = providers[provider]
+  const { open, options, first } = providers[provider]
   history.push({ role: 'user', content: prompt })
   await save()
   let failure
   const run = streamText({
-    model: open(model), instructions: system, messages: history, maxOutputTokens: 8192, timeout: { chunkMs: 20_000 },
+    model: open(model ?? first), instructions: system, messages: history, maxOutputTokens: 8192, timeout: { chunkMs: 20_000 },
     // A call that is cut off is not answered.
     stopWhen: [isStepCount(20), ({ steps }) => steps.at(-1).finishReason !== 'tool-calls'],
     onStepEnd: async ({ finishReason, response }) => {
@@ -39,7 +42,7 @@ await main('ai', async ({ provider, model, effort, system, prompt, history, tool
       history.push(...response.messages)
       await save()
     },
-    providerOptions: effort && options(model, effort), onError: ({ error }) => { failure = error },
+    providerOptions: effort && options(model ?? first, effort), onError: ({ error }) => { failure = error },
     tools: Object.fromEntries(tools.map(t => [t.name, dynamicTool({
       description: t.description, inputSchema: jsonSchema(t.inputSchema), execute: async args => {
         const { text, isError } = await call(t.name, args)

@@ -26,7 +26,7 @@ const block = c => c.type === 'image'
   ? { type: 'image', source: { type: 'base64', media_type: c.mimeType, data: c.data } }
   : { type: 'text', text: c.text ?? JSON.stringify(c) }
 
-await main('@anthropic-ai/sdk', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+await main('@anthropic-ai/sdk', async ({ model = 'claude-sonnet-4-6', effort, system, prompt, history, tools, call, save }) => {
   const client = new Anthropic()
   history.push({ role: 'user', content: prompt })
   for (;;) {

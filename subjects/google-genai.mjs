@@ -26,7 +26,7 @@ async function ask(models, { config, ...request }) {
   return parts
 }
 
-await main('@google/genai', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+await main('@google/genai', async ({ model = 'gemini-3-flash-preview', effort, system, prompt, history, tools, call, save }) => {
   const { models } = new GoogleGenAI({ apiKey: process.env.GEMINI_API_KEY, httpOptions: { retryOptions: { attempts: 4 } } })
   const config = {
     systemInstruction: system, thinkingConfig: { includeThoughts: true, thinkingLevel: effort?.toUpperCase() },

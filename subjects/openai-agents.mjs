@@ -7,7 +7,7 @@ import { main, silence } from './loop.mjs'
 setTracingDisabled(true)
 setDefaultOpenAIClient(new OpenAI())
 
-await main('@openai/agents', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+await main('@openai/agents', async ({ model = 'gpt-5.2', effort, system, prompt, history, tools, call, save }) => {
   const agent = new Agent({
     name: 'loop', instructions: system, model,
     modelSettings: { store: false, reasoning: { effort, summary: 'auto' }, providerData: { include: ['reasoning.encrypted_content'] } },

@@ -25,7 +25,7 @@ async function ask(client, request) {
   }
 }
 
-await main('openai', async ({ model, effort, system, prompt, history, tools, call, save }) => {
+await main('openai', async ({ model = 'gpt-5.2', effort, system, prompt, history, tools, call, save }) => {
   const client = new OpenAI()
   history.push({ role: 'user', content: prompt })
   for (;;) {

@@ -19,6 +19,8 @@ type Checks struct {
 	harness.Config
 	// Ingress are the ways in to try. Nil: mitm.
 	Ingress []string
+	// FirstIngress ends the preflight with the first way in that works.
+	FirstIngress bool
 	// FindProvider leaves the choice of a provider to the agent and keeps what it chose.
 	FindProvider bool
 }
@@ -112,6 +114,8 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 		}
 		if len(seen.providers) == 0 {
 			f.problems[way] = seen.explain(way, c.Isolation.Enforced)
+		} else if c.FirstIngress {
+			break
 		}
 	}
 	return f, nil
@@ -171,6 +175,12 @@ func without(ways []string, one string) []string {
 		ways = []string{profiles.IngressMITM, profiles.IngressBaseURL}
 	}
 	return slices.DeleteFunc(slices.Clone(ways), func(way string) bool { return way == one })
+}
+
+// ComesInBy reports whether [Preflight] saw no problem with a way in.
+func ComesInBy(agent harness.Subject, way string) bool {
+	l, ok := agent.(*limited)
+	return !ok || l.problems[way] == "" && l.problems[""] == ""
 }
 
 // Problems says why an agent that [Preflight] returned does not come in by some ways.

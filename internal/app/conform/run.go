@@ -63,7 +63,7 @@ not made up, a model or a host that is not allowed, a budget that is spent. --js
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.sources, "source", nil, "what answers the agent: cassette, simulator, live (default: cassette for rkat, simulator for others)")
-	flags.StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM}, "how the agent reaches the proxy: mitm, base-url or both")
+	flags.StringSliceVar(&f.ingress, "ingress", nil, "how the agent reaches the proxy: mitm, base-url or both (default: the first of them that works)")
 	flags.StringVar(&f.set, "set", "current", "requirements to hold it to: "+strings.Join(specs.SetNames(), ", or frozen in a month "))
 	flags.StringVar(&f.filter, "filter", "", filterHelp)
 	flags.StringVar(&f.seed, "seed", "", "repeat the nonces and tokens of an earlier run (default: new ones)")
@@ -109,6 +109,9 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	subject, err := a.subject(ctx, f)
 	if err != nil {
 		return nil, err
+	}
+	if f.ingress == nil {
+		f.ingress = waysIn(subject)
 	}
 	about := subject.About()
 	about.Control = about.Level()

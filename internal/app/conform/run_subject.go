@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
 )
 
 // subjectFlags say which agent is judged.
@@ -91,6 +93,20 @@ func (f *commandFlags) profile() (*profiles.Profile, error) {
 	return p, nil
 }
 
+// waysIn are those that are played where no flag says it: the first that works.
+func waysIn(agent harness.Subject) []string {
+	known := agent.About().Ingress
+	for _, way := range allWays {
+		if subject.ComesInBy(agent, way) && (known == nil || slices.Contains(known, way)) {
+			return []string{way}
+		}
+	}
+	return allWays[:1]
+}
+
+// allWays are the ways in, the one that leaves the provider's own address first.
+var allWays = []string{proxy.MITM, proxy.BaseURL}
+
 // subject returns the agent that the flags name. One that is a program is asked one
 // prompt first; if that does not arrive, the agent plays no case and says why.
 func (a *app) subject(ctx context.Context, f runFlags) (harness.Subject, error) {
@@ -117,6 +133,9 @@ func (a *app) subject(ctx context.Context, f runFlags) (harness.Subject, error) 
 // commandSubject is the agent of a profile that is a program for each prompt.
 func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.Profile) (harness.Subject, error) {
 	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH"))}, Ingress: f.ingress, FindProvider: len(f.command) > 0 && f.providers == nil}
+	if f.ingress == nil {
+		checks.Ingress, checks.FirstIngress = allWays, true
+	}
 	var err error
 	if checks.Isolation, err = f.isolationFlags.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
 		return nil, err

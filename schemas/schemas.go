@@ -36,6 +36,7 @@ const (
 	List             Name = "conform.list.v2"
 	Explain          Name = "conform.explain.v1"
 	Matrix           Name = "conform.matrix.v1"
+	Observe          Name = "conform.observe.v1"
 	Profile          Name = "profile.v1" // an agent, YAML read as JSON
 
 	RecorderVerify      Name = "recorder.verify.v1"

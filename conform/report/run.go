@@ -86,7 +86,7 @@ type Set struct {
 
 // NewSet returns the set called name with the given requirement ids.
 func NewSet(name string, ids []string) Set {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	ids = append([]string{}, slices.Compact(slices.Sorted(slices.Values(ids)))...) // a list in JSON, also when empty
 	sum := sha256.Sum256([]byte(strings.Join(ids, "\n")))
 	return Set{Name: name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Requirements: ids}
 }

@@ -14,10 +14,8 @@ import (
 // missingCommands returns a hidden command for each command that is planned.
 func missingCommands() (list []*cobra.Command) {
 	instead := map[string]string{
-		"diff":    "compare the JSON reports with a tool of your own",
-		"init":    "the only subject is rkat, which needs no profile",
-		"observe": "record with recorder and judge the cassette with conform check",
-		"verify":  "run the suites again and compare the set's digest",
+		"diff":   "compare the JSON reports with a tool of your own",
+		"verify": "run the suites again and compare the set's digest",
 	}
 	for name, advice := range instead {
 		list = append(list, &cobra.Command{

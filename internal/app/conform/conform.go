@@ -64,7 +64,7 @@ func rootCommand(f *cli.Frame) *cobra.Command {
 	a := &app{f}
 	root := f.Root()
 	root.Example = "  conform run\n  conform check loop.yaml"
-	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand())
+	root.AddCommand(a.runCommand(), a.checkCommand(), a.listCommand(), a.explainCommand(), a.selftestCommand(), a.toolsCommand(), a.matrixCommand(), a.baselineCommand(), a.serveCommand(), a.initCommand(), a.observeCommand())
 	root.AddCommand(missingCommands()...)
 	return root
 }

@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	testscript.Main(m, map[string]func(){
+		"toy-agent": toyAgent,
 		"conform": func() {
 			os.Exit(Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, env))
 		},

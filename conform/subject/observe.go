@@ -1,0 +1,197 @@
+package subject
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// Observation is what one prompt showed of an agent, schema conform.observe.v1. It is
+// plain data and holds nothing that steers a terminal.
+type Observation struct {
+	Schema  string `json:"schema"`
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	// Ways holds one entry for each way in that was tried.
+	Ways []WaySeen `json:"ways"`
+}
+
+// ObserveSchema names the schema of an Observation.
+const ObserveSchema = "conform.observe.v1"
+
+// WaySeen is what an agent did by one way in.
+type WaySeen struct {
+	Ingress string `json:"ingress"`
+	// Works is set when a call of a model arrived. Problem says why none did.
+	Works   bool   `json:"works"`
+	Problem string `json:"problem,omitempty"`
+	// Providers are those whose models were called, with these Models.
+	Providers []string `json:"providers"`
+	Models    []string `json:"models"`
+	// Calls counts the calls of models, Accepted those that were answered well, Streams
+	// those that asked for a stream.
+	Calls    int `json:"calls"`
+	Accepted int `json:"accepted"`
+	Streams  int `json:"streams"`
+	// Endpoints are those calls, Side the requests that are no call of the main
+	// conversation.
+	Endpoints []string `json:"endpoints"`
+	Side      []string `json:"side"`
+	// Tools are the names of the tools that the agent offers.
+	Tools []string `json:"tools"`
+	// StrayHosts were refused, UntrustedHosts are those for which the agent refused our
+	// certificate.
+	StrayHosts     []string `json:"stray_hosts"`
+	UntrustedHosts []string `json:"untrusted_hosts"`
+	// Exit is the exit code of the process. Prints says whether it wrote the answer to
+	// its standard output.
+	Exit   int  `json:"exit"`
+	Prints bool `json:"prints_answer"`
+	// Files are those that the agent wrote below HOME and in its work folder, Effects
+	// what it did beside: processes that stayed, files elsewhere.
+	Files      []string `json:"files"`
+	Effects    []string `json:"effects"`
+	DurationMS int64    `json:"duration_ms"`
+}
+
+// Observe asks the agent one prompt by each way in and keeps what was seen. The error
+// is as of [Preflight].
+func Observe(ctx context.Context, p *profiles.Profile, c Checks) (*Observation, error) {
+	_, command := p.Command()
+	if why := missingProgram(p, string(command[0]), c.Path); why != "" {
+		return nil, fmt.Errorf("%s: %s: %w", command[0], why, ErrNoProgram)
+	}
+	c.Subject, c.CaseTimeout = NewCommand(p, ""), preflightTimeout
+	runner, err := harness.NewRunner(c.Config)
+	if err != nil {
+		return nil, err
+	}
+	defer runner.Close()
+	seen := &Observation{Schema: ObserveSchema, Name: p.Name}
+	for i, way := range c.ways() {
+		var files []string
+		ask := harness.Probe{Prompts: []string{canaryPrompt}, Ingress: way, After: func(_ context.Context, room harness.Room) { files = writtenFiles(room) }}
+		if !c.FindProvider {
+			ask.Provider, _ = providerFor(p, way)
+		}
+		if i == 0 {
+			ask.Before = func(ctx context.Context, room harness.Room) { seen.Version = findVersion(ctx, p, room) }
+		}
+		probed := runner.Probe(ctx, ask)
+		if err := runner.Tripped(); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name, err)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if probed.Early > 0 {
+			seen.Version = ""
+		}
+		seen.Ways = append(seen.Ways, newWaySeen(way, probed, files, c.Isolation.Enforced))
+	}
+	return seen, nil
+}
+
+func newWaySeen(way string, probed harness.Probed, files []string, isolated bool) WaySeen {
+	s := newSighting(probed)
+	w := WaySeen{
+		Ingress: way, Works: len(s.exchanges) > 0, Providers: orEmpty(s.providers), Models: []string{}, Endpoints: []string{}, Tools: []string{},
+		Side: orEmpty(s.others), StrayHosts: orEmpty(s.hostsOf(proxy.Refused)), UntrustedHosts: orEmpty(s.hostsOf(proxy.Untrusted)),
+		Files: orEmpty(files), Effects: []string{}, Calls: len(s.exchanges), Exit: -1, DurationMS: probed.Took.Milliseconds(),
+	}
+	for _, effect := range probed.Effects {
+		w.Effects = append(w.Effects, printable(effect, maxLine))
+	}
+	if !w.Works {
+		w.Problem = s.explain(way, isolated)
+	}
+	for _, x := range s.exchanges {
+		q := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+		w.Models = appendNew(w.Models, printable(q.Model, maxLine))
+		w.Endpoints = appendNew(w.Endpoints, requestName(x.Request))
+		if q.WantsStream {
+			w.Streams++
+		}
+		if x.Response.Status/100 == 2 {
+			w.Accepted++
+		}
+		for _, name := range toolNames(q.Tools) {
+			w.Tools = appendNew(w.Tools, printable(name, maxLine))
+		}
+	}
+	if n := len(probed.Processes); n > 0 {
+		w.Exit, w.Prints = probed.Processes[n-1].ExitCode, bytes.Contains(probed.Processes[n-1].Stdout, []byte("conform canary"))
+	}
+	return w
+}
+
+func orEmpty(list []string) []string { return append([]string{}, list...) }
+
+// toolNames are the names in a list of tools, wherever the provider puts them.
+func toolNames(tools *wire.Node) (names []string) {
+	for _, tool := range tools.Elems() {
+		if name := tool.Get("name").Str(); name != "" {
+			names = append(names, name)
+			continue
+		}
+		for _, f := range tool.Get("functionDeclarations").Elems() {
+			names = append(names, f.Get("name").Str())
+		}
+		if kind := tool.Get("type").Str(); kind != "" {
+			names = append(names, kind)
+		}
+	}
+	return names
+}
+
+// maxFiles bounds the list of written files.
+const maxFiles = 30
+
+// writtenFiles lists the files below HOME and in the work folder, "~/" and "./" in
+// front.
+func writtenFiles(room harness.Room) (files []string) {
+	for _, root := range []struct{ dir, prefix string }{{room.Home, "~/"}, {room.Work, "./"}} {
+		_ = filepath.WalkDir(root.dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return nil //nolint:nilerr // what cannot be read is not listed
+			}
+			if len(files) == maxFiles {
+				files = append(files, "…")
+			}
+			if len(files) > maxFiles {
+				return fs.SkipAll
+			}
+			name, _ := filepath.Rel(root.dir, path)
+			files = append(files, printable(root.prefix+filepath.ToSlash(name), maxLine))
+			return nil
+		})
+	}
+	return files
+}
+
+// Learn returns the profile with what was seen: the providers and the ways in that
+// work. It returns an error where no way in works.
+func (o *Observation) Learn(p *profiles.Profile) (*profiles.Profile, error) {
+	learned := *p
+	learned.Providers = map[string]profiles.Provider{}
+	learned.Ingress = nil
+	for _, w := range o.Ways {
+		if w.Works {
+			learned.Ingress = append(learned.Ingress, w.Ingress)
+		}
+		for _, name := range w.Providers {
+			learned.Providers[name] = p.Providers[name]
+		}
+	}
+	if len(learned.Providers) == 0 {
+		return nil, fmt.Errorf("%s: nothing can be learned from it: %s", p.Name, o.Ways[0].Problem)
+	}
+	return &learned, nil
+}

@@ -1,0 +1,131 @@
+package conform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/subject"
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/profiles"
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// observeFlags are those of the commands that watch one prompt.
+type observeFlags struct {
+	commandFlags
+	isolationFlags
+	ingress []string
+}
+
+func (f *observeFlags) addTo(cmd *cobra.Command) {
+	f.commandFlags.addTo(cmd)
+	f.isolationFlags.addTo(cmd)
+	cmd.Flags().StringSliceVar(&f.ingress, "ingress", []string{proxy.MITM, proxy.BaseURL}, "ways in to try: mitm, base-url")
+}
+
+func (a *app) observeCommand() *cobra.Command {
+	var f observeFlags
+	asJSON := false
+	cmd := &cobra.Command{
+		Use:   "observe -- CMD {prompt}",
+		Short: "Explain what an agent sends for one prompt",
+		Long: `Give an agent one prompt, through the intercepting proxy and by base URL, and explain
+what was seen: providers, models, endpoints, tools, side traffic, other hosts, whether it
+trusts the certificate, which files it writes. A model without a script answers.
+
+Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchema + `.`,
+		Example: "  conform observe -- my-agent --print {prompt}",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			seen, _, err := a.observe(cmd.Context(), cmd, f, args)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = report.WriteJSON(a.Stdout, seen)
+			} else {
+				a.Print("%s", seen.Text())
+			}
+			if _, failed := seen.Learn(&profiles.Profile{}); err == nil && failed != nil {
+				return cli.Exit(report.ExitIncomplete)
+			}
+			return err
+		},
+	}
+	f.addTo(cmd)
+	cli.AddJSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func (a *app) initCommand() *cobra.Command {
+	var f observeFlags
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "init -- CMD {prompt}",
+		Short: "Write a profile of an agent from one prompt",
+		Long: `Give an agent one prompt, through the intercepting proxy and by base URL, and write a
+profile with what was learned. Comments say what one prompt cannot show.
+
+Exits 3 when no call of a model was seen; nothing is written then.`,
+		Example: "  conform init --output my-agent.yaml -- my-agent --print {prompt}",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			seen, profile, err := a.observe(cmd.Context(), cmd, f, args)
+			if err != nil {
+				return err
+			}
+			text, err := subject.WriteProfile(profile, seen)
+			if err != nil {
+				return cli.Fail(report.ExitIncomplete, "%w", err)
+			}
+			if output == "" {
+				a.Print("%s", text)
+				return nil
+			}
+			if err := fileutil.WriteFile(output, []byte(text), 0o600); err != nil {
+				return fmt.Errorf("%s: the profile cannot be written: %w", output, fileutil.Reason(err))
+			}
+			a.Note("%s: written; run: conform run --subject %s", output, output)
+			return nil
+		},
+	}
+	f.addTo(cmd)
+	cmd.Flags().StringVar(&output, "output", "", "write the profile to `FILE` instead of stdout")
+	return cmd
+}
+
+// observe watches one prompt.
+func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, args []string) (*subject.Observation, *profiles.Profile, error) {
+	if err := f.takeArguments(cmd, args); err != nil {
+		return nil, nil, err
+	}
+	if len(f.command) == 0 {
+		return nil, nil, cli.Usage("%s: names no agent; write: conform %s -- my-agent {prompt}", cmd.Name(), cmd.Name())
+	}
+	for _, way := range f.ingress {
+		if way != proxy.MITM && way != proxy.BaseURL {
+			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url", way)
+		}
+	}
+	profile, err := f.profile()
+	if err != nil {
+		return nil, nil, err
+	}
+	checks := subject.Checks{Config: harness.Config{Path: searchPath(a.Getenv("PATH"))}, Ingress: f.ingress, FindProvider: f.providers == nil}
+	if checks.Isolation, err = f.detectLevel(ctx, report.Subject{Name: profile.Name, Kind: "command"}); err != nil {
+		return nil, nil, err
+	}
+	seen, err := subject.Observe(ctx, profile, checks)
+	guard := (*harness.GuardError)(nil)
+	switch {
+	case errors.Is(err, subject.ErrNoProgram):
+		err = cli.Usage("%w", err)
+	case errors.As(err, &guard):
+		err = cli.Fail(report.ExitGuard, "%w", err)
+	}
+	return seen, profile, err
+}

@@ -1,0 +1,56 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+// toyAgent is a small agent for scripts: it asks Anthropic for its last argument and
+// prints the answer. The argument before it says what is wrong with it.
+func toyAgent() {
+	prompt, fault := os.Args[len(os.Args)-1], os.Args[max(1, len(os.Args)-2)]
+	if prompt == "--version" {
+		fmt.Println("toy-agent 1.2.3")
+		return
+	}
+	host, key := "https://api.anthropic.com", os.Getenv("ANTHROPIC_API_KEY")
+	switch fault {
+	case "silent":
+		return
+	case "login":
+		fmt.Fprintln(os.Stderr, "Not logged in. Please run \x1b[31m/login\x1b[0m")
+		os.Exit(1)
+	case "stray":
+		host = "https://llm.example.com"
+	case "realkey":
+		key = "sk-ant-" + "api03-" + strings.Repeat("Zx9", 31) + "Q"
+	case "crash":
+		panic("boom")
+	}
+	if base := os.Getenv("ANTHROPIC_BASE_URL"); base != "" {
+		host = base
+	}
+	body, _ := json.Marshal(map[string]any{"model": "claude-opus-4-6", "max_tokens": 2000, "messages": []any{map[string]any{"role": "user", "content": prompt}}})
+	request, _ := http.NewRequest(http.MethodPost, host+"/v1/messages", bytes.NewReader(body))
+	request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "toy-agent: Error:", err)
+		os.Exit(1)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, _ := io.ReadAll(response.Body)
+	var reply struct{ Content []struct{ Text string } }
+	_ = json.Unmarshal(text, &reply)
+	for _, block := range reply.Content {
+		fmt.Print(block.Text)
+	}
+	if response.StatusCode != http.StatusOK {
+		os.Exit(1)
+	}
+}

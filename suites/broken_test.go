@@ -34,6 +34,9 @@ import (
 var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 	DescribeTableSubtree("in one run", func(filter, requirement string, edit editRequest, setExit func(int) int) {
 		for _, source := range sources() {
+			if source == evidence.SourceLive {
+				continue // these entries are of scripted cases
+			}
 			It("answered by the "+string(source), func(ctx SpecContext) {
 				subject := editedSubject{rkat: harness.Executable(shared.Rkat, ""), edit: edit, setExit: setExit, dir: GinkgoT().TempDir()}
 				o, err := harness.Run(ctx, harness.Options{Config: harness.Config{Subject: subject}, Filter: filter, Sources: []evidence.Source{source}})

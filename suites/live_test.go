@@ -27,8 +27,7 @@ func liveConfig() *harness.Live {
 	if !slices.Contains(sources(), evidence.SourceLive) {
 		return nil
 	}
-	keys, err := harness.EnvironmentKeys(os.Getenv)
-	Expect(err).NotTo(HaveOccurred(), "-conform.source=live")
+	keys, _ := harness.EnvironmentKeys(os.Getenv) // TestSuites has looked for them
 	l := &harness.Live{Keys: keys, Budget: harness.Budget{Requests: *maxRequestsFlag, Tokens: *maxTokensFlag}, Upstream: map[string]string{}}
 	for pair := range strings.SplitSeq(*upstreamFlag, ",") {
 		if provider, url, ok := strings.Cut(pair, "="); ok {

@@ -30,6 +30,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/specs"
 )
@@ -55,6 +56,9 @@ type workshop struct {
 var shared workshop
 
 func TestSuites(t *testing.T) {
+	if _, err := harness.EnvironmentKeys(os.Getenv); err != nil && slices.Contains(sources(), evidence.SourceLive) {
+		t.Fatalf("-conform.source=live: %v", err)
+	}
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Conformance of rkat")
 	if GinkgoParallelProcess() == 1 { // it ends last

@@ -163,7 +163,7 @@ func casesWith(source evidence.Source, about About, live *Live) ([]Case, error) 
 // requirement when one of the selected cases was written to show it, or when all cases
 // are selected for it; only the former must show it.
 func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutation, about About, rules []report.Rule) {
-	chosen, covered, narrowed := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	chosen, covered, shown, narrowed := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range permutations {
 		run := selectedRun{Permutation: p}
 		for _, rule := range rules {
@@ -188,7 +188,8 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		for _, rule := range run.rules {
 			id := rule.Requirement.ID
 			chosen[id] = true
-			covered[id] = covered[id] || p.Case.covers(id) && p.Source != evidence.SourceLive // a model does as it likes
+			covered[id] = covered[id] || p.Case.covers(id)
+			shown[id] = shown[id] || p.Case.covers(id) && p.Source != evidence.SourceLive // a model does as it likes
 		}
 		s.runs = append(s.runs, run)
 	}
@@ -196,7 +197,7 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		if covered[id] || !narrowed[id] {
 			s.requirements = append(s.requirements, id)
 		}
-		if covered[id] {
+		if shown[id] {
 			s.expected = append(s.expected, id)
 		}
 	}

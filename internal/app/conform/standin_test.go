@@ -62,10 +62,8 @@ func startStandIn(ts *testscript.TestScript, _ bool, args []string) {
 // searchForKeys fails when the last output, or a file below the working folder, holds
 // the key in any spelling.
 func searchForKeys(ts *testscript.TestScript, _ bool, _ []string) {
-	plain := []byte(standInKey)
-	spellings := []string{standInKey, strings.ToUpper(standInKey), base64.RawStdEncoding.EncodeToString(plain), base64.RawURLEncoding.EncodeToString(plain), hex.EncodeToString(plain)}
 	search := func(name, text string) {
-		for _, s := range spellings {
+		for _, s := range keySpellings() {
 			if strings.Contains(text, s) {
 				ts.Fatalf("%s holds the key", name)
 			}
@@ -84,4 +82,14 @@ func searchForKeys(ts *testscript.TestScript, _ bool, _ []string) {
 		return err
 	}))
 	ts.Logf("searched %d files", searched)
+}
+
+// keySpellings are the forms in which the key could be written down. Its base64 is cut
+// where it depends on what stands around it.
+func keySpellings() []string {
+	list := []string{standInKey, strings.ToUpper(standInKey), hex.EncodeToString([]byte(standInKey))}
+	for shift := range 3 {
+		list = append(list, base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + standInKey))[4:40])
+	}
+	return list
 }

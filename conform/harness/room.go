@@ -67,6 +67,7 @@ func (r *Runner) toolServer(dir string) ToolServer {
 var fakeKeys = [][2]string{
 	{"ANTHROPIC_API_KEY", "conform-made-up-key-anthropic"},
 	{"OPENAI_API_KEY", "conform-made-up-key-openai"},
+	{"CODEX_API_KEY", "conform-made-up-key-openai"},
 	{"GEMINI_API_KEY", "conform-made-up-key-gemini"},
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,5 +151,52 @@ func TestNoTools(t *testing.T) {
 	s.Mismatch = func(m *Mismatch) { missed = append(missed, m) }
 	if reply, refusal := s.Reply(req); refusal != nil || reply.Stop != specs.StopEnd || len(missed) != 1 || !missed[0].NoTools {
 		t.Errorf("reply %+v, refusal %v, mismatches %v", reply, refusal, missed)
+	}
+}
+
+// TestEveryScenarioIsPlayable holds that a client with our tools gets every turn of
+// every scenario, one after the other, and the client with a shell those that need no
+// tool of ours.
+func TestEveryScenarioIsPlayable(t *testing.T) {
+	ours := []Tool{}
+	for _, role := range []string{"echo", "fail", "noargs", "slow", "large", "image", "awkward"} {
+		ours = append(ours, Tool{Name: "conform_" + role, Schema: toolWith("text")})
+	}
+	shell := []Tool{{Name: "bash", Schema: toolWith("command")}}
+	recorded, err := specs.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	simulated, err := specs.Simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range append(recorded, simulated...) {
+		needs := s.Needs()
+		for _, target := range s.Targets {
+			playTurns(t, s, target.Provider, ours)
+			if !slices.Contains(needs, specs.AbilityTools) {
+				playTurns(t, s, target.Provider, shell)
+			}
+		}
+	}
+}
+
+// playTurns asks for every turn of every step.
+func playTurns(t *testing.T, scenario *specs.Scenario, provider string, tools []Tool) {
+	t.Helper()
+	asked := Intent{Tools: tools, Hosted: []string{"search", "code"}}
+	s, req := lenientScript(t, asked)
+	s.Scenario, req.Provider = scenario.Lenient(), provider
+	for step := range s.Scenario.Steps {
+		asked.Messages = append(asked.Messages, Message{Text: s.Scenario.PromptMark(step, s.Seed)})
+		for _, at := range s.Scenario.StepTurns(step) {
+			s.Intent = func(Request) Intent { return asked }
+			reply, refusal := s.Reply(req)
+			if refusal != nil || reply.Turn.Line != s.Scenario.Turns[at].Line {
+				t.Errorf("%s/%s with %s: step %d, turn %d: line %d, %v", scenario.Name, provider, tools[0].Name, step, at+1, reply.Turn.Line, refusal)
+			}
+			asked.Messages[len(asked.Messages)-1].Turns++
+		}
 	}
 }

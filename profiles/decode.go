@@ -49,8 +49,8 @@ var (
 	durationType = reflect.TypeFor[time.Duration]()
 )
 
-// decode fills v from n. path names the value in messages, "" for the document.
-func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
+// decodeValue fills v from n. path names the value in messages, "" for the document.
+func (d *decoder) decodeValue(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		d.addFault(n.Line, "%s: anchors and aliases are not allowed; write the value out", cmp.Or(path, "document"))
 		return
@@ -59,7 +59,7 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
-		d.decode(n, v.Elem(), path)
+		d.decodeValue(n, v.Elem(), path)
 	case reflect.Struct:
 		d.decodeStruct(n, v, path)
 	case reflect.Map:
@@ -100,7 +100,7 @@ func (d *decoder) decodeList(n *yaml.Node, v reflect.Value, path string) {
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, entry := range n.Content {
-		d.decode(entry, list.Index(i), fmt.Sprintf("%s[%d]", path, i))
+		d.decodeValue(entry, list.Index(i), fmt.Sprintf("%s[%d]", path, i))
 	}
 	v.Set(list)
 }
@@ -109,7 +109,7 @@ func (d *decoder) decodeMap(n *yaml.Node, v reflect.Value, path string) {
 	all := reflect.MakeMap(v.Type())
 	for key, value := range d.eachKey(n, path) {
 		entry := reflect.New(v.Type().Elem()).Elem()
-		d.decode(value, entry, joinPath(path, key.Value))
+		d.decodeValue(value, entry, joinPath(path, key.Value))
 		all.SetMapIndex(reflect.ValueOf(key.Value), entry)
 	}
 	v.Set(all)
@@ -127,7 +127,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 			continue
 		}
 		delete(required, key.Value)
-		d.decode(value, field, joinPath(path, key.Value))
+		d.decodeValue(value, field, joinPath(path, key.Value))
 	}
 	if n.Kind == yaml.MappingNode {
 		for _, name := range slices.Sorted(maps.Keys(required)) {

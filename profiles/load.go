@@ -108,7 +108,7 @@ func Parse(file string, data []byte) (*Profile, error) {
 		return nil, fmt.Errorf("%s: more than one YAML document; keep one profile in a file", file)
 	}
 	p := new(Profile)
-	d.decode(doc.Content[0], reflect.ValueOf(p).Elem(), "")
+	d.decodeValue(doc.Content[0], reflect.ValueOf(p).Elem(), "")
 	d.checkTemplates()
 	d.checkProfile(p)
 	if len(d.faults) == 0 {

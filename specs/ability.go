@@ -64,7 +64,7 @@ func (s *Scenario) Needs() []Ability {
 	}
 	for _, turn := range s.Turns {
 		for _, block := range turn.Emit {
-			needed = append(needed, block.needs()...)
+			needed = append(needed, block.neededAbilities()...)
 		}
 	}
 	return slices.DeleteFunc(Abilities(), func(a Ability) bool { return !slices.Contains(needed, a) })
@@ -78,7 +78,7 @@ func (s *Scenario) CallsTools() bool {
 	})
 }
 
-func (b Block) needs() []Ability {
+func (b Block) neededAbilities() []Ability {
 	switch {
 	case b.Kind == KindSearch || b.Kind == KindCode:
 		return []Ability{AbilityHosted}

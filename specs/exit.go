@@ -27,9 +27,9 @@ func (s *Scenario) hasFault(i int) bool {
 
 // IsFault reports whether the turn does not arrive whole at first: it is refused, cut,
 // fails in the middle or falls silent.
-func (t Turn) IsFault() bool { return t.Refuse != nil || t.breaks() }
+func (t Turn) IsFault() bool { return t.Refuse != nil || t.breaksStream() }
 
-func (t Turn) breaks() bool { return t.Cut != nil || t.Fail != nil || t.Stall != nil }
+func (t Turn) breaksStream() bool { return t.Cut != nil || t.Fail != nil || t.Stall != nil }
 
 // EndsPrompt reports whether nothing follows the turn before the next prompt: it calls
 // no tool of the client and does not pause.
@@ -69,7 +69,7 @@ func (s *Scenario) turnsFrom(at, prompts int) []int {
 			break
 		}
 		turns = append(turns, at)
-		if s.Turns[at].EndsPrompt() || s.Turns[at].breaks() {
+		if s.Turns[at].EndsPrompt() || s.Turns[at].breaksStream() {
 			break
 		}
 	}

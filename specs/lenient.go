@@ -22,7 +22,7 @@ func (s *Scenario) Lenient() *Scenario {
 		out.Steps = append(out.Steps, step)
 	}
 	for _, turn := range s.Turns {
-		if turn.breaks() && turn.Times == 0 {
+		if turn.breaksStream() && turn.Times == 0 {
 			turn.Times = lenientTimes
 		}
 		if turn.Refuse != nil && turn.Refuse.Times > lenientTimes {

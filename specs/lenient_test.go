@@ -27,7 +27,7 @@ func TestLenient(t *testing.T) {
 			}
 		}
 		for i, turn := range out.Turns {
-			if turn.breaks() && turn.Times == 0 || s.Turns[i].Times != 0 {
+			if turn.breaksStream() && turn.Times == 0 || s.Turns[i].Times != 0 {
 				t.Errorf("%s: turn %d breaks off for ever", s.Name, i)
 			}
 		}

@@ -72,7 +72,7 @@ func Set(name string) ([]Requirement, error) {
 	if err != nil {
 		return nil, err
 	}
-	return freeze(all, frozen), nil
+	return freezeRequirements(all, frozen), nil
 }
 
 // parseSet reads a frozen set.
@@ -89,8 +89,8 @@ func parseSet(file string, data []byte) ([]frozenRequirement, error) {
 	return list, nil
 }
 
-// freeze holds the requirements of the catalogue to what they were.
-func freeze(catalogue []Requirement, frozen []frozenRequirement) (set []Requirement) {
+// freezeRequirements holds the requirements of the catalogue to what they were.
+func freezeRequirements(catalogue []Requirement, frozen []frozenRequirement) (set []Requirement) {
 	for _, r := range catalogue {
 		i := slices.IndexFunc(frozen, func(f frozenRequirement) bool { return f.ID == r.ID })
 		if i < 0 {
@@ -112,8 +112,8 @@ func (f frozenRequirement) asRequirement() Requirement {
 	return Requirement{ID: f.ID, Consequence: f.Consequence, Where: f.Where, Since: f.Since, Until: f.Until}
 }
 
-// milder returns the consequence that is less severe.
-func milder(a, b Consequence) Consequence {
+// milderConsequence returns the consequence that is less severe.
+func milderConsequence(a, b Consequence) Consequence {
 	order := append(slices.Clone(Consequences), None) // the worst first
 	if slices.Index(order, a) > slices.Index(order, b) {
 		return a

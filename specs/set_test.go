@@ -93,7 +93,7 @@ func TestFreeze(t *testing.T) {
 		{ID: "ORD-002", Consequence: Refused, Checks: []string{"ORD-002/a"}},
 		{ID: "ORD-003", Consequence: Refused, Checks: []string{"ORD-003/gone"}},
 	}
-	set := freeze([]Requirement{
+	set := freezeRequirements([]Requirement{
 		{ID: "ORD-001", Consequence: Refused, Where: []Where{gemini}, Checks: []string{"ORD-001/a", "ORD-001/new"}},
 		{ID: "ORD-002", Consequence: Wasteful, Checks: []string{"ORD-002/a"}, Applies: Applies{Provider: []string{"openai"}}},
 		{ID: "ORD-003", Consequence: Refused, Checks: []string{"ORD-003/new"}},

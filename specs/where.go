@@ -41,7 +41,7 @@ const (
 func (r Requirement) ConsequenceAt(at Place) Consequence {
 	if f := r.frozen; f != nil {
 		r.frozen = nil
-		return milder(r.ConsequenceAt(at), f.asRequirement().ConsequenceAt(at))
+		return milderConsequence(r.ConsequenceAt(at), f.asRequirement().ConsequenceAt(at))
 	}
 	if !isInForce(r.Since, r.Until, at.Date) {
 		return None

@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	answer, err := ask(os.Args[len(os.Args)-1])
+	answer, err := askModel(os.Args[len(os.Args)-1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -25,8 +25,8 @@ func main() {
 	fmt.Println(answer)
 }
 
-// ask returns the answer once it is complete.
-func ask(prompt string) (string, error) {
+// askModel returns the answer once it is complete.
+func askModel(prompt string) (string, error) {
 	body, err := json.Marshal(map[string]any{
 		"model": "claude-opus-4-6", "max_tokens": 1024, "stream": true,
 		"messages": []any{map[string]any{"role": "user", "content": prompt}},

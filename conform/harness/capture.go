@@ -82,11 +82,11 @@ func (c *capture) openSource(recordings fs.FS, live *liveSource) (http.Handler, 
 		return c.steps, nil
 	case c.Source == evidence.SourceLive && live != nil:
 		var err error
-		if c.live, err = live.open(c.Permutation, c.step); err != nil {
+		if c.live, err = live.openRecording(c.Permutation, c.runningStep); err != nil {
 			return nil, err
 		}
 		c.steps = &stepRecorder{capture: c, config: c.live.config}
-		return live.admit(c.Permutation, c.steps), nil
+		return live.admitRequests(c.Permutation, c.steps), nil
 	case c.Source != evidence.SourceCassette:
 		return nil, fmt.Errorf("source %s: cannot answer an agent; use cassette, simulator or live", c.Source)
 	}
@@ -108,8 +108,8 @@ func (c *capture) beginStep(n int) {
 	c.currentStep = n
 }
 
-// step is the ordinal of the step that runs.
-func (c *capture) step() int {
+// runningStep is the ordinal of the step that runs.
+func (c *capture) runningStep() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.currentStep

@@ -50,10 +50,10 @@ type CaseRun struct {
 // Run plays p once. What goes wrong is in the result. A real model that did not do what
 // it was asked to do is asked once more, from the start.
 func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
-	if err := r.guard.tripped(); err != nil {
+	if err := r.guard.trippedErr(); err != nil {
 		return CaseRun{Permutation: p, Name: p.Name(), Err: err}
 	}
-	ctx, release := r.guard.attach(ctx)
+	ctx, release := r.guard.attachContext(ctx)
 	defer release()
 	run, again := r.runOnce(ctx, p)
 	if again && ctx.Err() == nil {
@@ -61,7 +61,7 @@ func (r *Runner) Run(ctx context.Context, p Permutation) CaseRun {
 			run.Shortfall += "; it was asked twice"
 		}
 	}
-	if err := r.guard.tripped(); err != nil {
+	if err := r.guard.trippedErr(); err != nil {
 		run.Err = err
 	}
 	return run
@@ -105,7 +105,7 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 
 // Summary is what a report says of the run beside its results.
 func (run CaseRun) Summary(results []report.Result) report.CaseSummary {
-	s := run.Permutation.summary()
+	s := run.Permutation.caseSummary()
 	var verdicts []report.Verdict
 	for _, result := range results {
 		verdicts = append(verdicts, result.Verdict)

@@ -38,20 +38,20 @@ func newGuard(secrets []string) *guard {
 	return g
 }
 
-// trip ends the run with an error. It is a [*GuardError], or says that the run cannot
+// endRun ends the run with an error. It is a [*GuardError], or says that the run cannot
 // go on for another reason.
-func (g *guard) trip(err error) { g.once.Do(func() { g.stop(err) }) }
+func (g *guard) endRun(err error) { g.once.Do(func() { g.stop(err) }) }
 
-// tripped is the error that ended the run, nil while it goes on.
-func (g *guard) tripped() error {
+// trippedErr is the error that ended the run, nil while it goes on.
+func (g *guard) trippedErr() error {
 	if g.ctx.Err() == nil {
 		return nil
 	}
 	return context.Cause(g.ctx)
 }
 
-// attach returns a context that also ends when the guard trips.
-func (g *guard) attach(ctx context.Context) (context.Context, func()) {
+// attachContext returns a context that also ends when the guard trips.
+func (g *guard) attachContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(g.ctx, cancel)
 	return ctx, func() { stop(); cancel() }
@@ -66,8 +66,8 @@ func (g *guard) checkKeys(name string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		g.trip(&GuardError{name + ": " + reason})
-		refuse(w, r, http.StatusForbidden, reason)
+		g.endRun(&GuardError{name + ": " + reason})
+		refuseRequest(w, r, http.StatusForbidden, reason)
 	})
 }
 

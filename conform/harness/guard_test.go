@@ -52,7 +52,7 @@ func TestMisplacedKey(t *testing.T) {
 // A guard refuses the request, ends the run once, and keeps the first reason.
 func TestGuardTrips(t *testing.T) {
 	g := newGuard(nil)
-	ctx, release := g.attach(t.Context())
+	ctx, release := g.attachContext(t.Context())
 	defer release()
 	passed := 0
 	h := g.checkKeys("case", http.HandlerFunc(func(http.ResponseWriter, *http.Request) { passed++ }))
@@ -63,16 +63,16 @@ func TestGuardTrips(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w.Code
 	}
-	if code := ask("conform-made-up-key-anthropic"); code != http.StatusOK || passed != 1 || g.tripped() != nil || ctx.Err() != nil {
-		t.Errorf("a made-up key: %d, %d passed, %v", code, passed, g.tripped())
+	if code := ask("conform-made-up-key-anthropic"); code != http.StatusOK || passed != 1 || g.trippedErr() != nil || ctx.Err() != nil {
+		t.Errorf("a made-up key: %d, %d passed, %v", code, passed, g.trippedErr())
 	}
-	if code := ask(realLooking); code != http.StatusForbidden || passed != 1 || g.tripped() == nil {
-		t.Errorf("a real key: %d, %d passed, %v", code, passed, g.tripped())
+	if code := ask(realLooking); code != http.StatusForbidden || passed != 1 || g.trippedErr() == nil {
+		t.Errorf("a real key: %d, %d passed, %v", code, passed, g.trippedErr())
 	}
 	<-ctx.Done()
-	first := g.tripped().Error()
-	g.trip(&GuardError{"later"})
-	if g.tripped().Error() != first || !strings.HasPrefix(first, "case: the agent sent") {
-		t.Errorf("%v", g.tripped())
+	first := g.trippedErr().Error()
+	g.endRun(&GuardError{"later"})
+	if g.trippedErr().Error() != first || !strings.HasPrefix(first, "case: the agent sent") {
+		t.Errorf("%v", g.trippedErr())
 	}
 }

@@ -24,17 +24,17 @@ type interruption struct {
 	closed bool
 }
 
-// arm returns the channel that is closed when the prompt that begins now is to be
+// armStep returns the channel that is closed when the prompt that begins now is to be
 // called off.
-func (i *interruption) arm() <-chan struct{} {
+func (i *interruption) armStep() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.signal, i.timer, i.closed = make(chan struct{}), nil, false
 	return i.signal
 }
 
-// disarm ends the step and reports whether it was called off.
-func (i *interruption) disarm() bool {
+// disarmStep ends the step and reports whether it was called off.
+func (i *interruption) disarmStep() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.timer != nil {

@@ -106,16 +106,16 @@ func newLiveSource(l *Live, g *guard) (*liveSource, error) {
 		s.gate.Learn(key)
 		s.redactor.Learn(key)
 	}
-	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.charge, mask: newMask(slices.Collect(maps.Values(l.Keys)))}
+	s.transport = keyedTransport{keys: l.Keys, next: next, charge: s.account.chargeReply, mask: newMask(slices.Collect(maps.Values(l.Keys)))}
 	return s, nil
 }
 
-// spent is what was spent so far, nil where nothing is live.
-func (s *liveSource) spent() *Spent {
+// spentSoFar is what was spent so far, nil where nothing is live.
+func (s *liveSource) spentSoFar() *Spent {
 	if s == nil {
 		return nil
 	}
-	total := s.account.total()
+	total := s.account.totalSpent()
 	return &total
 }
 
@@ -155,8 +155,8 @@ func (l *Live) AskedModels() (map[string][]string, error) {
 	return models, err
 }
 
-// allows reports whether a model may be asked for, and if not, why.
-func (s *liveSource) allows(model string) (ok bool, reason string) {
+// allowsModel reports whether a model may be asked for, and if not, why.
+func (s *liveSource) allowsModel(model string) (ok bool, reason string) {
 	for _, chosen := range s.Models {
 		if specs.ParseModel(chosen).Bare == specs.ParseModel(model).Bare {
 			return true, ""

@@ -39,9 +39,9 @@ func (s Spent) String() string {
 	return text
 }
 
-// exhausted says which bound has been reached, "" for none: what the next request must
+// exhaustedReason says which bound has been reached, "" for none: what the next request must
 // not be sent for.
-func (b Budget) exhausted(s Spent) string {
+func (b Budget) exhaustedReason(s Spent) string {
 	switch {
 	case b.Requests > 0 && s.Requests >= b.Requests:
 		return fmt.Sprintf("the budget of %d requests is spent (--max-requests)", b.Requests)
@@ -73,21 +73,21 @@ func newAccount(b Budget, p *Prices) *account {
 	return a
 }
 
-// admit counts a request that is about to be sent, or says why it must not be.
-func (a *account) admit() (reason string) {
+// admitRequest counts a request that is about to be sent, or says why it must not be.
+func (a *account) admitRequest() (reason string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if reason = a.budget.exhausted(a.spent); reason == "" {
+	if reason = a.budget.exhaustedReason(a.spent); reason == "" {
 		a.spent.Requests++
 	}
 	return reason
 }
 
-// charge adds what a reply of model cost.
-func (a *account) charge(model string, u Usage, isReported bool) {
+// chargeReply adds what a reply of model cost.
+func (a *account) chargeReply(model string, u Usage, isReported bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.spent.Usage = a.spent.Usage.plus(u)
+	a.spent.Usage = a.spent.Usage.plusUsage(u)
 	if !isReported {
 		a.spent.Estimated += u.Total()
 	}
@@ -98,8 +98,8 @@ func (a *account) charge(model string, u Usage, isReported bool) {
 	}
 }
 
-// total is what was spent so far.
-func (a *account) total() Spent {
+// totalSpent is what was spent so far.
+func (a *account) totalSpent() Spent {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.spent

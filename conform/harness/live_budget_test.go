@@ -80,21 +80,21 @@ func TestBudget(t *testing.T) {
 		a := newAccount(tt.budget, prices)
 		n, reason := 0, ""
 		for ; n < 9; n++ {
-			if reason = a.admit(); reason != "" {
+			if reason = a.admitRequest(); reason != "" {
 				break
 			}
-			a.charge("gpt-5.4-mini-2026-03-17", reply, true)
+			a.chargeReply("gpt-5.4-mini-2026-03-17", reply, true)
 		}
 		if n != tt.admitted || !strings.Contains(reason, tt.want) {
 			t.Errorf("%s: %d admitted, %q; want %d, %q", tt.name, n, reason, tt.admitted, tt.want)
 		}
-		if s := a.total(); s.Requests != n || math.Abs(s.Cost-0.25*float64(n)) > 1e-9 {
+		if s := a.totalSpent(); s.Requests != n || math.Abs(s.Cost-0.25*float64(n)) > 1e-9 {
 			t.Errorf("%s: %+v", tt.name, s)
 		}
 	}
 	a := newAccount(Budget{}, nil)
-	a.charge("m", estimateUsage(40, 80), false)
-	if got := a.total().String(); got != "0 requests, 30 tokens (30 of them estimated)" {
+	a.chargeReply("m", estimateUsage(40, 80), false)
+	if got := a.totalSpent().String(); got != "0 requests, 30 tokens (30 of them estimated)" {
 		t.Error(got)
 	}
 }

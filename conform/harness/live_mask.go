@@ -51,27 +51,27 @@ func base64Middle(enc *base64.Encoding, s string, shift int) string {
 	return text[from:whole]
 }
 
-// text masks a text.
-func (m *mask) text(s string) string { return string(m.bytes([]byte(s))) }
+// maskText masks a text.
+func (m *mask) maskText(s string) string { return string(m.maskBytes([]byte(s))) }
 
-func (m *mask) bytes(b []byte) []byte {
+func (m *mask) maskBytes(b []byte) []byte {
 	for _, s := range m.spellings {
 		b = bytes.ReplaceAll(b, s, bytes.Repeat([]byte(maskLetter), len(s)))
 	}
 	return b
 }
 
-// header masks the values of a header, in place.
-func (m *mask) header(h http.Header) {
+// maskHeader masks the values of a header, in place.
+func (m *mask) maskHeader(h http.Header) {
 	for name, values := range h {
 		for i, v := range values {
-			h[name][i] = m.text(v)
+			h[name][i] = m.maskText(v)
 		}
 	}
 }
 
-// body masks a body as it is read. atEnd is called when all of it has been read.
-func (m *mask) body(next io.ReadCloser, atEnd func()) io.ReadCloser {
+// maskBody masks a body as it is read. atEnd is called when all of it has been read.
+func (m *mask) maskBody(next io.ReadCloser, atEnd func()) io.ReadCloser {
 	return &maskedBody{ReadCloser: next, mask: m, atEnd: atEnd}
 }
 
@@ -94,7 +94,7 @@ func (b *maskedBody) Read(p []byte) (int, error) {
 		if b.err = err; err != nil {
 			b.atEnd()
 		}
-		b.release()
+		b.releaseHeld()
 	}
 	n := copy(p, b.ready)
 	b.ready = b.ready[n:]
@@ -104,20 +104,20 @@ func (b *maskedBody) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// release masks what was read and passes on all but the beginning of a secret at its
+// releaseHeld masks what was read and passes on all but the beginning of a secret at its
 // end.
-func (b *maskedBody) release() {
-	clean := b.mask.bytes(b.held)
+func (b *maskedBody) releaseHeld() {
+	clean := b.mask.maskBytes(b.held)
 	keep := 0
 	if b.err == nil {
-		keep = b.mask.beginning(clean)
+		keep = b.mask.lengthOfBeginning(clean)
 	}
 	b.ready = bytes.Clone(clean[:len(clean)-keep])
 	b.held = append(b.held[:0], clean[len(clean)-keep:]...)
 }
 
-// beginning is how many bytes at the end of text may be the beginning of a secret.
-func (m *mask) beginning(text []byte) (longest int) {
+// lengthOfBeginning is how many bytes at the end of text may be the beginning of a secret.
+func (m *mask) lengthOfBeginning(text []byte) (longest int) {
 	for _, s := range m.spellings {
 		for n := min(len(s)-1, len(text)); n > longest; n-- {
 			if bytes.HasSuffix(text, s[:n]) {

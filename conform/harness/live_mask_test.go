@@ -12,7 +12,7 @@ func TestMask(t *testing.T) {
 	secret := ownKey
 	for _, text := range []string{secret, "a" + secret + "b" + secret, base64.StdEncoding.EncodeToString([]byte("user:" + secret)), secret[:20] + "x" + secret} {
 		for size := 1; size < 40; size++ {
-			body := newMask([]string{secret}).body(pieces(text, size), func() {})
+			body := newMask([]string{secret}).maskBody(pieces(text, size), func() {})
 			var got strings.Builder
 			buf := make([]byte, 5)
 			for {

@@ -36,7 +36,7 @@ func (m *meter) Read(p []byte) (int, error) {
 		m.pending = append(m.pending, p[:n]...)
 	}
 	isLast := err != nil || m.length == m.announced
-	if isLast || bytes.Contains(tail(m.pending, n), []byte("\n\n")) || bytes.Contains(tail(m.pending, n), []byte("\n\r\n")) {
+	if isLast || bytes.Contains(tailBytes(m.pending, n), []byte("\n\n")) || bytes.Contains(tailBytes(m.pending, n), []byte("\n\r\n")) {
 		m.readFrames(isLast)
 	}
 	if isLast {
@@ -45,8 +45,8 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tail is the last n bytes and those before them in which a blank line can have begun.
-func tail(b []byte, n int) []byte { return b[max(0, len(b)-n-2):] }
+// tailBytes is the last n bytes and those before them in which a blank line can have begun.
+func tailBytes(b []byte, n int) []byte { return b[max(0, len(b)-n-2):] }
 
 // readFrames charges what the frames report that have ended.
 func (m *meter) readFrames(isLast bool) {
@@ -56,13 +56,13 @@ func (m *meter) readFrames(isLast bool) {
 	end := 0
 	for frame := range llm.Frames(m.contentType, m.pending) {
 		if frame.Whole || isLast {
-			m.isReported = m.highest.add(frame.Data) || m.isReported
+			m.isReported = m.highest.addFrame(frame.Data) || m.isReported
 			end = frame.End
 		}
 	}
 	m.pending = m.pending[end:]
-	if u := m.highest.usage(); u != m.charged {
-		m.charge(u.minus(m.charged), true)
+	if u := m.highest.toUsage(); u != m.charged {
+		m.charge(u.minusUsage(m.charged), true)
 		m.charged = u
 	}
 }

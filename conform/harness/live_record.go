@@ -20,23 +20,23 @@ type liveRecording struct {
 	isAnswered atomic.Bool      // a request was answered with success
 }
 
-// provenance is what may be claimed of replies. Only what the providers' own hosts say
+// replyProvenance is what may be claimed of replies. Only what the providers' own hosts say
 // is live, and an authority for a stand-in signs for any host.
-func (s *liveSource) provenance() string {
+func (s *liveSource) replyProvenance() string {
 	if len(s.Upstream) > 0 || s.Roots != nil {
 		return cassette.ProvenanceSynthetic
 	}
 	return cassette.ProvenanceLive
 }
 
-// open prepares to keep one case.
-func (s *liveSource) open(p Permutation, step func() int) (*liveRecording, error) {
-	provenance := s.provenance()
+// openRecording prepares to keep one case.
+func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecording, error) {
+	provenance := s.replyProvenance()
 	r := &liveRecording{config: record.Config{
 		Transport: s.transport, Redactor: s.gate.Watch(s.redactor), Gate: s.gate.Check, Provenance: provenance,
 		Note: func(_ *http.Request, in *cassette.Interaction) {
 			in.Process = step() + 1
-			if p.ingress() == proxy.BaseURL {
+			if p.wayIn() == proxy.BaseURL {
 				in.Ingress = cassette.IngressBaseURL
 			}
 			if provenance != cassette.ProvenanceLive {
@@ -63,8 +63,8 @@ func (s *liveSource) open(p Permutation, step func() int) (*liveRecording, error
 // cassettePath is where the recording of p is kept.
 func (s *liveSource) cassettePath(p Permutation) string {
 	name := p.Case.Scenario.Name
-	if p.ingress() != proxy.MITM {
-		name += "@" + p.ingress()
+	if p.wayIn() != proxy.MITM {
+		name += "@" + p.wayIn()
 	}
 	return filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
 }

@@ -17,10 +17,10 @@ import (
 // than any of them accepts.
 const maxLiveRequest = 64 << 20
 
-// admit lets next send only what may be sent: to the host of the case's provider, for a
+// admitRequests lets next send only what may be sent: to the host of the case's provider, for a
 // model that is allowed, and within the budget. Anything else ends the run. Requests
 // that ask nothing of a model, such as telemetry, are refused and cost nothing.
-func (s *liveSource) admit(p Permutation, next http.Handler) http.Handler {
+func (s *liveSource) admitRequests(p Permutation, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxLiveRequest))
 		if err != nil {
@@ -29,16 +29,16 @@ func (s *liveSource) admit(p Permutation, next http.Handler) http.Handler {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		asked := cassette.Request{Method: r.Method, URL: r.URL.String(), Header: r.Header, Body: record.DecompressRequest(r.Header.Clone(), body)}
 		if event.Operation(asked) == llm.Other {
-			refuse(w, r, http.StatusNotFound, "not passed on: a live run only asks models, counts tokens and lists models")
+			refuseRequest(w, r, http.StatusNotFound, "not passed on: a live run only asks models, counts tokens and lists models")
 			return
 		}
-		reason := s.forbidden(p, r, asked)
+		reason := s.forbiddenReason(p, r, asked)
 		if reason == "" {
-			reason = s.account.admit()
+			reason = s.account.admitRequest()
 		}
 		if reason != "" {
-			s.guard.trip(&GuardError{fmt.Sprintf("%s: %s; spent until then: %s", p.Name(), reason, s.account.total())})
-			refuse(w, r, http.StatusForbidden, reason)
+			s.guard.endRun(&GuardError{fmt.Sprintf("%s: %s; spent until then: %s", p.Name(), reason, s.account.totalSpent())})
+			refuseRequest(w, r, http.StatusForbidden, reason)
 			return
 		}
 		operation := event.Operation(asked)
@@ -56,8 +56,8 @@ type liveRequest struct {
 
 type liveRequestKey struct{}
 
-// forbidden says why a request must not be sent at all, "" when it may.
-func (s *liveSource) forbidden(p Permutation, r *http.Request, asked cassette.Request) string {
+// forbiddenReason says why a request must not be sent at all, "" when it may.
+func (s *liveSource) forbiddenReason(p Permutation, r *http.Request, asked cassette.Request) string {
 	provider := p.Case.Target.Provider
 	if r.URL.Scheme != "https" || r.URL.Host != liveHosts[provider] {
 		return fmt.Sprintf("the agent asked %s, and a live case of %s only asks %s", r.URL.Host, provider, liveHosts[provider])
@@ -71,14 +71,14 @@ func (s *liveSource) forbidden(p Permutation, r *http.Request, asked cassette.Re
 			return fmt.Sprintf("the agent asked for the model %q, of which --prices names no price; add it", model)
 		}
 	}
-	if ok, why := s.allows(model); !ok {
+	if ok, why := s.allowsModel(model); !ok {
 		return fmt.Sprintf("the agent asked for the model %q, which is not allowed: %s; allow it with --allow-model %s", model, why, model)
 	}
 	return ""
 }
 
-// refuse answers a request that is not passed on, in the provider's words.
-func refuse(w http.ResponseWriter, r *http.Request, status int, reason string) {
+// refuseRequest answers a request that is not passed on, in the provider's words.
+func refuseRequest(w http.ResponseWriter, r *http.Request, status int, reason string) {
 	contentType, body := llm.ErrorBody(llm.Provider(r.URL.Host, r.URL.Path), status, reason)
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("X-Should-Retry", "false")

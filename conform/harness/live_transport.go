@@ -30,20 +30,20 @@ func (t keyedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	out.Header.Set("Accept-Encoding", "identity") // so that the reply can be searched
 	resp, err := t.next.RoundTrip(out)
 	if err != nil {
-		return nil, errors.New(t.mask.text(err.Error())) //nolint:err113 // its text may hold the key
+		return nil, errors.New(t.mask.maskText(err.Error())) //nolint:err113 // its text may hold the key
 	}
 	if encoding := resp.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("%s answered with Content-Encoding %s, which it was not asked for and which cannot be searched for your key", r.URL.Host, encoding)
 	}
-	t.mask.header(resp.Header)
-	resp.Body = t.mask.body(t.meter(r, resp), func() { t.mask.header(resp.Trailer) })
+	t.mask.maskHeader(resp.Header)
+	resp.Body = t.mask.maskBody(t.meterReply(r, resp), func() { t.mask.maskHeader(resp.Trailer) })
 	return resp, nil
 }
 
-// meter counts the tokens of a reply before its bytes are passed on: the client's next
+// meterReply counts the tokens of a reply before its bytes are passed on: the client's next
 // request is already counted against them.
-func (t keyedTransport) meter(r *http.Request, resp *http.Response) io.ReadCloser {
+func (t keyedTransport) meterReply(r *http.Request, resp *http.Response) io.ReadCloser {
 	asked, ok := r.Context().Value(liveRequestKey{}).(liveRequest)
 	if !ok {
 		return resp.Body

@@ -15,11 +15,11 @@ type Usage struct {
 // Total is the number of all tokens.
 func (u Usage) Total() int { return u.Input + u.CacheRead + u.CacheWrite + u.Output }
 
-func (u Usage) minus(v Usage) Usage {
+func (u Usage) minusUsage(v Usage) Usage {
 	return Usage{u.Input - v.Input, u.CacheRead - v.CacheRead, u.CacheWrite - v.CacheWrite, u.Output - v.Output}
 }
 
-func (u Usage) plus(v Usage) Usage {
+func (u Usage) plusUsage(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite, u.Output + v.Output}
 }
 
@@ -45,8 +45,8 @@ type usageFields struct {
 // maxTokens is the highest number that is believed: sums of it do not overflow.
 const maxTokens = 1 << 40
 
-// raise keeps the higher number of each kind: providers send running totals.
-func (f *usageFields) raise(g usageFields) {
+// raiseTo keeps the higher number of each kind: providers send running totals.
+func (f *usageFields) raiseTo(g usageFields) {
 	for _, pair := range [][2]*int{
 		{&f.InputTokens, &g.InputTokens}, {&f.OutputTokens, &g.OutputTokens}, {&f.CacheReadTokens, &g.CacheReadTokens},
 		{&f.CacheCreationTokens, &g.CacheCreationTokens}, {&f.InputTokensDetails.CachedTokens, &g.InputTokensDetails.CachedTokens},
@@ -57,9 +57,9 @@ func (f *usageFields) raise(g usageFields) {
 	}
 }
 
-// usage puts the fields into one form. OpenAI and Gemini count cached tokens as a part
+// toUsage puts the fields into one form. OpenAI and Gemini count cached tokens as a part
 // of the input, Anthropic beside it.
-func (f usageFields) usage() Usage {
+func (f usageFields) toUsage() Usage {
 	cached := f.InputTokensDetails.CachedTokens + f.CachedTokens
 	return Usage{
 		Input:      max(0, f.InputTokens+f.PromptTokens+f.ToolPromptTokens-cached),
@@ -78,15 +78,15 @@ type usageHolder struct {
 	Response struct{ Usage *usageFields } `json:"response"`
 }
 
-// add keeps what a piece of a reply reports, and says whether it reports anything.
-func (f *usageFields) add(frame []byte) (ok bool) {
+// addFrame keeps what a piece of a reply reports, and says whether it reports anything.
+func (f *usageFields) addFrame(frame []byte) (ok bool) {
 	var in usageHolder
 	if frame == nil || json.Unmarshal(frame, &in) != nil {
 		return false
 	}
 	for _, fields := range []*usageFields{in.Usage, in.Metadata, in.Message.Usage, in.Response.Usage} {
 		if fields != nil {
-			f.raise(*fields)
+			f.raiseTo(*fields)
 			ok = true
 		}
 	}
@@ -97,9 +97,9 @@ func (f *usageFields) add(frame []byte) (ok bool) {
 func readUsage(contentType string, body []byte) (_ Usage, ok bool) {
 	var highest usageFields
 	for frame := range llm.Frames(contentType, body) {
-		ok = highest.add(frame.Data) || ok
+		ok = highest.addFrame(frame.Data) || ok
 	}
-	return highest.usage(), ok
+	return highest.toUsage(), ok
 }
 
 // estimateUsage stands for a reply that reports nothing, such as one that was cut: a

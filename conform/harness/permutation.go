@@ -28,30 +28,30 @@ func (p Permutation) Name() string {
 	if p.Source != evidence.SourceCassette {
 		name += "@" + string(p.Source)
 	}
-	if p.ingress() != proxy.MITM {
+	if p.wayIn() != proxy.MITM {
 		name += "@" + p.Ingress
 	}
 	return name
 }
 
-// summary is the permutation as reports name it.
-func (p Permutation) summary() report.CaseSummary {
-	return report.CaseSummary{Name: p.Name(), Provider: p.Case.Target.Provider, Ingress: p.ingress(), Source: string(p.Source)}
+// caseSummary is the permutation as reports name it.
+func (p Permutation) caseSummary() report.CaseSummary {
+	return report.CaseSummary{Name: p.Name(), Provider: p.Case.Target.Provider, Ingress: p.wayIn(), Source: string(p.Source)}
 }
 
-func (p Permutation) ingress() string { return cmp.Or(p.Ingress, proxy.MITM) }
+func (p Permutation) wayIn() string { return cmp.Or(p.Ingress, proxy.MITM) }
 
-// unplayable says why an agent cannot play the permutation, "" when it can.
-func (p Permutation) unplayable(a About) string {
+// unplayableReason says why an agent cannot play the permutation, "" when it can.
+func (p Permutation) unplayableReason(a About) string {
 	switch {
 	case a.Providers != nil && !slices.Contains(a.Providers, p.Case.Target.Provider):
 		return "the agent is not run with " + p.Case.Target.Provider
-	case a.Ingress != nil && !slices.Contains(a.Ingress, p.ingress()):
-		return "the agent does not come in by " + p.ingress()
+	case a.Ingress != nil && !slices.Contains(a.Ingress, p.wayIn()):
+		return "the agent does not come in by " + p.wayIn()
 	case p.Source == evidence.SourceCassette && !a.HoldsAll:
 		return "the cassettes are recordings of rkat; use --source simulator"
 	}
-	if reason := a.unsupported(p.Case); reason != "" {
+	if reason := a.unsupportedReason(p.Case); reason != "" {
 		return reason
 	}
 	var missing []string
@@ -66,8 +66,8 @@ func (p Permutation) unplayable(a About) string {
 	return ""
 }
 
-// unsupported is the reason that the agent gives for a case that it does not support.
-func (a About) unsupported(c Case) string {
+// unsupportedReason is the reason that the agent gives for a case that it does not support.
+func (a About) unsupportedReason(c Case) string {
 	for pattern, reason := range a.Unsupported {
 		name := c.Name()
 		if !strings.Contains(pattern, "/") {

@@ -45,11 +45,11 @@ func (p Plan) Summaries(holds func(caseName string) bool) (list []report.CaseSum
 	return list
 }
 
-// plan lists what is selected.
-func (s *selection) plan() Plan {
+// listPlan lists what is selected.
+func (s *selection) listPlan() Plan {
 	plan := Plan{Requirements: s.requirements}
 	for _, run := range s.runs {
-		c := PlannedCase{CaseSummary: run.summary()}
+		c := PlannedCase{CaseSummary: run.caseSummary()}
 		c.Verdict = report.NotTestable
 		for _, rule := range run.rules {
 			if id := rule.Requirement.ID; run.Case.covers(id) && slices.Contains(s.expected, id) && !slices.Contains(c.Covers, id) {
@@ -64,12 +64,12 @@ func (s *selection) plan() Plan {
 	return plan
 }
 
-// choose leaves of the selection what is to be run, as often as that is.
-func (s *selection) choose(ask func(Plan) (func(string) int, error)) error {
+// chooseRuns leaves of the selection what is to be run, as often as that is.
+func (s *selection) chooseRuns(ask func(Plan) (func(string) int, error)) error {
 	if ask == nil {
 		return nil
 	}
-	count, err := ask(s.plan())
+	count, err := ask(s.listPlan())
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type Probed struct {
 // Probe asks the agent in a fresh room.
 func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 	began := time.Now()
-	ctx, release := r.guard.attach(ctx)
+	ctx, release := r.guard.attachContext(ctx)
 	defer release()
 	steps := make([]specs.Step, len(p.Prompts))
 	for i, prompt := range p.Prompts {

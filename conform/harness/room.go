@@ -10,14 +10,14 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// furnish makes the room for one case, without a way in.
-func (r *Runner) furnish(p Permutation) (Room, error) {
+// furnishRoom makes the room for one case, without a way in.
+func (r *Runner) furnishRoom(p Permutation) (Room, error) {
 	dir, err := os.MkdirTemp(r.dir, "case-")
 	if err != nil {
 		return Room{}, err
 	}
 	room := Room{
-		Case: p.Case, Ingress: p.ingress(), CAFile: r.trustFile, Tools: r.toolServer(dir),
+		Case: p.Case, Ingress: p.wayIn(), CAFile: r.trustFile, Tools: r.toolServer(dir),
 		Home: filepath.Join(dir, "home"), Work: filepath.Join(dir, "work"), Temp: filepath.Join(dir, "tmp"),
 		Model: p.Case.Target.Model, Effort: p.Case.Target.Effort, System: specs.Fresh(p.Case.Scenario.System, r.seedOf(p.Source)),
 	}

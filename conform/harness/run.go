@@ -79,10 +79,10 @@ func Run(ctx context.Context, o Options) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer runner.Close()
-	if err := selected.choose(o.Choose); err != nil {
+	if err := selected.chooseRuns(o.Choose); err != nil {
 		return Outcome{}, err
 	}
-	ctx, release := runner.guard.attach(ctx)
+	ctx, release := runner.guard.attachContext(ctx)
 	defer release()
 	c := &collector{rules: rules, holdsAll: about.HoldsAll, Options: o, total: selected.countResults(), faults: make([]error, len(selected.cassettes))}
 	var group errgroup.Group

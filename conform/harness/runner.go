@@ -106,10 +106,10 @@ func (r *Runner) Close() { _ = os.RemoveAll(r.dir) }
 
 // Tripped is the guard that ended the run, nil while none has: no case runs any more
 // after it.
-func (r *Runner) Tripped() error { return r.guard.tripped() }
+func (r *Runner) Tripped() error { return r.guard.trippedErr() }
 
 // Spent is what live cases have cost so far, nil where no provider is asked.
-func (r *Runner) Spent() *Spent { return r.live.spent() }
+func (r *Runner) Spent() *Spent { return r.live.spentSoFar() }
 
 // seedOf is the seed with a source.
 func (r *Runner) seedOf(source evidence.Source) string {
@@ -137,7 +137,7 @@ func (r *Runner) runSteps(ctx context.Context, p Permutation, upstream http.Hand
 func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handler, kept *capture, do func(context.Context, Room) ([]evidence.Process, error)) ([]evidence.Process, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.CaseTimeout)
 	defer cancel()
-	room, err := r.furnish(p)
+	room, err := r.furnishRoom(p)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 	if err != nil {
 		return nil, err
 	}
-	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), upstream), Ingress: []string{p.ingress()}, Notice: kept.keepNotice})
+	ingress, err := proxy.New(proxy.Config{CA: r.authority, Listener: listener, Handler: r.guard.checkKeys(p.Name(), upstream), Ingress: []string{p.wayIn()}, Notice: kept.keepNotice})
 	if err != nil {
 		return nil, err
 	}
@@ -176,10 +176,10 @@ func playSteps(ctx context.Context, session Session, kept *capture) ([]evidence.
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)
 		if kept.Case.Scenario.Steps[i].Interrupt {
-			step.Interrupt = kept.interrupt.arm()
+			step.Interrupt = kept.interrupt.armStep()
 		}
 		process, err := session.RunStep(ctx, step)
-		if step.Interrupt != nil && !kept.interrupt.disarm() {
+		if step.Interrupt != nil && !kept.interrupt.disarmStep() {
 			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -80,13 +80,13 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	if err != nil {
 		return nil, err
 	}
-	permutations, err := o.permutations(about)
+	permutations, err := o.allPermutations(about)
 	if err != nil {
 		return nil, err
 	}
 	s := &selection{}
 	for _, p := range permutations {
-		if p.Source == evidence.SourceCassette && p.ingress() == proxy.MITM && p.Case.HasTraffic() && filter([]string{CassetteLabel}) {
+		if p.Source == evidence.SourceCassette && p.wayIn() == proxy.MITM && p.Case.HasTraffic() && filter([]string{CassetteLabel}) {
 			s.cassettes = append(s.cassettes, p.Case)
 		}
 	}
@@ -104,9 +104,9 @@ func (o Options) selectRuns(about About, rules []report.Rule) (*selection, error
 	return s, nil
 }
 
-// permutations are all that there are for the agent, played or not: each case with
+// allPermutations are all that there are for the agent, played or not: each case with
 // each source and each way in.
-func (o Options) permutations(about About) (list []Permutation, err error) {
+func (o Options) allPermutations(about About) (list []Permutation, err error) {
 	sources := o.Sources
 	if sources == nil {
 		sources = []evidence.Source{DefaultSource(about)}
@@ -179,8 +179,8 @@ func (s *selection) addRuns(live *Live, filter Filter, permutations []Permutatio
 		if len(run.rules) == 0 {
 			continue
 		}
-		if reason := cmp.Or(p.unplayable(about), live.lacksKey(p)); reason != "" {
-			unplayed := p.summary()
+		if reason := cmp.Or(p.unplayableReason(about), live.lacksKey(p)); reason != "" {
+			unplayed := p.caseSummary()
 			unplayed.Reason, unplayed.Verdict = reason, report.NotApplicable
 			s.unplayed = append(s.unplayed, unplayed)
 			continue

@@ -119,14 +119,14 @@ func parseExcuse(item *yaml.Node) (e Excuse, line int, err error) {
 	if err := item.Decode(&e); err != nil {
 		return e, cmp.Or(lines["flaky"], item.Line), errors.New("flaky: is neither true nor false") // all others are texts
 	}
-	if key, err := e.fault(); err != nil {
+	if key, err := e.findFault(); err != nil {
 		return e, cmp.Or(lines[key], item.Line), fmt.Errorf("%s: %w", key, err)
 	}
 	return e, item.Line, nil
 }
 
-// fault says which member of an entry is wrong and what is wrong with it.
-func (e Excuse) fault() (key string, err error) {
+// findFault says which member of an entry is wrong and what is wrong with it.
+func (e Excuse) findFault() (key string, err error) {
 	if err := checkPattern(e.Pattern); err != nil {
 		return "pattern", err
 	}
@@ -188,7 +188,7 @@ func UpdateBaseline(name string, data []byte, r *Run, fresh Excuse) (u BaselineU
 		if known[e.Pattern] {
 			continue
 		}
-		if key, err := e.fault(); err != nil {
+		if key, err := e.findFault(); err != nil {
 			return u, fmt.Errorf("--%s: %w", key, err)
 		}
 		node := new(yaml.Node)

@@ -93,7 +93,7 @@ func FuzzParseBaseline(f *testing.F) {
 			return
 		}
 		for _, e := range list {
-			if key, err := e.fault(); err != nil {
+			if key, err := e.findFault(); err != nil {
 				t.Errorf("%+v is accepted: %s: %v", e, key, err)
 			}
 			matchesName(e.Pattern, "SIG-007/leading", "a/b")

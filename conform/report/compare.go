@@ -215,7 +215,7 @@ func (m *Matrix) WriteText(w io.Writer, byRequirement bool) error {
 		return err
 	}
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	name, rows := m.rows(byRequirement)
+	name, rows := m.rowsBy(byRequirement)
 	fmt.Fprintf(t, "\n%s", name)
 	for i := range m.Columns {
 		fmt.Fprintf(t, "\t%d", i+1)
@@ -230,7 +230,7 @@ func (m *Matrix) WriteText(w io.Writer, byRequirement bool) error {
 	return t.Flush()
 }
 
-func (m *Matrix) rows(byRequirement bool) (name string, rows []MatrixRow) {
+func (m *Matrix) rowsBy(byRequirement bool) (name string, rows []MatrixRow) {
 	if byRequirement {
 		return "requirement", m.Requirements
 	}
@@ -240,7 +240,7 @@ func (m *Matrix) rows(byRequirement bool) (name string, rows []MatrixRow) {
 // WriteMarkdown writes the matrix as a table of Markdown.
 func (m *Matrix) WriteMarkdown(w io.Writer, byRequirement bool) error {
 	var b strings.Builder
-	name, rows := m.rows(byRequirement)
+	name, rows := m.rowsBy(byRequirement)
 	fmt.Fprintf(&b, "| %s |", name)
 	for _, c := range m.Columns {
 		fmt.Fprintf(&b, " %s |", markdownCode(cutText(c.Name, 200)))

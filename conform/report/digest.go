@@ -29,8 +29,8 @@ type issue struct {
 	reason  string
 }
 
-// title names what is not as it should be, in one line.
-func (i issue) title() string {
+// titleLine names what is not as it should be, in one line.
+func (i issue) titleLine() string {
 	text := strings.TrimSpace(i.check + " " + i.where)
 	if i.finding != nil {
 		text += fmt.Sprintf(" (%s)", i.finding.Consequence)
@@ -38,8 +38,8 @@ func (i issue) title() string {
 	return text
 }
 
-// message says what is wrong.
-func (i issue) message() string {
+// messageText says what is wrong.
+func (i issue) messageText() string {
 	if i.finding != nil {
 		return i.finding.Message
 	}
@@ -79,9 +79,9 @@ func missingIssues(c Coverage) (list []issue) {
 	return list
 }
 
-// digest of a run.
-func (r *Run) digest() digest {
-	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: append(r.isolationNotes(), r.notes()...)}
+// runDigest of a run.
+func (r *Run) runDigest() digest {
+	d := digest{heading: r.heading(), summary: r.Summary, counted: countOf(len(r.Results), "result"), notes: append(r.isolationNotes(), r.runNotes()...)}
 	for _, res := range r.Results {
 		list := resultIssues(res, "")
 		if e, ok := r.excuseOf(res); ok {
@@ -107,8 +107,8 @@ func (r *Run) digest() digest {
 	return d
 }
 
-// digest of recordings that were checked.
-func (c *Checked) digest() digest {
+// checkedDigest of recordings that were checked.
+func (c *Checked) checkedDigest() digest {
 	d := digest{heading: c.heading(), summary: c.Summary, counted: countOf(len(c.Recordings), "recording")}
 	for _, r := range c.Recordings {
 		for i := range r.Findings {
@@ -137,8 +137,8 @@ func (e Excuse) String() string {
 // maxNoted bounds a list inside a note.
 const maxNoted = 5
 
-// notes say what a reader of the verdict has to know.
-func (r *Run) notes() (list []string) {
+// runNotes say what a reader of the verdict has to know.
+func (r *Run) runNotes() (list []string) {
 	switch {
 	case r.Shard == nil:
 	case len(r.Cases) == 0:
@@ -147,13 +147,13 @@ func (r *Run) notes() (list []string) {
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}
 	list = append(list, r.notRun()...)
-	list = append(list, r.Live.notes()...)
+	list = append(list, r.Live.liveNotes()...)
 	if len(r.Hosts) > 0 {
 		var names []string
 		for _, h := range r.Hosts[:min(maxNoted, len(r.Hosts))] {
 			names = append(names, fmt.Sprintf("%s (%s)", h.Name, countOf(h.Attempts, "attempt")))
 		}
-		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+more(len(r.Hosts)-maxNoted))
+		list = append(list, "foreign hosts, refused: "+strings.Join(names, ", ")+andMore(len(r.Hosts)-maxNoted))
 	}
 	list = append(list, r.effectNotes()...)
 	excused := 0
@@ -189,12 +189,12 @@ func (r *Run) effectNotes() (list []string) {
 		list[i] = fmt.Sprintf("side effect in %s: %s", countOf(counts[effect], "case"), effect)
 	}
 	if hidden := len(list) - maxNoted; hidden > 0 {
-		list = append(list[:maxNoted], "side effects:"+more(hidden))
+		list = append(list[:maxNoted], "side effects:"+andMore(hidden))
 	}
 	return list
 }
 
-func more(n int) string {
+func andMore(n int) string {
 	if n <= 0 {
 		return ""
 	}
@@ -217,7 +217,7 @@ func (r *Run) notRun() (list []string) {
 	slices.SortStableFunc(reasons, func(a, b string) int { return len(names[b]) - len(names[a]) })
 	for _, reason := range reasons {
 		cases := names[reason]
-		shown := strings.Join(cases[:min(2, len(cases))], ", ") + more(len(cases)-2)
+		shown := strings.Join(cases[:min(2, len(cases))], ", ") + andMore(len(cases)-2)
 		list = append(list, fmt.Sprintf("not run, %s: %s (%s)", countOf(len(cases), "case"), reason, shown))
 	}
 	return list

@@ -22,7 +22,7 @@ func (r *Run) applyBaseline() {
 			continue
 		}
 		used.Results = r.excuseResults(used.Excuse)
-		inScope := used.Results > 0 || r.plays(used.Pattern)
+		inScope := used.Results > 0 || r.playsPattern(used.Pattern)
 		anyInScope = anyInScope || inScope
 		used.Verdict, used.Problem = r.judgeExcuse(*used, inScope)
 	}
@@ -83,14 +83,14 @@ func (r *Run) excuseResults(e Excuse) (count int) {
 			count++
 		}
 	}
-	excuse(func(res Result, v Verdict) bool { return e.fits(v, len(res.Runs) > 0) })
+	excuse(func(res Result, v Verdict) bool { return e.fitsVerdict(v, len(res.Runs) > 0) })
 	excuse(func(res Result, v Verdict) bool { return v == NotTestable && broken[res.Case] })
 	return count
 }
 
-// fits reports whether e excuses a verdict. A breach that is listed as flaky has to
+// fitsVerdict reports whether e excuses a verdict. A breach that is listed as flaky has to
 // occur in some runs and to be absent in others, where there were several.
-func (e Excuse) fits(v Verdict, wasRepeated bool) bool {
+func (e Excuse) fitsVerdict(v Verdict, wasRepeated bool) bool {
 	if v == Flaky {
 		return e.Flaky
 	}
@@ -107,9 +107,9 @@ func (r *Run) excuseOf(res Result) (Excuse, bool) {
 	return Excuse{}, false
 }
 
-// plays reports whether a pattern names a check of the run's set and a case that was
+// playsPattern reports whether a pattern names a check of the run's set and a case that was
 // run.
-func (r *Run) plays(pattern string) bool {
+func (r *Run) playsPattern(pattern string) bool {
 	for _, id := range r.Set.Requirements {
 		requirement, err := specs.FindRequirement(id)
 		if err != nil {

@@ -14,10 +14,10 @@ const maxMarkdown = 65_536 - 1024
 // WriteMarkdown writes the report for a pull request: the verdict, the table of areas,
 // and the findings, folded. It fits into a comment of GitHub: findings that do not are
 // counted. Text of others is escaped.
-func (r *Run) WriteMarkdown(w io.Writer) error { return r.digest().writeMarkdown(w) }
+func (r *Run) WriteMarkdown(w io.Writer) error { return r.runDigest().writeMarkdown(w) }
 
 // WriteMarkdown is as [Run.WriteMarkdown].
-func (c *Checked) WriteMarkdown(w io.Writer) error { return c.digest().writeMarkdown(w) }
+func (c *Checked) WriteMarkdown(w io.Writer) error { return c.checkedDigest().writeMarkdown(w) }
 
 func (d digest) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
@@ -75,7 +75,7 @@ func (d digest) writeMarkdownIssues(b *strings.Builder) {
 	reserve := len(end) + 1024 // the last lines
 	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n\n", countOf(len(d.issues), "finding"))
 	for i, is := range d.issues {
-		text := is.markdown()
+		text := is.markdownItem()
 		if b.Len()+len(text)+reserve > maxMarkdown {
 			fmt.Fprintf(b, "- %d more; the JSON report has them\n", len(d.issues)-i)
 			break
@@ -85,11 +85,11 @@ func (d digest) writeMarkdownIssues(b *strings.Builder) {
 	b.WriteString(end)
 }
 
-// markdown is one item of the list.
-func (i issue) markdown() string {
+// markdownItem is one item of the list.
+func (i issue) markdownItem() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "- **%s** %s", i.verdict, markdownCode(cutText(i.title(), 300)))
-	if text := i.message(); text != "" {
+	fmt.Fprintf(&b, "- **%s** %s", i.verdict, markdownCode(cutText(i.titleLine(), 300)))
+	if text := i.messageText(); text != "" {
 		fmt.Fprintf(&b, "<br>%s", markdownCode(cutText(text, 600)))
 	}
 	if i.finding != nil {
@@ -111,15 +111,15 @@ const maxAnnotations = 50
 
 // WriteAnnotations writes workflow commands of GitHub Actions, the worst first: errors
 // for what fails the run, warnings for the rest. Text of others is escaped.
-func (r *Run) WriteAnnotations(w io.Writer) error { return r.digest().writeAnnotations(w) }
+func (r *Run) WriteAnnotations(w io.Writer) error { return r.runDigest().writeAnnotations(w) }
 
 // WriteAnnotations is as [Run.WriteAnnotations]; the file is that of the recording.
-func (c *Checked) WriteAnnotations(w io.Writer) error { return c.digest().writeAnnotations(w) }
+func (c *Checked) WriteAnnotations(w io.Writer) error { return c.checkedDigest().writeAnnotations(w) }
 
 func (d digest) writeAnnotations(w io.Writer) error {
 	var b strings.Builder
 	for _, is := range d.issues[:min(maxAnnotations, len(d.issues))] {
-		b.WriteString(is.annotation() + "\n")
+		b.WriteString(is.annotationLine() + "\n")
 	}
 	if left := len(d.issues) - maxAnnotations; left > 0 {
 		fmt.Fprintf(&b, "::notice title=conform::%d more findings; the reports have them\n", left)
@@ -133,16 +133,16 @@ func (d digest) writeAnnotations(w io.Writer) error {
 	return err
 }
 
-func (i issue) annotation() string {
+func (i issue) annotationLine() string {
 	kind := "warning"
 	if i.verdict.Exit() != ExitOK && i.verdict != Contradicted {
 		kind = "error"
 	}
-	properties := "title=" + workflowProperty.Replace(Printable(cutText(i.title(), 200)))
+	properties := "title=" + workflowProperty.Replace(Printable(cutText(i.titleLine(), 200)))
 	if i.file != "" {
 		properties = "file=" + workflowProperty.Replace(Printable(i.file)) + ",line=1," + properties
 	}
-	text := Printable(cutText(i.message(), 2000))
+	text := Printable(cutText(i.messageText(), 2000))
 	if i.finding != nil && i.finding.Fix != "" {
 		text += "\nfix: " + Printable(cutText(i.finding.Fix, 1000))
 	}

@@ -231,12 +231,12 @@ func (j *Journal) Run(baseline []Excuse) *Run {
 		r.Hosts = AddHosts(r.Hosts, e.Hosts...)
 		r.Calls = addCalls(r.Calls, e.Calls)
 	}
-	r.Cases = j.cases()
+	r.Cases = j.plannedCases()
 	return NewRun(r, FoldRepeats(results))
 }
 
-// cases are those of the plan with what became of them.
-func (j *Journal) cases() []CaseSummary {
+// plannedCases are those of the plan with what became of them.
+func (j *Journal) plannedCases() []CaseSummary {
 	ended := map[string]CaseSummary{}
 	for _, e := range j.Entries {
 		c := e.Case
@@ -289,8 +289,8 @@ func AddHosts(known []Host, more ...Host) []Host {
 // WriteJournal writes a run in the form of a journal. The calls of all cases stand in
 // the first entry.
 func (r *Run) WriteJournal(w io.Writer) error {
-	h := r.header()
-	h.Expected = r.synthesized()
+	h := r.journalHeader()
+	h.Expected = r.synthesizedIDs()
 	lines := []interface{ Line() ([]byte, error) }{h}
 	byCase := map[string][]Result{}
 	for _, res := range r.caseResults() {

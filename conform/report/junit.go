@@ -59,26 +59,26 @@ func (r *Run) WriteJUnit(w io.Writer) error {
 		if e, ok := r.excuseOf(res); ok {
 			res.Reason = e.String()
 		}
-		all.suite(res.Area()).addCase(res)
+		all.suiteNamed(res.Area()).addCase(res)
 	}
 	all.addMissing(r.Summary.Coverage)
 	for _, used := range r.Baseline {
 		if used.Verdict == Stale {
-			all.suite("baseline").addCase(Result{Check: used.Pattern, Verdict: Stale, Reason: used.Problem})
+			all.suiteNamed("baseline").addCase(Result{Check: used.Pattern, Verdict: Stale, Reason: used.Problem})
 		}
 	}
 	for _, c := range r.Cases {
 		if c.Reason != "" {
-			all.suite("cases").addCase(Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
+			all.suiteNamed("cases").addCase(Result{Check: "run", Case: c.Name, Verdict: c.Verdict, Reason: c.Reason})
 		}
 	}
 	if r.Guard != "" {
-		all.suite("run").addCase(Result{Check: "guard", Verdict: HarnessError, Reason: r.Guard})
+		all.suiteNamed("run").addCase(Result{Check: "guard", Verdict: HarnessError, Reason: r.Guard})
 	}
 	if r.Interrupted {
-		all.suite("run").addCase(Result{Check: "complete", Verdict: HarnessError, Reason: "the run was ended before its last case"})
+		all.suiteNamed("run").addCase(Result{Check: "complete", Verdict: HarnessError, Reason: "the run was ended before its last case"})
 	}
-	return all.write(w)
+	return all.writeXML(w)
 }
 
 // WriteJUnit writes what was found in recordings: a suite per area, a test case per check
@@ -88,24 +88,24 @@ func (c *Checked) WriteJUnit(w io.Writer) error {
 	for _, r := range c.Recordings {
 		for _, res := range r.results {
 			res.Case = r.Path
-			all.suite(res.Area()).addCase(res)
+			all.suiteNamed(res.Area()).addCase(res)
 		}
 		name := Result{Check: "recording", Case: r.Path, Verdict: Pass, Provider: r.Provider}
 		if r.Reason != "" {
 			name.Verdict, name.Reason = r.Verdict, r.Reason
 		}
-		all.suite("recordings").addCase(name)
+		all.suiteNamed("recordings").addCase(name)
 	}
 	all.addMissing(c.Summary.Coverage)
-	return all.write(w)
+	return all.writeXML(w)
 }
 
 func newJUnit(durationMS int64) *junitSuites {
 	return &junitSuites{Name: "conform", Time: secondsText(durationMS)}
 }
 
-// suite returns the suite with a name.
-func (all *junitSuites) suite(name string) *junitSuite {
+// suiteNamed returns the suite with a name.
+func (all *junitSuites) suiteNamed(name string) *junitSuite {
 	for _, s := range all.Suites {
 		if s.Name == name {
 			return s
@@ -118,11 +118,11 @@ func (all *junitSuites) suite(name string) *junitSuite {
 func (all *junitSuites) addMissing(c Coverage) {
 	for _, id := range c.Missing {
 		res := Result{Requirement: id, Verdict: Fail, Reason: "required, and nothing shows it"}
-		all.suite(res.Area()).addCase(res)
+		all.suiteNamed(res.Area()).addCase(res)
 	}
 }
 
-func (all *junitSuites) write(w io.Writer) error {
+func (all *junitSuites) writeXML(w io.Writer) error {
 	for _, s := range all.Suites {
 		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
 	}

@@ -25,8 +25,8 @@ type Live struct {
 	StandIns map[string]string `json:"stand_ins,omitempty"`
 }
 
-// plus is both together.
-func (l *Live) plus(m *Live) *Live {
+// addLive is both together.
+func (l *Live) addLive(m *Live) *Live {
 	if l == nil || m == nil {
 		if l == nil {
 			return m
@@ -47,8 +47,8 @@ func (l *Live) plus(m *Live) *Live {
 	return &sum
 }
 
-// notes are the sentences of a report about l, which may be nil.
-func (l *Live) notes() (list []string) {
+// liveNotes are the sentences of a report about l, which may be nil.
+func (l *Live) liveNotes() (list []string) {
 	if l == nil {
 		return nil
 	}

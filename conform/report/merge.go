@@ -27,7 +27,7 @@ func MergeShards(parts []Part) (*Run, error) {
 	if err := checkComplete(parts); err != nil {
 		return nil, err
 	}
-	h := first.header()
+	h := first.journalHeader()
 	h.Shard, h.Expected = nil, nil
 	merged := h.newRun(nil)
 	for _, used := range first.Baseline {
@@ -43,7 +43,7 @@ func MergeShards(parts []Part) (*Run, error) {
 		merged.Hosts = AddHosts(merged.Hosts, p.Hosts...)
 		merged.Isolation = mergeIsolation(merged.Isolation, p.Isolation)
 		merged.Guard = joinDistinct(merged.Guard, p.Guard)
-		merged.Live = merged.Live.plus(p.Live)
+		merged.Live = merged.Live.addLive(p.Live)
 		if p.Started.Before(merged.Started) {
 			merged.Started = p.Started
 		}

@@ -35,12 +35,12 @@ func ReadRun(name string, data []byte) (*Run, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: is no whole report: %w", name, err)
 	}
-	r.Expected = r.synthesized()
+	r.Expected = r.synthesizedIDs()
 	return &r, nil
 }
 
-// synthesized are the requirements of which the report says that no case shows them.
-func (r *Run) synthesized() (ids []string) {
+// synthesizedIDs are the requirements of which the report says that no case shows them.
+func (r *Run) synthesizedIDs() (ids []string) {
 	for _, res := range r.Results {
 		if res.isSynthesized() {
 			ids = append(ids, res.Requirement)
@@ -57,8 +57,8 @@ func (r *Run) caseResults() []Result {
 	return slices.DeleteFunc(withoutExcuses(r.Results), Result.isSynthesized)
 }
 
-// header says which run this is.
-func (r *Run) header() JournalHeader {
+// journalHeader says which run this is.
+func (r *Run) journalHeader() JournalHeader {
 	return JournalHeader{
 		Journal: JournalSchema, Tool: r.Tool, Subject: r.Subject, Set: r.Set, Policy: r.Policy, Source: r.Source, Ingress: r.Ingress,
 		Seed: r.Seed, Filter: r.Filter, Shard: r.Shard, Repeat: r.Repeat, Started: r.Started, Plan: r.Cases, Expected: r.Expected,
@@ -121,7 +121,7 @@ func (r *Run) WithRerun(j *Journal, baseline []Excuse) *Run {
 	merged.DurationMS, merged.Isolation, merged.Live = r.DurationMS, r.Isolation, r.Live
 	if j.End != nil {
 		merged.DurationMS, merged.Guard = merged.DurationMS+j.End.DurationMS, j.End.Guard
-		merged.Live = merged.Live.plus(j.End.Live)
+		merged.Live = merged.Live.addLive(j.End.Live)
 	}
 	merged.Calls, merged.Hosts = r.Calls, r.Hosts
 	results := slices.DeleteFunc(r.caseResults(), func(res Result) bool { return again[res.Case] > 0 })
@@ -135,7 +135,7 @@ func (r *Run) WithRerun(j *Journal, baseline []Excuse) *Run {
 	for _, c := range r.Cases {
 		before[c.Name] = c
 	}
-	for _, c := range j.cases() {
+	for _, c := range j.plannedCases() {
 		if known, ok := before[c.Name]; ok && again[c.Name] == 0 {
 			c = known
 		}
@@ -146,7 +146,7 @@ func (r *Run) WithRerun(j *Journal, baseline []Excuse) *Run {
 
 // withBaseline is r judged with another baseline.
 func (r *Run) withBaseline(baseline []Excuse) *Run {
-	again := r.header().newRun(baseline)
+	again := r.journalHeader().newRun(baseline)
 	again.DurationMS, again.Calls, again.Cases, again.Hosts = r.DurationMS, r.Calls, r.Cases, r.Hosts
 	again.Isolation, again.Guard, again.Interrupted = r.Isolation, r.Guard, r.Interrupted
 	return NewRun(again, r.caseResults())

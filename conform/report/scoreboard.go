@@ -54,7 +54,7 @@ type AreaScore struct {
 func NewScoreboard(runs []*Run, os string, link func(*Run) string) Scoreboard {
 	board := Scoreboard{Schema: ScoreboardSchema, Runs: []Score{}}
 	for _, r := range runs {
-		board.Runs = append(board.Runs, r.scores(os, link(r))...)
+		board.Runs = append(board.Runs, r.runScores(os, link(r))...)
 	}
 	slices.SortStableFunc(board.Runs, func(a, b Score) int {
 		return cmp.Or(cmp.Compare(a.Product, b.Product), cmp.Compare(a.Provider, b.Provider), cmp.Compare(b.Ingress, a.Ingress))
@@ -62,8 +62,8 @@ func NewScoreboard(runs []*Run, os string, link func(*Run) string) Scoreboard {
 	return board
 }
 
-// scores are the entries of one run. What was not played has none.
-func (r *Run) scores(os, link string) (list []Score) {
+// runScores are the entries of one run. What was not played has none.
+func (r *Run) runScores(os, link string) (list []Score) {
 	type key struct{ provider, ingress string }
 	found := map[key]*Score{}
 	place := map[string]key{} // by case
@@ -130,7 +130,7 @@ func (b Scoreboard) WriteMarkdown(w io.Writer) error {
 	for _, s := range b.Runs {
 		fmt.Fprintf(&out, "| %s | %s | %s | %d |", markdownCode(strings.TrimSpace(s.Product+" "+s.Version)), s.Provider, s.Ingress, s.Cases)
 		for _, area := range areas {
-			fmt.Fprintf(&out, " %s |", s.cell(area))
+			fmt.Fprintf(&out, " %s |", s.areaCell(area))
 		}
 		out.WriteString("\n")
 	}
@@ -138,8 +138,8 @@ func (b Scoreboard) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// cell is what the table says of one area.
-func (s Score) cell(area string) string {
+// areaCell is what the table says of one area.
+func (s Score) areaCell(area string) string {
 	score, ok := s.Results[area]
 	if !ok {
 		return ""

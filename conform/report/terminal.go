@@ -57,7 +57,7 @@ func (t *Terminal) Run(r *Run) {
 	t.writeDifferences(r.Differences)
 	t.writeMissing(r.Summary.Coverage)
 	t.writeAreas(r.Summary.Areas)
-	for _, note := range r.notes() {
+	for _, note := range r.runNotes() {
 		t.writePlain("%s", note)
 	}
 	if r.Guard != "" {

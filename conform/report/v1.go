@@ -85,7 +85,7 @@ type (
 // V1 is the report as a document of schema conform.report.v1.
 func (r *Run) V1() any {
 	doc := runV1{
-		Schema: "conform.report.v1", Tool: r.Tool, Subject: r.Subject.v1(), Set: r.Set, Source: r.Source, Ingress: r.Ingress,
+		Schema: "conform.report.v1", Tool: r.Tool, Subject: r.Subject.toV1(), Set: r.Set, Source: r.Source, Ingress: r.Ingress,
 		Started: r.Started, DurationMS: r.DurationMS, Summary: r.Summary.toV1(), Guard: r.Guard, Results: []resultV1{},
 	}
 	for _, res := range r.Results {
@@ -158,8 +158,8 @@ func findingsV1(findings []Finding) []findingV1 {
 	return list
 }
 
-// v1 leaves out what schema v1 does not know.
-func (s Subject) v1() Subject {
+// toV1 leaves out what schema v1 does not know.
+func (s Subject) toV1() Subject {
 	kinds := map[string]string{"command": "exec", "acp": "attach"}
 	return Subject{Name: s.Name, Version: s.Version, Kind: cmp.Or(kinds[s.Kind], s.Kind)}
 }

@@ -187,7 +187,7 @@ func (c CommandLine) addTools(p *profiles.Profile) error {
 	if err != nil {
 		return err
 	}
-	p.MCP = &profiles.Addition{Args: templates(argv)}
+	p.MCP = &profiles.Addition{Args: toTemplates(argv)}
 	if !slices.ContainsFunc(p.MCP.Args, namesToolServer) {
 		return fmt.Errorf("--mcp-flag %q: does not say where the tool server is; use {mcp_config}, a JSON file, or {mcp_url}, {mcp_program}, {mcp_args}", c.MCP)
 	}
@@ -198,7 +198,7 @@ func namesToolServer(t profiles.Template) bool {
 	return slices.ContainsFunc(t.Names(), func(name string) bool { return strings.HasPrefix(name, "mcp_") })
 }
 
-func templates(argv []string) []profiles.Template {
+func toTemplates(argv []string) []profiles.Template {
 	list := make([]profiles.Template, len(argv))
 	for i, arg := range argv {
 		list[i] = profiles.Template(arg)
@@ -218,7 +218,7 @@ func SplitCommand(flag, text string) ([]string, error) {
 
 // commandTemplates are the arguments of a command with absolute paths.
 func commandTemplates(argv []string) []profiles.Template {
-	list := templates(argv)
+	list := toTemplates(argv)
 	script := scriptIndex(argv)
 	for i, arg := range argv {
 		list[i] = profiles.Template(absolutePath(arg, i > 0 && i == script))

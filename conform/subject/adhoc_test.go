@@ -82,10 +82,10 @@ func TestAdHoc(t *testing.T) {
 	room := harness.Room{Ingress: profiles.IngressBaseURL, BaseURL: map[string]string{"gemini": "http://x"}, Temp: "/tmp/t", Tools: harness.ToolServer{Command: []string{"conform", "tools"}}}
 	room.Case.Target.Provider = "gemini"
 	pl := newPlan(p, room)
-	if env, err := pl.environment(); err != nil || !slices.Equal(env, []string{"A=b=c", "MY_URL=http://x/v1"}) {
+	if env, err := pl.fillEnvironment(); err != nil || !slices.Equal(env, []string{"A=b=c", "MY_URL=http://x/v1"}) {
 		t.Error(env, err)
 	}
-	argv, err := pl.arguments(p.Resume, `say "hi"`, "id-1")
+	argv, err := pl.fillArguments(p.Resume, `say "hi"`, "id-1")
 	if want := []string{"my-agent", "--resume", "id-1", "-p", `say "hi"`, "--mcp", filepath.Join("/tmp/t", "conform-mcp.json")}; err != nil || !slices.Equal(argv, want) {
 		t.Error(argv, err)
 	}

@@ -37,7 +37,7 @@ func NewCommand(p *profiles.Profile, version string) *Command {
 func (c *Command) About() harness.About {
 	p := c.profile
 	about := harness.About{
-		Abilities: abilities(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools,
+		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools,
 	}
 	for _, name := range providerNames {
 		if _, ok := p.Providers[name]; ok {
@@ -48,8 +48,8 @@ func (c *Command) About() harness.About {
 	return about
 }
 
-// abilities are what the profile of a command lets the harness do.
-func abilities(p *profiles.Profile) (list []specs.Ability) {
+// abilitiesOf are what the profile of a command lets the harness do.
+func abilitiesOf(p *profiles.Profile) (list []specs.Ability) {
 	for _, a := range []struct {
 		ability specs.Ability
 		has     bool
@@ -80,7 +80,7 @@ func ControlLevel(abilities []specs.Ability) string {
 // Open implements harness.Subject: it writes the files of the profile.
 func (c *Command) Open(_ context.Context, room harness.Room) (harness.Session, error) {
 	s := &commandSession{plan: newPlan(c.profile, room)}
-	files, err := s.files()
+	files, err := s.fillFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (c *Command) Open(_ context.Context, room harness.Room) (harness.Session, e
 			return nil, fmt.Errorf("%s: %w", c.profile.Name, err)
 		}
 	}
-	if s.env, err = s.environment(); err != nil {
+	if s.env, err = s.fillEnvironment(); err != nil {
 		return nil, err
 	}
 	if c.profile.Session != nil && c.profile.Session.From == "given" {
@@ -141,7 +141,7 @@ func (s *commandSession) RunStep(ctx context.Context, step harness.Step) (eviden
 // runCommand runs one process to its end. A command without {prompt} reads the
 // prompt from its standard input.
 func (s *commandSession) runCommand(ctx context.Context, command []profiles.Template, prompt string) (evidence.Process, error) {
-	argv, err := s.arguments(command, prompt, s.session)
+	argv, err := s.fillArguments(command, prompt, s.session)
 	if err != nil {
 		return evidence.Process{}, err
 	}

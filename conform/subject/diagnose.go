@@ -38,7 +38,7 @@ func newSighting(probed harness.Probed) sighting {
 	}
 	for _, skip := range skipped {
 		if skip.Exchange >= probed.Early {
-			s.others = appendNew(s.others, printable(skip.What, maxLine))
+			s.others = appendNew(s.others, printableLine(skip.What, maxLine))
 		}
 	}
 	return s
@@ -49,7 +49,7 @@ func requestName(r evidence.Request) string {
 	if err != nil {
 		return r.Method
 	}
-	return printable(r.Method+" "+u.Host+u.Path, maxLine)
+	return printableLine(r.Method+" "+u.Host+u.Path, maxLine)
 }
 
 func appendNew(list []string, entry string) []string {
@@ -66,14 +66,14 @@ const maxLine = 300
 func (s sighting) hostsOf(kinds ...proxy.Kind) (hosts []string) {
 	for _, n := range s.probed.Notices {
 		if n.Host != "" && slices.Contains(kinds, n.Kind) {
-			hosts = appendNew(hosts, printable(n.Host, maxLine))
+			hosts = appendNew(hosts, printableLine(n.Host, maxLine))
 		}
 	}
 	return hosts
 }
 
-// output is what the agent wrote, errors last.
-func (s sighting) output() string {
+// printedText is what the agent wrote, errors last.
+func (s sighting) printedText() string {
 	var all strings.Builder
 	for _, p := range s.probed.Processes {
 		all.Write(p.Stdout)
@@ -86,7 +86,7 @@ func (s sighting) output() string {
 // lastWords is how the agent ended and the last line that it wrote.
 func (s sighting) lastWords() string {
 	if s.probed.Err != nil && len(s.probed.Processes) == 0 {
-		return printable(s.probed.Err.Error(), maxLine)
+		return printableLine(s.probed.Err.Error(), maxLine)
 	}
 	var p evidence.Process
 	if n := len(s.probed.Processes); n > 0 {
@@ -107,7 +107,7 @@ func (s sighting) lastWords() string {
 // tellingLine is the last line that speaks of an error, else the last one.
 func tellingLine(text string) (last string) {
 	for line := range strings.Lines(text) {
-		if line = printable(line, maxLine); line == "" || noise.MatchString(line) {
+		if line = printableLine(line, maxLine); line == "" || noise.MatchString(line) {
 			continue
 		}
 		if errorWords.MatchString(line) || !errorWords.MatchString(last) {
@@ -138,9 +138,9 @@ var (
 	loginHosts    = regexp.MustCompile(`(?i)^(auth\.openai\.com|chatgpt\.com|claude\.ai|console\.anthropic\.com|platform\.claude\.com|accounts\.google\.com|oauth2\.googleapis\.com|cloudcode-pa\.googleapis\.com|github\.com)(:|$)`)
 )
 
-// explain says why no call of a model was seen, and what to do.
-func (s sighting) explain(way string, isolated bool) string {
-	text, stray := s.output(), s.hostsOf(proxy.Refused)
+// explainSilence says why no call of a model was seen, and what to do.
+func (s sighting) explainSilence(way string, isolated bool) string {
+	text, stray := s.printedText(), s.hostsOf(proxy.Refused)
 	logins := slices.DeleteFunc(slices.Clone(stray), func(h string) bool { return !loginHosts.MatchString(h) })
 	switch untrusted := s.hostsOf(proxy.Untrusted); {
 	case len(untrusted) > 0:
@@ -159,14 +159,14 @@ func (s sighting) explain(way string, isolated bool) string {
 		return "the agent wants a login and sent nothing; give it the made-up key in a profile (files, env, {key}), or the flag that makes it use a key; " + s.lastWords()
 	case s.timedOut():
 		return "the agent sent nothing in time; it may wait for input or a terminal; give it the flag that makes it answer one prompt and end; " + s.lastWords()
-	case s.failed() && !networkWords.MatchString(text):
+	case s.hasFailed() && !networkWords.MatchString(text):
 		return "the agent failed before it sent anything: " + s.lastWords()
 	}
 	return "nothing that the agent sent arrived here: " + wayAdvice(way, isolated) + "; " + s.lastWords()
 }
 
-// failed reports whether the last process did not end well.
-func (s sighting) failed() bool {
+// hasFailed reports whether the last process did not end well.
+func (s sighting) hasFailed() bool {
 	n := len(s.probed.Processes)
 	return n == 0 || s.probed.Processes[n-1].ExitCode != 0
 }

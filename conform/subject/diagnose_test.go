@@ -45,7 +45,7 @@ func TestExplain(t *testing.T) {
 		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
 		{"calls no model", models, "mitm", []string{"called no model", "GET api.openai.com/v1/models;"}},
 	} {
-		got := newSighting(c.probed).explain(c.way, false)
+		got := newSighting(c.probed).explainSilence(c.way, false)
 		for _, want := range c.want {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: %q lacks %q", c.name, got, want)
@@ -79,7 +79,7 @@ func TestVersionCommand(t *testing.T) {
 		"npx -y my-agent@1.2 run {prompt}":   "npx -y my-agent@1.2 --version",
 		"sh -c x {prompt}":                   "",
 	} {
-		p := &profiles.Profile{Run: templates(strings.Fields(command))}
+		p := &profiles.Profile{Run: toTemplates(strings.Fields(command))}
 		if got := strings.Join(versionCommand(p), " "); got != want {
 			t.Errorf("%s: %q, want %q", command, got, want)
 		}

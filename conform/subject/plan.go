@@ -63,7 +63,7 @@ func toolValues(room harness.Room) map[string]string {
 	values := map[string]string{"mcp_config": filepath.Join(room.Temp, "conform-mcp.json"), "mcp_url": room.Tools.URL}
 	if argv := toolCommand(room.Tools); len(argv) > 0 {
 		values["mcp_program"] = argv[0]
-		values["mcp_args"], values["mcp_argv"] = marshal(append([]string{}, argv[1:]...)), marshal(argv)
+		values["mcp_args"], values["mcp_argv"] = mustMarshal(append([]string{}, argv[1:]...)), mustMarshal(argv)
 	}
 	return values
 }
@@ -74,10 +74,10 @@ func toolConfig(room harness.Room) string {
 	if argv := toolCommand(room.Tools); len(argv) > 0 {
 		server = map[string]any{"type": "stdio", "command": argv[0], "args": append([]string{}, argv[1:]...)}
 	}
-	return marshal(map[string]any{"mcpServers": map[string]any{toolServerName: server}})
+	return mustMarshal(map[string]any{"mcpServers": map[string]any{toolServerName: server}})
 }
 
-func marshal(v any) string {
+func mustMarshal(v any) string {
 	out, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of strings, lists and maps
@@ -85,8 +85,8 @@ func marshal(v any) string {
 	return string(out)
 }
 
-// additions are what the profile adds in this room, the special behind the general.
-func (pl plan) additions() []*profiles.Addition {
+// roomAdditions are what the profile adds in this room, the special behind the general.
+func (pl plan) roomAdditions() []*profiles.Addition {
 	list := []*profiles.Addition{&pl.profile.Always, &pl.provider.Always}
 	if pl.room.Ingress == profiles.IngressBaseURL {
 		list = append(list, pl.profile.BaseURL, pl.provider.BaseURL)
@@ -108,10 +108,10 @@ func (pl plan) additions() []*profiles.Addition {
 	return slices.DeleteFunc(list, func(a *profiles.Addition) bool { return a == nil })
 }
 
-// arguments fills in a command and adds what the profile adds to it.
-func (pl plan) arguments(command []profiles.Template, prompt, session string) ([]string, error) {
+// fillArguments fills in a command and adds what the profile adds to it.
+func (pl plan) fillArguments(command []profiles.Template, prompt, session string) ([]string, error) {
 	var added []profiles.Template
-	for _, a := range pl.additions() {
+	for _, a := range pl.roomAdditions() {
 		added = append(added, a.Args...)
 	}
 	values := maps.Clone(pl.values)
@@ -157,10 +157,10 @@ func insertArguments(command, added []profiles.Template) []profiles.Template {
 	return slices.Concat(command, added)
 }
 
-// environment is that of the room with what the profile sets and removes.
-func (pl plan) environment() ([]string, error) {
+// fillEnvironment is that of the room with what the profile sets and removes.
+func (pl plan) fillEnvironment() ([]string, error) {
 	env := slices.Clone(pl.room.Env)
-	for _, a := range pl.additions() {
+	for _, a := range pl.roomAdditions() {
 		for _, name := range a.Unset {
 			env = dropVariable(env, name)
 		}
@@ -175,10 +175,10 @@ func (pl plan) environment() ([]string, error) {
 	return env, nil
 }
 
-// files are the files to write, by their absolute paths.
-func (pl plan) files() (map[string]string, error) {
+// fillFiles are the files to write, by their absolute paths.
+func (pl plan) fillFiles() (map[string]string, error) {
 	files := map[string]string{}
-	for _, a := range pl.additions() {
+	for _, a := range pl.roomAdditions() {
 		for name, template := range a.Files {
 			text, err := template.Fill(pl.values)
 			if err != nil {

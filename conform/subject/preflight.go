@@ -54,7 +54,7 @@ func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harnes
 	if len(found.providers) > 0 {
 		return &limited{agent, found.problems}, "", nil
 	}
-	for _, way := range c.ways() {
+	for _, way := range c.waysIn() {
 		problem = cmp.Or(problem, found.problems[way])
 	}
 	if c.FindProvider {
@@ -63,7 +63,7 @@ func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harnes
 	return &limited{agent, map[string]string{"": problem}}, problem, nil
 }
 
-func (c Checks) ways() []string {
+func (c Checks) waysIn() []string {
 	if c.Ingress == nil {
 		return []string{profiles.IngressMITM}
 	}
@@ -86,7 +86,7 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 		return f, err
 	}
 	defer runner.Close()
-	for i, way := range c.ways() {
+	for i, way := range c.waysIn() {
 		provider, ok := providerFor(p, way)
 		if !ok {
 			continue // the cases of this way in say so
@@ -113,7 +113,7 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 			f.providers[name] = p.Providers[name]
 		}
 		if len(seen.providers) == 0 {
-			f.problems[way] = seen.explain(way, c.Isolation.Enforced)
+			f.problems[way] = seen.explainSilence(way, c.Isolation.Enforced)
 		} else if c.FirstIngress {
 			break
 		}
@@ -158,10 +158,10 @@ func (l *limited) About() harness.About {
 		pattern := "*"
 		switch way {
 		case profiles.IngressMITM:
-			about.Ingress = without(about.Ingress, profiles.IngressMITM)
+			about.Ingress = withoutWay(about.Ingress, profiles.IngressMITM)
 			continue
 		case profiles.IngressBaseURL:
-			about.Ingress = without(about.Ingress, profiles.IngressBaseURL)
+			about.Ingress = withoutWay(about.Ingress, profiles.IngressBaseURL)
 			continue
 		}
 		about.Unsupported[pattern] = why
@@ -169,8 +169,8 @@ func (l *limited) About() harness.About {
 	return about
 }
 
-// without are the ways in but one.
-func without(ways []string, one string) []string {
+// withoutWay are the ways in but one.
+func withoutWay(ways []string, one string) []string {
 	if ways == nil {
 		ways = []string{profiles.IngressMITM, profiles.IngressBaseURL}
 	}

@@ -24,20 +24,20 @@ const (
 // program with --version. It is nil for a program that is text, as of sh -c.
 func versionCommand(p *profiles.Profile) []string {
 	if p.Version != nil {
-		return texts(p.Version)
+		return templateTexts(p.Version)
 	}
 	if p.Path != "" || p.Run == nil {
 		_, command := p.Command()
 		return []string{string(command[0]), "--version"}
 	}
-	argv := texts(p.Run)
+	argv := templateTexts(p.Run)
 	if _, interprets := interpreterFlags(argv[0]); interprets && scriptIndex(argv) == 0 {
 		return nil
 	}
 	return append(argv[:scriptIndex(argv)+1:scriptIndex(argv)+1], "--version")
 }
 
-func texts(command []profiles.Template) []string {
+func templateTexts(command []profiles.Template) []string {
 	list := make([]string, len(command))
 	for i, t := range command {
 		list[i] = string(t)
@@ -52,7 +52,7 @@ func findVersion(ctx context.Context, p *profiles.Profile, room harness.Room) st
 	if argv == nil {
 		return ""
 	}
-	env, err := pl.environment()
+	env, err := pl.fillEnvironment()
 	if err != nil {
 		return ""
 	}
@@ -76,14 +76,14 @@ var versionPatterns = []*regexp.Regexp{regexp.MustCompile(`[0-9]+\.[0-9]+[0-9A-Z
 func versionIn(text string) string {
 	for _, pattern := range versionPatterns {
 		if found := pattern.FindString(text); found != "" {
-			return printable(found, maxVersion)
+			return printableLine(found, maxVersion)
 		}
 	}
 	return ""
 }
 
-// printable is a line without what would steer a terminal, cut to a number of bytes.
-func printable(line string, most int) string {
+// printableLine is a line without what would steer a terminal, cut to a number of bytes.
+func printableLine(line string, most int) string {
 	line = escapeSequence.ReplaceAllString(line, "")
 	line = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {

@@ -25,7 +25,7 @@ func WriteProfile(p *profiles.Profile, seen *Observation) (string, error) {
 	line("name: %s", learned.Name)
 	line("run: %s", yamlList(learned.Run))
 	if v := versionCommand(learned); v != nil && seen.Version != "" {
-		line("version: %s", yamlList(templates(v)))
+		line("version: %s", yamlList(toTemplates(v)))
 	}
 	writeResume(line, learned)
 	writeAddition(line, "", &learned.Always)
@@ -96,12 +96,12 @@ func yamlList(list []profiles.Template) string {
 }
 
 // yamlString is a double-quoted scalar: a JSON string is one.
-func yamlString(text string) string { return marshal(text) }
+func yamlString(text string) string { return mustMarshal(text) }
 
 // summary is one line about a way in.
 func (w WaySeen) summary() string {
 	if !w.Works {
-		return printable(w.Problem, 2*maxLine)
+		return printableLine(w.Problem, 2*maxLine)
 	}
 	text := fmt.Sprintf("%d calls to %s, models %s", w.Calls, strings.Join(w.Providers, ", "), listSome(w.Models))
 	if len(w.Tools) > 0 {

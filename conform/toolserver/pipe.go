@@ -33,8 +33,8 @@ type pipeReader struct{ *pipe }
 
 type pipeWriter struct{ *pipe }
 
-func (p *pipe) reader() io.ReadCloser  { return pipeReader{p} }
-func (p *pipe) writer() io.WriteCloser { return pipeWriter{p} }
+func (p *pipe) clientReader() io.ReadCloser  { return pipeReader{p} }
+func (p *pipe) clientWriter() io.WriteCloser { return pipeWriter{p} }
 
 // Close implements io.Closer. The streams are the caller's.
 func (pipeReader) Close() error { return nil }
@@ -45,7 +45,7 @@ func (pipeWriter) Close() error { return nil }
 // Read implements io.Reader.
 func (p pipeReader) Read(b []byte) (int, error) {
 	n, err := p.in.Read(b)
-	p.count(&p.asked, b[:n], 1)
+	p.countOpen(&p.asked, b[:n], 1)
 	if err != nil {
 		p.waitForAnswers()
 	}
@@ -55,7 +55,7 @@ func (p pipeReader) Read(b []byte) (int, error) {
 // Write implements io.Writer.
 func (p pipeWriter) Write(b []byte) (int, error) {
 	n, err := p.out.Write(b)
-	p.count(&p.written, b, -1) // what cannot be written is not waited for either
+	p.countOpen(&p.written, b, -1) // what cannot be written is not waited for either
 	select {
 	case p.answered <- struct{}{}:
 	default:
@@ -63,10 +63,10 @@ func (p pipeWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// count adds change to the open requests for each message with an id: a request of the
+// countOpen adds change to the open requests for each message with an id: a request of the
 // client on one way, an answer on the other. The server asks nothing itself. A request
 // that the client calls off is open no more.
-func (p *pipe) count(lines *lineSplitter, b []byte, change int) {
+func (p *pipe) countOpen(lines *lineSplitter, b []byte, change int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range lines.addBytes(b) {

@@ -39,7 +39,7 @@ const maxMessage = 16 << 20
 // line, until in ends or ctx is cancelled. It closes neither.
 func (c Config) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	pipe := newPipe(in, out)
-	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.reader(), Writer: pipe.writer(), MaxLineLength: maxMessage})
+	err := c.newServer().Run(ctx, &sdk.IOTransport{Reader: pipe.clientReader(), Writer: pipe.clientWriter(), MaxLineLength: maxMessage})
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (c Config) newServer() *sdk.Server {
 	})
 	log := callLog{out: c.Log}
 	for _, t := range toolList() {
-		server.AddTool(t.definition(), log.noteCalls(t.run))
+		server.AddTool(t.mcpDefinition(), log.noteCalls(t.run))
 	}
 	return server
 }

@@ -35,8 +35,8 @@ func toolList() []tool {
 	}
 }
 
-// definition is the tool as clients see it.
-func (t tool) definition() *sdk.Tool {
+// mcpDefinition is the tool as clients see it.
+func (t tool) mcpDefinition() *sdk.Tool {
 	no := false
 	return &sdk.Tool{
 		Name: t.name, Description: t.about, InputSchema: json.RawMessage(t.schema),

@@ -29,9 +29,9 @@ var clues = map[string]string{
 
 var errUnknownPrompt = errors.New("the stand-in knows no such prompt")
 
-// script returns the scenario that a request belongs to, with what the model says. Its
+// scenarioFor returns the scenario that a request belongs to, with what the model says. Its
 // words differ from reply to reply.
-func script(request []byte, n int, isIdle bool) (*specs.Scenario, error) {
+func scenarioFor(request []byte, n int, isIdle bool) (*specs.Scenario, error) {
 	all, err := specs.LiveScenarios()
 	if err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func script(request []byte, n int, isIdle bool) (*specs.Scenario, error) {
 	for _, s := range all {
 		if bytes.Contains(request, []byte(clues[s.Name])) {
 			played := *s
-			played.Live, played.Turns = false, turns(longest(s.Name), n, isIdle)
+			played.Live, played.Turns = false, modelTurns(longestPlan(s.Name), n, isIdle)
 			return &played, nil
 		}
 	}
 	return nil, errUnknownPrompt
 }
 
-// longest is the plan of a scenario, or of one that begins in the same way and goes on.
-func longest(name string) [][]string {
+// longestPlan is the plan of a scenario, or of one that begins in the same way and goes on.
+func longestPlan(name string) [][]string {
 	plan := plans[name]
 	for other, p := range plans {
 		if clues[other] == clues[name] && len(p) > len(plan) {
@@ -59,8 +59,8 @@ func longest(name string) [][]string {
 
 var openings = []string{"Certainly.", "Of course!", "Very well,", "Let me see…", "Right:", "好的，"}
 
-// turns are the replies of the model.
-func turns(plan [][]string, n int, isIdle bool) (list []specs.Turn) {
+// modelTurns are the replies of the model.
+func modelTurns(plan [][]string, n int, isIdle bool) (list []specs.Turn) {
 	opening := openings[n%len(openings)]
 	for _, calls := range plan {
 		turn := specs.Turn{Emit: []specs.Block{

@@ -86,8 +86,8 @@ type reply struct {
 	key string
 }
 
-// decide counts a request and says how it is answered.
-func (s *Server) decide(r *http.Request) reply {
+// decideReply counts a request and says how it is answered.
+func (s *Server) decideReply(r *http.Request) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := reply{key: r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-Goog-Api-Key")}
@@ -115,7 +115,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	answer := s.decide(r)
+	answer := s.decideReply(r)
 	if answer.status != 0 {
 		contentType, text := llm.ErrorBody(llm.Provider(r.Host, r.URL.Path), answer.status, "come back later")
 		w.Header().Set("Content-Type", contentType)
@@ -124,7 +124,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(text)
 		return
 	}
-	scenario, err := script(body, answer.turn, answer.isIdle)
+	scenario, err := scenarioFor(body, answer.turn, answer.isIdle)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusNotImplemented)
 		return
@@ -132,11 +132,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	said := httptest.NewRecorder()
 	simulator.New(simulator.Config{Scenario: scenario, Seed: "stand-in", Now: nil}).ServeHTTP(said, r)
-	answer.send(w, said)
+	answer.sendReply(w, said)
 }
 
-// send passes a reply on as a foreign host would, in pieces of seven bytes.
-func (a reply) send(w http.ResponseWriter, said *httptest.ResponseRecorder) {
+// sendReply passes a reply on as a foreign host would, in pieces of seven bytes.
+func (a reply) sendReply(w http.ResponseWriter, said *httptest.ResponseRecorder) {
 	for name, values := range said.Header() {
 		if name != simulator.Mark && name != "Content-Length" {
 			w.Header()[name] = values

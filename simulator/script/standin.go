@@ -69,7 +69,7 @@ func (s *Script) toolForOwnRole(role string, tools []Tool) (Tool, bool) {
 		}
 	}
 	if role == "noargs" {
-		if t, ok := first(func(t Tool) bool { return t.isHarmless() && len(t.required()) == 0 }); ok {
+		if t, ok := first(func(t Tool) bool { return t.isHarmless() && len(t.requiredArguments()) == 0 }); ok {
 			return t, true
 		}
 	}
@@ -112,7 +112,7 @@ func (t Tool) pathProperty() string {
 	return ""
 }
 
-func (t Tool) required() []any {
+func (t Tool) requiredArguments() []any {
 	list, _ := t.Schema["required"].([]any)
 	return list
 }
@@ -128,7 +128,7 @@ func (t Tool) roleArguments(role, word string) []byte {
 		return []byte(word)
 	case role == "fail" && t.pathProperty() != "":
 		return t.argumentsWith(t.pathProperty(), missingFile, word)
-	case role == "noargs" && len(t.required()) == 0:
+	case role == "noargs" && len(t.requiredArguments()) == 0:
 		return []byte("{}")
 	}
 	if word == "" {
@@ -154,7 +154,7 @@ func (t Tool) argumentsWith(name string, value any, word string) []byte {
 	out := Object{name, value}
 	filled, _ := fillSchema(t.Schema, word).(Object)
 	for i := 0; i+1 < len(filled); i += 2 {
-		if filled[i] != name && slices.Contains(t.required(), filled[i]) {
+		if filled[i] != name && slices.Contains(t.requiredArguments(), filled[i]) {
 			out = append(out, filled[i], filled[i+1])
 		}
 	}

@@ -33,9 +33,9 @@ type agent struct {
 	result  *isolate.Result // once it has ended
 }
 
-// launch starts the agent and says hello to it. The error is a *failure or says that
+// launchAgent starts the agent and says hello to it. The error is a *failure or says that
 // the program could not be started.
-func launch(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client) (*agent, error) {
+func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client) (*agent, error) {
 	process, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, err
@@ -43,11 +43,11 @@ func launch(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Comma
 	c.messages = newMessageReader(process.Stdout)
 	ready := make(chan struct{})
 	a := &agent{client: c, process: process}
-	a.conn = sdk.NewConnection(c.handle, process.Stdin, &gatedReader{ready: ready, in: c.messages})
+	a.conn = sdk.NewConnection(c.handleMessage, process.Stdin, &gatedReader{ready: ready, in: c.messages})
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(ready)
 	if err := a.sayHello(ctx); err != nil {
-		return nil, a.fail(err)
+		return nil, a.endBecause(err)
 	}
 	return a, nil
 }
@@ -65,7 +65,7 @@ func (g *gatedReader) Read(p []byte) (int, error) {
 }
 
 func (a *agent) sayHello(ctx context.Context) error {
-	err := a.call(ctx, helloTimeout, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+	err := a.callMethod(ctx, helloTimeout, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion:    sdk.ProtocolVersionNumber,
 		ClientInfo:         &sdk.Implementation{Name: "conform", Version: "1"},
 		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}},
@@ -76,10 +76,10 @@ func (a *agent) sayHello(ctx context.Context) error {
 	return err
 }
 
-// call sends a request and reads the answer into answer, which may be nil. The time
+// callMethod sends a request and reads the answer into answer, which may be nil. The time
 // limit ends the process, because an agent that does not answer one request will not
 // answer the next.
-func (a *agent) call(ctx context.Context, limit time.Duration, method string, params, answer any) error {
+func (a *agent) callMethod(ctx context.Context, limit time.Duration, method string, params, answer any) error {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", method, limit))
 	defer cancel()
 	stop := context.AfterFunc(limited, a.process.Stop) // also frees a write that blocks
@@ -89,7 +89,7 @@ func (a *agent) call(ctx context.Context, limit time.Duration, method string, pa
 	}
 	if err == nil && answer != nil {
 		if err = decodeLenient(raw, answer); err != nil {
-			return fmt.Errorf("answered %s with %s: %w", method, excerpt(string(raw)), err)
+			return fmt.Errorf("answered %s with %s: %w", method, quoteBeginning(string(raw)), err)
 		}
 	}
 	if refused := (*sdk.RequestError)(nil); errors.As(err, &refused) {
@@ -126,7 +126,7 @@ func needsAuthentication(err error) bool {
 // openSession opens a session, with an API key if the agent asks for one.
 func (a *agent) openSession(ctx context.Context, method string, params any) (opened, error) {
 	var session opened
-	err := a.call(ctx, sessionTimeout, method, params, &session)
+	err := a.callMethod(ctx, sessionTimeout, method, params, &session)
 	if !needsAuthentication(err) {
 		return session, err
 	}
@@ -134,10 +134,10 @@ func (a *agent) openSession(ctx context.Context, method string, params any) (ope
 	if !ok {
 		return session, fmt.Errorf("asks its user to log in and offers no way with an API key (offered: %s)", methodNames(a.hello.AuthMethods))
 	}
-	if err := a.call(ctx, sessionTimeout, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
+	if err := a.callMethod(ctx, sessionTimeout, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
 		return session, err
 	}
-	return session, a.call(ctx, sessionTimeout, method, params, &session)
+	return session, a.callMethod(ctx, sessionTimeout, method, params, &session)
 }
 
 // setting is a change of a session's settings.
@@ -150,7 +150,7 @@ type setting struct {
 // own.
 func (a *agent) applySettings(ctx context.Context, settings []setting) error {
 	for _, s := range settings {
-		err := a.call(ctx, settingTimeout, s.method, s.params, nil)
+		err := a.callMethod(ctx, settingTimeout, s.method, s.params, nil)
 		if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
 			return err
 		}
@@ -158,9 +158,9 @@ func (a *agent) applySettings(ctx context.Context, settings []setting) error {
 	return nil
 }
 
-// prompt asks and waits for the end of the answer. When interrupt is closed the prompt
+// promptSession asks and waits for the end of the answer. When interrupt is closed the prompt
 // is called off. It returns why the agent stopped.
-func (a *agent) prompt(ctx context.Context, sessionID, text string, interrupt <-chan struct{}) (reason string, err error) {
+func (a *agent) promptSession(ctx context.Context, sessionID, text string, interrupt <-chan struct{}) (reason string, err error) {
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	over := make(chan struct{})
@@ -211,8 +211,8 @@ func (a *agent) isAlive() bool {
 	}
 }
 
-// end ends the process: first its input, then all of it.
-func (a *agent) end() isolate.Result {
+// endProcess ends the process: first its input, then all of it.
+func (a *agent) endProcess() isolate.Result {
 	if a.result != nil {
 		return *a.result
 	}
@@ -235,14 +235,14 @@ type failure struct {
 // Error says why.
 func (f *failure) Error() string { return f.why }
 
-// fail ends the process because of err and says what happened.
-func (a *agent) fail(err error) *failure {
+// endBecause ends the process because of err and says what happened.
+func (a *agent) endBecause(err error) *failure {
 	lost := (*refusal)(nil)
 	died := errors.As(err, &lost) && !a.isAlive()
 	a.process.Stop()
-	result := a.end()
+	result := a.endProcess()
 	why := err.Error()
-	switch broken := a.client.messages.broken(); {
+	switch broken := a.client.messages.brokenReason(); {
 	case broken != "":
 		why = broken
 	case died && result.Signal != "":
@@ -250,5 +250,5 @@ func (a *agent) fail(err error) *failure {
 	case died:
 		why = fmt.Sprintf("ended with exit code %d before it answered %s", result.ExitCode, lost.method)
 	}
-	return &failure{why: why + a.client.messages.noise(), result: result}
+	return &failure{why: why + a.client.messages.noiseReason(), result: result}
 }

@@ -103,8 +103,8 @@ type configValue struct {
 	Options     []configValue
 }
 
-// values are the values of an option, out of their groups.
-func (o configOption) values() (all []string) {
+// allValues are the values of an option, out of their groups.
+func (o configOption) allValues() (all []string) {
 	for _, v := range o.Options {
 		if v.Value != "" {
 			all = append(all, v.Value)
@@ -116,13 +116,13 @@ func (o configOption) values() (all []string) {
 	return all
 }
 
-// offers reports whether a value can be chosen.
-func (o configOption) offers(value string) bool {
-	return value != "" && slices.Contains(o.values(), value)
+// offersValue reports whether a value can be chosen.
+func (o configOption) offersValue(value string) bool {
+	return value != "" && slices.Contains(o.allValues(), value)
 }
 
-// option is the setting of a category.
-func (o *opened) option(category string) (configOption, bool) {
+// optionOf is the setting of a category.
+func (o *opened) optionOf(category string) (configOption, bool) {
 	i := slices.IndexFunc(o.ConfigOptions, func(c configOption) bool { return c.Category == category || c.Category == "" && c.ID == category })
 	if i < 0 {
 		return configOption{}, false
@@ -130,16 +130,16 @@ func (o *opened) option(category string) (configOption, bool) {
 	return o.ConfigOptions[i], true
 }
 
-// models are the models that the agent offers, by the names to choose them by.
-func (o *opened) models() (all []string) {
+// modelIDs are the models that the agent offers, by the names to choose them by.
+func (o *opened) modelIDs() (all []string) {
 	for _, m := range o.Models.AvailableModels {
 		all = append(all, m.ModelID)
 	}
 	if len(all) > 0 {
 		return all
 	}
-	if option, ok := o.option("model"); ok {
-		return option.values()
+	if option, ok := o.optionOf("model"); ok {
+		return option.allValues()
 	}
 	return nil
 }

@@ -25,9 +25,9 @@ type client struct {
 	answer    strings.Builder // what the agent has said since the prompt
 }
 
-// handle answers one request or takes one notification.
-func (c *client) handle(_ context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
-	defer c.messages.release()
+// handleMessage answers one request or takes one notification.
+func (c *client) handleMessage(_ context.Context, method string, params json.RawMessage) (any, *sdk.RequestError) {
+	defer c.messages.releaseSlot()
 	switch method {
 	case sdk.ClientMethodSessionUpdate:
 		c.noteUpdate(params)
@@ -74,7 +74,7 @@ func (c *client) startAnswer(sessionID string) {
 	c.answer.Reset()
 }
 
-func (c *client) said() string {
+func (c *client) saidText() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.answer.String()
@@ -100,7 +100,7 @@ func (c *client) readFile(params json.RawMessage) (any, *sdk.RequestError) {
 	if err := c.readFileParams(params, &asked); err != nil {
 		return nil, err
 	}
-	content, err := c.files.read(asked.Path, asked.Line, asked.Limit)
+	content, err := c.files.readLines(asked.Path, asked.Line, asked.Limit)
 	if err != nil {
 		return nil, sdk.NewInvalidParams(err.Error())
 	}
@@ -112,7 +112,7 @@ func (c *client) writeFile(params json.RawMessage) (any, *sdk.RequestError) {
 	if err := c.readFileParams(params, &asked); err != nil {
 		return nil, err
 	}
-	if err := c.files.write(asked.Path, asked.Content); err != nil {
+	if err := c.files.writeText(asked.Path, asked.Content); err != nil {
 		return nil, sdk.NewInvalidParams(err.Error())
 	}
 	return map[string]any{}, nil

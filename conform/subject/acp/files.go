@@ -31,10 +31,10 @@ func openWorkFolder(path string) (*workFolder, error) {
 	return &workFolder{path: path, root: root}, nil
 }
 
-func (w *workFolder) close() { _ = w.root.Close() }
+func (w *workFolder) closeRoot() { _ = w.root.Close() }
 
-// relative is path below the folder.
-func (w *workFolder) relative(path string) (string, error) {
+// relativePath is path below the folder.
+func (w *workFolder) relativePath(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("%s: is not an absolute path", path)
 	}
@@ -46,10 +46,10 @@ func (w *workFolder) relative(path string) (string, error) {
 	return "", fmt.Errorf("%s: is outside the session's folder", path)
 }
 
-// read returns a text file, or count lines of it from the line that is counted from 1.
+// readLines returns a text file, or count lines of it from the line that is counted from 1.
 // 0 is no limit.
-func (w *workFolder) read(path string, line, count int) (string, error) {
-	rel, err := w.relative(path)
+func (w *workFolder) readLines(path string, line, count int) (string, error) {
+	rel, err := w.relativePath(path)
 	if err != nil {
 		return "", err
 	}
@@ -83,9 +83,9 @@ func pickLines(text string, line, count int) string {
 	return strings.Join(lines, "")
 }
 
-// write replaces a text file and makes the folders that it lies in.
-func (w *workFolder) write(path, content string) error {
-	rel, err := w.relative(path)
+// writeText replaces a text file and makes the folders that it lies in.
+func (w *workFolder) writeText(path, content string) error {
+	rel, err := w.relativePath(path)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ type overflow struct{ text string }
 // Error says which limit it is.
 func (o *overflow) Error() string { return o.text }
 
-func overflowed(format string, args ...any) error { return &overflow{fmt.Sprintf(format, args...)} }
+func overflowErrorf(format string, args ...any) error { return &overflow{fmt.Sprintf(format, args...)} }
 
 func newMessageReader(in io.Reader) *messageReader {
 	return &messageReader{in: bufio.NewReaderSize(in, 64<<10), closed: make(chan struct{}), slots: make(chan struct{}, maxUnhandled)}
@@ -83,7 +83,7 @@ func (r *messageReader) readMessage() error {
 		return r.skipLine(line)
 	}
 	if r.messages++; r.messages > maxMessages {
-		return overflowed("wrote more than %d messages", maxMessages)
+		return overflowErrorf("wrote more than %d messages", maxMessages)
 	}
 	if message.Method != nil {
 		select {
@@ -104,9 +104,9 @@ func (r *messageReader) readLine() ([]byte, error) {
 		r.bytes += int64(len(part))
 		switch {
 		case len(line)+len(part) > maxMessageBytes:
-			return nil, overflowed("wrote a message of more than %d MiB", maxMessageBytes>>20)
+			return nil, overflowErrorf("wrote a message of more than %d MiB", maxMessageBytes>>20)
 		case r.bytes > maxTotalBytes:
-			return nil, overflowed("wrote more than %d MiB", maxTotalBytes>>20)
+			return nil, overflowErrorf("wrote more than %d MiB", maxTotalBytes>>20)
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {
@@ -122,24 +122,24 @@ func (r *messageReader) skipLine(line []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.otherLines == 0 {
-		r.other = excerpt(string(line))
+		r.other = quoteBeginning(string(line))
 	}
 	if r.otherLines++; r.otherLines > maxOtherLines {
-		return overflowed("wrote more than %d lines that are no JSON-RPC message, the first was %s", maxOtherLines, r.other)
+		return overflowErrorf("wrote more than %d lines that are no JSON-RPC message, the first was %s", maxOtherLines, r.other)
 	}
 	return nil
 }
 
-// release is called when the handler of a message is done.
-func (r *messageReader) release() {
+// releaseSlot is called when the handler of a message is done.
+func (r *messageReader) releaseSlot() {
 	select {
 	case <-r.slots:
 	default:
 	}
 }
 
-// broken says why nothing more is read, "" while all is well.
-func (r *messageReader) broken() string {
+// brokenReason says why nothing more is read, "" while all is well.
+func (r *messageReader) brokenReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.fault == nil {
@@ -148,8 +148,8 @@ func (r *messageReader) broken() string {
 	return r.fault.Error()
 }
 
-// noise says that the agent wrote what is no message, "" when it did not.
-func (r *messageReader) noise() string {
+// noiseReason says that the agent wrote what is no message, "" when it did not.
+func (r *messageReader) noiseReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.other == "" {
@@ -158,8 +158,8 @@ func (r *messageReader) noise() string {
 	return "; it wrote lines that are no JSON-RPC message, the first was " + r.other
 }
 
-// excerpt is the beginning of a text, quoted, in one line.
-func excerpt(text string) string {
+// quoteBeginning is the beginning of a text, quoted, in one line.
+func quoteBeginning(text string) string {
 	const most = 120
 	if len(text) > most {
 		text = text[:most] + "…"

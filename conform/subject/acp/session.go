@@ -35,7 +35,7 @@ func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Proc
 	p := evidence.Process{Args: s.command.Args}
 	reason, err := s.runPrompt(ctx, step)
 	if s.agent != nil {
-		p.Stdout = []byte(s.agent.client.said())
+		p.Stdout = []byte(s.agent.client.saidText())
 	}
 	ended := (*failure)(nil)
 	switch {
@@ -64,21 +64,21 @@ func stopCode(reason string) (int, error) {
 	case string(sdk.StopReasonCancelled):
 		return exitCancelled, errors.New("stopped because it was told to")
 	}
-	return exitFailed, fmt.Errorf("stopped with %s", excerpt(reason))
+	return exitFailed, fmt.Errorf("stopped with %s", quoteBeginning(reason))
 }
 
 // runPrompt brings the agent to where the step begins and asks it.
 func (s *session) runPrompt(ctx context.Context, step harness.Step) (reason string, err error) {
-	if err := s.reach(ctx, step); err != nil {
+	if err := s.reachSession(ctx, step); err != nil {
 		return "", err
 	}
 	s.agent.client.startAnswer(s.id)
 	if step.Prompt == "" {
 		return string(sdk.StopReasonEndTurn), nil
 	}
-	reason, err = s.agent.prompt(ctx, s.id, step.Prompt, step.Interrupt)
+	reason, err = s.agent.promptSession(ctx, s.id, step.Prompt, step.Interrupt)
 	if err != nil && (!s.agent.isAlive() || ctx.Err() != nil) {
-		return "", s.agent.fail(err)
+		return "", s.agent.endBecause(err)
 	}
 	if err == nil && reason == "" {
 		err = errors.New("answered session/prompt without stopReason")
@@ -86,8 +86,8 @@ func (s *session) runPrompt(ctx context.Context, step harness.Step) (reason stri
 	return reason, err
 }
 
-// reach starts the process that the step needs and opens its session there.
-func (s *session) reach(ctx context.Context, step harness.Step) error {
+// reachSession starts the process that the step needs and opens its session there.
+func (s *session) reachSession(ctx context.Context, step harness.Step) error {
 	if step.Turn {
 		if s.agent == nil || !s.agent.isAlive() {
 			return &failure{why: "has ended, and the step goes on in its process"}
@@ -95,16 +95,16 @@ func (s *session) reach(ctx context.Context, step harness.Step) error {
 		return nil
 	}
 	if s.agent != nil {
-		s.agent.end()
+		s.agent.endProcess()
 		s.agent = nil
 	}
-	started, err := launch(ctx, s.room.Sandbox, s.command, &client{permissions: s.subject.config.Permissions, files: s.files})
+	started, err := launchAgent(ctx, s.room.Sandbox, s.command, &client{permissions: s.subject.config.Permissions, files: s.files})
 	if err != nil {
 		return err
 	}
 	s.agent = started
 	if err := s.openSession(ctx, step.Resume); err != nil {
-		return s.agent.fail(err)
+		return s.agent.endBecause(err)
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func (s *session) openSession(ctx context.Context, again bool) error {
 // Close implements harness.Session.
 func (s *session) Close() error {
 	if s.agent != nil {
-		s.agent.end()
+		s.agent.endProcess()
 	}
-	s.files.close()
+	s.files.closeRoot()
 	return nil
 }
 
@@ -174,19 +174,19 @@ func settingsFor(o *opened, id string, room harness.Room) (settings []setting) {
 	if mode := chooseMode(o); mode != "" {
 		set(sdk.AgentMethodSessionSetMode, "modeId", mode)
 	}
-	option, hasOption := o.option("model")
+	option, hasOption := o.optionOf("model")
 	current := o.Models.CurrentModelID
 	if current == "" {
 		current, _ = option.CurrentValue.(string)
 	}
-	switch model := chooseModel(o.models(), current, room.Case.Target.Provider, room.Model); {
+	switch model := chooseModel(o.modelIDs(), current, room.Case.Target.Provider, room.Model); {
 	case model == "":
 	case len(o.Models.AvailableModels) > 0:
 		set(sdk.AgentMethodSessionSetModel, "modelId", model)
 	case hasOption:
 		setOption(option, model)
 	}
-	if effort, ok := o.option("thought_level"); ok && effort.offers(room.Effort) {
+	if effort, ok := o.optionOf("thought_level"); ok && effort.offersValue(room.Effort) {
 		setOption(effort, room.Effort)
 	}
 	return settings

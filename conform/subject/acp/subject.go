@@ -48,7 +48,7 @@ func New(ctx context.Context, config Config) (*Subject, error) {
 	config.Permissions = cmp.Or(config.Permissions, Allow)
 	config.Path = cmp.Or(config.Path, os.Getenv("PATH"))
 	s := &Subject{config: config}
-	if err := s.probe(ctx); err != nil {
+	if err := s.probeAgent(ctx); err != nil {
 		return nil, fmt.Errorf("acp: %s %w", config.Args[0], err)
 	}
 	return s, nil
@@ -68,8 +68,8 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 	}}, nil
 }
 
-// probe asks the agent what it is and can do, and whether it opens a session.
-func (s *Subject) probe(ctx context.Context) error {
+// probeAgent asks the agent what it is and can do, and whether it opens a session.
+func (s *Subject) probeAgent(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "conform-acp-")
 	if err != nil {
 		return err
@@ -81,14 +81,14 @@ func (s *Subject) probe(ctx context.Context) error {
 	}
 	defer sandbox.Close()
 	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: append(probeEnvironment(dir, s.config.Path), s.config.Env...)}
-	agent, err := launch(ctx, sandbox, command, &client{permissions: s.config.Permissions})
+	agent, err := launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions})
 	if err != nil {
 		return err
 	}
-	defer agent.end()
+	defer agent.endProcess()
 	session, err := agent.openSession(ctx, sdk.AgentMethodSessionNew, map[string]any{"cwd": dir, "mcpServers": []sdk.McpServer{}})
 	if err != nil {
-		return agent.fail(err)
+		return agent.endBecause(err)
 	}
 	s.about = aboutAgent(&agent.hello, &session, s.config)
 	return nil
@@ -120,7 +120,7 @@ func aboutAgent(h *hello, o *opened, config Config) harness.About {
 		about.Abilities = append(about.Abilities, specs.AbilityResume)
 	}
 	if about.Providers == nil {
-		about.Providers = providersOf(o.models())
+		about.Providers = providersOf(o.modelIDs())
 	}
 	return about
 }

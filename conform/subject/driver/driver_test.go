@@ -77,7 +77,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		in := newAnswerReader(strings.NewReader(text))
 		for range len(text) + 2 {
-			a, err := in.next()
+			a, err := in.nextAnswer()
 			if err != nil {
 				return
 			}

@@ -55,7 +55,7 @@ func parseAnswer(line []byte) (answer, bool, error) {
 	}
 	var a answer
 	if err := json.Unmarshal(line, &a); err != nil {
-		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w", excerpt(line), err)
+		return answer{}, true, fmt.Errorf("wrote the answer %s, which cannot be read: %w", quoteBeginning(line), err)
 	}
 	switch a.Type {
 	case answerHello, answerOK, answerUnsupported, answerError:
@@ -63,7 +63,7 @@ func parseAnswer(line []byte) (answer, bool, error) {
 		return answer{}, true, fmt.Errorf("wrote an answer of the type %q; use hello_ok, ok, unsupported or error", a.Type)
 	}
 	if a.ID < 1 {
-		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command", excerpt(line))
+		return answer{}, true, fmt.Errorf("wrote the answer %s without the id of its command", quoteBeginning(line))
 	}
 	return a, true, nil
 }
@@ -80,8 +80,8 @@ func newAnswerReader(in io.Reader) *answerReader {
 	return &answerReader{in: bufio.NewReaderSize(in, 64<<10)}
 }
 
-// next returns the next answer. The error is io.EOF or says what is wrong.
-func (r *answerReader) next() (answer, error) {
+// nextAnswer returns the next answer. The error is io.EOF or says what is wrong.
+func (r *answerReader) nextAnswer() (answer, error) {
 	for {
 		line, err := r.readLine()
 		if err != nil && len(line) == 0 {
@@ -96,7 +96,7 @@ func (r *answerReader) next() (answer, error) {
 			return a, err
 		}
 		if r.otherLines == 0 {
-			r.other = excerpt(line)
+			r.other = quoteBeginning(line)
 		}
 		if r.otherLines++; r.otherLines > maxOtherLines {
 			return answer{}, fmt.Errorf("wrote more than %d lines that are no answers, the first was %s", maxOtherLines, r.other)
@@ -122,8 +122,8 @@ func (r *answerReader) readLine() (line []byte, err error) {
 	}
 }
 
-// excerpt is the beginning of a line, quoted.
-func excerpt(line []byte) string {
+// quoteBeginning is the beginning of a line, quoted.
+func quoteBeginning(line []byte) string {
 	const most = 120
 	if len(line) > most {
 		return fmt.Sprintf("%q…", line[:most])

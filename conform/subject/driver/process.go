@@ -31,7 +31,7 @@ type process struct {
 	result  *isolate.Result // once it has ended
 }
 
-func start(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, error) {
+func startProcess(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, error) {
 	running, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (p *process) readAnswers() {
 	defer close(p.answers)
 	in := newAnswerReader(p.running.Stdout)
 	for {
-		a, err := in.next()
+		a, err := in.nextAnswer()
 		if err != nil {
 			p.fault = err
 			if errors.Is(err, io.EOF) && in.other != "" {
@@ -59,8 +59,8 @@ func (p *process) readAnswers() {
 	}
 }
 
-// send writes a command and returns its id.
-func (p *process) send(kind string, members map[string]any) (int, error) {
+// sendCommand writes a command and returns its id.
+func (p *process) sendCommand(kind string, members map[string]any) (int, error) {
 	p.lastID++
 	message := map[string]any{"type": kind, "id": p.lastID}
 	for name, value := range members {
@@ -74,14 +74,14 @@ func (p *process) send(kind string, members map[string]any) (int, error) {
 	return p.lastID, err
 }
 
-// ask sends a command and waits for its answer. Answers to other commands are passed
+// sendAndWait sends a command and waits for its answer. Answers to other commands are passed
 // over. When interrupt is closed, the command is called off.
-func (p *process) ask(ctx context.Context, limit time.Duration, kind string, members map[string]any, interrupt <-chan struct{}) (answer, error) {
+func (p *process) sendAndWait(ctx context.Context, limit time.Duration, kind string, members map[string]any, interrupt <-chan struct{}) (answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", kind, limit))
 	defer cancel()
 	stop := context.AfterFunc(limited, p.running.Stop) // also frees a write that blocks
 	defer stop()
-	id, err := p.send(kind, members)
+	id, err := p.sendCommand(kind, members)
 	if err != nil && limited.Err() != nil {
 		return answer{}, context.Cause(limited)
 	}
@@ -100,7 +100,7 @@ func (p *process) ask(ctx context.Context, limit time.Duration, kind string, mem
 			timer := time.NewTimer(interruptTimeout)
 			defer timer.Stop()
 			overdue = timer.C
-			_, _ = p.send("interrupt", nil) // its process may have ended
+			_, _ = p.sendCommand("interrupt", nil) // its process may have ended
 		case <-overdue:
 			p.running.Stop()
 			return answer{}, fmt.Errorf("did not end the turn within %v of interrupt", interruptTimeout)
@@ -121,8 +121,8 @@ func (p *process) endOf(limited context.Context, kind string) error {
 	return fmt.Errorf("ended before it answered %s", kind)
 }
 
-// end ends the process: its input first, then all of it.
-func (p *process) end() isolate.Result {
+// endProcess ends the process: its input first, then all of it.
+func (p *process) endProcess() isolate.Result {
 	if p.result != nil {
 		return *p.result
 	}

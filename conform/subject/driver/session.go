@@ -36,7 +36,7 @@ func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Proc
 	case errors.As(err, &unsupported), err != nil && s.process == nil:
 		return p, err
 	case err != nil:
-		result := s.process.end()
+		result := s.process.endProcess()
 		if s.process = nil; result.ExitCode == exitUnsupported {
 			return p, &harness.UnsupportedError{Reason: cmp.Or(lastLine(result.Stderr), "the driver exited with code 127")}
 		}
@@ -63,11 +63,11 @@ func (s *session) runStep(ctx context.Context, step harness.Step) (answer, error
 	if step.Prompt == "" {
 		return answer{Type: answerOK}, nil
 	}
-	said, err := s.process.ask(ctx, s.subject.turnTimeout, "turn", map[string]any{"input": step.Prompt}, step.Interrupt)
+	said, err := s.process.sendAndWait(ctx, s.subject.turnTimeout, "turn", map[string]any{"input": step.Prompt}, step.Interrupt)
 	if err != nil {
 		return said, err
 	}
-	return s.accept(said, "turn", step.Ability())
+	return s.acceptAnswer(said, "turn", step.Ability())
 }
 
 // startConversation starts a process and opens the conversation there, or goes on
@@ -75,25 +75,25 @@ func (s *session) runStep(ctx context.Context, step harness.Step) (answer, error
 func (s *session) startConversation(ctx context.Context, again bool) (answer, error) {
 	kind, members := "open", s.openMembers()
 	if again {
-		exported, err := s.export(ctx)
+		exported, err := s.exportConversation(ctx)
 		if err != nil || exported.Type == answerError {
 			return exported, err
 		}
 		kind, members["session"] = "resume", exported.Session
 	}
 	if s.process != nil {
-		s.process.end()
+		s.process.endProcess()
 		s.process = nil
 	}
-	process, _, err := launch(ctx, s.room.Sandbox, s.command)
+	process, _, err := launchDriver(ctx, s.room.Sandbox, s.command)
 	if err != nil {
 		return answer{}, err
 	}
 	s.process = process
-	if _, err := s.process.send("x-ignore-me", map[string]any{"about": "commands that are not known are ignored"}); err != nil {
+	if _, err := s.process.sendCommand("x-ignore-me", map[string]any{"about": "commands that are not known are ignored"}); err != nil {
 		return answer{}, err
 	}
-	opened, err := s.process.ask(ctx, answerTimeout, kind, members, nil)
+	opened, err := s.process.sendAndWait(ctx, answerTimeout, kind, members, nil)
 	if err != nil {
 		return opened, err
 	}
@@ -101,19 +101,19 @@ func (s *session) startConversation(ctx context.Context, again bool) (answer, er
 	if again {
 		ability = specs.AbilityResume
 	}
-	return s.accept(opened, kind, ability)
+	return s.acceptAnswer(opened, kind, ability)
 }
 
-// export asks for the conversation and ends the process.
-func (s *session) export(ctx context.Context) (answer, error) {
+// exportConversation asks for the conversation and ends the process.
+func (s *session) exportConversation(ctx context.Context) (answer, error) {
 	if s.process == nil {
 		return answer{Type: answerError, Message: "the driver has ended, so there is no session to resume"}, nil
 	}
-	exported, err := s.process.ask(ctx, answerTimeout, "export", nil, nil)
+	exported, err := s.process.sendAndWait(ctx, answerTimeout, "export", nil, nil)
 	if err != nil {
 		return exported, err
 	}
-	if exported, err = s.accept(exported, "export", specs.AbilityResume); err != nil || exported.Type == answerError {
+	if exported, err = s.acceptAnswer(exported, "export", specs.AbilityResume); err != nil || exported.Type == answerError {
 		return exported, err
 	}
 	if len(exported.Session) == 0 {
@@ -123,13 +123,13 @@ func (s *session) export(ctx context.Context) (answer, error) {
 }
 
 func (s *session) sayClose(ctx context.Context) error {
-	_, err := s.process.ask(ctx, answerTimeout, "close", nil, nil)
+	_, err := s.process.sendAndWait(ctx, answerTimeout, "close", nil, nil)
 	return err
 }
 
-// accept turns what the driver does not support into an error, and into a failure
+// acceptAnswer turns what the driver does not support into an error, and into a failure
 // where it has declared the ability.
-func (s *session) accept(a answer, kind string, ability specs.Ability) (answer, error) {
+func (s *session) acceptAnswer(a answer, kind string, ability specs.Ability) (answer, error) {
 	if a.Type != answerUnsupported {
 		return a, nil
 	}
@@ -174,7 +174,7 @@ func (s *session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
 	_ = s.sayClose(ctx) // a driver that does not answer is ended
-	s.process.end()
+	s.process.endProcess()
 	return nil
 }
 

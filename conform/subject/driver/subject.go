@@ -41,7 +41,7 @@ func New(ctx context.Context, config Config) (*Subject, error) {
 	}
 	config.Path = cmp.Or(config.Path, os.Getenv("PATH"))
 	s := &Subject{config: config, turnTimeout: harness.DefaultCaseTimeout}
-	hello, err := s.probe(ctx)
+	hello, err := s.probeDriver(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (s *Subject) Open(_ context.Context, room harness.Room) (harness.Session, e
 	}}, nil
 }
 
-// probe asks the driver what it is.
-func (s *Subject) probe(ctx context.Context) (answer, error) {
+// probeDriver asks the driver what it is.
+func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
 	dir, err := os.MkdirTemp("", "conform-driver-")
 	if err != nil {
 		return answer{}, err
@@ -72,29 +72,29 @@ func (s *Subject) probe(ctx context.Context) (answer, error) {
 	}
 	defer sandbox.Close()
 	env := append([]string{"PATH=" + s.config.Path, "HOME=" + dir, "TMPDIR=" + dir, "LANG=C.UTF-8", "TZ=UTC", "TERM=dumb", "NO_COLOR=1"}, s.config.Env...)
-	process, hello, err := launch(ctx, sandbox, isolate.Command{Args: s.config.Args, Env: env, Dir: dir})
+	process, hello, err := launchDriver(ctx, sandbox, isolate.Command{Args: s.config.Args, Env: env, Dir: dir})
 	if err != nil {
 		return answer{}, err
 	}
-	_, _ = process.ask(ctx, answerTimeout, "close", nil, nil) // it is ended in any case
-	process.end()
+	_, _ = process.sendAndWait(ctx, answerTimeout, "close", nil, nil) // it is ended in any case
+	process.endProcess()
 	return hello, nil
 }
 
-// launch starts a driver and says hello.
-func launch(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, answer, error) {
-	p, err := start(ctx, sandbox, command)
+// launchDriver starts a driver and says hello.
+func launchDriver(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command) (*process, answer, error) {
+	p, err := startProcess(ctx, sandbox, command)
 	if err != nil {
 		return nil, answer{}, err
 	}
-	hello, err := p.ask(ctx, answerTimeout, "hello", map[string]any{"protocol": Protocol}, nil)
+	hello, err := p.sendAndWait(ctx, answerTimeout, "hello", map[string]any{"protocol": Protocol}, nil)
 	switch {
 	case err == nil && hello.Type == answerHello:
 		return p, hello, nil
 	case err == nil:
 		err = fmt.Errorf("answered hello with %s: %s", hello.Type, cmp.Or(hello.Message, hello.Reason))
 	}
-	result := p.end()
+	result := p.endProcess()
 	if why := lastLine(result.Stderr); why != "" {
 		err = fmt.Errorf("%w (exit code %d): %s", err, result.ExitCode, why)
 	}

@@ -26,7 +26,7 @@ func openJournal(path string) (*journalFile, error) {
 	}
 	j := &journalFile{path: path, file: file}
 	if err := j.read(); err != nil {
-		j.close()
+		j.closeFile()
 		return nil, err
 	}
 	return j, nil
@@ -54,9 +54,9 @@ func (j *journalFile) read() error {
 // goesOn reports whether the journal is that of a run which did not get to its end.
 func (j *journalFile) goesOn() bool { return j.found != nil && j.found.End == nil }
 
-// begin takes over what an interrupted run left and keeps its time of start. A journal
+// beginJournal takes over what an interrupted run left and keeps its time of start. A journal
 // that is complete begins anew.
-func (j *journalFile) begin(known *report.Journal) error {
+func (j *journalFile) beginJournal(known *report.Journal) error {
 	if !j.goesOn() {
 		return j.beginAnew(known.Header)
 	}
@@ -73,7 +73,7 @@ func (j *journalFile) beginAnew(header report.JournalHeader) error {
 	}
 	line, err := header.Line()
 	if err == nil {
-		err = j.append(line)
+		err = j.appendLine(line)
 	}
 	if err != nil {
 		return j.writeError(err)
@@ -97,8 +97,8 @@ func (j *journalFile) writeError(err error) error {
 	return fmt.Errorf("%s: the journal cannot be written: %w", j.path, fileutil.Reason(err))
 }
 
-// append writes a line and waits until the disk has it.
-func (j *journalFile) append(line []byte) error {
+// appendLine writes a line and waits until the disk has it.
+func (j *journalFile) appendLine(line []byte) error {
 	_, err := j.file.Write(line)
 	if err == nil {
 		err = j.file.Sync()
@@ -106,7 +106,7 @@ func (j *journalFile) append(line []byte) error {
 	return fileutil.Reason(err)
 }
 
-func (j *journalFile) close() { _ = j.file.Close() }
+func (j *journalFile) closeFile() { _ = j.file.Close() }
 
 // maxReportBytes bounds a report or journal that is read.
 const maxReportBytes = 256 << 20

@@ -34,7 +34,7 @@ fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.Matr
 		Example: `  conform matrix shard-1.json shard-2.json --report junit=report.xml
   conform matrix rkat.json codex.json --by requirement --markdown`,
 		Args: cli.Args(1, -1, "one or more JSON reports or journals of conform run"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.matrix(args, f) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.runMatrix(args, f) },
 	}
 	f.addTo(cmd)
 	cmd.Flags().StringVar(&f.by, "by", "area", "the rows of a table of several agents: area or requirement")
@@ -43,7 +43,7 @@ fit together. --json prints ` + report.RunSchema + ` of one run, ` + report.Matr
 	return cmd
 }
 
-func (a *app) matrix(paths []string, f matrixFlags) error {
+func (a *app) runMatrix(paths []string, f matrixFlags) error {
 	if f.by != "area" && f.by != "requirement" {
 		return cli.Usage("--by: unknown value %q; use area or requirement", f.by)
 	}
@@ -85,7 +85,7 @@ func (a *app) showMerged(ran *report.Run, files reportFiles, f matrixFlags) erro
 	if f.markdown {
 		files = append(files, reportFile{"markdown", toStdout, reportWriters["markdown"]})
 	}
-	return a.deliver(ran, files, asJSON, nil)
+	return a.deliverRun(ran, files, asJSON, nil)
 }
 
 func (a *app) showMatrix(m *report.Matrix, files reportFiles, f matrixFlags) error {

@@ -111,7 +111,7 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 			return nil, nil, cli.Usage("--ingress: unknown value %q; use mitm or base-url", way)
 		}
 	}
-	profile, err := f.profile()
+	profile, err := f.adHocProfile()
 	if err != nil {
 		return nil, nil, err
 	}

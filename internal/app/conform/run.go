@@ -100,13 +100,13 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if ran == nil {
 		return runErr
 	}
-	return a.deliver(ran, reports, f.asJSON, runErr)
+	return a.deliverRun(ran, reports, f.asJSON, runErr)
 }
 
 // runCases runs the selected cases. After an interruption it returns both the
 // report of what was found until then and the error.
 func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, page *inspection) (*report.Run, error) {
-	subject, err := a.subject(ctx, f)
+	subject, err := a.findSubject(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	if f.sources == nil {
 		f.sources = []string{string(harness.DefaultSource(about))}
 	}
-	live, err := a.live(f)
+	live, err := a.liveOptions(f)
 	if err != nil {
 		return nil, err
 	}
@@ -130,15 +130,15 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	if err != nil {
 		return nil, err
 	}
-	defer schedule.close()
-	f.seed = schedule.seed()
-	options := f.options(subject, func(_, total int) { bar.Step(total) })
+	defer schedule.closeJournal()
+	f.seed = schedule.runSeed()
+	options := f.harnessOptions(subject, func(_, total int) { bar.Step(total) })
 	if options.Tools, err = toolCommand(); err != nil {
 		return nil, err
 	}
-	options.Choose = schedule.choose
+	options.Choose = schedule.chooseRuns
 	options.Observe = func(run harness.CaseRun, results []report.Result) {
-		schedule.observe(run, results)
+		schedule.keepCase(run, results)
 		page.observeCase(run, results)
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
@@ -155,17 +155,17 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
 	}
 	if found.Interrupted && found.Guard == "" {
-		ran, err := schedule.report(nil)
+		ran, err := schedule.makeReport(nil)
 		a.sayLive(liveOf(live, found))
 		interrupted := cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
 		return ran, errors.Join(err, interrupted)
 	}
 	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
-	return schedule.report(&end)
+	return schedule.makeReport(&end)
 }
 
-// options are what the flags say for the harness.
-func (f runFlags) options(subject harness.Subject, progress func(done, total int)) harness.Options {
+// harnessOptions are what the flags say for the harness.
+func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, total int)) harness.Options {
 	o := harness.Options{
 		Config: harness.Config{Subject: subject, Seed: f.seed, CaseTimeout: f.caseTimeout},
 		Set:    f.set, Filter: f.filter, Ingress: f.ingress, Workers: f.jobs, Progress: progress,

@@ -36,8 +36,8 @@ func splitConversation(name string) (kind string, argv []string, err error) {
 	return kind, argv, nil
 }
 
-// conversation returns the agent that a command starts. It starts it once.
-func (f *conversationFlags) conversation(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
+// startAgent returns the agent that a command starts. It starts it once.
+func (f *conversationFlags) startAgent(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
 	if kind == "driver" {
 		agent, err = driver.New(ctx, driver.Config{Args: argv, Env: env})
 	} else {
@@ -76,5 +76,5 @@ func (f *conversationFlags) conversationOf(ctx context.Context, p *profiles.Prof
 	for name := range p.Providers {
 		providers = append(providers, name)
 	}
-	return f.conversation(ctx, kind, argv, env, providers)
+	return f.startAgent(ctx, kind, argv, env, providers)
 }

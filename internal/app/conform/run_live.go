@@ -78,8 +78,8 @@ func (f liveFlags) check(run runFlags) error {
 	return nil
 }
 
-// live is how the providers are asked, nil where they are not.
-func (a *app) live(f runFlags) (*harness.Live, error) {
+// liveOptions is how the providers are asked, nil where they are not.
+func (a *app) liveOptions(f runFlags) (*harness.Live, error) {
 	if !slices.Contains(f.sources, string(evidence.SourceLive)) {
 		return nil, nil //nolint:nilnil // a run need not be live
 	}
@@ -91,7 +91,7 @@ func (a *app) live(f runFlags) (*harness.Live, error) {
 	if l.Models, err = pairsByProvider("--live-model", f.models, "anthropic=claude-sonnet-4-6"); err != nil {
 		return nil, err
 	}
-	if l.Upstream, err = upstreams(f.upstream); err != nil {
+	if l.Upstream, err = parseUpstreams(f.upstream); err != nil {
 		return nil, err
 	}
 	if l.Roots, err = a.standInRoots(f.upstreamCA); err != nil {
@@ -117,8 +117,8 @@ func pairsByProvider(flag string, pairs []string, example string) (map[string]st
 	return values, nil
 }
 
-// upstreams reads where stand-ins are. A key crosses a network only encrypted.
-func upstreams(pairs []string) (map[string]string, error) {
+// parseUpstreams reads where stand-ins are. A key crosses a network only encrypted.
+func parseUpstreams(pairs []string) (map[string]string, error) {
 	bases, err := pairsByProvider("--upstream", pairs, "anthropic=https://127.0.0.1:9000")
 	if err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ type finishedReport interface {
 	V1() any
 }
 
-// deliver is deliverReport for a run.
-func (a *app) deliver(ran *report.Run, files reportFiles, asJSON jsonVersion, runErr error) error {
+// deliverRun is deliverReport for a run.
+func (a *app) deliverRun(ran *report.Run, files reportFiles, asJSON jsonVersion, runErr error) error {
 	return a.deliverReport(ran, func(t *report.Terminal) { t.Run(ran) }, ran.Summary.Exit, files, asJSON, runErr)
 }
 

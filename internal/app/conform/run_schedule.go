@@ -103,7 +103,7 @@ func (a *app) newSchedule(f scheduleFlags, setName string, header report.Journal
 		}
 	}
 	if err := s.setSeed(); err != nil {
-		s.close()
+		s.closeJournal()
 		return nil, err
 	}
 	return s, nil
@@ -131,11 +131,11 @@ func (s *schedule) setSeed() error {
 	return nil
 }
 
-// seed is what the harness makes its words of.
-func (s *schedule) seed() string { return s.known.Header.Seed }
+// runSeed is what the harness makes its words of.
+func (s *schedule) runSeed() string { return s.known.Header.Seed }
 
-// choose says how often each case is run.
-func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
+// chooseRuns says how often each case is run.
+func (s *schedule) chooseRuns(plan harness.Plan) (func(string) int, error) {
 	h := &s.known.Header
 	var shard report.Shard
 	if h.Shard != nil {
@@ -159,7 +159,7 @@ func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
 	}
 	done := map[string]int{}
 	if s.file != nil {
-		if err := s.file.begin(&s.known); err != nil {
+		if err := s.file.beginJournal(&s.known); err != nil {
 			return nil, err
 		}
 		if done = s.known.Counts(); len(done) > 0 {
@@ -174,8 +174,8 @@ func (s *schedule) choose(plan harness.Plan) (func(string) int, error) {
 	}, nil
 }
 
-// observe keeps a case that ended.
-func (s *schedule) observe(run harness.CaseRun, results []report.Result) {
+// keepCase keeps a case that ended.
+func (s *schedule) keepCase(run harness.CaseRun, results []report.Result) {
 	entry := report.JournalEntry{Case: run.Summary(results), Results: results, Hosts: run.Hosts()}
 	if entry.Results == nil {
 		entry.Results = []report.Result{}
@@ -189,19 +189,19 @@ func (s *schedule) observe(run harness.CaseRun, results []report.Result) {
 	}
 	line, err := entry.Line()
 	if err == nil {
-		err = s.file.append(line)
+		err = s.file.appendLine(line)
 	}
 	s.fault = err
 }
 
-// report makes the report. end is nil where the run was interrupted. The error is that
+// makeReport makes the report. end is nil where the run was interrupted. The error is that
 // of the journal, which may lack the last cases.
-func (s *schedule) report(end *report.JournalEnd) (*report.Run, error) {
+func (s *schedule) makeReport(end *report.JournalEnd) (*report.Run, error) {
 	s.known.End = end
 	if end != nil && s.file != nil && s.fault == nil {
 		line, err := end.Line()
 		if err == nil {
-			err = s.file.append(line)
+			err = s.file.appendLine(line)
 		}
 		s.fault = err
 	}
@@ -215,8 +215,8 @@ func (s *schedule) report(end *report.JournalEnd) (*report.Run, error) {
 	return ran, nil
 }
 
-func (s *schedule) close() {
+func (s *schedule) closeJournal() {
 	if s.file != nil {
-		s.file.close()
+		s.file.closeFile()
 	}
 }

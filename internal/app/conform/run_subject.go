@@ -82,8 +82,8 @@ func (f *commandFlags) setFlag() string {
 	return ""
 }
 
-// profile is that of the command behind --.
-func (f *commandFlags) profile() (*profiles.Profile, error) {
+// adHocProfile is that of the command behind --.
+func (f *commandFlags) adHocProfile() (*profiles.Profile, error) {
 	p, err := subject.AdHoc(subject.CommandLine{
 		Run: f.command, Stdin: f.stdin, Resume: f.resume, SessionPattern: f.sessionPattern, MCP: f.mcp, Env: f.env, Providers: f.providers,
 	})
@@ -107,14 +107,14 @@ func waysIn(agent harness.Subject) []string {
 // allWays are the ways in, the one that leaves the provider's own address first.
 var allWays = []string{proxy.MITM, proxy.BaseURL}
 
-// subject returns the agent that the flags name. One that is a program is asked one
+// findSubject returns the agent that the flags name. One that is a program is asked one
 // prompt first; if that does not arrive, the agent plays no case and says why.
-func (a *app) subject(ctx context.Context, f runFlags) (harness.Subject, error) {
+func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, error) {
 	if kind, argv, err := splitConversation(f.name); kind != "" {
 		if err != nil {
 			return nil, err
 		}
-		return f.conversation(ctx, kind, argv, f.env, f.providers)
+		return f.startAgent(ctx, kind, argv, f.env, f.providers)
 	}
 	profile, err := f.chosenProfile()
 	if err != nil {
@@ -176,7 +176,7 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	case len(f.command) > 0 && f.name != rkatSubject:
 		return nil, cli.Usage("--subject %s: there is a command behind -- as well; leave one out", f.name)
 	case len(f.command) > 0:
-		return f.commandFlags.profile()
+		return f.commandFlags.adHocProfile()
 	case flag != "":
 		return nil, cli.Usage("%s: describes a command behind --, and there is none; write for example: -- my-agent {prompt}", flag)
 	case f.name == rkatSubject:

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,6 +18,8 @@ type fault struct {
 	at   wire.Place
 	rule string
 	text string
+	// typeName is the type that is not known, "" where another thing is wrong.
+	typeName string
 }
 
 type faultKind int
@@ -55,7 +58,7 @@ type memberWalk struct {
 }
 
 func (w *memberWalk) add(kind faultKind, n *wire.Node, path, rule, text string) {
-	w.faults = append(w.faults, fault{kind, wire.Place{Event: -1, Off: n.Off, Path: path}, rule, text})
+	w.faults = append(w.faults, fault{kind: kind, at: wire.Place{Event: -1, Off: n.Off, Path: path}, rule: rule, text: text})
 }
 
 // walk compares a node that is an object called name, or a list of them.
@@ -80,6 +83,7 @@ func (w *memberWalk) walk(n *wire.Node, name, path string) {
 	case w.objects.IsClosed(name) && !datedType.MatchString(kind):
 		w.inspection.objects++
 		w.add(unknownMember, n, path, byProvider(w.x, "A-7", "O-5", ""), "has the type "+strconv.Quote(cutText(kind, 40))+", which the provider does not know there")
+		w.faults[len(w.faults)-1].typeName = kind
 	}
 }
 
@@ -227,9 +231,14 @@ func describeRange(m specs.Member) string {
 
 // addFaults reports the faults of one kind and counts the objects that were compared.
 func (r *report) addFaults(x *exchange, kind faultKind) {
+	r.addFaultsIf(x, kind, func(fault) bool { return true })
+}
+
+// addFaultsIf is addFaults for those that are to be added.
+func (r *report) addFaultsIf(x *exchange, kind faultKind, wanted func(fault) bool) {
 	r.addObserved(x.members.objects)
 	for _, f := range x.members.faults {
-		if f.kind == kind {
+		if f.kind == kind && wanted(f) {
 			r.addFinding(x, f.at, f.rule, "%s %s", f.at.Path, f.text).Form = f.rule + f.text
 		}
 	}
@@ -240,8 +249,17 @@ func (r *report) addFaults(x *exchange, kind faultKind) {
 func membersKnown(s *Trace, r *report) {
 	s.eachRequest(func(x *exchange) {
 		if x.isPublicAPI() && isProvidersModel(x) {
-			r.addFaults(x, unknownMember)
+			r.addFaultsIf(x, unknownMember, func(f fault) bool { return f.typeName == "" || !s.wasIssued(f.typeName, x) })
 		}
+	})
+}
+
+// wasIssued reports whether a reply before x holds something of a type: what a provider
+// issues it takes back, also where nobody has described it yet.
+func (s *Trace) wasIssued(typeName string, x *exchange) bool {
+	quoted := []byte(strconv.Quote(typeName))
+	return slices.ContainsFunc(s.x[:x.n], func(earlier *exchange) bool {
+		return earlier.Provider == x.Provider && bytes.Contains(earlier.Response.Body, quoted)
 	})
 }
 

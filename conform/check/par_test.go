@@ -215,3 +215,19 @@ func TestPreviousStored(t *testing.T) {
 		}
 	}
 }
+
+// TestIssuedTypesAreTakenBack: a block of an unknown type is a breach, unless the
+// provider itself issued one before.
+func TestIssuedTypesAreTakenBack(t *testing.T) {
+	reply := `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"future_block","x":1}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`
+	first := asked(0, evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`, 200, reply)
+	second := asked(1, evidence.Anthropic, `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"future_block","x":1}]},{"role":"user","content":"go on"}]}`, 200, reply)
+	known := find(t, "PAR-006/known")
+	if res := known.Run(recording(first, second)); len(res.Findings) > 0 {
+		t.Errorf("what the provider issued is a breach: %+v", res.Findings)
+	}
+	first.Response.Body = []byte(strings.Replace(reply, "future_block", "text", 1))
+	if res := known.Run(recording(first, second)); len(res.Findings) != 1 {
+		t.Errorf("%d findings of an invented type", len(res.Findings))
+	}
+}

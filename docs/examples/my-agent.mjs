@@ -6,7 +6,6 @@ const resume = args[0] === "--resume" && existsSync(file);
 const messages = resume ? JSON.parse(readFileSync(file, "utf8")) : [];
 const tools = [{ name: "echo", description: "Returns the text.", input_schema: { type: "object", properties: { text: { type: "string" } } } }];
 messages.push({ role: "user", content: args.at(-1) });
-const known = ["thinking", "redacted_thinking", "text", "tool_use"]; // what a newer API adds is not sent back
 for (;;) {
   writeFileSync(file, JSON.stringify(messages.filter((m) => m.role === "user"))); // bug 3
   const response = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
@@ -16,7 +15,7 @@ for (;;) {
   });
   const reply = await response.json();
   if (!response.ok) throw new Error(reply.error.message);
-  messages.push({ role: "assistant", content: reply.content.filter((block) => known.includes(block.type)).map(({ signature, ...block }) => block) }); // bug 1
+  messages.push({ role: "assistant", content: reply.content.map(({ signature, ...block }) => block) }); // bug 1
   const calls = reply.content.filter((block) => block.type === "tool_use");
   if (reply.stop_reason !== "tool_use") {
     writeFileSync(file, JSON.stringify(messages.filter((m) => m.role === "user"))); // bug 3

@@ -13,14 +13,26 @@ import (
 // TestREADME runs the commands of the console blocks in README.md, with the
 // files that the repository ships, and holds that they print what it shows.
 // Commands that build or test the whole tree stand outside of such blocks.
-func TestREADME(t *testing.T) {
-	text, err := os.ReadFile("../../README.md")
+func TestREADME(t *testing.T) { runShownCommands(t, "../../README.md", 5) }
+
+// TestJudgeYourAgent is TestREADME for the guide that shows an agent for Node.
+func TestJudgeYourAgent(t *testing.T) {
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed")
+	}
+	runShownCommands(t, "../../docs/guides/judge-your-agent.md", 3)
+}
+
+// runShownCommands runs the commands of a document, at least so many.
+func runShownCommands(t *testing.T, document string, least int) {
+	t.Helper()
+	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := consoleCommands(string(text))
-	if len(shown) < 5 {
-		t.Fatalf("%d commands found in README.md; the test would prove little", len(shown))
+	if len(shown) < least {
+		t.Fatalf("%d commands found in %s; the test would prove little", len(shown), document)
 	}
 	dir := readmeFolder(t)
 	env := []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir()}
@@ -35,7 +47,7 @@ func TestREADME(t *testing.T) {
 		out, _ := cmd.CombinedOutput() // a failing verdict is part of what is shown
 		cancel()
 		if !matchesShown(c.output, strings.Split(strings.TrimSpace(string(out)), "\n")) {
-			t.Errorf("$ %s\nREADME.md shows:\n%s\n\nit printed:\n%s", c.command, strings.Join(c.output, "\n"), out)
+			t.Errorf("$ %s\nthe document shows:\n%s\n\nit printed:\n%s", c.command, strings.Join(c.output, "\n"), out)
 		}
 	}
 }

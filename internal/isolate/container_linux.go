@@ -28,7 +28,7 @@ type helped struct {
 // newContainer returns the command that starts the helper.
 func (s *Sandbox) newContainer(ctx context.Context, path string, command Command) (*exec.Cmd, container, error) {
 	c := &helped{ctx: ctx, sandbox: s, listeners: s.sharedListeners()}
-	c.task = assignment{Path: path, Args: command.Args, Env: command.Env, Dir: command.Dir, Limits: command.Limits, namespaces: s.cfg.Level.namespaces}
+	c.task = assignment{Path: path, Args: command.Args, Env: command.Env, Dir: command.Dir, Limits: command.Limits, Hidden: s.hidden, namespaces: s.cfg.Level.namespaces}
 	for _, l := range c.listeners {
 		c.task.Ports = append(c.task.Ports, l.port)
 	}

@@ -28,11 +28,12 @@ const (
 
 // assignment is what a helper does.
 type assignment struct {
-	Args  []string // empty: prepare, and report whether that worked
-	Path  string
-	Env   []string
-	Dir   string
-	Ports []int // to listen on, in the network namespace
+	Args   []string // empty: prepare, and report whether that worked
+	Path   string
+	Env    []string
+	Dir    string
+	Ports  []int    // to listen on, in the network namespace
+	Hidden []string // patterns of sockets to hide, with a process namespace
 
 	Limits Limits
 	namespaces
@@ -162,6 +163,9 @@ func (h *helper) prepareNamespaces() (listening []int, err error) {
 	}
 	if h.PIDNamespace {
 		if err := mountProc(); err != nil {
+			return nil, err
+		}
+		if err := hideSockets(h.Hidden); err != nil {
 			return nil, err
 		}
 	}

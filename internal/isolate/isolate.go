@@ -77,6 +77,7 @@ type Report struct {
 // Sandbox starts processes. It is safe for concurrent use.
 type Sandbox struct {
 	cfg       Config
+	hidden    []string // patterns of the host's sockets that processes do not see
 	mu        sync.Mutex
 	listeners []net.Listener
 	report    Report
@@ -84,7 +85,19 @@ type Sandbox struct {
 
 // New returns a sandbox without processes.
 func New(cfg Config) (*Sandbox, error) {
-	return &Sandbox{cfg: cfg, report: Report{Level: cfg.Level}}, nil
+	return &Sandbox{cfg: cfg, hidden: hostSockets(), report: Report{Level: cfg.Level}}, nil
+}
+
+// hostSockets are patterns of well-known sockets of the host. They have a path, so a
+// network namespace does not keep a process from the services behind them: those start
+// programs outside the sandbox or look names up for it.
+func hostSockets() []string {
+	return []string{
+		"/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock", "/run/crio/crio.sock",
+		"/run/user/*/docker.sock", "/run/user/*/podman/podman.sock",
+		"/run/dbus/system_bus_socket", "/run/user/*/bus", "/run/systemd/private", "/run/user/*/systemd/private", "/run/snapd.socket",
+		"/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve*", "/run/avahi-daemon/socket", "/var/lib/sss/pipes/nss",
+	}
 }
 
 // Listen returns a listener on loopback that the processes of the sandbox reach at

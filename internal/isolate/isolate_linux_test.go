@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,29 @@ func TestNetworkIsOutOfReach(t *testing.T) {
 	}
 	if got := dial(t, open, "tcp "+host.Addr().String()); !strings.Contains(got, "<nil>") {
 		t.Errorf("a child with an open network could not dial, so the test proves nothing: %s", got)
+	}
+}
+
+// TestHostSocketsAreHidden holds that a service of the host behind a socket with a path
+// is out of reach where the path is listed, and in reach where it is not.
+func TestHostSocketsAreHidden(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "service.sock")
+	host, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = host.Close() }()
+	sandbox := enforced(t)
+	if !sandbox.cfg.Level.namespaces.PIDNamespace {
+		t.Skip("no mount namespace here")
+	}
+	if got := dial(t, sandbox, "unix "+path); !strings.Contains(got, "<nil>") {
+		t.Errorf("a child that may could not dial, so the test proves nothing: %s", got)
+	}
+	sandbox.hidden = append(sandbox.hidden, filepath.Join(folder, "*.sock"))
+	if got := dial(t, sandbox, "unix "+path); !strings.Contains(got, "refused") {
+		t.Errorf("a hidden socket: %s", got)
 	}
 }
 

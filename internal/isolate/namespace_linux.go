@@ -1,8 +1,12 @@
 package isolate
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +19,23 @@ func mountProc() error {
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("/proc: %w", err)
+	}
+	return nil
+}
+
+// hideSockets puts /dev/null over sockets that a pattern names. A connection to them is
+// then refused.
+func hideSockets(patterns []string) error {
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := unix.Mount(os.DevNull, path, "", unix.MS_BIND, ""); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("hide %s: %w", path, err)
+			}
+		}
 	}
 	return nil
 }

@@ -145,7 +145,7 @@ func TestBaselineVerdicts(t *testing.T) {
 		{"a warning", Run{}, excuse("SIG-001/**/openai"), Warn, Pass, KnownFail, KnownFail, ExitOK},
 		{"the harness", Run{}, excuse("**"), HarnessError, Pass, Stale, HarnessError, ExitHarness},
 		{"not testable", Run{}, excuse("**"), NotTestable, Pass, Stale, Stale, ExitFailure},
-		{"a guard", Run{Guard: "real key"}, excuse("**"), Fail, Pass, KnownFail, KnownFail, ExitGuard},
+		{"a guard", Run{Guard: "real key"}, excuse("**"), Fail, Pass, KnownFail, NotTestable, ExitGuard},
 		{"a shard", Run{Shard: &Shard{1, 2}}, excuse("SIG-001/**/anthropic"), Pass, Pass, NotApplicable, Pass, ExitOK},
 		{"an unlisted flake", Run{Repeat: 2}, excuse("SIG-001/**/openai"), Flaky, Pass, Stale, Stale, ExitFailure},
 		{"a listed flake", Run{Repeat: 2}, flake("SIG-001/**/openai"), Flaky, Pass, KnownFail, KnownFail, ExitOK},

@@ -38,7 +38,9 @@ var program = cli.Program{
 
 const long = `Judge whether an agent talks to its provider correctly.
 
-  conform run              run the agent through every case and judge what it sent
+  conform run -- CMD       run an agent through every case and judge what it sent
+  conform observe -- CMD   explain what an agent sends for one prompt
+  conform init -- CMD      write a profile of an agent
   conform check FILE|DIR   judge traffic that any tool recorded
   conform matrix REPORT    put shards of a run together, and agents side by side
   conform baseline update  keep the list of failures that are known

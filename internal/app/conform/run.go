@@ -40,7 +40,8 @@ func (a *app) runCommand() *cobra.Command {
 		Use:   "run [-- CMD {prompt}]",
 		Short: "Run an agent through every case and judge what it sent",
 		Long: `Run an agent through every case and judge what it sent through the intercepting
-proxy, without key or network. --source cassette replays the committed recordings and
+proxy, without key or network. The agent is rkat, or the command behind --, or the
+--subject. --source cassette replays the committed recordings and
 fails an agent that asks for anything else; --source simulator asks the strict
 simulator, which answers whatever the provider would accept. --source live asks the providers
 themselves, with the keys in ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY, and
@@ -50,6 +51,9 @@ Exits 1 when something failed, 2 when nothing is selected, 3 when a requirement
 was not testable or no call was accepted, 5 when a guard ended the run: a key that is
 not made up, a model or a host that is not allowed, a budget that is spent. --json prints ` + report.RunSchema + `.`,
 		Example: `  conform run
+  conform run -- my-agent --print {prompt}
+  conform run --resume-cmd 'my-agent --continue {prompt}' -- my-agent --print {prompt}
+  conform run --subject claude-code --ingress mitm,base-url
   conform run --source cassette,simulator --filter 'SIG && anthropic'
   conform run --strict --require SIG,ORD-001
   conform run --source live --max-requests 50 --record cassettes/live

@@ -59,17 +59,18 @@ func (s *Script) turnInConversation(asked Intent) int {
 	return -1
 }
 
-// stepOf is the step whose prompt a message holds, -1 for none. Of steps with equal
-// prompts it is the one after current.
+// stepOf is the step whose prompt stands last in a message, -1 for none: clients put an
+// interrupted prompt and the next one into one message. Of steps with equal prompts it
+// is the one after current.
 func (s *Script) stepOf(text string, current int) int {
-	found := -1
+	found, at := -1, -1
 	for i := range s.Scenario.Steps {
 		mark := s.Scenario.PromptMark(i, s.Seed)
-		if mark == "" || !strings.Contains(text, mark) {
+		if mark == "" {
 			continue
 		}
-		if found < 0 || found <= current {
-			found = i
+		if here := strings.LastIndex(text, mark); here > at || here >= 0 && here == at && found <= current {
+			found, at = i, here
 		}
 	}
 	return found

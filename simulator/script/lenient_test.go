@@ -65,6 +65,7 @@ func TestLenientTurns(t *testing.T) {
 		"the result":             {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 1}}}, "first"},
 		"the second prompt":      {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}, {Text: prompts[1]}}}, "second"},
 		"after a compaction":     {Intent{Tools: tools, Messages: []Message{{Text: prompts[1]}}}, "second"},
+		"both in one message":    {Intent{Tools: tools, Messages: []Message{{Text: prompts[0] + "\n\n" + prompts[1]}}}, "second"},
 		"another conversation":   {Intent{Tools: tools, Messages: []Message{{Text: "Look for herons."}}}, ""},
 		"a turn more":            {Intent{Tools: tools, Messages: []Message{{Text: prompts[0], Turns: 2}}}, ""},
 		"a title":                {Intent{System: "You are a title generator.", Messages: []Message{{Text: prompts[0]}}}, ""},

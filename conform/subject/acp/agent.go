@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -15,10 +17,8 @@ import (
 
 // Time limits of what an agent must answer. A whole prompt is bounded by the case.
 const (
-	helloTimeout   = 60 * time.Second
-	sessionTimeout = 90 * time.Second
-	settingTimeout = 20 * time.Second
-	cancelTimeout  = 20 * time.Second
+	answerTimeout = 90 * time.Second
+	cancelTimeout = 20 * time.Second
 	// endTimeout is how long an agent may take to end when its input has ended.
 	endTimeout = 2 * time.Second
 )
@@ -28,22 +28,25 @@ const (
 type agent struct {
 	client  *client
 	process *isolate.Process
+	input   watchedWriter
 	conn    *sdk.Connection
 	hello   hello
+	timeout time.Duration   // of what must be answered
 	result  *isolate.Result // once it has ended
+	stopped bool            // it did not end when its input did
 }
 
 // launchAgent starts the agent and says hello to it. The error is a *failure or says that
 // the program could not be started.
-func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client) (*agent, error) {
+func launchAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, c *client, timeout time.Duration) (*agent, error) {
 	process, err := sandbox.Start(ctx, command)
 	if err != nil {
 		return nil, err
 	}
 	c.messages = newMessageReader(process.Stdout)
 	ready := make(chan struct{})
-	a := &agent{client: c, process: process}
-	a.conn = sdk.NewConnection(c.handleMessage, process.Stdin, &gatedReader{ready: ready, in: c.messages})
+	a := &agent{client: c, process: process, input: watchedWriter{out: process.Stdin}, timeout: timeout}
+	a.conn = sdk.NewConnection(c.handleMessage, &a.input, &gatedReader{ready: ready, in: c.messages})
 	a.conn.SetLogger(slog.New(slog.DiscardHandler))
 	close(ready)
 	if err := a.sayHello(ctx); err != nil {
@@ -64,8 +67,24 @@ func (g *gatedReader) Read(p []byte) (int, error) {
 	return g.in.Read(p)
 }
 
+// watchedWriter remembers that a write has failed: the SDK then answers as the agent
+// would that refuses.
+type watchedWriter struct {
+	out    io.Writer
+	failed atomic.Bool
+}
+
+// Write implements io.Writer.
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	if err != nil {
+		w.failed.Store(true)
+	}
+	return n, err
+}
+
 func (a *agent) sayHello(ctx context.Context) error {
-	err := a.callMethod(ctx, helloTimeout, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+	err := a.callMethod(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion:    sdk.ProtocolVersionNumber,
 		ClientInfo:         &sdk.Implementation{Name: "conform", Version: "1"},
 		ClientCapabilities: sdk.ClientCapabilities{Fs: sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}},
@@ -79,8 +98,8 @@ func (a *agent) sayHello(ctx context.Context) error {
 // callMethod sends a request and reads the answer into answer, which may be nil. The time
 // limit ends the process, because an agent that does not answer one request will not
 // answer the next.
-func (a *agent) callMethod(ctx context.Context, limit time.Duration, method string, params, answer any) error {
-	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("did not answer %s within %v", method, limit))
+func (a *agent) callMethod(ctx context.Context, method string, params, answer any) error {
+	limited, cancel := context.WithTimeoutCause(ctx, a.timeout, fmt.Errorf("did not answer %s within %v", method, a.timeout))
 	defer cancel()
 	stop := context.AfterFunc(limited, a.process.Stop) // also frees a write that blocks
 	raw, err := sdk.SendRequest[json.RawMessage](a.conn, limited, method, params)
@@ -126,7 +145,7 @@ func needsAuthentication(err error) bool {
 // openSession opens a session, with an API key if the agent asks for one.
 func (a *agent) openSession(ctx context.Context, method string, params any) (opened, error) {
 	var session opened
-	err := a.callMethod(ctx, sessionTimeout, method, params, &session)
+	err := a.callMethod(ctx, method, params, &session)
 	if !needsAuthentication(err) {
 		return session, err
 	}
@@ -134,10 +153,10 @@ func (a *agent) openSession(ctx context.Context, method string, params any) (ope
 	if !ok {
 		return session, fmt.Errorf("asks its user to log in and offers no way with an API key (offered: %s)", methodNames(a.hello.AuthMethods))
 	}
-	if err := a.callMethod(ctx, sessionTimeout, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
+	if err := a.callMethod(ctx, sdk.AgentMethodAuthenticate, sdk.AuthenticateRequest{MethodId: with.ID}, nil); err != nil {
 		return session, err
 	}
-	return session, a.callMethod(ctx, sessionTimeout, method, params, &session)
+	return session, a.callMethod(ctx, method, params, &session)
 }
 
 // setting is a change of a session's settings.
@@ -150,7 +169,7 @@ type setting struct {
 // own.
 func (a *agent) applySettings(ctx context.Context, settings []setting) error {
 	for _, s := range settings {
-		err := a.callMethod(ctx, settingTimeout, s.method, s.params, nil)
+		err := a.callMethod(ctx, s.method, s.params, nil)
 		if refused := (*refusal)(nil); err != nil && !errors.As(err, &refused) {
 			return err
 		}
@@ -192,12 +211,13 @@ func (a *agent) cancelWhen(ctx context.Context, end context.CancelCauseFunc, ses
 	case <-interrupt:
 	}
 	_ = a.conn.SendNotification(ctx, sdk.AgentMethodSessionCancel, map[string]any{"sessionId": sessionID}) // its process may have ended
-	timer := time.NewTimer(cancelTimeout)
+	limit := min(cancelTimeout, a.timeout)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-over:
 	case <-timer.C:
-		end(fmt.Errorf("did not end the prompt within %v of %s", cancelTimeout, sdk.AgentMethodSessionCancel))
+		end(fmt.Errorf("did not end the prompt within %v of %s", limit, sdk.AgentMethodSessionCancel))
 	}
 }
 
@@ -207,7 +227,7 @@ func (a *agent) isAlive() bool {
 	case <-a.conn.Done():
 		return false
 	default:
-		return a.result == nil
+		return a.result == nil && !a.input.failed.Load()
 	}
 }
 
@@ -218,9 +238,9 @@ func (a *agent) endProcess() isolate.Result {
 	}
 	_ = a.process.Stdin.Close() // it may have ended
 	timer := time.AfterFunc(endTimeout, a.process.Stop)
-	defer timer.Stop()
 	close(a.client.messages.closed)
 	result, _ := a.process.Wait() // the caller's context says why it was ended
+	a.stopped = !timer.Stop()
 	<-a.conn.Done()
 	a.result = &result
 	return result
@@ -239,12 +259,16 @@ func (f *failure) Error() string { return f.why }
 func (a *agent) endBecause(err error) *failure {
 	lost := (*refusal)(nil)
 	died := errors.As(err, &lost) && !a.isAlive()
-	a.process.Stop()
+	if !died { // one that does die is left to say with which exit code
+		a.process.Stop()
+	}
 	result := a.endProcess()
 	why := err.Error()
 	switch broken := a.client.messages.brokenReason(); {
 	case broken != "":
 		why = broken
+	case died && a.stopped:
+		why = fmt.Sprintf("closed its standard input before it answered %s", lost.method)
 	case died && result.Signal != "":
 		why = "was ended by " + result.Signal
 	case died:

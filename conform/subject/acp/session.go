@@ -98,7 +98,7 @@ func (s *session) reachSession(ctx context.Context, step harness.Step) error {
 		s.agent.endProcess()
 		s.agent = nil
 	}
-	started, err := launchAgent(ctx, s.room.Sandbox, s.command, &client{permissions: s.subject.config.Permissions, files: s.files})
+	started, err := s.subject.startAgent(ctx, s.room.Sandbox, s.command, s.files)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
 
@@ -30,6 +31,11 @@ type Config struct {
 	Permissions Permissions
 	// Path is the PATH of the agent. "" is that of this process.
 	Path string
+	// Isolation is how far the agent is kept apart when it is started first.
+	Isolation isolate.Level
+	// AnswerTimeout is how long the agent may take to answer anything but a prompt. 0:
+	// a minute and a half. A prompt is bounded by the case.
+	AnswerTimeout time.Duration
 }
 
 // Subject is an agent that speaks the protocol. It is safe for concurrent use.
@@ -47,6 +53,7 @@ func New(ctx context.Context, config Config) (*Subject, error) {
 	}
 	config.Permissions = cmp.Or(config.Permissions, Allow)
 	config.Path = cmp.Or(config.Path, os.Getenv("PATH"))
+	config.AnswerTimeout = cmp.Or(config.AnswerTimeout, answerTimeout)
 	s := &Subject{config: config}
 	if err := s.probeAgent(ctx); err != nil {
 		return nil, fmt.Errorf("acp: %s %w", config.Args[0], err)
@@ -75,13 +82,13 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
-	sandbox, err := isolate.New(isolate.Config{Dir: dir})
+	sandbox, err := isolate.New(isolate.Config{Level: s.config.Isolation, Dir: dir})
 	if err != nil {
 		return err
 	}
 	defer sandbox.Close()
 	command := isolate.Command{Args: s.config.Args, Dir: dir, Env: append(probeEnvironment(dir, s.config.Path), s.config.Env...)}
-	agent, err := launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions})
+	agent, err := s.startAgent(ctx, sandbox, command, nil)
 	if err != nil {
 		return err
 	}
@@ -92,6 +99,11 @@ func (s *Subject) probeAgent(ctx context.Context) error {
 	}
 	s.about = aboutAgent(&agent.hello, &session, s.config)
 	return nil
+}
+
+// startAgent starts the agent, which may read and write files in a folder.
+func (s *Subject) startAgent(ctx context.Context, sandbox *isolate.Sandbox, command isolate.Command, files *workFolder) (*agent, error) {
+	return launchAgent(ctx, sandbox, command, &client{permissions: s.config.Permissions, files: files}, s.config.AnswerTimeout)
 }
 
 // probeEnvironment is what the agent gets before there is a case: no proxy, and so no

@@ -24,6 +24,8 @@ type Config struct {
 	Env []string
 	// Path is the PATH of the driver. "" is that of this process.
 	Path string
+	// Isolation is how far the driver is kept apart when it is started first.
+	Isolation isolate.Level
 }
 
 // Subject is a driver. It is safe for concurrent use.
@@ -66,7 +68,7 @@ func (s *Subject) probeDriver(ctx context.Context) (answer, error) {
 		return answer{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a folder in TMPDIR
-	sandbox, err := isolate.New(isolate.Config{Dir: dir})
+	sandbox, err := isolate.New(isolate.Config{Level: s.config.Isolation, Dir: dir})
 	if err != nil {
 		return answer{}, err
 	}

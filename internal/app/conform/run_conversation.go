@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/conform/harness"
+	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/conform/subject"
 	"github.com/meerkat-go/conformance/conform/subject/acp"
 	"github.com/meerkat-go/conformance/conform/subject/driver"
@@ -37,15 +38,19 @@ func splitConversation(name string) (kind string, argv []string, err error) {
 }
 
 // startAgent returns the agent that a command starts. It starts it once.
-func (f *conversationFlags) startAgent(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
+func (f runFlags) startAgent(ctx context.Context, kind string, argv, env, providers []string) (agent harness.Subject, err error) {
+	level, err := f.detectLevel(ctx, report.Subject{Name: argv[0], Kind: kind})
+	if err != nil {
+		return nil, err
+	}
 	if kind == "driver" {
-		agent, err = driver.New(ctx, driver.Config{Args: argv, Env: env})
+		agent, err = driver.New(ctx, driver.Config{Args: argv, Env: env, Isolation: level})
 	} else {
 		var permissions acp.Permissions
 		if permissions, err = acp.ParsePermissions(f.permissions); err != nil {
 			return nil, cli.Usage("--acp-%w", err)
 		}
-		agent, err = acp.New(ctx, acp.Config{Args: argv, Env: env, Providers: providers, Permissions: permissions})
+		agent, err = acp.New(ctx, acp.Config{Args: argv, Env: env, Providers: providers, Permissions: permissions, Isolation: level})
 	}
 	if err != nil {
 		return nil, cli.Usage("--subject %s: %w", kind+":"+strings.Join(argv, " "), err)
@@ -55,7 +60,7 @@ func (f *conversationFlags) startAgent(ctx context.Context, kind string, argv, e
 
 // conversationOf returns the agent of a profile with acp or driver. Such a command
 // knows no case, so it may name no more than the folder of its profile.
-func (f *conversationFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harness.Subject, error) {
+func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harness.Subject, error) {
 	kind, templates := p.Command()
 	values := map[string]string{"profile_dir": p.Dir()}
 	var argv, env, providers []string

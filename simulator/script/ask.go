@@ -81,7 +81,7 @@ var sidelines = []string{
 	"word title", "title for this conversation", "title for the following conversation", "title for this session",
 	"indicates a new conversation topic", "summarize this coding conversation in under",
 	"concise description of this session", "analyze *only* the content and structure of your immediately preceding response",
-	"a task routing ai",
+	"task routing ai",
 }
 
 // SideTraffic answers what is no part of an agent's main loop: titles, topics, quota

@@ -110,6 +110,9 @@ func (p *process) sendAndWait(ctx context.Context, limit time.Duration, kind str
 	}
 }
 
+// errEnded is why a driver that has ended by itself gives no answer.
+var errEnded = errors.New("ended")
+
 // endOf says why no answer comes any more.
 func (p *process) endOf(limited context.Context, kind string) error {
 	switch {
@@ -118,7 +121,7 @@ func (p *process) endOf(limited context.Context, kind string) error {
 	case !errors.Is(p.fault, io.EOF):
 		return p.fault
 	}
-	return fmt.Errorf("ended before it answered %s", kind)
+	return fmt.Errorf("%w before it answered %s", errEnded, kind)
 }
 
 // endProcess ends the process: its input first, then all of it.

@@ -36,7 +36,7 @@ func TestInterruption(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var i interruption
 				i.noteSent(c.turn) // no step is to be called off yet
-				signal := i.arm()
+				signal := i.armStep()
 				i.noteSent(c.turn)
 				time.Sleep(c.pause - time.Millisecond)
 				synctest.Wait()
@@ -49,7 +49,7 @@ func TestInterruption(t *testing.T) {
 				}
 				i.noteSent(slow) // a second turn does not close it twice
 				time.Sleep(time.Hour)
-				if got := i.disarm(); !got {
+				if got := i.disarmStep(); !got {
 					t.Error("the slow tool does not call off")
 				}
 			})
@@ -62,14 +62,14 @@ func TestInterruption(t *testing.T) {
 func TestInterruptionOfAStepThatEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i interruption
-		i.arm()
+		i.armStep()
 		i.noteSent(specs.Turn{Stall: &specs.After{}})
-		if i.disarm() {
+		if i.disarmStep() {
 			t.Error("a step that ends by itself was called off")
 		}
-		signal := i.arm()
+		signal := i.armStep()
 		time.Sleep(time.Hour)
-		if isClosed(signal) || i.disarm() {
+		if isClosed(signal) || i.disarmStep() {
 			t.Error("the step was called off by the turn of the one before")
 		}
 	})

@@ -143,8 +143,8 @@ func splitShell(flag, text string) ([]string, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s %q: a quotation mark is not closed", flag, text)
-	case len(argv) == 0:
-		return nil, fmt.Errorf("%s: is empty", flag)
+	case len(argv) == 0 || argv[0] == "":
+		return nil, fmt.Errorf("%s %q: names no command", flag, text)
 	}
 	return argv, nil
 }
@@ -210,10 +210,13 @@ func toTemplates(argv []string) []profiles.Template {
 // of files in it absolute, because agents start in an empty folder.
 func SplitCommand(flag, text string) ([]string, error) {
 	argv, err := splitShell(flag, text)
+	if err != nil {
+		return nil, err
+	}
 	for i, t := range commandTemplates(argv) {
 		argv[i] = string(t)
 	}
-	return argv, err
+	return argv, nil
 }
 
 // commandTemplates are the arguments of a command with absolute paths.

@@ -108,7 +108,7 @@ func TestAdHocFaults(t *testing.T) {
 		{CommandLine{Run: []string{"a", "{promt}", "{prompt}"}}, "argument {promt}: placeholder {promt} unknown; did you mean {prompt}?"},
 		{CommandLine{Run: []string{"a", "{mcp_url}", "{prompt}"}}, "{mcp_url} has no value here"},
 		{CommandLine{Run: run, Resume: "a 'b"}, "a quotation mark is not closed"},
-		{CommandLine{Run: run, Resume: " "}, "--resume-cmd: is empty"},
+		{CommandLine{Run: run, Resume: " "}, `--resume-cmd " ": names no command`},
 		{CommandLine{Run: run, Resume: "a --continue"}, "write {prompt} where the next prompt goes"},
 		{CommandLine{Run: run, Resume: "a {session} {prompt}", SessionPattern: "("}, `--session-pattern "(": missing closing )`},
 		{CommandLine{Run: run, MCP: "--mcp x"}, "does not say where the tool server is"},
@@ -120,6 +120,14 @@ func TestAdHocFaults(t *testing.T) {
 	} {
 		if _, err := AdHoc(c.line); err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%+v: %v, want %s", c.line, err, c.want)
+		}
+	}
+}
+
+func TestSplitCommandNamesNone(t *testing.T) {
+	for _, text := range []string{"", "  ", `""`, "'"} {
+		if argv, err := SplitCommand("--subject", text); err == nil || !strings.Contains(err.Error(), "--subject") {
+			t.Errorf("%q: %q, %v", text, argv, err)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func (s sighting) timedOut() bool {
 var (
 	loginWords    = regexp.MustCompile(`(?i)\b(not logged in|log ?in\b|sign ?in\b|signin|authenticat(e|ion) required|oauth|unauthenticated|please run /login)`)
 	terminalWords = regexp.MustCompile(`(?i)(not a (tty|terminal)|(requires|needs) (an? )?(interactive )?(tty|terminal)|raw mode is not supported|inappropriate ioctl|/dev/tty|not running in an? (interactive )?terminal)`)
-	networkWords  = regexp.MustCompile(`(?i)(ENOTFOUND|ECONNREFUSED|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|connection refused|fetch failed|connection error|dns error)`)
+	networkWords  = regexp.MustCompile(`(?i)(\bENOTFOUND|ECONNREFUSED|ENETUNREACH|EAI_AGAIN|ENETDOWN|getaddrinfo|could not resolve|name or service not known|temporary failure in name resolution|no such host|network is unreachable|connection refused|fetch failed|connection error|dns error)`)
 	trustWords    = regexp.MustCompile(`(?i)(SELF_SIGNED_CERT|UNABLE_TO_(VERIFY|GET_ISSUER)|certificate verify failed|self[- ]signed certificate|unknown (authority|issuer)|UnknownIssuer|invalid peer certificate|CERTIFICATE_VERIFY_FAILED)`)
 	loginHosts    = regexp.MustCompile(`(?i)^(auth\.openai\.com|chatgpt\.com|claude\.ai|console\.anthropic\.com|platform\.claude\.com|accounts\.google\.com|oauth2\.googleapis\.com|cloudcode-pa\.googleapis\.com|github\.com)(:|$)`)
 )

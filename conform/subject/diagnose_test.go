@@ -42,6 +42,7 @@ func TestExplain(t *testing.T) {
 		{"another host", notice(proxy.Refused, "llm.example.com:443"), "mitm", []string{"no provider but llm.example.com:443, which is refused"}},
 		{"no terminal", process(1, "Error: stdin is not a terminal"), "mitm", []string{"needs a terminal"}},
 		{"crash", process(3, "\x1b[31mpanic: \x07boom\x1b[0m\n"), "mitm", []string{"failed before it sent anything: it exited 3 and said: panic:  boom"}},
+		{"crash of Python", process(1, "ModuleNotFoundError: No module named 'x'"), "mitm", []string{"failed before it sent anything: it exited 1 and said: ModuleNotFoundError"}},
 		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
 		{"calls no model", models, "mitm", []string{"called no model", "GET api.openai.com/v1/models;"}},
 	} {

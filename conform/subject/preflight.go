@@ -25,7 +25,7 @@ type Checks struct {
 	FindProvider bool
 }
 
-// preflightTimeout bounds one prompt of the preflight.
+// preflightTimeout bounds one prompt of the preflight, if no case is given less time.
 const preflightTimeout = 90 * time.Second
 
 // ErrNoProgram is wrapped where the agent's program cannot be started at all.
@@ -80,7 +80,9 @@ type findings struct {
 func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, error) {
 	f := findings{providers: map[string]profiles.Provider{}, problems: map[string]string{}}
 	c.Subject = NewCommand(p, "")
-	c.CaseTimeout = preflightTimeout
+	if c.CaseTimeout <= 0 || c.CaseTimeout > preflightTimeout {
+		c.CaseTimeout = preflightTimeout
+	}
 	runner, err := harness.NewRunner(c.Config)
 	if err != nil {
 		return f, err

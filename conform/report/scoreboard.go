@@ -90,11 +90,12 @@ func (r *Run) runScores(os, link string) (list []Score) {
 	return list
 }
 
-// areaScores sums up the results of one entry. Only what says something counts.
+// areaScores sums up the results of one entry. Only what says something counts: a known
+// failure without a finding is one of which nothing was seen.
 func areaScores(results []Result) map[string]AreaScore {
 	worst := map[string]Verdict{} // by requirement
 	for _, res := range results {
-		if v := res.Verdict; v.isDecided() {
+		if v := res.Verdict; v.isDecided() && (v != KnownFail || len(res.Findings) > 0) {
 			worst[res.Requirement] = Worst(v, cmp.Or(worst[res.Requirement], v))
 		}
 	}
@@ -144,10 +145,18 @@ func (s Score) areaCell(area string) string {
 	if !ok {
 		return ""
 	}
-	text := fmt.Sprintf("%d pass", len(score.Passed))
-	if found := slices.Concat(score.Failed, score.Warned); len(found) > 0 {
-		text = string(score.Verdict) + " " + strings.Join(found, ", ")
+	var found []string
+	if len(score.Failed) > 0 {
+		worst := score.Verdict
+		if worst == Warn { // ranks above what is known to fail
+			worst = KnownFail
+		}
+		found = append(found, string(worst)+" "+strings.Join(score.Failed, ", "))
 	}
+	if len(score.Warned) > 0 {
+		found = append(found, string(Warn)+" "+strings.Join(score.Warned, ", "))
+	}
+	text := cmp.Or(strings.Join(found, "; "), fmt.Sprintf("%d pass", len(score.Passed)))
 	if s.Report == "" {
 		return text
 	}

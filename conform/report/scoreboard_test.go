@@ -20,8 +20,12 @@ func TestScoreboard(t *testing.T) {
 			{Requirement: "ORD-001", Case: "a/openai@simulator", Verdict: Pass},
 			{Requirement: "ORD-001", Case: "b/openai@simulator", Verdict: Fail},
 			{Requirement: "ORD-002", Case: "b/openai@simulator", Verdict: Pass},
+			{Requirement: "ORD-003", Case: "b/openai@simulator", Verdict: Warn},
 			{Requirement: "SIG-001", Case: "a/openai@simulator", Verdict: NotTestable},
 			{Requirement: "ORD-001", Case: "a/openai@simulator@base-url", Verdict: Pass},
+			{Requirement: "PAR-001", Case: "a/openai@simulator@base-url", Verdict: KnownFail, Findings: []Finding{{}}},
+			{Requirement: "PAR-003", Case: "a/openai@simulator@base-url", Verdict: KnownFail},
+			{Requirement: "PAR-002", Case: "a/openai@simulator@base-url", Verdict: Warn},
 			{Requirement: "STR-001", Case: "a/openai@simulator@base-url", Verdict: Pass, OfSource: true},
 		},
 	}
@@ -34,14 +38,16 @@ func TestScoreboard(t *testing.T) {
 	if mitm.Cases != 2 || mitm.Seconds != 2 || mitm.Date != "2026-11-23" || ord.Verdict != Fail || !slices.Equal(ord.Failed, []string{"ORD-001"}) || !slices.Equal(ord.Passed, []string{"ORD-002"}) {
 		t.Errorf("%+v", mitm)
 	}
-	if len(mitm.Results) != 1 || len(byURL.Results) != 1 || byURL.Results["ORD"].Verdict != Pass {
+	if len(mitm.Results) != 1 || len(byURL.Results) != 2 || byURL.Results["ORD"].Verdict != Pass {
 		t.Errorf("%+v %+v", mitm.Results, byURL.Results)
 	}
 	var out strings.Builder
 	if err := board.WriteMarkdown(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`| <code>agent 1 &#124; &#60;b&#62;</code> | openai | mitm | 2 | [fail ORD-001](scoreboard/agent.html) |`, "| openai | base-url | 1 | [1 pass](scoreboard/agent.html) |"} {
+	for _, want := range []string{`| <code>agent 1 &#124; &#60;b&#62;</code> | openai | mitm | 2 | [fail ORD-001; warn ORD-003](scoreboard/agent.html) |  |`,
+		"| openai | base-url | 1 | [1 pass](scoreboard/agent.html) | [known-fail PAR-001; warn PAR-002](scoreboard/agent.html) |",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %s", out.String(), want)
 		}

@@ -16,14 +16,19 @@ import (
 const scoreboardHead = `# Scoreboard
 
 What released agents do against the strict simulator, by ` + "`make subjects scoreboard`" + `. A cell names the
-requirements that failed, else those that warned, else how many passed; it links to the
-report of the run, in which hashes stand for content. A cell without a run, or in which
-nothing was seen, is empty. [bugs](bugs) holds minimal reproductions of what was found.
+requirements that failed or are known to fail, and those that warned, else how many passed.
+It links to the report of the run, in which hashes stand for content, where that page has
+no more than 300 KB. A cell without a run, or in which nothing was seen, is empty.
+[bugs](bugs) holds minimal reproductions of what was found.
 
 `
 
+// maxPage is how many bytes a page may have that is kept in the repository.
+const maxPage = 300_000
+
 // writeScoreboard makes docs/scoreboard.md and .json of the JSON reports in a folder, and
-// keeps the shared page beside each report, NAME.html for NAME.json, in docs/scoreboard.
+// keeps the shared page beside each report, NAME.html for NAME.json, in docs/scoreboard,
+// where it is small enough.
 func writeScoreboard(reports, docs string) error {
 	files, err := filepath.Glob(filepath.Join(reports, "*.json"))
 	if err != nil {
@@ -56,11 +61,12 @@ func writeScoreboard(reports, docs string) error {
 	return writeBoard(board, filepath.Join(docs, "scoreboard"))
 }
 
-// keepPage copies the page beside a report, if there is one, and returns the link to it.
+// keepPage copies the page beside a report and returns the link to it, "" where there is
+// none or it has more than maxPage bytes.
 func keepPage(file, pages string) (link string, err error) {
 	page := strings.TrimSuffix(file, ".json") + ".html"
 	data, err := os.ReadFile(page)
-	if os.IsNotExist(err) {
+	if os.IsNotExist(err) || len(data) > maxPage {
 		return "", nil
 	}
 	if err != nil {

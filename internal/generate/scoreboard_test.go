@@ -42,4 +42,17 @@ func TestScoreboardIsWritten(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(reports, "agent.html"), make([]byte, maxPage+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeScoreboard(reports, docs); err != nil {
+		t.Fatal(err)
+	}
+	text, err = os.ReadFile(filepath.Join(docs, "scoreboard.md"))
+	if err != nil || !strings.Contains(string(text), "| 1 pass |") {
+		t.Errorf("with a large page: %s %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(docs, "scoreboard", "agent.html")); !os.IsNotExist(err) {
+		t.Errorf("a large page is kept: %v", err)
+	}
 }

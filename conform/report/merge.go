@@ -96,6 +96,21 @@ func excusesText(r *Run) string {
 	return b.String()
 }
 
+// repeatedResult finds a result of a check and case that has an earlier one. It would be
+// counted twice.
+func repeatedResult(results []Result) (Result, bool) {
+	type key struct{ check, name string }
+	seen := map[key]bool{}
+	for _, r := range results {
+		k := key{r.Check, r.Case}
+		if r.Case != "" && seen[k] {
+			return r, true
+		}
+		seen[k] = true
+	}
+	return Result{}, false
+}
+
 // maxMissing is how many missing shards an error names.
 const maxMissing = 10
 
@@ -114,6 +129,9 @@ func checkComplete(parts []Part) error {
 				return fmt.Errorf("%s and %s: both hold the case %s; they are not shards of one run", other, p.Name, c.Name)
 			}
 			owner[c.Name] = p.Name
+		}
+		if r, twice := repeatedResult(p.Results); twice {
+			return fmt.Errorf("%s: holds the result of %s for %q twice; it was changed, run the shard again", p.Name, r.Check, r.Case)
 		}
 	}
 	var missing []string

@@ -78,6 +78,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		"another version of conform":      func(p []Part) []Part { p[0].Tool.Version = "v9"; return p },
 		"another number of shards":        func(p []Part) []Part { p[1].Shard.Of = 4; return p },
 		"both hold the case":              func(p []Part) []Part { p[1].Cases = append(p[1].Cases, p[0].Cases[0]); return p },
+		"twice; it was changed":           func(p []Part) []Part { p[1].Results = append(p[1].Results, p[1].Results[0]); return p },
 		"was ended before its last case":  func(p []Part) []Part { p[1].Interrupted = true; return p },
 	} {
 		_, err := GroupRuns(change(shardsOf(t, 3)))

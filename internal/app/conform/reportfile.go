@@ -82,9 +82,17 @@ func (a *app) parseReportFlags(list []string, asJSON bool) (reportFiles, error) 
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return nil, cli.Usage("%s: is a directory; name a file", path)
 		}
+		if !file.isStdout() && files.holdPath(path) {
+			return nil, cli.Usage("--report %s: another report goes to this file already; name another file", entry)
+		}
 		files = append(files, file)
 	}
 	return files, nil
+}
+
+// holdPath reports whether a report goes to the file at path.
+func (files reportFiles) holdPath(path string) bool {
+	return slices.ContainsFunc(files, func(f reportFile) bool { return f.path != os.DevNull && filepath.Clean(f.path) == filepath.Clean(path) })
 }
 
 // takesStdout reports whether a report other than annotations goes to stdout, so that

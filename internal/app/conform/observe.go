@@ -94,7 +94,7 @@ Exits 3 when no call of a model was seen; nothing is written then.`,
 		},
 	}
 	f.addTo(cmd)
-	cmd.Flags().StringVar(&output, "output", "", "write the profile to `FILE` instead of stdout")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the profile to `FILE` instead of stdout")
 	return cmd
 }
 

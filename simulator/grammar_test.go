@@ -99,10 +99,16 @@ func suited(r *http.Request, target specs.Target) *http.Request {
 		body = bytes.ReplaceAll(body, []byte(`"`+model+`"`), []byte(`"`+target.Model+`"`))
 		r.URL.Path = strings.ReplaceAll(r.URL.Path, model, target.Model)
 	}
+	for _, role := range []string{"fail", "awkward", "slow", "large"} {
+		for _, edit := range [][2]string{
+			{`"tools":[{"name":`, `"tools":[{"name":"conform_` + role + `","input_schema":{"type":"object"}},{"name":`},
+			{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_` + role + `","parameters":{"type":"object"}},{"type":`},
+			{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_` + role + `","description":"A tool."},`},
+		} {
+			body = bytes.Replace(body, []byte(edit[0]), []byte(edit[1]), 1)
+		}
+	}
 	for _, edit := range [][2]string{
-		{`"tools":[{"name":`, `"tools":[{"name":"conform_fail","input_schema":{"type":"object"}},{"name":`},
-		{`"tools":[{"type":`, `"tools":[{"type":"function","name":"conform_fail","parameters":{"type":"object"}},{"type":`},
-		{`"functionDeclarations":[`, `"functionDeclarations":[{"name":"conform_fail","description":"Fails."},`},
 		{`],"messages"`, `,{"type":"web_search_20250305","name":"web_search"},{"type":"code_execution_20250825","name":"code_execution"}],"messages"`},
 		{`],"input"`, `,{"type":"web_search"},{"type":"code_interpreter","container":{"type":"auto"}}],"input"`},
 		{`],"contents"`, `,{"googleSearch":{}},{"codeExecution":{}}],"toolConfig":{"includeServerSideToolInvocations":true},"contents"`},

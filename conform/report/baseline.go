@@ -96,7 +96,7 @@ func yamlError(name string, err error) error {
 	return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 }
 
-var excuseKeys = []string{"pattern", "reason", "issue", "expires", "flaky"}
+var excuseKeys = []string{"pattern", "reason", "issue", "expires", "flaky", "ends_case"}
 
 // parseExcuse reads one entry. With an error it returns the line of the fault.
 func parseExcuse(item *yaml.Node) (e Excuse, line int, err error) {
@@ -117,7 +117,11 @@ func parseExcuse(item *yaml.Node) (e Excuse, line int, err error) {
 		lines[key.Value] = key.Line
 	}
 	if err := item.Decode(&e); err != nil {
-		return e, cmp.Or(lines["flaky"], item.Line), errors.New("flaky: is neither true nor false") // all others are texts
+		key := "ends_case"
+		if item.Decode(&struct{ Flaky bool }{}) != nil {
+			key = "flaky"
+		}
+		return e, cmp.Or(lines[key], item.Line), fmt.Errorf("%s: is neither true nor false", key) // all others are texts
 	}
 	if key, err := e.findFault(); err != nil {
 		return e, cmp.Or(lines[key], item.Line), fmt.Errorf("%s: %w", key, err)
@@ -216,25 +220,21 @@ func encodeBaseline(list *yaml.Node) ([]byte, error) {
 
 const baselineHeading = "# Breaches that are known: conform run --baseline FILE. An entry that excuses nothing is a failure."
 
-// newExcuses are entries for the results that fail and are not excused. Where a breach
-// broke its case off, the entry names the whole case: the rest of it proves nothing.
+// newExcuses are entries for the results that fail and are not excused: one for each
+// check and case, so that another failure of the same case is still one. Those of a case
+// that was not testable otherwise say that they end it.
 func (r *Run) newExcuses(fresh Excuse) (list []Excuse) {
-	brokenOff := map[string]bool{}
+	ended := map[string]bool{}
 	for _, res := range r.Results {
-		brokenOff[res.Case] = brokenOff[res.Case] || res.Case != "" && res.Verdict == NotTestable
+		ended[res.Case] = ended[res.Case] || res.Case != "" && res.Verdict == NotTestable
 	}
 	for _, res := range r.Results {
 		if res.Verdict != Fail && res.Verdict != Flaky {
 			continue
 		}
 		e := fresh
-		e.Pattern, e.Flaky = res.Check+"/"+res.Case, res.Verdict == Flaky
-		if brokenOff[res.Case] && !e.Flaky {
-			e.Pattern = "**/" + res.Case
-		}
-		if !slices.ContainsFunc(list, func(x Excuse) bool { return x.Pattern == e.Pattern }) {
-			list = append(list, e)
-		}
+		e.Pattern, e.Flaky, e.EndsCase = res.Check+"/"+res.Case, res.Verdict == Flaky, ended[res.Case]
+		list = append(list, e)
 	}
 	slices.SortStableFunc(list, func(a, b Excuse) int { return cmp.Compare(a.Pattern, b.Pattern) })
 	return list

@@ -68,6 +68,7 @@ func TestParseBaseline(t *testing.T) {
 		"- pattern: '**'\n":             `b.yaml:1: reason: is missing`,
 		goodEntry + "\n" + goodEntry:    `b.yaml:6: pattern: "SIG-007/**/gemini" stands in line 1 already`,
 		goodEntry + "  flaky: maybe\n":  `b.yaml:5: flaky: is neither true nor false`,
+		goodEntry + "  ends_case: 3\n":  `b.yaml:5: ends_case: is neither true nor false`,
 		goodEntry + "  reason: again\n": `b.yaml:5: reason stands twice`,
 		"pattern: SIG-007/**\n":         `b.yaml:1: is not a list`,
 		"- SIG-007/**\n":                `b.yaml:1: is not an entry`,
@@ -171,15 +172,56 @@ func TestBaselineVerdicts(t *testing.T) {
 	}
 }
 
-// What a known failure broke off is known with it, and nothing else.
-func TestBaselineOfBrokenCases(t *testing.T) {
+// What a known failure kept from being seen is known with it, and nothing else.
+func TestBaselineOfCasesThatEndEarly(t *testing.T) {
 	result := func(id, name string, v Verdict) Result {
 		return Result{Requirement: id, Check: id + "/x", Case: name, Verdict: v, Findings: []Finding{}}
 	}
-	r := NewRun(Run{Baseline: []UsedExcuse{excuse("**/a/openai")}, Cases: []CaseSummary{{Name: "a/openai"}, {Name: "b/openai"}}},
-		[]Result{result("SIG-001", "a/openai", Fail), result("SIG-002", "a/openai", NotTestable), result("SIG-002", "b/openai", NotTestable)})
-	if r.Results[0].Verdict != KnownFail || r.Results[1].Verdict != KnownFail || r.Results[1].Excused != NotTestable || r.Results[2].Verdict != NotTestable {
-		t.Errorf("%+v", r.Results)
+	ending := excuse("SIG-001/x/a/openai")
+	ending.EndsCase = true
+	for _, c := range []struct {
+		name  string
+		entry UsedExcuse
+		want  string
+	}{
+		{"the whole case", excuse("**/a/openai"), "known-fail known-fail not-testable known-fail"},
+		{"one failure", excuse("SIG-001/x/a/openai"), "known-fail not-testable not-testable fail"},
+		{"one failure that ends its case", ending, "known-fail known-fail not-testable fail"},
+	} {
+		r := NewRun(Run{Baseline: []UsedExcuse{c.entry}, Cases: []CaseSummary{{Name: "a/openai"}, {Name: "b/openai"}}},
+			[]Result{result("SIG-001", "a/openai", Fail), result("SIG-002", "a/openai", NotTestable), result("SIG-003", "a/openai", Fail), result("SIG-002", "b/openai", NotTestable)})
+		var got []string
+		for _, res := range r.Results {
+			got = append(got, string(res.Verdict))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, not %q", c.name, got, c.want)
+		}
+	}
+	r := NewRun(Run{Baseline: []UsedExcuse{ending}, Cases: []CaseSummary{{Name: "a/openai"}}}, []Result{result("SIG-001", "a/openai", Pass), result("SIG-002", "a/openai", NotTestable)})
+	if r.Results[1].Verdict != NotTestable || r.Baseline[0].Verdict != Stale {
+		t.Errorf("an entry that excuses no failure: %+v %+v", r.Results, r.Baseline)
+	}
+}
+
+// The file that baseline update writes excuses what failed, and nothing else of its case.
+func TestUpdateBaselineIsNarrow(t *testing.T) {
+	result := func(id string, v Verdict) Result {
+		return Result{Requirement: id, Check: id + "/x", Case: "a/openai", Verdict: v, Findings: []Finding{}}
+	}
+	cases := []CaseSummary{{Name: "a/openai"}}
+	u, err := UpdateBaseline("b.yaml", nil, NewRun(Run{Cases: cases}, []Result{result("SIG-001", Fail), result("SIG-002", NotTestable)}), excuse("").Excuse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := ParseBaseline("b.yaml", u.Text)
+	if err != nil || len(list) != 1 || list[0].Pattern != "SIG-001/x/a/openai" || !list[0].EndsCase {
+		t.Fatalf("%+v %v", list, err)
+	}
+	again := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}}, []Result{result("SIG-001", Fail), result("SIG-002", NotTestable)})
+	other := NewRun(Run{Cases: cases, Baseline: []UsedExcuse{{Excuse: list[0]}}}, []Result{result("SIG-001", Fail), result("SIG-002", Fail)})
+	if again.Summary.Exit != ExitOK || other.Summary.Exit != ExitFailure {
+		t.Errorf("the same run: exit %d; another failure: exit %d", again.Summary.Exit, other.Summary.Exit)
 	}
 }
 

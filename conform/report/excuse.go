@@ -10,7 +10,8 @@ import (
 
 // applyBaseline gives the verdict known-fail to results that the baseline excuses, and
 // says of each entry what it was good for. It excuses failures and warnings; of what
-// was not testable only what a known failure broke off; nothing that the harness did.
+// was not testable only what a known failure kept from being seen; nothing that the
+// harness did.
 func (r *Run) applyBaseline() {
 	anyInScope := false
 	for i := range r.Baseline {
@@ -70,23 +71,28 @@ func (r *Run) failsOtherwise(pattern string) bool {
 
 // excuseResults excuses what e fits and returns how many results that are.
 func (r *Run) excuseResults(e Excuse) (count int) {
-	broken := map[string]bool{} // cases of which e excuses a failure
+	failed := map[string]bool{} // cases of which e excuses a failure
 	excuse := func(fits func(Result, Verdict) bool) {
 		for i := range r.Results {
 			res := &r.Results[i]
 			verdict := cmp.Or(res.Excused, res.Verdict)
-			if res.Check == "" || !fits(*res, verdict) || !matchesName(e.Pattern, res.Check, res.Case) {
+			if res.Check == "" || !fits(*res, verdict) {
 				continue
 			}
 			res.Excused, res.Verdict = verdict, KnownFail
-			broken[res.Case] = true
+			failed[res.Case] = true
 			count++
 		}
 	}
-	excuse(func(res Result, v Verdict) bool { return e.fitsVerdict(v, len(res.Runs) > 0) })
-	excuse(func(res Result, v Verdict) bool { return v == NotTestable && broken[res.Case] })
+	excuse(func(res Result, v Verdict) bool { return e.fitsVerdict(v, len(res.Runs) > 0) && e.names(res) })
+	excuse(func(res Result, v Verdict) bool {
+		return v == NotTestable && failed[res.Case] && (e.EndsCase || e.names(res))
+	})
 	return count
 }
+
+// names reports whether the pattern of e names a result.
+func (e Excuse) names(res Result) bool { return matchesName(e.Pattern, res.Check, res.Case) }
 
 // fitsVerdict reports whether e excuses a verdict. A breach that is listed as flaky has to
 // occur in some runs and to be absent in others, where there were several.
@@ -100,11 +106,18 @@ func (e Excuse) fitsVerdict(v Verdict, wasRepeated bool) bool {
 // excuseOf returns the entry that excuses a result.
 func (r *Run) excuseOf(res Result) (Excuse, bool) {
 	for _, used := range r.Baseline {
-		if res.Verdict == KnownFail && used.Verdict == KnownFail && matchesName(used.Pattern, res.Check, res.Case) {
+		if res.Verdict == KnownFail && used.Verdict == KnownFail && (used.names(res) || res.Excused == NotTestable && r.endsCase(used.Excuse, res.Case)) {
 			return used.Excuse, true
 		}
 	}
 	return Excuse{}, false
+}
+
+// endsCase reports whether e excuses a failure that ended a case early.
+func (r *Run) endsCase(e Excuse, name string) bool {
+	return e.EndsCase && slices.ContainsFunc(r.Results, func(res Result) bool {
+		return res.Case == name && res.Verdict == KnownFail && res.Excused != NotTestable && e.names(res)
+	})
 }
 
 // playsPattern reports whether a pattern names a check of the run's set and a case that was

@@ -102,6 +102,9 @@ type Excuse struct {
 	Expires string `json:"expires" yaml:"expires"`
 	// Flaky is set for a breach that occurs in some runs only.
 	Flaky bool `json:"flaky,omitempty" yaml:"flaky,omitempty"`
+	// EndsCase is set for a breach that ends its case early: what was not testable in a
+	// case is excused together with it.
+	EndsCase bool `json:"ends_case,omitempty" yaml:"ends_case,omitempty"`
 }
 
 // UsedExcuse says what an entry of the baseline was good for in a run.

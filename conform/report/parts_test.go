@@ -71,7 +71,7 @@ func TestOptionalMembers(t *testing.T) {
 		Cases:     []CaseSummary{{Name: "a/b", Verdict: Pass, Provider: "b", Ingress: "mitm", Source: "simulator", DurationMS: 1, Deviations: []string{"d"}, Effects: []string{"e"}, Reason: "r"}},
 		Hosts:     []Host{{"example.com", 2, "telemetry"}},
 		Isolation: &Isolation{Enforced: true, Reason: "r"},
-		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true}, KnownFail, 1, "p"}},
+		Baseline:  []UsedExcuse{{Excuse{"SIG-001/**", "r", "https://example.com/1", "2027-01-01", true, false}, KnownFail, 1, "p"}},
 	}, []Result{{Requirement: "ORD-001", Consequence: "refused", Verdict: KnownFail, Excused: Flaky, Runs: Counts{Pass: 1, Fail: 1}, Findings: []Finding{}}})
 	var doc bytes.Buffer
 	if err := WriteJSON(&doc, r); err != nil {

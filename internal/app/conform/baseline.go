@@ -23,6 +23,7 @@ what FILE lists. An entry that excuses nothing, or whose day has come, is stale:
     issue: https://github.com/me/agent/issues/7
     expires: 2027-03-01
     flaky: true                     # only where it fails in some runs
+    ends_case: true                 # what the case could not show because of it is excused, too
 
 A pattern whose last part has no @ holds for every source and every way in. A
 harness-error and a guard are never excused.`)

@@ -141,7 +141,7 @@ func TestAnthropicRefusal(t *testing.T) {
 	}
 }
 
-// TestAnthropicSides asks for all that is no message.
+// TestAnthropicSides asks for everything that is not a message.
 func TestAnthropicSides(t *testing.T) {
 	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false)
 	c.prompt("Call the tools.")
@@ -192,7 +192,7 @@ func TestAnthropicFailure(t *testing.T) {
 	}
 }
 
-// TestAnthropicGrease holds that what nobody knows does not disturb the SDK.
+// TestAnthropicGrease holds that unknown content does not disturb the SDK.
 func TestAnthropicGrease(t *testing.T) {
 	c := newClaude(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true)
 	greased(t, c, &c.outline)

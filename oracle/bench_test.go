@@ -40,7 +40,7 @@ func shape(one bool) string {
 }
 
 // compare lets the three take turns, so that a busy moment hits all of them.
-// Garbage is collected between the turns: nobody pays for another's.
+// Garbage is collected between the turns: no turn pays for another's.
 func compare(b *testing.B, provider string, body []byte) {
 	b.Helper()
 	turns := []func() error{

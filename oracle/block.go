@@ -1,5 +1,5 @@
 // Package oracle holds the official SDKs as judges of our decoders. It is a
-// module of its own so that the SDKs weigh on nobody who uses the project.
+// module of its own so that users of the project do not download the SDKs.
 //
 // Each judge turns the bytes of a streamed reply into Blocks with nothing but
 // the provider's own SDK; the tests then ask whether our parsers read the same

@@ -218,7 +218,7 @@ func TestGeminiFailure(t *testing.T) {
 	}
 }
 
-// TestGeminiGrease holds that what nobody knows does not disturb the SDK.
+// TestGeminiGrease holds that unknown content does not disturb the SDK.
 func TestGeminiGrease(t *testing.T) {
 	for _, grease := range []string{"unknown_event, unknown_field", "leading_stop", "usage_trailer"} {
 		t.Run(grease, func(t *testing.T) {

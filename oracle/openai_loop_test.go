@@ -268,7 +268,7 @@ func TestOpenAIStored(t *testing.T) {
 	g.outline.report(t, unlikeOpenAI...)
 }
 
-// TestOpenAIBackground has a response made that nobody waits for, and one
+// TestOpenAIBackground has a response made in the background, and one
 // cancelled.
 func TestOpenAIBackground(t *testing.T) {
 	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, ""), false, true)
@@ -345,7 +345,7 @@ func TestOpenAIFailure(t *testing.T) {
 	g.outline.report(t, unlikeOpenAI...)
 }
 
-// TestOpenAIGrease holds that what nobody knows does not disturb the SDK.
+// TestOpenAIGrease holds that unknown content does not disturb the SDK.
 func TestOpenAIGrease(t *testing.T) {
 	g := newGPT(t, simulate(t, simulator.ListenConfig{Plain: true}, "    grease: [unknown_event, unknown_field]\n"), true, false)
 	greased(t, g, &g.outline)

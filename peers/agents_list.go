@@ -28,7 +28,7 @@ type agent struct {
 }
 
 // command runs the program with args. The environment holds nothing of ours, and
-// whatever is no loopback address is answered by a closed port; the network is
+// an address that is not loopback is answered by a closed port; the network is
 // out of reach all the same.
 func (a *agent) command(ctx context.Context, url string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, a.program, args...)

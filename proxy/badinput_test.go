@@ -126,7 +126,7 @@ func TestHugeHeaders(t *testing.T) {
 }
 
 // A client that sends its header, or its TLS greeting, a byte a minute is let
-// go; one that is slow with its body is waited for, and nobody else is.
+// go; one that is slow with its body is waited for, and no other client is.
 func TestSlowClients(t *testing.T) {
 	a := authority(t)
 	p := start(t, proxy.Config{CA: a, HeaderTimeout: 100 * time.Millisecond}, echo)

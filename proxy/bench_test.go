@@ -122,7 +122,7 @@ func ours(b *testing.B, name, upstream string, roots *x509.CertPool) way {
 	return way{name, client, "https://" + host + "/v1/messages", saved}
 }
 
-// noted tells whoever waits that the recording grew.
+// noted tells waiting callers that the recording grew.
 type noted struct {
 	*cassette.Writer
 	grew chan struct{}

@@ -9,7 +9,7 @@ import (
 )
 
 // G17: Close returns after the last handler has, also when that one overstays:
-// whoever closes the recorder next may rely on it.
+// the caller that closes the recorder next may rely on it.
 func TestCloseWaitsForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release, ended, closed := make(chan struct{}), false, false

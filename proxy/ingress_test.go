@@ -242,7 +242,7 @@ func TestLeavingAfterTheLastByte(t *testing.T) {
 		w.Header().Set("Content-Length", fmt.Sprint(len(text)))
 		_, _ = io.WriteString(w, text)
 		_ = http.NewResponseController(w).Flush()
-		<-r.Context().Done() // the end is sent only when nobody waits for it
+		<-r.Context().Done() // the end is sent only when the client no longer waits for it
 	}), true)
 	kept := make(chan cassette.Interaction, 1)
 	rec, err := record.New(record.Config{Transport: transport, Redactor: redact.New(nil), Observe: func(in cassette.Interaction) { kept <- in }})

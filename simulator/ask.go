@@ -68,7 +68,7 @@ func intentOf(req script.Request) script.Intent { return readers[req.Provider](r
 type turns struct {
 	script.Intent
 	names   map[string]string // of calls, by id
-	wrapped string            // what the client said last, whoever's words
+	wrapped string            // what the client said last, the user's words or not
 	run     modelRun
 }
 
@@ -107,7 +107,7 @@ func (t *turns) addText(content *jsontree.Node) {
 }
 
 // startPrompt begins anew with the user's words. The words of the last prompt again,
-// behind results that the model has not answered yet, are no prompt.
+// behind results that the model has not answered yet, are not a prompt.
 func (t *turns) startPrompt(content *jsontree.Node) {
 	t.noteWords(content)
 	text := userWords(content)

@@ -127,7 +127,7 @@ func (e errand) run(client *http.Client, url string, dice *rand.Rand) error {
 	return nil
 }
 
-// TestChaos sends 200 clients at once that leave at any point: nobody gets what is
+// TestChaos sends 200 clients at once that leave at any point: no client gets what is
 // not his, and nothing of them stays behind.
 func TestChaos(t *testing.T) {
 	list := errands(t)

@@ -46,7 +46,7 @@ func recordings(t *testing.T) []sample {
 }
 
 // recording reads one answer; false for one that is not of the provider's own
-// API, was refused, or is no model's reply.
+// API, was refused, or is not a model's reply.
 func recording(t *testing.T, file string) (sample, bool) {
 	t.Helper()
 	var meta struct {
@@ -103,7 +103,7 @@ func loosely(body []byte) (events []event, document bool) {
 		if json.Unmarshal(trimmed, &one) == nil {
 			return []event{{data: one, raw: trimmed}}, true
 		}
-		_ = json.Unmarshal(trimmed, &many) // what is no array either holds no reply
+		_ = json.Unmarshal(trimmed, &many) // what is not an array either holds no reply
 		for _, m := range many {
 			events = append(events, event{data: m})
 		}

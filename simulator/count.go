@@ -18,7 +18,7 @@ func (h *handler) countTokens(c *call) script.Plan {
 	return h.bodyPlan(c, c.asked.CountTokens())
 }
 
-// documentPlan plans a response that is no reply of a model, with the headers of
+// documentPlan plans a response that is not a reply of a model, with the headers of
 // one.
 func (h *handler) documentPlan(c *call, v any) script.Plan {
 	return h.bodyPlan(c, script.JSON(v))

@@ -43,7 +43,7 @@ func faultyScenario(t *testing.T) *specs.Scenario {
 }
 
 // TestRefusedAtFirst holds that a request that is turned down passes when it
-// comes again, with what nobody knows in it.
+// comes again, with unknown members in it.
 func TestRefusedAtFirst(t *testing.T) {
 	for name, ask := range asks {
 		server, client := serve(t, New(Config{Scenario: faultyScenario(t), Seed: "faults"}))
@@ -81,8 +81,8 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// TestCutInCall holds that a call for which the tokens did not suffice is no
-// call that can be run: half of it streamed, nothing of it in a document.
+// TestCutInCall holds that a call for which the tokens did not suffice is not
+// one that can be run: half of it streamed, nothing of it in a document.
 func TestCutInCall(t *testing.T) {
 	server, client := serve(t, New(Config{Scenario: faultyScenario(t), Seed: "faults"}))
 	for name, ask := range asks {

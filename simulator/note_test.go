@@ -8,7 +8,7 @@ import (
 )
 
 // At live a request that strict refuses is answered, and noted on the reply and to
-// whoever serves; at strict it is refused.
+// the log; at strict it is refused.
 func TestLiveNotes(t *testing.T) {
 	for provider, c := range map[string]struct{ path, body, rule, words string }{
 		"anthropic": {"/anthropic/v1/messages", `{"model":"claude-opus-5","max_tokens":99,"brand_new":1,"messages":[{"role":"user","content":"hi"}]}`, "A-5", "brand_new: Extra inputs are not permitted"},

@@ -46,7 +46,7 @@ func TestHTTP2(t *testing.T) {
 	}
 }
 
-// TestPlain holds that without TLS there is nobody to trust.
+// TestPlain holds that without TLS there is no certificate to trust.
 func TestPlain(t *testing.T) {
 	server, err := Open(ListenConfig{Plain: true}, New(Config{}))
 	if err != nil {

@@ -201,7 +201,7 @@ func (c *client) status(anthropic, openai, gemini int) int {
 	return map[string]int{"anthropic": anthropic, "openai": openai, "gemini": gemini}[c.target.Provider]
 }
 
-// grease expects what nobody knows in every form, and that it may come back.
+// grease expects unknown content in every form, and that it may come back.
 func grease(c *client) {
 	t := c.t
 	t.Helper()
@@ -384,7 +384,7 @@ func stall(c *client) {
 	}
 }
 
-// withoutFuture is a message without the blocks and parts that nobody knows.
+// withoutFuture is a message without the unknown blocks and parts.
 func withoutFuture(said any) any {
 	m, _ := said.(map[string]any)
 	for _, list := range []string{"content", "parts"} {
@@ -395,7 +395,7 @@ func withoutFuture(said any) any {
 	return m
 }
 
-// unfuture leaves out what nobody knows.
+// unfuture leaves out unknown content.
 func unfuture(blocks []any) []any {
 	var known []any
 	for _, b := range blocks {
@@ -407,8 +407,7 @@ func unfuture(blocks []any) []any {
 }
 
 // TestBoundHosted holds that thinking that is bound to what stands before it
-// counts the blocks of the provider's own tools, and not those that nobody
-// knows.
+// counts the blocks of the provider's own tools, and not the unknown ones.
 func TestBoundHosted(t *testing.T) {
 	all, err := specs.Simulated()
 	if err != nil {

@@ -60,7 +60,7 @@ type Config struct {
 	ForeignTokens bool
 	// AnyModel lets the scenario answer whatever model of its provider is asked for.
 	AnyModel bool
-	// Mismatch, if not nil, is told of each request that the scenario did not
+	// Mismatch, if not nil, is called for each request that the scenario did not
 	// expect. It is called from several goroutines.
 	Mismatch func(*script.Mismatch)
 	// Sent, if not nil, gets each turn of the scenario when all that it sends is sent: at

@@ -31,7 +31,7 @@ type table struct {
 // entry is a stored response.
 type entry struct {
 	reply script.Reply
-	// background says that it is made while nobody waits; asked counts the
+	// background says that it is made in the background; asked counts the
 	// times it was looked at, cancelled that it will never be finished.
 	background, cancelled bool
 	asked                 int

@@ -126,7 +126,7 @@ func TestResume(t *testing.T) {
 	r.ask(400, "GET", "/"+id+"?stream=true&starting_after=x", "")
 }
 
-// TestBackground holds that a response nobody waits for is queued, in progress
+// TestBackground holds that a background response is queued, in progress
 // and done, or cancelled.
 func TestBackground(t *testing.T) {
 	r := responses{t, New(Config{})}

@@ -113,7 +113,7 @@ func TestTalk(t *testing.T) {
 	}
 }
 
-// TestReminders holds that what agents write beside results is no new prompt.
+// TestReminders holds that what agents write beside results is not a new prompt.
 func TestReminders(t *testing.T) {
 	h := New(Config{})
 	text := map[string]any{"type": "text", "text": "<system-reminder>Go on.</system-reminder>"}

@@ -83,7 +83,7 @@ type reply struct {
 	waiting bytes.Buffer
 	pipe    *io.PipeWriter
 	failure error        // why there is no reply
-	left    func() error // that nobody reads any more
+	left    func() error // reports that the client stopped reading
 }
 
 // Header returns what WriteHeader will send.
@@ -102,8 +102,8 @@ func (w *reply) Write(p []byte) (int, error) {
 	return w.waiting.Write(p)
 }
 
-// FlushError sends one piece and returns when it has been read. The error is
-// that nobody reads any more.
+// FlushError sends one piece and returns when it has been read. The error
+// reports that the client stopped reading.
 func (w *reply) FlushError() error {
 	w.WriteHeader(http.StatusOK)
 	w.once.Do(func() { close(w.began) })
@@ -148,7 +148,7 @@ type reading struct {
 	leave func()
 }
 
-// Close tells the handler that nobody reads any more.
+// Close tells the handler that the client stopped reading.
 func (b *reading) Close() error {
 	b.leave()
 	return b.PipeReader.Close()

@@ -33,8 +33,8 @@ type Capability struct {
 // DoesRefuse reports whether the models are known to refuse what, e.g. "sampling".
 func (c Capability) DoesRefuse(what string) bool { return slices.Contains(c.Refuses, what) }
 
-// FindCapability returns what a model of provider takes. For a model nobody described
-// it is the zero value, in which everything is unknown.
+// FindCapability returns what a model of provider takes. For a model without a
+// description it is the zero value, in which everything is unknown.
 func FindCapability(provider, model string) Capability {
 	all, err := capabilities()
 	if err != nil {

@@ -31,7 +31,7 @@ type Member struct {
 	// Types are the letters of the JSON types, e.g. "sa".
 	Types  string
 	Values []string
-	// Min and Max bound a number; nil where there is no bound.
+	// Min and Max bound a number; nil where it is unbounded.
 	Min, Max *float64
 	// Object names what the value, or each of its elements, is. ByName is set where
 	// instead each member of the value is such an object.
@@ -139,7 +139,7 @@ func parseMember(word string) (name string, m Member, err error) {
 
 func parseBound(text string) (*float64, error) {
 	if text == "" {
-		return nil, nil //nolint:nilnil // no bound is no error
+		return nil, nil //nolint:nilnil // without a bound there is nothing to return
 	}
 	v, err := strconv.ParseFloat(text, 64)
 	return &v, err

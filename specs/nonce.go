@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// nonce is a place for a word that nobody can know beforehand: {{nonce}} or
+// nonce is a place for a word that cannot be known beforehand: {{nonce}} or
 // {{nonce NAME}}.
 var nonce = regexp.MustCompile(`\{\{nonce(?: ([a-z0-9-]+))?\}\}`)
 

@@ -62,7 +62,7 @@ func (m resultsMatcher) NegatedFailureMessage(actual any) string {
 	return "not expected:\n" + m.message(actual.([]report.Result))
 }
 
-// describeRed says why results are no success, "" if they are.
+// describeRed says why results are not a success, "" if they are.
 func describeRed(results []report.Result) string {
 	var b strings.Builder
 	for _, r := range results {
@@ -73,7 +73,7 @@ func describeRed(results []report.Result) string {
 			}
 		case report.NotTestable, report.HarnessError:
 			fmt.Fprintf(&b, "%s: %s: %s\n", r.Check, r.Verdict, r.Reason)
-		default: // the rest is no failure
+		default: // the rest is not a failure
 		}
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -27,7 +27,7 @@ type CaseRun struct {
 	Shortfall string
 	// Deviations lists what did not go as scripted. The evidence then ends early.
 	Deviations []string
-	// Notices say what the proxy did not let through: hosts that are no provider's,
+	// Notices say what the proxy did not let through: hosts that are not a provider's,
 	// clients that do not trust its certificate.
 	Notices []proxy.Notice
 	// Effects are what the agent did beside its conversation: processes that it left

@@ -13,7 +13,7 @@ import (
 
 // Judge returns the verdicts of all rules that apply to a run, by check id. A
 // check that saw nothing is left out, unless the scenario was written to show its
-// requirement: then it is not testable, which is no success.
+// requirement: then it is not testable, which is not a success.
 //
 // A run that deviated from the scenario proves less than it seems to. If a
 // finding explains the deviation, the other requirements that the scenario covers

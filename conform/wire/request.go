@@ -18,7 +18,7 @@ const (
 // Request is a request body as its provider reads it.
 type Request struct {
 	Op    Op
-	Doc   *Node // nil when the body is no JSON
+	Doc   *Node // nil when the body is not JSON
 	Model string
 	// WantsStream is set when the caller asked for a stream.
 	WantsStream bool

@@ -1,6 +1,6 @@
 // Package corpus finds the recorded traffic of other tools that tests read.
 //
-// The corpus is no part of this repository. It is the folder named by the
+// The corpus is not part of this repository. It is the folder named by the
 // environment variable MEERKAT_TRAFFIC or, without that, the folder
 // shared/traffic beside one of the folders above the test. It holds
 // manifest.jsonl and, for each recorded exchange, files

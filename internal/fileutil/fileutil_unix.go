@@ -47,7 +47,7 @@ func RemoveLocked(f *os.File) error {
 
 // SyncDir makes names that were created, renamed or removed in dir survive a
 // crash. A file system that cannot sync a folder, and a folder that may be written
-// but not read, are no errors.
+// but not read, are not errors.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrPermission) {

@@ -128,7 +128,7 @@ func nameOf(f llm.Frame) string {
 		Object any             `json:"object"`
 		Error  json.RawMessage `json:"error"`
 	}
-	_ = json.Unmarshal(f.Data, &says) // what is no JSON object has no name
+	_ = json.Unmarshal(f.Data, &says) // what is not a JSON object has no name
 	if name, ok := says.Type.(string); ok && name != "" {
 		return name
 	}

@@ -69,7 +69,7 @@ func (p parser) readDocument(data []byte) *yaml.Node {
 }
 
 func lineNumber(digits string) int {
-	n, _ := strconv.Atoi(digits) // "" is no line
+	n, _ := strconv.Atoi(digits) // "" is not a line
 	return n
 }
 

@@ -64,11 +64,11 @@ const (
 	kindStall         Kind = "stall"          // silence
 	kindStatus        Kind = "status"         // an error in place of the reply
 	kindErrorEvent    Kind = "error_event"    // the provider's error event in the stream
-	kindGarbage       Kind = "garbage"        // an event that is no JSON
+	kindGarbage       Kind = "garbage"        // an event that is not JSON
 	kindDuplicate     Kind = "duplicate"      // the event before the place again
 	kindReorder       Kind = "reorder"        // the events around the place swapped
 	kindPingFlood     Kind = "ping_flood"     // many pings
-	kindBadUTF8       Kind = "bad_utf8"       // bytes that are no UTF-8 inside a text
+	kindBadUTF8       Kind = "bad_utf8"       // bytes inside a text that are not valid UTF-8
 	kindContentType   Kind = "content_type"   // a header that lies about the body
 	kindContentLength Kind = "content_length" // a header that lies about its length
 )

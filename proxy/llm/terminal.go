@@ -123,7 +123,7 @@ func typeOf(data []byte) string {
 	var event struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(data, &event) // what is no JSON has no type
+	_ = json.Unmarshal(data, &event) // what is not JSON has no type
 	return event.Type
 }
 

@@ -116,8 +116,8 @@ func ask(n int) *http.Request {
 	return r
 }
 
-// killAfter runs a child until it has told of so many safe interactions, kills
-// it, and returns all it had told of.
+// killAfter runs a child until it has reported so many safe interactions, kills
+// it, and returns all it had reported.
 func killAfter(t *testing.T, path string, lines int) (safe []string) {
 	t.Helper()
 	self, err := os.Executable()

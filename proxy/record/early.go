@@ -17,7 +17,7 @@ func forwardEarlyHints(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	if !r.ProtoAtLeast(1, 1) {
 		return ctx, func() {}
 	}
-	var mu sync.Mutex // a transport may still be told of one when it has given up
+	var mu sync.Mutex // a transport may still receive one when it has given up
 	over := false
 	pass := func(status int, header textproto.MIMEHeader) error {
 		mu.Lock()

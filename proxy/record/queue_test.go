@@ -39,7 +39,7 @@ func TestSideBySideReachesAll(t *testing.T) {
 }
 
 // Two bodies of one recorder share the key, and no key stream: of what is on the
-// disk nobody learns even that they are equal.
+// disk cannot even show that they are equal.
 func TestSpoolsShareNoKeyStream(t *testing.T) {
 	f := newSpool(t).from
 	defer f.close()

@@ -414,7 +414,7 @@ func TestClientAbort(t *testing.T) {
 	}
 }
 
-// A reply that ends cleanly without the provider's last event is no success.
+// A reply that ends cleanly without the provider's last event is not a success.
 func TestMissingTerminalEventIsReported(t *testing.T) {
 	for body, cuts := range map[string]int{
 		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n": 0,

@@ -168,7 +168,7 @@ func TestPiecesAcrossWindows(t *testing.T) {
 	}
 }
 
-// Late tells when what was redacted may hold what nobody knew then.
+// Late tells when what was redacted may hold what was not known then.
 func TestLate(t *testing.T) {
 	r := New(nil)
 	r.Learn(secretAt(1))
@@ -254,7 +254,7 @@ func TestRedirectsStay(t *testing.T) {
 	}
 }
 
-// What is no flag for a credential stays: a tool's arguments tell it what to do.
+// What is not a flag for a credential stays: a tool's arguments tell it what to do.
 func TestOtherArgumentsStay(t *testing.T) {
 	r := New([]byte("k"))
 	in := simple()

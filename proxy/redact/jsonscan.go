@@ -62,7 +62,7 @@ type scanner struct {
 	b     []byte
 	key   span
 	outer []span // the names of the open objects, outermost first
-	below int    // how many more are open, deeper than anybody looks
+	below int    // how many more are open, deeper than the scan looks
 	index int
 }
 

@@ -129,7 +129,7 @@ type heard struct {
 	status int
 	header http.Header
 	body   []byte
-	events []string // types; "?" for data that is no JSON
+	events []string // types; "?" for data that is not JSON
 	err    error    // by which the request or the body ended
 }
 

@@ -93,7 +93,7 @@ func TestFramingMatrix(t *testing.T) {
 }
 
 // A status that ends no reply, or none at all, is a reply that never came: not
-// a 200 that nobody sent.
+// a 200 that was never sent.
 func TestStatusThatIsNone(t *testing.T) {
 	for _, status := range []int{0, 99, 100, 101, 103, 1000} {
 		house := open(t, replay.Config{}, shape("POST", status, http.Header{}, "abc", nil))

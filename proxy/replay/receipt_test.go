@@ -61,7 +61,7 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// The list of what nobody asked for has an end, and no credentials.
+// The list of unused interactions is bounded, and no credentials.
 func TestUnusedAreListed(t *testing.T) {
 	const n = maxUnused + 20
 	var all []string

@@ -47,7 +47,7 @@ func TestVolatileFields(t *testing.T) {
 }
 
 // The rules are the cassette's: none are none, and one that this build does not
-// know is no guess.
+// know is not a guess.
 func TestRulesAreTheCassettes(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules  []string

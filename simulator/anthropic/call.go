@@ -14,7 +14,7 @@ import (
 type call struct {
 	header http.Header
 	body   []byte
-	root   *jsontree.Node // nil when the body is no JSON
+	root   *jsontree.Node // nil when the body is not JSON
 	bad    error          // why
 	betas  []string
 	counts bool // asks for a count of tokens

@@ -13,7 +13,7 @@ const (
 	originRedacted  = "anthropic/redacted"
 )
 
-// digest tells two values apart; it need not resist anybody, the token's tag
+// digest tells two values apart; it need not resist an attacker, the token's tag
 // does.
 type digest [8]byte
 

@@ -89,7 +89,7 @@ func (s *stream) stopBlock() {
 	s.index++
 }
 
-// addFutureBlock is a block of a type that nobody knows yet, and a delta of one.
+// addFutureBlock is a block of an unknown type, and a delta of one.
 func (s *stream) addFutureBlock() {
 	if !script.Greased(s.Reply, specs.GreaseBlock) {
 		return

@@ -59,7 +59,7 @@ func appendContent(out []byte, content *jsontree.Node) []byte {
 	return out
 }
 
-// appendTools leaves out deferred tools: adding one is no edit.
+// appendTools leaves out deferred tools: adding one is not an edit.
 func appendTools(out []byte, root *jsontree.Node) []byte {
 	for _, t := range root.Get("tools").List() {
 		if !t.Get("defer_loading").True() {

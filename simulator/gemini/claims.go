@@ -13,7 +13,7 @@ import (
 const originThought = "gemini/thought_signature"
 
 // claims is what a signature says of itself. It travels inside the token, which
-// nobody else can write, so that a token tells what is wrong with where it
+// only the simulator can write, so that a token tells what is wrong with where it
 // stands.
 type claims struct {
 	reply   string // responseId of the reply that it was issued in

@@ -111,7 +111,7 @@ const (
 )
 
 // Models is the body of GET /v1beta/models: a page of so many models, 0 for the
-// API's own size, from where token says; "" and what is no token begin at the
+// API's own size, from where token says; "" and what is not a token begin at the
 // first (reference §1.3).
 func Models(size int, token string) []byte {
 	if size <= 0 {
@@ -139,8 +139,8 @@ func pageStart(token string) int {
 	return i
 }
 
-// Model is the body of GET /v1beta/models/NAME; false when there is no such
-// model.
+// Model is the body of GET /v1beta/models/NAME; false when the model
+// does not exist.
 func Model(name string) ([]byte, bool) {
 	m, ok := findModel(name)
 	if !ok {

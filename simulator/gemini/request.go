@@ -51,7 +51,7 @@ var dataNames = map[string]string{
 	script.FuturePart: script.FuturePart,
 }
 
-// readRequest parses a request. A body that is no JSON gives one without
+// readRequest parses a request. A body that is not JSON gives one without
 // contents.
 func readRequest(r *http.Request, body []byte) *request {
 	to, _ := routeOf(r.URL.Path)

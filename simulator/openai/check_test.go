@@ -396,7 +396,7 @@ func TestForeignPrompt(t *testing.T) {
 	}
 }
 
-// What codex, OpenAI's own client, sends to OpenAI is no unknown parameter.
+// What codex, OpenAI's own client, sends to OpenAI is never an unknown parameter.
 func TestVendorMembers(t *testing.T) {
 	for _, q := range []string{
 		about(`{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}],"internal_chat_message_metadata_passthrough":{"turn_id":"t"}}`),

@@ -72,7 +72,7 @@ func (s *stream) addHosted(n int, b script.Block) {
 	say("code_interpreter_call.completed")
 }
 
-// addFutureItem is an item of a type that nobody knows yet.
+// addFutureItem is an item of an unknown type.
 func (s *stream) addFutureItem() {
 	if !script.Greased(s.Reply, specs.GreaseBlock) {
 		return

@@ -21,7 +21,7 @@ func (Provider) Reject(r *rule.Refusal) (status int, header http.Header, body []
 	header["X-Request-Id"] = []string{"req_" + hex.EncodeToString(sum[:16])}
 	if r.Status == http.StatusUnauthorized {
 		header.Set("Www-Authenticate", `Bearer realm="OpenAI API"`)
-		return r.Status, header, body // it is nobody's
+		return r.Status, header, body // it belongs to no provider
 	}
 	header["Openai-Organization"], header["Openai-Project"] = headers["Openai-Organization"], headers["Openai-Project"]
 	header["Openai-Processing-Ms"] = []string{strconv.Itoa(5 + int(sum[0])/8)}

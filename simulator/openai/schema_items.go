@@ -55,7 +55,7 @@ var caller = opt("caller", byType(variantOf("direct"), variantOf("program", must
 // output is what a tool returned.
 var output = atMost(maxText, orText(list(inputParts)))
 
-// The variants of a message are no types on the wire: both are "message".
+// The variants of a message are not types on the wire: both are "message".
 const (
 	inputMessage  = "message of a client"
 	outputMessage = "message of a model"

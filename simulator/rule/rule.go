@@ -93,7 +93,7 @@ type Refusal struct {
 	// was asked for would have.
 	Listed bool
 	// Note says for people what the provider's words keep to themselves, e.g.
-	// what about a token is wrong. It is no part of the response.
+	// what about a token is wrong. It is not part of the response.
 	Note string
 }
 

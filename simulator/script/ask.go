@@ -46,7 +46,7 @@ type Message struct {
 	Turns int
 }
 
-// The choices that are no tool's name. No provider allows such a name.
+// The choices that are not a tool's name. No provider allows such a name.
 const (
 	ChoiceNone = "\x00none"
 	ChoiceAny  = "\x00any"
@@ -84,7 +84,7 @@ var sidelines = []string{
 	"task routing ai",
 }
 
-// SideTraffic answers what is no part of an agent's main loop: titles, topics, quota
+// SideTraffic answers what is not part of an agent's main loop: titles, topics, quota
 // probes. It is conservative: a request that offers a tool or already holds a
 // turn of the model after the prompt is never one.
 func SideTraffic(a Intent) (answer string, limited, ok bool) {

@@ -10,10 +10,10 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// futureField is what nobody knows yet; clients pass over it (reference §1.4).
+// futureField is an unknown member; clients pass over it (reference §1.4).
 const futureField = `"x_future_field":{"nested":[1,null,"new"]}`
 
-// The types of what stands for blocks, items and parts that nobody knows yet.
+// The types of what stands for unknown blocks, items and parts.
 // The simulator takes back what it issued.
 const (
 	FutureBlock = "future_block" // anthropic
@@ -24,7 +24,7 @@ const (
 // Greased reports whether the turn of a reply asks for g.
 func Greased(r Reply, g specs.Grease) bool { return slices.Contains(r.Turn.Grease, g) }
 
-// futureEvents are events of a type that nobody knows yet.
+// futureEvents are events of unknown types.
 var futureEvents = map[string]string{
 	"anthropic": "event: future_event\ndata: {\"type\":\"future_event\",\"note\":\"new\"}\n\n",
 	"openai":    "event: response.future_event\ndata: {\"type\":\"response.future_event\",\"note\":\"new\",\"sequence_number\":1}\n\n",

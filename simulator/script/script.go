@@ -56,7 +56,7 @@ type Request struct {
 	// Account is whose key the request carries (seal.Account).
 	Account string
 	Body    []byte
-	// Document is Body, parsed; nil when nobody has parsed it.
+	// Document is Body, parsed; nil when it has not been parsed.
 	Document *jsontree.Node
 	// Parsed is what the Provider has read of the request, for its own Frames.
 	Parsed any
@@ -127,7 +127,7 @@ type Script struct {
 	// OwnTools are the client's own tools by role, for a lenient scenario and a
 	// client that is not given ours.
 	OwnTools map[string]string
-	// Mismatch, if not nil, is told of a client without tools.
+	// Mismatch, if not nil, is called for a client without tools.
 	Mismatch func(*Mismatch)
 }
 

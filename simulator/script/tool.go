@@ -30,7 +30,7 @@ func (t Tool) isSearch() bool { return searches().MatchString(t.Name) }
 // are listed in ALL_TOOLS: codex has such a tool instead of all others.
 func (t Tool) runsCode() bool { return t.Text && strings.Contains(t.About, "ALL_TOOLS") }
 
-// IsToolSearch reports whether a call of this name only looks for tools. It is no
+// IsToolSearch reports whether a call of this name only looks for tools. It is not a
 // turn of a conversation that a script knows.
 func IsToolSearch(name string) bool { return Tool{Name: name}.isSearch() }
 

@@ -148,7 +148,7 @@ func TestShortSecrets(t *testing.T) {
 	}
 }
 
-// Random letters where providers hand out tokens are no keys.
+// Random letters where providers hand out tokens are not keys.
 func TestContinuityTokens(t *testing.T) {
 	key := "AIza" + strings.Repeat("Ab3dEf9", 5)
 	for body, exempt := range map[string]bool{

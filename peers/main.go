@@ -1,6 +1,7 @@
 // Command peers runs the recorder beside other recorders, each in a process of
 // its own, against one upstream, in turns within one run, and prints tables of
-// what each costs. It is a module of its own, so that users of the main module do not download the peers.
+// what each costs. It is a module of its own, so that users of the main module do not
+// download the peers.
 //
 // With -tables agents it runs the agent beside other agents instead, on one scripted
 // conversation that the simulator holds with each of them.

@@ -120,6 +120,9 @@ func (j *judgement) applyRules(trace *check.Trace) {
 	shown := map[string]bool{} // requirements of which anything was seen
 	for i, r := range report.JudgeTrace(j.rules, trace) {
 		rule, r := j.rules[i], j.withRun(r)
+		if j.isOrdered(rule) && len(r.Findings) > 0 {
+			continue
+		}
 		j.results[rule.Check.ID] = r
 		shown[rule.Requirement.ID] = shown[rule.Requirement.ID] || r.Observed > 0 || len(r.Findings) > 0
 	}
@@ -130,6 +133,12 @@ func (j *judgement) applyRules(trace *check.Trace) {
 			delete(j.results, rule.Check.ID)
 		}
 	}
+}
+
+// isOrdered reports whether what the rule finds is what the scenario ordered: a broken
+// stream of the simulator says nothing about an agent that plays every scenario.
+func (j *judgement) isOrdered(rule report.Rule) bool {
+	return rule.Check.Source && j.run.Source == evidence.SourceSimulator && !j.holdsAll
 }
 
 // downgrade takes back the verdicts that a run which deviated cannot prove. The

@@ -171,6 +171,21 @@ func TestOurFaultIsNotTheAgents(t *testing.T) {
 	}
 }
 
+// TestOrderedRepliesAreNotTheAgents holds that a stream which a scenario breaks on purpose
+// is no finding of the agent that got it, while what the agent sent still is one.
+func TestOrderedRepliesAreNotTheAgents(t *testing.T) {
+	ofSource := constantRule("STR-003/a", specs.Degraded, 1, "message_start comes twice")
+	ofSource.Check.Source = true
+	rules := []report.Rule{ofSource, constantRule("ORD-001/a", specs.Refused, 1, "broken")}
+	run := finishedRun()
+	run.Source, run.Evidence.Source = evidence.SourceSimulator, evidence.SourceSimulator
+	got, _ := judgeCalls(run, rules, false)
+	compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.Fail})
+	run.Source = evidence.SourceCassette
+	got, _ = judgeCalls(run, rules, false)
+	compareVerdicts(t, got, map[string]report.Verdict{"STR-003/a": report.Warn, "ORD-001/a": report.Fail})
+}
+
 // TestOtherAgentsMayAskAnyModel holds that the allowlist binds only the agent that it
 // was written for.
 func TestOtherAgentsMayAskAnyModel(t *testing.T) {

@@ -335,6 +335,28 @@ func TestBrowserFilters(t *testing.T) {
 	b.expectQuiet("file:")
 }
 
+func TestBrowserFiltersByWayIn(t *testing.T) {
+	builder := inspector.NewBuilder(inspector.Options{})
+	for _, name := range []string{"one/openai", "two/openai", "one/openai@base-url"} {
+		ingress := "mitm"
+		if strings.HasSuffix(name, "@base-url") {
+			ingress = "base-url"
+		}
+		builder.Add(inspector.Observation{Name: name, Provider: "openai", Ingress: ingress, Results: []report.Result{{Requirement: "ORD-001", Check: "ORD-001/answered", Verdict: report.Pass, Observed: 1}}})
+	}
+	b := openTab(t, savePage(t, builder.Page(inspector.Head{Kind: "run"}))+"#/matrix?area=ORD&provider=openai&ingress=base-url", 1280, 800)
+	shown := func() string { return eval[string](b, `document.querySelector(".filters .end").textContent`) }
+	if got := shown(); got != "1 requirement × 1 case" {
+		t.Errorf("by base URL: %q", got)
+	}
+	eval[bool](b, `(() => { const s = document.querySelector("select[name=ingress]"); s.value = "mitm"; return s.dispatchEvent(new Event("change")); })()`)
+	b.waitForView("#/matrix?area=ORD&provider=openai&ingress=mitm")
+	if got := shown(); got != "1 requirement × 2 cases" {
+		t.Errorf("through the proxy: %q", got)
+	}
+	b.expectQuiet("file:")
+}
+
 func TestBrowserIsWalkedByKeyboard(t *testing.T) {
 	b := openTab(t, savePage(t, pageOf(t, inspector.Options{}, readRecordings(t))), 1280, 800)
 	b.press("3")

@@ -60,14 +60,19 @@ func (s *chunkStore) takePack() (pack Pack, ok bool) {
 	if len(s.sizes) == 0 {
 		return Pack{}, false
 	}
-	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(s.data.Bytes())                             // a buffer takes everything
-	_ = w.Close()
-	pack = Pack{Sizes: s.sizes, Data: packed.Bytes()}
+	pack = Pack{Sizes: s.sizes, Data: compress(s.data.Bytes())}
 	s.sizes = nil
 	s.data.Reset()
 	return pack, true
+}
+
+// compress returns data in gzip.
+func compress(data []byte) []byte {
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(data)                                       // a buffer takes everything
+	_ = w.Close()
+	return packed.Bytes()
 }
 
 // chunkLength returns where the first chunk of content ends. The hash is a gear hash:

@@ -129,17 +129,23 @@ var openHeaders = []string{
 	"Openai-Beta", "Retry-After", "Transfer-Encoding", "X-Should-Retry", "X-Simulator",
 }
 
-func (b *Builder) newHeaders(h map[string][]string) (list []Header) {
+// newHeaders lists headers by name. hide replaces the values that a shared page must not
+// show.
+func (b *Builder) newHeaders(h map[string][]string, hide func(value string) string) (list []Header) {
 	for name, values := range h {
 		value := strings.Join(values, ", ")
 		if b.options.Share && !slices.Contains(openHeaders, name) {
-			value = b.quoteText(value)
+			value = hide(value)
 		}
 		list = append(list, Header{name, value})
 	}
 	slices.SortFunc(list, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }
+
+// lengthOf stands for a text of which not even a hash is worth its bytes: the headers of
+// a reply are the provider's and differ each time.
+func lengthOf(text string) string { return fmt.Sprintf("[%d bytes]", len(text)) }
 
 // shownURL is a URL. A shared page shows it without the query, and only where the host
 // is the provider's.

@@ -41,8 +41,8 @@ func (d *decoder) newExchange(x *evidence.Exchange) Exchange {
 		Index: x.Index, Provider: x.Provider, Process: x.Process,
 		Conversation: at.Conversation, Previous: at.Previous, Kind: string(at.Kind),
 		Model: d.shownModel(x.Provider, request.Model), Method: x.Request.Method, URL: d.shownURL(x),
-		RequestHeaders: d.newHeaders(x.Request.Header), Request: d.storeBytes(x.Request.Body),
-		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header), Response: d.storeBytes(x.Response.Body),
+		RequestHeaders: d.newHeaders(x.Request.Header, d.quoteText), Request: d.storeBytes(x.Request.Body),
+		Status: x.Response.Status, ResponseHeaders: d.newHeaders(x.Response.Header, lengthOf), Response: d.storeBytes(x.Response.Body),
 		End: x.Response.End, Outcome: reply.End.String(), Error: d.quoteText(errorMessage(reply)),
 		Provenance: string(x.Provenance), Missed: x.Missed,
 	}

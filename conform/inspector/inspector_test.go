@@ -117,6 +117,57 @@ func TestPageOfAllCassettesIsSmall(t *testing.T) {
 	}
 }
 
+// Pages without content are kept in repositories, so they have to be small: what names
+// and verdicts need, beside the scripts.
+func TestSharedPageIsSmall(t *testing.T) {
+	const limit = 200_000
+	page := pageOf(t, inspector.Options{Share: true}, readRecordings(t))
+	if size := len(writePage(t, page)); size > limit {
+		t.Errorf("the shared page has %d bytes, more than %d", size, limit)
+	}
+	whole, short := len(writePage(t, page)), len(writePage(t, page.Condense()))
+	if short > whole*9/10 {
+		t.Errorf("the condensed page has %d bytes, the whole one %d", short, whole)
+	}
+}
+
+func TestCondenseKeepsWhatWasFound(t *testing.T) {
+	page := pageOf(t, inspector.Options{Share: true}, readRecordings(t))
+	short := page.Condense()
+	kept := 0
+	for i, c := range short.Cases {
+		hasFindings := c.Verdict != report.Pass
+		for _, r := range c.Results {
+			hasFindings = hasFindings || len(r.Findings) > 0
+		}
+		if want := page.Cases[i]; len(c.Results) != len(want.Results) || hasFindings && len(c.Exchanges) != len(want.Exchanges) || !hasFindings && len(c.Exchanges)+len(c.Blocks)+len(c.Processes) > 0 {
+			t.Errorf("%s (%s): %d results, %d exchanges", c.Name, c.Verdict, len(c.Results), len(c.Exchanges))
+		}
+		kept += len(c.Exchanges)
+	}
+	if kept == 0 || len(short.Notices) != len(page.Notices)+1 {
+		t.Errorf("%d exchanges are kept, the page says %q", kept, short.Notices)
+	}
+}
+
+// Pages of the first release hold their document as plain JSON.
+func TestReadTakesPlainPages(t *testing.T) {
+	page := pageOf(t, inspector.Options{}, readRecordings(t)[:2])
+	var document bytes.Buffer
+	if err := inspector.WriteJSON(&document, page); err != nil {
+		t.Fatal(err)
+	}
+	read, err := inspector.Read([]byte("<!doctype html><script type=\"application/json\" id=\"data\">" + document.String() + "</script>"))
+	if err != nil || len(read.Cases) != 2 {
+		t.Errorf("%d cases, %v", len(read.Cases), err)
+	}
+	for name, text := range map[string]string{"no base64": "?", "no gzip": "YWJj", "cut": "H4sIAAAAAAAC/6vmUlBQUCpOzkgtSk1VslKoVkrOzyvOz0lVslJQSs7PS8tMVqoFAN=="} {
+		if _, err := inspector.Read([]byte("<!doctype html><script type=\"application/gzip\" id=\"data\">" + text + "</script>")); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestBodiesAreStoredOnce holds that a conversation costs what was new in each request.
 func TestBodiesAreStoredOnce(t *testing.T) {
 	history := strings.Builder{}

@@ -3,6 +3,7 @@ package inspector
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,19 +19,20 @@ const maxUnpacked = 1 << 30
 // nor a page that holds one.
 var ErrNotPage = errors.New("is no document of the inspector")
 
+// A page holds its document as JSON in gzip in base64. Pages of the first release hold
+// JSON.
 var (
-	dataBegins = []byte(`<script type="application/json" id="data">`)
-	dataEnds   = []byte(`</script>`)
+	packedBegins = []byte(`<script type="application/gzip" id="data">`)
+	plainBegins  = []byte(`<script type="application/json" id="data">`)
+	dataEnds     = []byte(`</script>`)
 )
 
 // Read reads what [Write] or [WriteJSON] wrote. The page may come from others: its
 // bodies are bounded, and every chunk that a body names is there.
 func Read(data []byte) (Page, error) {
-	if i := bytes.Index(data, dataBegins); i >= 0 && bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
-		data = data[i+len(dataBegins):]
-		if end := bytes.Index(data, dataEnds); end >= 0 {
-			data = data[:end]
-		}
+	data, err := documentOf(data)
+	if err != nil {
+		return Page{}, fmt.Errorf("is a damaged document of the inspector: %w", err)
 	}
 	var head struct {
 		Schema string `json:"schema"`
@@ -49,6 +51,29 @@ func Read(data []byte) (Page, error) {
 		return Page{}, fmt.Errorf("is a damaged document of the inspector: %w", err)
 	}
 	return p, nil
+}
+
+// documentOf returns the document that a page holds, and other data as they are.
+func documentOf(data []byte) ([]byte, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		return data, nil
+	}
+	_, plain, _ := bytes.Cut(data, plainBegins)
+	_, packed, isPacked := bytes.Cut(data, packedBegins)
+	if !isPacked {
+		plain, _, _ = bytes.Cut(plain, dataEnds)
+		return plain, nil
+	}
+	packed, _, _ = bytes.Cut(packed, dataEnds)
+	r, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(packed)))
+	if err != nil {
+		return nil, err
+	}
+	document, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
+	if err == nil && len(document) > maxUnpacked {
+		err = fmt.Errorf("it has more than %d bytes", maxUnpacked)
+	}
+	return document, err
 }
 
 // Content returns the bytes of a body of p, nil where p does not hold them.

@@ -1,6 +1,14 @@
 // The document of the page, and what is looked up in it.
 
-const report = JSON.parse(document.getElementById("data").textContent);
+/** inflate returns a response whose body is what gzip and base64 were made of. */
+function inflate(text) {
+  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
+}
+
+if (!("DecompressionStream" in window)) document.querySelector("#main > .empty").textContent = "This browser cannot unpack the report. Open it in a current one.";
+
+const report = await inflate(document.getElementById("data").textContent).json();
 
 /** Signs of the verdicts, worst first. */
 const SIGNS = {
@@ -17,11 +25,12 @@ const requirementOf = (check) => check.split("/")[0];
 let index;
 
 function buildIndex() {
-  index = { cases: new Map(), requirements: new Map(), findings: [], cells: new Map(), counts: {}, providers: new Set(), chunks: [] };
+  index = { cases: new Map(), requirements: new Map(), findings: [], cells: new Map(), counts: {}, providers: new Set(), ingress: new Set(), chunks: [] };
   for (const r of report.requirements) index.requirements.set(r.id, r);
   for (const c of report.cases) {
     index.cases.set(c.name, c);
     for (const p of (c.provider || "").split(",")) if (p) index.providers.add(p);
+    if (c.ingress) index.ingress.add(c.ingress);
     for (const r of c.results || []) indexResult(c, r);
   }
   index.findings.sort((a, b) => rank(a.verdict) - rank(b.verdict));
@@ -54,12 +63,7 @@ const exchangeOf = (c, number) => (c.exchanges || []).find((x) => x.index === nu
 const unpacked = new Map();
 
 function unpack(number) {
-  if (!unpacked.has(number)) {
-    const text = atob(report.packs[number].data);
-    const packed = Uint8Array.from(text, (c) => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-    unpacked.set(number, new Response(stream).arrayBuffer().then((b) => new Uint8Array(b)));
-  }
+  if (!unpacked.has(number)) unpacked.set(number, inflate(report.packs[number].data).arrayBuffer().then((b) => new Uint8Array(b)));
   return unpacked.get(number);
 }
 

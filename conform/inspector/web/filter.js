@@ -15,16 +15,18 @@ function filterBar(route, which, counts, endText) {
   const pick = (name, label, values) => which.includes(name) && values.length > 1 && h("select", {
     "aria-label": label, name, onchange: (e) => set({ [name]: e.target.value }),
   }, h("option", { value: "" }, label), values.map((v) => h("option", { value: v, selected: params[name] === v }, v)));
-  const isFiltered = ["verdict", "area", "provider", "case", "q"].some((name) => params[name]);
+  const isFiltered = ["verdict", "area", "provider", "ingress", "case", "q"].some((name) => params[name]);
   return h("div.filters", null, chips,
     pick("area", "All areas", [...new Set(report.requirements.map((r) => r.area))]),
     pick("provider", "All providers", [...index.providers].sort()),
+    pick("ingress", "All ways in", [...index.ingress].sort()),
     pick("case", "All cases", [...index.cases.keys()]),
     isFiltered && h("button.chip", { type: "button", onclick: () => go(route.path, {}, true) }, "clear"),
     h("span.end.num", null, endText));
 }
 
-const hasProvider = (c, provider) => !provider || (c.provider || "").split(",").includes(provider);
+/** isOfFilter reports whether the filter keeps a case by its provider and its way in. */
+const isOfFilter = (c, params) => (!params.provider || (c.provider || "").split(",").includes(params.provider)) && (!params.ingress || c.ingress === params.ingress);
 
 /** hasWords reports whether all words of the search stand in text. */
 function hasWords(search, text) {
@@ -36,7 +38,7 @@ function filterFindings(params) {
   const verdicts = new Set((params.verdict || "").split(",").filter(Boolean));
   return index.findings.filter((f) =>
     (!verdicts.size || verdicts.has(f.verdict)) && (!params.area || areaOf(f.check) === params.area) &&
-    hasProvider(f.case, params.provider) && (!params.case || f.case.name === params.case) &&
+    isOfFilter(f.case, params) && (!params.case || f.case.name === params.case) &&
     (!params.q || hasWords(params.q, findingText(f))));
 }
 

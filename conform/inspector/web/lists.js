@@ -9,7 +9,7 @@ function showFindings(main, route) {
     open: (i) => { location.hash = findingLink(found[i]); },
   });
   const shown = found.length === index.findings.length ? count(found.length, "finding") : `${found.length.toLocaleString("en")} of ${count(index.findings.length, "finding")}`;
-  main.append(h("div.page", null, filterBar(route, ["area", "provider", "case"], index.counts, shown),
+  main.append(h("div.page", null, filterBar(route, ["area", "provider", "ingress", "case"], index.counts, shown),
     found.length ? list.el : emptyNote(index.findings.length ? "No finding matches these filters." : "No finding. Every rule that could be observed was kept.")));
   list.draw();
   return { keys: found.length ? listKeys(list) : {}, focus: list.el, list };
@@ -24,7 +24,7 @@ function showCases(main, route) {
   const counts = {};
   for (const c of report.cases) counts[c.verdict] = (counts[c.verdict] || 0) + 1;
   const verdicts = new Set((route.params.verdict || "").split(",").filter(Boolean));
-  const cases = report.cases.filter((c) => (!verdicts.size || verdicts.has(c.verdict)) && hasProvider(c, route.params.provider) &&
+  const cases = report.cases.filter((c) => (!verdicts.size || verdicts.has(c.verdict)) && isOfFilter(c, route.params) &&
     (!route.params.q || hasWords(route.params.q, [c.name, c.reason, c.source, c.ingress, ...(c.deviations || [])].join(" "))));
   const findings = new Map();
   for (const f of index.findings) findings.set(f.case, (findings.get(f.case) || 0) + 1);
@@ -33,7 +33,7 @@ function showCases(main, route) {
     row: (i) => caseRow(cases[i], findings.get(cases[i]) || 0),
     open: (i) => { location.hash = caseLink(cases[i]); },
   });
-  main.append(h("div.page", null, filterBar(route, ["provider"], counts, count(cases.length, "case")), cases.length ? list.el : emptyNote("No case matches these filters.")));
+  main.append(h("div.page", null, filterBar(route, ["provider", "ingress"], counts, count(cases.length, "case")), cases.length ? list.el : emptyNote("No case matches these filters.")));
   list.draw();
   return { keys: cases.length ? listKeys(list) : {}, focus: list.el, list };
 }

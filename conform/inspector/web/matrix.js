@@ -14,7 +14,7 @@ function showMatrix(main, route) {
   const caption = h("div.caption", { "aria-live": "polite" }, h("span.muted", null, "Move with the arrows; Enter opens a cell."));
   const grid = matrixGrid(rows, columns, cellAt, (r, c) => caption.replaceChildren(cellText(rows[r], columns[c], cellAt(r, c))));
   main.append(h("div.page", null,
-    filterBar(route, ["area", "provider"], counts, `${count(rows.length, "requirement")} × ${count(columns.length, "case")}`),
+    filterBar(route, ["area", "provider", "ingress"], counts, `${count(rows.length, "requirement")} × ${count(columns.length, "case")}`),
     rows.length && columns.length ? h("div.grow", { style: { display: "flex", flexDirection: "column", minHeight: 0 } }, grid.el, caption) : emptyNote("Nothing matches these filters.")));
   grid.draw();
   return { keys: grid.keys, focus: grid.el };
@@ -23,7 +23,7 @@ function showMatrix(main, route) {
 /** matrixOf returns the rows and columns that the filters leave. */
 function matrixOf(params) {
   const verdicts = new Set((params.verdict || "").split(",").filter(Boolean));
-  let columns = report.cases.filter((c) => hasProvider(c, params.provider));
+  let columns = report.cases.filter((c) => isOfFilter(c, params));
   let rows = report.requirements.filter((r) => !params.area || r.area === params.area);
   if (params.q) {
     const byCase = columns.filter((c) => hasWords(params.q, c.name));

@@ -7,7 +7,8 @@ import (
 )
 
 // eventBuffer is how far the reader of a channel of events may fall behind before
-// deltas are dropped, beside the channel's own room.
+// deltas are dropped, beside the channel's own room, unless WithEventBuffer says
+// otherwise.
 const eventBuffer = 256
 
 // RunWithEvents is Run and sends events while they happen. The last event says how
@@ -36,6 +37,8 @@ func (a *Agent) withEventsTo(events chan<- Event) agent.Config {
 		}
 		events <- e
 	}
-	config.EventBuffer = max(config.EventBuffer, eventBuffer)
+	if config.EventBuffer == 0 {
+		config.EventBuffer = eventBuffer
+	}
 	return config
 }

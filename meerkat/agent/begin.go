@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ func (p *transition) handleBegin(in beginInput) {
 	p.addRecords(session.Run{At: in.at, ID: in.runID})
 	p.addPrefix(in.at)
 	p.restoreLimits(in.at)
+	p.addMetadata(in.at)
 	p.addAnnotations(in.at)
 	s.target = s.requestTarget()
 	s.pending = &runOpening{prompt: prompt, changes: p.findChanges()}
@@ -54,7 +56,22 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 	if running := open.runningCalls(); len(running) > 0 && s.settings.interruptedPolicy == Fail {
 		return &InterruptedError{running}
 	}
+	if err := checkPromptSize(prompt, s.settings.maxPromptBytes); err != nil {
+		return err
+	}
+	if err := session.CheckMetadata(session.MergeMetadata(s.session.Metadata, s.settings.metadata)); err != nil {
+		return err
+	}
 	return p.checkPrefixUnchanged()
+}
+
+// checkPromptSize returns a *PromptTooLongError if prompt has more than limit bytes;
+// a limit of 0 allows any.
+func checkPromptSize(prompt string, limit int) error {
+	if limit > 0 && len(prompt) > limit {
+		return &PromptTooLongError{Bytes: len(prompt), Limit: limit}
+	}
+	return nil
 }
 
 // checkPrefixUnchanged checks that the session still holds what was sent before:
@@ -127,6 +144,14 @@ func (p *transition) restoreLimits(at time.Time) {
 	was := s.limits
 	if s.limits = was.OverriddenBy(s.settings.limits); s.limits != was {
 		p.addRecords(session.Budget{At: at, Limits: s.limits})
+	}
+}
+
+// addMetadata stores what this run changes of the session's metadata.
+func (p *transition) addMetadata(at time.Time) {
+	old := p.state.session.Metadata
+	if !maps.Equal(old, session.MergeMetadata(old, p.state.settings.metadata)) {
+		p.addRecords(session.Metadata{At: at, Values: p.state.settings.metadata})
 	}
 }
 

@@ -140,7 +140,7 @@ func (p *transition) requestSummary(at time.Time) {
 	if len(s.current.request.Tools) > 0 {
 		s.current.request.ToolChoice = "none"
 	}
-	s.current.request.OutputSchema = nil // it is for answers
+	s.current.request.OutputSchema, s.current.request.StopSequences = nil, nil // they are for answers
 	p.reportDegradations(degraded)
 	p.sendRequest(at)
 }

@@ -21,6 +21,8 @@ const (
 	DefaultMaxTurns    = 50
 	DefaultMaxParallel = 10
 	DefaultWarnAt      = 0.8
+	// DefaultMaxPromptBytes is the most that a provider takes in a request.
+	DefaultMaxPromptBytes = 32 << 20
 )
 
 // Policy says what a resumed run does with tools that were running when the
@@ -62,13 +64,18 @@ type Config struct {
 	Effort          string
 	MaxOutputTokens int // of one reply; 0: the catalogue's default
 	Temperature     *float64
-	Unary           bool // one JSON reply instead of a stream
+	// StopSequences end a reply where the model writes one of them; see
+	// provider.Request.
+	StopSequences []string
+	Unary         bool // one JSON reply instead of a stream
 	// OutputSchema and CacheTTL are those of provider.Request.
 	OutputSchema transcript.RawJSON
 	CacheTTL     string
 	Account      string // see provider.Request.Account
 	// Attached goes with the prompt: images and files. It needs a prompt.
 	Attached []transcript.Part
+	// MaxPromptBytes bounds the text of the prompt; 0: DefaultMaxPromptBytes.
+	MaxPromptBytes int
 
 	MaxTurns    int // model calls of one run; 0: DefaultMaxTurns
 	MaxParallel int // tools at once; 0: DefaultMaxParallel
@@ -87,6 +94,8 @@ type Config struct {
 	// does by itself.
 	Compaction Compaction
 
+	// Metadata changes what is noted about the session; see session.Metadata.
+	Metadata map[string]string
 	// Annotations are written into the session unless it has them.
 	Annotations []session.Annotation
 
@@ -131,6 +140,9 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	id, err := cfg.NewID()
 	if err != nil {
 		return Result{}, err
+	}
+	if err := checkPromptSize(prompt, cfg.MaxPromptBytes); err != nil {
+		return Result{}, err // before there is a session
 	}
 	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
 	w, err := cfg.Store.Create(ctx, h)
@@ -182,6 +194,7 @@ func (c *Config) checkNumbers() error {
 		name string
 		n    int64
 	}{
+		{"MaxPromptBytes", int64(c.MaxPromptBytes)}, {"EventBuffer", int64(c.EventBuffer)},
 		{"MaxTurns", int64(c.MaxTurns)}, {"MaxParallel", int64(c.MaxParallel)}, {"MaxOutputTokens", int64(c.MaxOutputTokens)},
 		{"Limits.MaxDuration", int64(c.Limits.MaxDuration)}, {"Limits.MaxToolCalls", int64(c.Limits.MaxToolCalls)}, {"Limits.MaxTurns", int64(c.Limits.MaxTurns)},
 	} {
@@ -195,6 +208,12 @@ func (c *Config) checkNumbers() error {
 func (c Config) withDefaults() (Config, error) {
 	if err := c.checkNumbers(); err != nil {
 		return c, err
+	}
+	if err := session.CheckMetadata(c.Metadata); err != nil {
+		return c, err
+	}
+	if c.MaxPromptBytes == 0 {
+		c.MaxPromptBytes = DefaultMaxPromptBytes
 	}
 	if c.MaxTurns == 0 {
 		c.MaxTurns = DefaultMaxTurns
@@ -265,7 +284,7 @@ func (c *Config) runSettings() settings {
 	}
 	s := settings{
 		prefix: prefix, maxOutputTokens: c.MaxOutputTokens, maxTurns: c.MaxTurns,
-		temperature: c.Temperature, unary: c.Unary, account: c.Account,
+		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
 		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction,

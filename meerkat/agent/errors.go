@@ -31,6 +31,15 @@ func (e *RunError) Error() string { return fmt.Sprintf("session %s: %v", e.Sessi
 // store, or that of the context.
 func (e *RunError) Unwrap() error { return e.Err }
 
+// PromptTooLongError says that a prompt exceeds Config.MaxPromptBytes. Nothing was
+// sent or stored.
+type PromptTooLongError struct{ Bytes, Limit int }
+
+// Error names the limit.
+func (e *PromptTooLongError) Error() string {
+	return fmt.Sprintf("prompt: it has %d bytes, and agent.max_prompt_bytes (MaxPromptBytes) allows %d; shorten it or raise the limit", e.Bytes, e.Limit)
+}
+
 // TruncatedError says that the last reply was cut off. What arrived is kept;
 // its tool calls were not executed.
 type TruncatedError struct{ Stop transcript.StopReason }
@@ -128,6 +137,7 @@ func kindOf(err error) string {
 		prefix   *PrefixError
 		mismatch *MismatchError
 		running  *InterruptedError
+		long     *PromptTooLongError
 	)
 	switch {
 	case errors.As(err, &spent):
@@ -146,6 +156,8 @@ func kindOf(err error) string {
 		return "session_mismatch"
 	case errors.As(err, &running):
 		return "tools_interrupted"
+	case errors.As(err, &long):
+		return "prompt_too_long"
 	case errors.As(err, &call):
 		return string(call.Kind)
 	case errors.Is(err, ErrNothingToContinue):

@@ -69,6 +69,9 @@ type settings struct {
 	maxOutputTokens   int
 	maxTurns          int
 	temperature       *float64
+	stopSequences     []string
+	maxPromptBytes    int
+	metadata          map[string]string
 	unary             bool
 	outputSchema      transcript.RawJSON
 	cacheTTL          string

@@ -95,6 +95,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		Effort:          prefix.Effort,
 		MaxOutputTokens: s.settings.maxOutputTokens,
 		Temperature:     s.settings.temperature,
+		StopSequences:   s.settings.stopSequences,
 		Unary:           s.settings.unary,
 		OutputSchema:    s.settings.outputSchema,
 		CacheTTL:        s.settings.cacheTTL,

@@ -23,6 +23,7 @@ package config
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
@@ -47,6 +48,7 @@ type Config struct {
 	ToolPolicy tool.Policy
 	MCPServers []mcp.Server
 	Storage    Storage
+	Telemetry  Telemetry
 }
 
 // Storage says where sessions are kept, and how safely.
@@ -57,6 +59,21 @@ type Storage struct {
 	// FsyncInterval turns pass between two fsyncs.
 	Fsync         string
 	FsyncInterval int
+}
+
+// Telemetry says where measurements of runs go. The zero value sends and serves
+// nothing.
+type Telemetry struct {
+	// Endpoint is the address of a collector that takes OTLP over HTTP, such as
+	// http://localhost:4318; "" exports nothing.
+	Endpoint string
+	Headers  map[string]string // of each request to the collector
+	Timeout  time.Duration     // how long the end of a run waits for the collector
+	// Content adds prompts, answers, arguments and results to the spans.
+	Content bool
+	// MetricsListen is the HOST:PORT that serves metrics for Prometheus; "" serves
+	// none.
+	MetricsListen string
 }
 
 // Format prints nothing of c, whatever the verb.

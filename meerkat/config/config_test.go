@@ -91,8 +91,12 @@ func TestPrecedence(t *testing.T) {
 // as TOML has them; what is not listed here is a text.
 var samples = map[string][4]string{
 	"agent.effort": {"'low'", "'high'", "'max'", "'none'"}, "agent.on_interrupted": {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
-	"agent.requests_per_minute": {"1", "2", "3", "4"},
-	"agent.cache_ttl":           {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
+	"agent.requests_per_minute": {"1", "2", "3", "4"}, "agent.max_prompt_bytes": {"1", "2", "3", "4"}, "agent.event_buffer": {"1", "2", "3", "4"},
+	"agent.stop_sequences": {"['u']", "['p']", "'e'", "'f'"}, "session.metadata": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
+	"telemetry.otlp_endpoint": {"'http://u'", "'http://p'", "'http://e'", "'http://f'"}, "telemetry.otlp_headers": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
+	"telemetry.otlp_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "telemetry.content": {"true", "false", "true", "false"},
+	"telemetry.metrics_listen": {"'127.0.0.1:1'", "'127.0.0.1:2'", "'127.0.0.1:3'", "'127.0.0.1:4'"},
+	"agent.cache_ttl":          {"'5m'", "'1h'", "'5m'", "'1h'"}, "provider.type": {"'openai'", "'gemini'", "'anthropic'", "'openai'"},
 	"storage.backend": {"'sqlite'", "'memory'", "'jsonl'", "'sqlite'"}, "storage.fsync": {"'never'", "'interval'", "'always'", "'never'"},
 	"agent.temperature": {"0.1", "0.2", "0.3", "0.4"}, "agent.budget_warning_threshold": {"0.1", "0.2", "0.3", "0.4"}, "compaction.threshold": {"0.1", "0.2", "0.3", "0.4"},
 	"agent.max_tokens_per_turn": {"1", "2", "3", "4"}, "agent.checkpoint_interval": {"1", "2", "3", "4"}, "agent.max_turns": {"1", "2", "3", "4"},
@@ -138,7 +142,9 @@ func everyLayer(t *testing.T, key, variable string) {
 	if !ok {
 		values = [4]string{"'u'", "'p'", "'e'", "'f'"}
 	}
-	plain := func(layer int) string { return strings.Trim(values[layer], "'[]") }
+	plain := func(layer int) string {
+		return strings.NewReplacer("'", "", "[", "", "]", "", "{", "", "}", "", " ", "").Replace(values[layer])
+	}
 	p := newPlace(t, key+" = "+values[0], key+" = "+values[1])
 	p.env[variable] = plain(2)
 	for layer, want := range []config.Layer{config.User, config.Project, config.Environment, config.Flag} {
@@ -158,7 +164,7 @@ func everyLayer(t *testing.T, key, variable string) {
 			t.Fatalf("%s in %s: %v", key, want, err)
 		}
 		for _, s := range l.Settings() {
-			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key")) {
+			if s.Key == key && (s.Source.Layer != want || s.Value != plain(layer) && !strings.HasSuffix(key, "api_key") && !strings.HasSuffix(key, "headers")) {
 				t.Errorf("%s (%s): %+v; want %s from %s", key, variable, s, plain(layer), want)
 			}
 		}
@@ -192,6 +198,7 @@ func TestEveryKey(t *testing.T) {
 		Agent: agent.Config{
 			Model: "m", System: "s", Effort: "low", MaxOutputTokens: 1, Temperature: &half, WarnAt: 0.7, MaxTurns: 3,
 			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4,
+			StopSequences: []string{"END", "a, b"}, MaxPromptBytes: 1000, EventBuffer: 7, Metadata: map[string]string{"ticket": "42"},
 			Limits:     session.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
 			Retry:      provider.RetryPolicy{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3, Jitter: provider.DefaultRetry.Jitter},
 			Compaction: agent.Compaction{Threshold: 0.5},
@@ -205,7 +212,8 @@ func TestEveryKey(t *testing.T) {
 			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
 		},
-		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
+		Telemetry: config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
+		Storage:   config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Error(diff)
@@ -229,6 +237,9 @@ budget_warning_threshold = 0.7
 max_turns = 3
 on_interrupted = "fail"
 cache_ttl = "1h"
+stop_sequences = ["END", "a, b"]
+max_prompt_bytes = 1000
+event_buffer = 7
 requests_per_minute = 60
 [provider]
 type = "anthropic"
@@ -260,6 +271,14 @@ deny = ["y"]
 name = "remote"
 url = "https://h/mcp"
 headers = { Authorization = "Bearer ${OPENAI}" }
+[session.metadata]
+ticket = "42"
+[telemetry]
+otlp_endpoint = "http://c:4318"
+otlp_headers = { X = "${OPENAI}" }
+otlp_timeout = "1s"
+content = true
+metrics_listen = 9464
 [storage]
 backend = "sqlite"
 directory = "d"

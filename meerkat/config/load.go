@@ -92,7 +92,7 @@ func (l *Loaded) setValue(s Setting, value any, from Source) error {
 	}
 	parsed, err := read(value)
 	if err != nil && s.secret {
-		err = errors.New("it is not a text") // never the value
+		err = errors.New(s.secretForm()) // never the value
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %s: %w", from.Where, s.Key, err)

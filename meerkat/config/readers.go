@@ -54,6 +54,17 @@ func readCount(v any) (any, error) {
 	return int(n), nil
 }
 
+// countBetween reads a whole number from least to most.
+func countBetween(least, most int) reader {
+	return func(v any) (any, error) {
+		n, err := parseNumber(v)
+		if err != nil || n != math.Trunc(n) || n < float64(least) || n > float64(most) {
+			return nil, fmt.Errorf("%v is not a whole number from %d to %d", v, least, most)
+		}
+		return int(n), nil
+	}
+}
+
 // readTokens is readCount for larger numbers.
 func readTokens(v any) (any, error) {
 	n, err := parseNumber(v)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,12 +34,18 @@ func (l *Loaded) Settings() []SettingValue {
 const masked = "(set, not shown)"
 
 func (s Setting) showValue(value any) string {
+	if s.secret && value != "" {
+		return masked
+	}
 	switch value := value.(type) {
 	case string:
-		if s.secret && value != "" {
-			return masked
-		}
 		return withoutCredentials(strings.Join(strings.Fields(value), " "))
+	case map[string]string:
+		var pairs []string
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			pairs = append(pairs, name+"="+value[name])
+		}
+		return strings.Join(pairs, " ")
 	case []string:
 		return strings.Join(value, " ")
 	case []mcp.Server:

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
@@ -24,6 +25,9 @@ type Setting struct {
 	Default any
 	// Variables set it as well, in this order and before RKAT_ and the key.
 	Variables []string
+	// Repeated says that the flag may be given several times and its values are a
+	// list.
+	Repeated bool
 
 	read   reader            // nil: readText
 	field  func(*Config) any // returns a pointer to the field that takes the value; nil: none does
@@ -51,6 +55,7 @@ const (
 	riskMovesSessions = "it decides where conversations are kept"
 	riskAllowsTools   = "it decides which tools may run"
 	riskReadsFile     = "it sends a file of this machine to a provider"
+	riskSendsData     = "it decides who gets data about runs"
 	riskTrustsItself  = "a project cannot vouch for itself"
 )
 
@@ -63,7 +68,7 @@ var (
 
 // Table returns all settings in the order in which they are shown.
 func Table() []Setting {
-	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), []Setting{
+	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), telemetrySettings(), []Setting{
 		{Key: trustedProjects, Help: "`folders` of projects whose .rkat/config.toml may set anything; only in the user's own file", read: readList, inFile: true, path: true, risk: riskTrustsItself},
 	})
 }
@@ -88,6 +93,15 @@ func agentSettings() []Setting {
 		}, {
 			Key: "agent.temperature", Flag: "temperature", Commands: RequestCommands, read: between(0, 2),
 			Help: "`number` from 0 to 2, for models that take one", field: func(c *Config) any { return &c.Agent.Temperature },
+		}, {
+			Key: "agent.stop_sequences", Flag: "stop", Commands: RequestCommands, Repeated: true, read: readTexts,
+			Help: "`text` that ends a reply where the model writes it; may be repeated, not with OpenAI", field: func(c *Config) any { return &c.Agent.StopSequences },
+		}, {
+			Key: "agent.max_prompt_bytes", Flag: "max-prompt-bytes", Commands: RequestCommands, read: countBetween(1, agent.DefaultMaxPromptBytes), Default: agent.DefaultMaxPromptBytes,
+			Help: "`limit` of the prompt in bytes", field: func(c *Config) any { return &c.Agent.MaxPromptBytes },
+		}, {
+			Key: "agent.event_buffer", Flag: "event-buffer", Commands: RunCommands, read: countBetween(0, 1<<20),
+			Help: "how many `events` a slow reader may be behind before deltas are dropped (default 4096 for json-stream)", field: func(c *Config) any { return &c.Agent.EventBuffer },
 		}, {
 			Key: "agent.checkpoint_interval", read: readCount, Default: 5,
 			Help: "`turns` between two fsyncs when storage.fsync is interval", field: func(c *Config) any { return &c.Storage.FsyncInterval },
@@ -160,6 +174,9 @@ func toolSettings() []Setting {
 func storageSettings() []Setting {
 	return []Setting{
 		{
+			Key: "session.metadata", Flag: "metadata", Commands: RunCommands, Repeated: true, read: readMetadata,
+			Help: "`NAME=VALUE` to note about the session, never sent to a provider; may be repeated, an empty value removes the name", field: func(c *Config) any { return &c.Agent.Metadata },
+		}, {
 			Key: "storage.backend", Flag: "store", read: oneOf("jsonl", "sqlite", "memory"), Default: "jsonl", risk: riskMovesSessions,
 			Help: "how sessions are kept: jsonl, sqlite or memory", field: func(c *Config) any { return &c.Storage.Backend },
 		}, {
@@ -212,6 +229,14 @@ func limitSettings() []Setting {
 // empty counts.
 func (s Setting) EnvironmentVariables() []string {
 	return append(slices.Clone(s.Variables), "RKAT_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_")))
+}
+
+// secretForm says how a secret is written, for errors that must not repeat it.
+func (s Setting) secretForm() string {
+	if s.read == nil {
+		return "it is not a text"
+	}
+	return "it is not of the form NAME=VALUE[,NAME=VALUE…], or a table of texts"
 }
 
 // findSetting returns the row of a key.

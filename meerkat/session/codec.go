@@ -16,6 +16,7 @@ import (
 //	{"record":"prefix","at":…,"provider":…,"model":…,"system":…,"tools":[…],"hash":…}
 //	{"record":"run","at":…,"run_id":…}
 //	{"record":"budget","at":…,"limits":{…}}
+//	{"record":"metadata","at":…,"values":{"ticket":"42"}}
 //	{"record":"message","at":…,"message":{…}}
 //	{"record":"usage","at":…,"turn":1,"sent":1,"hash":…,"usage":{…}}
 //	{"record":"ledger","at":…,"message":1,"call_id":…,"name":…,"status":"running"}
@@ -156,6 +157,8 @@ func decodeKind(kind string, line []byte) (Record, error) {
 		return decodeFlat[Compaction](line)
 	case "budget":
 		return decodeFlat[Budget](line)
+	case "metadata":
+		return decodeFlat[Metadata](line)
 	case "mark":
 		return decodeFlat[Annotation](line)
 	case "checkpoint":

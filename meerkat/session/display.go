@@ -11,6 +11,7 @@ type displayType string
 
 // The events of a display.
 const (
+	displaySessionMetadata  displayType = "session_metadata"  // Metadata; first, if there is any
 	displayRunStart         displayType = "run_start"         // RunID
 	displayTurnStart        displayType = "turn_start"        // Turn
 	displayUserMessage      displayType = "user_message"      // Text, Images
@@ -53,6 +54,7 @@ type displayEvent struct {
 	StopReason transcript.StopReason `json:"stop_reason,omitempty"`
 	Usage      *transcript.Usage     `json:"usage,omitempty"`
 	RunEnd     *RunEnd               `json:"task,omitempty"`
+	Metadata   map[string]string     `json:"metadata,omitempty"`
 }
 
 // displayImage is an image or a file beside a text: its bytes, or its address.
@@ -76,6 +78,10 @@ func displayImages(parts []transcript.Part) (images []displayImage) {
 // both as read-only.
 func displayEvents(s *Session) []displayEvent {
 	b := displayBuilder{session: s, toolNames: map[string]string{}}
+	if s.Metadata != nil {
+		b.at = s.Created
+		b.addEvent(displayEvent{Type: displaySessionMetadata, Metadata: s.Metadata})
+	}
 	for _, item := range s.Timeline {
 		b.at = item.At
 		b.addItem(item)

@@ -99,6 +99,8 @@ func (s *Session) foldRecord(r Record) (err error) {
 		return s.foldCompaction(r.withValidUTF8())
 	case Budget:
 		s.Budget = &r
+	case Metadata:
+		s.Metadata = MergeMetadata(s.Metadata, r.Values)
 	case Annotation:
 		s.Annotations = append(s.Annotations, r)
 	case Checkpoint:

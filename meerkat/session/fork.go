@@ -11,7 +11,8 @@ import (
 
 // Fork returns the records of a new session that begins with the first n
 // messages of s, and the header to write before them. System prompt, tools and
-// messages stay as they are, because providers bind their tokens to them. If n
+// messages stay as they are, because providers bind their tokens to them. The
+// metadata goes along. If n
 // separates calls from their results, the calls are closed; no message is
 // removed. Usage, runs and budgets begin anew; only what was sent stays known.
 func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
@@ -23,6 +24,9 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 	if s.Prefix != nil {
 		records = append(records, *s.Prefix)
 		h.Provider, h.Model = s.Prefix.Provider, s.Prefix.Model
+	}
+	if s.Metadata != nil {
+		records = append(records, Metadata{At: at, Values: s.Metadata})
 	}
 	records = append(records, s.recordsUntil(n)...)
 	if open := s.closingResults(n); len(open) > 0 {

@@ -8,8 +8,8 @@ import (
 )
 
 // Record is one line of a session's history: Header, Prefix, Run, MessageRecord,
-// Call, Tool, ErrorRecord, RunEnd, Compaction, Budget, Annotation, Checkpoint,
-// Repair or, from a newer writer, Unknown.
+// Call, Tool, ErrorRecord, RunEnd, Compaction, Budget, Metadata, Annotation,
+// Checkpoint, Repair or, from a newer writer, Unknown.
 type Record interface {
 	recordKind() string
 	recordTime() time.Time
@@ -135,6 +135,7 @@ func (ErrorRecord) recordKind() string   { return "error" }
 func (RunEnd) recordKind() string        { return "task" }
 func (Compaction) recordKind() string    { return "compaction" }
 func (Budget) recordKind() string        { return "budget" }
+func (Metadata) recordKind() string      { return "metadata" }
 func (Annotation) recordKind() string    { return "mark" }
 func (Checkpoint) recordKind() string    { return "checkpoint" }
 func (Repair) recordKind() string        { return "repair" }
@@ -150,6 +151,7 @@ func (f ErrorRecord) recordTime() time.Time   { return f.At }
 func (t RunEnd) recordTime() time.Time        { return t.At }
 func (c Compaction) recordTime() time.Time    { return c.At }
 func (b Budget) recordTime() time.Time        { return b.At }
+func (m Metadata) recordTime() time.Time      { return m.At }
 func (m Annotation) recordTime() time.Time    { return m.At }
 func (c Checkpoint) recordTime() time.Time    { return c.At }
 func (r Repair) recordTime() time.Time        { return r.At }

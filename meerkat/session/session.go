@@ -61,7 +61,9 @@ type Session struct {
 	Errors      []ErrorRecord
 	Compactions []Compaction
 	// Budget is the one in force, nil if none was ever set.
-	Budget      *Budget
+	Budget *Budget
+	// Metadata is what the user of the session noted about it, nil if nothing.
+	Metadata    map[string]string
 	Annotations []Annotation
 	// Checkpoint is the reason of the last checkpoint, "" before the first.
 	Checkpoint Reason

@@ -114,7 +114,7 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	}
 	b := meerkat.NewAgent().WithConfig(settings).WithModel(w.choice.model).WithStore(w.store).
 		WithAttached(images...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
-	if a.format == formatStream {
+	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
 	}
 	if n := w.cfg.RequestsPerMinute; n > 0 {
@@ -140,7 +140,7 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 const eventBuffer = 4096
 
 // agentSettings returns the settings of the agent. In a session that exists, only
-// the command line changes system prompt and effort: all other layers apply to new
+// the command line changes system prompt, effort and metadata: all other layers apply to new
 // sessions.
 func (w *preparedRun) agentSettings() (agent.Config, error) {
 	settings := w.cfg.Agent
@@ -154,6 +154,9 @@ func (w *preparedRun) agentSettings() (agent.Config, error) {
 	}
 	if w.resumed && !isSetByFlag(w.cfg, "agent.effort") {
 		settings.Effort = ""
+	}
+	if w.resumed && !isSetByFlag(w.cfg, "session.metadata") {
+		settings.Metadata = nil
 	}
 	return settings, nil
 }

@@ -55,6 +55,8 @@ func isError[T error](err error) bool {
 
 func usageCode(err error) (int, string, bool) {
 	switch {
+	case isError[*agent.PromptTooLongError](err):
+		return exitUsage, "prompt_too_long", true
 	case isError[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), isError[*provider.RequestError](err):
 		return exitUsage, "usage", true
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -148,6 +150,7 @@ type shownSession struct {
 	PrefixHash string                `json:"prefix_hash,omitempty"`
 	Usage      transcript.Usage      `json:"usage"`
 	Budget     *session.Limits       `json:"budget,omitempty"`
+	Metadata   map[string]string     `json:"metadata,omitempty"`
 	Calls      []session.Call        `json:"calls"`
 	Marks      []session.Annotation  `json:"marks"`
 	Checkpoint session.Reason        `json:"checkpoint"`
@@ -176,7 +179,7 @@ func (a *app) showSession(ctx context.Context, store session.Store, id session.I
 }
 
 func newShownSession(s *session.Session) (out shownSession, err error) {
-	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint,
+	out = shownSession{Header: s.Header, Updated: s.Updated, Usage: s.Usage, Checkpoint: s.Checkpoint, Metadata: s.Metadata,
 		Calls: append([]session.Call{}, s.Calls...), Marks: append([]session.Annotation{}, s.Annotations...),
 		Runs: append([]session.Run{}, s.Runs...), Tasks: append([]session.RunEnd{}, s.RunEnds...),
 		Failures: append([]session.ErrorRecord{}, s.Errors...), Compactions: append([]session.Compaction{}, s.Compactions...),
@@ -206,6 +209,9 @@ func newShownSession(s *session.Session) (out shownSession, err error) {
 
 func printSession(w io.Writer, s *session.Session) error {
 	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, modelOf(s), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
+	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
+		fmt.Fprintf(w, "%s: %s\n", name, s.Metadata[name])
+	}
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		for _, line := range describeMessage(m) {

@@ -21,7 +21,11 @@ const settingOf = "setting"
 func (a *app) bindSettings(flags *pflag.FlagSet, group config.Commands) {
 	for _, s := range a.settings {
 		if s.Flag != "" && s.Commands == group {
-			flags.StringP(s.Flag, s.Shorthand, "", s.Help)
+			if s.Repeated {
+				flags.StringArrayP(s.Flag, s.Shorthand, nil, s.Help)
+			} else {
+				flags.StringP(s.Flag, s.Shorthand, "", s.Help)
+			}
 			flags.Lookup(s.Flag).Annotations = map[string][]string{settingOf: {s.Key}}
 		}
 	}
@@ -35,8 +39,13 @@ func (a *app) loadConfig(cmd *cobra.Command) (*config.Loaded, error) {
 		Flags: map[string]any{}, Names: map[string]string{},
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if key := f.Annotations[settingOf]; key != nil && f.Value.String() != "" { // empty as in the environment: not set
-			o.Flags[key[0]], o.Names[key[0]] = f.Value.String(), "--"+f.Name
+		key := f.Annotations[settingOf]
+		if key == nil || f.Value.String() == "" { // empty as in the environment: not set
+			return
+		}
+		o.Flags[key[0]], o.Names[key[0]] = f.Value.String(), "--"+f.Name
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			o.Flags[key[0]] = list.GetSlice()
 		}
 	})
 	cfg, err := config.Load(o)

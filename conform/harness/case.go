@@ -36,8 +36,14 @@ func casesOf(scenarios []*specs.Scenario) []Case {
 	return cases
 }
 
-// Name is the stable name of the case, e.g. "thinking-tool-loop/anthropic".
-func (c Case) Name() string { return c.Scenario.Name + "/" + c.Target.Provider }
+// Name is the stable name of the case, e.g. "thinking-tool-loop/anthropic". A prompt of
+// the preflight may leave the provider to the agent, and then names none.
+func (c Case) Name() string {
+	if c.Target.Provider == "" {
+		return c.Scenario.Name
+	}
+	return c.Scenario.Name + "/" + c.Target.Provider
+}
 
 // HasTraffic reports whether the agent is expected to send requests. A case
 // without traffic has no cassette.

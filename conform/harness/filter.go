@@ -79,7 +79,7 @@ func (p *filterParser) parseNot() (Filter, error) {
 	defer func() { p.depth-- }()
 	switch {
 	case p.depth > maxFilterDepth:
-		return nil, errors.New("Too many nested groups") //nolint:staticcheck // ends up in the middle of a FilterError
+		return nil, errors.New("has too many groups in groups; write it shorter")
 	case p.skipPrefix("!"):
 		inner, err := p.parseNot()
 		return func(labels []string) bool { return !inner(labels) }, err
@@ -92,7 +92,10 @@ func (p *filterParser) parseNot() (Filter, error) {
 // parseGroup reads up to the parenthesis that closes the group.
 func (p *filterParser) parseGroup() (Filter, error) {
 	if p.skipPrefix(")") {
-		return nil, errors.New("Found empty '()' group") //nolint:staticcheck // as Ginkgo says it
+		return nil, errors.New("has () with nothing in it; " + filterAdvice)
+	}
+	if !p.skipSpaces() {
+		return nil, errUnclosed
 	}
 	inner, err := p.parseOr()
 	switch {
@@ -103,13 +106,13 @@ func (p *filterParser) parseGroup() (Filter, error) {
 	case p.skipSpaces():
 		return nil, p.unexpectedError()
 	}
-	return nil, errors.New("Mismatched '(' - could not find matching ')'") //nolint:staticcheck // as Ginkgo says it
+	return nil, errUnclosed
 }
 
 // parseOperand reads a label or a regular expression.
 func (p *filterParser) parseOperand() (Filter, error) {
 	if !p.skipSpaces() {
-		return nil, errors.New("Unexpected EOF") //nolint:staticcheck // as Ginkgo says it
+		return nil, errors.New("ends where a label is missing; " + filterAdvice)
 	}
 	switch p.rest[0] {
 	case '&', '|', ',', ')':
@@ -118,14 +121,14 @@ func (p *filterParser) parseOperand() (Filter, error) {
 		p.rest = p.rest[1:]
 		re, err := regexp.Compile(p.takeUntil("/"))
 		if err != nil {
-			return nil, fmt.Errorf("RegExp compilation error: %w", err)
+			return nil, fmt.Errorf("has a regular expression that cannot be read (%w); write for example /^SIG-0/", err)
 		}
 		p.rest = p.rest[min(1, len(p.rest)):] // the closing slash may be missing
 		return func(labels []string) bool { return slices.ContainsFunc(labels, re.MatchString) }, nil
 	}
 	label := strings.ToLower(strings.TrimSpace(p.takeUntil("&|!,()/:")))
 	if len(p.rest) > 0 && p.rest[0] == ':' {
-		return nil, errors.New("Invalid set operation, labels have no sets here") //nolint:staticcheck // as Ginkgo says it
+		return nil, errors.New("has a colon, and labels have none; " + filterAdvice)
 	}
 	return func(labels []string) bool {
 		return slices.ContainsFunc(labels, func(l string) bool { return strings.ToLower(l) == label })
@@ -140,16 +143,21 @@ func (p *filterParser) unexpectedError() error {
 		if next == ',' {
 			operator = "||"
 		}
-		return fmt.Errorf("Operator '%s' missing left hand operand", operator) //nolint:staticcheck // as Ginkgo says it
+		return fmt.Errorf("has no label before %s; %s", operator, filterAdvice)
 	case next == '&' || next == '|':
-		return fmt.Errorf("Invalid token '%c'.  Did you mean '%[1]c%[1]c'?", next) //nolint:staticcheck // as Ginkgo says it
+		return fmt.Errorf("has a single %c; did you mean %[1]c%[1]c?", next)
 	case next == ')':
-		return errors.New("Mismatched ')' - could not find matching '('") //nolint:staticcheck // as Ginkgo says it
+		return errors.New("closes a group with ) that no ( opens; remove it")
 	case next == '(' || next == '!':
-		return fmt.Errorf("Invalid token '%c'", next) //nolint:staticcheck // as Ginkgo says it
+		return fmt.Errorf("has no operator before %c; join labels with && or ||", next)
 	}
-	return errors.New("Found two adjacent labels.  You need an operator between them") //nolint:staticcheck // as Ginkgo says it
+	return errors.New("has two labels without an operator between them; join them with && or ||")
 }
+
+// filterAdvice shows a filter that can be read.
+const filterAdvice = "write for example SIG && !(anthropic || gemini)"
+
+var errUnclosed = errors.New("opens a group with ( that no ) closes; add it")
 
 // skipSpaces reports whether anything is left after spaces.
 func (p *filterParser) skipSpaces() bool {

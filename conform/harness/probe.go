@@ -55,7 +55,7 @@ func (r *Runner) Probe(ctx context.Context, p Probe) (probed Probed) {
 		steps[i] = specs.Step{Prompt: prompt, Resume: i > 0}
 	}
 	permutation := Permutation{
-		Case:   Case{Scenario: &specs.Scenario{Name: "probe", Steps: steps}, Target: specs.Target{Provider: p.Provider}},
+		Case:   Case{Scenario: &specs.Scenario{Name: "preflight", Steps: steps}, Target: specs.Target{Provider: p.Provider}},
 		Source: evidence.SourceSimulator, Ingress: p.Ingress,
 	}
 	kept := newCapture(permutation, r.Seed, r.Subject.About())

@@ -145,7 +145,7 @@ func columnName(r *Run) string {
 
 // worstExit is the code of which a gate should hear first.
 func worstExit(a, b int) int {
-	order := []int{ExitOK, ExitIncomplete, ExitFailure, ExitUsage, ExitGuard, ExitHarness}
+	order := []int{ExitOK, ExitIncomplete, ExitFailure, ExitUsage, ExitInterrupted, ExitGuard, ExitHarness}
 	if slices.Index(order, a) > slices.Index(order, b) {
 		return a
 	}

@@ -48,6 +48,13 @@ func (i issue) messageText() string {
 
 // verdictLine is the last line of a report.
 func (s Summary) verdictLine(counted string) string {
+	switch {
+	case s.Counts.Total() > 0:
+	case s.Coverage.Total == 0:
+		return strings.ToUpper(string(s.Verdict)) + " no case was run"
+	default:
+		return fmt.Sprintf("%s %s; no result", strings.ToUpper(string(s.Verdict)), s.Coverage)
+	}
 	text := fmt.Sprintf("%s %s; %s (%s)", strings.ToUpper(string(s.Verdict)), s.Coverage, counted, s.Counts)
 	if n := s.Findings[Contradicted]; n > 0 {
 		text += "; " + countOf(n, "finding") + " contradicted by the provider"

@@ -89,7 +89,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 		if err != nil || len(j.Entries) != min(lines-1, 6) || (j.End != nil) != (cut == len(text)) || j.Whole != int64(bytes.LastIndexByte(text[:cut], '\n')+1) {
 			t.Fatalf("cut at %d: %v %+v", cut, err, j)
 		}
-		if r := j.Run(nil); r.Interrupted != (cut < len(text)) || r.Interrupted && r.Summary.Exit != ExitHarness || len(r.Cases) != 6 {
+		if r := j.Run(nil); r.Interrupted != (cut < len(text)) || r.Interrupted && r.Summary.Exit != ExitInterrupted || len(r.Cases) != 6 {
 			t.Fatalf("cut at %d: %+v", cut, r.Summary)
 		}
 	}

@@ -184,7 +184,7 @@ func (r *Run) sumUp() {
 	case r.Guard != "":
 		r.Summary.Verdict, r.Summary.Exit = Worst(r.Summary.Verdict, NotTestable), ExitGuard
 	case r.Interrupted:
-		r.Summary.Verdict, r.Summary.Exit = HarnessError, ExitHarness
+		r.Summary.Verdict, r.Summary.Exit = Worst(r.Summary.Verdict, NotTestable), ExitInterrupted
 	case len(r.Summary.Counts) > 0:
 	case r.Shard != nil:
 		r.Summary.Verdict, r.Summary.Exit = NotApplicable, ExitOK

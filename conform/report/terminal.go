@@ -99,7 +99,11 @@ func (t *Terminal) writeSilentCases(results []Result) {
 // heading names the subject and its version, and how it was asked.
 func (r *Run) heading() string {
 	name := strings.TrimSpace(r.Subject.Name + " " + r.Subject.Version)
-	text := fmt.Sprintf("%s (%s), source %s, ingress %s", name, r.Subject.Kind, strings.Join(r.Source, ","), strings.Join(r.Ingress, ","))
+	kind := r.Subject.Kind
+	if r.Subject.Control != "" {
+		kind += ", control " + r.Subject.Control
+	}
+	text := fmt.Sprintf("%s (%s), source %s, ingress %s", name, kind, strings.Join(r.Source, ","), strings.Join(r.Ingress, ","))
 	if r.Policy.Strict {
 		text += ", strict"
 	}

@@ -90,6 +90,8 @@ const (
 	ExitIncomplete = 3 // nothing failed, but something was not testable
 	ExitHarness    = 4 // the harness itself broke
 	ExitGuard      = 5 // a guard tripped: real key, budget, forbidden host or model
+	// ExitInterrupted is that of shells for a program that SIGINT ended.
+	ExitInterrupted = 130
 )
 
 // Exit returns the exit code a run that ends with the verdict has. A run in

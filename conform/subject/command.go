@@ -44,7 +44,7 @@ func (c *Command) About() harness.About {
 			about.Providers = append(about.Providers, name)
 		}
 	}
-	about.Subject = report.Subject{Name: p.Name, Version: c.version, Kind: "command", Control: ControlLevel(about.Abilities)}
+	about.Subject = report.Subject{Name: p.Name, Version: c.version, Kind: "command"}
 	return about
 }
 
@@ -62,19 +62,6 @@ func abilitiesOf(p *profiles.Profile) (list []specs.Ability) {
 		}
 	}
 	return list
-}
-
-// ControlLevel is the level up to which an agent with these abilities can be
-// controlled: that of the highest one.
-func ControlLevel(abilities []specs.Ability) string {
-	levels := []specs.Ability{specs.AbilityTools, specs.AbilityResume, specs.AbilityTurns, specs.AbilityInterrupt}
-	highest := 0
-	for i, ability := range levels {
-		if slices.Contains(abilities, ability) {
-			highest = i + 1
-		}
-	}
-	return fmt.Sprintf("L%d", highest)
 }
 
 // Open implements harness.Subject: it writes the files of the profile.

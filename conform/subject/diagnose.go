@@ -10,6 +10,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/profiles"
 	"github.com/meerkat-go/conformance/proxy"
 )
@@ -93,8 +94,11 @@ func (s sighting) lastWords() string {
 		p = s.probed.Processes[n-1]
 	}
 	how := fmt.Sprintf("it exited %d", p.ExitCode)
-	if s.timedOut() {
+	switch {
+	case s.timedOut():
 		how = "it was ended at its time limit"
+	case p.Remark != "":
+		how = "it " + p.Remark
 	}
 	for _, stream := range [][]byte{p.Stderr, p.Stdout} {
 		if line := tellingLine(string(stream)); line != "" {
@@ -120,12 +124,12 @@ func tellingLine(text string) (last string) {
 var errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|cannot|could not|must|required)\b`)
 
 // noise are lines at the end of a trace that say nothing about its cause.
-var noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|[{}\])]+[,;]?|at .*|ended at its limit of time)$`)
+var noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|[{}\])]+[,;]?|at .*)$`)
 
 func (s sighting) timedOut() bool {
 	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "longer than it may") }) ||
 		slices.ContainsFunc(s.probed.Processes, func(p evidence.Process) bool {
-			return strings.Contains(string(p.Stderr), "ended at its limit of time")
+			return p.Remark == isolate.Result{TimedOut: true}.Remark()
 		})
 }
 

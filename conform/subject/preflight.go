@@ -34,15 +34,18 @@ var ErrNoProgram = errors.New("cannot be started")
 // Preflight asks the agent of a profile one prompt through each way in, before any
 // case. It returns the agent with its version. problem, where not "", says why no case
 // can be played: the agent that is returned then plays none and gives it as the reason.
-// The error wraps [ErrNoProgram], is a
-// [*harness.GuardError] where the agent sent a key that looks real, or is one of the
-// harness.
+// The error wraps [ErrNoProgram], wraps a [*harness.GuardError] where the agent sent a
+// key that looks real, is that of ctx where it ended, or is one of the harness. With a
+// guard or an end of ctx, the agent is returned as well, for the report.
 func Preflight(ctx context.Context, p *profiles.Profile, c Checks) (agent harness.Subject, problem string, err error) {
 	_, command := p.Command()
 	if why := missingProgram(p, string(command[0]), c.Path); why != "" {
 		return nil, "", fmt.Errorf("%s: %s: %w", command[0], why, ErrNoProgram)
 	}
 	found, err := probeAll(ctx, p, c)
+	if cause := (*harness.GuardError)(nil); errors.As(err, &cause) || err != nil && ctx.Err() != nil {
+		return NewCommand(p, found.version), "", err
+	}
 	if err != nil {
 		return nil, "", err
 	}
@@ -104,8 +107,8 @@ func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, err
 		if err := runner.Tripped(); err != nil {
 			return f, fmt.Errorf("%s: %w", p.Name, err)
 		}
-		if probed.Err != nil && ctx.Err() != nil {
-			return f, probed.Err
+		if ctx.Err() != nil {
+			return f, ctx.Err()
 		}
 		seen := newSighting(probed)
 		if i == 0 && probed.Early > 0 {

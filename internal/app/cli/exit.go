@@ -22,6 +22,7 @@ var exitCodes = []ExitCode{
 	{"conform", 3, "incomplete: nothing failed, but something was not testable"},
 	{"conform", 4, "the harness broke"},
 	{"conform", 5, "a guard tripped: a real key, a budget, a forbidden host or model"},
+	{"conform", 130, "interrupted"},
 	{"recorder", 0, "ok"},
 	{"recorder", 1, "a gate failed: unused, missed, stale, empty, nothing asked for, different, or a secret found"},
 	{"recorder", 2, "wrong usage"},

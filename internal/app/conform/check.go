@@ -128,7 +128,7 @@ func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidenc
 	for i, f := range found {
 		group.Go(func() error {
 			if ctx.Err() != nil {
-				return cli.Fail(report.ExitHarness, "interrupted; no verdict was reached")
+				return cli.Fail(report.ExitInterrupted, "interrupted; no verdict was reached")
 			}
 			defer bar.Step(len(found))
 			a.Log().Info("reading", "file", f.Path)

@@ -126,6 +126,8 @@ func (a *app) observe(ctx context.Context, cmd *cobra.Command, f observeFlags, a
 		err = cli.Usage("%w", err)
 	case errors.As(err, &guard):
 		err = cli.Fail(report.ExitGuard, "%w", err)
+	case ctx.Err() != nil:
+		err = cli.Fail(report.ExitInterrupted, "interrupted before the prompt was answered; run it again")
 	}
 	return seen, profile, err
 }

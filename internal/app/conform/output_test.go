@@ -21,7 +21,7 @@ func TestInterruptedCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	if got := Run(ctx, []string{"check", dir}, nil, &out, &errs, nil); got != report.ExitHarness || !strings.Contains(errs.String(), "interrupted; no verdict was reached") {
+	if got := Run(ctx, []string{"check", dir}, nil, &out, &errs, nil); got != report.ExitInterrupted || !strings.Contains(errs.String(), "interrupted; no verdict was reached") {
 		t.Errorf("exit %d, %q", got, errs.String())
 	}
 }
@@ -31,7 +31,7 @@ func TestInterruptedRun(t *testing.T) {
 	cancel()
 	path := t.TempDir() + "/r.json"
 	var out, errs bytes.Buffer
-	if got := Run(ctx, []string{"run", "--filter", "SIG-001", "--report", "json=" + path}, nil, &out, &errs, nil); got != report.ExitHarness {
+	if got := Run(ctx, []string{"run", "--filter", "SIG-001", "--report", "json=" + path}, nil, &out, &errs, nil); got != report.ExitInterrupted {
 		t.Errorf("exit %d", got)
 	}
 	if !strings.Contains(errs.String(), "conform: interrupted after 0 results; run it again for a verdict") {
@@ -39,6 +39,26 @@ func TestInterruptedRun(t *testing.T) {
 	}
 	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), "no case of this run shows it") {
 		t.Errorf("what was found until then is lost: %v", err)
+	}
+}
+
+// A run that is interrupted while its agent is asked the first prompt says so, and its
+// reports are written.
+func TestInterruptedPreflight(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	path := t.TempDir() + "/r.json"
+	var out, errs bytes.Buffer
+	got := Run(ctx, []string{"run", "--report", "json=" + path, "--", os.Args[0], "{prompt}"}, nil, &out, &errs, nil)
+	if got != report.ExitInterrupted || errs.String() != "conform: interrupted after 0 results; run it again for a verdict\n" {
+		t.Errorf("exit %d, %s", got, errs.String())
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"exit": 130`) {
+		t.Errorf("%v: %s", err, data)
+	}
+	errs.Reset()
+	if got := Run(ctx, []string{"observe", "--", os.Args[0], "{prompt}"}, nil, &out, &errs, nil); got != report.ExitInterrupted || !strings.HasPrefix(errs.String(), "conform: interrupted before ") {
+		t.Errorf("exit %d, %s", got, errs.String())
 	}
 }
 

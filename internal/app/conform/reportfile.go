@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -110,6 +111,37 @@ func (a *app) save(files reportFiles, doc reportDocument) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// warnUnwritable says before a run which of its reports cannot be written after it. What
+// is in the way may be gone by then, and the verdicts are worth having without them.
+func (a *app) warnUnwritable(files reportFiles) {
+	for _, file := range files {
+		if file.isStdout() {
+			continue
+		}
+		if err := tryFolder(file.path); err != nil {
+			a.Say("%s: the %s report cannot be written: %v; the verdicts are printed all the same", file.path, file.kind, fileutil.Reason(err))
+		}
+	}
+}
+
+// tryFolder writes a temporary file where a file is to be, or in the nearest folder above
+// it that exists.
+func tryFolder(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil // a device or a pipe
+	}
+	dir := filepath.Dir(path)
+	for _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Stat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	file, err := os.CreateTemp(dir, ".conform-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(make([]byte, 4096)) // a disk that is full refuses it
+	return errors.Join(err, file.Close(), os.Remove(file.Name()))
 }
 
 // saveOne writes the whole report or nothing: a report cut in half would read as a

@@ -95,6 +95,7 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	a.warnUnwritable(reports)
 	page, err := a.newInspection(f.reportFlags, reports)
 	if err != nil {
 		return err
@@ -111,7 +112,15 @@ func (a *app) run(ctx context.Context, f runFlags) error {
 // report of what was found until then and the error.
 func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, page *inspection) (*report.Run, error) {
 	subject, err := a.findSubject(ctx, f)
-	if err != nil {
+	tripped := (*harness.GuardError)(nil)
+	switch errors.As(err, &tripped); {
+	case subject == nil && ctx.Err() != nil:
+		return nil, interruptedError(0)
+	case tripped != nil && subject != nil:
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		end() // the report names the cases, and none is run
+	case err != nil && ctx.Err() == nil:
 		return nil, err
 	}
 	if f.ingress == nil {
@@ -147,7 +156,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
 	options.Live, options.Secrets = live, recorderenv.EnvironmentSecrets(a.Environ)
-	if options.Isolation, err = f.isolationFlags.detectLevel(ctx, about.Subject); err != nil {
+	if options.Isolation, err = f.isolationFlags.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
 		return nil, err
 	}
 	found, err := harness.Run(ctx, options)
@@ -158,14 +167,21 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 	for _, r := range found.Results {
 		a.Log().Info("judged", "case", r.Case, "check", r.Check, "verdict", string(r.Verdict), "observed", r.Observed)
 	}
+	if tripped != nil {
+		found.Guard = tripped.Reason
+	}
 	if found.Interrupted && found.Guard == "" {
 		ran, err := schedule.makeReport(nil)
 		a.sayLive(liveOf(live, found))
-		interrupted := cli.Fail(report.ExitHarness, "interrupted after %d results; run it again for a verdict", len(found.Results))
-		return ran, errors.Join(err, interrupted)
+		return ran, errors.Join(interruptedError(len(found.Results)), err)
 	}
 	end := report.JournalEnd{DurationMS: time.Since(began).Milliseconds(), Isolation: isolationOf(about.Subject, options.Isolation), Guard: cmp.Or(found.Guard, f.strayGuard(schedule.known.Entries)), Live: liveOf(live, found)}
 	return schedule.makeReport(&end)
+}
+
+// interruptedError ends a run that was interrupted.
+func interruptedError(results int) error {
+	return cli.Fail(report.ExitInterrupted, "interrupted after %d results; run it again for a verdict", results)
 }
 
 // harnessOptions are what the flags say for the harness.
@@ -187,6 +203,9 @@ func (f runFlags) harnessOptions(subject harness.Subject, progress func(done, to
 func (f runFlags) validate() error {
 	if err := f.scheduleFlags.check(); err != nil {
 		return err
+	}
+	if slices.Contains(f.sources, string(evidence.SourceCassette)) && (f.name != rkatSubject || len(f.command) > 0) {
+		return cli.Usage("--source cassette: the cassettes are recordings of %s, and another agent asks for something else; use --source simulator", rkatSubject)
 	}
 	if err := f.liveFlags.check(f); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/meerkat-go/conformance/conform/harness"
 	"github.com/meerkat-go/conformance/conform/report"
@@ -57,13 +58,30 @@ func (f *commandFlags) addTo(cmd *cobra.Command) {
 
 // takeArguments takes the command behind --. Other arguments are mistakes.
 func (f *commandFlags) takeArguments(cmd *cobra.Command, args []string) error {
+	if flag := emptyFlag(cmd); flag != "" {
+		return cli.Usage("--%s: is empty; give it a value, or leave it out", flag)
+	}
 	if at := cmd.ArgsLenAtDash(); len(args) > 0 && at != 0 {
+		if serve := cmd.Flags().Lookup("serve"); serve != nil && serve.Changed && strings.Contains(args[0], ":") {
+			return cli.Usage("--serve: takes its address behind =; write --serve=%s", args[0])
+		}
 		return cli.Usage("%s: takes no argument, got %q; put the agent's command behind --, or name a profile with --subject", cmd.Name(), args[0])
 	} else if at == 0 && len(args) == 0 {
 		return cli.Usage("%s: no command behind --; write for example: -- my-agent {prompt}", cmd.Name())
 	}
 	f.command = args
 	return nil
+}
+
+// emptyFlag names a flag of the command line without a value, as a variable leaves one that
+// is not set; "" for none. An empty filter selects everything.
+func emptyFlag(cmd *cobra.Command) (name string) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if value := flag.Value.String(); name == "" && (value == "" || value == "[]") && flag.Name != "filter" {
+			name = flag.Name
+		}
+	})
+	return name
 }
 
 // setFlag names a flag that describes a command and is set, "" when none is.
@@ -108,7 +126,8 @@ func waysIn(agent harness.Subject) []string {
 var allWays = []string{proxy.MITM, proxy.BaseURL}
 
 // findSubject returns the agent that the flags name. One that is a program is asked one
-// prompt first; if that does not arrive, the agent plays no case and says why.
+// prompt first; if that does not arrive, the agent plays no case and says why. With a
+// [*harness.GuardError], or when ctx has ended, the agent may be returned beside the error.
 func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, error) {
 	if kind, argv, err := splitConversation(f.name); kind != "" {
 		if err != nil {
@@ -141,16 +160,15 @@ func (a *app) commandSubject(ctx context.Context, f runFlags, profile *profiles.
 		return nil, err
 	}
 	agent, problem, err := subject.Preflight(ctx, profile, checks)
-	guard := (*harness.GuardError)(nil)
 	switch {
 	case errors.Is(err, subject.ErrNoProgram):
 		return nil, cli.Usage("%w", err)
-	case errors.As(err, &guard):
-		return nil, cli.Fail(report.ExitGuard, "%w", err)
 	case err != nil:
-		return nil, err
+		return agent, err
 	case problem != "":
-		a.Say("%s: %s", profile.Name, problem)
+		if f.asJSON != "" { // people read it in the report otherwise
+			a.Say("%s: %s", profile.Name, problem)
+		}
 	default:
 		for _, line := range subject.Problems(agent) {
 			a.Say("%s: %s", profile.Name, line)

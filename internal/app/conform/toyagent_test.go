@@ -29,6 +29,10 @@ func toyAgent() {
 		host = "https://llm.example.com"
 	case "realkey":
 		key = "sk-ant-" + "api03-" + strings.Repeat("Zx9", 31) + "Q"
+	case "killed":
+		self, _ := os.FindProcess(os.Getpid())
+		_ = self.Kill()
+		select {}
 	case "crash":
 		panic("boom")
 	}

@@ -25,11 +25,16 @@ import (
 //	{"record":"task","at":…,"run_id":…,"turns":2,…,"stop_reason":"end_turn"}
 //	{"record":"checkpoint","at":…,"reason":"assistant"}
 //
-// Each line ends with a checksum of itself, "crc32c". Messages and tool
+// Each line ends with a checksum of itself, "crc32c"; in a session the checksum of
+// the line before it stands ahead of that, see [Chain]. Messages and tool
 // definitions keep their bytes, see package transcript.
 func AppendRecord(dst []byte, r Record) ([]byte, error) {
+	return new(Chain).AppendRecord(dst, r)
+}
+
+// appendBody appends the line of r without its closing brace.
+func appendBody(dst []byte, r Record) ([]byte, error) {
 	var err error
-	start := len(dst)
 	switch r := r.(type) {
 	case MessageRecord:
 		dst, err = appendMessageRecord(dst, r)
@@ -49,7 +54,7 @@ func AppendRecord(dst []byte, r Record) ([]byte, error) {
 	if err != nil {
 		return dst, fmt.Errorf("session: %s record: %w", r.recordKind(), err)
 	}
-	return append(appendSum(dst, start), '\n'), nil
+	return dst[:len(dst)-1], nil
 }
 
 // appendFlat writes a struct with the record kind as its first member.
@@ -98,14 +103,13 @@ func appendPrefix(dst []byte, p Prefix) ([]byte, error) {
 
 // scanMessageRecord reads a message record in exactly the form that AppendRecord
 // writes. It takes a third of the time of a general decoder, and most records
-// are messages. ok is false for any other line.
-func scanMessageRecord(line []byte) (e MessageRecord, ok bool) {
-	rest, ok := bytes.CutPrefix(line, []byte(`{"record":"message","at":`))
-	end := len(rest) - sumLength
-	if !ok || end < 0 || !bytes.HasPrefix(rest[end:], []byte(sumMember)) || !bytes.HasSuffix(rest, []byte(`"}`)) {
+// are messages. body is the line without its seal; ok is false for any other line.
+func scanMessageRecord(body []byte) (e MessageRecord, ok bool) {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"record":"message","at":`))
+	if !ok {
 		return e, false
 	}
-	at, message, ok := bytes.Cut(rest[:end], []byte(`,"message":`))
+	at, message, ok := bytes.Cut(rest, []byte(`,"message":`))
 	if !ok || e.At.UnmarshalJSON(at) != nil || !bytes.HasPrefix(message, []byte("{")) {
 		return e, false
 	}
@@ -117,8 +121,19 @@ func scanMessageRecord(line []byte) (e MessageRecord, ok bool) {
 // *VersionError, a prefix whose hash or a line whose checksum does not fit is
 // an error.
 func DecodeRecord(line []byte) (Record, error) {
-	if e, ok := scanMessageRecord(line); ok {
-		return e, checkSum(line)
+	s := readSeal(line)
+	r, err := decodeSealed(line, s)
+	if err == nil && !s.fits() {
+		err = errSum
+	}
+	return r, err
+}
+
+// decodeSealed reads a line whose seal is s and does not check the seal: a newer
+// version is reported before what it may do otherwise.
+func decodeSealed(line []byte, s seal) (Record, error) {
+	if e, ok := scanMessageRecord(s.body); ok {
+		return e, nil
 	}
 	var tag struct {
 		Record string `json:"record"`
@@ -126,11 +141,7 @@ func DecodeRecord(line []byte) (Record, error) {
 	if err := json.Unmarshal(line, &tag); err != nil {
 		return nil, err
 	}
-	r, err := decodeKind(tag.Record, line)
-	if err == nil {
-		err = checkSum(line) // a newer version is told before what it may do otherwise
-	}
-	return r, err
+	return decodeKind(tag.Record, line)
 }
 
 func decodeKind(kind string, line []byte) (Record, error) {

@@ -24,7 +24,7 @@ func FuzzEntry(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		if _, ok := scanMessageRecord(line); !ok {
+		if _, ok := scanMessageRecord(readSeal(line).body); !ok {
 			f.Errorf("%s is not read quickly", line)
 		}
 		f.Add(line)
@@ -35,7 +35,7 @@ func FuzzEntry(f *testing.F) {
 		if bytes.IndexByte(line, '\n') >= 0 {
 			return // Parse gives none
 		}
-		quick, ok := scanMessageRecord(line)
+		quick, ok := scanMessageRecord(readSeal(line).body)
 		if !ok {
 			return
 		}

@@ -17,6 +17,6 @@
 // The package promises: a store only appends, one process at a time writes a
 // session, a crash loses at most the record that was being written, and a
 // damaged record is an error instead of a shorter conversation. The stored form
-// is one JSON object a line, see [AppendRecord]; deltas of a stream are never
-// stored.
+// is one JSON object a line, see [AppendRecord], tied to the line before it, see
+// [Chain]; deltas of a stream are never stored.
 package session

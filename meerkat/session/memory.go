@@ -18,6 +18,7 @@ type MemoryStore struct {
 type memorySession struct {
 	info   Info
 	lines  []byte
+	chain  Chain
 	locked bool
 }
 
@@ -142,12 +143,13 @@ func (w *memoryWriter) Append(ctx context.Context, records ...Record) error {
 		return err
 	}
 	var lines []byte
+	chain := w.session.chain
 	for _, r := range records {
-		if lines, w.err = AppendRecord(lines, r); w.err != nil {
+		if lines, w.err = chain.AppendRecord(lines, r); w.err != nil {
 			return w.err
 		}
 	}
-	w.session.lines = append(w.session.lines, lines...)
+	w.session.lines, w.session.chain = append(w.session.lines, lines...), chain
 	if at := Latest(records...); at.After(w.session.info.Updated) {
 		w.session.info.Updated = at
 	}

@@ -15,10 +15,12 @@ type Parsed struct {
 	Good int
 	// Unended is true when the last intact record lacks its newline.
 	Unended bool
+	// Chain goes on behind the last intact record.
+	Chain Chain
 }
 
 // Parse reads the records in data; errors call it name. A last line that breaks
-// off is a torn tail: a crash cut the write before anybody relied on it. Any
+// off is a torn tail: a crash cut the write before anything relied on it. Any
 // other damage is a *CorruptError, because skipping it would silently lose a
 // part of the conversation.
 func Parse(name string, data []byte) (Parsed, error) {
@@ -33,7 +35,7 @@ func Parse(name string, data []byte) (Parsed, error) {
 		good := len(data) - len(rest)
 		if p.Session.ID != "" && len(bytes.TrimSpace(rest)) == 0 {
 			whole := bytes.TrimRight(text, "\x00")
-			if isTorn(whole) {
+			if isTorn(whole) && readSeal(whole).stored == nil {
 				break
 			}
 			if len(whole) < len(text) { // of this record, only the newline was lost
@@ -60,7 +62,11 @@ func isTorn(line []byte) bool {
 }
 
 func (p *Parsed) addLine(line []byte) error {
-	r, err := DecodeRecord(line)
+	s := readSeal(line)
+	r, err := decodeSealed(line, s)
+	if err == nil {
+		err = p.Chain.follow(s)
+	}
 	if err != nil {
 		return err
 	}

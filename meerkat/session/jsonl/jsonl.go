@@ -145,7 +145,7 @@ func (s *Store) readAndRepair(ctx context.Context, w *writer) (session.Session, 
 	if err := checkFileName(w.path, p.Session.ID); err != nil {
 		return session.Session{}, err
 	}
-	w.updated = p.Session.Updated
+	w.updated, w.chain = p.Session.Updated, p.Chain
 	if p.Good == len(data) && !p.Unended {
 		return p.Session, nil
 	}

@@ -70,7 +70,7 @@ func TestModes(t *testing.T) {
 // TestGolden holds the first bytes of the format.
 func TestGolden(t *testing.T) {
 	const want = `{"record":"header","version":1,"id":"0199a2b4-0000-7000-8000-000000000001","created_at":"2026-01-02T03:04:05Z","model":"m","crc32c":"c06cb581"}
-{"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"},"crc32c":"e0b0db70"}
+{"record":"message","at":"2026-01-02T03:04:05Z","message":{"role":"user","content":"message 0"},"prev":"c06cb581","crc32c":"58b9d72f"}
 `
 	if got := string(writeSession(t, openStore(t), 1)); got != want {
 		t.Errorf("have %s\nwant %s", got, want)
@@ -168,7 +168,7 @@ func TestNewlineLost(t *testing.T) {
 
 // withoutChecksums removes the checksums: sessions of older programs have none.
 func withoutChecksums(s string) string {
-	return regexp.MustCompile(`,"crc32c":"[0-9a-f]{8}"`).ReplaceAllString(s, "")
+	return regexp.MustCompile(`,"(crc32c|prev)":"[0-9a-f]{8}"`).ReplaceAllString(s, "")
 }
 
 // TestDamage refuses a file that is damaged before its end, names the place,
@@ -461,5 +461,71 @@ func BenchmarkCheckpoint(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryDamage holds the store to session.Store's promise about damage.
+func TestEveryDamage(t *testing.T) {
+	storetest.RunDamage(t, func(t *testing.T) (session.Store, storetest.Lines) {
+		store := openStore(t)
+		return store, files{store}
+	})
+}
+
+// files gives access to the lines of a store.
+type files struct{ *jsonl.Store }
+
+func (f files) Read(t *testing.T, id session.ID) []byte {
+	data, err := os.ReadFile(f.Path(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func (f files) Replace(t *testing.T, id session.ID, lines []byte) {
+	if err := os.WriteFile(f.Path(id), lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSessionsOfOlderPrograms: a session whose lines name no line before them
+// loads, and is tied together from its next record on. An older program may go
+// on with it in between.
+func TestSessionsOfOlderPrograms(t *testing.T) {
+	store := openStore(t)
+	old := withoutChecksums(string(writeSession(t, store, 2)))
+	if err := os.WriteFile(store.Path(id), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	appendMessages := func(texts ...string) {
+		s, w, err := store.Open(ctx, id)
+		if err != nil {
+			t.Fatal(len(s.Messages), err)
+		}
+		for _, text := range texts {
+			err = errors.Join(err, w.Append(ctx, session.MessageRecord{At: epoch, Message: transcript.User(text)}))
+		}
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	appendMessages("new 1", "new 2")
+	data := files{store}.Read(t, id)
+	if n := bytes.Count(data, []byte(`,"prev":"`)); n != 2 || !bytes.HasPrefix(data, []byte(old)) {
+		t.Fatalf("%d lines are tied to the line before; want 2:\n%s", n, data)
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	for at := 2; at < 4; at++ { // the last old line and the first new one
+		files{store}.Replace(t, id, bytes.Join(append(append([][]byte{}, lines[:at]...), lines[at+1:]...), nil))
+		if _, err := store.Load(ctx, id); !errors.As(err, new(*session.CorruptError)) {
+			t.Errorf("line %d was lost: %v; want *CorruptError", at+1, err)
+		}
+	}
+	unchained := regexp.MustCompile(`,"prev":"[0-9a-f]{8}"`).ReplaceAllString(string(lines[4]), "")
+	files{store}.Replace(t, id, []byte(string(data)+withoutChecksums(unchained)))
+	appendMessages("new 3")
+	if s, err := store.Load(ctx, id); err != nil || len(s.Messages) != 6 {
+		t.Errorf("%d messages, %v; want 6", len(s.Messages), err)
 	}
 }

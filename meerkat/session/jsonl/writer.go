@@ -23,6 +23,7 @@ type writer struct {
 	syncEvery, turnsSinceSync int
 	unsynced                  bool
 	updated                   time.Time // the latest time of any record
+	chain                     session.Chain
 	buf                       []byte
 	err                       error // the first failure; sticks
 }
@@ -46,7 +47,7 @@ func (w *writer) Append(ctx context.Context, records ...session.Record) error {
 func (w *writer) writeRecords(records []session.Record) (err error) {
 	w.buf = w.buf[:0]
 	for _, r := range records {
-		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
+		if w.buf, err = w.chain.AppendRecord(w.buf, r); err != nil {
 			return err
 		}
 	}

@@ -174,7 +174,8 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if _, err := session.ParseID(string(h.ID)); err != nil {
 		return nil, err
 	}
-	line, err := session.AppendRecord(nil, h)
+	var chain session.Chain
+	line, err := chain.AppendRecord(nil, h)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +199,7 @@ func (s *Store) Create(ctx context.Context, h session.Header) (session.Writer, e
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	return &writer{store: s, id: h.ID, lock: lock, next: 1}, nil
+	return &writer{store: s, id: h.ID, lock: lock, next: 1, chain: chain}, nil
 }
 
 // checkExists returns nil if there is a session of that id, else ErrNotFound.
@@ -235,11 +236,11 @@ func (s *Store) Open(ctx context.Context, id session.ID) (session.Session, sessi
 	if err != nil {
 		return session.Session{}, nil, err
 	}
-	out, next, err := s.loadSession(ctx, id)
+	p, next, err := s.loadSession(ctx, id)
 	if err != nil {
-		return out, nil, errors.Join(err, lock.Close())
+		return p.Session, nil, errors.Join(err, lock.Close())
 	}
-	return out, &writer{store: s, id: id, lock: lock, next: next}, nil
+	return p.Session, &writer{store: s, id: id, lock: lock, next: next, chain: p.Chain}, nil
 }
 
 // lockExisting takes the lock of a session that exists. It creates no lock file
@@ -260,15 +261,15 @@ func (s *Store) lockExisting(ctx context.Context, id session.ID) (*os.File, erro
 
 // Load implements session.Store.
 func (s *Store) Load(ctx context.Context, id session.ID) (session.Session, error) {
-	out, _, err := s.loadSession(ctx, id)
-	return out, err
+	p, _, err := s.loadSession(ctx, id)
+	return p.Session, err
 }
 
 // loadSession returns a session and the number of its next record.
-func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Session, int, error) {
+func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Parsed, int, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT seq, lines FROM records WHERE session = ? ORDER BY seq", string(id))
 	if err != nil {
-		return session.Session{}, 0, s.wrapError(err)
+		return session.Parsed{}, 0, s.wrapError(err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports
 	var data []byte
@@ -277,21 +278,21 @@ func (s *Store) loadSession(ctx context.Context, id session.ID) (session.Session
 		var seq int
 		var lines sql.RawBytes
 		if err := rows.Scan(&seq, &lines); err != nil {
-			return session.Session{}, 0, s.wrapError(err)
+			return session.Parsed{}, 0, s.wrapError(err)
 		}
 		if seq != next {
-			return session.Session{}, 0, &session.CorruptError{Path: s.recordsPath(id), Err: fmt.Errorf("append %d is missing", next)}
+			return session.Parsed{}, 0, &session.CorruptError{Path: s.recordsPath(id), Err: fmt.Errorf("append %d is missing", next)}
 		}
 		data, next = append(data, lines...), seq+1
 	}
 	switch err := rows.Err(); {
 	case err != nil:
-		return session.Session{}, 0, s.wrapError(err)
+		return session.Parsed{}, 0, s.wrapError(err)
 	case next == 0:
-		return session.Session{}, 0, session.NotFound(id)
+		return session.Parsed{}, 0, session.NotFound(id)
 	}
 	p, err := s.parseRecords(id, data)
-	return p.Session, next, err
+	return p, next, err
 }
 
 // recordsPath names the records of a session in errors.

@@ -258,3 +258,54 @@ func BenchmarkAppend(b *testing.B) {
 		})
 	}
 }
+
+// TestEveryDamage holds the store to session.Store's promise about damage.
+func TestEveryDamage(t *testing.T) {
+	storetest.RunDamage(t, func(t *testing.T) (session.Store, storetest.Lines) {
+		dir := t.TempDir()
+		store := openStore(t, dir)
+		db, err := sql.Open("sqlite", filepath.Join(dir, "sessions.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = db.Close() })
+		return store, rows{db}
+	})
+}
+
+// rows gives access to the lines of a store.
+type rows struct{ *sql.DB }
+
+func (r rows) Read(t *testing.T, id session.ID) (all []byte) {
+	found, err := r.QueryContext(t.Context(), "SELECT lines FROM records WHERE session = ? ORDER BY seq", string(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = found.Close() }()
+	for found.Next() {
+		var lines []byte
+		if err := found.Scan(&lines); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, lines...)
+	}
+	return all
+}
+
+// Replace stores each line as a row of its own.
+func (r rows) Replace(t *testing.T, id session.ID, lines []byte) {
+	tx, err := r.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = tx.ExecContext(t.Context(), "DELETE FROM records WHERE session = ?", string(id))
+	seq := 0
+	for line := range bytes.Lines(lines) {
+		_, e := tx.ExecContext(t.Context(), "INSERT INTO records VALUES (?,?,?)", string(id), seq, line)
+		err = errors.Join(err, e)
+		seq++
+	}
+	if err := errors.Join(err, tx.Commit()); err != nil {
+		t.Fatal(err)
+	}
+}

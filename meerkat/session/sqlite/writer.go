@@ -16,6 +16,7 @@ type writer struct {
 	id    session.ID
 	lock  *os.File
 	next  int
+	chain session.Chain
 	buf   []byte
 	err   error // the first failure; sticks
 }
@@ -40,7 +41,7 @@ func (w *writer) Append(ctx context.Context, records ...session.Record) error {
 func (w *writer) insertRecords(ctx context.Context, records []session.Record) (err error) {
 	w.buf = w.buf[:0]
 	for _, r := range records {
-		if w.buf, err = session.AppendRecord(w.buf, r); err != nil {
+		if w.buf, err = w.chain.AppendRecord(w.buf, r); err != nil {
 			return err
 		}
 	}

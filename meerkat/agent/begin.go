@@ -2,6 +2,7 @@ package agent
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,7 +48,7 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 		if len(s.session.Messages) == 0 {
 			return ErrNothingToContinue
 		}
-	} else if strings.TrimSpace(prompt) == "" && open == nil && !canContinue(s.session.Last()) {
+	} else if strings.TrimSpace(prompt) == "" && open == nil && !canContinue(s.session.Messages) {
 		return ErrNothingToContinue
 	}
 	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {
@@ -207,7 +208,7 @@ func (p *transition) openConversation(at time.Time) {
 		m.Parts = p.state.settings.attachments
 		p.addMessage(at, m)
 	}
-	if last := p.state.session.Last(); o.changes != nil && last.Role != transcript.RoleAssistant {
+	if last := lastSaid(p.state.session.Messages); o.changes != nil && last != nil && last.Role != transcript.RoleAssistant {
 		p.addSettingsChange(at, o.changes)
 		prompted = true
 	}
@@ -217,9 +218,21 @@ func (p *transition) openConversation(at time.Time) {
 	p.callModel(at)
 }
 
-// canContinue reports whether the model can go on after last without a new
-// prompt: there is something to answer, or it paused.
-func canContinue(last *transcript.Message) bool {
+// lastSaid returns the last message that says something, nil if there is none. A
+// reply that was interrupted before anything could be kept of it says nothing.
+func lastSaid(messages []transcript.Message) *transcript.Message {
+	for i := range slices.Backward(messages) {
+		if m := &messages[i]; m.Role != transcript.RoleAssistant || len(m.Blocks) > 0 || m.StopReason != transcript.StopAborted {
+			return m
+		}
+	}
+	return nil
+}
+
+// canContinue reports whether the model can go on without a new prompt: there is
+// something to answer, or it paused.
+func canContinue(messages []transcript.Message) bool {
+	last := lastSaid(messages)
 	if last == nil {
 		return false
 	}

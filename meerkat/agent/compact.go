@@ -65,7 +65,10 @@ func (s *state) needsCompaction() bool {
 	}
 	used, from := uint64(0), s.compactedThrough()
 	if last.Usage != nil {
-		used, from = totalTokens(last.Provider, *last.Usage), min(last.Sent+1, len(s.session.Messages))
+		used, from = totalTokens(last.Provider, *last.Usage), last.Sent
+		if !last.Discarded {
+			from = min(from+1, len(s.session.Messages))
+		}
 	}
 	for i := range s.session.Messages[from:] {
 		used += uint64(estimateTokens(&s.session.Messages[from+i])) //nolint:gosec // not negative
@@ -155,7 +158,7 @@ var errNoSummary = errors.New("the model wrote no summary")
 // conversation as it was or the whole compaction.
 func (p *transition) handleSummary(in replyInput) {
 	s := &p.state
-	p.countUsage(in)
+	p.countUsage(usageOf(&in.reply))
 	m := &in.reply.Message
 	text := strings.TrimSpace(m.String())
 	if text == "" || m.StopReason != transcript.StopEndTurn && m.StopReason != transcript.StopStopSequence {
@@ -163,10 +166,7 @@ func (p *transition) handleSummary(in replyInput) {
 		p.handleNoSummary(in.at, fmt.Errorf("%w: stop reason %q", errNoSummary, m.StopReason))
 		return
 	}
-	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.messagesToKeep(), Reason: s.compactReason}
-	if in.reply.UsageKnown {
-		record.Usage = &in.reply.Usage
-	}
+	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.messagesToKeep(), Reason: s.compactReason, Usage: usageOf(&in.reply)}
 	p.addRecords(record)
 	p.flushRecords()
 	size := len(text)
@@ -185,7 +185,7 @@ func (p *transition) handleSummary(in replyInput) {
 // unless the provider has said that it does not.
 func (p *transition) handleNoSummary(at time.Time, err error) {
 	s := &p.state
-	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: kindOf(err)})
+	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err)})
 	s.compactReason, s.compactionFailed = "", true
 	switch {
 	case s.settings.compactOnly:
@@ -285,4 +285,4 @@ func retentionClass(m *transcript.Message) int {
 }
 
 // waitsForUser reports whether the conversation waits for the user.
-func (s *state) waitsForUser() bool { return !canContinue(s.session.Last()) }
+func (s *state) waitsForUser() bool { return !canContinue(s.session.Messages) }

@@ -279,7 +279,7 @@ func TestInterruptKeepsTheText(t *testing.T) {
 			s := load(t, store)
 			legal(t, s.Messages)
 			agrees(t, &s)
-			if got.Text != c.text || c.len == 0 && len(s.Messages) != 1 || c.len > 0 && (len(s.Messages[1].Blocks) != c.len || s.Messages[1].Blocks[0].Text == "never ended") {
+			if got.Text != c.text || len(s.Messages[1].Blocks) != c.len || s.Messages[1].StopReason != transcript.StopAborted || c.len > 0 && s.Messages[1].Blocks[0].Text == "never ended" {
 				t.Errorf("%q, %v", got.Text, s.Messages)
 			}
 			told := slices.IndexFunc(events, func(e Event) bool { return e.Type == TextComplete })

@@ -71,7 +71,7 @@ func finalEvent(r *Result, err error) Event {
 	if err == nil {
 		return e
 	}
-	e.Type, e.Error, e.ErrorKind = RunFailed, err.Error(), kindOf(err)
+	e.Type, e.Error, e.ErrorKind = RunFailed, err.Error(), ErrorKind(err)
 	if errors.Is(err, context.Canceled) {
 		e.Type = RunInterrupted
 	}
@@ -169,7 +169,7 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 	if err == nil {
 		return replyInput{d.currentTime(), reply}
 	}
-	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), random: d.cfg.Random()}
+	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage, random: d.cfg.Random()}
 }
 
 // onStreamEvent reports what streams in, and keeps what an interruption would

@@ -36,13 +36,15 @@ type (
 		reply stream.Reply
 	}
 	// failureInput is a call that returned no reply. shown is true when parts of
-	// one were reported; blocks holds what can be kept of it, see partialReply.
+	// one were reported; blocks holds what can be kept of it, see partialReply. usage
+	// is what the provider had counted by then, nil if it had not.
 	failureInput struct {
 		at     time.Time
 		err    error
 		cause  cause
 		shown  bool
 		blocks []transcript.Block
+		usage  *transcript.Usage
 		random float64 // in [0, 1), for the wait
 	}
 	// waitedInput ends the wait between two attempts.

@@ -125,8 +125,8 @@ func errCancelled(c cause, during string) error {
 	return fmt.Errorf("stopped %s: %w", during, err)
 }
 
-// kindOf names an error for the session and for events.
-func kindOf(err error) string {
+// ErrorKind names an error as the records of a session and the events of a run do.
+func ErrorKind(err error) string {
 	var (
 		call     *provider.Error
 		spent    *session.BudgetExceededError

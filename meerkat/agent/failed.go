@@ -30,6 +30,7 @@ func (p *transition) handleFailure(in failureInput) {
 	if in.shown {
 		p.emitEvent(Event{Type: StreamReset})
 	}
+	p.addFailedCall(in, "", ErrorKind(in.err))
 	if p.state.canShortenAfter(in.err) {
 		p.compactAfterOverflow(in)
 		return
@@ -67,7 +68,7 @@ func (s *state) timeBudgetError(at time.Time) error {
 func (p *transition) waitAndRetry(in failureInput, delay time.Duration) {
 	s := &p.state
 	ms := delay.Milliseconds()
-	p.emitEvent(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: kindOf(in.err), DelayMS: &ms})
+	p.emitEvent(Event{Type: Retrying, MaxAttempts: s.settings.retry.MaxRetries + 1, Error: in.err.Error(), ErrorKind: ErrorKind(in.err), DelayMS: &ms})
 	s.phase = phaseWaiting
 	p.addLastEffect(waitEffect{delay, s.timeLeft(in.at)})
 }
@@ -83,28 +84,38 @@ func (p *transition) handleWaited(at time.Time) {
 
 // handleInterruption ends the run in the middle of a reply. The complete blocks
 // and the text are kept (interrupted-reply). The calls are closed: none of them
-// has run.
+// has run. When the user interrupts, the reply is kept even if nothing of it can
+// be, because it shows that and where the user did so.
 func (p *transition) handleInterruption(in failureInput, stop transcript.StopReason, err error) {
 	s := &p.state
 	if s.compactReason != "" {
-		p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: kindOf(err)})
+		p.addFailedCall(in, stop, ErrorKind(err))
+		p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Error: err.Error(), ErrorKind: ErrorKind(err)})
 		p.finishRun(in.at, err)
 		return
 	}
 	m := transcript.Assistant(stop, completeBlocks(in.blocks)...)
+	s.stopReason = stop
 	if len(m.Blocks) == 0 || hasRepeatedCallID(&m) {
 		if in.shown {
 			p.emitEvent(Event{Type: StreamReset})
 		}
+		if in.cause == causeUser {
+			p.addMessage(in.at, transcript.Assistant(stop))
+		}
+		p.addFailedCall(in, stop, ErrorKind(err))
 		p.finishRun(in.at, err)
 		return
 	}
-	s.stopReason = stop
 	p.addMessage(in.at, m)
 	s.text = visibleText(s.session.Messages)
 	p.emitContents(&m)
-	p.emitEvent(Event{Type: TurnCompleted, StopReason: stop})
-	p.addRecords(s.callRecord(in.at, stop))
+	p.emitEvent(Event{Type: TurnCompleted, StopReason: stop, Usage: in.usage})
+	p.countUsage(in.usage)
+	s.callsAnswered++
+	record := s.callRecord(in.at, stop)
+	record.Usage = in.usage
+	p.addRecords(record)
 	p.addCheckpoint(in.at, session.ReasonAssistant)
 	if calls := slices.Collect(m.ToolCalls()); len(calls) > 0 {
 		p.refuseAllCalls(in.at, calls, brokenOff, resultStatus(in.cause))

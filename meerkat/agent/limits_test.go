@@ -29,7 +29,7 @@ func TestPromptLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := load(t, store)
-	if _, err := Resume(ctx, cfg, sessionID, "123456"); !errors.As(err, &long) || kindOf(err) != "prompt_too_long" {
+	if _, err := Resume(ctx, cfg, sessionID, "123456"); !errors.As(err, &long) || ErrorKind(err) != "prompt_too_long" {
 		t.Fatalf("%v", err)
 	}
 	if after := load(t, store); len(after.Timeline) != len(before.Timeline) || len(m.requests) != 1 {

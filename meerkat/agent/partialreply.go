@@ -15,6 +15,7 @@ type partialReply struct {
 	shown bool // something of it was reported
 	whole map[int]transcript.Block
 	texts map[int][]byte // of text blocks that have not ended
+	usage *transcript.Usage
 }
 
 func (a *partialReply) addEvent(e stream.Event) {
@@ -29,6 +30,8 @@ func (a *partialReply) addEvent(e stream.Event) {
 		}
 	case stream.EventBlockComplete:
 		a.addBlock(e.Index, *e.Block)
+	case stream.EventUsage:
+		a.usage = &e.Usage
 	default:
 	}
 }

@@ -51,7 +51,7 @@ func spentBefore(s *session.Session) session.Spent {
 		runs[r.ID] = true
 	}
 	for _, c := range s.Calls {
-		if runs[c.RunID] {
+		if runs[c.RunID] && c.Error == "" {
 			b.Turns++
 		}
 		if c.Usage != nil {

@@ -103,7 +103,7 @@ func (p *transition) finishStep() (state, []effect) {
 func (p *transition) finishRun(at time.Time, err error) {
 	s := &p.state
 	if err != nil {
-		p.addRecords(session.ErrorRecord{At: at, RunID: s.runID, Kind: kindOf(err), Message: err.Error()})
+		p.addRecords(session.ErrorRecord{At: at, RunID: s.runID, Kind: ErrorKind(err), Message: err.Error()})
 	}
 	p.addRecords(session.RunEnd{
 		At: at, RunID: s.runID, Turns: s.turns, ToolCalls: s.toolCalls, Usage: s.usage,

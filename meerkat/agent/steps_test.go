@@ -444,7 +444,7 @@ func describeEffect(e effect) string {
 		if e.err == nil {
 			return "finish: well"
 		}
-		return fmt.Sprintf("finish: %s: %v", kindOf(e.err), e.err)
+		return fmt.Sprintf("finish: %s: %v", ErrorKind(e.err), e.err)
 	}
 	return fmt.Sprintf("%+v", e)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -116,7 +117,7 @@ func (p *transition) handleReply(in replyInput) {
 	}
 	m := &in.reply.Message
 	m.Role = transcript.RoleAssistant // whatever a client of one's own forgets
-	p.countUsage(in)
+	p.countUsage(usageOf(&in.reply))
 	s.stopReason, s.text = m.StopReason, ""
 	v := judgeReply(m)
 	p.reportReply(in, v.keep)
@@ -131,12 +132,20 @@ func (p *transition) handleReply(in replyInput) {
 	p.applyVerdict(in.at, v, m)
 }
 
-// countUsage adds up what a reply used.
-func (p *transition) countUsage(in replyInput) {
-	if in.reply.UsageKnown {
-		p.state.usage.Add(in.reply.Usage)
-		p.state.tokensUsed += totalTokens(p.state.target.Provider, in.reply.Usage)
+// countUsage adds up what a call used, nil if that is not known.
+func (p *transition) countUsage(u *transcript.Usage) {
+	if u != nil {
+		p.state.usage.Add(*u)
+		p.state.tokensUsed += totalTokens(p.state.target.Provider, *u)
 	}
+}
+
+// usageOf returns what a reply used, nil if the provider did not say.
+func usageOf(r *stream.Reply) *transcript.Usage {
+	if !r.UsageKnown {
+		return nil
+	}
+	return &r.Usage
 }
 
 // reportReply reports a reply. If it is not kept, what was shown of it becomes
@@ -149,11 +158,7 @@ func (p *transition) reportReply(in replyInput, kept bool) {
 	case len(m.Blocks) > 0:
 		p.emitEvent(Event{Type: StreamReset})
 	}
-	done := Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits}
-	if in.reply.UsageKnown {
-		done.Usage = &in.reply.Usage
-	}
-	p.emitEvent(done)
+	p.emitEvent(Event{Type: TurnCompleted, StopReason: m.StopReason, ResponseID: in.reply.ResponseID, RateLimits: in.reply.RateLimits, Usage: usageOf(&in.reply)})
 }
 
 // emitContents reports the blocks and calls of a reply.
@@ -166,23 +171,45 @@ func (p *transition) emitContents(m *transcript.Message) {
 	}
 }
 
-// replyRecord is the usage record of the call that ended.
+// replyRecord is the usage record of a call that was answered.
 func (s *state) replyRecord(in replyInput, kept bool) session.Call {
+	s.callsAnswered++
 	c := s.callRecord(in.at, in.reply.Message.StopReason)
-	c.ResponseID, c.Discarded = in.reply.ResponseID, !kept
-	if in.reply.UsageKnown {
-		c.Usage = &in.reply.Usage
-	}
+	c.ResponseID, c.Discarded, c.Usage = in.reply.ResponseID, !kept, usageOf(&in.reply)
 	return c
 }
 
+// addFailedCall counts and records a call that got no reply, if the provider had
+// counted its tokens.
+func (p *transition) addFailedCall(in failureInput, stop transcript.StopReason, kind string) {
+	if in.usage == nil {
+		return
+	}
+	p.countUsage(in.usage)
+	c := p.state.callRecord(in.at, stop)
+	c.Usage, c.Error, c.Discarded = in.usage, kind, true
+	p.addRecords(c)
+}
+
 func (s *state) callRecord(at time.Time, stop transcript.StopReason) session.Call {
-	s.callsAnswered++
 	return session.Call{
-		At: at, RunID: s.runID, Turn: len(s.session.Calls) + 1, Attempt: s.current.attempt,
+		At: at, RunID: s.runID, Turn: nextTurn(s.session.Calls), Attempt: s.current.attempt,
 		Provider: s.session.Prefix.Provider, Model: s.session.Prefix.Model,
 		Sent: s.current.messages, Hash: s.current.hash, StopReason: stop, Degraded: s.current.degraded,
 	}
+}
+
+// nextTurn numbers the call that follows others. One that failed is an attempt at
+// the same turn.
+func nextTurn(calls []session.Call) int {
+	if len(calls) == 0 {
+		return 1
+	}
+	last := &calls[len(calls)-1]
+	if last.Error != "" {
+		return last.Turn
+	}
+	return last.Turn + 1
 }
 
 // applyVerdict acts on the verdict about the reply.

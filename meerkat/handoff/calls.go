@@ -98,14 +98,15 @@ func (r *reply) dropUnpairedServerTools() {
 		return
 	}
 	calls, results := serverCallIDs(r.Blocks)
-	pausing := r.StopReason == transcript.StopPauseTurn && len(r.after) == 0
-	if len(r.after) > 0 && r.StopReason == transcript.StopPauseTurn {
-		_, next := serverCallIDs(r.after[0].Blocks)
+	before, after := withoutAborted(r.before), withoutAborted(r.after)
+	pausing := r.StopReason == transcript.StopPauseTurn && len(after) == 0
+	if len(after) > 0 && r.StopReason == transcript.StopPauseTurn {
+		_, next := serverCallIDs(after[0].Blocks)
 		maps.Copy(results, next)
 	}
-	if n := len(r.before); n > 0 && r.before[n-1].StopReason == transcript.StopPauseTurn {
-		before, _ := serverCallIDs(r.before[n-1].Blocks)
-		maps.Copy(calls, before)
+	if n := len(before); n > 0 && before[n-1].StopReason == transcript.StopPauseTurn {
+		made, _ := serverCallIDs(before[n-1].Blocks)
+		maps.Copy(calls, made)
 	}
 	r.eachKept(transcript.BlockOpaque, func(i int, b *transcript.Block) {
 		use, result := serverCallID(b)
@@ -115,6 +116,13 @@ func (r *reply) dropUnpairedServerTools() {
 		case result != "" && !calls[result]:
 			r.decide(i, drop, ruleUnpairedServerTool, "the result of the server tool has no call")
 		}
+	})
+}
+
+// withoutAborted leaves out the replies of which an interruption left nothing.
+func withoutAborted(messages []placed) []placed {
+	return slices.DeleteFunc(slices.Clone(messages), func(m placed) bool {
+		return m.StopReason == transcript.StopAborted && isSilent(&m.Message)
 	})
 }
 

@@ -78,6 +78,9 @@ type Call struct {
 	StopReason transcript.StopReason `json:"stop_reason"`
 	// Usage is nil when the provider did not say.
 	Usage *transcript.Usage `json:"usage"`
+	// Error is the kind of error that ended the call without a reply, "" if there
+	// was one. Such a call is recorded if the provider had counted tokens for it.
+	Error string `json:"error,omitempty"`
 	// Discarded is true when the reply was paid for but not kept.
 	Discarded bool `json:"discarded,omitempty"`
 	// Degraded lists what of the conversation the request could not carry.

@@ -34,15 +34,25 @@ func (a *app) reportAsJSON(err error) {
 	}
 }
 
-// classifyError returns the exit code of an error and its kind in JSON.
+// classifyError returns the exit code of an error and its kind in JSON. The error of
+// a run has the kind that the events and the session name.
 func classifyError(err error) (code int, kind string) {
+	code, kind = classifyByType(err)
+	var run *agent.RunError
+	if errors.As(err, &run) && !isError[*schemaError](err) && !isError[*session.CorruptError](err) {
+		kind = agent.ErrorKind(run.Err)
+	}
+	return code, kind
+}
+
+func classifyByType(err error) (code int, kind string) {
 	for _, is := range []func(error) (int, string, bool){usageCode, modelCode, toolServerCode, runCode, sessionCode, providerCode} {
 		if code, kind, ok := is(err); ok {
 			return code, kind
 		}
 	}
 	if errors.Is(err, context.Canceled) {
-		return exitInterrupted, "cancelled"
+		return exitInterrupted, "interrupted"
 	}
 	return exitError, "error"
 }

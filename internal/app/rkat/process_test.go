@@ -127,7 +127,7 @@ func TestInterrupted(t *testing.T) {
 	defer server.Close()
 	env := []string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=" + server.URL, "RKAT_SESSION_DIR=" + t.TempDir()}
 	got := rkat(ctx, env, "run", "--model", "claude-opus-4-5", "--output", "json", "hi")
-	if got.code != exitInterrupted || !strings.Contains(got.stdout, `"error":{"kind":"cancelled"`) {
+	if got.code != exitInterrupted || !strings.Contains(got.stdout, `"error":{"kind":"interrupted"`) {
 		t.Errorf("%+v", got)
 	}
 	legalSession(t, env)

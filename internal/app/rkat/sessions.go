@@ -239,6 +239,9 @@ func describeMessage(m *transcript.Message) (out []string) {
 		for i := range m.Blocks {
 			out = append(out, describeBlock(&m.Blocks[i]))
 		}
+		if m.StopReason == transcript.StopAborted {
+			out = append(out, "(interrupted)")
+		}
 		return out
 	case transcript.RoleToolResults:
 		for _, r := range m.Results {

@@ -41,6 +41,11 @@ type Rejection struct {
 	Times int
 }
 
+// HasGrease reports whether a reply holds what no client knows.
+func (s *Scenario) HasGrease() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return len(t.Grease) > 0 })
+}
+
 // Grease is what a stream may hold and a client must bear.
 type Grease string
 

@@ -56,6 +56,23 @@ func TestMalformedCallsRun(t *testing.T) {
 	}
 }
 
+// TestMalformedCallIsReplaced: an agent may put a tool of its own in the place of a call
+// that it cannot read, as the AI SDK's repair does. Words of success under another name
+// are still a call that ran.
+func TestMalformedCallIsReplaced(t *testing.T) {
+	reply := `{"id":"msg_1","type":"message","role":"assistant","model":"claude-opus-4-6","stop_reason":"max_tokens","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":"{\"path\": "}]}`
+	for _, c := range []struct {
+		name, output string
+		found        bool
+	}{{"invalid", "The arguments provided to the tool are invalid", false}, {"invalid", "12 files", true}, {"ls", "The arguments are invalid", true}} {
+		next := `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"` + c.name + `","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"` + c.output + `"}]}]}`
+		tr := recording(asked(0, "anthropic", minimal["anthropic"], 200, reply), asked(1, "anthropic", next, 200, reply))
+		if res := find(t, "STR-009/not-executed").Run(tr); res.Observed != 1 || (len(res.Findings) > 0) != c.found {
+			t.Errorf("%+v: %+v", c, res)
+		}
+	}
+}
+
 // TestStoredReasoning: a stored reasoning item is found by what follows it, so that a
 // message without its id is refused (O-12); without storage nothing is looked up.
 func TestStoredReasoning(t *testing.T) {

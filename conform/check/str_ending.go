@@ -61,7 +61,8 @@ func exitCode(s *Trace, r *report) {
 
 // notExecuted: a call whose arguments are no JSON object, or that a cut left
 // unfinished, was not run: its result says so (D2, R29, R30). Only Anthropic marks
-// errors; elsewhere the result must read like one.
+// errors; elsewhere the result must read like one, and so it may where the agent put
+// another tool in the place of the one that was called.
 func notExecuted(s *Trace, r *report) {
 	s.eachPair("", wire.Call, func(l *link, p pair, was, is *wire.Item) {
 		malformed := !isRunnable(was) || l.from.reply.Stop == "MALFORMED_FUNCTION_CALL"
@@ -74,7 +75,7 @@ func notExecuted(s *Trace, r *report) {
 				continue
 			}
 			r.addObserved(1)
-			if !saysError(l.to.Provider, res) {
+			if wasReplaced := is.Name != was.Name && readsLikeError(res); !wasReplaced && !saysError(l.to.Provider, res) {
 				r.addChange(l, res.Place, was.Place, "R29", "tool call %s arrived with malformed arguments and is answered as if it had run", nameOf(is))
 			}
 		}
@@ -95,5 +96,9 @@ func saysError(provider string, res *wire.Item) bool {
 			return true
 		}
 	}
+	return readsLikeError(res)
+}
+
+func readsLikeError(res *wire.Item) bool {
 	return containsAny(strings.ToLower(string(res.Node.Raw)), errorWords)
 }

@@ -86,8 +86,8 @@ func (j *judgement) withRun(r report.Result) report.Result {
 // was answered wrongly cannot be judged.
 func (j *judgement) replyFault(trace *check.Trace) error {
 	broken := trace.BrokenReply()
-	if broken == "" {
-		return nil
+	if broken == "" || j.run.Case.Scenario.HasGrease() {
+		return nil // no schema knows what the scenario adds to be ignored
 	}
 	who := "the simulator"
 	if j.run.Source == evidence.SourceLive {
@@ -100,12 +100,16 @@ func (j *judgement) replyFault(trace *check.Trace) error {
 }
 
 // reportHarnessError reports that the harness failed, so that nothing can be said
-// about the agent.
+// about the agent. Where no rule is covered the first one says so: a fault of ours is
+// never silent.
 func (j *judgement) reportHarnessError() {
 	for _, rule := range j.rules {
 		if j.covers(rule) {
 			j.results[rule.Check.ID] = j.withRun(errorResult(rule, j.run))
 		}
+	}
+	if len(j.results) == 0 && len(j.rules) > 0 {
+		j.results[j.rules[0].Check.ID] = j.withRun(errorResult(j.rules[0], j.run))
 	}
 }
 

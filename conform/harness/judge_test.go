@@ -168,6 +168,11 @@ func TestOurFaultIsNotTheAgents(t *testing.T) {
 		if why := got["ORD-001/a"].Reason; !strings.HasPrefix(why, c.want) || !strings.Contains(why, "not of the agent") {
 			t.Errorf("%q, want %q", why, c.want)
 		}
+		got = Judge(run, []report.Rule{constantRule("PAR-001/not-covered", specs.Refused, 1)})
+		compareVerdicts(t, got, map[string]report.Verdict{"PAR-001/not-covered": report.HarnessError})
+		run.Case.Scenario.Turns = []specs.Turn{{Grease: []specs.Grease{specs.GreaseEvent}}}
+		got = Judge(run, []report.Rule{constantRule("ORD-001/a", specs.Refused, 1)})
+		compareVerdicts(t, got, map[string]report.Verdict{"ORD-001/a": report.Pass}) // the scenario asks for what no schema knows
 	}
 }
 

@@ -102,6 +102,24 @@ func TestLenientFaultsEnd(t *testing.T) {
 	}
 }
 
+// TestAttemptsAreReplies holds that each attempt at a turn has ids of its own, as every
+// reply of a provider has: clients put together what came under one id.
+func TestAttemptsAreReplies(t *testing.T) {
+	s, req := lenientScript(t, Intent{Messages: []Message{{Text: specs.Nonce("seed", "step-b")}}})
+	seen := map[string]bool{}
+	for attempt := range 4 {
+		reply, refusal := s.Reply(req)
+		if refusal != nil {
+			t.Fatal(refusal)
+		}
+		if id := reply.ID("msg_", 0, Alnum, 24); seen[id] {
+			t.Errorf("attempt %d: the id %s was issued before", attempt, id)
+		} else {
+			seen[id] = true
+		}
+	}
+}
+
 // TestStandIns holds which of a client's own tools plays a role, and with what.
 func TestStandIns(t *testing.T) {
 	command := toolWith("command description")

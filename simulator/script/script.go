@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -188,9 +189,18 @@ func (s *Script) newReply(req Request, i int, blocks []Block, attempt int) Reply
 	}
 	return Reply{
 		Request: req, Turn: turn, Ordinal: i, Blocks: blocks, Stop: stopOf(turn, blocks),
-		Seed: s.Scenario.Name + "/" + req.Provider, Key: s.Key, At: s.Now(),
+		Seed: replySeed(s.Scenario.Name+"/"+req.Provider, attempt), Key: s.Key, At: s.Now(),
 		Attempt: attempt,
 	}
+}
+
+// replySeed makes the ids and tokens of each attempt different. Clients put together
+// what came under one id, and a provider never issues the same id twice.
+func replySeed(seed string, attempt int) string {
+	if attempt == 0 {
+		return seed
+	}
+	return seed + "/" + strconv.Itoa(attempt)
 }
 
 // turnFor names the providers that the scenario has a target for.

@@ -233,6 +233,10 @@ func (t *turns) addOpenAITools(list *jsontree.Node) {
 			t.Tools = append(t.Tools, script.Tool{Name: tool.Get("name").Text(), Text: true, About: tool.Get("description").Text()})
 		case "namespace":
 			t.addOpenAITools(tool.Get("tools"))
+		case "tool_search":
+			if tool.Get("execution").Text() == "client" {
+				t.Tools = append(t.Tools, script.Tool{Name: kind, Schema: tool.Get("parameters").Map()})
+			}
 		default:
 			t.addHostedTool(kind, "web_search", "code_interpreter")
 		}
@@ -287,6 +291,7 @@ func (t *turns) noteItem(item *jsontree.Node) {
 		t.addOwn(item.Get("name").Text())
 	case kind == "tool_search_call":
 		t.addOwn("tool_search")
+		t.Searches++
 	case strings.HasSuffix(kind, "_call") || kind == "reasoning" || item.Get("role").Text() == "assistant":
 		t.addOwn("")
 	case strings.HasSuffix(kind, "_output"):

@@ -202,8 +202,11 @@ func withPath(r *http.Request, path string) *http.Request {
 }
 
 func (h *handler) ruleEnv() rule.Env {
-	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, Off: h.off, ForeignTokens: h.ForeignTokens}
+	return rule.Env{Key: h.key, Now: h.Now(), Level: h.Level, SkipsLow: h.isLenient(), Off: h.off, ForeignTokens: h.ForeignTokens}
 }
+
+// isLenient reports whether the scenario is for a client of which nothing is known.
+func (h *handler) isLenient() bool { return h.Scenario != nil && h.Scenario.IsLenient }
 
 // planAnswer plans the response.
 func (h *handler) planAnswer(c *call) script.Plan {
@@ -331,7 +334,7 @@ const maxLenientStall = 5 * time.Second
 
 // stayOpen waits until the client leaves, or has waited long enough.
 func (h *handler) stayOpen(r *http.Request) {
-	if h.Scenario == nil || !h.Scenario.IsLenient || slices.ContainsFunc(h.Scenario.Steps, func(s specs.Step) bool { return s.Interrupt }) {
+	if !h.isLenient() || slices.ContainsFunc(h.Scenario.Steps, func(s specs.Step) bool { return s.Interrupt }) {
 		<-r.Context().Done()
 		return
 	}

@@ -104,10 +104,20 @@ func reasoningFollowed(s *Trace, r *report) {
 				r.addFinding(x, it.Place, "O-12", "reasoning item %s is stored, and the message behind it has lost its id", it.ItemID)
 			}
 			if !followed {
-				r.addFinding(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
+				f := r.addFinding(x, it.Place, "O-12", "reasoning item %s is followed by nothing the model did", it.ItemID)
+				f.Consequence = x.loneReasoning()
 			}
 		}
 	})
+}
+
+// loneReasoning: of stored items the provider knows what followed. With store false no
+// refusal is recorded, and the vendor's own client sends such requests.
+func (x *exchange) loneReasoning() specs.Consequence {
+	if x.req.Doc.Get("store").Is('f') {
+		return specs.Degraded
+	}
+	return ""
 }
 
 // losesFollower reports whether the provider, which has stored the reasoning item,

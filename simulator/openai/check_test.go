@@ -296,6 +296,8 @@ func TestLevels(t *testing.T) {
 	}{
 		{rule.Env{Level: rule.Live, ForeignTokens: true}, lone, ""},
 		{rule.Env{Level: rule.Strict, ForeignTokens: true}, lone, "O-12"},
+		{rule.Env{Level: rule.Strict, SkipsLow: true, ForeignTokens: true}, lone, ""},
+		{rule.Env{Level: rule.Strict, SkipsLow: true}, lone, "O-15"},
 		{rule.Env{Level: rule.Strict, ForeignTokens: true, Off: map[string]bool{"O-12": true}}, lone, ""},
 		{rule.Env{Level: rule.Strict}, lone, "O-12"},
 		{rule.Env{Level: rule.Live}, lone, "O-15"},

@@ -22,6 +22,7 @@ const (
 	prefixSearch    = "ws_"
 	prefixCode      = "ci_"
 	prefixCustom    = "ctc_"
+	prefixFind      = "tsc_"
 )
 
 // place is what an id says of its item.
@@ -43,7 +44,7 @@ type place struct {
 }
 
 // prefixes are those in the order in which a place numbers them.
-var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom}
+var prefixes = []string{"", prefixReasoning, prefixMessage, prefixCall, prefixSearch, prefixCode, prefixCustom, prefixFind}
 
 // replyOf draws what the ids of a reply share.
 func replyOf(r script.Reply) (reply [13]byte) {

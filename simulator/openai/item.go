@@ -69,6 +69,8 @@ func (v *signedReply) prefixOf(b script.Block) string {
 		return prefixReasoning
 	case b.Kind == specs.KindCall && v.q.clientTool(b.Name).custom:
 		return prefixCustom
+	case b.Kind == specs.KindCall && v.q.clientTool(b.Name).search:
+		return prefixFind
 	case b.Kind == specs.KindCall:
 		return prefixCall
 	case b.Kind == specs.KindSearch:
@@ -159,6 +161,9 @@ func (v *signedReply) encryptedContent(n int, stage seal.Stage) string {
 // callItem is the call of a tool of the client. One of a namespace names that.
 func (v *signedReply) callItem(n int, status, arguments string) script.Object {
 	tool := v.q.clientTool(v.Blocks[n].Name)
+	if tool.search {
+		return v.searchItem(n, status, arguments)
+	}
 	o := script.Object{"id", v.itemID(n), "type", "function_call", "status", status, "arguments", arguments,
 		"call_id", v.callID(n), "name", v.Blocks[n].Name}
 	if tool.custom {
@@ -169,6 +174,16 @@ func (v *signedReply) callItem(n int, status, arguments string) script.Object {
 		o = append(o, "namespace", tool.namespace)
 	}
 	return o
+}
+
+// searchItem looks for tools among those of the client. Its arguments are an object, no
+// text that holds one, and come in one piece.
+func (v *signedReply) searchItem(n int, status, arguments string) script.Object {
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return script.Object{"id", v.itemID(n), "type", "tool_search_call", "status", status, "arguments", script.Raw(arguments),
+		"call_id", v.callID(n), "execution", "client"}
 }
 
 func (v *signedReply) messageItem(n int, status string, content script.Array) script.Object {

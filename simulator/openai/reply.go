@@ -131,11 +131,7 @@ func (s *stream) addBlock(n int, b script.Block) {
 		s.addSummary(s.itemID(n), b.Parts)
 	case b.Kind == specs.KindCall:
 		s.addItem(s.callItem(n, "in_progress", ""))
-		if text := streamed(b); s.q.clientTool(b.Name).custom {
-			s.addInput(s.itemID(n), text)
-		} else {
-			s.addArguments(s.itemID(n), text)
-		}
+		s.addCall(n, b)
 	case isHosted(b):
 		s.addItem(s.hostedItem(n, "in_progress", false))
 		s.addHosted(n, b)
@@ -149,6 +145,17 @@ func (s *stream) addBlock(n int, b script.Block) {
 	s.addEvent("output_item.done", "item", s.itemAt(n, seal.StageDone, s.endStatus(n)), "output_index", s.output)
 	s.items = append(s.items, s.itemAt(n, seal.StageCompleted, s.endStatus(n)))
 	s.output++
+}
+
+// addCall streams what a tool of the client is called with.
+func (s *stream) addCall(n int, b script.Block) {
+	switch tool := s.q.clientTool(b.Name); {
+	case tool.search: // nothing of it is streamed
+	case tool.custom:
+		s.addInput(s.itemID(n), streamed(b))
+	default:
+		s.addArguments(s.itemID(n), streamed(b))
+	}
 }
 
 func (s *stream) addItem(item script.Object) {

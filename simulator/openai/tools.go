@@ -6,6 +6,7 @@ import "github.com/meerkat-go/conformance/simulator/jsontree"
 type clientTool struct {
 	name, namespace string
 	custom          bool // takes a text
+	search          bool // finds tools that are not listed
 }
 
 // toolsOf are the tools that a request and its items bring along, in order, those
@@ -22,11 +23,14 @@ func appendTools(all []clientTool, namespace string, tools []jsontree.Node) []cl
 	for i := range tools {
 		t := &tools[i]
 		name, kind := t.Get("name").Text(), t.Get("type").Text()
-		if kind == "namespace" {
+		switch {
+		case kind == "namespace":
 			all = appendTools(all, name, t.Get("tools").List())
-			continue
+		case kind == "tool_search" && t.Get("execution").Text() == "client":
+			all = append(all, clientTool{name: kind, search: true})
+		default:
+			all = append(all, clientTool{name: name, namespace: namespace, custom: kind == "custom"})
 		}
-		all = append(all, clientTool{name, namespace, kind == "custom"})
 	}
 	return all
 }

@@ -69,6 +69,9 @@ type Env struct {
 	Now time.Time
 	// Level is how much is refused.
 	Level Level
+	// SkipsLow leaves out rules of low confidence at every level: an agent that others
+	// wrote is refused only for what a source shows.
+	SkipsLow bool
 	// Off holds the ids of rules that are switched off.
 	Off map[string]bool
 	// ForeignTokens accepts continuity tokens that this simulator did not issue,
@@ -104,7 +107,7 @@ func (r *Refusal) Error() string { return r.Rule + ": " + r.Message }
 // The refusal's Rule is filled in.
 func First[R any](rules []Rule[R], request R, env Env) *Refusal {
 	for _, r := range rules {
-		if env.Level > r.Least || env.Off[r.ID] {
+		if env.Level > r.Least || env.Off[r.ID] || env.SkipsLow && r.Confidence == Low {
 			continue
 		}
 		if refusal := r.Broken(request, env); refusal != nil {

@@ -292,7 +292,8 @@ func (t *turns) noteItem(item *jsontree.Node) {
 	case kind == "tool_search_call":
 		t.addOwn("tool_search")
 		t.Searches++
-	case strings.HasSuffix(kind, "_call") || kind == "reasoning" || item.Get("role").Text() == "assistant":
+	case kind == "reasoning": // alone it is no turn: clients keep it of a reply that broke off
+	case strings.HasSuffix(kind, "_call") || item.Get("role").Text() == "assistant":
 		t.addOwn("")
 	case strings.HasSuffix(kind, "_output"):
 		t.endRun()

@@ -51,8 +51,15 @@ func routeOf(r *http.Request) route {
 	return route{provider, op, id, path}
 }
 
+// codexPath begins the paths of OpenAI's API at chatgpt.com, which codex calls when it is
+// logged in to ChatGPT.
+const codexPath = "/backend-api/codex/"
+
 // cutProvider cuts the provider's name off a path.
 func cutProvider(path string) (provider, rest string) {
+	if rest, ok := strings.CutPrefix(path, codexPath); ok {
+		return "openai", "/v1/" + rest
+	}
 	first, _, more := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if _, ok := operations[first]; ok && more {
 		return first, path[1+len(first):]

@@ -33,6 +33,7 @@ func TestFind(t *testing.T) {
 		{"/openai/v1/responses/resp_1/input_items", "", "openai", opItems, "resp_1", "/v1/responses/resp_1/input_items"},
 		{"/v1/responses/resp_1/what", "", "openai", opUnknown, "", "/v1/responses/resp_1/what"},
 		{"/v1/responses/", "", "openai", opUnknown, "", "/v1/responses/"},
+		{"http://chatgpt.com/backend-api/codex/responses", "Authorization", "openai", opGenerate, "", "/v1/responses"},
 		{"/v1beta/models/m:generateContent", "", "gemini", opGenerate, "m", "/v1beta/models/m:generateContent"},
 		{"/v1/models/m:streamGenerateContent", "", "gemini", opGenerate, "m", "/v1/models/m:streamGenerateContent"},
 		{"/gemini/v1beta/models/m:countTokens", "", "gemini", opCount, "m", "/v1beta/models/m:countTokens"},

@@ -85,7 +85,9 @@ func (r Room) environment(path string) []string {
 		return append(env, "ANTHROPIC_BASE_URL="+r.BaseURL[llm.Anthropic], "OPENAI_BASE_URL="+r.BaseURL[llm.OpenAI],
 			"GEMINI_BASE_URL="+r.BaseURL[llm.Gemini], "GOOGLE_GEMINI_BASE_URL="+r.BaseURL[llm.Gemini])
 	}
-	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1")
+	// Node warns of NODE_USE_ENV_PROXY. A launcher that prints a warning leaves stderr
+	// non-blocking, and the program behind it fails when it prints more than a pipe holds.
+	env = append(env, "HTTPS_PROXY="+r.ProxyURL, "https_proxy="+r.ProxyURL, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1", "NODE_NO_WARNINGS=1")
 	for _, name := range trustVariables {
 		env = append(env, name+"="+r.CAFile)
 	}

@@ -89,6 +89,10 @@ func vertexPublisher(path string) string {
 	return ""
 }
 
+// codexPath is where codex calls models at chatgpt.com, when it is logged in to ChatGPT
+// instead of using a key.
+const codexPath = "/backend-api/codex/responses"
+
 func byPath(path string) string {
 	if p := vertexPublisher(path); p != "" {
 		return p
@@ -96,7 +100,7 @@ func byPath(path string) string {
 	switch {
 	case hasSegments(path, "/v1/messages"):
 		return Anthropic
-	case hasSegments(path, "/v1/responses"):
+	case hasSegments(path, "/v1/responses"), hasSegments(path, codexPath):
 		return OpenAI
 	case hasSegments(path, "/v1beta/models"), geminiVerb(path) != "":
 		return Gemini

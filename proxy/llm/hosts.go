@@ -16,6 +16,7 @@ const (
 const (
 	anthropicHost = "api.anthropic.com"
 	openAIHost    = "api.openai.com"
+	chatGPTHost   = "chatgpt.com" // codex that is logged in to ChatGPT; not intercepted by default
 	geminiHost    = "generativelanguage.googleapis.com"
 	vertexHost    = "aiplatform.googleapis.com"
 )
@@ -60,7 +61,7 @@ func Provider(host, path string) string {
 	switch name := bareHostname(host); {
 	case name == anthropicHost:
 		return Anthropic
-	case name == openAIHost:
+	case name == openAIHost, name == chatGPTHost:
 		return OpenAI
 	case name == geminiHost:
 		return Gemini

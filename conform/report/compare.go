@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -209,7 +210,7 @@ func (c MatrixCell) String() string {
 func (m *Matrix) WriteText(w io.Writer, byRequirement bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for i, c := range m.Columns {
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", i+1, Printable(c.Name), strings.ToUpper(string(c.Verdict)), c.Coverage)
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\n", i+1, terminal.Line(c.Name), strings.ToUpper(string(c.Verdict)), c.Coverage)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -221,7 +222,7 @@ func (m *Matrix) WriteText(w io.Writer, byRequirement bool) error {
 		fmt.Fprintf(t, "\t%d", i+1)
 	}
 	for _, row := range rows {
-		fmt.Fprintf(t, "\n%s", row.Name)
+		fmt.Fprintf(t, "\n%s", terminal.Line(row.Name))
 		for _, cell := range row.Cells {
 			fmt.Fprintf(t, "\t%s", cell)
 		}

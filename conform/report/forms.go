@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // maxMarkdown is how many bytes a comment of GitHub may have, with room for a few of
@@ -128,7 +130,7 @@ func (d digest) writeAnnotations(w io.Writer) error {
 	if d.summary.Exit != ExitOK {
 		kind = "error"
 	}
-	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(Printable(cutText(d.heading+": "+d.summary.verdictLine(d.counted), 1000))))
+	fmt.Fprintf(&b, "::%s title=conform::%s\n", kind, workflowMessage.Replace(terminal.Line(cutText(d.heading+": "+d.summary.verdictLine(d.counted), 1000))))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -138,13 +140,13 @@ func (i issue) annotationLine() string {
 	if i.verdict.Exit() != ExitOK && i.verdict != Contradicted {
 		kind = "error"
 	}
-	properties := "title=" + workflowProperty.Replace(Printable(cutText(i.titleLine(), 200)))
+	properties := "title=" + workflowProperty.Replace(terminal.Line(cutText(i.titleLine(), 200)))
 	if i.file != "" {
-		properties = "file=" + workflowProperty.Replace(Printable(i.file)) + ",line=1," + properties
+		properties = "file=" + workflowProperty.Replace(terminal.Line(i.file)) + ",line=1," + properties
 	}
-	text := Printable(cutText(i.messageText(), 2000))
+	text := terminal.Line(cutText(i.messageText(), 2000))
 	if i.finding != nil && i.finding.Fix != "" {
-		text += "\nfix: " + Printable(cutText(i.finding.Fix, 1000))
+		text += "\nfix: " + terminal.Line(cutText(i.finding.Fix, 1000))
 	}
 	if text == "" {
 		text = string(i.verdict)

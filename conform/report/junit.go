@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // The shapes of JUnit XML that continuous integration systems agree on.
@@ -140,10 +142,10 @@ func (all *junitSuites) writeXML(w io.Writer) error {
 
 func (s *junitSuite) addCase(res Result) {
 	c := junitCase{
-		Class: "conform." + s.Name, Name: Printable(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
+		Class: "conform." + s.Name, Name: terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
 		Properties: res.junitProperties(),
 	}
-	problem := &junitProblem{Type: string(res.Verdict), Message: Printable(firstMessage(res)), Text: findingTexts(res)}
+	problem := &junitProblem{Type: string(res.Verdict), Message: terminal.Line(firstMessage(res)), Text: findingTexts(res)}
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
@@ -164,7 +166,7 @@ func (s *junitSuite) addCase(res Result) {
 
 func (r Result) junitProperties() []junitProperty {
 	list := []junitProperty{{"verdict", string(r.Verdict)}}
-	for _, p := range []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", Printable(r.Evidence)}} {
+	for _, p := range []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", terminal.Line(r.Evidence)}} {
 		if p.Value != "" {
 			list = append(list, p)
 		}
@@ -182,12 +184,12 @@ func firstMessage(res Result) string {
 func findingTexts(res Result) string {
 	var b strings.Builder
 	for _, f := range res.Findings {
-		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, Printable(f.Message), Printable(f.Place()))
+		fmt.Fprintf(&b, "%s: %s\n  at: %s\n", f.Check, terminal.Line(f.Message), terminal.Line(f.Place()))
 		if also := f.otherPlaces(); also != "" {
-			fmt.Fprintf(&b, "  also at: %s\n", Printable(also))
+			fmt.Fprintf(&b, "  also at: %s\n", terminal.Line(also))
 		}
 		if f.Fix != "" {
-			fmt.Fprintf(&b, "  fix: %s\n", Printable(f.Fix))
+			fmt.Fprintf(&b, "  fix: %s\n", terminal.Line(f.Fix))
 		}
 	}
 	return b.String()

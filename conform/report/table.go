@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // columns of the table of areas; the rare verdicts get one only where they
@@ -26,7 +28,7 @@ func (t *Terminal) writeAreas(areas []Area) {
 	}
 	fmt.Fprintln(t.w, "  observed")
 	for _, a := range areas {
-		fmt.Fprint(t.w, t.paint(a.Verdict, fmt.Sprintf("%-4s", a.Area)))
+		fmt.Fprint(t.w, t.paint(a.Verdict, fmt.Sprintf("%-4s", terminal.Line(a.Area))))
 		for _, v := range columns {
 			fmt.Fprint(t.w, t.tableCell(v, a.Counts[v]))
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // Terminal writes reports for people.
@@ -232,7 +233,7 @@ func (t *Terminal) writeComparison(c *check.Comparison) {
 	if c == nil {
 		return
 	}
-	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", Printable(c.Expected), Printable(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
+	fmt.Fprintf(t.w, "    expected: %s\n    actual:   %s\n              %s^ byte %d\n", terminal.Line(c.Expected), terminal.Line(c.Actual), strings.Repeat(" ", c.Mark), c.Differs)
 }
 
 // maxPlaces is how many of the places where a finding came back are printed.
@@ -260,12 +261,12 @@ func (t *Terminal) writeDetail(label, text string) {
 }
 
 func (t *Terminal) writeLine(v Verdict, format string, args ...any) {
-	fmt.Fprintln(t.w, t.paint(v, Printable(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(t.w, t.paint(v, terminal.Line(fmt.Sprintf(format, args...))))
 }
 
 // writePlain writes a line without colour. No text of others steers the terminal.
 func (t *Terminal) writePlain(format string, args ...any) {
-	fmt.Fprintln(t.w, Printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(t.w, terminal.Line(fmt.Sprintf(format, args...)))
 }
 
 // Place says where a finding is: exchange, event, byte, path and rule, as far

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/profiles"
 )
 
@@ -116,13 +117,13 @@ func (w WaySeen) summary() string {
 // Text explains an observation to people, one line a fact.
 func (o *Observation) Text() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, strings.TrimSpace(o.Name+" "+o.Version))
+	fmt.Fprintln(&b, terminal.Line(strings.TrimSpace(o.Name+" "+o.Version)))
 	for _, w := range o.Ways {
 		fmt.Fprintf(&b, "\n%s: ", w.Ingress)
 		if w.Works {
 			fmt.Fprintf(&b, "works, %d of %d calls accepted, %d streamed, exit %d, %d ms\n", w.Accepted, w.Calls, w.Streams, w.Exit, w.DurationMS)
 		} else {
-			fmt.Fprintf(&b, "does not work: %s\n", w.Problem)
+			fmt.Fprintf(&b, "does not work: %s\n", terminal.Line(w.Problem))
 		}
 		for _, row := range []struct {
 			name string
@@ -132,7 +133,7 @@ func (o *Observation) Text() string {
 			{"other hosts", w.StrayHosts}, {"not trusted", w.UntrustedHosts}, {"files", w.Files}, {"side effects", w.Effects},
 		} {
 			if len(row.list) > 0 {
-				fmt.Fprintf(&b, "  %-14s %s\n", row.name, strings.Join(row.list, ", "))
+				fmt.Fprintf(&b, "  %-14s %s\n", row.name, terminal.Line(strings.Join(row.list, ", ")))
 			}
 		}
 		if w.Works && !w.Prints {

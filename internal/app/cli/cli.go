@@ -56,10 +56,11 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // Program describes one of the three programs to the frame.
@@ -95,34 +96,36 @@ type Program struct {
 type Frame struct {
 	Program Program
 	Stdin   io.Reader
-	// Stdout is for results. What is written after the reader has closed its end of
-	// the pipe is dropped.
+	// Stdout is for results that people read. Text of others is shown so that it
+	// cannot control a terminal; see [Frame.Data] and [Frame.JSON] for the rest. What
+	// is written after the reader has closed its end of the pipe is dropped.
 	Stdout io.Writer
-	// Stderr is for people: errors, notes, progress.
+	// Stderr is for people: errors, notes. Text is shown as on Stdout.
 	Stderr  io.Writer
 	Environ []string // K=V
 
 	Quiet   bool // -q: errors only
 	Verbose bool // -v: log what happens
+	Raw     bool // --raw: text of others as it is
 
-	terminal *os.File // Stdout as it was given, when it is a file
-	raw      io.Writer
-	results  *pipeWriter // Stdout, to ask whether everything was written
+	givenOut, givenErr io.Writer   // as New got them
+	results            *pipeWriter // stdout, to ask whether everything was written
+	outText, errText   *textWriter // Stdout and Stderr
 }
 
 // New returns the frame of one run. env is a list of K=V; nothing is read from the
 // environment of the process.
 func New(p Program, stdin io.Reader, stdout, stderr io.Writer, env []string) *Frame {
-	results := &pipeWriter{w: stdout}
-	f := &Frame{Program: p, Stdin: stdin, Stdout: results, Stderr: &lockedWriter{w: stderr}, Environ: env, raw: stdout, results: results}
-	f.terminal, _ = stdout.(*os.File)
+	f := &Frame{Program: p, Stdin: stdin, Environ: env, givenOut: stdout, givenErr: stderr, results: &pipeWriter{w: stdout}}
+	f.outText, f.errText = newTextWriter(f.results, &f.Raw), newTextWriter(stderr, &f.Raw)
+	f.Stdout, f.Stderr = f.outText, f.errText
 	return f
 }
 
 // ChildStreams returns stdin, stdout and stderr as New got them, for a program
 // that this one starts: it writes to the same file or terminal.
 func (f *Frame) ChildStreams() (stdin io.Reader, stdout, stderr io.Writer) {
-	return f.Stdin, f.raw, f.Stderr.(*lockedWriter).w
+	return f.Stdin, f.givenOut, f.givenErr
 }
 
 // Run executes a command line with the tree root and returns the exit code. An
@@ -133,6 +136,7 @@ func (f *Frame) Run(ctx context.Context, root *cobra.Command, args []string) int
 	root.SetOut(f.Stdout)
 	root.SetErr(f.Stderr)
 	err := root.ExecuteContext(ctx)
+	_, _ = f.outText.flush(), f.errText.flush() // results knows whether a write failed
 	if failed := f.results.writeError(); failed != nil && (err == nil || isReported(err)) {
 		err = fmt.Errorf("stdout: the result is incomplete: %w", failed)
 	}
@@ -160,15 +164,14 @@ func (f *Frame) Getenv(name string) (value string) {
 // [Frame.WriteJSON] for JSON.
 func (f *Frame) Print(format string, args ...any) { fmt.Fprintf(f.Stdout, format, args...) }
 
-// Say prints one line for people on Stderr, "program: text", also with -q. Control
-// characters are escaped, so that no text from a file or a network steers a
-// terminal.
+// Say prints one line for people on Stderr, "program: text", also with -q, as
+// [terminal.Line] shows it.
 func (f *Frame) Say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if f.Program.Scrub != nil {
 		text = f.Program.Scrub(text)
 	}
-	fmt.Fprintf(f.Stderr, "%s: %s\n", f.Program.Name, Printable(text))
+	fmt.Fprintf(f.Stderr, "%s: %s\n", f.Program.Name, terminal.Line(text))
 }
 
 // Note is [Frame.Say] for what is good to know: -q silences it.
@@ -187,7 +190,7 @@ func (f *Frame) Log() *slog.Logger {
 }
 
 // StdoutIsTerminal reports whether a person reads Stdout directly.
-func (f *Frame) StdoutIsTerminal() bool { return f.terminal != nil && IsTerminal(f.terminal) }
+func (f *Frame) StdoutIsTerminal() bool { return IsTerminal(f.givenOut) }
 
 // HasColor reports whether results on Stdout may be coloured: on a terminal that
 // has colours, unless NO_COLOR is set (no-color.org).
@@ -197,37 +200,6 @@ func (f *Frame) HasColor() bool {
 
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
-	if locked, ok := stream.(*lockedWriter); ok {
-		stream = locked.w
-	}
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// Printable returns text on one line, without what would steer a terminal.
-func Printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x2028 || r == 0x2029:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-// lockedWriter is a stream that several goroutines write to.
-type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
 }

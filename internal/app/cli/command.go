@@ -22,6 +22,7 @@ func (f *Frame) Root() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.BoolVarP(&f.Quiet, "quiet", "q", false, "say nothing on stderr but errors")
 	flags.BoolVarP(&f.Verbose, "verbose", "v", false, "log on stderr what happens")
+	flags.BoolVar(&f.Raw, "raw", false, "print text of others as it is, also what controls the terminal")
 	if f.Program.Settings != nil {
 		f.Program.Settings.addConfigFlag(root)
 	}

@@ -10,7 +10,7 @@ import (
 
 // WriteJSON writes v to Stdout, indented and without escaped HTML.
 func (f *Frame) WriteJSON(v any) error {
-	e := json.NewEncoder(f.Stdout)
+	e := json.NewEncoder(f.JSON())
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
@@ -46,8 +46,8 @@ const (
 // before the numbers.
 func (f *Frame) StartProgress(what string) *Progress {
 	p := &Progress{what: what, now: time.Now}
-	if !f.Quiet && IsTerminal(f.Stderr) {
-		p.w = f.Stderr
+	if !f.Quiet && IsTerminal(f.givenErr) {
+		p.w = f.givenErr // it moves the cursor itself
 	}
 	p.shown = p.now().Add(progressDelay - progressInterval)
 	return p

@@ -60,7 +60,7 @@ func CommandLineOnly(flags *pflag.FlagSet, names ...string) {
 
 // isSetting reports whether a flag can be set by a variable and a file.
 func isSetting(flag *pflag.Flag) bool {
-	own := []string{"config", "help", "version", "quiet", "verbose"}
+	own := []string{"config", "help", "version", "quiet", "verbose", "raw"}
 	return flag.Annotations[commandLineOnly] == nil && !slices.Contains(own, flag.Name)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 func (a *app) baselineCommand() *cobra.Command {
@@ -81,10 +82,10 @@ func (a *app) updateBaseline(path, from string, fresh report.Excuse) error {
 		return fmt.Errorf("%s: cannot be written: %w", path, fileutil.Reason(err))
 	}
 	for _, p := range update.Added {
-		a.Print("added    %s\n", report.Printable(p))
+		a.Print("added    %s\n", terminal.Line(p))
 	}
 	for _, p := range update.Removed {
-		a.Print("removed  %s\n", report.Printable(p))
+		a.Print("removed  %s\n", terminal.Line(p))
 	}
 	return nil
 }

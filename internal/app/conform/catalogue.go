@@ -122,7 +122,7 @@ latest public source or that there is none, and where a breach leads to somethin
 			}
 			if asJSON != "" {
 				doc := asJSON.pick(listing{report.ListSchema, selected}, func() any { return newListingV1(selected) })
-				return report.WriteJSON(a.Stdout, doc)
+				return report.WriteJSON(a.JSON(), doc)
 			}
 			return writeTable(a.Stdout, selected)
 		},

@@ -78,7 +78,7 @@ func (a *app) printReport(asJSON bool, doc any, show func(*report.Terminal)) err
 		if a.Verbose {
 			show(report.NewTerminal(a.Stderr, false))
 		}
-		return report.WriteJSON(a.Stdout, doc)
+		return report.WriteJSON(a.JSON(), doc)
 	}
 	show(a.terminal())
 	return nil

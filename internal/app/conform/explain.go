@@ -47,9 +47,9 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			case asJSON != "" && found[0].requirement != nil:
 				r := found[0].requirement
-				return report.WriteJSON(a.Stdout, asJSON.pick(r, func() any { return newRequirementV1(*r) }))
+				return report.WriteJSON(a.JSON(), asJSON.pick(r, func() any { return newRequirementV1(*r) }))
 			case asJSON != "":
-				return report.WriteJSON(a.Stdout, explanation{report.ExplainSchema, found})
+				return report.WriteJSON(a.JSON(), explanation{report.ExplainSchema, found})
 			}
 			for i, e := range found {
 				if i > 0 {

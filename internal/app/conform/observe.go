@@ -47,7 +47,7 @@ Exits 3 when no call of a model was seen. --json prints ` + subject.ObserveSchem
 				return err
 			}
 			if asJSON {
-				err = report.WriteJSON(a.Stdout, seen)
+				err = report.WriteJSON(a.JSON(), seen)
 			} else {
 				a.Print("%s", seen.Text())
 			}

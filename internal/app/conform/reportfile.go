@@ -157,13 +157,25 @@ func (a *app) saveOne(file reportFile, doc reportDocument) error {
 		}
 	}
 	if file.isStdout() {
-		_, err := a.Stdout.Write(text.Bytes())
+		_, err := a.reportWriter(file.kind).Write(text.Bytes())
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file.path), 0o755); err != nil {
 		return err
 	}
 	return fileutil.WriteFile(file.path, text.Bytes(), 0o600)
+}
+
+// reportWriter returns stdout for a form of report.
+func (a *app) reportWriter(kind string) io.Writer {
+	switch kind {
+	case "json", "ndjson", "inspector":
+		return a.JSON()
+	case "html":
+		return a.Data()
+	default:
+		return a.Stdout
+	}
 }
 
 // appendStepSummary adds the Markdown report to the summary of a step of GitHub Actions,

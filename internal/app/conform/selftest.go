@@ -68,7 +68,7 @@ func (a *app) selftest(asJSON bool, sample placeSample) error {
 	}
 	found.Faults = append(found.Faults, places.Faults...)
 	if asJSON {
-		err = report.WriteJSON(a.Stdout, selftestReport(found, places, sample.seed))
+		err = report.WriteJSON(a.JSON(), selftestReport(found, places, sample.seed))
 	} else {
 		err = selftestTable(a.Stdout, found, places, sample.seed)
 	}

@@ -62,7 +62,7 @@ func (a *app) serveTools(ctx context.Context, address string) error {
 		config.Log = log
 	}
 	if address == "" {
-		return config.Serve(ctx, a.Stdin, a.Stdout)
+		return config.Serve(ctx, a.Stdin, a.JSON())
 	}
 	return serveHTTP(ctx, address, config.Handler(), a.Stdout)
 }

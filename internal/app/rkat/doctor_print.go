@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
@@ -72,26 +73,26 @@ func (a *app) reportDiagnosis(d diagnosis, asJSON bool) error {
 
 func (a *app) printDiagnosis(d *diagnosis) error {
 	fmt.Fprintf(a.Stdout, "rkat %s\n\n", d.Version)
-	err := printTable(a.Stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) string {
+	err := printTable(a.Stdout, "SETTING\tVALUE\tFROM", d.Settings, func(s config.SettingValue) []string {
 		from := cmp.Or(s.Source.Where, string(s.Source.Layer), "not set")
 		if s.Source.Where != "" {
 			from = fmt.Sprintf("%s %s", s.Source.Layer, s.Source.Where)
 		}
-		return fmt.Sprintf("%s\t%s\t%s", s.Key, s.Value, from)
+		return []string{s.Key, s.Value, from}
 	})
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, d.Store.Folder)
 	for _, f := range d.Store.Findings {
-		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, f.Detail)
+		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, terminal.Line(f.Detail))
 	}
 	fmt.Fprintln(a.Stdout)
-	return printTable(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) string {
+	return printTable(a.Stdout, "PROVIDER\tKEY\tADDRESS\tHEALTH", d.Providers, func(p providerReport) []string {
 		key := "no"
 		if p.HasKey {
 			key = "yes"
 		}
-		return fmt.Sprintf("%s\t%s\t%s\t%s", p.Provider, key, cmp.Or(p.Address, "its own"), cmp.Or(p.Problem, p.Health, "not asked"))
+		return []string{p.Provider, key, cmp.Or(p.Address, "its own"), cmp.Or(p.Problem, p.Health, "not asked")}
 	})
 }

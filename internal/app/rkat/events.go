@@ -21,7 +21,7 @@ func (a *app) eventsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := a.Stdout.Write(text); err != nil {
+			if _, err := a.JSON().Write(text); err != nil {
 				return fmt.Errorf("stdout: %w", err)
 			}
 			return nil

@@ -39,7 +39,7 @@ func (a *app) exportCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.exportSession(&s, exports[name], path, force)
+				return a.exportSession(&s, exports[name], name == "jsonl", path, force)
 			})
 		},
 	}
@@ -51,7 +51,10 @@ func (a *app) exportCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) exportSession(s *session.Session, write func(io.Writer, *session.Session) error, path string, force bool) error {
+func (a *app) exportSession(s *session.Session, write func(io.Writer, *session.Session) error, isJSON bool, path string, force bool) error {
+	if path == "" && isJSON {
+		return write(a.JSON(), s)
+	}
 	if path == "" {
 		return write(a.Stdout, s)
 	}

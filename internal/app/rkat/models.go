@@ -1,7 +1,6 @@
 package rkat
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func (a *app) printModels(asJSON bool) error {
 	if asJSON {
 		return a.writeLine(map[string]any{"models": all})
 	}
-	return printTable(a.Stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) string {
+	return printTable(a.Stdout, "PROVIDER\tMODEL\tEFFORTS\tNOTES", all, func(m model) []string {
 		var notes []string
 		if m.Default {
 			notes = append(notes, "default")
@@ -69,6 +68,6 @@ func (a *app) printModels(asJSON bool) error {
 		if m.Retires != "" {
 			notes = append(notes, "retires "+m.Retires)
 		}
-		return fmt.Sprintf("%s\t%s\t%s\t%s", m.Provider, m.Name, strings.Join(m.Efforts, " "), strings.Join(notes, ", "))
+		return []string{m.Provider, m.Name, strings.Join(m.Efforts, " "), strings.Join(notes, ", ")}
 	})
 }

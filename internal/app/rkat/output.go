@@ -3,6 +3,7 @@ package rkat
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
@@ -80,7 +81,7 @@ func (a *app) reportOutcome(out outcome, r meerkat.RunResult, err error) error {
 	out.addResult(r, err)
 	switch a.format {
 	case formatText:
-		return a.reportToPeople(r, err)
+		return a.reportToPeople(r, out.Output != nil, err)
 	case formatJSON:
 		return a.markReported(a.writeLine(out), err)
 	default: // formatStream
@@ -116,11 +117,19 @@ func (out *outcome) addResult(r meerkat.RunResult, err error) {
 	}
 }
 
-func (a *app) reportToPeople(r meerkat.RunResult, err error) error {
+// answerWriter returns where the answer goes: one that was asked for as JSON stays JSON.
+func (a *app) answerWriter(isJSON bool) io.Writer {
+	if isJSON {
+		return a.JSON()
+	}
+	return a.Stdout
+}
+
+func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error {
 	if a.answerShown {
 		fmt.Fprintln(a.Stdout)
 	} else if r.Text != "" {
-		if _, werr := fmt.Fprintln(a.Stdout, r.Text); werr != nil && err == nil {
+		if _, werr := fmt.Fprintln(a.answerWriter(isJSON), r.Text); werr != nil && err == nil {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
@@ -178,9 +187,11 @@ func (a *app) showEvent(e agent.Event) {
 		a.answerShown = true
 		fmt.Fprint(a.Stdout, e.Delta)
 	case agent.StreamReset:
-		a.noteLine("\n[that answer is void]")
+		fmt.Fprintln(a.Stderr)
+		a.noteLine("[that answer is void]")
 	case agent.ToolExecutionStarted:
-		a.noteLine("\n[%s]", e.Name)
+		fmt.Fprintln(a.Stderr)
+		a.noteLine("[%s]", e.Name)
 	default: // people follow the text and the tools
 	}
 }
@@ -213,7 +224,7 @@ func (a *app) showsLive() bool { return a.StdoutIsTerminal() && !a.streaming }
 
 // writeLine writes v as one line of JSON to stdout.
 func (a *app) writeLine(v any) error {
-	enc := json.NewEncoder(a.Stdout)
+	enc := json.NewEncoder(a.JSON())
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("stdout: %w", err)

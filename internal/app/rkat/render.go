@@ -56,7 +56,11 @@ func (a *app) renderRequest(cmd *cobra.Command, o *options, args []string, asJSO
 	for _, d := range r.Degraded {
 		a.noteLine("%s", describeLoss(d))
 	}
-	if _, err := fmt.Fprintf(a.Stdout, "%s\n", r.Body); err != nil {
+	out := a.JSON()
+	if !a.StdoutIsTerminal() {
+		out = a.Data() // a program gets the very bytes
+	}
+	if _, err := fmt.Fprintf(out, "%s\n", r.Body); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -132,7 +133,7 @@ func (a *app) noteLine(format string, args ...any) {
 }
 
 // printLine prints one line on stderr without the name of the program: it is a part
-// of the run that people follow, and no diagnostic.
+// of the run that people follow, and no diagnostic. Texts of others cannot break it.
 func (a *app) printLine(format string, args ...any) {
-	fmt.Fprintf(a.Stderr, format+"\n", args...)
+	fmt.Fprintln(a.Stderr, terminal.Line(fmt.Sprintf(format, args...)))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -107,19 +108,26 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 	if asJSON {
 		return a.writeLine(map[string]any{"sessions": all})
 	}
-	return printTable(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) string {
+	return printTable(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) []string {
+		about := s.Model
 		if s.Problem != "" {
-			return fmt.Sprintf("%s\t%s\tunreadable: %s", s.ID, s.Updated.Format(time.DateTime), s.Problem)
+			about = "unreadable: " + s.Problem
 		}
-		return fmt.Sprintf("%s\t%s\t%s", s.ID, s.Updated.Format(time.DateTime), s.Model)
+		return []string{string(s.ID), s.Updated.Format(time.DateTime), about}
 	})
 }
 
-func printTable[T any](w io.Writer, head string, rows []T, row func(T) string) error {
+// printTable prints a table: its head with tabs between the columns, and the cells of
+// each row, which hold texts of others.
+func printTable[T any](w io.Writer, head string, rows []T, cells func(T) []string) error {
 	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, head)
 	for _, r := range rows {
-		fmt.Fprintln(out, row(r))
+		row := cells(r)
+		for i := range row {
+			row[i] = terminal.Line(row[i])
+		}
+		fmt.Fprintln(out, strings.Join(row, "\t"))
 	}
 	return out.Flush()
 }
@@ -208,9 +216,9 @@ func newShownSession(s *session.Session) (out shownSession, err error) {
 }
 
 func printSession(w io.Writer, s *session.Session) error {
-	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, modelOf(s), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
+	fmt.Fprintf(w, "session %s\nmodel %s, %s, %s\n", s.ID, terminal.Line(modelOf(s)), countOf(len(s.Calls), "model call"), countOf(s.Usage.Total(), "token"))
 	for _, name := range slices.Sorted(maps.Keys(s.Metadata)) {
-		fmt.Fprintf(w, "%s: %s\n", name, s.Metadata[name])
+		fmt.Fprintf(w, "%s: %s\n", terminal.Line(name), terminal.Line(s.Metadata[name]))
 	}
 	for i := range s.Messages {
 		m := &s.Messages[i]

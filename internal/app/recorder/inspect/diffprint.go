@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
 
@@ -58,14 +58,14 @@ func shortMillis(ms float64) string { return fmt.Sprintf("%.4g", ms) }
 
 // changeText is a change in one line, or for a text of several lines in a block.
 func changeText(c event.Change) string {
-	where := cmp.Or(cli.Printable(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
+	where := cmp.Or(terminal.Line(strings.TrimSpace(c.Item+" "+c.Path)), "the body")
 	switch c.Kind {
 	case event.Added:
 		return strings.TrimSpace("+ " + where + " " + Abbreviate(c.New))
 	case event.Removed:
 		return strings.TrimSpace("- " + where + " " + Abbreviate(c.Old))
 	case event.Text:
-		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
+		return where + ": " + terminal.Line(wordDiff(c.Old, c.New))
 	default: // a value
 	}
 	switch {
@@ -74,14 +74,14 @@ func changeText(c event.Change) string {
 	case c.New == "":
 		return "- " + where + ": " + Abbreviate(c.Old)
 	case len(c.Old)+len(c.New) > maxShown:
-		return where + ": " + cli.Printable(wordDiff(c.Old, c.New))
+		return where + ": " + terminal.Line(wordDiff(c.Old, c.New))
 	}
 	return where + ": " + Abbreviate(c.Old) + " → " + Abbreviate(c.New)
 }
 
 // FindingText returns a finding in words.
 func FindingText(f event.Finding) string {
-	where := cli.Printable(strings.TrimSpace(f.Event + " " + f.Path))
+	where := terminal.Line(strings.TrimSpace(f.Event + " " + f.Path))
 	if strings.HasPrefix(f.Rule, "header-") {
 		where = "header " + where
 	}

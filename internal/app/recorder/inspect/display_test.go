@@ -66,7 +66,7 @@ func TestWordDiff(t *testing.T) {
 
 // What comes from a cassette cannot steer a terminal.
 func TestPrintableIsPlain(t *testing.T) {
-	if got := Abbreviate("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\x2028d\x9b` {
+	if got := Abbreviate("a\x1b[2Jb\nc\u2028d\u009b"); got != `a\x1b[2Jb\nc\u{2028}d\u{9b}` {
 		t.Error(got)
 	}
 	if got := Abbreviate(strings.Repeat("é", maxShown+1)); got != strings.Repeat("é", maxShown)+"…" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
@@ -102,12 +103,12 @@ func printExchange(w io.Writer, t *selection, in cassette.Interaction, events []
 	if asks.MaxTokens > 0 {
 		said = append(said, fmt.Sprintf("at most %d tokens", asks.MaxTokens))
 	}
-	fmt.Fprintf(w, "%s#%d: %s %s\n", t.file, t.first, in.Request.Method, in.Request.URL)
-	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", cli.Printable(strings.Join(said, ", ")), len(in.Request.Body), cmp.Or(in.Request.Proto, "protocol unknown"))
+	fmt.Fprintf(w, "%s#%d: %s\n", terminal.Line(t.file), t.first, terminal.Line(in.Request.Method+" "+in.Request.URL))
+	fmt.Fprintf(w, "asked     %s, %d bytes, %s\n", terminal.Line(strings.Join(said, ", ")), len(in.Request.Body), terminal.Line(cmp.Or(in.Request.Proto, "protocol unknown")))
 	printHeaders(w, in.Request.Header)
-	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, cmp.Or(in.Response.Proto, "protocol unknown"),
+	fmt.Fprintf(w, "answered  %d, %s, %d bytes in %s, %s, %s; %s\n", in.Response.Status, terminal.Line(cmp.Or(in.Response.Proto, "protocol unknown")),
 		len(in.Response.Body), cli.Count(len(in.Timeline), "chunk", "chunks"), cli.Count(len(events), "event", "events"),
-		cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown"), replyPace(in, events)+nominalNote(t))
+		terminal.Line(cmp.Or(endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in))), "end unknown")), replyPace(in, events)+nominalNote(t))
 	printHeaders(w, in.Response.Header)
 	printHeaders(w, in.Response.Trailer)
 }
@@ -131,7 +132,7 @@ func nominalNote(t *selection) string {
 func printHeaders(w io.Writer, h http.Header) {
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, value := range h[name] {
-			fmt.Fprintf(w, "          %s: %s\n", name, Abbreviate(value))
+			fmt.Fprintf(w, "          %s: %s\n", Abbreviate(name), Abbreviate(value))
 		}
 	}
 }
@@ -193,7 +194,7 @@ func itemText(item event.Item) string {
 		if f.Class == event.Usage || isEmptyValue(f.Value) || len(parts) > 12 {
 			continue
 		}
-		parts = append(parts, lastName(f.Path)+" "+Abbreviate(f.Value))
+		parts = append(parts, Abbreviate(lastName(f.Path))+" "+Abbreviate(f.Value))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -215,10 +216,10 @@ func Abbreviate(text string) string {
 	n := 0
 	for i := range text {
 		if n++; n > maxShown {
-			return cli.Printable(text[:i]) + "…"
+			return terminal.Line(text[:i]) + "…"
 		}
 	}
-	return cli.Printable(text)
+	return terminal.Line(text)
 }
 
 // roundTime is a time for people.

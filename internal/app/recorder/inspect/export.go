@@ -169,7 +169,7 @@ func checkOutputFree(out string, force bool) error {
 // writeOutput writes to stdout, or to a file that is there whole or not at all.
 func (a *app) writeOutput(out string, text []byte) error {
 	if out == "" {
-		_, err := a.Stdout.Write(text)
+		_, err := a.Data().Write(text)
 		return err
 	}
 	if err := fileutil.WriteFile(out, text, 0o600); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
@@ -90,13 +91,13 @@ func (a *app) inspectFile(arg string, x inspection) error {
 	return a.inspectOne(t, x)
 }
 
-// writeBody writes a body as it was recorded.
+// writeBody writes a body as it was recorded; on a terminal, so that it can be read.
 func (a *app) writeBody(in cassette.Interaction, side string) error {
 	body, known := map[string][]byte{"request": in.Request.Body, "response": in.Response.Body}[side]
 	if !known {
 		return cli.Usage("--body %s: is request or response", side)
 	}
-	_, err := a.Stdout.Write(body)
+	_, err := a.Data().Write(body)
 	return err
 }
 
@@ -119,7 +120,7 @@ func (a *app) inspectAll(file string, asJSON bool) error {
 			"declared": append([]string{}, meta.Declared...), "digest": t.Digest(), "lost": t.Loss().Lost, "recovered": t.Loss().Recovered, "interactions": rows})
 	}
 	w := a.Stdout
-	fmt.Fprintf(w, "%s: %s\n", file, cassetteOrigin(t))
+	fmt.Fprintf(w, "%s: %s\n", terminal.Line(file), terminal.Line(cassetteOrigin(t)))
 	if err := printTable(w, rows); err != nil {
 		return err
 	}
@@ -169,8 +170,8 @@ func printTable(w io.Writer, rows []row) error {
 	fmt.Fprintln(t, "#\tPROVIDER\tREQUEST\tBYTES\tSTATUS\tREPLY\tCHUNKS\tEVENTS\tEND\tTIME")
 	for _, r := range rows {
 		_, path := recorderenv.HostAndPath(r.URL)
-		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, r.Method, path, r.Request,
-			r.Status, r.Response, r.Chunks, r.Events, endingText(r.End, r.Incomplete), roundSeconds(r.Seconds))
+		fmt.Fprintf(t, "%d\t%s\t%s %s\t%d\t%d\t%d\t%d\t%d\t%s\t%v\n", r.Index, r.Provider, terminal.Line(r.Method), terminal.Line(path), r.Request,
+			r.Status, r.Response, r.Chunks, r.Events, terminal.Line(endingText(r.End, r.Incomplete)), roundSeconds(r.Seconds))
 	}
 	return t.Flush()
 }

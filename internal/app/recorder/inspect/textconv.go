@@ -17,6 +17,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/event"
 )
@@ -92,22 +93,22 @@ func (c *textConverter) writeLine(format string, args ...any) {
 }
 
 func (c *textConverter) writeMeta(m cassette.Meta) {
-	c.writeLine("cassette  %s", m.Provenance)
-	c.writeLine("redacted  %s", cmp.Or(strings.Join(m.Redaction, " "), "by nobody we know of"))
+	c.writeLine("cassette  %s", terminal.Line(m.Provenance))
+	c.writeLine("redacted  %s", terminal.Line(cmp.Or(strings.Join(m.Redaction, " "), "by nobody we know of")))
 	if len(m.Declared) > 0 {
-		c.writeLine("declared  %s", strings.Join(m.Declared, " "))
+		c.writeLine("declared  %s", terminal.Line(strings.Join(m.Declared, " ")))
 	}
 }
 
 func (c *textConverter) writeInteraction(i int, in cassette.Interaction) {
-	c.writeLine("\n== %d  %s %s", i, in.Request.Method, in.Request.URL)
+	c.writeLine("\n== %d  %s", i, terminal.Line(in.Request.Method+" "+in.Request.URL))
 	c.writeHeaders("  ", in.Request.Header, RequestHeaders)
 	c.writeRequest(i, in.Request)
 	status := strconv.Itoa(in.Response.Status)
 	if in.Response.Status == 0 {
 		status = "no reply"
 	}
-	c.writeLine("\n-- %d  %s", i, strings.TrimSpace(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
+	c.writeLine("\n-- %d  %s", i, terminal.Line(status+"  "+endingText(string(in.End), cmp.Or(in.Incomplete, cassette.Judge(in)))))
 	c.writeHeaders("  ", in.Response.Header, nil)
 	c.writeHeaders("  trailer ", in.Response.Trailer, nil)
 	c.writeReply(event.Fold(event.Of(in), c.names))
@@ -123,7 +124,7 @@ func (c *textConverter) writeHeaders(prefix string, h http.Header, names []strin
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		switch {
 		case slices.Contains(names, name), names == nil && name == "Content-Type":
-			c.writeLine("%s%s: %s", prefix, name, Abbreviate(strings.Join(h[name], ", ")))
+			c.writeLine("%s%s: %s", prefix, terminal.Line(name), Abbreviate(strings.Join(h[name], ", ")))
 		case names == nil && event.Family(name) != "":
 			families[event.Family(name)] = true
 		}
@@ -164,7 +165,7 @@ func (c *textConverter) writeRequest(n int, r cassette.Request) {
 			last++
 			now[order[last]] = c.previous[order[last]]
 		}
-		c.writeLine("  %s  as in %d", elementRange(at, order[last]), max(old.n, c.previous[order[last]].n))
+		c.writeLine("  %s  as in %d", terminal.Line(elementRange(at, order[last])), max(old.n, c.previous[order[last]].n))
 		i = last
 	}
 	c.previous = now
@@ -191,7 +192,7 @@ func (c *textConverter) writeReply(items []event.Item) {
 		if item.Pieces {
 			c.writeLine("%s", strings.TrimSuffix(namedValue("  ", label, textOf(item)), "\n"))
 		} else {
-			c.writeLine("  %s", cli.Printable(label))
+			c.writeLine("  %s", terminal.Line(label))
 		}
 		for _, f := range item.Fields {
 			switch {
@@ -204,7 +205,7 @@ func (c *textConverter) writeReply(items []event.Item) {
 	}
 	for _, f := range counts {
 		if f.Value != "0" && !isEmptyValue(f.Value) {
-			c.writeLine("  usage %s: %s", strings.TrimPrefix(f.Path, "usage."), Abbreviate(f.Value))
+			c.writeLine("  usage %s: %s", terminal.Line(strings.TrimPrefix(f.Path, "usage.")), Abbreviate(f.Value))
 		}
 	}
 }
@@ -232,14 +233,15 @@ func textOf(item event.Item) string {
 // namedValue is a value behind its name; a text of several lines is a block of
 // them, so that a diff shows the line that changed.
 func namedValue(indent, name, value string) string {
+	name = terminal.Line(name)
 	text, err := strconv.Unquote(value)
 	if err != nil || !strings.Contains(text, "\n") {
-		return indent + name + ": " + cli.Printable(value) + "\n"
+		return indent + name + ": " + terminal.Line(value) + "\n"
 	}
 	var b strings.Builder
 	b.WriteString(indent + name + ": |\n")
 	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString(strings.TrimRight(indent+"    "+cli.Printable(line), " ") + "\n")
+		b.WriteString(strings.TrimRight(indent+"    "+terminal.Line(line), " ") + "\n")
 	}
 	return b.String()
 }

@@ -77,7 +77,7 @@ var rejected = map[string]string{
 	"claude-opus-4-5-20259999": "variant", "gemini-3-pro": "variant", "gemini-3.6-flahs": "variant",
 	"claude-sonnet-4-5@20250929": "platform", "models/gemini-3-flash-preview": "platform",
 	"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "platform", "llama-3": "no model line",
-	"CLAUDE-OPUS-4-5": "no model line", "claude-fable": "no version", "claude-fable-4": "below", "gpt-99999": "no version",
+	"CLAUDE-OPUS-4-5": "exact", "claude-fable": "no version", "claude-fable-4": "below", "gpt-99999": "no version",
 }
 
 func TestLookupAllows(t *testing.T) {
@@ -111,6 +111,41 @@ func TestLookupRejects(t *testing.T) {
 			if _, err := Lookup(known); err != nil {
 				t.Errorf("%q: suggests %s: %v", model, known, err)
 			}
+		}
+	}
+}
+
+// misspelt has other spellings of allowed names and the right ones.
+var misspelt = map[string]string{
+	"claude-opus-4.5": "claude-opus-4-5", "claude-opus-4.10": "claude-opus-4-10", "claude-sonnet-4.5-20250929": "claude-sonnet-4-5-20250929",
+	"gemini-3.0-flash-preview": "gemini-3-flash-preview", "gemini-3-1-pro-preview": "gemini-3.1-pro-preview",
+	"gemini-3.00-flash-preview": "", "gpt-5.2.0": "", "claude-opus-04-5": "", "claude-opus-4-5-20250230": "",
+	"gpt-5-2": "gpt-5.2", "gpt-5-2-codex": "gpt-5.2-codex", "gpt-5.20.1": "", "gpt-6.0-sol": "gpt-6-sol",
+	"Claude-Opus-4-5": "claude-opus-4-5", "GPT-5.2": "gpt-5.2", "Gemini-3-Flash-Preview": "gemini-3-flash-preview",
+	" claude-opus-4-5": "claude-opus-4-5", "claude-opus-4-5\n": "claude-opus-4-5", "claude-opus 4-5": "claude-opus-4-5",
+	"claude_opus_4_5": "claude-opus-4-5", "claude--opus-4-5": "claude-opus-4-5", "claude-opus-4-5-": "claude-opus-4-5",
+	"claude\u2010opus\u20134-5": "claude-opus-4-5", "cl\u0430ude-opus-4-5": "claude-opus-4-5", "gpt-\uff15.2": "gpt-5.2",
+	"claude-opus-4-5\u200b": "claude-opus-4-5", "\ufeffgpt-5.2": "gpt-5.2",
+	"claude-4-5-opus": "claude-opus-4-5", "claude-4.5-opus": "claude-opus-4-5", "claude-opus-5-0": "claude-opus-5",
+	"claude-opus-4-5-2025-11-01": "", "gpt-5.2-20251211": "", "gemini-3-flash-preview-2025-12-11": "", "claude-opus-4-5-19991231": "",
+	"models/gemini-3-flash-preview": "gemini-3-flash-preview", "anthropic/claude-opus-4.5": "claude-opus-4-5",
+	"us.anthropic.claude-opus-4-5-20251101-v1:0": "claude-opus-4-5-20251101", "claude-sonnet-4-5@20250929": "claude-sonnet-4-5",
+}
+
+func TestOtherSpellings(t *testing.T) {
+	for model, meant := range misspelt {
+		_, err := Lookup(model)
+		var u *UnsupportedModel
+		switch {
+		case !errors.As(err, &u):
+			t.Errorf("%q is allowed (%v)", model, err)
+		case meant != "" && (len(u.Known) != 1 || u.Known[0] != meant):
+			t.Errorf("%q: %v, want %s alone", model, err, meant)
+		case meant == "" && len(u.Known) == 0:
+			t.Errorf("%q: %v names no model", model, err)
+		}
+		if strings.ContainsAny(err.Error(), "\n\u0430\u200b\ufeff") {
+			t.Errorf("%q: the error does not show which letters it has: %s", model, err)
 		}
 	}
 }

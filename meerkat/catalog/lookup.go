@@ -16,29 +16,52 @@ type UnsupportedModel struct {
 	Known []string
 }
 
-// Error names the model, the reason and the nearest allowed names.
+// Error names the model, the reason and the nearest allowed names. Letters that only
+// look like those of a model's name are shown by their codes.
 func (e *UnsupportedModel) Error() string {
-	return fmt.Sprintf("model %q is not supported: %s; allowed are for example %s",
-		e.Model, e.Reason, strings.Join(e.Known, ", "))
+	advice := "allowed are for example "
+	if len(e.Known) == 1 {
+		advice = "write "
+	}
+	return fmt.Sprintf("model %+q is not supported: %s; %s%s", e.Model, e.Reason, advice, strings.Join(e.Known, ", "))
 }
 
-// Lookup returns the entry of an allowed model, or *UnsupportedModel.
+// Lookup returns the entry of an allowed model, or *UnsupportedModel. Names are exact:
+// another spelling of an allowed name is refused, and the error has the right one.
 func Lookup(model string) (Entry, error) {
+	e, reason := lookupExact(model)
+	if reason == "" {
+		return e, nil
+	}
+	refused := &UnsupportedModel{Model: model, Reason: reason}
+	if meant := correctSpelling(model); meant != "" {
+		refused.Known = []string{meant}
+		if !isPlatformName(model) {
+			refused.Reason = "names are exact"
+		}
+		return Entry{}, refused
+	}
+	refused.Known = catalogue().nearestNames(withoutDate(model))
+	return Entry{}, refused
+}
+
+// lookupExact returns the entry of a model, or the reason why it is not allowed.
+func lookupExact(model string) (Entry, string) {
 	base := withoutDate(model)
 	t := catalogue()
 	if i := slices.IndexFunc(t.Models, func(e Entry) bool { return e.Name == base }); i >= 0 {
-		return t.Models[i].forModel(model, base), nil
+		return t.Models[i].forModel(model, base), ""
 	}
-	reason := t.rejectionReason(base)
-	if reason == "" {
-		if e, ok := t.nearestLower(parseName(base)); ok {
-			e = e.forModel(model, base)
-			e.Inferred = true
-			return e, nil
-		}
-		reason = t.unsupportedReason(base)
+	if reason := t.rejectionReason(base); reason != "" {
+		return Entry{}, reason
 	}
-	return Entry{}, &UnsupportedModel{Model: model, Reason: reason, Known: t.nearestNames(base)}
+	n := parseName(base)
+	if e, ok := t.nearestLower(n); ok && n.String() == base {
+		e = e.forModel(model, base)
+		e.Inferred = true
+		return e, ""
+	}
+	return Entry{}, t.unsupportedReason(base)
 }
 
 // Unlisted is Lookup for callers who were told to take any model of a known
@@ -115,7 +138,7 @@ func (t *table) unsupportedReason(base string) string {
 	switch {
 	case base == "":
 		return "no model is named"
-	case strings.ContainsAny(base, "/@:"), strings.Contains(base, "anthropic."):
+	case isPlatformName(base):
 		return "it is written as a platform names it; use the provider's own name"
 	case strings.HasPrefix(n.line, "claude") && n.versioned && n.version.major < 4:
 		return fmt.Sprintf("Claude %s has no interleaved thinking", n.version)

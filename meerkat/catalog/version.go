@@ -34,16 +34,26 @@ func (v *version) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// snapshot matches the dates providers append: -20250929, -2025-12-11, -09-2025.
-var snapshot = regexp.MustCompile(`-(\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4})$`)
+// snapshots are the dates that providers append, by the beginning of the name:
+// -20250929, -2025-12-11, -09-2025.
+var snapshots = []struct {
+	prefix  string
+	pattern *regexp.Regexp
+	layout  string
+}{
+	{"claude-", regexp.MustCompile(`-20\d{6}$`), "-20060102"},
+	{"gpt-", regexp.MustCompile(`-20\d{2}-\d{2}-\d{2}$`), "-2006-01-02"},
+	{"gemini-", regexp.MustCompile(`-\d{2}-20\d{2}$`), "-01-2006"},
+}
 
-// withoutDate cuts the snapshot date off a model name. Digits that are no date
-// stay in the name.
+// withoutDate cuts the snapshot date off a model name. Digits that are no date, or one
+// as other providers write it, stay in the name.
 func withoutDate(model string) string {
-	m := snapshot.FindString(model)
-	for _, layout := range []string{"-20060102", "-2006-01-02", "-01-2006"} {
-		if _, err := time.Parse(layout, m); err == nil {
-			return strings.TrimSuffix(model, m)
+	for _, s := range snapshots {
+		if date := s.pattern.FindString(model); date != "" && strings.HasPrefix(model, s.prefix) {
+			if _, err := time.Parse(s.layout, date); err == nil {
+				return strings.TrimSuffix(model, date)
+			}
 		}
 	}
 	return model
@@ -57,6 +67,20 @@ type parsedName struct {
 	variant string
 	// versioned is false when the name holds no version at all.
 	versioned bool
+}
+
+// String returns the one name that its provider would give the model: Anthropic writes
+// versions with a dash, the others with a dot, and none writes .0.
+func (n parsedName) String() string {
+	version := n.version.String()
+	if strings.HasPrefix(n.line, "claude") {
+		version = strings.ReplaceAll(version, ".", "-")
+	}
+	name := n.line + "-" + version
+	if n.variant != "" {
+		name += "-" + n.variant
+	}
+	return name
 }
 
 // parseName takes apart a name without its date.

@@ -38,6 +38,7 @@ type AgentBuilder struct {
 	servers       []mcp.Server
 	mcp           mcp.Options
 	policy        tool.Policy
+	bounds        provider.Bounds
 	unlisted      bool
 	keyless       bool
 }
@@ -170,6 +171,12 @@ func (b *AgentBuilder) WithCacheTTL(ttl string) *AgentBuilder {
 // golang.org/x/time is a Throttle.
 func (b *AgentBuilder) WithThrottle(t provider.Throttle) *AgentBuilder {
 	b.throttle = t
+	return b
+}
+
+// WithBounds limits what a reply may be; the default is provider.DefaultBounds.
+func (b *AgentBuilder) WithBounds(bounds provider.Bounds) *AgentBuilder {
+	b.bounds = bounds
 	return b
 }
 
@@ -324,7 +331,7 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 	if !httpguts.ValidHeaderFieldValue(key) {
 		return nil, &BadKeyError{name, catalog.ProviderNamed(name).KeyVariable()}
 	}
-	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle}
+	cfg := provider.Config{BaseURL: b.baseURL, APIKey: key, HTTPClient: b.httpClient, Lookup: b.catalogLookup(), Now: b.config.Now, Throttle: b.throttle, Bounds: b.bounds}
 	for _, codec := range codecs {
 		if codec.Provider().Name != name {
 			continue

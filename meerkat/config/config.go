@@ -47,8 +47,13 @@ type Config struct {
 	Provider   string
 	ToolPolicy tool.Policy
 	MCPServers []mcp.Server
-	Storage    Storage
-	Telemetry  Telemetry
+	// Bounds limit each reply of a provider, HeaderBytes its headers and MCPBytes
+	// one message of an MCP server; in bytes.
+	Bounds      provider.Bounds
+	HeaderBytes int
+	MCPBytes    int
+	Storage     Storage
+	Telemetry   Telemetry
 }
 
 // Storage says where sessions are kept, and how safely.

@@ -104,6 +104,9 @@ var samples = map[string][4]string{
 	"budget.max_turns": {"1", "2", "3", "4"}, "retry.max_retries": {"1", "2", "3", "4"}, "retry.multiplier": {"1.5", "2", "3", "4"},
 	"tools.default_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "budget.max_duration": {"'1s'", "'2s'", "'3s'", "'4s'"},
 	"retry.initial_delay": {"'1s'", "'2s'", "'3s'", "'4s'"}, "retry.max_delay": {"'1s'", "'2s'", "'3s'", "'4s'"},
+	"limits.reply_bytes": {"1", "2", "3", "4"}, "limits.reply_events": {"1", "2", "3", "4"}, "limits.event_bytes": {"1", "2", "3", "4"},
+	"limits.header_bytes": {"1", "2", "3", "4"}, "limits.mcp_message_bytes": {"1", "2", "3", "4"},
+	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
 	"tools.allow": {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
 
@@ -212,8 +215,10 @@ func TestEveryKey(t *testing.T) {
 			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
 		},
-		Telemetry: config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
-		Storage:   config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
+		Telemetry:   config.Telemetry{Endpoint: "http://c:4318", Headers: map[string]string{"X": "sk-1"}, Timeout: time.Second, Content: true, MetricsListen: "127.0.0.1:9464"},
+		Bounds:      provider.Bounds{ReplyBytes: 2 << 20, ReplyEvents: 10, EventBytes: 1000, IdleTimeout: time.Minute, PingTimeout: 2 * time.Minute, ReplyTimeout: 3 * time.Minute},
+		HeaderBytes: 4 << 10, MCPBytes: 5000,
+		Storage: config.Storage{Backend: "sqlite", Directory: "d", Fsync: "interval", FsyncInterval: 2},
 	}
 	if diff := cmp.Diff(want, l.Config); diff != "" {
 		t.Error(diff)
@@ -273,6 +278,16 @@ url = "https://h/mcp"
 headers = { Authorization = "Bearer ${OPENAI}" }
 [session.metadata]
 ticket = "42"
+[limits]
+reply_bytes = "2MB"
+reply_events = 10
+event_bytes = 1000
+header_bytes = "4 KiB"
+idle_timeout = "1m"
+ping_timeout = "2m"
+reply_timeout = "3m"
+mcp_message_bytes = 5000
+
 [telemetry]
 otlp_endpoint = "http://c:4318"
 otlp_headers = { X = "${OPENAI}" }

@@ -65,6 +65,50 @@ func countBetween(least, most int) reader {
 	}
 }
 
+// byteUnits are the units of sizes; KB and KiB mean the same.
+var byteUnits = []struct {
+	suffix string
+	bytes  float64
+}{{"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}, {"kb", 1 << 10}, {"mb", 1 << 20}, {"gb", 1 << 30}, {"b", 1}}
+
+// readBytes reads a size: a number of bytes, or one with KB, MB or GB.
+func readBytes(v any) (any, error) {
+	size := 1.0
+	if s, ok := v.(string); ok {
+		text := strings.ToLower(strings.TrimSpace(s))
+		for _, unit := range byteUnits {
+			if number, found := strings.CutSuffix(text, unit.suffix); found {
+				text, size = strings.TrimSpace(number), unit.bytes
+				break
+			}
+		}
+		if n, err := parseNumber(text); err == nil {
+			return readPositiveNumber(v, n*size)
+		}
+	}
+	n, err := parseNumber(v)
+	if err != nil {
+		n = -1
+	}
+	return readPositiveNumber(v, n)
+}
+
+func readPositiveNumber(v any, n float64) (any, error) {
+	if !(n >= 1) || n != math.Trunc(n) || n > math.MaxInt32 {
+		return nil, fmt.Errorf("%v is not a size from 1 byte to 2 GB; write it such as 500KB or 64MB", v)
+	}
+	return int(n), nil
+}
+
+// readWait reads a duration that is not zero.
+func readWait(v any) (any, error) {
+	d, err := readDuration(v)
+	if err == nil && d == time.Duration(0) {
+		err = errors.New("0 would end every reply; write a time such as 30s")
+	}
+	return d, err
+}
+
 // readTokens is readCount for larger numbers.
 func readTokens(v any) (any, error) {
 	n, err := parseNumber(v)

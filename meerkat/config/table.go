@@ -1,11 +1,13 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 )
 
@@ -68,7 +70,7 @@ var (
 
 // Table returns all settings in the order in which they are shown.
 func Table() []Setting {
-	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), telemetrySettings(), []Setting{
+	return slices.Concat(agentSettings(), providerSettings(), toolSettings(), storageSettings(), limitSettings(), boundSettings(), telemetrySettings(), []Setting{
 		{Key: trustedProjects, Help: "`folders` of projects whose .rkat/config.toml may set anything; only in the user's own file", read: readList, inFile: true, path: true, risk: riskTrustsItself},
 	})
 }
@@ -221,6 +223,38 @@ func limitSettings() []Setting {
 		}, {
 			Key: "compaction.threshold", read: between(0, 1), Default: 0.8,
 			Help: "`share` of the context window from which a session is summarised; 0 never does", field: func(c *Config) any { return &c.Agent.Compaction.Threshold },
+		},
+	}
+}
+
+// boundSettings limit what providers and tool servers may send.
+func boundSettings() []Setting {
+	d := provider.DefaultBounds
+	return []Setting{
+		{
+			Key: "limits.reply_bytes", read: readBytes, Default: d.ReplyBytes,
+			Help: "`size` of a reply at most, such as 64MB", field: func(c *Config) any { return &c.Bounds.ReplyBytes },
+		}, {
+			Key: "limits.reply_events", read: countBetween(1, math.MaxInt32), Default: d.ReplyEvents,
+			Help: "`events` of a streamed reply at most", field: func(c *Config) any { return &c.Bounds.ReplyEvents },
+		}, {
+			Key: "limits.event_bytes", read: readBytes, Default: d.EventBytes,
+			Help: "`size` of one event of a reply at most", field: func(c *Config) any { return &c.Bounds.EventBytes },
+		}, {
+			Key: "limits.header_bytes", read: readBytes, Default: provider.DefaultHeaderBytes,
+			Help: "`size` of the headers of a reply at most", field: func(c *Config) any { return &c.HeaderBytes },
+		}, {
+			Key: "limits.idle_timeout", Flag: "idle-timeout", Commands: RunCommands, read: readWait, Default: d.IdleTimeout,
+			Help: "`time` without any event after which a streamed reply is given up (default 10m)", field: func(c *Config) any { return &c.Bounds.IdleTimeout },
+		}, {
+			Key: "limits.ping_timeout", read: readWait, Default: d.PingTimeout,
+			Help: "`time` with nothing but pings after which a streamed reply is given up", field: func(c *Config) any { return &c.Bounds.PingTimeout },
+		}, {
+			Key: "limits.reply_timeout", Flag: "reply-timeout", Commands: RunCommands, read: readWait, Default: d.ReplyTimeout,
+			Help: "`time` that a whole reply may take (default 2h)", field: func(c *Config) any { return &c.Bounds.ReplyTimeout },
+		}, {
+			Key: "limits.mcp_message_bytes", read: readBytes, Default: mcp.DefaultMaxMessage,
+			Help: "`size` of one message of an MCP server at most", field: func(c *Config) any { return &c.MCPBytes },
 		},
 	}
 }

@@ -70,12 +70,14 @@ type Options struct {
 	Version string
 }
 
+// DefaultMaxMessage is the MaxMessage of Options that name none.
+const DefaultMaxMessage = 16 << 20
+
 // The bounds that hold when Options name none.
 const (
-	defaultStart      = 30 * time.Second
-	defaultMaxMessage = 16 << 20
-	defaultRestarts   = 3
-	defaultGrace      = 2 * time.Second
+	defaultStart    = 30 * time.Second
+	defaultRestarts = 3
+	defaultGrace    = 2 * time.Second
 )
 
 func (o Options) withDefaults() Options {
@@ -86,10 +88,10 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.HTTPClient == nil {
-		o.HTTPClient = &http.Client{Transport: &http.Transport{}}
+		o.HTTPClient = &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	}
 	if o.MaxMessage <= 0 {
-		o.MaxMessage = defaultMaxMessage
+		o.MaxMessage = DefaultMaxMessage
 	}
 	if o.MaxRestarts == 0 {
 		o.MaxRestarts = defaultRestarts

@@ -52,6 +52,7 @@ func New(codec Codec, cfg Config) (*Client, error) {
 	if cfg.Lookup == nil {
 		cfg.Lookup = catalog.Lookup
 	}
+	cfg.Bounds = cfg.Bounds.withDefaults()
 	return &Client{codec: codec, provider: p, cfg: cfg, base: base, http: cfg.httpClient(), scrub: newScrubber(secretsOf(cfg)...)}, nil
 }
 
@@ -122,13 +123,18 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 			Kind: ContextTooLong, Message: fmt.Sprintf("the request has %d bytes, more than the %d MB that are taken", len(call.Body), most>>20),
 		})
 	}
+	if err := c.waitForTurn(ctx); err != nil {
+		return stream.Reply{}, err
+	}
+	ctx, clock := c.cfg.Bounds.startClock(ctx, req.Unary)
+	defer clock.stop()
 	resp, err := c.sendCall(ctx, http.MethodPost, call, req.Unary)
 	if err != nil {
 		return stream.Reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	reply, err := c.readReply(ctx, resp, req.Unary, stream.Options{
-		OnEvent: onEvent, Origin: origin, Lenient: c.cfg.Lenient,
+		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin, Lenient: c.cfg.Lenient,
 		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
 	})
 	if err != nil {
@@ -136,6 +142,17 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	}
 	reply.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	return reply, nil
+}
+
+// waitForTurn waits as the throttle says.
+func (c *Client) waitForTurn(ctx context.Context) error {
+	if c.cfg.Throttle == nil {
+		return nil
+	}
+	if err := c.cfg.Throttle.Wait(ctx); err != nil {
+		return c.completeError(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
+	}
+	return nil
 }
 
 // sendCall makes one exchange up to the headers of an answer with status 200.
@@ -149,11 +166,6 @@ func (c *Client) sendCall(ctx context.Context, method string, call *Rendered, un
 	if err != nil {
 		return nil, c.completeError(ctx, &Error{Kind: InvalidRequest, Err: err})
 	}
-	if c.cfg.Throttle != nil {
-		if err := c.cfg.Throttle.Wait(ctx); err != nil {
-			return nil, c.completeError(ctx, &Error{Kind: Cancelled, Message: "the call waited for its turn and was not sent", Err: err})
-		}
-	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, c.connectionError(ctx, err)
@@ -165,9 +177,14 @@ func (c *Client) sendCall(ctx context.Context, method string, call *Rendered, un
 	return resp, nil
 }
 
+// healthTimeout bounds the question of Health.
+const healthTimeout = 30 * time.Second
+
 // Health asks whether the provider is there and takes the key. Errors are
 // *Error.
 func (c *Client) Health(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
 	path, query, _ := strings.Cut(c.provider.ModelList, "?")
 	resp, err := c.sendCall(ctx, http.MethodGet, &Rendered{Path: path, Query: query}, true)
 	if err != nil {
@@ -211,9 +228,6 @@ func (c *Client) newRequest(ctx context.Context, method string, call *Rendered, 
 	return req, nil
 }
 
-// maxReply bounds a reply that is read at once.
-const maxReply = 256 << 20
-
 // notAReplyError says that a 200 was no reply of the API at all.
 type notAReplyError struct{ text string }
 
@@ -221,6 +235,9 @@ func (e notAReplyError) Error() string { return e.text }
 
 // readReply parses a reply with status 200.
 func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool, opts stream.Options) (stream.Reply, error) {
+	if how := resp.Header.Get("Content-Encoding"); how != "" && !strings.EqualFold(how, "identity") {
+		return stream.Reply{}, notAReplyError{fmt.Sprintf("the reply is compressed (%s), which was not asked for; check the base URL", excerptOf([]byte(how)))}
+	}
 	want := c.provider.StreamTypes
 	if unary {
 		want = []string{"application/json"}
@@ -231,12 +248,13 @@ func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool,
 	if !unary {
 		return c.readStream(ctx, resp.Body, opts)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxReply+1))
+	most := c.cfg.Bounds.ReplyBytes
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	if err != nil {
 		return stream.Reply{}, c.connectionError(ctx, err)
 	}
-	if len(body) > maxReply {
-		return stream.Reply{}, notAReplyError{fmt.Sprintf("the reply is larger than %d bytes", maxReply)}
+	if len(body) > most {
+		return stream.Reply{}, c.cfg.Bounds.bytesError()
 	}
 	return c.codec.ParseReply(body, opts)
 }
@@ -245,8 +263,11 @@ func (c *Client) readReply(ctx context.Context, resp *http.Response, unary bool,
 func (c *Client) readStream(ctx context.Context, body io.Reader, opts stream.Options) (stream.Reply, error) {
 	parser := c.codec.NewParser(opts)
 	buf := make([]byte, 32<<10)
-	for {
+	for total := 0; ; {
 		n, err := body.Read(buf)
+		if total += n; total > c.cfg.Bounds.ReplyBytes {
+			return stream.Reply{}, c.cfg.Bounds.bytesError()
+		}
 		if n > 0 {
 			if _, werr := parser.Write(buf[:n]); werr != nil {
 				return parser.Close() // the rest cannot matter any more

@@ -33,6 +33,8 @@ type Config struct {
 	Lookup func(model string) (catalog.Entry, error)
 	// Throttle makes calls wait before they are sent. Nil: none does.
 	Throttle Throttle
+	// Bounds limit each reply. The zero Bounds are DefaultBounds.
+	Bounds Bounds
 	// Lenient makes stream anomalies events instead of errors.
 	Lenient bool
 	// Now tells the time for retry-after dates. Nil means time.Now.
@@ -93,10 +95,15 @@ func (c Config) httpClient() *http.Client {
 	return &hc
 }
 
+// DefaultHeaderBytes bounds the headers of a reply where the caller brings no HTTP
+// client.
+const DefaultHeaderBytes = 256 << 10
+
 // directTransport is the default transport without a proxy: net/http caches the proxy
 // of the environment for the life of the process.
 var directTransport = func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil
+	t.MaxResponseHeaderBytes = DefaultHeaderBytes
 	return t
 }()

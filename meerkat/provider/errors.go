@@ -30,7 +30,9 @@ const (
 	StreamParse     Kind = "stream_parse"
 	Incomplete      Kind = "incomplete"
 	Cancelled       Kind = "cancelled"
-	Unknown         Kind = "unknown"
+	// LimitExceeded is a reply that went beyond one of the Bounds.
+	LimitExceeded Kind = "limit_exceeded"
+	Unknown       Kind = "unknown"
 )
 
 // insufficientQuota is OpenAI's type and code for a spent account: waiting

@@ -26,7 +26,9 @@ const maxErrorBody = 64 << 10
 // completeError stamps and scrubs an error; every error of a call goes through it.
 func (c *Client) completeError(ctx context.Context, e *Error) error {
 	e.Provider = c.provider.Name
-	if err := ctx.Err(); err != nil && e.Status == 0 {
+	if limit := limitOf(ctx, e.Err); limit != nil && e.Status == 0 {
+		*e = Error{Kind: limit.kind(), Provider: e.Provider, RequestID: e.RequestID, RateLimits: e.RateLimits, Err: limit}
+	} else if err := ctx.Err(); err != nil && e.Status == 0 {
 		e.Kind, e.Err = Cancelled, err
 		if errors.Is(err, context.DeadlineExceeded) {
 			e.Kind = Timeout
@@ -56,7 +58,7 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 // readRefusal reads an answer with another status than 200.
 func (c *Client) readRefusal(ctx context.Context, resp *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	if err != nil && len(body) == 0 {
+	if isCompressed := resp.Header.Get("Content-Encoding") != ""; isCompressed || err != nil && len(body) == 0 {
 		body = nil // the status says enough
 	}
 	e := c.codec.ParseError(c.scrub.scrubBytes(body)) // before an excerpt cuts a secret in two

@@ -34,7 +34,8 @@ type parser struct {
 	asm     *Assembler
 	dialect Dialect
 	lenient bool
-	err     error // ended the reply early
+	onFrame func() error // nil: none
+	err     error        // ended the reply early
 	bytes   int64
 	events  int
 	closed  bool
@@ -44,7 +45,7 @@ type parser struct {
 
 // NewParser returns a Parser for server-sent events that feeds d.
 func NewParser(opts Options, asm *Assembler, d Dialect) Parser {
-	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient}
+	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient, onFrame: opts.OnFrame}
 	p.framer = NewSSE(opts.MaxLine, p.handleFrame)
 	return p
 }
@@ -52,7 +53,7 @@ func NewParser(opts Options, asm *Assembler, d Dialect) Parser {
 // NewSniffingParser returns a Parser that also takes a JSON array of events, or
 // one bare JSON object: the first byte that is not white space decides.
 func NewSniffingParser(opts Options, asm *Assembler, d Dialect) Parser {
-	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient}
+	p := &parser{asm: asm, dialect: d, lenient: opts.Lenient, onFrame: opts.OnFrame}
 	p.framer = newSniffer(opts.MaxLine, p.handleFrame)
 	return p
 }
@@ -79,6 +80,11 @@ const doneMarker = "[DONE]"
 func (p *parser) handleFrame(f *Frame) error {
 	p.events++
 	p.asm.At(f.N, f.Offset)
+	if p.onFrame != nil {
+		if err := p.onFrame(); err != nil {
+			return err
+		}
+	}
 	if string(f.Data) == doneMarker {
 		return nil
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	// OnEvent receives normalised events while the reply arrives. Nil: none.
 	// The Event and its bytes are valid only during the call.
 	OnEvent func(Event)
+	// OnFrame is called for each event as it is on the wire, before it is read. An
+	// error ends the reply. Nil: none.
+	OnFrame func() error
 	// Origin is set on every block, with Index and ResponseID filled in.
 	// Nil: blocks carry no origin.
 	Origin *transcript.Origin
@@ -36,7 +39,8 @@ type Options struct {
 	// one. Give something unique to the request, such as a digest of its body:
 	// a reply without an id of its own has nothing else that is.
 	IDSeed string
-	// MaxLine bounds one SSE line in bytes. Zero means defaultMaxLine.
+	// MaxLine bounds one event, and each line of it, in bytes. Zero means
+	// defaultMaxLine.
 	MaxLine int
 }
 

@@ -163,7 +163,7 @@ func (w *preparedRun) agentSettings() (agent.Config, error) {
 
 // connectProvider sets key, address and HTTP client of the provider.
 func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err error) {
-	if w.client, err = a.env.httpClient(); err != nil {
+	if w.client, err = a.env.httpClient(w.cfg.HeaderBytes); err != nil {
 		return err
 	}
 	p := w.choice.provider
@@ -174,7 +174,7 @@ func (a *app) connectProvider(w *preparedRun, b *meerkat.AgentBuilder) (err erro
 		}
 		key, address = demoKey, w.demo.URL
 	}
-	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client)
+	b.WithKey(p, key).WithBaseURL(address).WithHTTPClient(w.client).WithBounds(w.cfg.Bounds)
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 		return err
 	}
 	b.WithTool(w.options.ownTools()...)
-	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version()}, servers...)
+	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
 	return nil
 }

@@ -25,7 +25,7 @@ type providerReport struct {
 
 // checkProviders describes the providers and, with online, asks each that has a key.
 func (a *app) checkProviders(ctx context.Context, cfg *config.Loaded, online bool) ([]providerReport, error) {
-	client, err := a.env.httpClient()
+	client, err := a.env.httpClient(cfg.HeaderBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,10 @@ func (e environment) firstSet(names ...string) string {
 }
 
 // httpClient returns a client with exactly the proxy and the certificates that
-// e names. The default client of net/http would read the process instead.
-func (e environment) httpClient() (*http.Client, error) {
+// e names. The default client of net/http would read the process instead. It takes
+// headers of at most headerBytes, and unpacks nothing: a small reply could become a
+// large one.
+func (e environment) httpClient(headerBytes int) (*http.Client, error) {
 	proxy, err := e.proxyFunc()
 	if err != nil {
 		return nil, err
@@ -59,6 +61,9 @@ func (e environment) httpClient() (*http.Client, error) {
 		TLSHandshakeTimeout: 15 * time.Second,
 		ForceAttemptHTTP2:   true,
 		IdleConnTimeout:     time.Minute,
+
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: int64(headerBytes),
 	}}, nil
 }
 

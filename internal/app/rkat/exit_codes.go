@@ -154,7 +154,7 @@ func providerCode(err error) (int, string, bool) {
 		code = exitTruncated
 	case provider.Cancelled:
 		code = exitInterrupted
-	default: // InvalidRequest, StreamParse, Unknown
+	default: // InvalidRequest, StreamParse, LimitExceeded, Unknown
 		code = exitError
 	}
 	return code, string(e.Kind), true

@@ -14,6 +14,7 @@ func TestScoreboard(t *testing.T) {
 			{Name: "a/openai@simulator", Provider: "openai", Ingress: "mitm", DurationMS: 1600},
 			{Name: "b/openai@simulator", Provider: "openai", Ingress: "mitm", DurationMS: 400},
 			{Name: "a/openai@simulator@base-url", Provider: "openai", Ingress: "base-url"},
+			{Name: "d/openai@simulator@base-url", Provider: "openai", Ingress: "base-url", Verdict: NotTestable},
 			{Name: "c/openai@simulator", Provider: "openai", Ingress: "mitm", Reason: "needs resume"},
 		},
 		Results: []Result{
@@ -23,11 +24,12 @@ func TestScoreboard(t *testing.T) {
 			{Requirement: "ORD-003", Case: "b/openai@simulator", Verdict: Warn},
 			{Requirement: "SIG-001", Case: "a/openai@simulator", Verdict: NotTestable},
 			{Requirement: "ORD-001", Case: "a/openai@simulator@base-url", Verdict: Pass},
-			{Requirement: "PAR-001", Case: "a/openai@simulator@base-url", Verdict: KnownFail, Findings: []Finding{{}}},
+			{Requirement: "PAR-001", Check: "PAR-001/x", Case: "a/openai@simulator@base-url", Verdict: KnownFail, Findings: []Finding{{}}},
 			{Requirement: "PAR-003", Case: "a/openai@simulator@base-url", Verdict: KnownFail},
 			{Requirement: "PAR-002", Case: "a/openai@simulator@base-url", Verdict: Warn},
 			{Requirement: "STR-001", Case: "a/openai@simulator@base-url", Verdict: Pass, OfSource: true},
 		},
+		Baseline: []UsedExcuse{{Excuse: Excuse{Pattern: "PAR-001/**", Issue: "https://example.com/blob/main/docs/bugs/agent-parameters.md"}, Verdict: KnownFail}},
 	}
 	board := NewScoreboard([]*Run{run}, "linux/amd64", func(*Run) string { return "scoreboard/agent.html" })
 	if len(board.Runs) != 2 {
@@ -45,8 +47,8 @@ func TestScoreboard(t *testing.T) {
 	if err := board.WriteMarkdown(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`| <code>agent 1 &#124; &#60;b&#62;</code> | openai | mitm | 2 | [fail ORD-001; warn ORD-003](scoreboard/agent.html) |  |`,
-		"| openai | base-url | 1 | [1 pass](scoreboard/agent.html) | [known-fail PAR-001; warn PAR-002](scoreboard/agent.html) |",
+	for _, want := range []string{`| <code>agent 1 &#124; &#60;b&#62;</code> | openai | mitm | 2 | [fail ORD-001; warn ORD-003](scoreboard/agent.html#/matrix?area=ORD&ingress=mitm&provider=openai) |  |  |`,
+		"| openai | base-url | 2, 1 not testable | [1 pass](scoreboard/agent.html#/matrix?area=ORD&ingress=base-url&provider=openai) | [known-fail PAR-001; warn PAR-002](scoreboard/agent.html#/matrix?area=PAR&ingress=base-url&provider=openai) | [<code>agent-parameters</code>](bugs/agent-parameters.md) |",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nlacks %s", out.String(), want)

@@ -4,11 +4,13 @@
 //	go run ./internal/generate cassettes [DIR]
 //	go run ./internal/generate man DIR
 //	go run ./internal/generate scoreboard REPORTS
+//	go run ./internal/generate subjects REPORT...
 //
 // Cassettes are recorded again: rkat runs every case behind the recording proxy,
 // with the simulator as the provider. The same sources make the same bytes on
 // every machine and on every day. The manual pages are made from the commands of
-// conform, recorder and rkat, which carry neither the generator nor the pages.
+// conform, recorder and rkat, which carry neither the generator nor the pages. Scoreboard
+// and the table of subjects are made from JSON reports of make subjects.
 package main
 
 import (
@@ -44,8 +46,10 @@ func generate(ctx context.Context, args []string, stderr io.Writer) int {
 		err = writePages(args[1]) //nolint:contextcheck // only walks the commands, runs none
 	case len(args) == 2 && args[0] == "scoreboard":
 		err = writeScoreboard(args[1], "docs")
+	case len(args) > 1 && args[0] == "subjects":
+		err = writeSubjects(os.Stdout, args[1:])
 	default:
-		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR or scoreboard REPORTS")
+		fmt.Fprintln(stderr, "generate: want cassettes [DIR], man DIR, scoreboard REPORTS or subjects REPORT...")
 		return 2
 	}
 	if err != nil {

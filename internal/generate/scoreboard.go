@@ -9,26 +9,25 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
 // scoreboardHead explains the table.
 const scoreboardHead = `# Scoreboard
 
-What released agents do against the strict simulator, by ` + "`make subjects scoreboard`" + `. A cell names the
-requirements that failed or are known to fail, and those that warned, else how many passed.
-It links to the report of the run, in which hashes stand for content, where that page has
-no more than 300 KB. A cell without a run, or in which nothing was seen, is empty.
-[bugs](bugs) holds minimal reproductions of what was found.
+What released agents do against the strict simulator, by ` + "`make subjects scoreboard`" + `: a line for
+each provider and each way in. A cell names the requirements that failed, are known to
+fail, or warned, else how many passed, and leads to this part of the agent's report. In
+these reports hashes stand for content, and they hold the exchanges only of cases in which
+something was found. They open from a checkout: GitHub shows their source. A cell without
+a run, or in which nothing was seen, is empty. [bugs](bugs) holds minimal reproductions of
+what was found.
 
 `
 
-// maxPage is how many bytes a page may have that is kept in the repository.
-const maxPage = 300_000
-
 // writeScoreboard makes docs/scoreboard.md and .json of the JSON reports in a folder, and
-// keeps the shared page beside each report, NAME.html for NAME.json, in docs/scoreboard,
-// where it is small enough.
+// keeps the shared page beside each report, NAME.html for NAME.json, in docs/scoreboard.
 func writeScoreboard(reports, docs string) error {
 	files, err := filepath.Glob(filepath.Join(reports, "*.json"))
 	if err != nil {
@@ -61,22 +60,33 @@ func writeScoreboard(reports, docs string) error {
 	return writeBoard(board, filepath.Join(docs, "scoreboard"))
 }
 
-// keepPage copies the page beside a report and returns the link to it, "" where there is
-// none or it has more than maxPage bytes.
+// keepPage keeps the page beside a report, condensed, and returns the link to it, "" where
+// there is none. A page that holds content is an error.
 func keepPage(file, pages string) (link string, err error) {
-	page := strings.TrimSuffix(file, ".json") + ".html"
-	data, err := os.ReadFile(page)
-	if os.IsNotExist(err) || len(data) > maxPage {
+	from := strings.TrimSuffix(file, ".json") + ".html"
+	data, err := os.ReadFile(from)
+	if os.IsNotExist(err) {
 		return "", nil
 	}
 	if err != nil {
 		return "", err
 	}
+	page, err := inspector.Read(data)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", from, err)
+	}
+	if !page.Shared {
+		return "", fmt.Errorf("%s: holds content, which is not published; write it with --share", from)
+	}
 	if err := os.MkdirAll(pages, 0o755); err != nil { //nolint:gosec // a folder of the repository
 		return "", err
 	}
-	name := filepath.Base(page)
-	return "scoreboard/" + name, os.WriteFile(filepath.Join(pages, name), data, 0o644) //nolint:gosec // is committed and holds hashes only
+	var short bytes.Buffer
+	if err := inspector.Write(&short, page.Condense()); err != nil {
+		return "", err
+	}
+	name := filepath.Base(from)
+	return "scoreboard/" + name, os.WriteFile(filepath.Join(pages, name), short.Bytes(), 0o644) //nolint:gosec // is committed and holds hashes only
 }
 
 // writeBoard writes both forms.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 )
 
@@ -25,7 +27,12 @@ func TestScoreboardIsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string][]byte{"agent.json": data, "agent.html": []byte("<page>")} {
+	page := inspector.NewBuilder(inspector.Options{Share: true}).Page(inspector.RunHead(run))
+	var html bytes.Buffer
+	if err := inspector.Write(&html, page); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"agent.json": data, "agent.html": html.Bytes()} {
 		if err := os.WriteFile(filepath.Join(reports, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +41,7 @@ func TestScoreboardIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(docs, "scoreboard.md"))
-	if err != nil || !strings.Contains(string(text), "| <code>agent 2</code> | openai | mitm | 1 | [1 pass](scoreboard/agent.html) |") {
+	if err != nil || !strings.Contains(string(text), "| <code>agent 2</code> | openai | mitm | 1 | [1 pass](scoreboard/agent.html#/matrix?area=ORD&ingress=mitm&provider=openai) |") {
 		t.Errorf("%s %v", text, err)
 	}
 	for _, name := range []string{"scoreboard.json", "scoreboard/agent.html"} {
@@ -42,17 +49,16 @@ func TestScoreboardIsWritten(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(reports, "agent.html"), make([]byte, maxPage+1), 0o600); err != nil {
+	// What a page without hashes holds is not published.
+	html.Reset()
+	page.Shared = false
+	if err := inspector.Write(&html, page); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeScoreboard(reports, docs); err != nil {
+	if err := os.WriteFile(filepath.Join(reports, "agent.html"), html.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text, err = os.ReadFile(filepath.Join(docs, "scoreboard.md"))
-	if err != nil || !strings.Contains(string(text), "| 1 pass |") {
-		t.Errorf("with a large page: %s %v", text, err)
-	}
-	if _, err := os.Stat(filepath.Join(docs, "scoreboard", "agent.html")); !os.IsNotExist(err) {
-		t.Errorf("a large page is kept: %v", err)
+	if err := writeScoreboard(reports, docs); err == nil || !strings.Contains(err.Error(), "write it with --share") {
+		t.Errorf("with a page that holds content: %v", err)
 	}
 }

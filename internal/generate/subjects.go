@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // subjectRow is what one agent did with one provider by one way in.
@@ -81,7 +82,7 @@ func subjectCells(rows []*subjectRow) [][]string {
 			line = append(line, fmt.Sprint(n))
 		}
 		for i := range line {
-			line[i] = strings.ReplaceAll(report.Printable(line[i]), "|", `\|`)
+			line[i] = strings.ReplaceAll(terminal.Line(line[i]), "|", `\|`)
 		}
 		cells = append(cells, line)
 	}

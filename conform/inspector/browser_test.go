@@ -391,6 +391,23 @@ func TestBrowserShowsASharedPage(t *testing.T) {
 	b.expectQuiet("file:")
 }
 
+// A scoreboard keeps condensed pages and links to parts of them.
+func TestBrowserShowsACondensedPage(t *testing.T) {
+	page := pageOf(t, inspector.Options{Share: true}, readRecordings(t)).Condense()
+	b := openTab(t, savePage(t, page)+"#/matrix?area=SIG&provider=anthropic&ingress=", 1280, 800)
+	b.waitFor(`document.querySelectorAll(".cell").length > 10`)
+	for _, c := range page.Cases {
+		if c.Verdict == report.Pass {
+			b.visit("#/case/" + url.PathEscape(c.Name))
+			b.waitFor(fmt.Sprintf(`document.querySelector("#main").innerText.includes(%q)`, c.Name))
+			break
+		}
+	}
+	b.visit("#/case/" + url.PathEscape(trimmed) + "/exchange/1")
+	b.waitFor(`document.querySelector("#main").innerText.includes("holds no content")`)
+	b.expectQuiet("file:")
+}
+
 func TestBrowserFollowsARun(t *testing.T) {
 	feed := newFeed()
 	address := startPages(t, feed)

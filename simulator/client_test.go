@@ -330,10 +330,7 @@ func (c *client) loop(text string) []heard {
 // for the simulator alone, streamed and whole.
 func eachSimulated(t *testing.T, name string, f func(c *client)) {
 	t.Helper()
-	all, err := specs.Simulated()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := scenariosToDrill(t)
 	i := slices.IndexFunc(all, func(s *specs.Scenario) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("%s: no such scenario", name)

@@ -11,7 +11,8 @@ import (
 	"github.com/meerkat-go/conformance/specs"
 )
 
-// drills talk to each scenario in specs/simulated and see what it promises.
+// drills talk to each scenario in specs/simulated, and to some of specs/scenarios, and
+// see what it promises.
 var drills = map[string]func(c *client){
 	"answer-comes-through": answerComesThrough, "any-tool": anyTool, "blocked-prompt": stops("", "", "PROHIBITED_CONTENT", ""),
 	"content-filter":   stops("", "incomplete/content_filter", "PROHIBITED_CONTENT", "It begins like this and"),
@@ -33,12 +34,8 @@ var drills = map[string]func(c *client){
 var withoutDrill = []string{"awkward-arguments", "large-result", "long-loop", "repeated-prompt", "slow-tool", "unicode-prompt"}
 
 func TestSimulatedScenarios(t *testing.T) {
-	all, err := specs.Simulated()
-	if err != nil {
-		t.Fatal(err)
-	}
 	drilled := 0
-	for _, s := range all {
+	for _, s := range scenariosToDrill(t) {
 		if slices.Contains(s.Needs(), specs.AbilityTurns) || slices.Contains(withoutDrill, s.Name) {
 			continue // a conversation, for an agent; nothing else is new in its replies
 		}
@@ -52,6 +49,26 @@ func TestSimulatedScenarios(t *testing.T) {
 	if drilled != len(drills) {
 		t.Errorf("%d scenarios, %d drills", drilled, len(drills))
 	}
+}
+
+// scenariosToDrill are those of specs/simulated, and those of specs/scenarios whose
+// replies hold what no other has.
+func scenariosToDrill(t *testing.T) []*specs.Scenario {
+	t.Helper()
+	all, err := specs.Simulated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	played, err := specs.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range played {
+		if drills[s.Name] != nil {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // stops expects one reply with a stop and a text.
@@ -409,11 +426,7 @@ func unfuture(blocks []any) []any {
 // TestBoundHosted holds that thinking that is bound to what stands before it
 // counts the blocks of the provider's own tools, and not the unknown ones.
 func TestBoundHosted(t *testing.T) {
-	all, err := specs.Simulated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
+	for _, s := range scenariosToDrill(t) {
 		if s.Name != "server-tools" && s.Name != "grease" && s.Name != "redacted-and-shown" {
 			continue
 		}

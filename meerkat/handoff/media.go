@@ -100,14 +100,20 @@ func describePicture(b *transcript.Block) transcript.Block {
 	return transcript.Text(strings.Join(slices.Compact(words), "\n"))
 }
 
-// isVoid reports whether a block is nothing on the wire of the target: text
-// without a word in it, unless it carries a token (A-11, D-21).
+// isVoid reports whether a block is nothing on the wire of the target: text that it
+// does not take, or empty text without a token (D-21).
 func (b *builder) isVoid(block *transcript.Block) bool {
 	if block.Type != transcript.BlockText {
 		return false
 	}
 	if b.target.Model.Traits.RefusesBlankText {
-		return strings.TrimSpace(block.Text) == ""
+		return !b.target.TakesText(block)
 	}
 	return block.Text == "" && tokenOf(block) == "" && b.target.Raw(block) == nil
+}
+
+// TakesText reports whether t takes the text of a reply where it refuses blank text:
+// white space goes back only when t issued it.
+func (t Target) TakesText(b *transcript.Block) bool {
+	return strings.TrimSpace(b.Text) != "" || b.Text != "" && b.Origin != nil && t.Made(b)
 }

@@ -39,6 +39,8 @@ type slot struct {
 	buf     []byte    // the text or the arguments that deltas brought
 	accepts EventKind // the only kind of delta that belongs here
 	open    bool
+	// reported: a delta that an opaque block does not take was reported.
+	reported bool
 }
 
 // Rules that the assembler and the parser name; dialects add their own.
@@ -132,7 +134,7 @@ func (a *Assembler) openSlot(key int) *slot {
 func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
 	s := a.openSlot(key)
 	if s == nil || s.accepts != kind {
-		return a.handleOrphan(key, kind, lit)
+		return a.handleMisplaced(s, key, kind, lit)
 	}
 	n := len(s.buf)
 	if cap(s.buf)-n < len(lit) {
@@ -152,6 +154,19 @@ func deltaStart(buf []byte, n int) int {
 		return n - 3
 	}
 	return n
+}
+
+// handleMisplaced handles a delta that its block does not take. The dialect keeps
+// an opaque block whole, so that nothing is lost there.
+func (a *Assembler) handleMisplaced(s *slot, key int, kind EventKind, lit []byte) error {
+	if s == nil || s.block.Type != transcript.BlockOpaque {
+		return a.handleOrphan(key, kind, lit)
+	}
+	if !s.reported {
+		s.reported = true
+		a.Note(RuleUnknownDelta, "%s for block %d, which is of the unknown type %q", kind, key, s.block.Kind)
+	}
+	return nil
 }
 
 // handleOrphan handles a delta that no open block accepts. Lenient mode opens a block

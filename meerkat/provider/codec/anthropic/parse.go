@@ -14,6 +14,7 @@ type dialect struct {
 	extras  map[int]*blockExtra // of open blocks, where deltas bring more than text
 	started bool                // message_start was seen
 	stopped bool                // message_stop was seen
+	opaque  int                 // open blocks of types without a shape of their own
 	general bool                // never take the fast path; both are held equal by tests
 }
 
@@ -24,6 +25,7 @@ func newDialect(opts stream.Options) *dialect {
 // Rules of this dialect, beside those of package stream.
 const (
 	ruleNoStart        = "missing_message_start"
+	ruleRepeatedStart  = "repeated_message_start"
 	ruleMalformedBlock = "malformed_block"
 )
 
@@ -112,9 +114,13 @@ func (d *dialect) checkUnderWay(kind []byte) error {
 	return nil
 }
 
-// startMessage reads message_start. A second one is another reply glued to this one,
-// never a success.
+// startMessage reads message_start. Some gateways repeat it before the first block.
+// Any other second one is another reply glued to this one, never a success.
 func (d *dialect) startMessage(e *wireEvent) error {
+	if d.started && !d.stopped && d.asm.Len() == 0 && d.asm.ID() != "" && d.asm.ID() == jsontok.String(jsontok.MemberOf(e.message, "id")) {
+		d.asm.Note(ruleRepeatedStart, "message_start came twice")
+		return nil
+	}
 	if d.started {
 		return &stream.IncompleteError{Reason: "a second message_start", Pending: d.asm.Pending()}
 	}

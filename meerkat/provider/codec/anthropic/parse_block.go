@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/stream"
@@ -16,6 +17,10 @@ type blockExtra struct {
 	citations []byte // the elements of the citations array, comma separated
 	content   []byte // of a compaction, joined, unescaped
 	sealed    []byte // encrypted_content of a compaction, a JSON value
+	text      []byte // text and thoughts of a block of an unknown type, unescaped
+	thinking  []byte
+	unknown   []byte          // the deltas of unknown types, comma separated
+	reported  map[string]bool // the unknown types that were reported
 }
 
 // members are the members of a content block that this package knows.
@@ -148,6 +153,9 @@ func (d *dialect) blockStart(index int, raw []byte) error {
 		if !plain || b.Type == transcript.BlockReasoning {
 			d.extras[index] = newExtra(raw, &b, plain)
 		}
+		if b.Type == transcript.BlockOpaque {
+			d.opaque++
+		}
 	}
 	return d.asm.Open(index, b)
 }
@@ -191,6 +199,12 @@ func (d *dialect) blockDelta(e *wireEvent) error {
 		return d.walkAnomaly(err, "delta")
 	}
 	switch string(kind) {
+	case "text_delta", "thinking_delta":
+		if b, open := d.asm.Block(e.index); open && b.Type == transcript.BlockOpaque {
+			return d.keepExtraDelta(e.index, kind, value, sealed)
+		}
+	}
+	switch string(kind) {
 	case "text_delta":
 		return d.appendDelta(e.index, stream.EventTextDelta, value)
 	case "thinking_delta":
@@ -200,7 +214,28 @@ func (d *dialect) blockDelta(e *wireEvent) error {
 	case "signature_delta", "citations_delta", "compaction_delta":
 		return d.keepExtraDelta(e.index, kind, value, sealed)
 	}
-	return d.asm.Anomaly(stream.RuleUnknownDelta, "delta %q of block %d", kind, e.index)
+	d.keepUnknownDelta(e.index, kind, e.delta)
+	return nil
+}
+
+// keepUnknownDelta keeps a delta of a type that this version does not know, and reports
+// each type once a block. The block goes back without it, as it does from every client
+// that does not know the type.
+func (d *dialect) keepUnknownDelta(index int, kind, delta []byte) {
+	if _, open := d.asm.Block(index); !open {
+		d.asm.Note(stream.RuleUnknownDelta, "delta %q of block %d, which is not open", kind, index)
+		return
+	}
+	x := d.extraOf(index)
+	x.unknown = appendElement(x.unknown, delta)
+	if x.reported[string(kind)] {
+		return
+	}
+	if x.reported == nil {
+		x.reported = map[string]bool{}
+	}
+	x.reported[string(kind)] = true
+	d.asm.Note(stream.RuleUnknownDelta, "delta %q of block %d is kept, but not understood", kind, index)
 }
 
 func (d *dialect) appendDelta(index int, kind stream.EventKind, value []byte) error {
@@ -223,6 +258,10 @@ func (d *dialect) keepExtraDelta(index int, kind, value, sealed []byte) error {
 	x := d.extraOf(index)
 	lit, isString := jsontok.Literal(value)
 	switch string(kind) {
+	case "text_delta":
+		x.text = jsontok.AppendUnescaped(x.text, lit)
+	case "thinking_delta":
+		x.thinking = jsontok.AppendUnescaped(x.thinking, lit)
 	case "signature_delta":
 		// One delta holds it all as a rule, but gateways split it, and the
 		// official accumulators append.
@@ -256,6 +295,9 @@ func appendElement(list, value []byte) []byte {
 func (d *dialect) blockStop(index int) error {
 	x := d.extras[index]
 	delete(d.extras, index)
+	if b, open := d.asm.Block(index); open && b.Type == transcript.BlockOpaque {
+		d.opaque--
+	}
 	return d.asm.Complete(index, func(b *transcript.Block) { x.finishBlock(b) })
 }
 
@@ -266,6 +308,9 @@ func (x *blockExtra) finishBlock(b *transcript.Block) {
 	}
 	if b.Type == transcript.BlockReasoning && (b.Meta == nil || b.Meta.Provider == transcript.MetaAnthropic) {
 		b.Meta = signatureMeta(string(x.signature))
+	}
+	if len(x.unknown) > 0 {
+		b.Extra = string(slices.Concat([]byte(`{"unknown_deltas":[`), x.unknown, []byte("]}")))
 	}
 	if x.start == nil {
 		return
@@ -293,6 +338,9 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		}
 		put("input", b.Args)
 	}
+	if b.Type == transcript.BlockOpaque {
+		x.putOpaque(put)
+	}
 	if len(x.citations) > 0 {
 		put("citations", x.allCitations())
 	}
@@ -306,6 +354,18 @@ func (x *blockExtra) rawBlock(b *transcript.Block) []byte {
 		return x.start
 	}
 	return jsontok.With(x.start, set...)
+}
+
+// putOpaque sets what deltas of known types brought to a block of an unknown type.
+func (x *blockExtra) putOpaque(put func(name string, value []byte)) {
+	for _, m := range []struct {
+		name string
+		more []byte
+	}{{"text", x.text}, {"thinking", x.thinking}, {"signature", x.signature}} {
+		if len(m.more) > 0 {
+			put(m.name, jsontok.AppendQuoted(nil, jsontok.String(jsontok.MemberOf(x.start, m.name))+string(m.more)))
+		}
+	}
 }
 
 // rawOfCutCall is the raw form of a call whose arguments were cut: none for a tool

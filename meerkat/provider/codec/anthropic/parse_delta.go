@@ -49,7 +49,7 @@ func (d *dialect) fastStart(c *jsontok.Cursor) (done bool, err error) {
 // fastDelta goes on with a content_block_delta after its type.
 func (d *dialect) fastDelta(c *jsontok.Cursor) (done bool, err error) {
 	index, ok := c.Int()
-	if !ok || !c.Lit(`,"delta":{"type":"`) {
+	if !ok || d.opaque > 0 || !c.Lit(`,"delta":{"type":"`) {
 		return false, nil
 	}
 	var kind stream.EventKind

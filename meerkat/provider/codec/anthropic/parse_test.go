@@ -1,7 +1,10 @@
 package anthropic
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -239,7 +242,6 @@ func TestStreamFailures(t *testing.T) {
 		{"event after the end", []string{head, end("end_turn"), finish, open}, &anomaly, "event_after_end"},
 		{"no JSON", []string{head, `{"type":"message_delta"`}, &anomaly, "malformed_event"},
 		{"delta that is no text", []string{head, open, `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":{}}}`}, &anomaly, "malformed_event"},
-		{"unknown delta", []string{head, open, `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","text":"x"}}`}, &anomaly, "unknown_delta"},
 		{"orphaned signature", []string{head, `{"type":"content_block_delta","index":4,"delta":{"type":"signature_delta","signature":"x"}}`}, &anomaly, "orphaned_delta"},
 		{"call without a name", []string{head, `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","input":{}}}`}, &anomaly, "malformed_block"},
 		{"delta without an index", []string{head, open, `{"type":"content_block_delta","delta":{"type":"text_delta","text":"x"}}`}, &anomaly, "malformed_event"},
@@ -295,5 +297,57 @@ func TestReplyFailures(t *testing.T) {
 		if _, err := (Codec{}).ParseReply([]byte(body), stream.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", body, err, want)
 		}
+	}
+}
+
+// TestUnknownDeltas holds that what this version does not know is kept and reported,
+// and never ends a reply.
+func TestUnknownDeltas(t *testing.T) {
+	delta := func(body string) string { return `{"type":"content_block_delta","index":0,"delta":` + body + `}` }
+	future := `{"type":"future_delta","note":"newer"}`
+	for _, c := range []struct {
+		name, start, raw, extra string
+		deltas                  []string
+	}{
+		{"in text", `{"type":"text","text":""}`, "", `{"unknown_deltas":[` + future + `,` + future + `]}`, []string{`{"type":"text_delta","text":"a"}`, future, future}},
+		{"in thinking", `{"type":"thinking","thinking":"","signature":""}`, "", `{"unknown_deltas":[` + future + `]}`, []string{future, `{"type":"signature_delta","signature":"EjQK"}`}},
+		{"in a new block", `{"type":"future_block", "note":"new"}`, `{"type":"future_block", "note":"new"}`, `{"unknown_deltas":[` + future + `]}`, []string{future}},
+		{"known ones in a new block", `{"type":"spoken","text":"a"}`, `{"type":"spoken","text":"ab","thinking":"c"}`, "", []string{`{"type":"text_delta","text":"b"}`, `{"type":"thinking_delta","thinking":"c"}`}},
+	} {
+		events := []string{`{"type":"content_block_start","index":0,"content_block":` + c.start + `}`}
+		for _, d := range c.deltas {
+			events = append(events, delta(d))
+		}
+		events = append(events, `{"type":"content_block_stop","index":0}`)
+		r, err := parse(stream.Options{}, message("end_turn", events...))
+		if err != nil || len(r.Message.Blocks) != 1 {
+			t.Errorf("%s: %v %+v", c.name, err, r)
+			continue
+		}
+		b := r.Message.Blocks[0]
+		if string(b.Raw) != c.raw || b.Extra != c.extra {
+			t.Errorf("%s: raw %s\nwant %s\nextra %s\nwant %s", c.name, b.Raw, c.raw, b.Extra, c.extra)
+		}
+		if want := min(1, len(c.extra)); len(r.Anomalies) != want || want == 1 && (r.Anomalies[0].Rule != stream.RuleUnknownDelta || !r.Anomalies[0].Harmless) {
+			t.Errorf("%s: %+v", c.name, r.Anomalies)
+		}
+		again, err := json.Marshal(&r.Message)
+		var back transcript.Message
+		if err != nil || json.Unmarshal(again, &back) != nil || back.Blocks[0].Extra != c.extra {
+			t.Errorf("%s: stored as %s", c.name, again)
+		}
+	}
+}
+
+func TestRepeatedMessageStart(t *testing.T) {
+	body := message("end_turn")
+	first, rest, _ := bytes.Cut(body, []byte("\n\n"))
+	twice := slices.Concat(first, []byte("\n\n"), first, []byte("\n\n"), rest)
+	if r, err := parse(stream.Options{}, twice); err != nil || len(r.Anomalies) != 1 {
+		t.Errorf("%v %+v", err, r.Anomalies)
+	}
+	other := bytes.Replace(twice, []byte(`"id":"`), []byte(`"id":"other`), 1)
+	if _, err := parse(stream.Options{}, other); err == nil {
+		t.Error("two replies passed for one")
 	}
 }

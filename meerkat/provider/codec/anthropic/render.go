@@ -50,10 +50,10 @@ func newRequestWriter(req *provider.Request, m catalog.Entry) (*requestWriter, e
 //
 func (w *requestWriter) chooseTurns() {
 	w.turns = w.turns[:0]
-	for _, s := range w.Steps {
+	for i, s := range w.Steps {
 		t := turn{Step: s}
 		if s.Message.Role == transcript.RoleAssistant {
-			if t.keep = w.blocksToSend(s.Message); len(t.keep) == 0 {
+			if t.keep = w.blocksToSend(s.Message, i == len(w.Steps)-1); len(t.keep) == 0 {
 				continue
 			}
 		}
@@ -64,14 +64,14 @@ func (w *requestWriter) chooseTurns() {
 // blocksToSend returns the blocks of an assistant message that go to the wire: no
 // blank text, no opaque block of another origin (foreign-block), thinking only
 // while thinking is on and never as the last block.
-func (w *requestWriter) blocksToSend(m *transcript.Message) []int {
+func (w *requestWriter) blocksToSend(m *transcript.Message, final bool) []int {
 	var keep []int
 	last := transcript.BlockText
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		switch b.Type {
 		case transcript.BlockText:
-			if provider.IsBlank(b.Text) {
+			if !w.sendsText(m, i, final) {
 				continue
 			}
 		case transcript.BlockReasoning:
@@ -96,6 +96,25 @@ func (w *requestWriter) blocksToSend(m *transcript.Message) []int {
 		}
 	}
 	return visible
+}
+
+// sendsText reports whether a text block goes back. White space that the API issued
+// does, but not before thinking, which must come first, and not at the end of a
+// request.
+func (w *requestWriter) sendsText(m *transcript.Message, i int, final bool) bool {
+	if !provider.IsBlank(m.Blocks[i].Text) {
+		return true
+	}
+	if final || !w.Target.TakesText(&m.Blocks[i]) {
+		return false
+	}
+	for k := range m.Blocks {
+		isBlank := m.Blocks[k].Type == transcript.BlockText && provider.IsBlank(m.Blocks[k].Text)
+		if !isBlank {
+			return k < i || m.Blocks[k].Type != transcript.BlockReasoning
+		}
+	}
+	return true
 }
 
 // isReplayableThinking reports whether a thinking block can be replayed: made

@@ -31,14 +31,14 @@ type Agent struct {
 // without servers needs no Close.
 func (a *Agent) Close() { a.tools.closeServers() }
 
-// ToolProblems lists what MCP servers were asked for and is not on offer, with
-// the reason: a tool that no provider would accept, or an optional server that
-// did not start.
+// ToolProblems lists the tools that are not on offer, with the reason: no provider
+// would accept them, the model's provider would not, or an optional MCP server did not
+// start. A problem without a server is that of a model.
 func (a *Agent) ToolProblems() []mcp.Problem {
 	if a.tools.router == nil {
-		return nil
+		return a.tools.unfit
 	}
-	return a.tools.router.Problems()
+	return append(a.tools.router.Problems(), a.tools.unfit...)
 }
 
 // Model returns the model that Build decided on.

@@ -2,8 +2,6 @@ package meerkat
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -40,6 +38,7 @@ type AgentBuilder struct {
 	policy        tool.Policy
 	bounds        provider.Bounds
 	unlisted      bool
+	refusesSchema bool
 	keyless       bool
 }
 
@@ -209,6 +208,14 @@ func (b *AgentBuilder) WithStore(s session.Store) *AgentBuilder {
 // is what an agent does when nothing else is said.
 func (b *AgentBuilder) WithMemoryStore() *AgentBuilder { return b.WithStore(session.NewMemoryStore()) }
 
+// WithAccount names the account of the keys. Continuity tokens are sent back only to the
+// account that they were issued to. Without a name, keys of one kind for one host belong
+// to the same account, unless replies name another organization.
+func (b *AgentBuilder) WithAccount(name string) *AgentBuilder {
+	b.config.Account = name
+	return b
+}
+
 // WithJSONLStore keeps each session in a file below dir.
 func (b *AgentBuilder) WithJSONLStore(dir string) *AgentBuilder {
 	return b.WithStore(jsonl.New(dir, nil))
@@ -276,8 +283,8 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		if config.Client, err = b.newClient(entry.Provider); err != nil {
 			return nil, err
 		}
-		if key := b.keys[entry.Provider]; key != "" {
-			config.Account = accountFingerprint(key)
+		if client, ok := config.Client.(interface{ Account() string }); ok && config.Account == "" {
+			config.Account = client.Account()
 		}
 	}
 	if config.Store == nil {
@@ -288,6 +295,10 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 		return nil, err
 	}
 	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
+	if tools.unfit, err = b.checkSchemas(tools.dispatcher, entry); err != nil {
+		tools.closeServers()
+		return nil, err
+	}
 	return &Agent{config, tools}, nil
 }
 
@@ -347,10 +358,3 @@ func (b *AgentBuilder) newClient(name string) (provider.Completer, error) {
 
 // codecs are the wire formats that an agent speaks by itself.
 var codecs = []provider.Codec{anthropic.Codec{}, openai.Codec{}, gemini.Codec{}}
-
-// accountFingerprint names an account without giving its key away: continuity tokens
-// go back only to who issued them (see the hand-off rule other-account).
-func accountFingerprint(key string) string {
-	sum := sha256.Sum256([]byte("meerkat account\x00" + key))
-	return hex.EncodeToString(sum[:8])
-}

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
+	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/tool"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -50,6 +52,31 @@ type toolset struct {
 	dispatcher tool.Dispatcher // nil: no tools
 	current    func(context.Context) []transcript.ToolDef
 	router     *mcp.Router // nil: no MCP servers
+	// unfit are the tools that the model's provider would refuse.
+	unfit []mcp.Problem
+}
+
+// WithBadSchemasRefused makes Build fail when the model's provider would refuse a tool
+// for its name or schema. Otherwise the tool is not offered, and [Agent.ToolProblems]
+// says why.
+func (b *AgentBuilder) WithBadSchemasRefused() *AgentBuilder {
+	b.refusesSchema = true
+	return b
+}
+
+// checkSchemas returns the tools that the model's provider would refuse.
+func (b *AgentBuilder) checkSchemas(d tool.Dispatcher, entry catalog.Entry) (unfit []mcp.Problem, err error) {
+	if d == nil {
+		return nil, nil
+	}
+	_, problems := provider.FitTools(d.Defs(), entry)
+	for _, p := range problems {
+		if b.refusesSchema {
+			return nil, &p
+		}
+		unfit = append(unfit, mcp.Problem{Tool: p.Tool, Why: entry.Provider + ": " + p.Reason})
+	}
+	return unfit, nil
 }
 
 // openToolset joins all tools under the policy. It starts the MCP servers last,

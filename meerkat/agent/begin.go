@@ -50,6 +50,8 @@ func (p *transition) checkCanBegin(prompt string, open *toolBatch) error {
 		}
 	} else if strings.TrimSpace(prompt) == "" && open == nil && !canContinue(s.session.Messages) {
 		return ErrNothingToContinue
+	} else if strings.TrimSpace(prompt) == "" && open == nil && s.isPromptRefused() {
+		return ErrPromptRefused
 	}
 	if stored := s.session.Prefix; stored != nil && s.settings.prefix.Model == "" && stored.Provider != s.settings.prefix.Provider {
 		return &MismatchError{"provider", stored.Provider, s.settings.prefix.Provider}

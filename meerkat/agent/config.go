@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -71,7 +72,8 @@ type Config struct {
 	// OutputSchema and CacheTTL are those of provider.Request.
 	OutputSchema transcript.RawJSON
 	CacheTTL     string
-	Account      string // see provider.Request.Account
+	// Account is that of provider.Request. A reply that names an organization adds it.
+	Account string
 	// Attached goes with the prompt: images and files. It needs a prompt.
 	Attached []transcript.Part
 	// MaxPromptBytes bounds the text of the prompt; 0: DefaultMaxPromptBytes.
@@ -125,6 +127,9 @@ type Result struct {
 	Usage     transcript.Usage `json:"usage"`
 	Turns     int              `json:"turns"`
 	ToolCalls int              `json:"tool_calls"`
+	// Degraded lists what of the conversation the provider could not be given, each
+	// loss once.
+	Degraded []handoff.Degradation `json:"degraded,omitempty"`
 }
 
 // Run starts a session with prompt and runs it to its end. Errors are

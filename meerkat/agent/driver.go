@@ -164,12 +164,15 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 	if why := causeOf(ctx); why != causeNone {
 		return failureInput{at: d.currentTime(), err: errCancelled(why, "before the call"), cause: why}
 	}
+	if err := d.checkRefusedBefore(&c.request); err != nil {
+		return failureInput{at: d.currentTime(), err: err}
+	}
 	var h partialReply
 	reply, err := d.cfg.Client.Complete(ctx, &c.request, func(e stream.Event) { d.onStreamEvent(&h, e) })
 	if err == nil {
 		return replyInput{d.currentTime(), reply}
 	}
-	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage, random: d.cfg.Random()}
+	return failureInput{at: d.currentTime(), err: err, cause: causeOf(ctx), shown: h.shown, blocks: h.keepableBlocks(), usage: h.usage, body: d.refusedBody(&c.request, err), random: d.cfg.Random()}
 }
 
 // onStreamEvent reports what streams in, and keeps what an interruption would

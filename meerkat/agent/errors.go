@@ -15,6 +15,10 @@ import (
 // was given.
 var ErrNothingToContinue = errors.New("there is nothing to go on with; give a prompt")
 
+// ErrPromptRefused says that the provider refused the last prompt, so that it is not
+// sent again. It is an ErrNothingToContinue.
+var ErrPromptRefused = fmt.Errorf("the provider refused the last prompt: %w", ErrNothingToContinue)
+
 // RunError is every error of a run that has a session. The session on disk is
 // legal and can be resumed, whatever Err is.
 type RunError struct {

@@ -31,6 +31,9 @@ func (p *transition) handleFailure(in failureInput) {
 		p.emitEvent(Event{Type: StreamReset})
 	}
 	p.addFailedCall(in, "", ErrorKind(in.err))
+	if p.handleRefusal(in) {
+		return
+	}
 	if p.state.canShortenAfter(in.err) {
 		p.compactAfterOverflow(in)
 		return

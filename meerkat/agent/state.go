@@ -19,10 +19,11 @@ type state struct {
 	runID    string
 	beganAt  time.Time
 
-	turns         int // calls made by this run
-	callsAnswered int // those of them that were answered
-	pauses        int // pause_turn replies in a row
-	toolCalls     int // tool calls answered by this run
+	turns         int                   // calls made by this run
+	callsAnswered int                   // those of them that were answered
+	degraded      []handoff.Degradation // reported by this run
+	pauses        int                   // pause_turn replies in a row
+	toolCalls     int                   // tool calls answered by this run
 	usage         transcript.Usage
 	stopReason    transcript.StopReason
 	text          string // visible text of the last answer
@@ -102,6 +103,7 @@ type currentCall struct {
 	messages int
 	hash     string
 	attempt  int
+	repairs  int // how often it was changed after a refusal
 	degraded []handoff.Degradation
 }
 
@@ -152,7 +154,7 @@ type runOpening struct {
 
 // runResult is what the run has come to so far.
 func (s *state) runResult() Result {
-	return Result{SessionID: s.session.ID, RunID: s.runID, Text: s.text, StopReason: s.stopReason, Usage: s.usage, Turns: s.turns, ToolCalls: s.toolCalls}
+	return Result{SessionID: s.session.ID, RunID: s.runID, Text: s.text, StopReason: s.stopReason, Usage: s.usage, Turns: s.turns, ToolCalls: s.toolCalls, Degraded: s.degraded}
 }
 
 // visibleText is the text since the last message that is not the model's own: a

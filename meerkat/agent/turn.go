@@ -7,6 +7,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/repair"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/tool"
@@ -69,6 +70,7 @@ func (p *transition) reportDegradations(all []handoff.Degradation) {
 	}
 	for _, d := range s.current.degraded {
 		told[d] = true
+		s.degraded = append(slices.Clip(s.degraded), d)
 		p.emitEvent(Event{Type: Degraded, Rule: d.Rule, Degradation: &d})
 	}
 	s.reportedDegradations = told
@@ -87,12 +89,11 @@ func (s *state) prepareCall(h handoff.History) (degraded []handoff.Degradation, 
 // buildRequest renders a conversation for the target.
 func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Degradation, error) {
 	prefix := s.session.Prefix
-	t, err := handoff.Build(h, s.target)
+	tools, lost := s.fitTools(prefix.Tools)
 	req := provider.Request{
 		Model:           prefix.Model,
 		System:          prefix.System,
-		Tools:           slices.Clone(prefix.Tools),
-		Messages:        t.Messages,
+		Tools:           tools,
 		Effort:          prefix.Effort,
 		MaxOutputTokens: s.settings.maxOutputTokens,
 		Temperature:     s.settings.temperature,
@@ -102,10 +103,24 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		CacheTTL:        s.settings.cacheTTL,
 		Account:         s.settings.account,
 	}
+	lost = append(lost, repair.Apply(&req, h.Repairs, s.target)...)
+	target := s.target
+	target.Effort = req.Effort
+	t, err := handoff.Build(h, target)
+	req.Messages = t.Messages
 	if t.ThinkingOff && s.target.Model.Thinking == catalog.ThinkingBudget {
 		req.Effort = "none"
 	}
-	return req, t.Degraded, err
+	return req, append(lost, t.Degraded...), err
+}
+
+// fitTools returns the tools that the target takes, and a loss for each other.
+func (s *state) fitTools(tools []transcript.ToolDef) (fit []transcript.ToolDef, lost []handoff.Degradation) {
+	fit, problems := provider.FitTools(tools, s.target.Model)
+	for _, p := range problems {
+		lost = append(lost, handoff.Degradation{Rule: handoff.RuleToolSchema, Message: -1, Block: -1, Reason: p.Error()})
+	}
+	return fit, lost
 }
 
 // handleReply keeps the reply if possible and does what it asks for.
@@ -118,6 +133,7 @@ func (p *transition) handleReply(in replyInput) {
 	m := &in.reply.Message
 	m.Role = transcript.RoleAssistant // whatever a client of one's own forgets
 	p.countUsage(usageOf(&in.reply))
+	s.noteAccount(in.reply.Account)
 	s.stopReason, s.text = m.StopReason, ""
 	v := judgeReply(m)
 	p.reportReply(in, v.keep)

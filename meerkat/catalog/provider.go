@@ -28,6 +28,11 @@ type Provider struct {
 	// the key and another base URL by custom, the preferred one first.
 	KeyVariables     []string `yaml:"key_variables"`
 	BaseURLVariables []string `yaml:"base_url_variables"`
+	// OAuthPrefixes are the beginnings of credentials that are not API keys.
+	OAuthPrefixes []string `yaml:"oauth_prefixes"`
+	// OrganizationHeader is the header of replies that names the customer's
+	// organization, "" if there is none.
+	OrganizationHeader string `yaml:"organization_header"`
 	// ModelList is the path and query of the list of models, which needs the key
 	// and costs nothing.
 	ModelList string `yaml:"model_list"`
@@ -86,6 +91,8 @@ type Traits struct {
 	// StringArguments: the arguments of a call travel as a string. Elsewhere they
 	// must be an object.
 	StringArguments bool `yaml:"string_arguments"`
+	// ToolSchema names the limits of the schemas of tools (A-7, O-19, G-12).
+	ToolSchema string `yaml:"tool_schema"`
 	// ToolNameExtras are further characters that tool names may hold beside
 	// letters, digits, _ and -; ToolNameStartsWithLetter: the first character must
 	// be a letter or _ (A-21, O-18, G-11).

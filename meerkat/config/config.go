@@ -46,6 +46,9 @@ type Config struct {
 	// a key.
 	Provider   string
 	ToolPolicy tool.Policy
+	// BadSchema says what happens to a tool that the provider would refuse:
+	// "leave-out" or "refuse".
+	BadSchema  string
 	MCPServers []mcp.Server
 	// Bounds limit each reply of a provider, HeaderBytes its headers and MCPBytes
 	// one message of an MCP server; in bytes.

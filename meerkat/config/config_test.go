@@ -107,7 +107,8 @@ var samples = map[string][4]string{
 	"limits.reply_bytes": {"1", "2", "3", "4"}, "limits.reply_events": {"1", "2", "3", "4"}, "limits.event_bytes": {"1", "2", "3", "4"},
 	"limits.header_bytes": {"1", "2", "3", "4"}, "limits.mcp_message_bytes": {"1", "2", "3", "4"},
 	"limits.idle_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.ping_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"}, "limits.reply_timeout": {"'1s'", "'2s'", "'3s'", "'4s'"},
-	"tools.allow": {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
+	"tools.bad_schema": {"'refuse'", "'leave-out'", "'refuse'", "'leave-out'"},
+	"tools.allow":      {"['u']", "['p']", "'e'", "'f'"}, "tools.deny": {"['u']", "['p']", "'e'", "'f'"},
 }
 
 // TestEveryKeyInEveryLayer: each key can be set in each layer, under each of its
@@ -200,7 +201,7 @@ func TestEveryKey(t *testing.T) {
 	want := config.Config{
 		Agent: agent.Config{
 			Model: "m", System: "s", Effort: "low", MaxOutputTokens: 1, Temperature: &half, WarnAt: 0.7, MaxTurns: 3,
-			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4,
+			OnInterrupted: agent.Fail, CacheTTL: "1h", MaxParallel: 4, Account: "work",
 			StopSequences: []string{"END", "a, b"}, MaxPromptBytes: 1000, EventBuffer: 7, Metadata: map[string]string{"ticket": "42"},
 			Limits:     session.Limits{MaxTokens: 100000, MaxDuration: 10 * time.Minute, MaxToolCalls: 50, MaxTurns: 9},
 			Retry:      provider.RetryPolicy{MaxRetries: 4, InitialDelay: time.Second, MaxDelay: 31 * time.Second, Multiplier: 3, Jitter: provider.DefaultRetry.Jitter},
@@ -211,6 +212,7 @@ func TestEveryKey(t *testing.T) {
 			Timeout: 30 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
 			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
+		BadSchema: "refuse",
 		MCPServers: []mcp.Server{
 			{Name: "filesystem", Command: "npx", Args: []string{"-y", "server", "${HOME}"}, Env: map[string]string{"GITHUB_TOKEN": "sk-1"}, Dir: "/", Timeout: 9 * time.Second, StartTimeout: 8 * time.Second, Optional: true, Protocol: "2025-11-25", Allow: []string{"x"}, Deny: []string{"y"}},
 			{Name: "remote", URL: "https://h/mcp", Headers: map[string]string{"Authorization": "Bearer sk-1"}},
@@ -235,6 +237,7 @@ model = "m"
 system_prompt = "s"
 system_prompt_file = "f"
 effort = "low"
+account = "work"
 max_tokens_per_turn = 1
 temperature = 0.5
 checkpoint_interval = 2
@@ -258,6 +261,7 @@ default_timeout = "30s"
 max_concurrent = 4
 allow = ["a"]
 deny = ["b"]
+bad_schema = "refuse"
 [tools.tool_timeouts]
 Read_File = "5s"
 [[tools.mcp_servers]]

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // reader turns the value of a file, a variable or a flag into the value of a
@@ -20,6 +21,15 @@ func readText(v any) (any, error) {
 		return s, nil
 	}
 	return nil, fmt.Errorf("%v is not a text", v)
+}
+
+// readAccount reads the name of an account. It has no "/", which the accounts have that
+// nobody named.
+func readAccount(v any) (any, error) {
+	if s, ok := v.(string); ok && len(s) <= 100 && !strings.ContainsFunc(s, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
+		return s, nil
+	}
+	return nil, errors.New("an account is a name of up to 100 characters without /")
 }
 
 func oneOf(names ...string) reader {

@@ -105,6 +105,9 @@ func agentSettings() []Setting {
 			Key: "agent.event_buffer", Flag: "event-buffer", Commands: RunCommands, read: countBetween(0, 1<<20),
 			Help: "how many `events` a slow reader may be behind before deltas are dropped (default 4096 for json-stream)", field: func(c *Config) any { return &c.Agent.EventBuffer },
 		}, {
+			Key: "agent.account", Flag: "account", Commands: RequestCommands, read: readAccount,
+			Help: "`name` of the account that the keys belong to (default: that of the API's host and the kind of key)", field: func(c *Config) any { return &c.Agent.Account },
+		}, {
 			Key: "agent.checkpoint_interval", read: readCount, Default: 5,
 			Help: "`turns` between two fsyncs when storage.fsync is interval", field: func(c *Config) any { return &c.Storage.FsyncInterval },
 		}, {
@@ -169,6 +172,9 @@ func toolSettings() []Setting {
 		}, {
 			Key: "tools.deny", Flag: "tools-deny", Commands: RequestCommands, read: readList, risk: riskAllowsTools,
 			Help: "`patterns` of tools that are not on offer", field: func(c *Config) any { return &c.ToolPolicy.Deny },
+		}, {
+			Key: "tools.bad_schema", Flag: "tools-bad-schema", Commands: RequestCommands, read: oneOf("leave-out", "refuse"), Default: "leave-out",
+			Help: "what happens to a tool that the provider would refuse: leave-out or refuse", field: func(c *Config) any { return &c.BadSchema },
 		},
 	}
 }

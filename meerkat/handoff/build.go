@@ -22,7 +22,7 @@ var ErrNothing = errors.New("the conversation is empty; add a user message")
 // renderers to refuse. The only error is ErrNothing.
 func Build(h History, t Target) (Transcript, error) {
 	b := &builder{target: t, history: h}
-	messages := b.viewCompacted()
+	messages := b.leaveOutRefused(b.viewCompacted())
 	messages = b.decideReplies(messages)
 	messages = b.completePairs(messages)
 	messages = b.orderSpeakers(messages)

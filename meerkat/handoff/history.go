@@ -12,6 +12,8 @@ type History struct {
 	Ledger transcript.Ledger
 	// Compactions are in the order they were made; the last one counts.
 	Compactions []Compaction
+	// Repairs are what providers have refused so far.
+	Repairs []Repair
 }
 
 // Compaction says that the messages before Through are represented by Summary

@@ -38,6 +38,18 @@ const (
 	ruleOpenCall           = "open-call"
 	ruleSpeakerOrder       = "speaker-order"
 	ruleOpenLoop           = "open-tool-loop"
+	ruleRefusedToken       = "refused-token"
+	ruleRefusedBlock       = "refused-block"
+	ruleRefusedMedia       = "refused-media"
+	ruleRefusedMessage     = "refused-message"
+)
+
+// The names of the rules about tools and parameters. The request is built outside of
+// this package, and so are the degradations.
+const (
+	RuleRefusedTool      = "refused-tool"
+	RuleRefusedParameter = "refused-parameter"
+	RuleToolSchema       = "tool-schema"
 )
 
 // replyRules decide, in this order, the disposition of each block of a reply.
@@ -57,6 +69,8 @@ var replyRules = []struct {
 	{Rule{ruleForeignToken, "A continuity token of another provider is taken off the text or call that carries it.", nil}, (*reply).stripForeignTokens},
 	{Rule{ruleOtherAccount, "A token issued to another account, or by another API, is not sent.", nil}, (*reply).stripOtherAccounts},
 	{Rule{ruleOtherModel, "A token of another model of the same provider is sent only if the catalogue says that the model reads it.", nil}, (*reply).stripOtherModels},
+	{Rule{ruleRefusedToken, "After the provider has refused a token, the conversation up to there is sent without tokens.", []string{"A-34", "O-15", "G-18"}}, (*reply).stripRefusedTokens},
+	{Rule{ruleRefusedBlock, "A block of a kind that only the provider understands, and that it has refused, is not sent again.", nil}, (*reply).dropRefusedBlocks},
 	{Rule{ruleMalformedToken, "A signature that is not base64 is not sent to a provider that reads it as bytes.", []string{"G-19"}}, (*reply).stripMalformedTokens},
 	{Rule{ruleUnsignedThinking, "", nil}, (*reply).dropUnsignedThinking},
 	{Rule{ruleThinkingOff, "While the request turns thinking off, earlier thinking is left out where the provider refuses it.", []string{"A-39"}}, (*reply).dropWhileThinkingOff},
@@ -78,6 +92,11 @@ var otherRules = []Rule{
 	{ruleOrphanResult, "A result that answers no call of the reply before it is left out.", []string{"A-17"}},
 	{ruleOpenCall, "A call without a result gets one that says what is known: its stored result, interrupted, or not executed.", []string{"A-15"}},
 	{ruleSpeakerOrder, "Messages that say nothing are left out, and a short text of the user stands where a provider demands one; nothing is lost.", []string{"A-8", "A-14", "G-13", "G-16"}},
+	{ruleRefusedMedia, "An image or file that the provider has refused becomes a short text that says so.", []string{"A-46"}},
+	{ruleRefusedMessage, "What the user said, or a tool returned, is left out after the provider refused a request because of it.", nil},
+	{RuleRefusedTool, "A tool that the provider has refused is not offered.", []string{"A-7", "O-20", "G-12"}},
+	{RuleRefusedParameter, "A parameter that the model has refused is not sent.", nil},
+	{RuleToolSchema, "A tool that the target would refuse is not offered; what can be said otherwise is.", []string{"A-7", "O-20", "G-12"}},
 	{ruleOpenLoop, "While a tool loop is open that the target did not begin with thinking, a model with a thinking budget does not think.", []string{"A-38"}},
 }
 

@@ -14,7 +14,7 @@ import (
 type Target struct {
 	Provider string
 	API      string
-	Account  string
+	Account  string // see MakeAccount; "" is unknown
 	Model    catalog.Entry
 	// Effort is that of the request; "" is the model's default. Only whether it
 	// makes the model think counts here.
@@ -37,7 +37,7 @@ func (t Target) Made(b *transcript.Block) bool {
 		return b.Meta != nil
 	}
 	o := b.Origin
-	return o.Provider == t.Provider && mayBeSame(o.API, t.API) && mayBeSame(o.Account, t.Account) && t.Model.Reads(o.Model)
+	return o.Provider == t.Provider && mayBeSame(o.API, t.API) && SameAccount(o.Account, t.Account) && t.Model.Reads(o.Model)
 }
 
 // mayBeSame compares two names of which either may be unknown.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -133,6 +134,7 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 		return stream.Reply{}, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+	origin.Account = handoff.WithOrganization(req.Account, c.organizationOf(resp.Header))
 	reply, err := c.readReply(ctx, resp, req.Unary, stream.Options{
 		OnEvent: clock.watchEvents(onEvent), OnFrame: clock.onFrame, MaxLine: c.cfg.Bounds.EventBytes, Origin: origin, Lenient: c.cfg.Lenient,
 		IDSeed: fmt.Sprintf("%x", sha256.Sum256(call.Body)),
@@ -140,6 +142,7 @@ func (c *Client) Complete(ctx context.Context, req *Request, onEvent func(stream
 	if err != nil {
 		return stream.Reply{}, c.classifyUnread(ctx, resp, err)
 	}
+	reply.Account = origin.Account
 	reply.RateLimits = rateLimits(resp.Header, c.cfg.Now())
 	return reply, nil
 }

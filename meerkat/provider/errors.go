@@ -52,6 +52,11 @@ type Error struct {
 	Type    string
 	Code    string
 	Message string
+	// Param is the place in the request that the provider blames, if it names one. It
+	// may be wrong.
+	Param string
+	// Organization is the customer's, if the answer names one.
+	Organization string
 	// RequestID is the provider's id of the failed call, if it sent one.
 	RequestID string
 	// RetryAfter is how long the provider asks to wait; nil when it did not say.

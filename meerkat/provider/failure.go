@@ -99,6 +99,7 @@ func (c *Client) classifyUnread(ctx context.Context, resp *http.Response, err er
 // readErrorHeaders fills in what the response headers say.
 func (c *Client) readErrorHeaders(e *Error, resp *http.Response) {
 	e.RateLimits = rateLimits(resp.Header, c.cfg.Now())
+	e.Organization = c.organizationOf(resp.Header)
 	for _, name := range []string{"Request-Id", "X-Request-Id"} {
 		if id := resp.Header.Get(name); id != "" {
 			e.RequestID = id
@@ -157,6 +158,7 @@ type errorEnvelope struct {
 type errorObject struct {
 	Type    string          `json:"type"`
 	Code    json.RawMessage `json:"code"`
+	Param   json.RawMessage `json:"param"`
 	Status  string          `json:"status"`
 	Message string          `json:"message"`
 	Details []struct {
@@ -177,6 +179,7 @@ func parseObject(text []byte) *Error {
 	switch {
 	case json.Unmarshal(env.Error, &o) == nil && len(env.Error) > 0 && env.Error[0] == '{':
 		e.Type, e.Message, e.Code = firstNonEmpty(o.Status, o.Type), o.Message, stringOf(o.Code)
+		e.Param = stringOf(o.Param)
 	case json.Unmarshal(env.Error, &plain) == nil:
 		e.Message = firstNonEmpty(plain, env.Message)
 	case len(env.Detail) > 0:

@@ -83,6 +83,7 @@ type Request struct {
 	CacheTTL string
 	// Unary asks for one JSON reply instead of a stream.
 	Unary bool
-	// Account fingerprints the credential for Origin; never the key itself.
+	// Account names the customer for Origin, see package handoff's MakeAccount; never the
+	// key itself.
 	Account string
 }

@@ -23,6 +23,7 @@ import (
 //	{"record":"compaction","at":…,"through":8,"summary":…,"kept":[0]}
 //	{"record":"error","at":…,"run_id":…,"kind":…,"message":…}
 //	{"record":"task","at":…,"run_id":…,"turns":2,…,"stop_reason":"end_turn"}
+//	{"record":"refusal","at":…,"provider":…,"request":…,"status":400,"message":…,"repair":{…}}
 //	{"record":"checkpoint","at":…,"reason":"assistant"}
 //
 // Each line ends with a checksum of itself, "crc32c"; in a session the checksum of
@@ -43,6 +44,8 @@ func appendBody(dst []byte, r Record) ([]byte, error) {
 	case Tool:
 		dst, err = appendFlat(dst, r.recordKind(), newToolLine(r))
 	case ErrorRecord:
+		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
+	case Refusal:
 		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
 	case Compaction:
 		dst, err = appendFlat(dst, r.recordKind(), r.withValidUTF8())
@@ -174,6 +177,8 @@ func decodeKind(kind string, line []byte) (Record, error) {
 		return decodeFlat[Annotation](line)
 	case "checkpoint":
 		return decodeFlat[Checkpoint](line)
+	case "refusal":
+		return decodeFlat[Refusal](line)
 	case "repair":
 		return decodeFlat[Repair](line)
 	}

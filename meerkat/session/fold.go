@@ -32,6 +32,7 @@ func (s *Session) growOrCopy() {
 	s.RunEnds = slices.Clip(s.RunEnds)
 	s.Errors = slices.Clip(s.Errors)
 	s.Compactions = slices.Clip(s.Compactions)
+	s.Refusals = slices.Clip(s.Refusals)
 	s.Annotations = slices.Clip(s.Annotations)
 	s.Timeline = slices.Clip(s.Timeline)
 	s.grown = growth{newest: new(atomic.Int64)}
@@ -97,6 +98,8 @@ func (s *Session) foldRecord(r Record) (err error) {
 		s.RunEnds = append(s.RunEnds, r)
 	case Compaction:
 		return s.foldCompaction(r.withValidUTF8())
+	case Refusal:
+		s.Refusals = append(s.Refusals, r.withValidUTF8())
 	case Budget:
 		s.Budget = &r
 	case Metadata:

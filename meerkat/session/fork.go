@@ -29,6 +29,14 @@ func (s *Session) Fork(n int, id ID, at time.Time) (Header, []Record, error) {
 		records = append(records, Metadata{At: at, Values: s.Metadata})
 	}
 	records = append(records, s.recordsUntil(n)...)
+	for _, r := range s.Refusals { // what a provider refused of these messages, it refuses of the fork
+		if r.Repair != nil && r.Repair.From < n {
+			within := *r.Repair
+			within.Through = min(within.Through, n)
+			r.Repair = &within
+			records = append(records, r)
+		}
+	}
 	if open := s.closingResults(n); len(open) > 0 {
 		records = append(records, MessageRecord{At: at, Message: transcript.ToolResults(open...)})
 	}

@@ -9,7 +9,7 @@ import (
 
 // Record is one line of a session's history: Header, Prefix, Run, MessageRecord,
 // Call, Tool, ErrorRecord, RunEnd, Compaction, Budget, Metadata, Annotation,
-// Checkpoint, Repair or, from a newer writer, Unknown.
+// Checkpoint, Refusal, Repair or, from a newer writer, Unknown.
 type Record interface {
 	recordKind() string
 	recordTime() time.Time
@@ -124,6 +124,22 @@ type Repair struct {
 	Dropped []byte    `json:"dropped"`
 }
 
+// Refusal says that a provider refused a request for its form. The same request is never
+// sent again.
+type Refusal struct {
+	At       time.Time `json:"at"`
+	RunID    string    `json:"run_id,omitempty"`
+	Provider string    `json:"provider"`
+	Model    string    `json:"model"`
+	// Request is the SHA-256 of the refused body in hexadecimal; "" when unknown.
+	Request string `json:"request,omitempty"`
+	Status  int    `json:"status"`
+	// Message is the provider's own words, free of secrets.
+	Message string `json:"message"`
+	// Repair is what is left out from here on, nil when nothing could be.
+	Repair *handoff.Repair `json:"repair,omitempty"`
+}
+
 // Unknown is a record of a newer writer with the same version. Stores keep it
 // because they only append.
 type Unknown struct{ Kind string }
@@ -141,6 +157,7 @@ func (Budget) recordKind() string        { return "budget" }
 func (Metadata) recordKind() string      { return "metadata" }
 func (Annotation) recordKind() string    { return "mark" }
 func (Checkpoint) recordKind() string    { return "checkpoint" }
+func (Refusal) recordKind() string       { return "refusal" }
 func (Repair) recordKind() string        { return "repair" }
 func (u Unknown) recordKind() string     { return u.Kind }
 
@@ -157,6 +174,7 @@ func (b Budget) recordTime() time.Time        { return b.At }
 func (m Metadata) recordTime() time.Time      { return m.At }
 func (m Annotation) recordTime() time.Time    { return m.At }
 func (c Checkpoint) recordTime() time.Time    { return c.At }
+func (r Refusal) recordTime() time.Time       { return r.At }
 func (r Repair) recordTime() time.Time        { return r.At }
 func (Unknown) recordTime() time.Time         { return time.Time{} }
 

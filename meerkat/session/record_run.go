@@ -73,6 +73,12 @@ func (f ErrorRecord) withValidUTF8() ErrorRecord {
 	return f
 }
 
+// withValidUTF8 returns r as it can be stored.
+func (r Refusal) withValidUTF8() Refusal {
+	r.Message = toValidUTF8(r.Message)
+	return r
+}
+
 // withValidUTF8 returns c as it can be stored. The summary is sent to the
 // provider, so it must be the same before and after it was stored.
 func (c Compaction) withValidUTF8() Compaction {

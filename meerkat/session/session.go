@@ -60,6 +60,8 @@ type Session struct {
 	RunEnds     []RunEnd
 	Errors      []ErrorRecord
 	Compactions []Compaction
+	// Refusals are the requests that providers refused for their form.
+	Refusals []Refusal
 	// Budget is the one in force, nil if none was ever set.
 	Budget *Budget
 	// Metadata is what the user of the session noted about it, nil if nothing.
@@ -98,6 +100,11 @@ func (s *Session) History() handoff.History {
 	h := handoff.History{Messages: s.Messages, Ledger: s.Ledger}
 	for _, c := range s.Compactions {
 		h.Compactions = append(h.Compactions, c.handoffView())
+	}
+	for i := range s.Refusals {
+		if r := s.Refusals[i].Repair; r != nil {
+			h.Repairs = append(h.Repairs, *r)
+		}
 	}
 	return h
 }

@@ -54,6 +54,9 @@ type Reply struct {
 	UsageKnown bool
 	ResponseID string
 	Model      string
+	// Account is that of the blocks' origin, with the organization that the headers
+	// name; a parser of a body alone leaves it empty.
+	Account string
 	// RateLimits is what the provider says is left; nil when it did not. It
 	// comes with the headers, so a parser of a body alone has none.
 	RateLimits []RateLimit

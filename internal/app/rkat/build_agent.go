@@ -188,15 +188,18 @@ func (a *app) offerTools(w *preparedRun, b *meerkat.AgentBuilder) error {
 	b.WithTool(w.options.ownTools()...)
 	b.WithMCP(mcp.Options{Environ: a.Environ, Log: a.Log(), HTTPClient: w.client, Version: cli.Version(), MaxMessage: w.cfg.MCPBytes}, servers...)
 	b.WithToolPolicy(w.cfg.ToolPolicy)
+	if w.cfg.BadSchema == "refuse" {
+		b.WithBadSchemasRefused()
+	}
 	return nil
 }
 
 // noteToolProblems says which tools of the servers are not on offer, and why.
 func (a *app) noteToolProblems(made *meerkat.Agent) {
 	for _, p := range made.ToolProblems() {
-		name := "mcp server " + p.Server
-		if p.Tool != "" {
-			name += ": tool " + p.Tool
+		name := "tool " + p.Tool
+		if p.Server != "" {
+			name = strings.TrimSuffix("mcp server "+p.Server+": "+name, ": tool ")
 		}
 		a.noteLine("%s: not on offer: %s", name, strings.Join(strings.Fields(p.Why), " "))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
@@ -55,11 +56,12 @@ type outcome struct {
 
 // agentResult is agent.Result without its ids.
 type agentResult struct {
-	Text       string `json:"text"`
-	StopReason string `json:"stop_reason"`
-	Usage      any    `json:"usage"`
-	Turns      int    `json:"turns"`
-	ToolCalls  int    `json:"tool_calls"`
+	Text       string                `json:"text"`
+	StopReason string                `json:"stop_reason"`
+	Usage      any                   `json:"usage"`
+	Turns      int                   `json:"turns"`
+	ToolCalls  int                   `json:"tool_calls"`
+	Degraded   []handoff.Degradation `json:"degraded,omitempty"`
 }
 
 // failure is an error in JSON.
@@ -107,7 +109,7 @@ func (a *app) markReported(writing, err error) error {
 
 func (out *outcome) addResult(r meerkat.RunResult, err error) {
 	out.RunID = r.RunID
-	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls}
+	out.agentResult = agentResult{r.Text, string(r.StopReason), r.Usage, r.Turns, r.ToolCalls, r.Degraded}
 	if r.SessionID != "" {
 		out.SessionID = &r.SessionID
 	}
@@ -151,8 +153,11 @@ func countOf[N int | uint64](n N, thing string) string {
 
 // handleEvent prints an event in the format of the run.
 func (a *app) handleEvent(e agent.Event) {
-	if e.Type == agent.Degraded {
+	switch {
+	case e.Type == agent.Degraded:
 		a.lostParts++
+	case e.Type == agent.Retrying && e.Reason != "":
+		a.noteLine("%s; %s", e.Error, e.Reason)
 	}
 	switch a.format {
 	case formatStream:
@@ -208,6 +213,9 @@ func (a *app) followOnStderr(e agent.Event) {
 	case agent.StreamReset:
 		a.printLine("[that answer is void]")
 	case agent.Retrying:
+		if e.Reason != "" {
+			break // it is noted whatever is shown
+		}
 		a.printLine("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
 	case agent.ToolCallRequested:
 		a.printLine("[%s %s]", e.Name, e.Args)

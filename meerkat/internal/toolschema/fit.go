@@ -1,0 +1,377 @@
+// Package toolschema fits the input schema of a tool to what a provider takes. One bad
+// schema makes every request of a session fail, so that it is better not offered.
+//
+//	schema, err := toolschema.Fit(def.InputSchema, toolschema.Gemini)
+//	if err != nil {
+//		// the tool cannot be offered: err says where and why
+//	}
+//
+// What can be said in the provider's words is rewritten, and what cannot be said is left
+// out where that only makes the schema wider: the agent checks arguments against the
+// original. Everything else is an error. A schema without such places keeps its bytes.
+package toolschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// Limits names what a provider takes.
+type Limits string
+
+// The providers' limits. The zero value is for providers of which none is known.
+const (
+	Anthropic Limits = "anthropic"
+	OpenAI    Limits = "openai"
+	Gemini    Limits = "gemini"
+)
+
+const maxDepth = 64
+
+// fitter rewrites one schema in place.
+type fitter struct {
+	limits  Limits
+	root    map[string]any
+	changed bool
+}
+
+// Fit returns schema as the provider takes it, or why it cannot be. An empty schema stays
+// empty: it stands for an object without members.
+func Fit(schema []byte, limits Limits) ([]byte, error) {
+	if len(schema) == 0 || limits == "" {
+		return schema, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(schema))
+	d.UseNumber()
+	var root any
+	if !json.Valid(schema) || d.Decode(&root) != nil {
+		return nil, errors.New("is not JSON")
+	}
+	object, ok := root.(map[string]any)
+	if !ok {
+		return nil, errors.New("is not a JSON object")
+	}
+	f := &fitter{limits: limits, root: object}
+	if err := f.fitRoot(); err != nil {
+		return nil, err
+	}
+	if err := f.fitSchema(object, "", 0); err != nil {
+		return nil, err
+	}
+	if !f.changed {
+		return schema, nil
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(object); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(out.Bytes()), nil
+}
+
+func (f *fitter) set(s map[string]any, key string, value any) { s[key] = value; f.changed = true }
+func (f *fitter) remove(s map[string]any, key string)         { delete(s, key); f.changed = true }
+
+// fitRoot makes the root an object of named members: no provider takes a union there
+// (A-7, O-20).
+func (f *fitter) fitRoot() error {
+	if ref, ok := f.root["$ref"].(string); ok {
+		target := f.resolve(ref)
+		if target == nil || target["$ref"] != nil {
+			return fmt.Errorf("refers to %q at its root, which leads nowhere", short(ref))
+		}
+		f.remove(f.root, "$ref")
+		for key, value := range target {
+			if f.root[key] == nil {
+				f.set(f.root, key, value)
+			}
+		}
+	}
+	for _, word := range []string{"allOf", "anyOf", "oneOf"} {
+		if err := f.mergeBranches(word); err != nil {
+			return err
+		}
+	}
+	for _, word := range []string{"enum", "not", "if", "then", "else"} {
+		if f.root[word] != nil {
+			f.remove(f.root, word)
+		}
+	}
+	switch t := f.root["type"].(type) {
+	case string:
+		if t != "object" {
+			return fmt.Errorf("describes %q, and arguments are an object", short(t))
+		}
+	case nil:
+		f.set(f.root, "type", "object")
+	case []any:
+		if !slices.Contains(t, any("object")) {
+			return errors.New("does not describe an object, and arguments are one")
+		}
+		f.set(f.root, "type", "object")
+	default:
+		return errors.New("has a type that is not a name")
+	}
+	return nil
+}
+
+// mergeBranches replaces a union at the root by the members of all its branches. What
+// every branch requires stays required.
+func (f *fitter) mergeBranches(word string) error {
+	branches, ok := f.root[word].([]any)
+	if !ok {
+		return nil
+	}
+	properties, _ := f.root["properties"].(map[string]any)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	required := map[string]int{}
+	for i, b := range branches {
+		branch, ok := b.(map[string]any)
+		if ref, isRef := branch["$ref"].(string); ok && isRef {
+			branch = f.resolve(ref)
+		}
+		if branch == nil || branch["type"] != nil && branch["type"] != "object" {
+			return fmt.Errorf("has a union at its root, whose %s[%d] is not an object", word, i)
+		}
+		members, _ := branch["properties"].(map[string]any)
+		for name, value := range members {
+			if properties[name] == nil {
+				properties[name] = value
+			}
+		}
+		names, _ := branch["required"].([]any)
+		for _, n := range names {
+			if name, ok := n.(string); ok {
+				required[name]++
+			}
+		}
+	}
+	f.remove(f.root, word)
+	f.remove(f.root, "additionalProperties")
+	f.root["properties"] = properties
+	f.require(required, len(branches), word == "allOf")
+	return nil
+}
+
+// require adds the names that all branches require, or one of an allOf.
+func (f *fitter) require(counts map[string]int, branches int, anyBranch bool) {
+	all, _ := f.root["required"].([]any)
+	names := make([]string, 0, len(counts))
+	for name, n := range counts {
+		if (n >= branches || anyBranch) && !slices.Contains(all, any(name)) {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		all = append(all, name)
+	}
+	if len(all) > 0 {
+		f.root["required"] = all
+	}
+}
+
+var typeNames = []string{"string", "number", "integer", "boolean", "object", "array", "null"}
+
+// propertyForm is the form of names of members that Anthropic takes (A-7).
+var propertyForm = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// fitSchema fits a schema and all within it.
+func (f *fitter) fitSchema(s map[string]any, path string, depth int) error {
+	if depth > maxDepth {
+		return errors.New("nests too deep")
+	}
+	if err := f.checkType(s, path); err != nil {
+		return err
+	}
+	if ref, ok := s["$ref"].(string); ok && f.resolve(ref) == nil {
+		return fmt.Errorf("refers at %s to %q, which is not in it", placeOf(path), short(ref))
+	}
+	if err := f.fitArray(s, path); err != nil {
+		return err
+	}
+	if f.limits == Gemini {
+		f.fitGemini(s)
+	}
+	return f.fitNested(s, path, depth)
+}
+
+func (f *fitter) checkType(s map[string]any, path string) error {
+	names := []any{s["type"]}
+	switch t := s["type"].(type) {
+	case nil:
+		return nil
+	case []any:
+		names = t
+	}
+	for _, n := range names {
+		if name, ok := n.(string); !ok || !slices.Contains(typeNames, name) {
+			return fmt.Errorf("has at %s the type %s, which is no type of JSON", placeOf(path), short(fmt.Sprint(n)))
+		}
+	}
+	return nil
+}
+
+// fitArray gives arrays one schema of their items: a list of them is no schema, and
+// OpenAI and Gemini refuse arrays without one (O-19, G-12).
+func (f *fitter) fitArray(s map[string]any, path string) error {
+	isArray := s["type"] == "array"
+	if list, ok := s["type"].([]any); ok {
+		isArray = slices.Contains(list, any("array"))
+	}
+	switch items := s["items"].(type) {
+	case []any:
+		if len(items) == 0 {
+			f.set(s, "items", map[string]any{})
+		} else {
+			f.set(s, "items", map[string]any{"anyOf": items})
+		}
+	case nil:
+		if isArray && (f.limits == OpenAI || f.limits == Gemini) {
+			f.set(s, "items", map[string]any{})
+		}
+	case map[string]any, bool:
+	default:
+		return fmt.Errorf("has at %s items that are no schema", placeOf(path))
+	}
+	return nil
+}
+
+// geminiWords are the keywords that Gemini takes in a JSON Schema (G-12).
+var geminiWords = []string{
+	"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems", "minItems", "maxItems",
+	"minimum", "maximum", "anyOf", "oneOf", "properties", "additionalProperties", "required", "propertyOrdering",
+	"definitions", "default", "minLength", "maxLength", "pattern", "nullable", "minProperties", "maxProperties", "example", "examples",
+}
+
+// fitGemini says a constant as a list of one, and leaves out what only narrows.
+func (f *fitter) fitGemini(s map[string]any) {
+	if c, ok := s["const"]; ok {
+		if text, isText := c.(string); isText && s["enum"] == nil {
+			f.set(s, "enum", []any{text})
+		}
+		f.remove(s, "const")
+	}
+	for key := range s {
+		if !slices.Contains(geminiWords, key) {
+			f.remove(s, key)
+		}
+	}
+}
+
+// fitNested fits the schemas within s. Of its maps, some hold schemas by name.
+func (f *fitter) fitNested(s map[string]any, path string, depth int) error {
+	for _, word := range []string{"properties", "$defs", "definitions", "patternProperties", "dependentSchemas"} {
+		members, ok := s[word].(map[string]any)
+		if s[word] != nil && !ok {
+			return fmt.Errorf("has at %s a member %s that is not an object", placeOf(path), word)
+		}
+		for _, name := range sortedNames(members) {
+			if word == "properties" && f.limits == Anthropic && !propertyForm.MatchString(name) {
+				return fmt.Errorf("names a member %q at %s; anthropic takes up to 64 letters, digits, _, . and -", short(name), placeOf(path))
+			}
+			if err := f.fitChild(members[name], path+"."+word+"."+name, depth); err != nil {
+				return err
+			}
+		}
+	}
+	for _, word := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
+		list, ok := s[word].([]any)
+		if s[word] != nil && !ok {
+			return fmt.Errorf("has at %s a member %s that is not a list", placeOf(path), word)
+		}
+		for i, e := range list {
+			if err := f.fitChild(e, fmt.Sprintf("%s.%s[%d]", path, word, i), depth); err != nil {
+				return err
+			}
+		}
+	}
+	for _, word := range []string{"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"} {
+		if err := f.fitChild(s[word], path+"."+word, depth); err != nil {
+			return err
+		}
+	}
+	return f.checkLists(s, path)
+}
+
+func (f *fitter) fitChild(value any, path string, depth int) error {
+	switch v := value.(type) {
+	case nil, bool:
+		return nil
+	case map[string]any:
+		return f.fitSchema(v, path, depth+1)
+	default:
+		return fmt.Errorf("has at %s something that is no schema", placeOf(path))
+	}
+}
+
+// checkLists checks that enum and required are lists, the latter of names.
+func (f *fitter) checkLists(s map[string]any, path string) error {
+	if _, ok := s["enum"].([]any); s["enum"] != nil && !ok {
+		return fmt.Errorf("has at %s an enum that is not a list", placeOf(path))
+	}
+	names, ok := s["required"].([]any)
+	if s["required"] != nil && !ok {
+		return fmt.Errorf("has at %s a member required that is not a list", placeOf(path))
+	}
+	for _, n := range names {
+		if _, ok := n.(string); !ok {
+			return fmt.Errorf("requires at %s something that is no name", placeOf(path))
+		}
+	}
+	return nil
+}
+
+// resolve returns the schema that a reference within the root means, nil for none.
+func (f *fitter) resolve(ref string) map[string]any {
+	path, local := strings.CutPrefix(ref, "#")
+	if !local {
+		return nil
+	}
+	var here any = f.root
+	for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
+		if step == "" {
+			continue
+		}
+		object, ok := here.(map[string]any)
+		if !ok {
+			return nil
+		}
+		here = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(step)]
+	}
+	s, _ := here.(map[string]any)
+	return s
+}
+
+func sortedNames(m map[string]any) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func placeOf(path string) string {
+	if path == "" {
+		return "its root"
+	}
+	return short(strings.TrimPrefix(path, "."))
+}
+
+// short bounds a text of others in an error.
+func short(s string) string {
+	if runes := []rune(s); len(runes) > 80 {
+		return string(runes[:80]) + "…"
+	}
+	return s
+}

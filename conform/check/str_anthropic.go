@@ -12,6 +12,7 @@ type anthropicGrammar struct {
 	r       *report
 	started bool
 	stopped bool
+	id      string         // of the message
 	next    int            // index of the next block to start
 	open    map[int]string // block type by index
 }
@@ -46,10 +47,11 @@ func (g *anthropicGrammar) checkEvent(at wire.Place, e wire.StreamEvent) {
 	}
 	switch t {
 	case "message_start":
-		if g.started {
+		id := e.JSON.Get("message").Get("id").Str()
+		if g.started && (g.next > 0 || id != g.id) { // some gateways repeat the first event
 			g.addBreach(at, "message_start comes a second time")
 		}
-		g.started = true
+		g.started, g.id = true, id
 	case "content_block_start":
 		g.checkStart(at, e.JSON)
 	case "content_block_delta":

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -61,7 +62,7 @@ func (s *Trace) Placements() []Placement {
 // classifyExchanges gives each exchange its kind and conversation, once all links
 // are known.
 func (s *Trace) classifyExchanges() {
-	c := classifier{linking: s.linking, tasks: map[string]*exchange{}}
+	c := classifier{linking: s.linking, side: s.ev.Side, tasks: map[string]*exchange{}}
 	for _, x := range s.x {
 		x.kind = c.kindOf(x)
 		switch {
@@ -80,6 +81,7 @@ func (s *Trace) classifyExchanges() {
 type classifier struct {
 	linking
 	conversations int
+	side          []*regexp.Regexp // see [evidence.Evidence]
 	// tasks are long texts in the arguments of calls, and who called.
 	tasks map[string]*exchange
 	// asked are the recent exchanges of conversations, the latest last.
@@ -89,6 +91,9 @@ type classifier struct {
 func (c *classifier) kindOf(x *exchange) Kind {
 	if !x.asksForAnswer() {
 		return NoAnswer
+	}
+	if c.isDeclaredSide(x) {
+		return sideKind(x)
 	}
 	if before := c.conversationBeside(x); before != nil && c.holds(sideIsBeside) && isBeside(x, before) {
 		return sideKind(x)
@@ -110,6 +115,38 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		return Retry
 	}
 	return c.siblingKind(x)
+}
+
+// isDeclaredSide reports whether the evidence says of x that it is beside the conversation.
+func (c *classifier) isDeclaredSide(x *exchange) bool {
+	if len(c.side) == 0 {
+		return false
+	}
+	texts := append(textsBelow(x.req.System), lastPrompt(x))
+	return slices.ContainsFunc(c.side, func(pattern *regexp.Regexp) bool { return slices.ContainsFunc(texts, pattern.MatchString) })
+}
+
+// textsBelow lists all strings below n.
+func textsBelow(n *wire.Node) (texts []string) {
+	if n.Is('"') {
+		return []string{n.Str()}
+	}
+	if n != nil {
+		for _, v := range n.Items {
+			texts = append(texts, textsBelow(v)...)
+		}
+	}
+	return texts
+}
+
+// lastPrompt is the last text that is not the model's, "" for none.
+func lastPrompt(x *exchange) string {
+	for i := len(x.req.Items) - 1; i >= 0; i-- {
+		if it := &x.req.Items[i]; it.What == wire.Text && !it.Model() {
+			return it.Text
+		}
+	}
+	return ""
 }
 
 // siblingKind says how x stands to earlier exchanges that continue the same one.
@@ -181,13 +218,7 @@ func hasTools(x *exchange) bool { return len(x.req.Tools.Elems()) > 0 }
 
 // sideKind names a request by what its prompt asks for.
 func sideKind(x *exchange) Kind {
-	words := strings.ToLower(textOf(x.req.System))
-	for i := len(x.req.Items) - 1; i >= 0; i-- {
-		if it := &x.req.Items[i]; it.What == wire.Text && !it.Model() {
-			words += " " + strings.ToLower(it.Text)
-			break
-		}
-	}
+	words := strings.ToLower(strings.Join(append(textsBelow(x.req.System), lastPrompt(x)), " "))
 	switch {
 	case strings.Contains(words, "title"):
 		return Title

@@ -19,6 +19,7 @@ package evidence
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"time"
 
@@ -44,7 +45,10 @@ type Evidence struct {
 	Exchanges []Exchange
 	// Models says which models the agent may ask for. nil: the embedded policy holds for
 	// our own runs, and nothing is known of recordings.
-	Models  *specs.ModelPolicy
+	Models *specs.ModelPolicy
+	// Side matches a text of the system prompt, or the last prompt, of requests that the
+	// profile of the agent says to be beside its conversation.
+	Side    []*regexp.Regexp
 	Process []Process // the processes of the agent; empty where a recording does not say
 }
 

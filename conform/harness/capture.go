@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/toolserver"
 	"github.com/meerkat-go/conformance/conform/wire"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -42,7 +43,9 @@ type capture struct {
 	missed         []bool
 	notes          []string
 	notices        []proxy.Notice
-	effects        []string     // set when the room is cleared
+	effects        []string // set when the room is cleared
+	toolRuns       []toolserver.Call
+	hasTools       bool         // our tool server could be reached, so toolRuns is whole
 	sentTurns      map[int]bool // by line: whether it was whole
 	lacksTools     bool         // the agent offers no tool where a turn calls one
 }
@@ -166,7 +169,11 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		at := ev.Exchanges[i].Index
 		ev.Exchanges[i].Process, ev.Exchanges[i].Missed = processOf[c.stepOf[at]], c.missed[at]
 	}
+	ev.Side = c.about.Side
 	deviations := slices.Clone(c.notes)
+	if c.hasTools {
+		deviations = append(deviations, compareToolRuns(&ev, c.toolRuns)...)
+	}
 	if c.live != nil {
 		deviations = append(deviations, refusals(&ev)...)
 	}

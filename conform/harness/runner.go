@@ -18,6 +18,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Config says what a [Runner] runs. Subject is mandatory.
@@ -141,7 +142,11 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 	if err != nil {
 		return nil, err
 	}
-	defer func() { kept.effects = room.clearRoom() }()
+	defer func() {
+		kept.hasTools = room.Tools.Command != nil && r.Subject.About().Can(specs.AbilityTools)
+		kept.toolRuns = readToolLog(room.Tools.Log)
+		kept.effects = room.clearRoom()
+	}()
 	listener, err := room.Sandbox.Listen()
 	if err != nil {
 		return nil, err

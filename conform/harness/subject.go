@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -51,6 +52,9 @@ type About struct {
 	// Tools are the agent's own tools by role of the scenarios, for where it is not
 	// given ours.
 	Tools map[string]string
+	// Side matches the system prompt or last prompt of requests that are not part of the
+	// main conversation, see [evidence.Evidence].
+	Side []*regexp.Regexp
 	// HoldsAll says that each case must show every requirement that it was written
 	// to show. Of other agents, what is not seen is counted and nothing more.
 	HoldsAll bool

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func NewCommand(p *profiles.Profile, version string) *Command {
 func (c *Command) About() harness.About {
 	p := c.profile
 	about := harness.About{
-		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools,
+		Abilities: abilitiesOf(p), Ingress: p.Ingress, Unsupported: p.Unsupported, Tools: p.Tools, Side: sidePatterns(p),
 	}
 	for _, name := range providerNames {
 		if _, ok := p.Providers[name]; ok {
@@ -45,6 +46,33 @@ func (c *Command) About() harness.About {
 		}
 	}
 	about.Subject = report.Subject{Name: p.Name, Version: c.version, Kind: "command"}
+	return about
+}
+
+// sidePatterns are those of the key side, which loading a profile has checked.
+func sidePatterns(p *profiles.Profile) (list []*regexp.Regexp) {
+	for _, pattern := range p.Side {
+		if re, err := regexp.Compile(pattern); err == nil {
+			list = append(list, re)
+		}
+	}
+	return list
+}
+
+// WithSide returns an agent of which a profile says what its side traffic is.
+func WithSide(agent harness.Subject, p *profiles.Profile) harness.Subject {
+	return &sided{agent, sidePatterns(p)}
+}
+
+type sided struct {
+	harness.Subject
+	side []*regexp.Regexp
+}
+
+// About implements harness.Subject.
+func (s *sided) About() harness.About {
+	about := s.Subject.About()
+	about.Side = s.side
 	return about
 }
 

@@ -19,8 +19,8 @@ const Name = "conform"
 type Config struct {
 	// Version is the one the server reports.
 	Version string
-	// Log gets one [Call] as a line of JSON before each call. Nil: none. It is
-	// written to by one call at a time.
+	// Log gets a [Call] as a line of JSON before each call, and another one after it.
+	// Nil: none. It is written to by one call at a time.
 	Log io.Writer
 }
 
@@ -30,6 +30,22 @@ type Call struct {
 	Tool string    `json:"tool"`
 	// Arguments are the bytes that arrived, nil for a call without.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// End is "" before the call, [EndedWell] or [EndedBadly] after it.
+	End string `json:"end,omitempty"`
+}
+
+// How calls end.
+const (
+	EndedWell  = "ok"
+	EndedBadly = "error" // the tool failed, or the caller called it off
+)
+
+// Names are those of the tools. The slice is the caller's.
+func Names() (names []string) {
+	for _, t := range toolList() {
+		names = append(names, t.name)
+	}
+	return names
 }
 
 // maxMessage bounds one message of a client in bytes.
@@ -72,13 +88,21 @@ type callLog struct {
 	out io.Writer
 }
 
-// noteCalls notes each call before handle carries it out.
+// noteCalls notes each call before handle carries it out, and how it ended.
 func (l *callLog) noteCalls(handle handler) sdk.ToolHandler {
 	return func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		if err := l.writeCall(Call{Time: time.Now().UTC(), Tool: r.Params.Name, Arguments: r.Params.Arguments}); err != nil {
+		call := Call{Time: time.Now().UTC(), Tool: r.Params.Name, Arguments: r.Params.Arguments}
+		if err := l.writeCall(call); err != nil {
 			return nil, fmt.Errorf("the log of calls: %w", err)
 		}
 		content, err := handle(ctx, r.Params.Arguments)
+		call.Time, call.End = time.Now().UTC(), EndedWell
+		if err != nil || ctx.Err() != nil {
+			call.End = EndedBadly
+		}
+		if err := l.writeCall(call); err != nil {
+			return nil, fmt.Errorf("the log of calls: %w", err)
+		}
 		if err != nil {
 			return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: r.Params.Name + ": " + err.Error()}}}, nil
 		}

@@ -153,7 +153,8 @@ func TestSlowIsCancelled(t *testing.T) {
 	}
 }
 
-// TestCallsAreLogged holds that every call is noted with the bytes that arrived.
+// TestCallsAreLogged holds that every call is noted with the bytes that arrived, before it
+// and with its end after it.
 func TestCallsAreLogged(t *testing.T) {
 	var log bytes.Buffer
 	connect(t, &log, func(t *testing.T, s *sdk.ClientSession) {
@@ -168,7 +169,11 @@ func TestCallsAreLogged(t *testing.T) {
 			}
 			got = append(got, c)
 		}
-		if len(got) != 2 || got[0].Tool != "conform_echo" || string(got[0].Arguments) != `{"text":"heron"}` || got[1].Tool != "conform_fail" || got[0].Time.IsZero() {
+		var ends []string
+		for _, c := range got {
+			ends = append(ends, c.Tool+" "+c.End)
+		}
+		if strings.Join(ends, ", ") != "conform_echo , conform_echo ok, conform_fail , conform_fail error" || string(got[0].Arguments) != `{"text":"heron"}` || got[0].Time.IsZero() {
 			t.Errorf("logged %+v", got)
 		}
 	})

@@ -81,5 +81,9 @@ func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harn
 	for name := range p.Providers {
 		providers = append(providers, name)
 	}
-	return f.startAgent(ctx, kind, argv, env, providers)
+	agent, err := f.startAgent(ctx, kind, argv, env, providers)
+	if err != nil {
+		return nil, err
+	}
+	return subject.WithSide(agent, p), nil
 }

@@ -1,0 +1,191 @@
+package harness
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/toolserver"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// Bounds of the log of our tool server that is read: an agent may call without end.
+const (
+	maxToolLogBytes = 16 << 20
+	maxToolRuns     = 10_000
+)
+
+// readToolLog reads what our tool server noted, nil where there is no log. The agent can
+// write to the file, so lines that are not the server's are passed over.
+func readToolLog(path string) (runs []toolserver.Call) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil // the agent did not start the server
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReader(io.LimitReader(file, maxToolLogBytes))
+	for len(runs) < maxToolRuns {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return runs
+		}
+		var run toolserver.Call
+		if json.Unmarshal(line, &run) == nil && run.Tool != "" {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// toolTally counts what became of the calls of one tool.
+type toolTally struct {
+	asked    map[string]int // by arguments, in the replies of the model
+	started  map[string]int // by arguments, in the log
+	ended    map[string]int // those that ended well, by arguments
+	answered map[string]bool
+	// isWrapped says that another tool of the agent names this one in its arguments, so
+	// that its calls cannot be counted.
+	isWrapped bool
+}
+
+// compareToolRuns says where the calls that our tool server got differ from those that the
+// model asked for, and from the results that it was given. A call that did not end well may
+// be run again, and a reply that was cut off counts as having asked.
+func compareToolRuns(ev *evidence.Evidence, runs []toolserver.Call) (deviations []string) {
+	tallies := tallyToolRuns(ev, runs)
+	for _, tool := range slices.Sorted(maps.Keys(tallies)) {
+		if t := tallies[tool]; !t.isWrapped {
+			deviations = append(deviations, t.deviations(tool)...)
+		}
+	}
+	return deviations
+}
+
+func (t *toolTally) deviations(tool string) []string {
+	asked, started := sumOf(t.asked), sumOf(t.started)
+	if asked == 0 && started > 0 {
+		return []string{fmt.Sprintf("the agent ran %s %s, and the model never asked for it", tool, times(started))}
+	}
+	if ended := sumOf(t.ended); ended > asked {
+		return []string{fmt.Sprintf("the agent ran %s %s to its end, and the model asked for it %s", tool, times(ended), times(asked))}
+	}
+	for _, arguments := range slices.Sorted(maps.Keys(t.ended)) {
+		if n := t.asked[arguments]; n > 0 && t.ended[arguments] > n {
+			return []string{fmt.Sprintf("the agent ran %s %s with the same arguments, and the model asked for that %s", tool, times(t.ended[arguments]), times(n))}
+		}
+	}
+	if n := len(t.answered); n > started {
+		return []string{fmt.Sprintf("the agent gave the model the result of %s %s, and ran it %s", tool, times(n), times(started))}
+	}
+	return nil
+}
+
+func sumOf(counts map[string]int) (n int) {
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+func times(n int) string {
+	switch n {
+	case 0:
+		return "never"
+	case 1:
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// tallyToolRuns counts by tool. Tools that were neither run nor asked for are left out.
+func tallyToolRuns(ev *evidence.Evidence, runs []toolserver.Call) map[string]*toolTally {
+	tallies := map[string]*toolTally{}
+	for _, name := range toolserver.Names() {
+		tallies[name] = &toolTally{asked: map[string]int{}, started: map[string]int{}, ended: map[string]int{}, answered: map[string]bool{}}
+	}
+	for _, run := range runs {
+		if t := tallies[run.Tool]; t != nil {
+			counts := t.started
+			if run.End == toolserver.EndedWell {
+				counts = t.ended
+			}
+			if run.End == "" || run.End == toolserver.EndedWell {
+				counts[sortedArguments(string(run.Arguments))]++
+			}
+		}
+	}
+	nameOf := map[string]string{} // our tool by the id of a call
+	for i := range ev.Exchanges {
+		x := &ev.Exchanges[i]
+		reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
+		for _, it := range reply.Items {
+			if it.What == wire.Call {
+				noteAskedCall(tallies, nameOf, it)
+			}
+		}
+		asked := wire.ReadRequest(x.Provider, x.Request.Method, x.Request.URL, x.Request.Body)
+		for _, it := range asked.Items {
+			if tool := nameOf[it.ID]; it.What == wire.Result && tool != "" && !it.IsError && !failureWords.MatchString(resultText(it)) {
+				tallies[tool].answered[it.ID] = true
+			}
+		}
+	}
+	return tallies
+}
+
+// noteAskedCall counts a call of the model under the tool of ours that it may mean: agents
+// put the name of a server before it, or change its spelling.
+func noteAskedCall(tallies map[string]*toolTally, nameOf map[string]string, call wire.Item) {
+	for name, t := range tallies {
+		role := strings.TrimPrefix(name, "conform_")
+		switch {
+		case strings.Contains(strings.ToLower(call.Name), role):
+			t.asked[sortedArguments(call.Args)]++
+			if call.ID != "" && strings.HasSuffix(call.Name, name) {
+				nameOf[call.ID] = name
+			}
+		case strings.Contains(call.Args, role):
+			t.isWrapped = true
+		}
+	}
+}
+
+// failureWords stand in a result that does not claim that the tool was run.
+var failureWords = regexp.MustCompile(`(?i)error|fail|denied|reject|refus|cancel|abort|interrupt|time[ds]? ?out|invalid|unknown|unavailable|disabled|not (found|available|permitted|allowed|run|executed|connected)|skipped|no such`)
+
+func resultText(it wire.Item) string {
+	if it.Node == nil {
+		return it.Text
+	}
+	return it.Text + noError.ReplaceAllString(string(it.Node.Raw), "")
+}
+
+// noError is the member that says that a result is none of an error.
+var noError = regexp.MustCompile(`"is_error"\s*:\s*false`)
+
+// sortedArguments is a form of arguments that does not depend on the order of members and
+// on spaces.
+func sortedArguments(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "{}"
+	}
+	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return text
+	}
+	sorted, err := json.Marshal(value)
+	if err != nil {
+		return text
+	}
+	return string(sorted)
+}

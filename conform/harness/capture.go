@@ -45,7 +45,7 @@ type capture struct {
 	notices        []proxy.Notice
 	effects        []string // set when the room is cleared
 	toolRuns       []toolserver.Call
-	hasTools       bool         // our tool server could be reached, so toolRuns is whole
+	hasToolLog     bool         // the agent started our tool server, which noted toolRuns
 	sentTurns      map[int]bool // by line: whether it was whole
 	lacksTools     bool         // the agent offers no tool where a turn calls one
 }
@@ -171,7 +171,7 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 	}
 	ev.Side = c.about.Side
 	deviations := slices.Clone(c.notes)
-	if c.hasTools {
+	if c.hasToolLog {
 		deviations = append(deviations, compareToolRuns(&ev, c.toolRuns)...)
 	}
 	if c.live != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
-	"github.com/meerkat-go/conformance/specs"
 )
 
 // Config says what a [Runner] runs. Subject is mandatory.
@@ -143,8 +142,7 @@ func (r *Runner) inRoom(ctx context.Context, p Permutation, upstream http.Handle
 		return nil, err
 	}
 	defer func() {
-		kept.hasTools = room.Tools.Command != nil && r.Subject.About().Can(specs.AbilityTools)
-		kept.toolRuns = readToolLog(room.Tools.Log)
+		kept.toolRuns, kept.hasToolLog = readToolLog(room.Tools.Log)
 		kept.effects = room.clearRoom()
 	}()
 	listener, err := room.Sandbox.Listen()

@@ -23,26 +23,26 @@ const (
 	maxToolRuns     = 10_000
 )
 
-// readToolLog reads what our tool server noted, nil where there is no log. The agent can
-// write to the file, so lines that are not the server's are passed over.
-func readToolLog(path string) (runs []toolserver.Call) {
+// readToolLog reads what our tool server noted; false where the agent did not start it. The
+// agent can write to the file, so lines that are not the server's are passed over.
+func readToolLog(path string) (runs []toolserver.Call, started bool) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil // the agent did not start the server
+		return nil, false
 	}
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewReader(io.LimitReader(file, maxToolLogBytes))
 	for len(runs) < maxToolRuns {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
-			return runs
+			return runs, true
 		}
 		var run toolserver.Call
 		if json.Unmarshal(line, &run) == nil && run.Tool != "" {
 			runs = append(runs, run)
 		}
 	}
-	return runs
+	return runs, true
 }
 
 // toolTally counts what became of the calls of one tool.

@@ -53,7 +53,14 @@ func toolLog(t *testing.T, runs ...string) []toolserver.Call {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return readToolLog(path)
+	if _, started := readToolLog(path + ".none"); started {
+		t.Error("there is no log")
+	}
+	calls, started := readToolLog(path)
+	if !started {
+		t.Error("there is a log")
+	}
+	return calls
 }
 
 func TestCompareToolRuns(t *testing.T) {

@@ -1,6 +1,10 @@
 package harness
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/meerkat-go/conformance/conform/wire"
+)
 
 // turnDeviation says which turn of a step the agent never asked for, "" when it asked
 // for all of them. Behind a fault it may stop, but then it must not end well.
@@ -16,10 +20,28 @@ func (c *capture) turnDeviation(step, exitCode int) string {
 		case turn.IsFault():
 			return fmt.Sprintf("step %d exited 0, but the reply of turn %d never arrived whole", step, at+1)
 		case !sent:
-			return fmt.Sprintf("step %d never asked for turn %d: the agent did not go on with the conversation in which the prompt stands", step, at+1)
+			return fmt.Sprintf("step %d never asked for turn %d: %s", step, at+1, c.whyNotAsked(step))
 		}
 	}
 	return ""
+}
+
+// whyNotAsked says why the requests of a step asked for no turn. The caller holds mu.
+func (c *capture) whyNotAsked(step int) string {
+	for i, in := range c.interactions {
+		if c.stepOf[i] != step {
+			continue
+		}
+		q := wire.ReadRequest(c.Case.Target.Provider, in.Request.Method, in.Request.URL, in.Request.Body)
+		if n := len(q.Items); q.Op == wire.Generate && n > 0 && q.Items[n-1].Model() {
+			what := "a message of the model"
+			if last := q.Items[n-1]; last.What == wire.Text && last.Text == "" {
+				what = "an empty message of the model"
+			}
+			return fmt.Sprintf("the last message of its request is %s, so the model is asked to go on with that and not to answer the prompt", what)
+		}
+	}
+	return "the agent did not go on with the conversation in which the prompt stands"
 }
 
 // missingTools says why nothing can be said about an agent that has no tool, "" for any

@@ -59,20 +59,22 @@ func sidePatterns(p *profiles.Profile) (list []*regexp.Regexp) {
 	return list
 }
 
-// WithSide returns an agent of which a profile says what its side traffic is.
-func WithSide(agent harness.Subject, p *profiles.Profile) harness.Subject {
-	return &sided{agent, sidePatterns(p)}
+// WithProfile returns an agent that speaks a protocol with what its profile says of it:
+// its name, the ways in that work, the cases that do not apply, its side traffic.
+func WithProfile(agent harness.Subject, p *profiles.Profile) harness.Subject {
+	return &profiled{agent, p}
 }
 
-type sided struct {
+type profiled struct {
 	harness.Subject
-	side []*regexp.Regexp
+	profile *profiles.Profile
 }
 
 // About implements harness.Subject.
-func (s *sided) About() harness.About {
+func (s *profiled) About() harness.About {
 	about := s.Subject.About()
-	about.Side = s.side
+	about.Name, about.Ingress, about.Unsupported = s.profile.Name, s.profile.Ingress, s.profile.Unsupported
+	about.Side = sidePatterns(s.profile)
 	return about
 }
 

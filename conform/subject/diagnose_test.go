@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -99,5 +100,23 @@ func TestMissingProgram(t *testing.T) {
 		if got := missingProgram(p, program, "/bin:/usr/bin"); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q, want %q", program, got, want)
 		}
+	}
+}
+
+func TestPromptTimeout(t *testing.T) {
+	for given, want := range map[time.Duration]time.Duration{
+		0: preflightTimeout, time.Second: time.Second, harness.DefaultCaseTimeout: preflightTimeout, 5 * time.Minute: 5 * time.Minute,
+	} {
+		if got := promptTimeout(given); got != want {
+			t.Errorf("--case-timeout %v: %v, want %v", given, got, want)
+		}
+	}
+}
+
+func TestWithProfile(t *testing.T) {
+	p := &profiles.Profile{Name: "by-protocol", Ingress: []string{proxy.MITM}, Unsupported: map[string]string{"stall": "it waits"}}
+	about := WithProfile(NewCommand(&profiles.Profile{Name: "agent"}, "1.0"), p).About()
+	if about.Name != "by-protocol" || about.Version != "1.0" || len(about.Ingress) != 1 || about.Unsupported["stall"] == "" {
+		t.Errorf("%+v", about)
 	}
 }

@@ -25,8 +25,18 @@ type Checks struct {
 	FindProvider bool
 }
 
-// preflightTimeout bounds one prompt of the preflight, if no case is given less time.
+// preflightTimeout bounds one prompt of the preflight. A case that is given less time, or
+// more than by default, says how slow the agent is.
 const preflightTimeout = 90 * time.Second
+
+// promptTimeout is how long one prompt of the preflight may take, where a case may take
+// caseTimeout.
+func promptTimeout(caseTimeout time.Duration) time.Duration {
+	if caseTimeout <= 0 || caseTimeout > preflightTimeout && caseTimeout <= harness.DefaultCaseTimeout {
+		return preflightTimeout
+	}
+	return caseTimeout
+}
 
 // ErrNoProgram is wrapped where the agent's program cannot be started at all.
 var ErrNoProgram = errors.New("cannot be started")
@@ -83,9 +93,7 @@ type findings struct {
 func probeAll(ctx context.Context, p *profiles.Profile, c Checks) (findings, error) {
 	f := findings{providers: map[string]profiles.Provider{}, problems: map[string]string{}}
 	c.Subject = NewCommand(p, "")
-	if c.CaseTimeout <= 0 || c.CaseTimeout > preflightTimeout {
-		c.CaseTimeout = preflightTimeout
-	}
+	c.CaseTimeout = promptTimeout(c.CaseTimeout)
 	runner, err := harness.NewRunner(c.Config)
 	if err != nil {
 		return f, err

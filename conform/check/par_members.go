@@ -102,6 +102,9 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		m, known := members[name]
 		if !known {
 			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is no member that the provider knows there")
+			if w.x.Provider == evidence.Gemini && partMember.MatchString(under) {
+				w.faults[len(w.faults)-1].typeName = spelled // the kind of a part is the name of its member
+			}
 			continue
 		}
 		present[name] = !v.Null() && (!v.Is('[') || len(v.Items) > 0) && (!v.Is('"') || v.Str() != "" || !isName(name))
@@ -116,6 +119,9 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		}
 	}
 }
+
+// partMember is the path of a member of one of Gemini's parts.
+var partMember = regexp.MustCompile(`^contents\[\d+\]\.parts\[\d+\]\.[^.\[]+$`)
 
 // isName reports whether a member names something, and so is never empty.
 func isName(member string) bool {
@@ -260,6 +266,17 @@ func (s *Trace) wasIssued(typeName string, x *exchange) bool {
 	quoted := []byte(strconv.Quote(typeName))
 	return slices.ContainsFunc(s.x[:x.n], func(earlier *exchange) bool {
 		return earlier.Provider == x.Provider && bytes.Contains(earlier.Response.Body, quoted)
+	})
+}
+
+// isIssuedPart reports whether a part of Gemini's is of an unknown kind that the provider
+// issued before.
+func (s *Trace) isIssuedPart(n *wire.Node, path string, x *exchange) bool {
+	if x.Provider != evidence.Gemini || !n.Is('{') {
+		return false
+	}
+	return slices.ContainsFunc(inspectMembers(x).faults, func(f fault) bool {
+		return f.typeName != "" && strings.HasPrefix(f.at.Path, path+".") && s.wasIssued(f.typeName, x)
 	})
 }
 

@@ -31,6 +31,9 @@ func followsSchema(s *Trace, r *report) {
 		for _, p := range invalid.Problems {
 			at := wire.Place{Event: -1, Off: -1, Path: p.Path}
 			if n := nodeAt(x.req.Doc, p.Path); n != nil {
+				if s.isIssuedPart(n, p.Path, x) {
+					continue
+				}
 				at.Off = n.Off
 			}
 			r.addFinding(x, at, "", "request breaks the schema %s: %s", invalid.Schema, p.Message)

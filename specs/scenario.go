@@ -73,6 +73,8 @@ type Target struct {
 // with Turn goes on in the same process.
 type Step struct {
 	Resume bool
+	// NewKey gives the process of a step with Resume another API key.
+	NewKey bool
 	Turn   bool
 	Prompt string
 	// Interrupt says that the prompt is called off while the provider is silent or a

@@ -178,6 +178,7 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 		"prompt":    func(n *yaml.Node) { s.Prompt = p.parseFilledText(n); given++ },
 		"resume":    func(n *yaml.Node) { s.Resume, s.Prompt = true, p.parseText(n); given++ },
 		"turn":      func(n *yaml.Node) { s.Turn, s.Prompt = true, p.parseFilledText(n); given++ },
+		"new_key":   func(n *yaml.Node) { s.NewKey = p.oneOf(n, "true") == "true" },
 		"interrupt": func(n *yaml.Node) { s.Interrupt = p.oneOf(n, "true") == "true" },
 		"exit": func(n *yaml.Node) {
 			s.Exit = Exit(p.oneOf(n, string(ExitOK), string(ExitError), string(ExitAny), string(ExitUnsupported)))
@@ -189,6 +190,9 @@ func (p *scenarioParser) parseStep(n *yaml.Node) Step {
 	})
 	if given != 1 {
 		p.failAt(n.Line, "a step has one of prompt, resume and turn")
+	}
+	if s.NewKey && !s.Resume {
+		p.failAt(n.Line, "new_key is for a step with resume: a process has one key")
 	}
 	return s
 }

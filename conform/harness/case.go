@@ -75,6 +75,8 @@ func (c Case) CassettePath() string {
 type Step struct {
 	// Resume continues the session of the previous step in a new process.
 	Resume bool
+	// NewKey resumes with another API key, where the agent can be given one.
+	NewKey bool
 	// Turn gives the prompt to the process of the previous step.
 	Turn   bool
 	Prompt string // may be empty when Resume is set
@@ -104,6 +106,7 @@ func (c Case) Steps(seed string) []Step {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
 			Calls:  s.Calls,
+			NewKey: s.NewKey,
 			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
 		}
 	}

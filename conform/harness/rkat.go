@@ -85,10 +85,14 @@ const panicExit = 2
 func (s *rkatSession) RunStep(ctx context.Context, step Step) (evidence.Process, error) {
 	p := evidence.Process{Args: rkatArguments(step, s.id, s.dir)}
 	var err error
+	env := s.env
+	if step.NewKey {
+		env = withOtherKeys(env)
+	}
 	if step.Resume || s.main == nil {
-		err = s.startProcess(ctx, &p, s.env)
+		err = s.startProcess(ctx, &p, env)
 	} else {
-		s.callMain(ctx, &p, s.env)
+		s.callMain(ctx, &p, env)
 	}
 	s.id = readSessionID(p.Stdout, s.id)
 	return p, err

@@ -3,6 +3,7 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
@@ -69,6 +70,19 @@ var fakeKeys = [][2]string{
 	{"OPENAI_API_KEY", "conform-made-up-key-openai"},
 	{"CODEX_API_KEY", "conform-made-up-key-openai"},
 	{"GEMINI_API_KEY", "conform-made-up-key-gemini"},
+}
+
+// withOtherKeys returns an environment with other made-up keys.
+func withOtherKeys(env []string) []string {
+	env = slices.Clone(env)
+	for i, e := range env {
+		for _, key := range fakeKeys {
+			if e == key[0]+"="+key[1] {
+				env[i] = e + "-2"
+			}
+		}
+	}
+	return env
 }
 
 // environment is the whole environment of an agent.

@@ -9,8 +9,9 @@ import (
 
 func main() {
 	cli.Main(rkat.Backends{
-		Stores:  map[string]rkat.OpenStore{"sqlite": backends.SQLite},
-		Metrics: backends.Metrics,
-		Spans:   backends.Spans,
+		Stores:    map[string]rkat.OpenStore{"sqlite": backends.SQLite},
+		Metrics:   backends.Metrics,
+		Spans:     backends.Spans,
+		Collector: backends.Collector, MetricsServer: backends.MetricsServer,
 	}.Run)
 }

@@ -152,7 +152,7 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
 	w, err := cfg.Store.Create(ctx, h)
 	if err != nil {
-		return Result{}, err
+		return Result{}, session.WrapStorage(err)
 	}
 	s, err := session.Load(h)
 	if err != nil {
@@ -183,7 +183,7 @@ func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string,
 	}
 	s, w, err := cfg.Store.Open(ctx, id)
 	if err != nil {
-		return Result{SessionID: id}, err
+		return Result{SessionID: id}, session.WrapStorage(err)
 	}
 	if err := s.Whole(); err != nil {
 		return Result{SessionID: id}, errors.Join(err, w.Close())

@@ -46,7 +46,7 @@ func (c Config) driveRun(ctx context.Context, s session.Session, w session.Write
 func (d *driver) runAndClose(ctx context.Context, w session.Writer, prompt string) (err error) {
 	defer func() {
 		if closing := w.Close(); err == nil {
-			err = closing
+			err = session.WrapStorage(closing)
 		}
 	}()
 	d.writer = w
@@ -121,7 +121,7 @@ func (d *driver) runLoop(ctx context.Context, in input) error {
 // records describe what has already happened.
 func (d *driver) saveRecords(ctx context.Context, records []session.Record) error {
 	if err := d.writer.Append(context.WithoutCancel(ctx), records...); err != nil {
-		return err
+		return session.WrapStorage(err)
 	}
 	for _, r := range records {
 		if c, ok := r.(session.Checkpoint); ok {

@@ -31,8 +31,8 @@ func (e *RunError) Error() string { return fmt.Sprintf("session %s: %v", e.Sessi
 
 // Unwrap returns what went wrong: *TruncatedError, *RefusedError, *StopError,
 // *TurnLimitError, *session.BudgetExceededError, *PrefixError, *MismatchError,
-// *InterruptedError, ErrNothingToContinue, *provider.Error, an error of the
-// store, or that of the context.
+// *InterruptedError, ErrNothingToContinue, *provider.Error,
+// *session.StorageError, or the error of the context.
 func (e *RunError) Unwrap() error { return e.Err }
 
 // PromptTooLongError says that a prompt exceeds Config.MaxPromptBytes. Nothing was
@@ -142,6 +142,7 @@ func ErrorKind(err error) string {
 		mismatch *MismatchError
 		running  *InterruptedError
 		long     *PromptTooLongError
+		storage  *session.StorageError
 	)
 	switch {
 	case errors.As(err, &spent):
@@ -160,6 +161,8 @@ func ErrorKind(err error) string {
 		return "session_mismatch"
 	case errors.As(err, &running):
 		return "tools_interrupted"
+	case errors.As(err, &storage):
+		return "storage"
 	case errors.As(err, &long):
 		return "prompt_too_long"
 	case errors.As(err, &call):

@@ -2,13 +2,16 @@
 // from an environment variable, else from the project's .rkat/config.toml, else
 // from the user's config.toml, else from its default:
 //
-//	cfg, err := config.Load(config.Options{Env: env, Dir: ".", Flags: flags})
+//	cfg, err := config.Load(config.Options{Env: config.ParseEnvironment(os.Environ()), Dir: "."})
 //	…
-//	agent, err := meerkat.NewAgent().
-//		WithConfig(cfg.Agent).
-//		WithToolPolicy(cfg.ToolPolicy).
-//		WithMCP(mcp.Options{}, cfg.MCPServers...).
-//		Build()
+//	store, err := cfg.OpenStore(nil)
+//	…
+//	builder, err := cfg.NewAgent(store)
+//	…
+//	agent, err := builder.WithMaxTurns(10).Build()
+//
+// The command rkat does the same. Options.Values are the values that a program sets
+// itself.
 //
 // [Table] is the one list of all settings. Their flags, variables, keys of files,
 // help and documentation come from its rows, and their values arrive in the types

@@ -91,6 +91,7 @@ func TestPrecedence(t *testing.T) {
 // as TOML has them; what is not listed here is a text.
 var samples = map[string][4]string{
 	"agent.effort": {"'low'", "'high'", "'max'", "'none'"}, "agent.on_interrupted": {"'fail'", "'ask-model'", "'retry-idempotent'", "'fail'"},
+	"tools.max_progress":        {"1", "2", "3", "4"},
 	"agent.requests_per_minute": {"1", "2", "3", "4"}, "agent.max_prompt_bytes": {"1", "2", "3", "4"}, "agent.event_buffer": {"1", "2", "3", "4"},
 	"agent.stop_sequences": {"['u']", "['p']", "'e'", "'f'"}, "session.metadata": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
 	"telemetry.otlp_endpoint": {"'http://u'", "'http://p'", "'http://e'", "'http://f'"}, "telemetry.otlp_headers": {"{a = 'u'}", "{a = 'p'}", "'a=e'", "'a=f'"},
@@ -209,7 +210,7 @@ func TestEveryKey(t *testing.T) {
 		},
 		SystemPromptFile: "f", RequestsPerMinute: 60, Provider: "anthropic",
 		ToolPolicy: tool.Policy{
-			Timeout: 30 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
+			MaxProgress: 12, Timeout: 30 * time.Second, Allow: []string{"a"}, Deny: []string{"b"},
 			Timeouts: map[string]time.Duration{"Read_File": 5 * time.Second},
 		},
 		BadSchema: "refuse",
@@ -258,6 +259,7 @@ api_key = "${OPENAI}"
 base_url = "http://o"
 [tools]
 default_timeout = "30s"
+max_progress = 12
 max_concurrent = 4
 allow = ["a"]
 deny = ["b"]

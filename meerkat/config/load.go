@@ -22,6 +22,7 @@ const (
 	Given       Layer = "file" // --config
 	Environment Layer = "environment"
 	Flag        Layer = "flag"
+	Option      Layer = "option" // a value that a program gives
 )
 
 // Source says where a value comes from: the layer, and the file, variable or
@@ -43,6 +44,10 @@ type Options struct {
 	// it was, for messages.
 	Flags map[string]any
 	Names map[string]string
+	// Values are values by key that a program gives. They are stronger than
+	// everything else and have the types of package config's fields, or those that
+	// a file has.
+	Values map[string]any
 	// Table has the settings; nil: those of Table.
 	Table []Setting
 	// Trust lets the project's file set everything.
@@ -55,16 +60,17 @@ type Loaded struct {
 	// Files are the files that were read, the strongest last.
 	Files []string
 
-	table   []Setting
-	layers  *viper.Viper // the values by key
-	sources map[string]Source
-	home    string // "" if it is not known
+	table    []Setting
+	layers   *viper.Viper // the values by key
+	sources  map[string]Source
+	home     string // "" if it is not known
+	dataHome string // $XDG_DATA_HOME
 }
 
 // Load reads all layers. An error names the file, variable or flag, the key and
 // what is wrong; see also *TrustError.
 func Load(o Options) (*Loaded, error) {
-	l := &Loaded{Config: newConfig(), table: o.Table, layers: viper.New(), sources: map[string]Source{}, home: homeFolder(o.Env)}
+	l := &Loaded{Config: newConfig(), table: o.Table, layers: viper.New(), sources: map[string]Source{}, home: homeFolder(o.Env), dataHome: o.Env["XDG_DATA_HOME"]}
 	if l.table == nil {
 		l.table = Table()
 	}
@@ -74,7 +80,7 @@ func Load(o Options) (*Loaded, error) {
 			l.sources[s.Key] = Source{Layer: Default}
 		}
 	}
-	for _, readLayer := range []func(Options) error{l.readFiles, l.readEnvironment, l.readFlags} {
+	for _, readLayer := range []func(Options) error{l.readFiles, l.readEnvironment, l.readFlags, l.readValues} {
 		if err := readLayer(o); err != nil {
 			return nil, err
 		}
@@ -101,7 +107,7 @@ func (l *Loaded) setValue(s Setting, value any, from Source) error {
 		parsed = l.expandHome(parsed)
 	}
 	l.sources[s.Key] = from
-	if from.Layer == Flag {
+	if from.Layer == Flag || from.Layer == Option {
 		l.layers.Set(s.Key, parsed)
 		return nil
 	}
@@ -178,6 +184,19 @@ func (l *Loaded) readFlags(o Options) error {
 			return fmt.Errorf("%s: unknown key", key)
 		}
 		if err := l.setValue(s, o.Flags[key], Source{Flag, cmp.Or(o.Names[key], key)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Loaded) readValues(o Options) error {
+	for _, key := range sortedKeys(o.Values) {
+		s, ok := findSetting(l.table, key)
+		if !ok {
+			return fmt.Errorf("option: %w", unknownKeyError(l.table, key))
+		}
+		if err := l.setValue(s, o.Values[key], Source{Option, "option"}); err != nil {
 			return err
 		}
 	}

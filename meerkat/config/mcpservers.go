@@ -50,6 +50,9 @@ func ReadMCPServers(data []byte, env map[string]string) ([]mcp.Server, error) {
 // readServers reads the tables of MCP servers in a configuration file; each has a
 // name of its own and either a command or a URL.
 func readServers(v any) (any, error) {
+	if list, ok := v.([]mcp.Server); ok {
+		return list, checkServers(list)
+	}
 	var list []mcp.Server
 	if err := decodeServers(v, &list, true); err != nil {
 		return nil, err

@@ -47,6 +47,8 @@ func parseNumber(v any) (float64, error) {
 		return float64(v), nil
 	case int:
 		return float64(v), nil
+	case uint64:
+		return float64(v), nil
 	case float64:
 		return v, nil
 	case string:
@@ -139,6 +141,9 @@ func between(least, most float64) reader {
 }
 
 func readDuration(v any) (any, error) {
+	if d, ok := v.(time.Duration); ok && d >= 0 {
+		return d, nil
+	}
 	s, ok := v.(string)
 	d, err := time.ParseDuration(s)
 	if !ok || err != nil || d < 0 {
@@ -148,6 +153,9 @@ func readDuration(v any) (any, error) {
 }
 
 func readDurations(v any) (any, error) {
+	if durations, ok := v.(map[string]time.Duration); ok {
+		return durations, nil
+	}
 	table, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("%v is not a table of durations", v)

@@ -106,5 +106,5 @@ func (l *Loaded) accountValue(provider, member string) string {
 // Strength orders sources: what a stronger one sets holds. The Source of a value
 // that is not set is the weakest.
 func (s Source) Strength() int {
-	return slices.Index([]Layer{Default, User, Project, Given, Environment, Flag}, s.Layer)
+	return slices.Index([]Layer{Default, User, Project, Given, Environment, Flag, Option}, s.Layer)
 }

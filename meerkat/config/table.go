@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/provider"
+	"github.com/meerkat-go/conformance/meerkat/tool"
 )
 
 // Setting is a row of [Table]: one value that flags, variables and files can set.
@@ -166,6 +167,9 @@ func toolSettings() []Setting {
 		}, {
 			Key: "tools.max_concurrent", read: readCount, Default: 10,
 			Help: "how many `tools` run at once", field: func(c *Config) any { return &c.Agent.MaxParallel },
+		}, {
+			Key: "tools.max_progress", read: countBetween(1, 1<<20), Default: tool.DefaultMaxProgress,
+			Help: "how many `reports` of progress of a call are shown", field: func(c *Config) any { return &c.ToolPolicy.MaxProgress },
 		}, {
 			Key: "tools.allow", Flag: "tools-allow", Commands: RequestCommands, read: readList, risk: riskAllowsTools,
 			Help: "`patterns` of the tools on offer, such as fs__*,git__log (default: all)", field: func(c *Config) any { return &c.ToolPolicy.Allow },

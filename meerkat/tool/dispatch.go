@@ -90,7 +90,7 @@ func (b *batch) runCall(ctx context.Context, call transcript.ToolCall) transcrip
 	})
 	begin := time.Now()
 	traits := TraitsOf(b.d, call.Name)
-	result, outcome := b.dispatchInTime(ctx, call, traits.Timeout)
+	result, outcome := b.dispatchInTime(ctx, call, traits)
 	outcome.Took = time.Since(begin)
 	result = sanitizeResult(result, traits.MaxText, traits.MaxData)
 	result.ToolUseID = call.ID
@@ -104,13 +104,14 @@ func (b *batch) runCall(ctx context.Context, call transcript.ToolCall) transcrip
 }
 
 // dispatchInTime answers one call within its time.
-func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, timeout time.Duration) (transcript.ToolResult, Outcome) {
+func (b *batch) dispatchInTime(ctx context.Context, call transcript.ToolCall, traits Traits) (transcript.ToolResult, Outcome) {
+	timeout := traits.Timeout
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
 		bounded, cancel = context.WithTimeoutCause(ctx, timeout, errTimeout)
 	}
 	defer cancel()
-	reporter := &reporter{tell: func(p Progress) {
+	reporter := &reporter{limit: traits.MaxProgress, tell: func(p Progress) {
 		if b.observer.Progress != nil {
 			b.observer.Progress(call, p)
 		}

@@ -24,11 +24,13 @@ type Policy struct {
 	Timeouts map[string]time.Duration
 	// MaxText and MaxData limit results, as in Traits.
 	MaxText, MaxData int
+	// MaxProgress limits the progress of a call, as in Traits.
+	MaxProgress int
 }
 
 // IsZero reports whether p restricts nothing.
 func (p Policy) IsZero() bool {
-	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) == 0 && p.Timeout == 0 && p.MaxText == 0 && p.MaxData == 0
+	return len(p.Allow)+len(p.Deny)+len(p.Timeouts) == 0 && p.Timeout == 0 && p.MaxText == 0 && p.MaxData == 0 && p.MaxProgress == 0
 }
 
 // Validate reports a pattern that cannot be read.
@@ -101,6 +103,9 @@ func (r restricted) Traits(name string) Traits {
 	}
 	if r.policy.MaxData != 0 {
 		t.MaxData = r.policy.MaxData
+	}
+	if r.policy.MaxProgress != 0 {
+		t.MaxProgress = r.policy.MaxProgress
 	}
 	return t
 }

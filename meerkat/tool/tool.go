@@ -63,6 +63,9 @@ type Traits struct {
 	// MaxText and MaxData bound a result in bytes: its text, and all its parts
 	// together. Zero means defaultMaxText and defaultMaxData.
 	MaxText, MaxData int
+	// MaxProgress bounds how often a call may report progress; zero means
+	// DefaultMaxProgress.
+	MaxProgress int
 }
 
 // describer is an optional interface of a Dispatcher. DispatchAll asks it for the

@@ -36,6 +36,7 @@ var exitCodes = []ExitCode{
 	{"rkat", 64, "wrong usage or configuration"},
 	{"rkat", 65, "the session is damaged, of a newer format, or changed since it was sent"},
 	{"rkat", 69, "the provider or a tool server is not available: rate limit, overload, no connection, a stream that was cut or that failed in the middle"},
+	{"rkat", 74, "the session could not be stored: the disk is full, the folder is read-only or gone"},
 	{"rkat", 77, "unsupported model, or the provider does not accept the key"},
 	{"rkat", 130, "interrupted"},
 }

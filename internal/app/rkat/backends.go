@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
+	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/observe"
-	"github.com/meerkat-go/conformance/meerkat/session"
 )
 
 // Backends are the parts of rkat that bring large dependencies. The zero Backends
@@ -19,25 +21,104 @@ type Backends struct {
 	Stores map[string]OpenStore
 	// Metrics is for --metrics-file, Spans for --trace-file.
 	Metrics, Spans OpenExporter
+	// Collector is for --otlp-endpoint, MetricsServer for --metrics-listen.
+	Collector     OpenCollector
+	MetricsServer OpenMetricsServer
 }
 
 // OpenStore opens the sessions in a folder. A store that is an io.Closer is
 // closed when the command ends.
-type OpenStore func(folder string) (session.Store, error)
+type OpenStore = config.OpenStore
 
 // OpenExporter opens an export of events to the file at path. Each event goes to
 // listen; finish is called once, after the last event.
 type OpenExporter func(path string) (listen observe.Listener, finish func(context.Context) error, err error)
 
-// exporter writes the file that a flag names.
+// OpenCollector opens the export to an OpenTelemetry collector. Secrets are kept out
+// of what is sent. finish waits for the collector no longer than t.Timeout.
+type OpenCollector func(t config.Telemetry, client *http.Client, secrets []string) (listen observe.Listener, finish func(context.Context) error, err error)
+
+// OpenMetricsServer serves metrics at address, HOST:PORT, until finish is called. url
+// is where they are.
+type OpenMetricsServer func(address string) (listen observe.Listener, url string, finish func(context.Context) error, err error)
+
+// exporter exports the events of a run, because a flag or a setting asks for it.
 type exporter struct {
 	flag   string
 	listen observe.Listener
 	finish func(context.Context) error
+	// optional exports may fail: a note says so, and the run succeeds.
+	optional bool
 }
 
 // openExporters opens those that flags ask for.
-func (a *app) openExporters(o *options) (all []exporter, err error) {
+func (a *app) openExporters(o *options, cfg *config.Loaded) (all []exporter, err error) {
+	if all, err = a.openFileExporters(o); err != nil {
+		return all, err
+	}
+	if all, err = a.openCollector(cfg, all); err != nil {
+		return all, err
+	}
+	return a.openMetricsServer(cfg, all)
+}
+
+// openCollector adds the export to the collector that a setting names.
+func (a *app) openCollector(cfg *config.Loaded, all []exporter) ([]exporter, error) {
+	from := cfg.From("telemetry.otlp_endpoint").Where
+	switch protocol := a.env["OTEL_EXPORTER_OTLP_PROTOCOL"]; {
+	case cfg.Telemetry.Endpoint == "" || a.env["OTEL_SDK_DISABLED"] == "true":
+		return all, nil
+	case a.backends.Collector == nil:
+		if from == "OTEL_EXPORTER_OTLP_ENDPOINT" {
+			return all, nil // not meant for the program that embeds this one
+		}
+		return all, cli.Usage("%s: this program is built without it; use the rkat command", from)
+	case from == "OTEL_EXPORTER_OTLP_ENDPOINT" && protocol != "" && protocol != "http/protobuf":
+		a.noteLine("telemetry: not sent: OTEL_EXPORTER_OTLP_PROTOCOL is %.40q, and rkat speaks http/protobuf; --otlp-endpoint names a collector that does", protocol)
+		return all, nil
+	}
+	client, err := a.env.httpClient()
+	if err != nil {
+		return all, err
+	}
+	e := exporter{flag: "telemetry", optional: true}
+	if e.listen, e.finish, err = a.backends.Collector(cfg.Telemetry, client, secretsOf(cfg)); err != nil {
+		return all, cli.Usage("%s: %w", from, err)
+	}
+	return append(all, e), nil
+}
+
+// secretsOf returns what must not leave in the content of spans.
+func secretsOf(cfg *config.Loaded) (secrets []string) {
+	for _, p := range catalog.ProviderNames() {
+		secrets = append(secrets, cfg.Key(p))
+	}
+	for _, value := range cfg.Telemetry.Headers {
+		secrets = append(secrets, value)
+	}
+	return secrets
+}
+
+// openMetricsServer adds the endpoint that a setting asks for.
+func (a *app) openMetricsServer(cfg *config.Loaded, all []exporter) ([]exporter, error) {
+	address, from := cfg.Telemetry.MetricsListen, cfg.From("telemetry.metrics_listen").Where
+	if address == "" {
+		return all, nil
+	}
+	if a.backends.MetricsServer == nil {
+		return all, cli.Usage("%s: this program is built without it; use the rkat command", from)
+	}
+	e := exporter{flag: from, optional: true}
+	var url string
+	var err error
+	if e.listen, url, e.finish, err = a.backends.MetricsServer(address); err != nil {
+		return all, cli.Usage("%s: %w; use another port, or 0 for a free one", from, err)
+	}
+	a.noteLine("metrics: %s", url)
+	return append(all, e), nil
+}
+
+func (a *app) openFileExporters(o *options) (all []exporter, err error) {
 	for _, wanted := range []struct {
 		flag, path string
 		open       OpenExporter
@@ -60,11 +141,16 @@ func (a *app) openExporters(o *options) (all []exporter, err error) {
 	return all, nil
 }
 
-// finishExports writes what is not written yet. ctx may have ended with the run.
-func (w *preparedRun) finishExports(ctx context.Context) error {
+// finishExports writes what is not written yet. ctx may have ended with the run. What
+// only an optional export says goes to note.
+func (w *preparedRun) finishExports(ctx context.Context, note func(format string, args ...any)) error {
 	var all []error
 	for _, e := range w.exporters {
-		if err := e.finish(ctx); err != nil {
+		switch err := e.finish(ctx); {
+		case err == nil:
+		case e.optional:
+			note("%s: %s", e.flag, cli.OneLine(err))
+		default:
 			all = append(all, fmt.Errorf("%s: %w", e.flag, err))
 		}
 	}

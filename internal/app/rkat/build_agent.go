@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/time/rate"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
@@ -40,6 +38,11 @@ func (w *preparedRun) closeAll() {
 	if w.agent != nil {
 		w.agent.Close()
 	}
+	for _, e := range w.exporters { // of a run that never began
+		if e.optional {
+			_ = e.finish(context.Background())
+		}
+	}
 	if w.client != nil {
 		w.client.CloseIdleConnections()
 	}
@@ -64,7 +67,7 @@ func (a *app) prepareRun(cmd *cobra.Command, o *options) (*preparedRun, error) {
 	if w.schema, err = readSchema(o.schemaFile); err != nil {
 		return nil, err
 	}
-	if w.exporters, err = a.openExporters(o); err != nil {
+	if w.exporters, err = a.openExporters(o, cfg); err != nil {
 		return nil, err
 	}
 	if o.demo {
@@ -112,13 +115,16 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := meerkat.NewAgent().WithConfig(settings).WithModel(w.choice.model).WithStore(w.store).
-		WithAttached(images...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
+	cfg := *w.cfg
+	cfg.Agent, cfg.SystemPromptFile, cfg.MCPServers = settings, "", nil // see offerTools
+	cfg.Provider, cfg.Agent.Model = w.choice.provider, ""               // chosen already
+	b, err := cfg.NewAgent(w.store)
+	if err != nil {
+		return nil, &cli.UsageError{Err: err}
+	}
+	b.WithModel(w.choice.model).WithAttached(images...).WithOutputSchema(w.schema.schemaText()).WithEvents(a.eventListener(w))
 	if a.format == formatStream && w.cfg.From("agent.event_buffer").Layer == "" {
 		b.WithEventBuffer(eventBuffer)
-	}
-	if n := w.cfg.RequestsPerMinute; n > 0 {
-		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))
 	}
 	if w.options.unary {
 		b.WithUnary()

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
@@ -40,9 +41,9 @@ func (a *app) openDemoStore(cfg *config.Loaded) (session.Store, error) {
 	if isSetByFlag(cfg, "storage.directory") || isSetByFlag(cfg, "storage.backend") {
 		return a.openStore(cfg)
 	}
-	data, err := dataFolder(a.env)
+	data, err := cfg.DataFolder()
 	if err != nil {
-		return nil, err
+		return nil, &cli.UsageError{Err: err}
 	}
 	return jsonl.New(filepath.Join(data, "demo"), nil), nil
 }

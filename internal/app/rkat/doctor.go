@@ -110,8 +110,8 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Loaded) (storeReport
 		return r, nil
 	}
 	var err error
-	if r.Folder, err = sessionFolder(cfg, a.env); err != nil {
-		return r, err
+	if r.Folder, err = cfg.SessionFolder(); err != nil {
+		return r, &cli.UsageError{Err: err}
 	}
 	if _, err := os.Stat(r.Folder); errors.Is(err, os.ErrNotExist) {
 		return r, nil // doctor creates nothing

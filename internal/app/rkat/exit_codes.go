@@ -22,6 +22,7 @@ const (
 	exitUsage       = 64
 	exitCorrupt     = 65
 	exitUnavailable = 69
+	exitStorage     = 74
 	exitDenied      = 77
 	exitInterrupted = 130
 )
@@ -125,6 +126,8 @@ func sessionCode(err error) (int, string, bool) {
 		return exitCorrupt, "session_corrupt", true
 	case isError[*session.VersionError](err):
 		return exitCorrupt, "session_newer", true
+	case isError[*session.StorageError](err):
+		return exitStorage, "storage", true
 	case isError[*session.LockedError](err):
 		return exitError, "session_locked", true
 	case isError[*session.AmbiguousError](err):

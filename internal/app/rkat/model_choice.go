@@ -1,8 +1,6 @@
 package rkat
 
 import (
-	"slices"
-
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
@@ -21,27 +19,13 @@ const (
 	keyProvider = "provider.type"
 )
 
-// chooseModel chooses the provider of a new session: that of the model, else the one
-// that is set, else the first with a key. If model and provider do not belong
-// together, the one from the stronger layer counts.
+// chooseModel chooses the provider and the model of a new session.
 func chooseModel(cfg *config.Loaded, unlisted bool) (modelChoice, error) {
-	c := modelChoice{provider: cfg.Provider, model: cfg.Agent.Model, unlisted: unlisted}
-	if c.model == "" {
-		if c.provider == "" {
-			c.provider = firstWithKey(cfg)
-		}
-		return c, nil
+	c, err := cfg.ChooseModel(func(model string) (catalog.Entry, error) { return lookupModel(model, unlisted) })
+	if err != nil && !isError[*catalog.UnsupportedModel](err) {
+		err = &cli.UsageError{Err: err}
 	}
-	entry, err := lookupModel(c.model, unlisted)
-	switch asked, named := cfg.From(keyModel).Strength(), cfg.From(keyProvider).Strength(); {
-	case c.provider == "" || c.provider == entry.Provider || err != nil && asked >= named:
-	case asked == named:
-		return c, cli.Usage("%s %s: model %s is one of %s; drop one of the two", cfg.From(keyProvider).Where, c.provider, c.model, entry.Provider)
-	case asked < named:
-		return modelChoice{provider: c.provider, unlisted: unlisted}, nil
-	}
-	c.provider = entry.Provider
-	return c, err
+	return modelChoice{c.Provider, c.Model, unlisted}, err
 }
 
 // chooseResumedModel chooses the provider and model of a resumed session: the last
@@ -68,16 +52,6 @@ func chooseResumedModel(cfg *config.Loaded, unlisted bool, s *session.Session) (
 	entry, err := lookupModel(c.model, c.unlisted)
 	c.provider = entry.Provider
 	return c, err
-}
-
-// firstWithKey returns the preferred provider among those with a key, or the
-// preferred one of all.
-func firstWithKey(cfg *config.Loaded) string {
-	providers := catalog.ProviderNames()
-	if i := slices.IndexFunc(providers, func(p string) bool { return cfg.Key(p) != "" }); i >= 0 {
-		return providers[i]
-	}
-	return providers[0]
 }
 
 func lookupModel(model string, unlisted bool) (catalog.Entry, error) {

@@ -219,12 +219,23 @@ func (a *app) followOnStderr(e agent.Event) {
 		a.printLine("[again in %d ms: %s]", *e.DelayMS, e.ErrorKind)
 	case agent.ToolCallRequested:
 		a.printLine("[%s %s]", e.Name, e.Args)
+	case agent.ToolProgress:
+		a.showProgress(&e)
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
 		a.printLine("[%s: %s, %d ms]", e.Name, e.Status, *e.DurationMS)
 	case agent.Degraded:
 		a.printLine("[%s: %s]", e.Rule, e.Degradation.Reason)
 	default: // the rest is for machines
 	}
+}
+
+// showProgress shows how far a tool is, on one line.
+func (a *app) showProgress(e *agent.Event) {
+	far := fmt.Sprintf("%g", *e.Progress)
+	if e.Total != nil {
+		far += fmt.Sprintf("/%g", *e.Total)
+	}
+	a.printLine("[%s: %s]", e.Name, strings.TrimSpace(far+" "+strings.Join(strings.Fields(e.Message), " ")))
 }
 
 // showsLive reports whether the answer appears on stdout as it comes.

@@ -170,7 +170,7 @@ func TestSessionFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := sessionFolder(cfg, e); err != nil || got != filepath.FromSlash(want) {
+		if got, err := cfg.SessionFolder(); err != nil || got != filepath.FromSlash(want) {
 			t.Errorf("%v: %s, %v; want %s", env, got, err, want)
 		}
 	}

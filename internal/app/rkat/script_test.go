@@ -38,9 +38,10 @@ func TestMain(m *testing.M) {
 
 // allBackends are those of the command.
 var allBackends = Backends{
-	Stores:  map[string]OpenStore{"sqlite": backends.SQLite},
-	Metrics: backends.Metrics,
-	Spans:   backends.Spans,
+	Stores:    map[string]OpenStore{"sqlite": backends.SQLite},
+	Metrics:   backends.Metrics,
+	Spans:     backends.Spans,
+	Collector: backends.Collector, MetricsServer: backends.MetricsServer,
 }
 
 // TestScripts holds the contract of the commands: flags, output, errors

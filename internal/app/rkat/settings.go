@@ -1,9 +1,7 @@
 package rkat
 
 import (
-	"errors"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -69,43 +67,11 @@ func workingFolder() string {
 // what a stored session was started with.
 func isSetByFlag(cfg *config.Loaded, key string) bool { return cfg.From(key).Layer == config.Flag }
 
-const (
-	keySystem     = "agent.system_prompt"
-	keySystemFile = "agent.system_prompt_file"
-)
-
-// systemPrompt returns the prompt or the content of its file, whichever was set
-// more strongly, and whether the command line did.
-func systemPrompt(cfg *config.Loaded) (text string, flag bool, err error) {
-	path := cfg.SystemPromptFile
-	own, file := cfg.From(keySystem).Strength(), cfg.From(keySystemFile).Strength()
-	switch {
-	case path == "" || cfg.Agent.System != "" && own > file:
-		return cfg.Agent.System, isSetByFlag(cfg, keySystem), nil
-	case cfg.Agent.System != "" && own == file:
-		return "", false, cli.Usage("%s: both %s and %s are set; keep one of them", cfg.From(keySystem).Where, keySystem, keySystemFile)
+// systemPrompt returns the system prompt and whether the command line set it.
+func systemPrompt(cfg *config.Loaded) (text string, byFlag bool, err error) {
+	text, from, err := cfg.SystemPrompt()
+	if err != nil {
+		err = &cli.UsageError{Err: err}
 	}
-	text, err = readText("system prompt", path)
-	return text, isSetByFlag(cfg, keySystemFile), err
-}
-
-// sessionFolder returns the folder of the sessions.
-func sessionFolder(cfg *config.Loaded, env environment) (string, error) {
-	if dir := cfg.Storage.Directory; dir != "" {
-		return dir, nil
-	}
-	data, err := dataFolder(env)
-	return filepath.Join(data, "sessions"), err
-}
-
-// dataFolder returns the folder of all that rkat keeps.
-func dataFolder(env environment) (string, error) {
-	if data := env["XDG_DATA_HOME"]; filepath.IsAbs(data) {
-		return filepath.Join(data, "rkat"), nil
-	}
-	home := env.firstSet("HOME", "USERPROFILE")
-	if home == "" {
-		return "", &cli.UsageError{Err: errors.New("session folder: neither HOME nor RKAT_SESSION_DIR is set; set one or use --session-dir")}
-	}
-	return filepath.Join(home, ".local", "share", "rkat"), nil
+	return text, from.Layer == config.Flag, err
 }

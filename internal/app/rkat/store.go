@@ -9,40 +9,19 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
-	"github.com/meerkat-go/conformance/meerkat/session/jsonl"
 )
 
 // openStore opens the sessions as the configuration says. The caller closes them
 // with closeStore.
 func (a *app) openStore(cfg *config.Loaded) (session.Store, error) {
-	backend := cfg.Storage.Backend
-	if backend == "memory" {
-		return session.NewMemoryStore(), nil
+	store, err := cfg.OpenStore(a.backends.Stores)
+	if err == nil {
+		return store, nil
 	}
-	open := a.backends.Stores[backend]
-	if backend != "jsonl" && open == nil {
-		return nil, cli.Usage("%s: this program is built without sessions in %s; use jsonl or memory, or the rkat command", cfg.From("storage.backend").Where, backend)
+	if _, noFolder := cfg.SessionFolder(); noFolder != nil || a.backends.Stores[cfg.Storage.Backend] == nil {
+		err = &cli.UsageError{Err: err}
 	}
-	dir, err := sessionFolder(cfg, a.env)
-	if err != nil {
-		return nil, err
-	}
-	if open != nil {
-		return open(dir)
-	}
-	return jsonl.New(dir, nil).SyncEvery(syncEvery(cfg)), nil
-}
-
-// syncEvery returns the number of turns between two fsyncs: 0 syncs each record, a
-// negative number never syncs.
-func syncEvery(cfg *config.Loaded) int {
-	switch cfg.Storage.Fsync {
-	case "never":
-		return -1
-	case "interval":
-		return cfg.Storage.FsyncInterval
-	}
-	return 0
+	return nil, err
 }
 
 func closeStore(s session.Store) {

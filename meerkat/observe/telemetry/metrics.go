@@ -2,21 +2,25 @@
 // apart from package observe so that a program without either does not link them.
 //
 //	metrics := telemetry.NewMetrics()
-//	http.Handle("/metrics", promhttp.HandlerFor(metrics.Registry(), promhttp.HandlerOpts{}))
+//	http.Handle("/metrics", metrics.Handler())
 //	agent, err := meerkat.NewAgent().WithEnv(os.Environ()).WithEvents(metrics.Listen).Build()
 //
-// [Metrics] counts, [Trace] makes spans; both are listeners for
+// [Metrics] counts for Prometheus, [Trace] makes spans and [Measure] metrics of
+// OpenTelemetry; all are listeners for
 // meerkat.AgentBuilder.WithEvents, joined by observe.All. Their labels and
 // attributes hold providers, models, tools and kinds of errors, but no key and no
-// text of a user, model or tool.
+// text of a user, model or tool; [TraceContent] adds the texts. Package otlp sends
+// spans and metrics to a collector.
 package telemetry
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/observe"
@@ -92,6 +96,11 @@ func newHistogram(name, help string, buckets []float64, labels ...string) *prome
 // Registry returns the registry that holds the metrics, to serve or gather them.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
+// Handler serves the metrics in the text format of Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4})
+}
+
 // Listen is the Listener that counts.
 func (m *Metrics) Listen(e agent.Event) {
 	switch e.Type {
@@ -124,11 +133,17 @@ func (m *Metrics) Listen(e agent.Event) {
 func (m *Metrics) toolLabel(name string) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return boundedToolLabel(m.toolLabels, name)
+}
+
+// boundedToolLabel returns the label of a tool and keeps it in known, which never has
+// more than maxTools.
+func boundedToolLabel(known map[string]bool, name string) string {
 	name = observe.ToolLabel(name)
 	switch {
-	case m.toolLabels[name]:
-	case len(m.toolLabels) < maxTools:
-		m.toolLabels[name] = true
+	case known[name]:
+	case len(known) < maxTools:
+		known[name] = true
 	default:
 		return manyTools
 	}

@@ -12,22 +12,28 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/observe"
+	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
 // Trace returns a listener that makes spans by the conventions of OpenTelemetry for
 // generative AI: one for the run (invoke_agent), and below it one for each turn
 // (chat) and each call of a tool (execute_tool). The times are those of the events.
-// parent returns the context that a run belongs to; nil: none.
+// parent returns the context that a run belongs to; nil: none. [TraceContent] adds
+// what was said.
 func Trace(tracer trace.Tracer, parent func(agent.Event) context.Context) observe.Listener {
-	t := &spanListener{tracer: tracer, parent: parent, runs: map[string]*runSpans{}}
-	return t.handleEvent
+	return newSpanListener(tracer, parent).handleEvent
+}
+
+func newSpanListener(tracer trace.Tracer, parent func(agent.Event) context.Context) *spanListener {
+	return &spanListener{tracer: tracer, parent: parent, runs: map[string]*runSpans{}}
 }
 
 type spanListener struct {
-	tracer trace.Tracer
-	parent func(agent.Event) context.Context
-	mu     sync.Mutex
-	runs   map[string]*runSpans
+	tracer  trace.Tracer
+	parent  func(agent.Event) context.Context
+	content *contentFilter // nil: no content
+	mu      sync.Mutex
+	runs    map[string]*runSpans
 }
 
 // runSpans are the open spans of a run.
@@ -37,22 +43,42 @@ type runSpans struct {
 	run   trace.Span
 	turn  trace.Span
 	tools map[string]trace.Span // by call id
+
+	provider  string // of the last turn
+	turnBegan time.Time
+	streams   bool              // the turn has shown something
+	parts     []messagePart     // of the turn
+	arguments map[string]string // of calls, by id
 }
 
-// The names of the conventions for generative AI.
+// The names of the conventions for generative AI. They are those of
+// github.com/open-telemetry/semantic-conventions-genai, which has made no release:
+// docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md as of commit
+// 002c8a6ea1c8a42b14a4527db83b3cabcded610a, gen-ai-metrics.md as of commit
+// 004902b8cb70aa5ae6ca4ae07132b7daabcd3e10. docs/guides/rkat.md names them, too.
 const (
 	operation     = attribute.Key("gen_ai.operation.name")
 	providerName  = attribute.Key("gen_ai.provider.name")
 	requestModel  = attribute.Key("gen_ai.request.model")
 	responseID    = attribute.Key("gen_ai.response.id")
 	finishReasons = attribute.Key("gen_ai.response.finish_reasons")
+	firstChunk    = attribute.Key("gen_ai.response.time_to_first_chunk")
 	inputTokens   = attribute.Key("gen_ai.usage.input_tokens")
 	outputTokens  = attribute.Key("gen_ai.usage.output_tokens")
+	cacheRead     = attribute.Key("gen_ai.usage.cache_read.input_tokens")
+	cacheCreation = attribute.Key("gen_ai.usage.cache_creation.input_tokens")
+	reasoning     = attribute.Key("gen_ai.usage.reasoning.output_tokens")
+	tokenType     = attribute.Key("gen_ai.token.type")
+	agentName     = attribute.Key("gen_ai.agent.name")
+	toolType      = attribute.Key("gen_ai.tool.type")
 	conversation  = attribute.Key("gen_ai.conversation.id")
 	toolKey       = attribute.Key("gen_ai.tool.name")
 	toolCallID    = attribute.Key("gen_ai.tool.call.id")
 	errorType     = attribute.Key("error.type")
 )
+
+// agentNameValue is the name of every agent of this SDK.
+const agentNameValue = "rkat"
 
 func (t *spanListener) handleEvent(e agent.Event) {
 	t.mu.Lock()
@@ -68,8 +94,13 @@ func (t *spanListener) handleEvent(e agent.Event) {
 	switch e.Type {
 	case agent.TurnStarted:
 		s.endTurn(e.TS, "abandoned")
+		s.turnBegan, s.streams, s.parts, s.provider = e.TS, false, nil, e.Provider
 		_, s.turn = t.tracer.Start(s.ctx, "chat "+observe.Label(e.Model), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithAttributes(operation.String("chat"), providerName.String(catalog.ProviderNamed(e.Provider).TelemetryName), requestModel.String(observe.Label(e.Model)), conversation.String(string(e.SessionID))))
+	case agent.TextDelta, agent.ReasoningDelta, agent.ToolCallDelta:
+		s.noteFirstDelta(&e)
+	case agent.TextComplete, agent.ToolCallRequested:
+		s.collectParts(t.content, &e)
 	case agent.Retrying:
 		s.addSpanEvent("retry", e, errorType.String(e.ErrorKind), attribute.Int("attempt", e.Attempt))
 	case agent.Degraded:
@@ -77,13 +108,23 @@ func (t *spanListener) handleEvent(e agent.Event) {
 	case agent.BudgetWarning:
 		s.addSpanEvent("budget_warning", e, attribute.String("budget", string(e.BudgetType)))
 	case agent.TurnCompleted:
+		if s.turn != nil {
+			t.content.setMessage(s.turn, outputMessages, "assistant", string(e.StopReason), s.parts...)
+		}
 		s.completeTurn(&e)
 	case agent.ToolExecutionStarted:
 		_, s.tools[e.ID] = t.tracer.Start(s.ctx, "execute_tool "+observe.ToolLabel(e.Name), trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)), toolCallID.String(observe.Label(e.ID))))
+			trace.WithAttributes(operation.String("execute_tool"), toolKey.String(observe.ToolLabel(e.Name)), toolType.String("function"), agentName.String(agentNameValue), toolCallID.String(observe.Label(e.ID))))
+		t.content.setToolText(s.tools[e.ID], toolArguments, s.arguments[e.ID])
 	case agent.ToolExecutionCompleted, agent.ToolExecutionTimedOut:
+		if span := s.tools[e.ID]; span != nil {
+			t.content.setToolText(span, toolResult, e.Result)
+		}
 		s.endTool(&e)
 	case agent.RunCompleted, agent.RunFailed, agent.RunInterrupted:
+		if t.content != nil && e.Result != "" {
+			t.content.setMessage(s.run, outputMessages, "assistant", string(e.StopReason), t.content.textPart(e.Result))
+		}
 		s.endRun(&e)
 		delete(t.runs, e.RunID)
 	default: // no span begins or ends
@@ -95,10 +136,21 @@ func (t *spanListener) beginRun(e agent.Event) {
 	if t.parent != nil {
 		ctx = t.parent(e)
 	}
-	s := &runSpans{tools: map[string]trace.Span{}}
+	s := &runSpans{tools: map[string]trace.Span{}, arguments: map[string]string{}}
 	s.ctx, s.run = t.tracer.Start(ctx, "invoke_agent rkat", trace.WithTimestamp(e.TS), trace.WithSpanKind(trace.SpanKindInternal),
-		trace.WithAttributes(operation.String("invoke_agent"), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
+		trace.WithAttributes(operation.String("invoke_agent"), agentName.String(agentNameValue), conversation.String(string(e.SessionID)), attribute.String("rkat.run.id", e.RunID)))
+	if t.content != nil && e.Prompt != "" {
+		t.content.setMessage(s.run, inputMessages, "user", "", t.content.textPart(e.Prompt))
+	}
 	t.runs[e.RunID] = s
+}
+
+// noteFirstDelta records how long the first delta of a turn took.
+func (s *runSpans) noteFirstDelta(e *agent.Event) {
+	if s.turn != nil && !s.streams {
+		s.streams = true
+		s.turn.SetAttributes(firstChunk.Float64(e.TS.Sub(s.turnBegan).Seconds()))
+	}
 }
 
 // addSpanEvent adds an event to the span that is open.
@@ -118,15 +170,32 @@ func (s *runSpans) completeTurn(e *agent.Event) {
 	if e.ResponseID != "" {
 		s.turn.SetAttributes(responseID.String(observe.Label(e.ResponseID)))
 	}
-	setUsage(s.turn, e)
+	setUsage(s.turn, s.provider, e)
 	s.turn.End(trace.WithTimestamp(e.TS))
 	s.turn = nil
 }
 
-func setUsage(span trace.Span, e *agent.Event) {
-	if e.Usage != nil {
-		span.SetAttributes(inputTokens.Int64(int64(e.Usage.InputTokens)), outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
+// setUsage records tokens. Input includes what the cache held, also for providers that
+// count it apart.
+func setUsage(span trace.Span, provider string, e *agent.Event) {
+	if e.Usage == nil {
+		return
 	}
+	span.SetAttributes(inputTokens.Int64(int64(allInputTokens(provider, e.Usage))), outputTokens.Int64(int64(e.Usage.OutputTokens))) //nolint:gosec // counts
+	for key, n := range map[attribute.Key]*uint64{cacheRead: e.Usage.CacheReadTokens, cacheCreation: e.Usage.CacheCreationTokens, reasoning: e.Usage.ReasoningTokens} {
+		if n != nil {
+			span.SetAttributes(key.Int64(int64(*n))) //nolint:gosec // a count
+		}
+	}
+}
+
+// allInputTokens adds cached input where the provider counts it beside the rest.
+func allInputTokens(provider string, u *transcript.Usage) uint64 {
+	n := u.InputTokens
+	if catalog.ProviderNamed(provider).Traits.CacheBesideInput {
+		n += valueOrZero(u.CacheReadTokens) + valueOrZero(u.CacheCreationTokens)
+	}
+	return n
 }
 
 // endTurn ends a turn that had no answer.
@@ -145,14 +214,22 @@ func (s *runSpans) endTool(e *agent.Event) {
 		return
 	}
 	span.SetAttributes(attribute.String("rkat.tool.status", e.Status))
-	switch {
-	case e.Type == agent.ToolExecutionTimedOut:
-		markFailed(span, "timeout")
-	case e.IsError != nil && *e.IsError:
-		markFailed(span, "tool_error")
+	if kind := toolErrorKind(e); kind != "" {
+		markFailed(span, kind)
 	}
 	span.End(trace.WithTimestamp(e.TS))
 	delete(s.tools, e.ID)
+}
+
+// toolErrorKind returns how a tool failed, "" if it did not.
+func toolErrorKind(e *agent.Event) string {
+	switch {
+	case e.Type == agent.ToolExecutionTimedOut:
+		return "timeout"
+	case e.IsError != nil && *e.IsError:
+		return "tool_error"
+	}
+	return ""
 }
 
 // endRun ends the run and whatever is open in it.
@@ -169,7 +246,7 @@ func (s *runSpans) endRun(e *agent.Event) {
 	if e.Type != agent.RunCompleted {
 		markFailed(s.run, kind)
 	}
-	setUsage(s.run, e)
+	setUsage(s.run, s.provider, e)
 	s.run.End(trace.WithTimestamp(e.TS))
 }
 

@@ -201,6 +201,7 @@ func TestTrace(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{
 		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gemini-x", "gen_ai.conversation.id": "sess",
 		"gen_ai.response.finish_reasons": `["tool_use"]`, "gen_ai.response.id": "resp", "gen_ai.usage.input_tokens": "10", "gen_ai.usage.output_tokens": "4",
+		"gen_ai.usage.cache_read.input_tokens": "5", "gen_ai.response.time_to_first_chunk": "1",
 	}, chat); diff != "" {
 		t.Error(diff)
 	}

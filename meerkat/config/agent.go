@@ -47,12 +47,12 @@ func (l *Loaded) NewAgent(store session.Store) (*meerkat.AgentBuilder, error) {
 	settings.Model, settings.Store = choice.Model, store
 	b := meerkat.NewAgent().WithConfig(settings).WithToolPolicy(l.ToolPolicy)
 	if len(l.MCPServers) > 0 {
-		b.WithMCP(mcp.Options{}, l.MCPServers...)
+		b.WithMCP(mcp.Options{MaxMessage: l.MCPBytes}, l.MCPServers...)
 	}
 	if n := l.RequestsPerMinute; n > 0 {
 		b.WithThrottle(rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), 1))
 	}
-	b.WithKey(choice.Provider, l.Key(choice.Provider)).WithBaseURL(l.BaseURL(choice.Provider))
+	b.WithKey(choice.Provider, l.Key(choice.Provider)).WithBaseURL(l.BaseURL(choice.Provider)).WithBounds(l.Bounds)
 	return b, nil
 }
 

@@ -77,7 +77,7 @@ func (a *app) openCollector(cfg *config.Loaded, all []exporter) ([]exporter, err
 		a.noteLine("telemetry: not sent: OTEL_EXPORTER_OTLP_PROTOCOL is %.40q, and rkat speaks http/protobuf; --otlp-endpoint names a collector that does", protocol)
 		return all, nil
 	}
-	client, err := a.env.httpClient()
+	client, err := a.env.httpClient(cfg.HeaderBytes)
 	if err != nil {
 		return all, err
 	}

@@ -26,7 +26,11 @@ func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
 		x := &ev.Exchanges[i]
 		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
 		if why := unavailability(x); why != "" && isLast {
-			return shortfall{reason: fmt.Sprintf("%s to request %d", why, x.Index)}
+			why = fmt.Sprintf("%s to request %d", why, x.Index)
+			if x.Response.Status == 0 {
+				why += ": its host cannot be reached from here, or it closed the connection; check the network and --upstream"
+			}
+			return shortfall{reason: why}
 		}
 	}
 	for i, step := range steps {

@@ -29,7 +29,11 @@ type Agent struct {
 
 // Close ends the MCP servers that Build started. Runs must have ended. An agent
 // without servers needs no Close.
-func (a *Agent) Close() { a.tools.closeServers() }
+func (a *Agent) Close() { a.tools.closeServers(context.Background()) }
+
+// CloseContext is Close for a caller who may lose patience: when ctx ends, servers that
+// do not end by themselves are killed within a fraction of a second.
+func (a *Agent) CloseContext(ctx context.Context) { a.tools.closeServers(ctx) }
 
 // ToolProblems lists the tools that are not on offer, with the reason: no provider
 // would accept them, the model's provider would not, or an optional MCP server did not

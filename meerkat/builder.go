@@ -296,7 +296,7 @@ func (b *AgentBuilder) BuildContext(ctx context.Context) (*Agent, error) {
 	}
 	config.Tools, config.ToolsNow = tools.dispatcher, tools.current
 	if tools.unfit, err = b.checkSchemas(tools.dispatcher, entry); err != nil {
-		tools.closeServers()
+		tools.closeServers(ctx)
 		return nil, err
 	}
 	return &Agent{config, tools}, nil

@@ -96,7 +96,7 @@ func (b *AgentBuilder) openToolset(ctx context.Context) (set toolset, err error)
 		sources = append(sources, set.router)
 	}
 	if set.dispatcher, err = joinTools(sources, b.policy); err != nil {
-		set.closeServers()
+		set.closeServers(ctx)
 		return toolset{}, err
 	}
 	if set.router != nil {
@@ -120,9 +120,9 @@ func (b *AgentBuilder) localTools() (sources []tool.Dispatcher, err error) {
 	return sources, nil
 }
 
-func (s toolset) closeServers() {
+func (s toolset) closeServers(ctx context.Context) {
 	if s.router != nil {
-		s.router.Close()
+		s.router.CloseContext(ctx)
 	}
 }
 

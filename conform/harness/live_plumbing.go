@@ -26,11 +26,7 @@ func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
 		x := &ev.Exchanges[i]
 		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
 		if why := unavailability(x); why != "" && isLast {
-			why = fmt.Sprintf("%s to request %d", why, x.Index)
-			if x.Response.Status == 0 {
-				why += ": its host cannot be reached from here, or it closed the connection; check the network and --upstream"
-			}
-			return shortfall{reason: why}
+			return shortfall{reason: fmt.Sprintf("%s to request %d", why, x.Index)}
 		}
 	}
 	for i, step := range steps {

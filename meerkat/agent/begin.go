@@ -20,7 +20,7 @@ func (p *transition) handleBegin(in beginInput) {
 	s := &p.state
 	s.runID, s.beganAt = in.runID, in.at
 	open := findOpenCalls(&s.session)
-	prompt := strings.ToValidUTF8(in.prompt, "\uFFFD")
+	prompt := in.prompt
 	if err := p.checkCanBegin(prompt, open); err != nil {
 		p.abandonRun(err)
 		return
@@ -113,6 +113,18 @@ func (s *state) extendDigest(n int) (string, error) {
 	return hash, err
 }
 
+// resumedPrefix returns the stored prefix with the model and effort that a run asks for.
+func resumedPrefix(asked, stored session.Prefix) session.Prefix {
+	prefix := stored
+	if asked.Effort != "" {
+		prefix.Effort = asked.Effort
+	}
+	if asked.Model != "" && (asked.Model != stored.Model || asked.Provider != stored.Provider) {
+		prefix.Provider, prefix.Model, prefix.Effort = asked.Provider, asked.Model, asked.Effort
+	}
+	return prefix
+}
+
 // addPrefix stores what is sent ahead of the messages. A stored session keeps
 // the system prompt and the tools it was started with. Model and effort may
 // change, because no token is bound to them.
@@ -123,13 +135,7 @@ func (p *transition) addPrefix(at time.Time) {
 		prefix.Hash, p.err = session.Digest(prefix.System, prefix.Tools, nil)
 		p.state.chain = digestChain{hash: prefix.Hash}
 	} else {
-		prefix = *stored
-		if asked.Effort != "" {
-			prefix.Effort = asked.Effort
-		}
-		if asked.Model != "" && (asked.Model != stored.Model || asked.Provider != stored.Provider) {
-			prefix.Provider, prefix.Model, prefix.Effort = asked.Provider, asked.Model, asked.Effort
-		}
+		prefix = resumedPrefix(asked, *stored)
 		if prefix.Provider == stored.Provider && prefix.Model == stored.Model && prefix.Effort == stored.Effort {
 			return
 		}

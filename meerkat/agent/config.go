@@ -149,6 +149,9 @@ func Run(ctx context.Context, cfg Config, prompt string) (Result, error) {
 	if err := checkPromptSize(prompt, cfg.MaxPromptBytes); err != nil {
 		return Result{}, err // before there is a session
 	}
+	if err := errors.Join(checkText("prompt", prompt), cfg.checkOptions(nil)); err != nil {
+		return Result{}, err
+	}
 	h := session.Header{Version: session.Version, ID: id, Created: cfg.currentTime(), Provider: cfg.Client.Provider(), Model: cfg.Model}
 	w, err := cfg.Store.Create(ctx, h)
 	if err != nil {
@@ -172,8 +175,6 @@ func Resume(ctx context.Context, cfg Config, id session.ID, prompt string) (Resu
 
 // Compact summarises a stored session now, whatever its size. The provider then
 // gets the summary and what Compaction keeps. The store keeps the whole history.
-// If that would not make the next request smaller, the session stays as it is and
-// the error is a *NotSmallerError.
 func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
 	return cfg.resumeSession(ctx, id, "", func(s *settings) { s.compactOnly = true })
 }
@@ -187,8 +188,11 @@ func (c Config) resumeSession(ctx context.Context, id session.ID, prompt string,
 	if err != nil {
 		return Result{SessionID: id}, session.WrapStorage(err)
 	}
-	if err := s.Whole(); err != nil {
+	if err := errors.Join(s.Whole(), checkText("prompt", prompt)); err != nil {
 		return Result{SessionID: id}, errors.Join(err, w.Close())
+	}
+	if err := cfg.checkOptions(s.Prefix); err != nil {
+		return Result{SessionID: id}, errors.Join(&RunError{id, err}, w.Close())
 	}
 	set := cfg.runSettings()
 	change(&set)
@@ -240,8 +244,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail)
 	}
 	c.defaultSources()
-	c.System = strings.ToValidUTF8(c.System, "\uFFFD")
-	return c, nil
+	return c, checkText("system prompt", c.System)
 }
 
 // defaultSources fills in where time, ids and randomness come from.
@@ -294,7 +297,7 @@ func (c *Config) runSettings() settings {
 		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }

@@ -38,6 +38,9 @@ func Preview(cfg Config, prompt string) (Request, error) {
 	if strings.TrimSpace(prompt) == "" {
 		return Request{}, ErrNothingToContinue
 	}
+	if err := checkText("prompt", prompt); err != nil {
+		return Request{}, err
+	}
 	id, err := cfg.NewID()
 	if err != nil {
 		return Request{}, err
@@ -61,7 +64,7 @@ func PreviewResume(ctx context.Context, cfg Config, id session.ID, prompt string
 	}
 	s, err := cfg.Store.Load(ctx, id)
 	if err == nil {
-		err = s.Whole()
+		err = errors.Join(s.Whole(), checkText("prompt", prompt))
 	}
 	if err != nil {
 		return Request{SessionID: id}, err

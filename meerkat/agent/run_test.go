@@ -282,18 +282,31 @@ func TestResumeErrors(t *testing.T) {
 	}
 }
 
-// TestIntake checks that invalid text of users and tools is repaired, and that
-// the text of a model never is.
+// TestIntake checks that invalid text of users is refused before there is a session,
+// and that the text of a model stays as it is.
 func TestIntake(t *testing.T) {
 	store := session.NewMemoryStore()
 	cfg := config(&model{replies: []any{says("end_turn", transcript.Text("raw \xff"))}}, store, nil)
+	bad := &TextError{}
+	if _, err := Run(ctx, cfg, "line\np\xff"); !errors.As(err, &bad) || *bad != (TextError{"prompt", 6, 2}) {
+		t.Errorf("%v", err)
+	}
 	cfg.System = "s\xff"
-	if _, err := Run(ctx, cfg, "p\xff"); err != nil {
+	if _, err := Run(ctx, cfg, "p"); !errors.As(err, &bad) || *bad != (TextError{"system prompt", 1, 1}) {
+		t.Errorf("%v", err)
+	}
+	if list, err := store.List(ctx, session.Filter{}); err != nil || len(list) != 0 {
+		t.Errorf("a session is left behind: %v, %v", list, err)
+	}
+	cfg.System = "s \uFFFD"
+	if _, err := Run(ctx, cfg, "p \uFFFD"); err != nil {
 		t.Fatal(err)
 	}
-	s := load(t, store)
-	if s.Prefix.System != "s\uFFFD" || s.Messages[0].Content != "p\uFFFD" || s.Messages[1].String() != "raw \xff" {
-		t.Errorf("%q %q %q", s.Prefix.System, s.Messages[0].Content, s.Messages[1].String())
+	if s := load(t, store); s.Messages[1].String() != "raw \xff" {
+		t.Errorf("%q", s.Messages[1].String())
+	}
+	if _, err := Resume(ctx, cfg, sessionID, "p\xff"); !errors.As(err, &bad) {
+		t.Errorf("%v", err)
 	}
 }
 

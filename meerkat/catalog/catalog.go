@@ -104,6 +104,12 @@ func (e Entry) Thinks(effort string) bool {
 	}
 }
 
+// TakesTemperature reports whether the model takes a temperature with this effort
+// (A-31, O-24).
+func (e Entry) TakesTemperature(effort string) bool {
+	return e.Sampling && (e.Thinking == ThinkingLevel || !e.Thinks(effort))
+}
+
 // Effort returns effort or, when it is empty, the default.
 func (e Entry) Effort(effort string) string {
 	if effort == "" {

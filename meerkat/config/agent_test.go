@@ -29,7 +29,7 @@ func TestSDK(t *testing.T) {
 		}
 		return l
 	}
-	l := load(map[string]any{"agent.max_prompt_bytes": 10, "session.metadata": map[string]string{"ticket": "42"}, "budget.max_duration": time.Minute, "agent.temperature": 0.5})
+	l := load(map[string]any{"agent.max_prompt_bytes": 10, "session.metadata": map[string]string{"ticket": "42"}, "budget.max_duration": time.Minute, "agent.temperature": 0.5, "agent.effort": "none"})
 	if from := l.From("agent.max_prompt_bytes"); from.Layer != config.Option || l.From("agent.model").Layer != config.Environment || l.From("agent.system_prompt").Layer != config.Project {
 		t.Errorf("%+v", from)
 	}

@@ -411,6 +411,10 @@ func TestTrust(t *testing.T) {
 func TestTrustIsTheUsers(t *testing.T) {
 	p := newPlace(t, "", "[provider]\ntype = 'openai'")
 	p.env["RKAT_TRUSTED_PROJECTS"] = p.project
+	if _, err := p.load(t, nil); err == nil {
+		t.Errorf("%v", err)
+	}
+	delete(p.env, "RKAT_TRUSTED_PROJECTS")
 	if _, err := p.load(t, nil); !errors.As(err, new(*config.TrustError)) {
 		t.Errorf("%v", err)
 	}
@@ -420,9 +424,45 @@ func TestTrustIsTheUsers(t *testing.T) {
 			t.Errorf("%s: %v", folder, err)
 		}
 	}
-	p.env["RKAT_TRUSTED_PROJECTS"] = "/x"
-	if l, err := p.load(t, nil); err != nil || l.From("trusted_projects").Layer != config.User {
-		t.Error(l.From("trusted_projects"), err)
+}
+
+// TestMisspeltVariables: a variable that is almost a setting is refused with its name.
+func TestMisspeltVariables(t *testing.T) {
+	for name, want := range map[string]string{
+		"RKAT_MAX_TURN": "RKAT_MAX_TURNS", "RKAT_MODLE": "RKAT_MODEL", "RKAT_RETRY_MAX_RETIRES": "RKAT_RETRY_MAX_RETRIES",
+		"RKAT_LIMITS_IDLE_TIMOUT": "RKAT_LIMITS_IDLE_TIMEOUT", "RKAT_SOMETHING_ELSE_ALTOGETHER": "unset it",
+	} {
+		_, err := config.Load(config.Options{Env: map[string]string{name: "1"}})
+		if err == nil || !strings.HasPrefix(err.Error(), name+": ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+	if _, err := config.Load(config.Options{Env: map[string]string{"RKAT_MODEL": "m", "XRKAT_MODLE": "1", "RKATMODLE": "1"}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMisspeltServerMembers: a member of a server that nothing understands is refused
+// with the one that was probably meant; those of other clients pass.
+func TestMisspeltServerMembers(t *testing.T) {
+	for member, want := range map[string]string{
+		"comand": "command", "arg": "args", "evn": "env", "header": "headers", "urls": "url", "startTimout": "startTimeout", "nonsense_altogether": "take it out",
+	} {
+		_, err := config.ReadMCPServers([]byte(`{"mcpServers":{"s":{"command":"c","`+member+`":"x"}}}`), nil)
+		if err == nil || !strings.Contains(err.Error(), `"`+member+`"`) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", member, err, want)
+		}
+		p := newPlace(t, "[[tools.mcp_servers]]\nname = 's'\ncommand = 'c'\n"+member+" = 'x'", "")
+		if _, err := p.load(t, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s in a file: %v, want %s", member, err, want)
+		}
+	}
+	list, err := config.ReadMCPServers([]byte(`{"mcpServers":{"a":{"command":"c","type":"stdio","autoApprove":[]},"b":{"command":"c","disabled":true}}}`), nil)
+	if err != nil || len(list) != 1 || list[0].Name != "a" {
+		t.Errorf("%v, %v", list, err)
+	}
+	if _, err := config.ReadMCPServers([]byte(`{"mcpServers":{"a":{"url":"http://h","type":"sse"}}}`), nil); err == nil {
+		t.Error("type sse passes")
 	}
 }
 

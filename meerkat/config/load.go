@@ -161,6 +161,9 @@ func assignValue(field, value reflect.Value) {
 }
 
 func (l *Loaded) readEnvironment(o Options) error {
+	if err := l.checkVariables(o.Env); err != nil {
+		return err
+	}
 	for _, s := range l.table {
 		if s.Key == trustedProjects {
 			continue // files were read before: it would come too late

@@ -18,8 +18,9 @@ import (
 //	{"mcpServers": {NAME: {"command": …, "args": […], "env": {…}, "cwd": …, "url": …, "headers": {…}}}}
 //
 // Beside these members a server may have "timeout" and "startTimeout" (such as
-// "30s"), "allow", "deny", "optional" and "protocol", as in mcp.Server; other
-// members are ignored, because other clients have their own. ${NAME} in a text is
+// "30s"), "allow", "deny", "optional" and "protocol", as in mcp.Server. Members that
+// other clients have and that change nothing are ignored, all others refused; a server
+// that is "disabled" is left out. ${NAME} in a text is
 // replaced by the variable of env. The servers are ordered by name.
 func ReadMCPServers(data []byte, env map[string]string) ([]mcp.Server, error) {
 	var file struct {
@@ -34,7 +35,17 @@ func ReadMCPServers(data []byte, env map[string]string) ([]mcp.Server, error) {
 	var list []mcp.Server
 	for _, name := range sortedKeys(file.Servers) {
 		s := mcp.Server{}
-		value, err := expandVariables(file.Servers[name], env)
+		disabled, err := isDisabled(file.Servers[name])
+		if disabled {
+			continue
+		}
+		if err == nil {
+			err = checkServerMembers(file.Servers[name])
+		}
+		var value any
+		if err == nil {
+			value, err = expandVariables(file.Servers[name], env)
+		}
 		if err == nil {
 			err = decodeServers(value, &s, false)
 		}
@@ -54,6 +65,12 @@ func readServers(v any) (any, error) {
 		return list, checkServers(list)
 	}
 	var list []mcp.Server
+	tables, _ := v.([]any)
+	for i, table := range tables {
+		if err := checkServerMembers(table); err != nil {
+			return nil, fmt.Errorf("server %d: %w", i+1, err)
+		}
+	}
 	if err := decodeServers(v, &list, true); err != nil {
 		return nil, err
 	}

@@ -93,7 +93,7 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 		}
 		fault = l.messages.failureCause() // before we close its stdout ourselves
 		ended = l.process.exitDescription()
-		l.process.stop(0)
+		l.process.stop(context.Background(), 0) //nolint:contextcheck // without grace there is nothing to hurry
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errStart):
@@ -154,12 +154,13 @@ func (l *connection) endReason() string {
 
 // close ends the connection and, if there is one, the process. The process goes
 // first: the SDK waits for answers that may never come. Over HTTP it may say
-// goodbye for as long as grace.
-func (l *connection) close() {
+// goodbye for as long as grace. When hurry ends, it all ends soon after.
+func (l *connection) close(hurry context.Context) {
 	defer l.endLifetime()
 	if l.process != nil {
-		l.process.stop(l.grace)
+		l.process.stop(hurry, l.grace)
 	}
+	defer context.AfterFunc(hurry, l.endLifetime)()
 	defer time.AfterFunc(l.grace, l.endLifetime).Stop()
 	_ = l.session.Close() // a server that does not say goodbye is gone as well
 	<-l.closed

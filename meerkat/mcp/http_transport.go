@@ -22,6 +22,9 @@ type serverTransport struct {
 	lifetime context.Context // ends all requests with it
 }
 
+// maxRedirects bounds how often one server may redirect a request to itself.
+const maxRedirects = 5
+
 func newHTTPClient(open context.Context, s Server, o Options) (*http.Client, error) {
 	host, err := url.Parse(s.URL)
 	if err != nil {
@@ -31,18 +34,25 @@ func newHTTPClient(open context.Context, s Server, o Options) (*http.Client, err
 	if client.Transport == nil {
 		client.Transport = http.DefaultTransport
 	}
+	client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if req.URL.Scheme != host.Scheme || req.URL.Host != host.Host || len(via) > maxRedirects {
+			return fmt.Errorf("it redirects to %s, which is not followed; configure that address if you trust it", req.URL.Host)
+		}
+		return nil
+	}
 	client.Transport = serverTransport{client.Transport, host, s.Headers, o.MaxMessage, open}
 	return &client, nil
 }
 
 // RoundTrip implements http.RoundTripper.
 func (d serverTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
 	if req.URL.Scheme == d.host.Scheme && req.URL.Host == d.host.Host {
-		req = req.Clone(req.Context())
 		for name, value := range d.headers {
 			req.Header.Set(name, value)
 		}
 	}
+	req.Header.Set("Accept-Encoding", "identity") // a small answer could unpack to a large one
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(d.lifetime, cancel) //nolint:contextcheck // the link's end, beside that of the request
 	done := func() { stop(); cancel() }

@@ -45,6 +45,9 @@ func (m *messageReader) Read(p []byte) (int, error) {
 			m.pending, m.skipped = append(keepExactValues(line), '\n'), 0
 			break
 		}
+		if isBrokenMessage(line) {
+			return 0, m.recordEnd(errors.New("it sent a message that is not JSON-RPC 2.0"))
+		}
 		m.onOtherLine(line[:min(len(line), maxLogLine)])
 		if m.skipped += len(line) + 1; m.skipped > maxOtherOutput {
 			return 0, m.recordEnd(fmt.Errorf("it printed %d bytes that are no messages", m.skipped))
@@ -93,6 +96,23 @@ func (m *messageReader) failureCause() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.cause
+}
+
+// isBrokenMessage reports whether a line was meant to be a message: the call that waits
+// for it would otherwise wait until its time is up.
+func isBrokenMessage(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	if bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return true
+	}
+	var answer struct {
+		ID            json.RawMessage
+		Result, Error json.RawMessage
+	}
+	return json.Unmarshal(line, &answer) == nil && answer.ID != nil && (answer.Result != nil || answer.Error != nil)
 }
 
 func isMessage(line []byte) bool {

@@ -85,13 +85,19 @@ func (p *process) waitForExit() {
 	close(p.done)
 }
 
+// hurriedGrace is how long a server has to end once the user is waiting for it.
+const hurriedGrace = 200 * time.Millisecond
+
 // stop ends the process: stdin is closed, after a quarter of grace comes
-// SIGTERM, after the rest SIGKILL. It returns when the process is gone.
-func (p *process) stop(grace time.Duration) {
+// SIGTERM, after the rest SIGKILL; when hurry ends, SIGKILL comes hurriedGrace later.
+// It returns when the process is gone.
+func (p *process) stop(hurry context.Context, grace time.Duration) { //nolint:revive // it is no context of a call
+	deadline := make(chan struct{})
+	defer context.AfterFunc(hurry, func() { time.AfterFunc(hurriedGrace, func() { close(deadline) }) })()
 	_ = p.stdin.Close() // a message that was not read is not wanted any more
-	if !p.hasExited(grace / 4) {
+	if !p.hasExitedBefore(deadline, grace/4) {
 		termGroup(p.cmd)
-		if !p.hasExited(grace * 3 / 4) {
+		if !p.hasExitedBefore(deadline, grace*3/4) {
 			killGroup(p.cmd)
 			<-p.done
 		}
@@ -101,12 +107,16 @@ func (p *process) stop(grace time.Duration) {
 	<-p.logged
 }
 
-func (p *process) hasExited(within time.Duration) bool {
+func (p *process) hasExited(within time.Duration) bool { return p.hasExitedBefore(nil, within) }
+
+func (p *process) hasExitedBefore(deadline <-chan struct{}, within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-p.done:
 		return true
+	case <-deadline:
+		return false
 	case <-timer.C:
 		return false
 	}

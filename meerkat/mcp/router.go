@@ -214,11 +214,15 @@ func compareOffers(server string, before, after map[string]offer) Change {
 // Close ends all servers: calls that run are interrupted, processes that do not
 // end by themselves are killed with all they started. It returns when they are
 // gone, after Options.Grace and a little at most.
-func (r *Router) Close() {
+func (r *Router) Close() { r.CloseContext(context.Background()) }
+
+// CloseContext is Close for a caller who may lose patience: when ctx ends, what still
+// runs is killed within a fraction of a second.
+func (r *Router) CloseContext(ctx context.Context) {
 	r.endLifetime()
 	var wg sync.WaitGroup
 	for _, s := range r.servers {
-		wg.Go(s.close)
+		wg.Go(func() { s.close(ctx) })
 	}
 	wg.Wait()
 }

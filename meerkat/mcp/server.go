@@ -113,7 +113,7 @@ func (s *server) connectAndList(ctx context.Context) (toolList, error) {
 	list, err := listTools(ctx, s.config, l.session)
 	if err != nil {
 		err = l.handshakeError(ctx, err)
-		l.close()
+		l.close(ctx)
 		return toolList{}, s.maskError(err)
 	}
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (s *server) dropConnection(l *connection) {
 		s.connection = nil
 	}
 	s.mu.Unlock()
-	l.close()
+	l.close(context.Background())
 }
 
 func (s *server) markStale() {
@@ -216,8 +216,8 @@ func errorResult(call transcript.ToolCall, format string, args ...any) transcrip
 	return transcript.ToolResult{ToolUseID: call.ID, Content: fmt.Sprintf(format, args...), IsError: true}
 }
 
-// close ends the server for good.
-func (s *server) close() {
+// close ends the server for good, soon after hurry has ended.
+func (s *server) close(hurry context.Context) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *server) close() {
 	s.connection = nil
 	s.mu.Unlock()
 	if l != nil {
-		l.close()
+		l.close(hurry)
 	}
 }
 

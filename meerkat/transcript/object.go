@@ -16,7 +16,6 @@ import (
 type object struct {
 	members []member
 	err     error
-	few     [10]member // holds the members of most objects without an allocation
 }
 
 type member struct {
@@ -25,9 +24,9 @@ type member struct {
 	taken bool
 }
 
-// open splits data into the members of o.
-func (o *object) open(data []byte) {
-	o.members = o.few[:0]
+// openObject splits data into its members.
+func openObject(data []byte) *object {
+	o := &object{members: make([]member, 0, 8)}
 	err := jsontok.Fields(data, func(name, value []byte) error {
 		o.members = append(o.members, member{name: name, value: value})
 		return nil
@@ -35,6 +34,7 @@ func (o *object) open(data []byte) {
 	if err != nil {
 		o.err = fmt.Errorf("want an object, have %.40q: %w", data, err)
 	}
+	return o
 }
 
 func (o *object) fail(name, problem string) {

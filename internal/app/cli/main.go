@@ -8,20 +8,34 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // RunFunc is the entry of a program: a command line, streams and environment in,
 // an exit code out.
 type RunFunc func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int
 
+// exitInterrupted is the exit code of programs that SIGINT ended (128 + 2).
+const exitInterrupted = 130
+
 // Main runs a program in this process and ends the process. SIGINT and SIGTERM end
 // the context; a second one ends the process at once. A closed stdout is an error
 // of the write, which [Frame] handles, and not the signal that would kill the
 // process in the middle of its work.
-func Main(run RunFunc) {
+func Main(run RunFunc) { MainWithin(0, run) }
+
+// MainWithin is Main for a program whose work is safe at any moment. It ends the
+// process with 130 when the work goes on for longer than patience after the first
+// signal, for instance because nobody reads its output. 0: it waits.
+func MainWithin(patience time.Duration, run RunFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		if patience > 0 {
+			time.AfterFunc(patience, func() { os.Exit(exitInterrupted) })
+		}
+	})
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 

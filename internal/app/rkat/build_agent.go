@@ -12,6 +12,7 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/meerkat"
 	"github.com/meerkat-go/conformance/meerkat/agent"
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/mcp"
 	"github.com/meerkat-go/conformance/meerkat/session"
@@ -34,9 +35,10 @@ type preparedRun struct {
 	exporters []exporter
 }
 
-func (w *preparedRun) closeAll() {
+// closeAll ends what the run started, at once when ctx has ended.
+func (w *preparedRun) closeAll(ctx context.Context) {
 	if w.agent != nil {
-		w.agent.Close()
+		w.agent.CloseContext(ctx)
 	}
 	for _, e := range w.exporters { // of a run that never began
 		if e.optional {
@@ -111,6 +113,7 @@ func (a *app) newBuilder(w *preparedRun) (*meerkat.AgentBuilder, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.dropTemperature(w, &settings)
 	images, err := readImages(w.options.images)
 	if err != nil {
 		return nil, err
@@ -165,6 +168,24 @@ func (w *preparedRun) agentSettings() (agent.Config, error) {
 		settings.Metadata = nil
 	}
 	return settings, nil
+}
+
+// dropTemperature leaves out a temperature that is meant for all models where this one
+// takes none, and says so. One of the command line stays, and is refused.
+func (a *app) dropTemperature(w *preparedRun, settings *agent.Config) {
+	if settings.Temperature == nil || isSetByFlag(w.cfg, "agent.temperature") {
+		return
+	}
+	entry, err := lookupModel(w.choice.model, w.choice.unlisted)
+	if w.choice.model == "" {
+		entry, _ = catalog.Default(w.choice.provider)
+	} else if err != nil {
+		return // the builder says so
+	}
+	if !entry.TakesTemperature(settings.Effort) {
+		settings.Temperature = nil
+		a.noteLine("agent.temperature is not sent: %s takes none with this effort", entry.Model)
+	}
 }
 
 // connectProvider sets key, address and HTTP client of the provider.

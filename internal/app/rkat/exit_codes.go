@@ -68,7 +68,7 @@ func usageCode(err error) (int, string, bool) {
 	switch {
 	case isError[*agent.PromptTooLongError](err):
 		return exitUsage, "prompt_too_long", true
-	case isError[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), isError[*provider.RequestError](err):
+	case isError[*cli.UsageError](err), errors.Is(err, agent.ErrNothingToContinue), isError[*provider.RequestError](err), isError[*agent.TextError](err):
 		return exitUsage, "usage", true
 	}
 	return 0, "", false

@@ -1,6 +1,7 @@
 package rkat
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +20,7 @@ const maxPrompt = 32 << 20
 // readPrompt returns the prompt: the argument, stdin if that is "-", or the file. A
 // command that must have one reads stdin without being told to, if stdin is not
 // a terminal.
-func (a *app) readPrompt(o *options, args []string, must bool) (string, error) {
+func (a *app) readPrompt(ctx context.Context, o *options, args []string, must bool) (string, error) {
 	if len(args) > 0 && o.promptFile != "" {
 		return "", cli.Usage("--prompt-file %s: there is a prompt already; drop one of the two", o.promptFile)
 	}
@@ -31,7 +32,7 @@ func (a *app) readPrompt(o *options, args []string, must bool) (string, error) {
 	case o.promptFile != "":
 		text, err = readText("prompt", o.promptFile)
 	case len(args) > 0, must && !cli.IsTerminal(a.Stdin):
-		text, err = a.readStdin()
+		text, err = a.readStdin(ctx)
 	case must:
 		return "", cli.Usage("prompt: there is none; give it as an argument, on stdin or with --prompt-file")
 	default:
@@ -43,8 +44,20 @@ func (a *app) readPrompt(o *options, args []string, must bool) (string, error) {
 	return text, err
 }
 
-func (a *app) readStdin() (string, error) {
-	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
+// readStdin reads stdin until it or ctx ends.
+func (a *app) readStdin(ctx context.Context) (string, error) {
+	var text []byte
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		text, err = io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		return "", fmt.Errorf("prompt: stopped before stdin ended: %w", ctx.Err())
+	}
 	if err != nil {
 		return "", fmt.Errorf("prompt: stdin cannot be read: %w", err)
 	}

@@ -45,7 +45,7 @@ func (a *app) renderRequest(cmd *cobra.Command, o *options, args []string, asJSO
 	if err != nil {
 		return err
 	}
-	defer w.closeAll()
+	defer w.closeAll(cmd.Context())
 	r, err := a.previewRequest(cmd.Context(), w, args)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (a *app) previewRequest(ctx context.Context, w *preparedRun, args []string)
 }
 
 func (a *app) previewNew(ctx context.Context, w *preparedRun, args []string) (agent.Request, error) {
-	text, err := a.readPrompt(w.options, args, true)
+	text, err := a.readPrompt(ctx, w.options, args, true)
 	if err != nil {
 		return agent.Request{}, err
 	}

@@ -50,7 +50,7 @@ func (a *app) compactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compact [ID]", Short: "Summarise a session now",
 		Example: "  rkat compact --last",
-		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session. If that\nwould not make the next request smaller, nothing is changed and the exit code is 1.",
+		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session.",
 		Args:    sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resumeSession(cmd, &o, args) },
 	}
@@ -76,8 +76,8 @@ func (a *app) startSession(cmd *cobra.Command, o *options, args []string) error 
 	if err != nil {
 		return err
 	}
-	defer w.closeAll()
-	text, err := a.readPrompt(o, args, true)
+	defer w.closeAll(cmd.Context())
+	text, err := a.readPrompt(cmd.Context(), o, args, true)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *app) resumeSession(cmd *cobra.Command, o *options, args []string) error
 	if err != nil {
 		return err
 	}
-	defer w.closeAll()
+	defer w.closeAll(cmd.Context())
 	id, text, err := a.findStored(cmd.Context(), w, args)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (a *app) findStored(ctx context.Context, w *preparedRun, args []string) (se
 		return id, "", err
 	}
 	a.session = id
-	text, err := a.readPrompt(w.options, args, false)
+	text, err := a.readPrompt(ctx, w.options, args, false)
 	if err != nil {
 		return id, "", err
 	}

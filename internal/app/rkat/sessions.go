@@ -89,21 +89,18 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 // listed is a session in the JSON of sessions list.
 type listed struct {
 	session.Header
-	Updated  time.Time         `json:"updated_at"`
-	Messages int               `json:"message_count"`
-	Usage    transcript.Usage  `json:"usage"`
-	Metadata map[string]string `json:"metadata,omitempty"`
-	Problem  string            `json:"problem,omitempty"`
+	Updated time.Time `json:"updated_at"`
+	Problem string    `json:"problem,omitempty"`
 }
 
 func (a *app) listSessions(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
-	infos, err := session.Summaries(ctx, store, filter)
+	infos, err := store.List(ctx, filter)
 	if err != nil {
 		return err
 	}
 	all := make([]listed, len(infos))
 	for i, info := range infos {
-		all[i] = listed{Header: info.Header, Updated: info.Updated, Messages: info.Messages, Usage: info.Usage, Metadata: info.Metadata}
+		all[i] = listed{Header: info.Header, Updated: info.Updated}
 		if info.Problem != nil {
 			all[i].Problem = info.Problem.Error()
 		}
@@ -111,12 +108,12 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 	if asJSON {
 		return a.writeLine(map[string]any{"sessions": all})
 	}
-	return printTable(a.Stdout, "ID\tUPDATED\tMESSAGES\tTOKENS\tMODEL", all, func(s listed) []string {
-		messages, tokens, about := fmt.Sprint(s.Messages), fmt.Sprint(s.Usage.Total()), s.Model
+	return printTable(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) []string {
+		about := s.Model
 		if s.Problem != "" {
-			messages, tokens, about = "-", "-", "unreadable: "+s.Problem
+			about = "unreadable: " + s.Problem
 		}
-		return []string{string(s.ID), s.Updated.Format(time.DateTime), messages, tokens, about}
+		return []string{string(s.ID), s.Updated.Format(time.DateTime), about}
 	})
 }
 

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// checkVariables refuses variables that look like settings and are none.
+func (l *Loaded) checkVariables(env map[string]string) error {
+	var known []string
+	for _, s := range l.table {
+		if !s.inFile {
+			known = append(known, s.EnvironmentVariables()...)
+		}
+	}
+	for _, name := range sortedKeys(toAny(env)) {
+		if strings.HasPrefix(name, "RKAT_") && !slices.Contains(known, name) {
+			return fmt.Errorf("%s: no setting has this variable; %s", name, adviceFor(name, known, "unset it"))
+		}
+	}
+	return nil
+}
+
+func toAny(env map[string]string) map[string]any {
+	m := make(map[string]any, len(env))
+	for name := range maps.Keys(env) {
+		m[name] = nil
+	}
+	return m
+}
+
+// adviceFor names the known name that a misspelt one probably means.
+func adviceFor(name string, known []string, otherwise string) string {
+	if meant := nearestName(name, known); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return otherwise
+}
+
+// nearestName returns the known name that differs least, "" if all differ much.
+func nearestName(name string, known []string) (best string) {
+	least := max(2, len(name)/3) + 1
+	for _, k := range slices.Sorted(slices.Values(known)) {
+		if d := countEdits(name, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// countEdits is the Levenshtein distance of two names.
+func countEdits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// serverMembers are the members of an MCP server that have a meaning here.
+var serverMembers = []string{
+	"name", "command", "args", "env", "cwd", "dir", "url", "headers", "timeout", "startTimeout", "start_timeout",
+	"allow", "deny", "optional", "protocol", "type", "disabled",
+}
+
+// otherClients are members of other clients that change nothing about the server.
+var otherClients = []string{
+	"transport", "transportType", "description", "comment", "autoApprove", "alwaysAllow", "autoStart", "icon", "version",
+	"trust", "enabled", "gallery", "metadata", "note", "dev", "tags", "title", "$schema",
+}
+
+// checkServerMembers refuses members of a server that nothing here understands.
+func checkServerMembers(v any) error {
+	server, ok := v.(map[string]any)
+	if !ok {
+		return nil // decoding says what is wrong
+	}
+	for _, member := range sortedKeys(server) {
+		isKnown := slices.ContainsFunc(serverMembers, func(k string) bool { return strings.EqualFold(k, member) })
+		if !isKnown && !slices.Contains(otherClients, member) {
+			return fmt.Errorf("%q: unknown member; %s", member, adviceFor(member, serverMembers, "take it out"))
+		}
+	}
+	return nil
+}
+
+// isDisabled reports whether another client would not start the server, and checks its
+// type.
+func isDisabled(v any) (bool, error) {
+	server, _ := v.(map[string]any)
+	if kind, isText := server["type"].(string); isText && !slices.Contains([]string{"stdio", "http", "streamable-http", "streamableHttp", "streamable_http"}, kind) {
+		return false, fmt.Errorf("type %q is not supported; use stdio or http", kind)
+	}
+	return server["disabled"] == true || server["enabled"] == false, nil
+}

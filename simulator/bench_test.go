@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -122,20 +121,10 @@ func (c clients) ask(b *testing.B, request []byte, times int) {
 type cost struct{ wall, cpu time.Duration }
 
 func (c *cost) add(f func()) {
-	wall, cpu := time.Now(), processor()
+	wall, cpu := time.Now(), processorTime()
 	f()
 	c.wall += time.Since(wall)
-	c.cpu += processor() - cpu
-}
-
-// processor is the time that the process has computed, whatever else the machine
-// does: server and load generator together.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	c.cpu += processorTime() - cpu
 }
 
 // BenchmarkServer lets the simulator and a bare handler that writes the same bytes

@@ -331,7 +331,8 @@ func TestCloseEndsTheDeaf(t *testing.T) {
 // gone reports whether a process has ended; one that waits to be reaped by its
 // adoptive parent has.
 func gone(pid int) bool {
-	if syscall.Kill(pid, 0) != nil {
+	process, err := os.FindProcess(pid)
+	if err != nil || process.Signal(syscall.Signal(0)) != nil {
 		return true
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

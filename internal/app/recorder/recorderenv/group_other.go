@@ -7,6 +7,6 @@ import (
 	"os/exec"
 )
 
-func group(*exec.Cmd) {}
+func makeGroup(*exec.Cmd) {}
 
 func signalGroup(*exec.Cmd, os.Signal) bool { return false }

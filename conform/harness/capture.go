@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/toolserver"
@@ -48,10 +49,11 @@ type capture struct {
 	hasToolLog     bool         // the agent started our tool server, which noted toolRuns
 	sentTurns      map[int]bool // by line: whether it was whole
 	lacksTools     bool         // the agent offers no tool where a turn calls one
+	endedStep      int          // the step that reached the time limit of the case; -1: none
 }
 
 func newCapture(p Permutation, seed string, about About) *capture {
-	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}, sentTurns: map[int]bool{}}
+	return &capture{Permutation: p, about: about, seed: seed, requestsByStep: map[int]int{}, sentTurns: map[int]bool{}, endedStep: -1}
 }
 
 // newScript is the simulator at its strictest, with a clock of its own. An agent whose
@@ -124,6 +126,22 @@ func (c *capture) note(line string) {
 	c.notes = append(c.notes, line)
 }
 
+// noteTimeLimit keeps that a step was ended because the case took too long. Nothing else
+// is said about that step: how its process was ended is not the agent's doing.
+func (c *capture) noteTimeLimit(step int, limit time.Duration, stderr []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sent := "having sent no request"
+	if n := c.requestsByStep[step]; n > 0 {
+		sent = fmt.Sprintf("having sent %d requests", n)
+		if n == 1 {
+			sent = "having sent 1 request"
+		}
+	}
+	c.endedStep = step
+	c.notes = append(c.notes, fmt.Sprintf("step %d was ended at the case's time limit of %v, %s; give slow agents more with --case-timeout%s", step, limit, sent, lastLine(stderr)))
+}
+
 // keepNotice keeps what the proxy did not let through.
 func (c *capture) keepNotice(n proxy.Notice) {
 	c.mu.Lock()
@@ -184,6 +202,9 @@ func (c *capture) finish(processes []evidence.Process) (*evidence.Evidence, []st
 		deviations = append(deviations, fmt.Sprintf("request %d, %s, is not judged: %s", s.Exchange, s.What, s.Reason))
 	}
 	for i, step := range c.Case.Steps(c.seed) {
+		if i == c.endedStep {
+			break // that step has its note, and no later one ran
+		}
 		deviation := c.stepDeviation(i, step, processes)
 		if deviation == "" && c.Case.Scenario.IsLenient && !step.Turn {
 			deviation = c.turnDeviation(i, processes[i].ExitCode)

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -130,7 +131,8 @@ func (s Step) Ability() specs.Ability {
 // number of requests it sent, "" when both are as scripted.
 func (s Step) exitDeviation(remark string, code, requests int) string {
 	why := s.endDeviation(remark, code, requests)
-	if why != "" && requests == 0 && s.Exit != specs.ExitUnsupported && !strings.Contains(why, "no request") {
+	isTimeLimit := strings.HasPrefix(remark, isolate.Result{TimedOut: true}.Remark())
+	if why != "" && requests == 0 && !isTimeLimit && s.Exit != specs.ExitUnsupported && !strings.Contains(why, "no request") {
 		why += ", and sent no request: does it use HTTPS_PROXY, or the base URL?"
 	}
 	return why

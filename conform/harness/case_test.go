@@ -48,6 +48,9 @@ func TestExitDeviation(t *testing.T) {
 			t.Errorf("%s with code %d and %d requests: %q", c.exit, c.code, c.requests, why)
 		}
 	}
+	if why := (Step{}).exitDeviation("was ended at its time limit of 5s", -1, 0); why != "was ended at its time limit of 5s" {
+		t.Errorf("at its limit: %q", why)
+	}
 	if why := (Step{Exit: specs.ExitError}).exitDeviation("was ended by SIGSEGV", -1, 1); why != "was ended by SIGSEGV" {
 		t.Errorf("a crash passes for the failure that the scenario expects: %q", why)
 	}

@@ -127,8 +127,8 @@ func TestBadSubjects(t *testing.T) {
 	c := findCase(t, "failing-tool/anthropic")
 	for misdeed, want := range map[string]struct{ deviation, effect string }{
 		"":                  {},
-		"hangs":             {deviation: "step 0 was ended: the case took longer than it may"},
-		"stops itself":      {deviation: "step 0 was ended: the case took longer than it may"},
+		"hangs":             {deviation: "step 0 was ended at the case's time limit of 3s, having sent no request; give slow agents more with --case-timeout"},
+		"stops itself":      {deviation: "step 0 was ended at the case's time limit of 3s, having sent no request; give slow agents more with --case-timeout"},
 		"forks":             {effect: "left 1 process behind, which the harness ended"},
 		"floods":            {effect: "wrote more than is kept of the output: 1 process"},
 		"ignores the proxy": {deviation: "sent no request: does it use HTTPS_PROXY"},
@@ -142,7 +142,7 @@ func TestBadSubjects(t *testing.T) {
 		t.Run(misdeed, func(t *testing.T) {
 			t.Parallel()
 			timeout := DefaultCaseTimeout
-			if strings.Contains(want.deviation, "longer") {
+			if strings.Contains(want.deviation, "time limit") {
 				timeout = 3 * time.Second
 			}
 			runner, err := NewRunner(Config{Subject: badSubject{misdeed: misdeed}, Isolation: level, CaseTimeout: timeout})
@@ -155,6 +155,9 @@ func TestBadSubjects(t *testing.T) {
 			t.Logf("%s: %q, %q, %v", time.Since(began).Round(time.Millisecond), run.Deviations, run.Effects, run.Err)
 			if run.Err != nil || (said == "") != (want.deviation == "") || !strings.Contains(said, want.deviation) {
 				t.Errorf("deviations %q, %v; want %q", run.Deviations, run.Err, want.deviation)
+			}
+			if strings.Contains(want.deviation, "time limit") && (len(run.Deviations) != 1 || strings.Contains(said, "HTTPS_PROXY")) {
+				t.Errorf("more than the time limit is said: %q", run.Deviations)
 			}
 			if strings.Contains(said, "Abc9") {
 				t.Errorf("the key is kept: %s", said)

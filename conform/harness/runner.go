@@ -171,10 +171,11 @@ func (r *Runner) playInRoom(ctx context.Context, room Room, kept *capture) (_ []
 		return nil, fmt.Errorf("%s: %w", kept.Name(), err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	return playSteps(ctx, session, kept)
+	return playSteps(ctx, session, r.CaseTimeout, kept)
 }
 
-func playSteps(ctx context.Context, session Session, kept *capture) ([]evidence.Process, error) {
+// playSteps runs the steps in order. limit is the time limit of ctx, for messages.
+func playSteps(ctx context.Context, session Session, limit time.Duration, kept *capture) ([]evidence.Process, error) {
 	var processes []evidence.Process
 	for i, step := range kept.Case.Steps(kept.seed) {
 		kept.beginStep(i)
@@ -186,7 +187,7 @@ func playSteps(ctx context.Context, session Session, kept *capture) ([]evidence.
 			kept.note(fmt.Sprintf("step %d ended before it was interrupted", i))
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			kept.note(fmt.Sprintf("step %d was ended: the case took longer than it may (--case-timeout)", i))
+			kept.noteTimeLimit(i, limit, process.Stderr)
 			return append(processes, process), nil
 		}
 		if err != nil {

@@ -167,7 +167,11 @@ func (s *commandSession) runCommand(ctx context.Context, command []profiles.Temp
 		c.Stdin = strings.NewReader(prompt + "\n")
 	}
 	result, err := s.room.Sandbox.Run(ctx, c)
-	return evidence.Process{Args: argv, ExitCode: result.ExitCode, Remark: result.Remark(), Stdout: result.Stdout, Stderr: result.Stderr}, err
+	remark := result.Remark()
+	if result.TimedOut && err == nil {
+		remark += fmt.Sprintf(" of %v (timeout in its profile)", s.profile.Timeout)
+	}
+	return evidence.Process{Args: argv, ExitCode: result.ExitCode, Remark: remark, Stdout: result.Stdout, Stderr: result.Stderr}, err
 }
 
 // takesPrompt reports whether a command is given the prompt as an argument.

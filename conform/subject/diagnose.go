@@ -127,9 +127,9 @@ var errorWords = regexp.MustCompile(`(?i)\b[a-z]*(error|exception)\b|\b(failed|c
 var noise = regexp.MustCompile(`^(Node\.js v[0-9.]+|[{}\])]+[,;]?|at .*)$`)
 
 func (s sighting) timedOut() bool {
-	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "longer than it may") }) ||
+	return slices.ContainsFunc(s.probed.Notes, func(note string) bool { return strings.Contains(note, "time limit") }) ||
 		slices.ContainsFunc(s.probed.Processes, func(p evidence.Process) bool {
-			return p.Remark == isolate.Result{TimedOut: true}.Remark()
+			return strings.HasPrefix(p.Remark, isolate.Result{TimedOut: true}.Remark())
 		})
 }
 

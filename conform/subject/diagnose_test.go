@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 	models := process(0, "")
 	models.Interactions = []cassette.Interaction{{Request: cassette.Request{Method: http.MethodGet, URL: "https://api.openai.com/v1/models?key=secret"}}}
 	slow := process(-1, "waiting")
-	slow.Notes = []string{"step 0 was ended: the case took longer than it may (--case-timeout)"}
+	slow.Notes = []string{"step 0 was ended at the case's time limit of 3s, having sent no request; give slow agents more with --case-timeout"}
 	for _, c := range []struct {
 		name   string
 		probed harness.Probed

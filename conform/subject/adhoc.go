@@ -70,10 +70,10 @@ func (c CommandLine) addProviders(p *profiles.Profile) error {
 	if names == nil {
 		names = providerNames
 	}
+	if err := checkProviders(p.Name, names, nil); err != nil {
+		return err
+	}
 	for _, name := range names {
-		if !slices.Contains(providerNames, name) {
-			return fmt.Errorf("--provider: unknown value %q; use %s", name, strings.Join(providerNames, ", "))
-		}
 		p.Providers[name] = profiles.Provider{}
 	}
 	return nil

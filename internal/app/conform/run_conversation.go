@@ -85,5 +85,5 @@ func (f runFlags) conversationOf(ctx context.Context, p *profiles.Profile) (harn
 	if err != nil {
 		return nil, err
 	}
-	return subject.WithProfile(agent, p), nil
+	return narrowAgent(subject.WithProfile(agent, p), f.providers)
 }

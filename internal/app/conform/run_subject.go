@@ -53,7 +53,7 @@ func (f *commandFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.sessionPattern, "session-pattern", "", "regular expression that finds {session} in the agent's output")
 	flags.StringVar(&f.mcp, "mcp-flag", "", "how the agent behind -- is offered tools: '--mcp-config {mcp_config}'")
 	flags.StringArrayVar(&f.env, "env", nil, "variable for the agent behind --: `NAME=VALUE`")
-	flags.StringSliceVar(&f.providers, "provider", nil, "providers that the agent behind -- speaks to: anthropic, openai, gemini (default: what a first prompt shows)")
+	flags.StringSliceVar(&f.providers, "provider", nil, "play no other providers than these: anthropic, openai, gemini (default: all that the agent has; for one behind --, what a first prompt shows)")
 }
 
 // takeArguments takes the command behind --. Other arguments are mistakes.
@@ -91,7 +91,7 @@ func (f *commandFlags) setFlag() string {
 		isSet bool
 	}{
 		{"--stdin", f.stdin}, {"--resume-cmd", f.resume != ""}, {"--session-pattern", f.sessionPattern != ""},
-		{"--mcp-flag", f.mcp != ""}, {"--env", len(f.env) > 0}, {"--provider", len(f.providers) > 0},
+		{"--mcp-flag", f.mcp != ""}, {"--env", len(f.env) > 0},
 	} {
 		if flag.isSet {
 			return flag.name
@@ -133,20 +133,33 @@ func (a *app) findSubject(ctx context.Context, f runFlags) (harness.Subject, err
 		if err != nil {
 			return nil, err
 		}
-		return f.startAgent(ctx, kind, argv, f.env, f.providers)
+		agent, err := f.startAgent(ctx, kind, argv, f.env, f.providers)
+		if err != nil {
+			return nil, err
+		}
+		return narrowAgent(agent, f.providers)
 	}
 	profile, err := f.chosenProfile()
 	if err != nil {
 		return nil, err
 	}
 	if profile == nil {
-		return harness.InProcess(rkat.Run, cli.Version()), nil
+		return narrowAgent(harness.InProcess(rkat.Run, cli.Version()), f.providers)
 	}
 	kind, _ := profile.Command()
 	if kind != "command" {
 		return f.conversationOf(ctx, profile)
 	}
 	return a.commandSubject(ctx, f, profile)
+}
+
+// narrowAgent keeps an agent to the providers of --provider.
+func narrowAgent(agent harness.Subject, providers []string) (harness.Subject, error) {
+	narrow, err := subject.NarrowAgent(agent, providers)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
+	return narrow, nil
 }
 
 // commandSubject is the agent of a profile that is a program for each prompt.
@@ -203,6 +216,9 @@ func (f *subjectFlags) chosenProfile() (*profiles.Profile, error) {
 	p, err := profiles.Find(f.name)
 	if err != nil {
 		return nil, cli.Usage("--subject %w", err)
+	}
+	if p, err = subject.NarrowProfile(p, f.providers); err != nil {
+		return nil, cli.Usage("%w", err)
 	}
 	return p, nil
 }

@@ -66,7 +66,7 @@ func parseCapabilities(file string, data []byte) (map[string][]Capability, error
 		for _, row := range rows {
 			switch {
 			case !slices.Contains(providers, provider):
-				return nil, fmt.Errorf("%s: %s is no provider", file, provider)
+				return nil, fmt.Errorf("%s: %s is not a provider", file, provider)
 			case row.Models.IsZero():
 				return nil, fmt.Errorf("%s: %s: a row names no models", file, provider)
 			case len(row.Budget) != 0 && len(row.Budget) != 2:

@@ -43,7 +43,7 @@ func TestCapabilities(t *testing.T) {
 	for text, want := range map[string]string{
 		"openai:\n  - {models: gpt, refuses: [air]}": "refuses \"air\"",
 		"openai:\n  - {refuses: [prefill]}":          "names no models",
-		"azure:\n  - {models: gpt}":                  "no provider",
+		"azure:\n  - {models: gpt}":                  "not a provider",
 		"openai:\n  - {models: gpt, budget: [1]}":    "two numbers",
 		"openai:\n  - {models: gpt, color: 1}":       "color",
 	} {

@@ -76,7 +76,7 @@ func TestAllowlist(t *testing.T) {
 	if ok, _ := read.Allows("local-2.1"); !ok {
 		t.Error("a rule in full beside names is not read")
 	}
-	for text, want := range map[string]string{"": "without a name", "claud >= 4": "is no family", "claude >=": "no version"} {
+	for text, want := range map[string]string{"": "without a name", "claud >= 4": "is not a family", "claude >=": "no version"} {
 		if _, err := NewModelPolicy([]string{text}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}

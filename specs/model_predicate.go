@@ -61,7 +61,7 @@ func parseModelTerm(words []string) (t modelTerm, err error) {
 		return t, errors.New("is empty; write a family such as claude >= 4.7")
 	}
 	if t.family = words[0]; !slices.Contains(familyNames(), t.family) {
-		return t, fmt.Errorf("%q is no family; use %s", t.family, strings.Join(familyNames(), ", "))
+		return t, fmt.Errorf("%q is not a family; use %s", t.family, strings.Join(familyNames(), ", "))
 	}
 	for rest := words[1:]; len(rest) > 0; {
 		switch {

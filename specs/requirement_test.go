@@ -55,7 +55,7 @@ func TestFaults(t *testing.T) {
 		{"no fix", "fix: Do not.", "fix:", "fix is empty"},
 		{"unknown consequence", "consequence: refused", "consequence: Refused", `consequence "Refused" is unknown; use refused, unsafe, degraded, wasteful`},
 		{"none for all", "consequence: refused", "consequence: none", `consequence "none" is unknown`},
-		{"unknown model", `"claude < 4"`, `"cloud < 4"`, `ORD-001: line 17: models "cloud < 4": "cloud" is no family; use claude, gemini, gpt, o`},
+		{"unknown model", `"claude < 4"`, `"cloud < 4"`, `ORD-001: line 17: models "cloud < 4": "cloud" is not a family; use claude, gemini, gpt, o`},
 		{"no version", `"claude < 4"`, `"claude <"`, `no version such as 4.7 stands behind <`},
 		{"bad version", `"claude < 4"`, `"claude < four"`, `no version such as 4.7`},
 		{"bad word", `"claude < 4"`, `"claude ~ 4"`, `"~" is neither a word`},

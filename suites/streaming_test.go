@@ -13,7 +13,7 @@ var _ = Describe("A streamed reply is read to its end, and a broken one is not t
 		its.holds("STR-005 Gemini streams follow their grammar")
 		its.holds("STR-006 deltas add up to what is done")
 		its.holds("STR-007 a partial turn is not history")
-		its.holds("STR-008 a reply that failed is no success")
+		its.holds("STR-008 a reply that failed is not a success")
 		its.holds("STR-009 malformed calls are not run")
 	})
 })

@@ -209,7 +209,7 @@ func (n *node) firstOf(keys ...string) (*node, string) {
 	return nil, ""
 }
 
-// stringValue is the string value of n, "" when n is no string.
+// stringValue is the string value of n, "" when n is not a string.
 func (n *node) stringValue() string {
 	if n == nil || n.kind != '"' {
 		return ""

@@ -74,15 +74,15 @@ func replyIsProviders(s *Trace, r *report) {
 			if x.isErrorDocument() {
 				r.addBare(x, wholeReply, "§4", "status %d with an error in place of a reply: %q", x.Response.Status, cutText(wordsOf(x), 200))
 			} else if x.reply.End == wire.Cut {
-				r.addBare(x, wholeReply, "§4", "status %d with a document that is no reply of %s: it has no %s", x.Response.Status,
+				r.addBare(x, wholeReply, "§4", "status %d with a document that is not a reply of %s: it has no %s", x.Response.Status,
 					providerNames[x.Provider], byProvider(x, "content", "output", "candidates"))
 			}
 		case x.reply.Form == wire.Array && x.Provider != evidence.Gemini:
 			r.addObserved(1)
-			r.addBare(x, wholeReply, "§4", "status %d with an array, which is no reply of %s", x.Response.Status, providerNames[x.Provider])
+			r.addBare(x, wholeReply, "§4", "status %d with an array, which is not a reply of %s", x.Response.Status, providerNames[x.Provider])
 		case !x.req.WantsStream && x.reply.Form == wire.Other && !isBlank(x.Response.Body):
 			r.addObserved(1)
-			r.addBare(x, wholeReply, "§4", "status %d with a body that is no JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))
+			r.addBare(x, wholeReply, "§4", "status %d with a body that is not JSON: it begins with %q", x.Response.Status, cutText(string(x.Response.Body), 2*window))
 		}
 	})
 }

@@ -27,7 +27,7 @@ const (
 	marksContradict   // ids or tokens that differ forbid what content and place suggest
 	repliesStandOnce  // a reply has one run
 	boundsHold        // a reply came between those before and after it
-	openingIsRead     // the client's own beginning of an answer is no reply
+	openingIsRead     // the client's own beginning of an answer is not a reply
 	hiddenIsAside     // hidden state does not change what was said before
 
 	// Items of a match are paired.

@@ -200,7 +200,7 @@ func filesReadable(s *Trace, r *report) {
 					url, isURL := strings.CutPrefix(data.Str(), "data:")
 					switch {
 					case !isURL:
-						r.addFinding(x, at, "O-30", "file_data is no data URL")
+						r.addFinding(x, at, "O-30", "file_data is not a data URL")
 					case hasPrefixOf(url, []string{"audio/", "video/", "font/"}):
 						r.addFinding(x, at, "O-30", "file_data is of type %q, which is not read as a document", cutText(url[:max(0, strings.IndexAny(url, ";,"))], 60))
 					}

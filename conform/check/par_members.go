@@ -101,7 +101,7 @@ func (w *memberWalk) compare(n *wire.Node, members specs.Members, path string) {
 		under := strings.TrimPrefix(path+"."+spelled, ".")
 		m, known := members[name]
 		if !known {
-			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is no member that the provider knows there")
+			w.add(unknownMember, v, under, byProvider(w.x, "A-5", "O-4", "G-3"), "is not a member that the provider knows there")
 			if w.x.Provider == evidence.Gemini && partMember.MatchString(under) {
 				w.faults[len(w.faults)-1].typeName = spelled // the kind of a part is the name of its member
 			}

@@ -35,7 +35,7 @@ func findSchemaFault(n *wire.Node, d dialect, path string, depth int) *schemaFau
 	case n.Is('t') || n.Is('f') || depth > maxSchemaDepth:
 		return nil
 	case !n.Is('{'):
-		return &schemaFault{n, path, "is no schema"}
+		return &schemaFault{n, path, "is not a schema"}
 	}
 	if f := typeFault(n, d, path); f != nil {
 		return f
@@ -70,7 +70,7 @@ func typeFault(n *wire.Node, d dialect, path string) *schemaFault {
 			known = strings.ToLower(known)
 		}
 		if !slices.Contains(schemaTypes, known) && (d != geminiSchema || known != "type_unspecified") {
-			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Str(), 40)) + ", which is no JSON type"}
+			return &schemaFault{t, path + ".type", "is " + strconv.Quote(cutText(name.Str(), 40)) + ", which is not a JSON type"}
 		}
 	}
 	return nil
@@ -103,7 +103,7 @@ func objectFault(n *wire.Node, d dialect, path string) *schemaFault {
 			return &schemaFault{name, at, "is not a name"}
 		}
 		if d == geminiSchema && properties.Get(name.Str()) == nil {
-			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Str(), 40)) + ", which is no property"}
+			return &schemaFault{name, at, "names " + strconv.Quote(cutText(name.Str(), 40)) + ", which is not a property"}
 		}
 	}
 	return nil

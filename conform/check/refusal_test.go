@@ -163,7 +163,7 @@ func TestRepeatedAfterRefusal(t *testing.T) {
 	}
 }
 
-// TestUnreadableReplies: each way in which a 200 is no reply, and the nearest that is
+// TestUnreadableReplies: each way in which a 200 is not a reply, and the nearest that is
 // one.
 func TestUnreadableReplies(t *testing.T) {
 	stream := strings.Replace(minimal["openai"], `{"model"`, `{"stream":true,"model"`, 1)

@@ -53,7 +53,7 @@ func framedAsStream(s *Trace, r *report) {
 			if (markedCut(x) || s.wasInterrupted(x)) && !bytes.ContainsAny(x.Response.Body[off:], "\r\n") {
 				continue // the cut went through a field name
 			}
-			r.addFinding(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is no field, comment or blank line of an event stream")
+			r.addFinding(x, wire.Place{Event: -1, Off: off}, "§1.4", "line is not a field, comment or blank line of an event stream")
 		}
 		for i, e := range x.reply.Events {
 			r.addObserved(1)

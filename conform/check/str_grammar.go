@@ -32,7 +32,7 @@ func geminiStream(x *exchange, r *report) {
 		r.addObserved(1)
 		at := wire.Place{Event: i, Off: e.DataOff}
 		if !e.JSON.Is('{') {
-			r.addFinding(x, at, "§3.3", "chunk is no object")
+			r.addFinding(x, at, "§3.3", "chunk is not an object")
 		}
 		got := e.JSON.Any("responseId", "response_id").Str()
 		if id != "" && got != "" && got != id {

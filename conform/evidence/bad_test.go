@@ -22,7 +22,7 @@ func TestBadInput(t *testing.T) {
 		{"prose.yaml", "Dear reader, this is prose.", "is YAML without interactions"},
 		{"broken.yaml", "interactions:\n - {a", "is unreadable YAML (line "},
 		{"list.yaml", "- a\n- b\n", "is YAML without interactions"},
-		{"wrong.yaml", "interactions: 3\nversion: 1\n", "is no cassette (line 1: another kind of value belongs here)"},
+		{"wrong.yaml", "interactions: 3\nversion: 1\n", "is not a cassette (line 1: another kind of value belongs here)"},
 		{"none.yaml", "version: 2\ninteractions: []\n", "holds no exchange; record it again"},
 		{"future.yaml", strings.Replace(good, "version: 2", "version: 99", 1), `go-vcr version "99" is unknown, this build reads 1 and 2; convert it`},
 		{"noversion.yaml", strings.Replace(good, "version: 2", "", 1), `go-vcr version "" is unknown`},

@@ -104,7 +104,7 @@ func (f Found) Read() (Recording, error) {
 		rec, err := interchange.ReadCase(f.fsys, f.name, f.Path)
 		return newRecording(f.Path, rec), err
 	case !info.Mode().IsRegular():
-		return Recording{}, fmt.Errorf("%s: is no regular file; %w", f.Path, ErrNotRecording)
+		return Recording{}, fmt.Errorf("%s: is not a regular file; %w", f.Path, ErrNotRecording)
 	}
 	data, err := fs.ReadFile(f.fsys, f.name)
 	if err != nil {

@@ -105,8 +105,8 @@ func TestParsePrices(t *testing.T) {
 		"models: {}":                             "names no model",
 		"modles: {}":                             "field modles not found",
 		"models: {m: {input: 1}}":                "m: input and output are needed",
-		"models: {m: {input: -1, output: 1}}":    "m: -1 is no price",
-		"models: {m: {input: .inf, output: 1}}":  "m: +Inf is no price",
+		"models: {m: {input: -1, output: 1}}":    "m: -1 is not a price",
+		"models: {m: {input: .inf, output: 1}}":  "m: +Inf is not a price",
 		"models: {m: {input: cheap, output: 1}}": "line 1",
 		strings.Repeat("#", maxPriceFile+1):      "too long",
 	} {

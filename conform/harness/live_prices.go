@@ -57,7 +57,7 @@ func ParsePrices(file string, data []byte) (*Prices, error) {
 		}
 		for _, value := range []*float64{price.Input, price.Output, price.CacheRead, price.CacheWrite} {
 			if value != nil && (*value < 0 || math.IsInf(*value, 0) || math.IsNaN(*value)) {
-				return nil, fmt.Errorf("%s: %s: %v is no price", file, name, *value)
+				return nil, fmt.Errorf("%s: %s: %v is not a price", file, name, *value)
 			}
 		}
 	}

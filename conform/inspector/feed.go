@@ -192,7 +192,7 @@ func (f *Feed) serveEvents(w http.ResponseWriter, r *http.Request) {
 	if from == "" {
 		from = r.URL.Query().Get("after")
 	}
-	after, _ := strconv.Atoi(from) // what is no number is 0: everything
+	after, _ := strconv.Atoi(from) // what is not a number is 0: everything
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	sender := eventSender{w, http.NewResponseController(w)}

@@ -41,7 +41,7 @@ func CheckHead(c *report.Checked) Head {
 		}
 	}
 	if n := len(c.PassedOver); n > 0 {
-		h.addNotice("%d files were passed over: they are no recordings.", n)
+		h.addNotice("%d files were passed over: they are not recordings.", n)
 	}
 	return h
 }

@@ -17,7 +17,7 @@ const maxUnpacked = 1 << 30
 
 // ErrNotPage is wrapped by [Read] for data that are neither a document of the inspector
 // nor a page that holds one.
-var ErrNotPage = errors.New("is no document of the inspector")
+var ErrNotPage = errors.New("is not a document of the inspector")
 
 // A page holds its document as JSON in gzip in base64. Pages of the first release hold
 // JSON.

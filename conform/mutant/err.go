@@ -20,7 +20,7 @@ var errorMutants = []Mutant{
 	{"empty-reply", "gets a 200 without a body", []string{"ERR-003"}, replaceReply("")},
 	{"page-for-reply", "gets a web page in the place of a reply", []string{"ERR-003"}, replaceReply("<!doctype html><title>Sign in</title>")},
 	{"half-document", "gets half of a JSON document", []string{"ERR-003"}, replaceReply(`{"id":"resp_1","output":[{"type":"mess`)},
-	{"foreign-document", "gets a document that is no reply", []string{"ERR-003"}, replaceReply(`{"ok":true}`)},
+	{"foreign-document", "gets a document that is not a reply", []string{"ERR-003"}, replaceReply(`{"ok":true}`)},
 }
 
 var refusedForm = map[string]string{

@@ -15,7 +15,7 @@ var geminiMutants = []Mutant{
 	{"trim-thought-signature", "loses bytes of a signature", []string{"SIG-015"}, changeRequest(signedCall(func(_ *editor, _ int, it *wire.Item) bool {
 		return len(it.Token) > 12 && rewriteMember(it.Node, func(s string) string { return s[:8] + s[12:] }, "thoughtSignature", "thought_signature")
 	}), evidence.Gemini)},
-	{"break-base64", "writes a signature that is no base64", []string{"SIG-015"}, changeRequest(signedCall(func(_ *editor, _ int, it *wire.Item) bool {
+	{"break-base64", "writes a signature that is not base64", []string{"SIG-015"}, changeRequest(signedCall(func(_ *editor, _ int, it *wire.Item) bool {
 		return rewriteMember(it.Node, func(s string) string { return "%" + s }, "thoughtSignature", "thought_signature")
 	}), evidence.Gemini)},
 	{"signature-to-response", "moves the signature of a call to its response", []string{"SIG-016"}, changeRequest(signedCall(signatureToResponse), evidence.Gemini)},

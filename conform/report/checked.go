@@ -16,7 +16,7 @@ type Checked struct {
 	Policy Policy `json:"policy"`
 	// Recordings are in the order of their paths.
 	Recordings []Recording `json:"recordings"`
-	// PassedOver lists files found below a directory that are no recordings.
+	// PassedOver lists files found below a directory that are not recordings.
 	PassedOver []string `json:"passed_over,omitempty"`
 	Summary    Summary  `json:"summary"`
 }

@@ -149,7 +149,7 @@ func (r *Run) runNotes() (list []string) {
 	switch {
 	case r.Shard == nil:
 	case len(r.Cases) == 0:
-		list = append(list, fmt.Sprintf("shard %s holds no case, which is no failure; conform matrix puts the shards together", r.Shard))
+		list = append(list, fmt.Sprintf("shard %s holds no case, which is not a failure; conform matrix puts the shards together", r.Shard))
 	default:
 		list = append(list, fmt.Sprintf("shard %s: %s; conform matrix puts the shards together", r.Shard, countOf(len(r.Cases), "case")))
 	}

@@ -107,7 +107,7 @@ func ParseJournal(name string, data []byte) (*Journal, error) {
 	return j, nil
 }
 
-var errNotJournal = errors.New("is no line of a journal of this version; " + JournalSchema + " is read")
+var errNotJournal = errors.New("is not a line of a journal of this version; " + JournalSchema + " is read")
 
 func (j *Journal) addLine(number int, line []byte) error {
 	if number == 1 {

@@ -98,8 +98,8 @@ func TestJournalCutAnywhere(t *testing.T) {
 func TestJournalRefusesWhatItDoesNotKnow(t *testing.T) {
 	lines := strings.SplitAfter(string(journalText(t, journalOf(t, 3, Shard{}))), "\n")
 	for name, c := range map[string]struct{ text, want string }{
-		"garbage":              {lines[0] + "garbage\n" + lines[1], "j:2: is no line of a journal"},
-		"a later version":      {strings.Replace(lines[0], "journal.v1", "journal.v9", 1), "j:1: is no line of a journal of this version"},
+		"garbage":              {lines[0] + "garbage\n" + lines[1], "j:2: is not a line of a journal"},
+		"a later version":      {strings.Replace(lines[0], "journal.v1", "journal.v9", 1), "j:1: is not a line of a journal of this version"},
 		"an unknown member":    {lines[0] + `{"case":{"name":"case-0/openai","verdict":"pass","provider":"p"},"results":[],"new":1}` + "\n", "j:2: "},
 		"a case without plan":  {lines[0] + strings.ReplaceAll(lines[1], "case-0", "case-9"), "j:2: case case-9/openai is not in the plan"},
 		"a line after the end": {strings.Join(lines, "") + lines[1], "j:6: follows the end"},

@@ -47,7 +47,7 @@ func TestShardsMergedEqualTheRun(t *testing.T) {
 	}
 }
 
-// A shard without a case is no failure.
+// A shard without a case is not a failure.
 func TestEmptyShard(t *testing.T) {
 	for i := range 50 {
 		r := journalOf(t, 20, Shard{i + 1, 50}).Run(nil)
@@ -56,7 +56,7 @@ func TestEmptyShard(t *testing.T) {
 		}
 		var out bytes.Buffer
 		NewTerminal(&out, false).Run(r)
-		if r.Summary.Exit != ExitOK || r.Summary.Verdict != NotApplicable || !strings.Contains(out.String(), "holds no case, which is no failure") {
+		if r.Summary.Exit != ExitOK || r.Summary.Verdict != NotApplicable || !strings.Contains(out.String(), "holds no case, which is not a failure") {
 			t.Errorf("%+v\n%s", r.Summary, &out)
 		}
 		return
@@ -95,9 +95,9 @@ func TestReadRunRefuses(t *testing.T) {
 		`is "", this conform reads`:           `{"schema":""}`,
 		`is "conform.report.v1", this`:        strings.Replace(text, "conform.report.v2", "conform.report.v1", 1),
 		`is "conform.check.v2", this`:         `{"schema":"conform.check.v2"}`,
-		"is no whole report":                  strings.Replace(text, `"ingress"`, `"ingres"`, 1),
+		"is not a whole report":               strings.Replace(text, `"ingress"`, `"ingres"`, 1),
 		"is neither a JSON report of conform": text[:len(text)/2],
-		"f:1: is no line of a journal":        `{"journal":"x"}` + "\n",
+		"f:1: is not a line of a journal":     `{"journal":"x"}` + "\n",
 		"f: holds no whole line of a journal": `{"journal":"x"}`,
 	} {
 		if _, err := ReadRun("f", []byte(data)); err == nil || !strings.Contains(err.Error(), want) {

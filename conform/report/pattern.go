@@ -29,7 +29,7 @@ func checkPattern(pattern string) error {
 	}
 	for _, part := range parts {
 		if _, err := path.Match(part, ""); err != nil || part == "" {
-			return fmt.Errorf("%q: the part %q is no pattern; use letters, * and **", pattern, part)
+			return fmt.Errorf("%q: the part %q is not a pattern; use letters, * and **", pattern, part)
 		}
 		if strings.Contains(part, "**") && part != "**" {
 			return fmt.Errorf("%q: ** stands alone between slashes", pattern)

@@ -29,11 +29,11 @@ func ReadRun(name string, data []byte) (*Run, error) {
 		return nil, fmt.Errorf("%s: is %q, this conform reads %s; make it with --report json=FILE of conform run", name, head.Schema, RunSchema)
 	}
 	if err := schemas.Validate(schemas.Report, data); err != nil {
-		return nil, fmt.Errorf("%s: is no whole report: %w", name, err)
+		return nil, fmt.Errorf("%s: is not a whole report: %w", name, err)
 	}
 	var r Run
 	if err := json.Unmarshal(data, &r); err != nil {
-		return nil, fmt.Errorf("%s: is no whole report: %w", name, err)
+		return nil, fmt.Errorf("%s: is not a whole report: %w", name, err)
 	}
 	r.Expected = r.synthesizedIDs()
 	return &r, nil

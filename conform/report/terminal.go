@@ -161,7 +161,7 @@ func (t *Terminal) Checked(c *Checked) {
 	}
 	t.writeSilent(c)
 	if n := len(c.PassedOver); n > 0 {
-		t.writePlain("%-14s %d files that are no recordings, first %s", "passed over", n, c.PassedOver[0])
+		t.writePlain("%-14s %d files that are not recordings, first %s", "passed over", n, c.PassedOver[0])
 	}
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)

@@ -47,7 +47,7 @@ func (v Verdict) Meaning() string {
 	case NotApplicable:
 		return "The requirement declares that it does not speak of this provider or of evidence from this source."
 	case NotTestable:
-		return "Nothing was seen where the rule could have been broken. This is no success: a check that saw nothing proves nothing."
+		return "Nothing was seen where the rule could have been broken. This is not a success: a check that saw nothing proves nothing."
 	case KnownFail:
 		return "A requirement was broken, and the baseline lists the breach with a reason."
 	case Stale:

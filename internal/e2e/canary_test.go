@@ -134,7 +134,7 @@ func send(r *http.Request, kind string, data []byte) {
 }
 
 // do has the agent ask as p says and returns what came back, nothing when there
-// was no reply.
+// was not a reply.
 func (f *field) do(p plant) (reply string) {
 	f.t.Helper()
 	secret := p.secret()

@@ -165,7 +165,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 	}
 }
 
-// TestBrokenTurnLeavesNothing: a stream that broke off is no reply; the prompt
+// TestBrokenTurnLeavesNothing: a stream that broke off is not a reply; the prompt
 // is kept and can be asked again.
 func TestBrokenTurnLeavesNothing(t *testing.T) {
 	store := session.NewMemoryStore()

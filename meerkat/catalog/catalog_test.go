@@ -72,11 +72,11 @@ var rejected = map[string]string{
 	"gemini-embedding-001": "not an agent", "gemini-flash-latest": "alias", "gemini-flash-lite-latest": "alias",
 	"gemini-pro-latest": "alias", "gemini-omni": "media",
 	// Traps.
-	"": "no model", "claude-sonet-4-5": "no model line", "claude-opus-4-05": "below", "gpt-5.2-proo": "variant",
+	"": "no model", "claude-sonet-4-5": "not a model line", "claude-opus-4-05": "below", "gpt-5.2-proo": "variant",
 	"gpt-5.2-mini": "variant", "claude-opus-4-5-fast": "variant", "claude-sonnet-4-5-latest": "alias",
 	"claude-opus-4-5-20259999": "variant", "gemini-3-pro": "variant", "gemini-3.6-flahs": "variant",
 	"claude-sonnet-4-5@20250929": "platform", "models/gemini-3-flash-preview": "platform",
-	"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "platform", "llama-3": "no model line",
+	"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "platform", "llama-3": "not a model line",
 	"CLAUDE-OPUS-4-5": "exact", "claude-fable": "no version", "claude-fable-4": "below", "gpt-99999": "no version",
 }
 

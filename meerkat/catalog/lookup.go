@@ -143,7 +143,7 @@ func (t *table) unsupportedReason(base string) string {
 	case strings.HasPrefix(n.line, "claude") && n.versioned && n.version.major < 4:
 		return fmt.Sprintf("Claude %s has no interleaved thinking", n.version)
 	case !ok:
-		return fmt.Sprintf("%q is no model line of Anthropic, OpenAI or Gemini that is supported", n.line)
+		return fmt.Sprintf("%q is not a model line of Anthropic, OpenAI or Gemini that is supported", n.line)
 	case !n.versioned:
 		return "its name has no version"
 	case n.version.isBelow(minimum):

@@ -82,7 +82,7 @@ func (r *reply) fitCall(b *transcript.Block, first bool) loss {
 		lost = loss{ruleInvalidArguments, "its arguments are not UTF-8, which every provider refuses; bad bytes go out as U+FFFD"}
 	}
 	if len(r.target.Raw(b)) == 0 && !traits.StringArguments && len(b.Args) > 0 && !jsontok.IsObject(b.Args) {
-		lost = loss{ruleInvalidArguments, "its arguments are no object and go out as a string in one"}
+		lost = loss{ruleInvalidArguments, "its arguments are not an object and go out as a string in one"}
 	}
 	if r.target.Model.Signatures && first && (!own || tokenOf(b) == "") {
 		lost = loss{ruleMissingSignature, "it has no signature of " + r.target.Model.Model + "; the documented stand-in takes its place"}

@@ -61,7 +61,7 @@ func (l *connection) openTransport(ctx context.Context, s Server, o Options) (sd
 	}
 	log, mask := o.Log.With("mcp_server", s.Name), newMasker(s)
 	l.messages = newMessageReader(l.process.stdout, o.MaxMessage, func(line []byte) {
-		log.Debug("mcp server printed what is no message", "line", mask(string(line)))
+		log.Debug("mcp server printed what is not a message", "line", mask(string(line)))
 	})
 	// The messages grow by what keepExactValues adds; their limit was held already.
 	return &sdk.IOTransport{Reader: pipe{l.messages, l.process}, Writer: l.process.stdin, MaxLineLength: -1}, nil

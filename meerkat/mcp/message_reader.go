@@ -19,7 +19,7 @@ const maxOtherOutput = 32 << 20
 type messageReader struct {
 	in          *bufio.Reader
 	limit       int
-	onOtherLine func(line []byte) // told of each line that is no message, cut to 4 KiB
+	onOtherLine func(line []byte) // told of each line that is not a message, cut to 4 KiB
 
 	pending []byte
 	skipped int
@@ -50,7 +50,7 @@ func (m *messageReader) Read(p []byte) (int, error) {
 		}
 		m.onOtherLine(line[:min(len(line), maxLogLine)])
 		if m.skipped += len(line) + 1; m.skipped > maxOtherOutput {
-			return 0, m.recordEnd(fmt.Errorf("it printed %d bytes that are no messages", m.skipped))
+			return 0, m.recordEnd(fmt.Errorf("it printed %d bytes that are not messages", m.skipped))
 		}
 	}
 	n := copy(p, m.pending)

@@ -188,7 +188,7 @@ func TestNoiseAndFloods(t *testing.T) {
 	r := open(t, o, hostile("n", "noise"), hostile("h", "huge"), hostile("f", "flood"), hostile("t", "types"), hostile("k", "kinds"), hostile("e", "isError"))
 	wantText(t, call(r, "n__run", `{}`), false, "done")
 	wantText(t, call(r, "h__run", `{}`), true, "the server h ended", "it sent a message of more than 1048576 bytes", "may have run")
-	wantText(t, call(r, "f__run", `{}`), true, "the server f ended", "bytes that are no messages")
+	wantText(t, call(r, "f__run", `{}`), true, "the server f ended", "bytes that are not messages")
 	for range 2 { // the link lives on
 		wantText(t, call(r, "t__run", `{}`), true, "the answer of the server t cannot be read")
 		wantText(t, call(r, "k__run", `{}`), true, "the answer of the server k cannot be read", "hologram")

@@ -73,7 +73,7 @@ func checkChoice(req *Request, m catalog.Entry) error {
 		}
 	default:
 		if !slices.ContainsFunc(req.Tools, func(t transcript.ToolDef) bool { return t.Name == req.ToolChoice }) {
-			return &RequestError{"tool choice", fmt.Sprintf("%q is no tool of the request", req.ToolChoice)}
+			return &RequestError{"tool choice", fmt.Sprintf("%q is not a tool of the request", req.ToolChoice)}
 		}
 	}
 	if !m.ForcedToolChoice {

@@ -231,7 +231,7 @@ func (c *Client) newRequest(ctx context.Context, method string, call *Rendered, 
 	return req, nil
 }
 
-// notAReplyError says that a 200 was no reply of the API at all.
+// notAReplyError says that a 200 was not a reply of the API at all.
 type notAReplyError struct{ text string }
 
 func (e notAReplyError) Error() string { return e.text }

@@ -167,7 +167,7 @@ type errorObject struct {
 	} `json:"details"`
 }
 
-// parseObject returns nil when text is no JSON object.
+// parseObject returns nil when text is not a JSON object.
 func parseObject(text []byte) *Error {
 	var env errorEnvelope
 	if len(text) == 0 || text[0] != '{' || json.Unmarshal(text, &env) != nil {

@@ -35,7 +35,7 @@ func Report(ctx context.Context, p Progress) {
 
 type reporterKey struct{}
 
-// finite returns f, 0 if it is no number that JSON can hold.
+// finite returns f, 0 if it is not a number that JSON can hold.
 func finite(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0

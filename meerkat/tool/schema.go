@@ -23,7 +23,7 @@ type Schema struct {
 	members string               // what the tool takes, in words
 }
 
-// Compile reads a tool's input schema. It refuses what is no JSON object, a
+// Compile reads a tool's input schema. It refuses what is not a JSON object, a
 // schema of anything but objects, keywords with values of the wrong type, and
 // references that run in circles; providers refuse a whole request for one such
 // schema. Its errors go on from "the input schema …".

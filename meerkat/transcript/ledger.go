@@ -24,7 +24,7 @@ func (s CallStatus) Final() bool { return s.finality() == finalState }
 
 const finalState = 2
 
-// finality orders the statuses; -1 is no status.
+// finality orders the statuses; -1 is not a status.
 func (s CallStatus) finality() int {
 	switch s {
 	case CallProposed:
@@ -102,7 +102,7 @@ func NewLedger(entries ...CallRecord) (Ledger, error) {
 // still learn its Result. Anything else is a *ContradictionError.
 func (l Ledger) With(e CallRecord) (Ledger, error) {
 	if e.Status.finality() < 0 {
-		return l, fmt.Errorf("tool call %q of message %d: %q is no status of a call", e.CallID, e.Message, e.Status)
+		return l, fmt.Errorf("tool call %q of message %d: %q is not a status of a call", e.CallID, e.Message, e.Status)
 	}
 	have, known := l.Lookup(e.Message, e.CallID)
 	if known {

@@ -102,7 +102,7 @@ func checkRegularFile(path string) error {
 		return newError(path, ErrFormat, "cannot be read (is a directory); name a file in it")
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		return newError(path, ErrFormat, "cannot be read (is no regular file); name a file")
+		return newError(path, ErrFormat, "cannot be read (is not a regular file); name a file")
 	}
 	return nil // of an error the reader says what is wrong
 }

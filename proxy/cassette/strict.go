@@ -16,7 +16,7 @@ func (c *Cassette) StrictHead() error {
 		return newError(c.name, ErrFormat, "%s; record it again", p)
 	}
 	if _, err := time.Parse(time.RFC3339, c.meta.Created); c.meta.Created != "" && err != nil {
-		return newError(c.name, ErrFormat, "created %q is no time in RFC 3339; record it again", c.meta.Created)
+		return newError(c.name, ErrFormat, "created %q is not a time in RFC 3339; record it again", c.meta.Created)
 	}
 	if !bytes.Equal(encodeHead(c.meta), c.data[:c.head]) {
 		return newError(c.name, ErrFormat, "its head holds what format %d does not have; record it again", c.meta.Version)

@@ -79,7 +79,7 @@ func (p parser) readPlan(root *yaml.Node) Plan {
 		"seed": func(n *yaml.Node) {
 			seed, err := strconv.ParseUint(p.readText(n), 10, 64)
 			if err != nil {
-				p.failAt(n.Line, "seed: %q is no whole number from 0 to 18446744073709551615", n.Value)
+				p.failAt(n.Line, "seed: %q is not a whole number from 0 to 18446744073709551615", n.Value)
 			}
 			plan.Seed = &seed
 		},
@@ -236,7 +236,7 @@ func (p parser) oneOf(n *yaml.Node, allowed ...string) string {
 func (p parser) readInt(n *yaml.Node, least, most int) int {
 	v, err := strconv.Atoi(p.readText(n))
 	if err != nil || v < least || v > most {
-		p.failAt(n.Line, "%q is no whole number from %d to %d", n.Value, least, most)
+		p.failAt(n.Line, "%q is not a whole number from %d to %d", n.Value, least, most)
 	}
 	return v
 }
@@ -244,7 +244,7 @@ func (p parser) readInt(n *yaml.Node, least, most int) int {
 func (p parser) readChance(n *yaml.Node) float64 {
 	v, err := strconv.ParseFloat(p.readText(n), 64)
 	if err != nil || !(v > 0 && v <= 1) {
-		p.failAt(n.Line, "chance: %q is no number above 0 and up to 1", n.Value)
+		p.failAt(n.Line, "chance: %q is not a number above 0 and up to 1", n.Value)
 	}
 	return v
 }
@@ -257,7 +257,7 @@ const longest = 24 * time.Hour
 func (p parser) readDuration(n *yaml.Node) time.Duration {
 	v, err := time.ParseDuration(p.readText(n))
 	if err != nil || v < 0 || v > longest {
-		p.failAt(n.Line, "%q is no time from 0s to 24h; write 30s or 250ms", n.Value)
+		p.failAt(n.Line, "%q is not a time from 0s to 24h; write 30s or 250ms", n.Value)
 	}
 	return v
 }

@@ -37,7 +37,7 @@ func ParseMode(text string) (mode Mode, seed *uint64, err error) {
 	if seeded {
 		n, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return "", nil, fmt.Errorf("%q: the seed is no whole number from 0 to 18446744073709551615", text)
+			return "", nil, fmt.Errorf("%q: the seed is not a whole number from 0 to 18446744073709551615", text)
 		}
 		seed = &n
 	}

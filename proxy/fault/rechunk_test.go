@@ -182,8 +182,8 @@ func TestParseMode(t *testing.T) {
 	for text, want := range map[string]string{
 		"":          `"": unknown; use one of 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random`,
 		"tiny":      `"tiny": unknown; use one of 1-byte, mid-rune, mid-crlf, mid-field, coalesced, 64k, random`,
-		"random:":   `"random:": the seed is no whole number from 0 to 18446744073709551615`,
-		"random:-1": `"random:-1": the seed is no whole number from 0 to 18446744073709551615`,
+		"random:":   `"random:": the seed is not a whole number from 0 to 18446744073709551615`,
+		"random:-1": `"random:-1": the seed is not a whole number from 0 to 18446744073709551615`,
 	} {
 		if _, _, err := ParseMode(text); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", text, err, want)

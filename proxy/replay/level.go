@@ -61,7 +61,7 @@ func ParseLevel(name string) (Level, error) {
 			return Level(l), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no level of matching; use %s", name, strings.Join(levelNames[:], ", "))
+	return 0, fmt.Errorf("%q is not a level of matching; use %s", name, strings.Join(levelNames[:], ", "))
 }
 
 // reduceTo reduces a form, already without volatile fields, to what counts at a

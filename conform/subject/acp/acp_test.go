@@ -113,7 +113,7 @@ func TestBadAgents(t *testing.T) {
 	for how, want := range map[string]string{
 		"dies":          "ended with exit code 7 before it answered initialize",
 		"dies later":    "ended with exit code 7 before it answered session/new",
-		"garbage":       `more than 1000 lines that are no JSON-RPC message, the first was "<html>"`,
+		"garbage":       `more than 1000 lines that are not JSON-RPC messages, the first was "<html>"`,
 		"floods":        "more than 200000 messages",
 		"one long line": "a message of more than 8 MiB",
 		"silent":        "did not answer initialize within 3s",

@@ -145,7 +145,7 @@ func (o *opened) modelIDs() (all []string) {
 }
 
 // decodeLenient reads what it can of an answer: a member of an unexpected type is left
-// out, as newer protocol versions may bring. It fails for what is no object.
+// out, as newer protocol versions may bring. It fails for what is not an object.
 func decodeLenient(raw json.RawMessage, into any) error {
 	err := json.Unmarshal(raw, into)
 	if otherType := (*json.UnmarshalTypeError)(nil); errors.As(err, &otherType) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {

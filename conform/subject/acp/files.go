@@ -59,7 +59,7 @@ func (w *workFolder) readLines(path string, line, count int) (string, error) {
 	}
 	defer func() { _ = file.Close() }() // only read
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.Join(err, fmt.Errorf("%s: is no regular file", path))
+		return "", errors.Join(err, fmt.Errorf("%s: is not a regular file", path))
 	}
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err == nil && len(data) > maxFileBytes {
@@ -93,7 +93,7 @@ func (w *workFolder) writeText(path, content string) error {
 		return fmt.Errorf("%s: would be larger than %d MiB", path, maxFileBytes>>20)
 	}
 	if info, err := w.root.Stat(rel); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("%s: is no regular file", path)
+		return fmt.Errorf("%s: is not a regular file", path)
 	}
 	if err := w.root.MkdirAll(filepath.Dir(rel), 0o700); err != nil {
 		return err

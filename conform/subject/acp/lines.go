@@ -36,7 +36,7 @@ type messageReader struct {
 
 	mu    sync.Mutex
 	fault error  // why nothing more is read
-	other string // the first line that is no message
+	other string // the first line that is not a message
 }
 
 // overflow is a limit that the agent went beyond.
@@ -125,7 +125,7 @@ func (r *messageReader) skipLine(line []byte) error {
 		r.other = quoteBeginning(string(line))
 	}
 	if r.otherLines++; r.otherLines > maxOtherLines {
-		return overflowErrorf("wrote more than %d lines that are no JSON-RPC message, the first was %s", maxOtherLines, r.other)
+		return overflowErrorf("wrote more than %d lines that are not JSON-RPC messages, the first was %s", maxOtherLines, r.other)
 	}
 	return nil
 }
@@ -148,14 +148,14 @@ func (r *messageReader) brokenReason() string {
 	return r.fault.Error()
 }
 
-// noiseReason says that the agent wrote what is no message, "" when it did not.
+// noiseReason says that the agent wrote what is not a message, "" when it did not.
 func (r *messageReader) noiseReason() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.other == "" {
 		return ""
 	}
-	return "; it wrote lines that are no JSON-RPC message, the first was " + r.other
+	return "; it wrote lines that are not JSON-RPC messages, the first was " + r.other
 }
 
 // quoteBeginning is the beginning of a text, quoted, in one line.

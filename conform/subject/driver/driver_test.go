@@ -28,7 +28,7 @@ func TestHello(t *testing.T) {
 func TestBadDrivers(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"dies":     {"echo broken >&2; exit 3", "ended before it answered hello (exit code 3): broken"},
-		"garbage":  {"read x; yes garbage | head -2000", "lines that are no answers"},
+		"garbage":  {"read x; yes garbage | head -2000", "lines that are not answers"},
 		"long":     {"read x; head -c 9000000 /dev/zero", "a line of more than 8 MiB"},
 		"error":    {`read x; echo '{"type":"error","id":1,"message":"no key"}'`, "no key"},
 		"no id":    {`read x; echo '{"type":"hello_ok"}'`, "without the id"},

@@ -99,7 +99,7 @@ func (r *answerReader) nextAnswer() (answer, error) {
 			r.other = quoteBeginning(line)
 		}
 		if r.otherLines++; r.otherLines > maxOtherLines {
-			return answer{}, fmt.Errorf("wrote more than %d lines that are no answers, the first was %s", maxOtherLines, r.other)
+			return answer{}, fmt.Errorf("wrote more than %d lines that are not answers, the first was %s", maxOtherLines, r.other)
 		}
 	}
 }

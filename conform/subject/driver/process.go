@@ -51,7 +51,7 @@ func (p *process) readAnswers() {
 		if err != nil {
 			p.fault = err
 			if errors.Is(err, io.EOF) && in.other != "" {
-				p.fault = fmt.Errorf("ended; it wrote lines that are no answers, the first was %s", in.other)
+				p.fault = fmt.Errorf("ended; it wrote lines that are not answers, the first was %s", in.other)
 			}
 			return
 		}

@@ -117,7 +117,7 @@ func findRecordings(paths []string) ([]evidence.Found, error) {
 }
 
 // judgeAll reads and judges on every processor. Files below a directory that
-// are no recordings come back as passed over.
+// are not recordings come back as passed over.
 func (a *app) judgeAll(ctx context.Context, rules []report.Rule, found []evidence.Found, session sessionFlags, page *inspection) (list []report.Recording, passedOver []string, err error) {
 	bar := a.StartProgress("checked")
 	defer bar.Done()

@@ -43,7 +43,7 @@ func (j *journalFile) read() error {
 	case len(data) == 0 || report.IsJournal(data) && !bytes.Contains(data, []byte("\n")):
 		return nil // a run that was killed at once
 	case !report.IsJournal(data):
-		return cli.Usage("%s: is no journal, so it is left alone; name another file", j.path)
+		return cli.Usage("%s: is not a journal, so it is left alone; name another file", j.path)
 	}
 	if j.found, err = report.ParseJournal(j.path, data); err != nil {
 		return cli.Usage("%w; name another file", err)

@@ -69,7 +69,7 @@ func (f liveFlags) check(run runFlags) error {
 	case f.budget.Requests < 1 || f.budget.Tokens < 1:
 		return cli.Usage("--max-requests and --max-tokens: have to be above 0")
 	case !(f.budget.Cost >= 0):
-		return cli.Usage("--max-cost: %v is no cost; use a number above 0", f.budget.Cost)
+		return cli.Usage("--max-cost: %v is not a cost; use a number above 0", f.budget.Cost)
 	case f.budget.Cost > 0 && f.prices == "":
 		return cli.Usage("--max-cost: needs --prices FILE, because no prices are built in")
 	case f.record != "" && run.repeat > 1:

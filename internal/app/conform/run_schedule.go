@@ -51,7 +51,7 @@ func (f scheduleFlags) check() error {
 	case f.repeat < 1 || f.repeat > maxRepeat:
 		return cli.Usage("--repeat: %d runs of each case; use 1 to %d", f.repeat, maxRepeat)
 	case f.caseTimeout <= 0:
-		return cli.Usage("--case-timeout: %s is no time; use for example 90s", f.caseTimeout)
+		return cli.Usage("--case-timeout: %s is not a time; use for example 90s", f.caseTimeout)
 	case f.rerunFailed != "" && f.journal != "":
 		return cli.Usage("--rerun-failed: cannot be used with --journal, which goes on with an interrupted run by itself; leave one out")
 	}

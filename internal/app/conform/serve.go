@@ -102,10 +102,10 @@ func (s *pageServer) stopServing() {
 func listenLocally(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, cli.Usage("%s: is no HOST:PORT, e.g. %s", address, defaultServeAddress)
+		return nil, cli.Usage("%s: is not a HOST:PORT, e.g. %s", address, defaultServeAddress)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return nil, cli.Usage("%s: is no address of this machine alone; use 127.0.0.1:PORT, because a report holds whole conversations", address)
+		return nil, cli.Usage("%s: is not an address of this machine alone; use 127.0.0.1:PORT, because a report holds whole conversations", address)
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {

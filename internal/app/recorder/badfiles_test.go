@@ -61,7 +61,7 @@ func TestBadFiles(t *testing.T) {
 		{"binary", "\x7fELF\x02\x01\x01\x00\x00\xff\xfe", "is not a cassette (", "is not text; not a recording of a known format"},
 		{"prose", "Dear reader, this is prose.\n", "is not a cassette (", "is YAML without interactions"},
 		{"malformed", "version: 1\ninteractions:\n  - {a", "is not a cassette (", "is unreadable YAML ("},
-		{"bomb", bomb(), "is not a cassette (", "is no cassette ("},
+		{"bomb", bomb(), "is not a cassette (", "is not a cassette ("},
 		{"deep", "interactions: " + strings.Repeat("[", 200_000), "is not a cassette (", "is unreadable YAML ("},
 		{"duplicate keys", "version: 1\nversion: 1\ninteractions: []\n", "already defined", "already defined"},
 		{"unknown version", "version: 99\ninteractions: []\n", "go-vcr format 99", `version "99" is unknown`},

@@ -29,7 +29,7 @@ func TestBadPaths(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		at("pipe.yaml"):     "no regular file",
+		at("pipe.yaml"):     "not a regular file",
 		at("dangling.yaml"): "no",
 		at("loop.yaml"):     "too many levels of symbolic links",
 		at("file/x.yaml"):   "not a directory",

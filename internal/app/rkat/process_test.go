@@ -181,7 +181,7 @@ type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// TestBrokenStdout: an answer that could not be delivered is no success.
+// TestBrokenStdout: an answer that could not be delivered is not a success.
 func TestBrokenStdout(t *testing.T) {
 	u := newUpstream(t, simulator.New(simulator.Config{Scenario: scenarioNamed(t, "thinking-tool-loop"), Seed: "x"}))
 	for _, format := range formats {

@@ -215,13 +215,13 @@ func (f *fitter) checkType(s map[string]any, path string) error {
 	}
 	for _, n := range names {
 		if name, ok := n.(string); !ok || !slices.Contains(typeNames, name) {
-			return fmt.Errorf("has at %s the type %s, which is no type of JSON", placeOf(path), short(fmt.Sprint(n)))
+			return fmt.Errorf("has at %s the type %s, which is not a type of JSON", placeOf(path), short(fmt.Sprint(n)))
 		}
 	}
 	return nil
 }
 
-// fitArray gives arrays one schema of their items: a list of them is no schema, and
+// fitArray gives arrays one schema of their items: a list of them is not a schema, and
 // OpenAI and Gemini refuse arrays without one (O-19, G-12).
 func (f *fitter) fitArray(s map[string]any, path string) error {
 	isArray := s["type"] == "array"
@@ -241,7 +241,7 @@ func (f *fitter) fitArray(s map[string]any, path string) error {
 		}
 	case map[string]any, bool:
 	default:
-		return fmt.Errorf("has at %s items that are no schema", placeOf(path))
+		return fmt.Errorf("has at %s items that are not a schema", placeOf(path))
 	}
 	return nil
 }
@@ -310,7 +310,7 @@ func (f *fitter) fitChild(value any, path string, depth int) error {
 	case map[string]any:
 		return f.fitSchema(v, path, depth+1)
 	default:
-		return fmt.Errorf("has at %s something that is no schema", placeOf(path))
+		return fmt.Errorf("has at %s something that is not a schema", placeOf(path))
 	}
 }
 
@@ -325,7 +325,7 @@ func (f *fitter) checkLists(s map[string]any, path string) error {
 	}
 	for _, n := range names {
 		if _, ok := n.(string); !ok {
-			return fmt.Errorf("requires at %s something that is no name", placeOf(path))
+			return fmt.Errorf("requires at %s something that is not a name", placeOf(path))
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func TestFit(t *testing.T) {
 		"several types":            {all, `{"type":["object","null"]}`, `{"type":"object"}`, ""},
 		"another type":             {all, `{"type":"string"}`, "", `describes "string"`},
 		"a type that is none":      {all, `{"type":"object","properties":{"a":{"type":"text"}}}`, "", "at properties.a the type text"},
-		"a type that is a number":  {all, `{"type":"object","properties":{"a":{"type":7}}}`, "", "no type of JSON"},
+		"a type that is a number":  {all, `{"type":"object","properties":{"a":{"type":7}}}`, "", "not a type of JSON"},
 		"no object":                {all, `[]`, "", "not a JSON object"},
 		"no JSON":                  {all, `{`, "", "not JSON"},
 		"a union at the root":      {all, `{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","c"]},{"properties":{"b":{"type":"string"}},"required":["c"]}]}`, `{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["c"],"type":"object"}`, ""},

@@ -33,7 +33,7 @@ func (s CodecSuite) testFailureInsideStream(t *testing.T) {
 	}
 }
 
-// A stream that ends before its provider said so is no reply.
+// A stream that ends before its provider said so is not a reply.
 func (s CodecSuite) testCutStream(t *testing.T) {
 	t.Helper()
 	for name, c := range map[string]struct {

@@ -59,7 +59,7 @@ func sharedRefusals() map[string]RefusalCase {
 		"cache TTL":             {provider.Request{CacheTTL: "1d"}, `cache TTL: "1d" is not offered`},
 		"tool twice":            {provider.Request{Tools: []transcript.ToolDef{{Name: "a"}, {Name: "a"}}}, "tool a: it is defined twice"},
 		"tool schema":           {provider.Request{Tools: []transcript.ToolDef{{Name: "a", InputSchema: []byte(`{`)}}}, "tool a: its input schema"},
-		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: Tools()}, `tool choice: "x" is no tool`},
+		"choice of no tool":     {provider.Request{ToolChoice: "x", Tools: Tools()}, `tool choice: "x" is not a tool`},
 		"any without tools":     {provider.Request{ToolChoice: "any"}, "tool choice: any needs tools"},
 		"nothing to send":       {messages(transcript.System("x")), "messages: there is nothing to send"},
 		"call without result":   {messages(user, transcript.Assistant("", transcript.ToolUse("a", "t", nil))), `messages[1]: tool call "a" has no result`},

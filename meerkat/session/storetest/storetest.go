@@ -68,7 +68,7 @@ func storeChecks() []storeCheck {
 		{"sessions of one time are listed in one order, page by page", checkStablePages},
 		{"a clock that goes back does not take a session back", checkLatestTime},
 		{"sessions are independent under concurrency", checkConcurrent},
-		{"an id that is no id is refused", checkBadID},
+		{"an id that is not an id is refused", checkBadID},
 	}
 }
 

@@ -242,7 +242,7 @@ func canaries() map[string]func(*session.MemoryStore) broken {
 		"sessions of one time are listed in one order, page by page": func(m *session.MemoryStore) broken { return broken{Store: m, list: unstablePages} },
 		"a clock that goes back does not take a session back":        func(m *session.MemoryStore) broken { return broken{Store: m, list: reportsLastTime} },
 		"sessions are independent under concurrency":                 mixesSessions,
-		"an id that is no id is refused":                             acceptsAnyID,
+		"an id that is not an id is refused":                         acceptsAnyID,
 	}
 }
 

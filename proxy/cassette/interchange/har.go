@@ -115,7 +115,7 @@ func readJSON(name string, data []byte) (Recording, error) {
 func readHAR(name string, data []byte) (Recording, error) {
 	var file harFile
 	if err := json.Unmarshal(data, &file); err != nil {
-		return Recording{}, brokenError(name, fmt.Sprintf("is no HAR (%s)", oneLine(err)))
+		return Recording{}, brokenError(name, fmt.Sprintf("is not a HAR (%s)", oneLine(err)))
 	}
 	if file.Log == nil {
 		return Recording{}, notRecordingError(name, `is JSON without "log"`)

@@ -77,7 +77,7 @@ func readYAML(name string, data []byte) (Recording, error) {
 func readVCR(name string, data []byte, root *yaml.Node) (Recording, error) {
 	var file vcrFile
 	if err := root.Decode(&file); err != nil {
-		return Recording{}, brokenError(name, fmt.Sprintf("is no cassette (%s)", oneLine(err)))
+		return Recording{}, brokenError(name, fmt.Sprintf("is not a cassette (%s)", oneLine(err)))
 	}
 	format := file.fileFormat()
 	if known := knownVersions(format); !slices.Contains(known, file.Version) {

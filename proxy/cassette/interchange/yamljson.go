@@ -37,7 +37,7 @@ func appendJSON(dst []byte, n *yaml.Node, depth int) ([]byte, error) {
 	case yaml.ScalarNode:
 		return appendScalar(dst, n)
 	default:
-		return nil, fmt.Errorf("line %d is no JSON value", n.Line)
+		return nil, fmt.Errorf("line %d is not a JSON value", n.Line)
 	}
 }
 

@@ -159,7 +159,7 @@ func checkOutputFree(out string, force bool) error {
 	case err != nil:
 		return cli.Usage("%s: cannot be written: %w", out, fileutil.Reason(err))
 	case !info.Mode().IsRegular():
-		return cli.Usage("%s: is no regular file; name another", out)
+		return cli.Usage("%s: is not a regular file; name another", out)
 	case !force:
 		return cli.Usage("%s: exists; use --force to replace it", out)
 	}

@@ -86,7 +86,7 @@ func readRecording(path string) (interchange.Recording, error) {
 	case info.IsDir():
 		return interchange.ReadCase(os.DirFS(path), ".", path)
 	case !info.Mode().IsRegular():
-		return interchange.Recording{}, fmt.Errorf("%s: is no regular file; name a file", path)
+		return interchange.Recording{}, fmt.Errorf("%s: is not a regular file; name a file", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

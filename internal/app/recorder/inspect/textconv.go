@@ -28,7 +28,7 @@ func (a *app) textconvCommand() *cobra.Command {
 		Example: "  recorder textconv loop.yaml",
 		Long: `Print a cassette as a text that is the same for every recording of the same
 conversation: texts in one piece, ids by names of their own (id#1), no times,
-nothing twice. What is no cassette is printed as it is. For git:
+nothing twice. What is not a cassette is printed as it is. For git:
 
   git config diff.cassette.textconv "recorder textconv"
   echo 'cassettes/**/*.yaml diff=cassette' >> .gitattributes`,

@@ -64,7 +64,7 @@ func parseTableAddress(text string) (netip.AddrPort, error) {
 	host, port, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
 	if err != nil || len(host) != 8 && len(host) != 32 {
-		return netip.AddrPort{}, fmt.Errorf("%q is no address", text)
+		return netip.AddrPort{}, fmt.Errorf("%q is not an address", text)
 	}
 	raw := make([]byte, 0, 16)
 	for i := 0; i < len(host); i += 8 {

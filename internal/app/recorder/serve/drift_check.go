@@ -205,7 +205,7 @@ func (r *driftReport) judgeReplies() {
 }
 
 // printAndExit prints a report and ends with its exit code. A check that could not
-// judge a single reply is no success.
+// judge a single reply is not a success.
 func (a *app) printAndExit(r *driftReport, x checkSettings) error {
 	if x.json {
 		if err := a.WriteJSON(r); err != nil {

@@ -241,7 +241,7 @@ func (d *dialect) keepUnknownDelta(index int, kind, delta []byte) {
 func (d *dialect) appendDelta(index int, kind stream.EventKind, value []byte) error {
 	lit, ok := jsontok.Literal(value)
 	if !ok && !jsontok.IsNull(value) {
-		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s of block %d is no string: %.80s", kind, index, value)
+		return d.asm.Anomaly(stream.RuleMalformedEvent, "%s of block %d is not a string: %.80s", kind, index, value)
 	}
 	return d.asm.Append(index, kind, lit)
 }

@@ -176,7 +176,7 @@ func (n *node) stepInto(rest string) (*node, string, error) {
 	}
 	i, err := strconv.Atoi(inside)
 	if err != nil {
-		return nil, "", errors.New("has an index that is no number")
+		return nil, "", errors.New("has an index that is not a number")
 	}
 	kid, err := n.elementNode(i)
 	return kid, after, err

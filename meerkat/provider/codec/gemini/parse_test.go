@@ -173,7 +173,7 @@ func TestStreamedArgumentsGoWrong(t *testing.T) {
 		{"value twice", []string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a","numberValue":2}`)}, "gives a value twice"},
 		{"through a value", []string{begin, step(`{"jsonPath":"$.a","numberValue":1}`), step(`{"jsonPath":"$.a.b","numberValue":2}`)}, "another kind"},
 		{"index out of order", []string{begin, step(`{"jsonPath":"$.a[7]","numberValue":1}`)}, "skips an index"},
-		{"huge index", []string{begin, step(`{"jsonPath":"$[99999999999999999999]","numberValue":1}`)}, "no number"},
+		{"huge index", []string{begin, step(`{"jsonPath":"$[99999999999999999999]","numberValue":1}`)}, "not a number"},
 		{"too deep", []string{begin, step(`{"jsonPath":"$` + strings.Repeat(".a", 100) + `","numberValue":1}`)}, "too deep"},
 		{"no path", []string{begin, step(`{"numberValue":1}`)}, "does not begin with $"},
 		{"odd path", []string{begin, step(`{"jsonPath":"$a","numberValue":1}`)}, "neither .name nor [index]"},

@@ -216,7 +216,7 @@ func TestStreamFailures(t *testing.T) {
 		{"item that was never streamed", []string{created, added(0, openItem), done(0, messageItem), completed(messageItem, callItem)}, &anomaly, "never streamed"},
 		{"call without call_id", []string{created, added(0, `{"type":"function_call","name":"f"}`), done(0, `{"type":"function_call","name":"f","arguments":"{}"}`)}, &anomaly, "malformed_item"},
 		{"no JSON", []string{created, `{"type":"response.output_text.delta",`}, &anomaly, "malformed_event"},
-		{"item that is no object", []string{created, added(0, `[]`)}, &anomaly, "malformed_event"},
+		{"item that is not an object", []string{created, added(0, `[]`)}, &anomaly, "malformed_event"},
 	} {
 		_, err := parse(stream.Options{}, c.events...)
 		if !errors.As(err, c.as) || !strings.Contains(err.Error(), c.say) {

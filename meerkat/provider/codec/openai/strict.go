@@ -30,7 +30,7 @@ func isStrict(v any) bool {
 	return true
 }
 
-// isClosedObject reports whether v is no schema of an object, or one that names and
+// isClosedObject reports whether v is not a schema of an object, or one that names and
 // requires all its members.
 func isClosedObject(v map[string]any) bool {
 	properties, isObject := v["properties"].(map[string]any)

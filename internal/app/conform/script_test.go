@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,6 +37,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Condition:           condition,
+		Setup:               setExamples,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"standin": startStandIn,
@@ -44,6 +46,13 @@ func TestScripts(t *testing.T) {
 			"gen":     gen,
 		},
 	})
+}
+
+// setExamples sets EXAMPLES to the folder of the files that the documentation uses.
+func setExamples(env *testscript.Env) error {
+	dir, err := filepath.Abs("../../../docs/examples")
+	env.Setenv("EXAMPLES", dir)
+	return err
 }
 
 // condition knows "root": root may list every directory.

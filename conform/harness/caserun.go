@@ -96,7 +96,7 @@ func (r *Runner) runOnce(ctx context.Context, p Permutation) (run CaseRun, again
 	if capture.live == nil {
 		return run, false
 	}
-	short := liveShortfall(run.Evidence, p.Case.Steps(capture.seed))
+	short := liveShortfall(run.Evidence, p.Case.Steps(capture.seed), capture.about.Tools)
 	run.Shortfall = short.reason
 	run.Cassette, err = capture.live.close()
 	run.Err = errors.Join(run.Err, err)

@@ -21,7 +21,7 @@ type shortfall struct {
 
 // liveShortfall looks for what kept a case from its end: a provider that could not
 // answer, then a model that did not call the tools it was asked to call.
-func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
+func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) shortfall {
 	for i := range ev.Exchanges {
 		x := &ev.Exchanges[i]
 		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
@@ -34,7 +34,7 @@ func liveShortfall(ev *evidence.Evidence, steps []Step) shortfall {
 			continue // the agent itself did not get so far
 		}
 		for _, role := range step.Calls {
-			if !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role) }) {
+			if !slices.ContainsFunc(ev.Exchanges, func(x evidence.Exchange) bool { return x.Process == i && callsRole(&x, role, own[role]) }) {
 				return shortfall{fmt.Sprintf("the model did not call the %s tool in step %d, which it was asked to do", role, i), true}
 			}
 		}
@@ -63,12 +63,13 @@ func unavailability(x *evidence.Exchange) string {
 var outOfCredit = regexp.MustCompile(`(?i)credit balance is too low`)
 
 // callsRole reports whether the model calls the tool with a role in a reply: by its
-// name, before which agents put that of the server, or by code that names it.
-func callsRole(x *evidence.Exchange, role string) bool {
+// name, before which agents put that of the server, by code that names it, or by the name
+// of the agent's own tool, if it has one for the role.
+func callsRole(x *evidence.Exchange, role, own string) bool {
 	name := "conform_" + role
 	reply := wire.ReadReply(x.Provider, x.Response.Status, x.Response.Body)
 	return slices.ContainsFunc(reply.Items, func(it wire.Item) bool {
-		return it.What == wire.Call && (strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
+		return it.What == wire.Call && (own != "" && it.Name == own || strings.HasSuffix(it.Name, name) || strings.Contains(it.Args, name))
 	})
 }
 

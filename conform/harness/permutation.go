@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/specs"
 )
 
 // Permutation is one case with one source and one way in. It is plain data.
@@ -56,7 +57,7 @@ func (p Permutation) unplayableReason(a About) string {
 	}
 	var missing []string
 	for _, need := range p.Case.Scenario.Needs() {
-		if !a.Can(need) {
+		if !a.Can(need) && !(need == specs.AbilityTools && a.ownsCalledTools(p.Case)) {
 			missing = append(missing, string(need))
 		}
 	}
@@ -64,6 +65,19 @@ func (p Permutation) unplayableReason(a About) string {
 		return "needs " + strings.Join(missing, ", ")
 	}
 	return ""
+}
+
+// ownsCalledTools reports whether a live case asks for no other tools than the agent has
+// itself, under names that a prompt about their roles makes sense with.
+func (a About) ownsCalledTools(c Case) bool {
+	for _, step := range c.Scenario.Steps {
+		for _, role := range step.Calls {
+			if own := a.Tools[role]; own == "" || !strings.Contains(strings.ToLower(own), role) {
+				return false
+			}
+		}
+	}
+	return c.Scenario.Live && !slices.Contains(c.Scenario.ExtraNeeds, specs.AbilityTools)
 }
 
 // unsupportedReason is the reason that the agent gives for a case that it does not support.

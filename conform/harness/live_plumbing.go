@@ -26,7 +26,11 @@ func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) s
 		x := &ev.Exchanges[i]
 		isLast := i+1 == len(ev.Exchanges) || ev.Exchanges[i+1].Process != x.Process
 		if why := unavailability(x); why != "" && isLast {
-			return shortfall{reason: fmt.Sprintf("%s to request %d", why, x.Index)}
+			why = fmt.Sprintf("%s to request %d", why, x.Index)
+			if isUnanswered(x) {
+				why += ": its host cannot be reached from here, or it closed the connection; check the network and --upstream"
+			}
+			return shortfall{reason: why}
 		}
 	}
 	for i, step := range steps {
@@ -47,7 +51,7 @@ func liveShortfall(ev *evidence.Evidence, steps []Step, own map[string]string) s
 func unavailability(x *evidence.Exchange) string {
 	status := x.Response.Status
 	switch {
-	case status == 0 || x.Provenance == evidence.ProvenanceInjected:
+	case isUnanswered(x):
 		return "the provider gave no reply"
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Sprintf("the provider does not accept the key in %s: it answered %d", strings.Join(KeyVariables[x.Provider], " or "), status)
@@ -57,6 +61,11 @@ func unavailability(x *evidence.Exchange) string {
 		return "the provider wants to be paid first"
 	}
 	return ""
+}
+
+// isUnanswered reports whether no reply of the provider arrived.
+func isUnanswered(x *evidence.Exchange) bool {
+	return x.Response.Status == 0 || x.Provenance == evidence.ProvenanceInjected
 }
 
 // outOfCredit is how Anthropic refuses an account without money.

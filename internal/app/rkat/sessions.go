@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -89,10 +90,16 @@ func parseTime(flag, s string, now time.Time) (time.Time, error) {
 // listed is a session in the JSON of sessions list.
 type listed struct {
 	session.Header
-	Updated time.Time `json:"updated_at"`
-	Problem string    `json:"problem,omitempty"`
+	Updated  time.Time         `json:"updated_at"`
+	Messages int               `json:"message_count"`
+	Calls    int               `json:"call_count"` // of the model
+	Usage    transcript.Usage  `json:"usage"`
+	Metadata map[string]string `json:"metadata,omitempty"`
+	Problem  string            `json:"problem,omitempty"`
 }
 
+// listSessions reads each session that it lists: counts and usage are sums over the
+// records, and a damaged record is found nowhere else.
 func (a *app) listSessions(ctx context.Context, store session.Store, filter session.Filter, asJSON bool) error {
 	infos, err := store.List(ctx, filter)
 	if err != nil {
@@ -100,21 +107,44 @@ func (a *app) listSessions(ctx context.Context, store session.Store, filter sess
 	}
 	all := make([]listed, len(infos))
 	for i, info := range infos {
-		all[i] = listed{Header: info.Header, Updated: info.Updated}
-		if info.Problem != nil {
-			all[i].Problem = info.Problem.Error()
+		if all[i] = readListed(ctx, store, info); ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	if asJSON {
 		return a.writeLine(map[string]any{"sessions": all})
 	}
-	return printTable(a.Stdout, "ID\tUPDATED\tMODEL", all, func(s listed) []string {
+	return printTable(a.Stdout, "ID\tUPDATED\tMESSAGES\tTOKENS\tMETADATA\tMODEL", all, func(s listed) []string {
 		about := s.Model
 		if s.Problem != "" {
 			about = "unreadable: " + s.Problem
 		}
-		return []string{string(s.ID), s.Updated.Format(time.DateTime), about}
+		return []string{string(s.ID), s.Updated.Format(time.DateTime), strconv.Itoa(s.Messages), strconv.FormatUint(s.Usage.Total(), 10),
+			strings.Join(metadataPairs(s.Metadata), ", "), about}
 	})
+}
+
+func readListed(ctx context.Context, store session.Store, info session.Info) listed {
+	out := listed{Header: info.Header, Updated: info.Updated}
+	problem := info.Problem
+	if problem == nil {
+		var s session.Session
+		s, problem = store.Load(ctx, info.ID)
+		out.Messages, out.Calls, out.Usage, out.Metadata = len(s.Messages), len(s.Calls), s.Usage, s.Metadata
+	}
+	if problem != nil {
+		out.Problem = problem.Error()
+	}
+	return out
+}
+
+// metadataPairs returns what is noted about a session as NAME=VALUE, sorted.
+func metadataPairs(metadata map[string]string) []string {
+	pairs := make([]string, 0, len(metadata))
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
+		pairs = append(pairs, name+"="+metadata[name])
+	}
+	return pairs
 }
 
 // printTable prints a table: its head with tabs between the columns, and the cells of

@@ -244,7 +244,11 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("policy %q for interrupted tools: want %s, %s or %s", c.OnInterrupted, AskModel, RetryIdempotent, Fail)
 	}
 	c.defaultSources()
-	return c, checkText("system prompt", c.System)
+	err := checkText("system prompt", c.System)
+	for i, text := range c.StopSequences {
+		err = errors.Join(err, checkText(fmt.Sprintf("stop sequence %d", i+1), text))
+	}
+	return c, err
 }
 
 // defaultSources fills in where time, ids and randomness come from.

@@ -14,7 +14,7 @@ import (
 
 // TextError says that a text is not valid UTF-8. Nothing was sent and nothing stored.
 type TextError struct {
-	What   string // "prompt" or "system prompt"
+	What   string // "prompt", "system prompt" or "stop sequence 1"
 	Offset int    // of the first such byte, from 0
 	Line   int    // its line, from 1
 }

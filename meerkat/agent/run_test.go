@@ -295,6 +295,11 @@ func TestIntake(t *testing.T) {
 	if _, err := Run(ctx, cfg, "p"); !errors.As(err, &bad) || *bad != (TextError{"system prompt", 1, 1}) {
 		t.Errorf("%v", err)
 	}
+	cfg.System, cfg.StopSequences = "", []string{"END", "e\xff"}
+	if _, err := Run(ctx, cfg, "p"); !errors.As(err, &bad) || *bad != (TextError{"stop sequence 2", 1, 1}) {
+		t.Errorf("%v", err)
+	}
+	cfg.StopSequences = nil
 	if list, err := store.List(ctx, session.Filter{}); err != nil || len(list) != 0 {
 		t.Errorf("a session is left behind: %v, %v", list, err)
 	}

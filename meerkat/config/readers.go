@@ -107,7 +107,7 @@ func readBytes(v any) (any, error) {
 
 func readPositiveNumber(v any, n float64) (any, error) {
 	if !(n >= 1) || n != math.Trunc(n) || n > math.MaxInt32 {
-		return nil, fmt.Errorf("%v is not a size from 1 byte to 2 GB; write it such as 500KB or 64MB", v)
+		return nil, fmt.Errorf("%v is not a size from 1 byte to 2047 MB; write it such as 500KB or 64MB", v)
 	}
 	return int(n), nil
 }

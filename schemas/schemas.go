@@ -37,7 +37,8 @@ const (
 	Explain          Name = "conform.explain.v1"
 	Matrix           Name = "conform.matrix.v1"
 	Observe          Name = "conform.observe.v1"
-	Profile          Name = "profile.v1" // an agent, YAML read as JSON
+	Inspector        Name = "conform.inspector.v1" // the document inside an HTML report
+	Profile          Name = "profile.v1"           // an agent, YAML read as JSON
 
 	RecorderVerify      Name = "recorder.verify.v1"
 	RecorderInspect     Name = "recorder.inspect.v1"

@@ -28,7 +28,7 @@ type Compaction struct {
 	Window int
 	// Keep is how many tokens of the conversation, about, are sent verbatim next
 	// to the summary. 0: a tenth of the window, or DefaultKeep when the window
-	// is unknown.
+	// is unknown. It is never more than half of the conversation.
 	Keep int
 	// Prompt asks for the summary. Empty: DefaultCompactionPrompt.
 	Prompt string
@@ -88,30 +88,7 @@ func (s *state) compactedThrough() int {
 	return 0
 }
 
-// estimateTokens returns about how many tokens m has. Continuity tokens count
-// nothing, because kept messages are sent without them.
-func estimateTokens(m *transcript.Message) int {
-	n := len(m.Content)
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		n += len(b.Text) + len(b.Args) + len(b.Name)
-		if b.Type == transcript.BlockOpaque {
-			n += len(b.Raw)
-		}
-	}
-	for i := range m.Results {
-		n += len(m.Results[i].Content)
-		for _, part := range m.Results[i].Parts {
-			n += len(part.Data)
-		}
-	}
-	for _, part := range m.Parts {
-		n += len(part.Data)
-	}
-	return n/bytesPerToken + 1
-}
-
-// startCompaction asks for a summary.
+// startCompaction asks for a summary if one can help.
 func (p *transition) startCompaction(at time.Time, reason string) {
 	p.flushRecords()
 	if p.state.settings.compactOnly {
@@ -121,6 +98,10 @@ func (p *transition) startCompaction(at time.Time, reason string) {
 	}
 	p.state.compactReason, p.state.current = reason, currentCall{attempt: 1}
 	p.emitEvent(Event{Type: CompactionStarted, Reason: reason})
+	if kept := p.state.messagesToKeep(); len(kept) == len(unitIndices(p.state.retentionUnits())) {
+		p.handleNoSummary(at, &NotSmallerError{Detail: "there is nothing that a summary could replace"})
+		return
+	}
 	p.requestSummary(at)
 }
 
@@ -167,10 +148,19 @@ func (p *transition) handleSummary(in replyInput) {
 		return
 	}
 	record := session.Compaction{At: in.at, Through: len(s.session.Messages), Summary: summaryHead + text, Kept: s.messagesToKeep(), Reason: s.compactReason, Usage: usageOf(&in.reply)}
+	before, after, err := s.compactedSizes(record)
+	if err == nil && after >= before {
+		err = &NotSmallerError{Detail: fmt.Sprintf("with the summary the next request would have %d bytes instead of %d", after, before)}
+	}
+	if err != nil {
+		p.addRecords(s.replyRecord(in, false)) // it was paid for
+		p.handleNoSummary(in.at, err)
+		return
+	}
 	p.addRecords(record)
 	p.flushRecords()
 	size := len(text)
-	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, Usage: record.Usage})
+	p.emitEvent(Event{Type: CompactionCompleted, Reason: s.compactReason, Size: &size, BytesBefore: before, BytesAfter: after, Usage: record.Usage})
 	s.compactReason, s.truncatedHistory, s.overflowErr = "", false, nil
 	if s.settings.compactOnly {
 		s.text, s.stopReason = text, m.StopReason
@@ -179,6 +169,51 @@ func (p *transition) handleSummary(in replyInput) {
 		return
 	}
 	p.callModel(in.at)
+}
+
+// NotSmallerError says that a compaction would not make the next request smaller.
+// The session is as it was.
+type NotSmallerError struct{ Detail string }
+
+// Error says why.
+func (e *NotSmallerError) Error() string {
+	return "the session is not compacted, because that would not make it smaller: " + e.Detail
+}
+
+// compactedSizes returns the bytes of the request that goes on with the session as
+// it is, and with a compaction.
+func (s *state) compactedSizes(c session.Compaction) (before, after int, err error) {
+	if before, err = s.requestSize(&s.session); err != nil {
+		return 0, 0, err
+	}
+	compacted, err := s.session.With(c)
+	if err != nil {
+		return 0, 0, err
+	}
+	after, err = s.requestSize(&compacted)
+	return before, after, err
+}
+
+// requestSize returns the bytes of the request that goes on with a session as the
+// client renders it, or those of its messages in stored form if it does not.
+func (s *state) requestSize(of *session.Session) (int, error) {
+	req, _, err := s.buildRequest(of.History())
+	if err != nil {
+		return 0, err
+	}
+	var body []byte
+	if s.settings.render != nil {
+		body, err = s.settings.render(&req)
+	}
+	if err != nil || len(body) > 0 {
+		return len(body), err
+	}
+	for i := range req.Messages {
+		if body, err = req.Messages[i].AppendJSON(body); err != nil {
+			return 0, err
+		}
+	}
+	return len(body), nil
 }
 
 // handleNoSummary continues with the conversation as it is. That may still fit,
@@ -196,93 +231,3 @@ func (p *transition) handleNoSummary(at time.Time, err error) {
 		p.callModel(at)
 	}
 }
-
-// retentionUnit is a group of messages that are kept or left out together: a
-// reply and the results of its calls, or one other message.
-type retentionUnit struct {
-	indices []int
-	weight  int
-	class   int // of retention, 0 first
-}
-
-// The classes of retention: what is kept first. Messages that ask for the next
-// reply, and what the agent told the model, are always kept.
-const (
-	classAlways = iota
-	classUser
-	classResults
-	classReply
-)
-
-// messagesToKeep chooses the messages that are sent verbatim: by class, the
-// newest first, as long as there is room. A call and its result are never
-// separated.
-func (s *state) messagesToKeep() []int {
-	room := s.settings.compaction.Keep
-	if room == 0 {
-		room = cmp.Or(s.contextWindow()/10, DefaultKeep)
-	}
-	return selectUnits(room, s.retentionUnits())
-}
-
-func selectUnits(room int, units []retentionUnit) []int {
-	slices.SortStableFunc(units, func(a, b retentionUnit) int {
-		return cmp.Or(a.class-b.class, b.indices[0]-a.indices[0])
-	})
-	var kept []int
-	for _, u := range units {
-		if u.class != classAlways && u.weight > room {
-			continue
-		}
-		room -= u.weight
-		kept = append(kept, u.indices...)
-	}
-	slices.Sort(kept)
-	return kept
-}
-
-// retentionUnits groups the messages that the provider gets now, without an
-// earlier summary.
-func (s *state) retentionUnits() []retentionUnit {
-	var candidates []int
-	if n := len(s.session.Compactions); n > 0 {
-		candidates = slices.Clone(s.session.Compactions[n-1].Kept)
-	}
-	for i := s.compactedThrough(); i < len(s.session.Messages); i++ {
-		candidates = append(candidates, i)
-	}
-	var units []retentionUnit
-	for _, i := range candidates {
-		m := &s.session.Messages[i]
-		if m.Role == transcript.RoleToolResults && len(units) > 0 {
-			u := &units[len(units)-1]
-			u.indices, u.weight, u.class = append(u.indices, i), u.weight+estimateTokens(m), classResults
-			continue
-		}
-		units = append(units, retentionUnit{[]int{i}, estimateTokens(m), retentionClass(m)})
-	}
-	if n := len(units); n > 0 && !s.waitsForUser() {
-		units[n-1].class = classAlways
-	}
-	for i := range slices.Backward(units) {
-		if s.session.Messages[units[i].indices[0]].Role == transcript.RoleUser {
-			units[i].class = classAlways // the last prompt
-			break
-		}
-	}
-	return units
-}
-
-func retentionClass(m *transcript.Message) int {
-	switch m.Role {
-	case transcript.RoleUser:
-		return classUser
-	case transcript.RoleSystem, transcript.RoleDeveloper:
-		return classAlways
-	default:
-		return classReply
-	}
-}
-
-// waitsForUser reports whether the conversation waits for the user.
-func (s *state) waitsForUser() bool { return !canContinue(s.session.Messages) }

@@ -21,13 +21,19 @@ func long(n uint64, r stream.Reply) stream.Reply {
 	return r
 }
 
+// thoughtless is a reply without its thought.
+func thoughtless(r stream.Reply) stream.Reply {
+	r.Message.Blocks = r.Message.Blocks[1:]
+	return r
+}
+
 // TestCompactsByItself between the results of tools and the next call, once the
 // threshold is reached: pairs stay whole, the request goes on from the summary,
 // the store keeps everything, and the summary is asked for behind the very
 // conversation that was sent before.
 func TestCompactsByItself(t *testing.T) {
 	store, tools := session.NewMemoryStore(), &counter{}
-	m := &model{replies: []any{long(50, calls("a")), long(900, calls("b")), says("end_turn", transcript.Text("All about a and b.")), text("done")},
+	m := &model{replies: []any{long(50, thoughtless(calls("a"))), long(900, thoughtless(calls("b"))), says("end_turn", transcript.Text("All about a and b.")), text("done")},
 		events: []stream.Event{{Kind: stream.EventTextDelta, Delta: []byte("x")}}}
 	cfg := config(m, store, tools)
 	cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000, Keep: 1}
@@ -52,8 +58,8 @@ func TestCompactsByItself(t *testing.T) {
 	if s.Usage.Total() != 50+900+13+13 || got.Usage.Total() != s.Usage.Total() {
 		t.Errorf("usage %v of the session, %v of the run", s.Usage, got.Usage)
 	}
-	const want = "checkpoint_saved compaction_started compaction_completed turn_started"
-	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "text_complete") != 1 || strings.Count(all, "text_delta") != 3 {
+	const want = "compaction_completed"
+	if all := types(*events); !strings.Contains(all, want) || strings.Count(all, "compaction_started") != 1 || strings.Count(all, "text_complete") != 1 || strings.Count(all, "text_delta") != 3 {
 		t.Error(all)
 	}
 	ordered(t, *events, nil)
@@ -111,7 +117,7 @@ func TestCompactionFails(t *testing.T) {
 		"calls": calls("z"), "silent": bare("end_turn"),
 	} {
 		store, tools := session.NewMemoryStore(), &counter{}
-		cfg := config(&model{replies: []any{long(900, calls("a")), bad, long(950, calls("b")), text("done")}}, store, tools)
+		cfg := config(&model{replies: []any{long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), bad, long(950, thoughtless(calls("b"))), text("done")}}, store, tools)
 		cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 		events := heard(&cfg)
 		got, err := Run(ctx, cfg, "go")
@@ -143,10 +149,10 @@ func paid(reply any) uint64 {
 
 // TestCompactionSurvivesPowerFailure at each of its writes.
 func TestCompactionSurvivesPowerFailure(t *testing.T) {
-	for n := range 6 {
+	for n := range 9 {
 		for _, after := range []bool{false, true} {
 			store, tools := session.NewMemoryStore(), &counter{}
-			cfg := config(&model{replies: []any{long(900, calls("a")), text("Summary."), text("done")}}, &flaky{Store: store, n: n, after: after}, tools)
+			cfg := config(&model{replies: []any{long(50, thoughtless(calls("0"))), long(900, thoughtless(calls("a"))), text("Summary."), text("done")}}, &flaky{Store: store, n: n, after: after}, tools)
 			cfg.Compaction = Compaction{Threshold: 0.9, Window: 1000}
 			if _, err := Run(ctx, cfg, "go"); !errors.Is(err, errPower) {
 				t.Fatalf("append %d: %v", n, err)
@@ -164,29 +170,47 @@ func TestCompactionSurvivesPowerFailure(t *testing.T) {
 }
 
 // TestKeep checks what is kept: user messages before results before replies, the
-// newest first, pairs whole, and always the prompt and what waits for an answer.
+// newest first, at most half, pairs whole, and always the prompt and what waits for
+// an answer. An answer in which the model thought is kept or left out as a whole.
 func TestKeep(t *testing.T) {
 	big := strings.Repeat("x", 400) // about 100 tokens
-	history := []transcript.Message{
-		0: transcript.User("first " + big), 1: calls("a").Message, 2: transcript.ToolResults(transcript.ToolResult{ToolUseID: "a", Content: big}),
-		3: says("end_turn", transcript.Text(big)).Message, 4: transcript.User("second"), 5: transcript.Developer("changed"),
-		6: calls("b").Message, 7: transcript.ToolResults(transcript.ToolResult{ToolUseID: "b", Content: big}), 8: says("pause_turn", transcript.Text("hm")).Message,
+	call := func(id string) transcript.Message {
+		return transcript.Assistant(transcript.StopToolUse, transcript.ToolUse(id, "run", []byte(`{}`)))
+	}
+	result := func(id string) transcript.Message {
+		return transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: big})
+	}
+	thought := transcript.Reasoning("hm", &transcript.Meta{Provider: transcript.MetaAnthropic, Signature: strings.Repeat("E", 200)})
+	plain := []transcript.Message{
+		0: transcript.User("first " + big), 1: call("a"), 2: result("a"), 3: transcript.Assistant(transcript.StopEndTurn, transcript.Text(big+big+big)),
+		4: transcript.User("second"), 5: transcript.Developer("changed"), 6: call("b"), 7: result("b"),
+		8: transcript.Assistant(transcript.StopPauseTurn, transcript.Text("hm")),
+	}
+	thinking := slices.Clone(plain)
+	for _, i := range []int{1, 6} {
+		thinking[i].Blocks = append([]transcript.Block{thought}, thinking[i].Blocks...)
 	}
 	for name, c := range map[string]struct {
-		n, keep int
-		want    string
+		history   []transcript.Message
+		n, window int
+		keep      int
+		want      string
 	}{
-		"nothing but what must": {9, 1, "[4 5 8]"},
-		"the user too":          {9, 120, "[0 4 5 8]"},
-		"and new results":       {9, 250, "[0 4 5 6 7 8]"},
-		"all":                   {9, 1000, "[0 1 2 3 4 5 6 7 8]"},
-		"open results":          {8, 1, "[4 5 6 7]"},
-		"complete":              {4, 1, "[0]"},
-		"a prompt":              {5, 1, "[4]"},
+		"nothing but what must":         {plain, 9, 0, 1, "[4 5 8]"},
+		"the user too":                  {plain, 9, 0, 120, "[0 4 5 8]"},
+		"and new results":               {plain, 9, 0, 250, "[0 4 5 6 7 8]"},
+		"half at most":                  {plain, 9, 0, 1000, "[0 4 5 6 7 8]"},
+		"open results":                  {plain, 8, 0, 1, "[4 5 6 7]"},
+		"complete":                      {plain, 4, 0, 1, "[]"},
+		"a prompt":                      {plain, 5, 0, 1, "[4]"},
+		"an open answer with thoughts":  {thinking, 8, 0, 1, "[4 5 6 7]"},
+		"one that is too long":          {thinking, 8, 200, 120, "[0 4 5]"},
+		"a whole answer with thoughts":  {thinking, 9, 0, 290, "[0 4 5 6 7 8]"},
+		"no part of a thoughtful reply": {thinking, 4, 0, 250, "[0]"},
 	} {
 		s := fresh(t)
-		s.session.Messages = history[:c.n]
-		s.settings.compaction.Keep = c.keep
+		s.session.Messages = c.history[:c.n]
+		s.settings.compaction.Keep, s.settings.compaction.Window = c.keep, c.window
 		if got := fmt.Sprint(s.messagesToKeep()); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
@@ -194,20 +218,27 @@ func TestKeep(t *testing.T) {
 }
 
 // TestKeepIsLegal for any conversation: the kept indices ascend, are no later
-// than the end, hold whole pairs, and what asks for the next reply.
+// than the end, hold whole pairs and whole answers with thoughts, and what asks for
+// the next reply.
 func TestKeepIsLegal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := fresh(t)
+		add := func(messages ...transcript.Message) { s.session.Messages = append(s.session.Messages, messages...) }
 		for i := range rapid.IntRange(1, 12).Draw(t, "messages") {
-			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 0:
-				s.session.Messages = append(s.session.Messages, transcript.User(strings.Repeat("u", rapid.IntRange(1, 400).Draw(t, "size"))))
-			case 1:
+				add(transcript.User(strings.Repeat("u", rapid.IntRange(1, 400).Draw(t, "size"))))
+			case 1, 2:
 				id := fmt.Sprint(i)
-				s.session.Messages = append(s.session.Messages, calls(id).Message, transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: strings.Repeat("r", rapid.IntRange(1, 400).Draw(t, "size"))}))
-			case 2:
-				s.session.Messages = append(s.session.Messages, text("t").Message)
+				m := calls(id, id+"x").Message
+				if rapid.Bool().Draw(t, "thoughtless") {
+					m.Blocks = m.Blocks[1:]
+				}
+				result := strings.Repeat("r", rapid.IntRange(1, 400).Draw(t, "size"))
+				add(m, transcript.ToolResults(transcript.ToolResult{ToolUseID: id, Content: result}, transcript.ToolResult{ToolUseID: id + "x", Content: "y"}))
 			case 3:
+				add(text("t").Message)
+			case 4:
 				if n := len(s.session.Messages); n > 0 && rapid.Bool().Draw(t, "compacted") {
 					s.session.Compactions = append(s.session.Compactions, session.Compaction{Through: n, Kept: s.messagesToKeep()})
 				}
@@ -217,19 +248,69 @@ func TestKeepIsLegal(t *testing.T) {
 		if len(s.session.Messages) == 0 {
 			return
 		}
+		candidates := unitIndices(s.retentionUnits())
 		kept := s.messagesToKeep()
 		var left []transcript.Message
 		for i, k := range kept {
-			if k >= len(s.session.Messages) || i > 0 && k <= kept[i-1] {
-				t.Fatalf("kept %v of %d", kept, len(s.session.Messages))
+			if k >= len(s.session.Messages) || i > 0 && k <= kept[i-1] || !slices.Contains(candidates, k) {
+				t.Fatalf("kept %v of %v", kept, candidates)
 			}
 			left = append(left, s.session.Messages[k])
 		}
 		legal(t, left)
-		if last := len(s.session.Messages) - 1; canContinue(s.session.Messages) && !slices.Contains(kept, last) {
+		for i := 1; i < len(candidates); i++ {
+			a, b := candidates[i-1], candidates[i]
+			m := &s.session.Messages[b]
+			if m.Role == transcript.RoleAssistant && hasReasoning(m) && s.session.Messages[a].Role != transcript.RoleUser && slices.Contains(kept, a) != slices.Contains(kept, b) {
+				t.Fatalf("kept %v of %v: a border inside an answer with thoughts", kept, candidates)
+			}
+		}
+		last := len(s.session.Messages) - 1
+		if slices.Contains(candidates, last) && canContinue(s.session.Messages) && !slices.Contains(kept, last) {
 			t.Fatalf("message %d wants an answer and is not in %v", last, kept)
 		}
 	})
+}
+
+// TestNotSmaller: what a summary cannot make smaller stays as it is, and the error
+// says why; a conversation of which nothing can be left out costs no call.
+func TestNotSmaller(t *testing.T) {
+	for name, c := range map[string]struct {
+		prompt, summary string
+		requests        int
+	}{
+		"a summary that is longer":   {"go", strings.Repeat("word ", 500), 2},
+		"nothing can be left out":    {"", "never asked for", 0},
+		"one giant message, open":    {"", "never asked for", 0},
+		"one giant message, dropped": {strings.Repeat("word ", 50_000), "short", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := session.NewMemoryStore()
+			m := &model{replies: []any{text("one"), text(c.summary)}}
+			cfg := config(m, store, nil)
+			if c.requests > 0 {
+				if _, err := Run(ctx, cfg, c.prompt); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				w, err := store.Create(ctx, session.Header{Version: session.Version, ID: sessionID, Provider: "anthropic", Model: cfg.Model})
+				giant := session.MessageRecord{At: epoch, Message: transcript.User(strings.Repeat("word ", 50_000))}
+				if err := errors.Join(err, w.Append(ctx, giant), w.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := load(t, store)
+			_, err := Compact(ctx, cfg, sessionID)
+			after := load(t, store)
+			smaller := name == "one giant message, dropped"
+			if errors.As(err, new(*NotSmallerError)) == smaller || len(after.Compactions) > 0 != smaller || len(m.requests) != c.requests {
+				t.Errorf("%v, %d requests, %+v", err, len(m.requests), after.Compactions)
+			}
+			if after.Usage.Total() <= before.Usage.Total() && c.requests > 0 {
+				t.Errorf("the summary was paid for: %+v, %+v", before.Usage, after.Usage)
+			}
+		})
+	}
 }
 
 func tooMuch() error {
@@ -258,14 +339,14 @@ func TestTooLong(t *testing.T) {
 		want    string // requests by their number of messages
 		fails   bool
 	}{
-		"goes on":                {true, []any{tooMuch(), summary, calls("a"), text("done")}, "3 3 2 4", false},
+		"goes on":                {true, []any{tooMuch(), summary, calls("a"), text("done")}, "3 4 2 4", false},
 		"off":                    {false, []any{tooMuch()}, "3", true},
-		"still too long":         {true, []any{tooMuch(), summary, tooMuch()}, "3 3 2", true},
-		"nothing to leave out":   {true, []any{tooMuch(), summary, calls("a"), tooMuch(), tooMuch()}, "3 3 2 4", true},
-		"summary too long":       {true, []any{tooMuch(), tooMuch(), tooMuch()}, "3 3", true},
-		"kept too much":          {true, []any{tooMuch(), summary, tooMuch(), tooMuch()}, "3 3 4", true},
-		"no summary":             {true, []any{tooMuch(), bare("end_turn")}, "3 3", true},
-		"again when it has more": {true, []any{tooMuch(), summary, calls("a"), calls("b"), tooMuch(), summary, text("done")}, "3 3 2 4 6 5 4", false},
+		"still too long":         {true, []any{tooMuch(), summary, tooMuch()}, "3 4 2", true},
+		"nothing to leave out":   {true, []any{tooMuch(), summary, calls("a"), tooMuch(), tooMuch()}, "3 4 2 4", true},
+		"summary too long":       {true, []any{tooMuch(), tooMuch(), tooMuch()}, "3 4", true},
+		"kept too much":          {true, []any{tooMuch(), summary, tooMuch(), tooMuch()}, "3 4 3", true},
+		"no summary":             {true, []any{tooMuch(), bare("end_turn")}, "3 4", true},
+		"again when it has more": {true, []any{tooMuch(), summary, thoughtless(calls("a")), thoughtless(calls("b")), tooMuch(), summary, text("done")}, "3 4 2 4 6 5 4", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, tools, m := history(t), &counter{}, &model{replies: c.replies}

@@ -175,6 +175,8 @@ func Resume(ctx context.Context, cfg Config, id session.ID, prompt string) (Resu
 
 // Compact summarises a stored session now, whatever its size. The provider then
 // gets the summary and what Compaction keeps. The store keeps the whole history.
+// If that would not make the next request smaller, the session stays as it is and
+// the error is a *NotSmallerError.
 func Compact(ctx context.Context, cfg Config, id session.ID) (Result, error) {
 	return cfg.resumeSession(ctx, id, "", func(s *settings) { s.compactOnly = true })
 }
@@ -301,7 +303,7 @@ func (c *Config) runSettings() settings {
 		temperature: c.Temperature, stopSequences: c.StopSequences, maxPromptBytes: c.MaxPromptBytes, metadata: c.Metadata, unary: c.Unary, account: c.Account,
 		outputSchema: c.OutputSchema, cacheTTL: c.CacheTTL, attachments: c.Attached,
 		annotations: c.Annotations, limits: c.Limits, warnAt: c.WarnAt, retry: c.Retry,
-		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction,
+		interruptedPolicy: c.OnInterrupted, compaction: c.Compaction, render: c.Client.Render,
 	}
 	if tools := c.Tools; tools != nil {
 		s.idempotent = func(name string) bool { return tool.TraitsOf(tools, name).Idempotent }

@@ -145,6 +145,8 @@ func ErrorKind(err error) string {
 		storage  *session.StorageError
 	)
 	switch {
+	case errors.As(err, new(*NotSmallerError)):
+		return "not_smaller"
 	case errors.As(err, &spent):
 		return "budget_exceeded"
 	case errors.As(err, &turns):

@@ -105,8 +105,10 @@ type Event struct {
 	Usage      *transcript.Usage     `json:"usage,omitempty"`
 	RateLimits []stream.RateLimit    `json:"rate_limits,omitempty"`
 
-	Reason      string               `json:"reason,omitempty"` // of a checkpoint, a compaction
-	Rule        string               `json:"rule,omitempty"`   // of an anomaly
+	Reason      string               `json:"reason,omitempty"`       // of a checkpoint, a compaction
+	BytesBefore int                  `json:"bytes_before,omitempty"` // of the next request without a compaction
+	BytesAfter  int                  `json:"bytes_after,omitempty"`  // and with it
+	Rule        string               `json:"rule,omitempty"`         // of an anomaly
 	MaxAttempts int                  `json:"max_attempts,omitempty"`
 	DelayMS     *int64               `json:"delay_ms,omitempty"`
 	BudgetType  session.BudgetKind   `json:"budget_type,omitempty"`

@@ -49,11 +49,8 @@ func (s *state) truncatedView() handoff.Compaction {
 	if n := len(s.session.Compactions); n > 0 {
 		c.Summary = s.session.Compactions[n-1].Summary + "\n\n" + leftOut
 	}
-	units, all := s.retentionUnits(), 0
-	for _, u := range units {
-		all += u.weight
-	}
-	c.Kept = selectUnits(all/2, units)
+	units := s.retentionUnits()
+	c.Kept = selectUnits(totalWeight(units)/2, units)
 	return c
 }
 

@@ -87,6 +87,7 @@ type settings struct {
 	compaction        Compaction
 	idempotent        func(name string) bool
 	lookup            func(model string) (catalog.Entry, error) // nil: the catalogue
+	render            func(*provider.Request) ([]byte, error)   // nil: the client cannot
 	compactOnly       bool                                      // the run is a compaction and nothing else
 }
 

@@ -138,6 +138,9 @@ func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error 
 	if a.lostParts > 0 {
 		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", countOf(a.lostParts, "part"))
 	}
+	if c := a.compaction; c.BytesAfter > 0 {
+		a.noteLine("compacted: the next request has %d bytes instead of %d", c.BytesAfter, c.BytesBefore)
+	}
 	if err == nil { // an error names the session itself
 		a.noteLine("session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"), countOf(r.Usage.Total(), "token"))
 	}
@@ -158,6 +161,8 @@ func (a *app) handleEvent(e agent.Event) {
 		a.lostParts++
 	case e.Type == agent.Retrying && e.Reason != "":
 		a.noteLine("%s; %s", e.Error, e.Reason)
+	case e.Type == agent.CompactionCompleted && e.Error == "":
+		a.compaction = e
 	}
 	switch a.format {
 	case formatStream:

@@ -24,6 +24,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
@@ -70,11 +71,12 @@ type app struct {
 	trust      bool   // --trust-project
 	format     format // --output of the command that runs
 
-	streaming        bool       // --stream in text
-	firstLineWritten bool       // the first line of a json-stream is out
-	lostParts        int        // parts of the conversation that the model did not get
-	answerShown      bool       // a part of the answer is on the terminal
-	session          session.ID // the stored one that a command is about
+	streaming        bool        // --stream in text
+	firstLineWritten bool        // the first line of a json-stream is out
+	lostParts        int         // parts of the conversation that the model did not get
+	compaction       agent.Event // the last one that was completed
+	answerShown      bool        // a part of the answer is on the terminal
+	session          session.ID  // the stored one that a command is about
 }
 
 const long = `Run an agent: a model, tools, and a session that can be resumed.

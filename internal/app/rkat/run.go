@@ -50,7 +50,7 @@ func (a *app) compactCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "compact [ID]", Short: "Summarise a session now",
 		Example: "  rkat compact --last",
-		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session.",
+		Long:    "Summarise a session now, whatever its size. From then on the model gets the summary\nand the last part of the conversation; the whole of it stays in the session. If that\nwould not make the next request smaller, nothing is changed and the exit code is 1.",
 		Args:    sessionArgs(&o, 0, "and nothing else"), ValidArgsFunction: a.completeSession,
 		RunE: func(cmd *cobra.Command, args []string) error { o.compact = true; return a.resumeSession(cmd, &o, args) },
 	}

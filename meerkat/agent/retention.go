@@ -1,0 +1,184 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/meerkat-go/conformance/meerkat/transcript"
+)
+
+// retentionUnit is a group of messages that are kept or left out together: a
+// reply and the results of its calls, all replies and results of an answer in
+// which the model thought, or one other message. A border inside any of them
+// would part a call from its result, or thinking from the answer it belongs to.
+type retentionUnit struct {
+	indices []int
+	weight  int // in tokens, about
+	class   int // of retention, 0 first
+}
+
+// The classes of retention: what is kept first. Messages that ask for the next
+// reply, and what the agent told the model, are always kept.
+const (
+	classAlways = iota
+	classUser
+	classResults
+	classReply
+)
+
+// messagesToKeep chooses the messages that are sent verbatim: by class, the
+// newest first, as long as there is room. Kept is at most half of the
+// conversation, so that there is always something to leave out.
+func (s *state) messagesToKeep() []int {
+	units := s.retentionUnits()
+	room := cmp.Or(s.settings.compaction.Keep, s.contextWindow()/10, DefaultKeep)
+	return selectUnits(min(room, totalWeight(units)/2), units)
+}
+
+func totalWeight(units []retentionUnit) int {
+	all := 0
+	for _, u := range units {
+		all += u.weight
+	}
+	return all
+}
+
+func selectUnits(room int, units []retentionUnit) []int {
+	slices.SortStableFunc(units, func(a, b retentionUnit) int {
+		return cmp.Or(a.class-b.class, b.indices[0]-a.indices[0])
+	})
+	var kept []int
+	for _, u := range units {
+		if u.class != classAlways && u.weight > room {
+			continue
+		}
+		room -= u.weight
+		kept = append(kept, u.indices...)
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// retentionUnits groups the messages that the provider gets now, without an
+// earlier summary.
+func (s *state) retentionUnits() []retentionUnit {
+	var candidates []int
+	if n := len(s.session.Compactions); n > 0 {
+		candidates = slices.Clone(s.session.Compactions[n-1].Kept)
+	}
+	for i := s.compactedThrough(); i < len(s.session.Messages); i++ {
+		candidates = append(candidates, i)
+	}
+	messages := s.session.Messages
+	var units []retentionUnit
+	for i, index := range candidates {
+		m := &messages[index]
+		if n := len(units); n > 0 && isInUnit(messages, m, candidates[:i]) {
+			u := &units[n-1]
+			u.indices, u.weight = append(u.indices, index), u.weight+estimateTokens(m)
+			u.class = min(u.class, retentionClass(m))
+			continue
+		}
+		units = append(units, retentionUnit{[]int{index}, estimateTokens(m), retentionClass(m)})
+	}
+	if len(units) > 0 && !s.waitsForUser() {
+		keepOpen(messages, units, cmp.Or(s.contextWindow()/2, DefaultKeep))
+	}
+	return units
+}
+
+// isInUnit reports whether m belongs to the unit of the messages before it: results
+// do, and a reply does if the model thought in the answer that it goes on with.
+func isInUnit(messages []transcript.Message, m *transcript.Message, before []int) bool {
+	switch m.Role {
+	case transcript.RoleToolResults:
+		return true
+	case transcript.RoleAssistant: // below
+	default:
+		return false
+	}
+	thinks := hasReasoning(m)
+	for _, i := range slices.Backward(before) {
+		switch messages[i].Role {
+		case transcript.RoleAssistant:
+			thinks = thinks || hasReasoning(&messages[i])
+			if thinks {
+				return true
+			}
+		case transcript.RoleToolResults: // the answer goes on
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func hasReasoning(m *transcript.Message) bool {
+	return slices.ContainsFunc(m.Blocks, func(b transcript.Block) bool { return b.Type == transcript.BlockReasoning })
+}
+
+// keepOpen marks what the next reply needs of a conversation that waits for it: the
+// last prompt and the end. An answer in which the model thinks, and that has more
+// tokens than most, is left to the summary as a whole: it would soon fill the
+// window by itself.
+func keepOpen(messages []transcript.Message, units []retentionUnit, most int) {
+	last := &units[len(units)-1]
+	thinks := slices.ContainsFunc(last.indices, func(i int) bool { return hasReasoning(&messages[i]) })
+	if !thinks || last.weight <= most {
+		last.class = classAlways
+	}
+	for i := range slices.Backward(units) {
+		if messages[units[i].indices[0]].Role == transcript.RoleUser {
+			units[i].class = classAlways
+			return
+		}
+	}
+}
+
+func retentionClass(m *transcript.Message) int {
+	switch m.Role {
+	case transcript.RoleUser:
+		return classUser
+	case transcript.RoleToolResults:
+		return classResults
+	case transcript.RoleSystem, transcript.RoleDeveloper:
+		return classAlways
+	default:
+		return classReply
+	}
+}
+
+// waitsForUser reports whether the conversation waits for the user.
+func (s *state) waitsForUser() bool { return !canContinue(s.session.Messages) }
+
+// estimateTokens returns about how many tokens m has, its continuity tokens
+// included: they go back with it.
+func estimateTokens(m *transcript.Message) int {
+	n := len(m.Content) + partsSize(m.Parts)
+	for i := range m.Blocks {
+		n += blockSize(&m.Blocks[i])
+	}
+	for i := range m.Results {
+		n += len(m.Results[i].Content) + partsSize(m.Results[i].Parts)
+	}
+	return n/bytesPerToken + 1
+}
+
+// blockSize returns about how many bytes a block has in a request.
+func blockSize(b *transcript.Block) int {
+	n := max(len(b.Text)+len(b.Args)+len(b.Name), len(b.Raw))
+	if b.Meta != nil && len(b.Raw) == 0 {
+		n += len(b.Meta.Signature) + len(b.Meta.Data) + len(b.Meta.ThoughtSignature)
+		if b.Meta.EncryptedContent != nil {
+			n += len(*b.Meta.EncryptedContent)
+		}
+	}
+	return n
+}
+
+func partsSize(parts []transcript.Part) (n int) {
+	for i := range parts {
+		n += len(parts[i].Data) + len(parts[i].URL)
+	}
+	return n
+}

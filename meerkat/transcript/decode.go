@@ -10,19 +10,20 @@ import (
 )
 
 func decodeMessage(data []byte) (m Message, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	m.Role = Role(o.takeTag("role"))
 	switch m.Role {
 	case RoleSystem, RoleUser, RoleDeveloper:
 		m.Content = o.takeString("content")
-		m.Parts = takeList(o, "parts", decodePart)
+		m.Parts = takeList(&o, "parts", decodePart)
 	case RoleAssistant:
-		m.Blocks = takeList(o, "blocks", decodeBlock)
+		m.Blocks = takeList(&o, "blocks", decodeBlock)
 		m.StopReason = StopReason(o.takeString("stop_reason"))
-		m.Parts = takeList(o, "parts", decodePart)
+		m.Parts = takeList(&o, "parts", decodePart)
 		o.requirePresent("blocks", m.Blocks != nil)
 	case RoleToolResults:
-		m.Results = takeList(o, "results", decodeResult)
+		m.Results = takeList(&o, "results", decodeResult)
 		o.requirePresent("results", m.Results != nil)
 	}
 	m.Extra = o.untakenMembers()
@@ -30,7 +31,8 @@ func decodeMessage(data []byte) (m Message, err error) {
 }
 
 func decodeBlock(data []byte) (b Block, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	b.Type = BlockType(o.takeTag("block_type"))
 	switch b.Type {
 	case BlockText:
@@ -46,16 +48,17 @@ func decodeBlock(data []byte) (b Block, err error) {
 		b.Extra = o.untakenMembers()
 		return b, wrapDecodeError("block", o.err)
 	}
-	b.Meta = takeOne(o, "meta", decodeMeta)
-	b.Origin = takeOne(o, "origin", decodeOrigin)
+	b.Meta = takeOne(&o, "meta", decodeMeta)
+	b.Origin = takeOne(&o, "origin", decodeOrigin)
 	b.Raw = o.takeBytes("raw")
-	b.Parts = takeList(o, "parts", decodePart)
+	b.Parts = takeList(&o, "parts", decodePart)
 	b.Extra = o.untakenMembers()
 	return b, wrapDecodeError("block "+string(b.Type), o.err)
 }
 
 func decodeMeta(data []byte) (m Meta, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	m.Provider = MetaProvider(o.takeTag("provider"))
 	switch m.Provider {
 	case MetaAnthropic:
@@ -106,7 +109,8 @@ func (o *object) takeStrings(name string) []string {
 }
 
 func decodeOrigin(data []byte) (g Origin, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	g.Provider = o.takeString("provider")
 	g.API, _ = o.takeOptionalString("api")
 	g.Model, _ = o.takeOptionalString("model")
@@ -118,18 +122,20 @@ func decodeOrigin(data []byte) (g Origin, err error) {
 }
 
 func decodeResult(data []byte) (r ToolResult, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	r.ToolUseID, r.Content = o.takeString("tool_use_id"), o.takeString("content")
 	r.IsError = o.takeBool("is_error")
 	status, _ := o.takeOptionalString("status")
 	r.Status = ResultStatus(status)
-	r.Parts = takeList(o, "parts", decodePart)
+	r.Parts = takeList(&o, "parts", decodePart)
 	r.Extra = o.untakenMembers()
 	return r, wrapDecodeError("tool result", o.err)
 }
 
 func decodePart(data []byte) (p Part, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	p.Type = o.takeString("type")
 	p.MediaType, _ = o.takeOptionalString("media_type")
 	p.Data = o.takeBytes("data")
@@ -139,7 +145,8 @@ func decodePart(data []byte) (p Part, err error) {
 }
 
 func decodeToolDef(data []byte) (d ToolDef, err error) {
-	o := openObject(data)
+	var o object
+	o.open(data)
 	d.Name, d.Description = o.takeString("name"), o.takeString("description")
 	if schema := o.takeJSON("input_schema"); string(schema) != "null" {
 		d.InputSchema = schema

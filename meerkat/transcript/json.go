@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"encoding/json"
 	"fmt"
 )
 
@@ -29,7 +28,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what AppendJSON or a Rust meerkat wrote.
 func (m *Message) UnmarshalJSON(data []byte) (err error) {
-	return decodeValid(data, func() error { *m, err = decodeMessage(data); return err })
+	return decodeTyped(data, func() error { *m, err = decodeMessage(data); return err })
 }
 
 // AppendJSON appends b as compact JSON.
@@ -44,7 +43,7 @@ func (b Block) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one block.
 func (b *Block) UnmarshalJSON(data []byte) (err error) {
-	return decodeValid(data, func() error { *b, err = decodeBlock(data); return err })
+	return decodeTyped(data, func() error { *b, err = decodeBlock(data); return err })
 }
 
 // AppendJSON appends r as compact JSON.
@@ -59,7 +58,7 @@ func (r ToolResult) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one tool result.
 func (r *ToolResult) UnmarshalJSON(data []byte) (err error) {
-	return decodeValid(data, func() error { *r, err = decodeResult(data); return err })
+	return decodeTyped(data, func() error { *r, err = decodeResult(data); return err })
 }
 
 // MarshalJSON writes m with its tag first.
@@ -69,7 +68,7 @@ func (m Meta) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one meta.
 func (m *Meta) UnmarshalJSON(data []byte) (err error) {
-	return decodeValid(data, func() error { *m, err = decodeMeta(data); return err })
+	return decodeTyped(data, func() error { *m, err = decodeMeta(data); return err })
 }
 
 // AppendJSON appends d as compact JSON with its schema as it stands.
@@ -84,7 +83,7 @@ func (d ToolDef) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads one tool definition.
 func (d *ToolDef) UnmarshalJSON(data []byte) (err error) {
-	return decodeValid(data, func() error { *d, err = decodeToolDef(data); return err })
+	return decodeTyped(data, func() error { *d, err = decodeToolDef(data); return err })
 }
 
 // MarshalJSON returns r itself, so that JSON inside JSON never turns into
@@ -117,10 +116,7 @@ func marshalHTMLSafe(write func(*encoder)) ([]byte, error) {
 	return e.buf, e.err
 }
 
-func decodeValid(data []byte, decode func() error) error {
-	if !json.Valid(data) {
-		return fmt.Errorf("transcript: not valid JSON")
-	}
+func decodeTyped(data []byte, decode func() error) error {
 	if err := decode(); err != nil {
 		return fmt.Errorf("transcript: %w", err)
 	}

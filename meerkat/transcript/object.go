@@ -16,6 +16,7 @@ import (
 type object struct {
 	members []member
 	err     error
+	few     [10]member // holds the members of most objects without an allocation
 }
 
 type member struct {
@@ -24,9 +25,9 @@ type member struct {
 	taken bool
 }
 
-// openObject splits data into its members.
-func openObject(data []byte) *object {
-	o := &object{members: make([]member, 0, 8)}
+// open splits data into the members of o.
+func (o *object) open(data []byte) {
+	o.members = o.few[:0]
 	err := jsontok.Fields(data, func(name, value []byte) error {
 		o.members = append(o.members, member{name: name, value: value})
 		return nil
@@ -34,7 +35,6 @@ func openObject(data []byte) *object {
 	if err != nil {
 		o.err = fmt.Errorf("want an object, have %.40q: %w", data, err)
 	}
-	return o
 }
 
 func (o *object) fail(name, problem string) {

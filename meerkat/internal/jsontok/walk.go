@@ -122,7 +122,7 @@ func String(value []byte) string {
 func Text(value []byte) []byte {
 	lit, ok := Literal(value)
 	if ok && bytes.IndexByte(lit, '\\') >= 0 {
-		return AppendUnescaped(nil, lit)
+		return AppendUnescaped(make([]byte, 0, len(lit)), lit)
 	}
 	return lit
 }

@@ -189,7 +189,7 @@ var breaches = []breach{
 	{"RES-006/once", "openai-loop", "3>", `{"type":"message","role":"user","content":[{"type":"input_text","text":"Thank you."}]}`, `{"type":"message","role":"user","content":[{"type":"input_text","text":"Thank you."}]},{"type":"function_call_output","call_id":"call_01C","output":"again"}`, "input[13]", "", "tool result stands again"},
 	{"RES-007/bytes", "anthropic-loop", "2>", `{"role":"user","content":[{"type":"text","text":"Use both tools, then report."}]}`, `{"content":[{"type":"text","text":"Use both tools, then report."}],"role":"user"}`, "messages[0]", "", "written differently: differs from byte 2"},
 
-	{"STR-001/framing", "anthropic-loop", "0<", `event: ping`, `evnt ping`, "", "§1.4", "line is no field"},
+	{"STR-001/framing", "anthropic-loop", "0<", `event: ping`, `evnt ping`, "", "§1.4", "line is not a field"},
 	{"STR-001/framing", "anthropic-loop", "0<", `{"type":"ping"}`, `{"type":"ping"`, "", "§1.4", "data of the event is not JSON"},
 	{"STR-002/terminal", "openai-loop", "0<", `"type":"response.completed"`, `"type":"response.nearly"`, "", "§1.4", "without response.completed, incomplete or failed"},
 	{"STR-003/grammar", "anthropic-loop", "0<", `"type":"content_block_start","index":2`, `"type":"content_block_start","index":4`, "", "§3.1", "index 4 where 2 is next"},

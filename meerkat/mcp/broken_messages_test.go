@@ -43,7 +43,7 @@ var brokenAnswers = []struct{ name, answer, want string }{
 	{"a kill of itself", `kill -9 $$`, "ended"},
 	{"stdout closed", `exec 1>&-; sleep 60`, "ended"},
 	{"a message without an end", `head -c 300000 /dev/zero | tr '\0' a`, "more than"},
-	{"endless lines that are no messages", `yes "this is no message at all, only noise" | head -c 60000000; sleep 60`, "no messages"},
+	{"endless lines that are no messages", `yes "this is no message at all, only noise" | head -c 60000000; sleep 60`, "are not messages"},
 	{"log lines before the answer", `printf 'log\n{"level":"info"}\nsent {"jsonrpc": x\n'; printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"fine"}]}}\n' "$ID"`, "fine"},
 	{"control characters", `printf '{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"a\\u001b[2J"}]}}\n' "$ID"`, "a\x1b[2J"},
 	{"nothing within its time", `sleep 60`, "timed out"},

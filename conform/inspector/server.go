@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Server serves pages on this machine to whoever knows its address. It answers reads
+// Server serves pages on this machine to clients that know its address. It answers reads
 // only, for its own host names only, and to no page of another origin. It is safe for
 // concurrent use.
 type Server struct {

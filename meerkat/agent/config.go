@@ -53,7 +53,7 @@ type Config struct {
 	// tools that no longer exist are refused. Nil: no tools.
 	Tools tool.Dispatcher
 	// ToolsNow returns the tools that exist after each round of tools, because a
-	// server may change its list while a session runs. The model is told of
+	// server may change its list while a session runs. The model learns of
 	// changes as above. It may be nil.
 	ToolsNow func(context.Context) []transcript.ToolDef
 

@@ -15,8 +15,8 @@ type cause int
 
 const (
 	causeNone   cause = iota // they did not, or failed by themselves
-	causeUser                // whoever runs the agent cancelled it
-	causeLate                // the deadline of whoever runs the agent
+	causeUser                // the user of the agent cancelled it
+	causeLate                // the deadline of the caller of the agent
 	causeBudget              // the time budget
 )
 

@@ -58,7 +58,7 @@ var providerWords = []struct {
 }
 
 // providerOf guesses who serves a model, "" when the name does not show it. A name like
-// "openrouter/anthropic/claude" is of whoever stands first.
+// "openrouter/anthropic/claude" belongs to the first name.
 func providerOf(model string) string {
 	model = strings.ToLower(model)
 	first, rest, prefixed := strings.Cut(model, "/")

@@ -55,7 +55,7 @@ func (s *session) RunStep(ctx context.Context, step harness.Step) (evidence.Proc
 	return p, nil
 }
 
-// stopCode is the exit code of a step by why the agent stopped, and why that is no
+// stopCode is the exit code of a step by why the agent stopped, and why that is not a
 // success.
 func stopCode(reason string) (int, error) {
 	switch reason {

@@ -46,7 +46,7 @@ type answer struct {
 	Message string `json:"message"`
 }
 
-// parseAnswer reads one line; false for a line that is no answer, such as a warning
+// parseAnswer reads one line; false for a line that is not an answer, such as a warning
 // that a library prints.
 func parseAnswer(line []byte) (answer, bool, error) {
 	var head struct{ Type *string }
@@ -73,7 +73,7 @@ type answerReader struct {
 	in         *bufio.Reader
 	bytes      int64
 	otherLines int
-	other      string // the first line that is no answer
+	other      string // the first line that is not an answer
 }
 
 func newAnswerReader(in io.Reader) *answerReader {

@@ -41,8 +41,8 @@ func startProcess(ctx context.Context, sandbox *isolate.Sandbox, command isolate
 	return p, nil
 }
 
-// readAnswers hands the answers over until the driver ends or writes what is no
-// answer.
+// readAnswers hands the answers over until the driver ends or writes something
+// else.
 func (p *process) readAnswers() {
 	defer close(p.answers)
 	in := newAnswerReader(p.running.Stdout)

@@ -3,8 +3,8 @@ package agent
 import "sync"
 
 // eventSink numbers events and hands them to the listener. With a buffer, the
-// listener runs in its own goroutine and may fall behind. Deltas that find the
-// buffer full are dropped; before the next event that is delivered, a
+// listener runs in its own goroutine and may fall behind. Deltas that find no
+// room are dropped; before the next event that is delivered, a
 // stream_truncated says how many. Every other event waits for room.
 type eventSink struct {
 	listener func(Event)
@@ -23,7 +23,9 @@ func newEventSink(listen func(Event), buffer int) *eventSink {
 	if listen == nil || buffer <= 0 {
 		return o
 	}
-	o.queue, o.done = make(chan Event, buffer), make(chan struct{})
+	// One place more: after a drop a delta needs two, for the stream_truncated
+	// before it.
+	o.queue, o.done = make(chan Event, buffer+1), make(chan struct{})
 	go func() {
 		defer close(o.done)
 		for e := range o.queue {
@@ -41,7 +43,7 @@ func (o *eventSink) emit(e Event) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.queue != nil && e.Type.Droppable() && len(o.queue) == cap(o.queue) {
+	if e.Type.Droppable() && !o.fits() {
 		o.dropped++
 		o.last = e
 		return
@@ -53,6 +55,16 @@ func (o *eventSink) emit(e Event) {
 		o.deliver(gap)
 	}
 	o.deliver(e)
+}
+
+// fits reports whether a delta can be delivered without waiting, with the
+// stream_truncated that must go before it.
+func (o *eventSink) fits() bool {
+	need := 1
+	if o.dropped > 0 {
+		need = 2
+	}
+	return o.queue == nil || cap(o.queue)-len(o.queue) >= need
 }
 
 func (o *eventSink) deliver(e Event) {

@@ -3,6 +3,7 @@ package agent
 import (
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -49,9 +50,34 @@ func TestSlowListener(t *testing.T) {
 	}
 }
 
-// TestOutletLosesNothingElse checks that nothing but deltas is lost, with any
+// TestDeltaNeverWaits lets a listener that stands still take one event of a
+// full buffer. The next delta must be dropped as well: the stream_truncated
+// before it would take the only free place.
+func TestDeltaNeverWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		step := make(chan struct{})
+		o := newEventSink(func(Event) { step <- struct{}{} }, 1)
+		for range 10 {
+			o.emit(Event{Type: TextDelta})
+		}
+		synctest.Wait()
+		o.emit(Event{Type: TextDelta})
+		<-step
+		synctest.Wait()
+		o.emit(Event{Type: TextDelta})
+		go func() {
+			for range step {
+			}
+		}()
+		o.emit(Event{Type: RunCompleted})
+		o.close()
+		close(step)
+	})
+}
+
+// TestEventSinkLosesNothingElse checks that nothing but deltas is lost, with any
 // buffer and a listener of any speed.
-func TestOutletLosesNothingElse(t *testing.T) {
+func TestEventSinkLosesNothingElse(t *testing.T) {
 	all := []EventType{TextDelta, BlockCompleted, ToolProgress, ToolExecutionCompleted, ReasoningDelta, RunFailed}
 	rapid.Check(t, func(t *rapid.T) {
 		pace := make(chan struct{}, 200)

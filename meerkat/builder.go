@@ -118,7 +118,7 @@ func (b *AgentBuilder) WithUnlistedModel() *AgentBuilder {
 }
 
 // WithSystemPrompt sets the system prompt of new sessions; the model of a resumed
-// one is told of it if it is another (see agent.Config.System).
+// one receives it as a message if it differs (see agent.Config.System).
 func (b *AgentBuilder) WithSystemPrompt(prompt string) *AgentBuilder {
 	b.config.System = prompt
 	return b

@@ -12,7 +12,7 @@ const (
 	// Unsafe: the provider accepts it, and it goes against the word of the user or
 	// of the model: a malformed call is executed, a failed reply is taken for a
 	// success, a forbidden model is asked, history is falsified, state is sent to a
-	// stranger.
+	// third party.
 	Unsafe Consequence = "unsafe"
 	// Degraded: the provider accepts it, and the model sees something else.
 	Degraded Consequence = "degraded"

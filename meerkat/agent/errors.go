@@ -67,7 +67,7 @@ func (e *RefusedError) Error() string {
 	return "the model refused to answer; change the prompt"
 }
 
-// StopError says that a turn ended in a way that is no answer.
+// StopError says that a turn ended without an answer.
 type StopError struct {
 	Stop   transcript.StopReason
 	Detail string

@@ -87,7 +87,7 @@ func (p *transition) handleToolResult(in toolResultInput) {
 		e := s.batch.ledgerEntry(i, status)
 		e.Result = &a.result
 		p.addRecords(session.Tool{At: in.at, CallRecord: e})
-		p.flushRecords() // who is told of it finds it after a crash
+		p.flushRecords() // who is reads the event finds the record after a crash
 	}
 	ms := in.at.Sub(a.startedAt).Milliseconds()
 	e := Event{Type: ToolExecutionCompleted, ID: in.id, Name: s.batch.calls[i].Name, Result: a.result.Content, IsError: &a.result.IsError, Status: a.status, DurationMS: &ms}

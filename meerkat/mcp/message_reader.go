@@ -19,7 +19,7 @@ const maxOtherOutput = 32 << 20
 type messageReader struct {
 	in          *bufio.Reader
 	limit       int
-	onOtherLine func(line []byte) // told of each line that is not a message, cut to 4 KiB
+	onOtherLine func(line []byte) // called with each line that is not a message, cut to 4 KiB
 
 	pending []byte
 	skipped int

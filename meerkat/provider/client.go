@@ -296,7 +296,7 @@ func contentType(resp *http.Response) (string, bool) {
 }
 
 // wrongType explains a 200 of another kind: an error object that a gateway
-// wrapped in success, or something that is no API at all.
+// wrapped in success, or a document that no provider API sends.
 func (c *Client) wrongType(resp *http.Response, got, want string) error {
 	head, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	head = c.scrub.scrubBytes(head)

@@ -37,7 +37,7 @@ type Block struct {
 	Origin *Origin
 	// Raw is the wire object, kept only where it arrived whole: a unary reply,
 	// OpenAI's output_item.done, a Gemini part, any opaque block. Rendering to
-	// the same origin sends it untouched; whoever edits the block clears it.
+	// the same origin sends it untouched; code that edits the block clears it.
 	Raw []byte
 	// Parts are the images and files that the model itself made with this block,
 	// in a form that every provider understands; an opaque block keeps its wire

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -29,8 +30,11 @@ type Assembler struct {
 	reply Reply
 
 	failure *ProviderError
-	event   int
-	offset  int64
+	// invalidNoted: bytes that are not valid UTF-8 were noted.
+	invalidNoted bool
+
+	event  int
+	offset int64
 }
 
 // slot is one block under way or complete.
@@ -50,11 +54,13 @@ const (
 	RuleUnknownComplete = "unknown_complete"
 	RuleInvalidArgs     = "invalid_args"
 	RuleUnknownEvent    = "unknown_event"
+	RuleUnknownBlock    = "unknown_block"
 	RuleUnknownDelta    = "unknown_delta"
 	RuleUnknownStop     = "unknown_stop_reason"
 	RuleMalformedEvent  = "malformed_event"
 	RuleEventAfterEnd   = "event_after_end"
 	RuleUnterminated    = "unterminated_event"
+	RuleInvalidUTF8     = "invalid_utf8"
 )
 
 // NewAssembler returns an empty Assembler.
@@ -164,7 +170,7 @@ func (a *Assembler) handleMisplaced(s *slot, key int, kind EventKind, lit []byte
 	}
 	if !s.reported {
 		s.reported = true
-		a.Note(RuleUnknownDelta, "%s for block %d, which is of the unknown type %q", kind, key, s.block.Kind)
+		a.Note(RuleUnknownDelta, "%s for a block of the unknown type %q", kind, s.block.Kind)
 	}
 	return nil
 }
@@ -278,6 +284,25 @@ func (a *Assembler) Anomaly(rule, format string, args ...any) error {
 // Note records something odd that costs nothing: strict mode lets it pass.
 func (a *Assembler) Note(rule, format string, args ...any) {
 	a.recordAnomaly(Anomaly{Rule: rule, Detail: fmt.Sprintf(format, args...), Event: a.event, Offset: a.offset, Harmless: true})
+}
+
+// NoteUnknownBlock notes a block of a type that the dialect does not know.
+func (a *Assembler) NoteUnknownBlock(kind string) {
+	a.Note(RuleUnknownBlock, "block %q is kept, but not understood", kind)
+}
+
+// makeValid returns data as the standard of server-sent events says it is to be
+// decoded: U+FFFD for what is not valid UTF-8. No provider accepts such bytes in a
+// request, so a session that kept them could never be resumed.
+func (a *Assembler) makeValid(data []byte) []byte {
+	if utf8.Valid(data) {
+		return data
+	}
+	if !a.invalidNoted {
+		a.invalidNoted = true
+		a.Note(RuleInvalidUTF8, "bytes of the reply are not valid UTF-8 and stand as U+FFFD")
+	}
+	return bytes.ToValidUTF8(data, []byte("\uFFFD"))
 }
 
 func (a *Assembler) recordAnomaly(an Anomaly) {

@@ -88,7 +88,7 @@ func (p *parser) handleFrame(f *Frame) error {
 	if string(f.Data) == doneMarker {
 		return nil
 	}
-	return p.dialect.Event(f.Name, f.Data)
+	return p.dialect.Event(f.Name, p.asm.makeValid(f.Data))
 }
 
 // Close ends the reply.
@@ -176,7 +176,7 @@ func (noFrames) Close() (Frame, bool)        { return Frame{}, false }
 // or says that the reply is incomplete when the body just stops.
 func ReadWhole(asm *Assembler, d Dialect, body []byte, read func([]byte) error) (Reply, error) {
 	p := &parser{framer: noFrames{}, asm: asm, dialect: d, bytes: int64(len(body)), events: 1}
-	p.err = read(body)
+	p.err = read(asm.makeValid(body))
 	if p.err != nil && !IsVerdict(p.err) {
 		p.err = asm.wholeError(p.err)
 	}

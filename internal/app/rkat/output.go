@@ -11,6 +11,7 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/agent"
 	"github.com/meerkat-go/conformance/meerkat/handoff"
 	"github.com/meerkat-go/conformance/meerkat/session"
+	"github.com/meerkat-go/conformance/meerkat/stream"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
@@ -163,6 +164,8 @@ func (a *app) handleEvent(e agent.Event) {
 		a.noteLine("%s; %s", e.Error, e.Reason)
 	case e.Type == agent.CompactionCompleted && e.Error == "":
 		a.compaction = e
+	case e.Type == agent.AssemblyAnomaly:
+		a.noteUnknown(e.Rule, e.Error)
 	}
 	switch a.format {
 	case formatStream:
@@ -173,6 +176,29 @@ func (a *app) handleEvent(e agent.Event) {
 		}
 	default: // formatJSON is one object, at the end
 	}
+}
+
+// maxUnknown is how many lines about unknown parts of replies a run prints.
+const maxUnknown = 10
+
+// noteUnknown tells people, once a run for each kind, what of a reply this version does
+// not know or could not keep as it came.
+func (a *app) noteUnknown(rule, detail string) {
+	switch rule {
+	case stream.RuleUnknownBlock, stream.RuleUnknownDelta, stream.RuleUnknownEvent, stream.RuleInvalidUTF8:
+	default:
+		return
+	}
+	if a.unknown[detail] || len(a.unknown) > maxUnknown {
+		return
+	}
+	if a.unknown == nil {
+		a.unknown = map[string]bool{}
+	}
+	if a.unknown[detail] = true; len(a.unknown) > maxUnknown {
+		detail = "more is unknown; --output json-stream shows all"
+	}
+	a.noteLine("[reply: %s]", detail)
 }
 
 // streamEvent prints one line. A write that fails here fails at the last line, too,

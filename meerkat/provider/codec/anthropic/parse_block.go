@@ -108,8 +108,20 @@ func (d *dialect) readBlock(raw []byte) (b transcript.Block, plain bool, err err
 		}
 		return b, m.hasOnly(m.kind, m.id, m.name, m.input), err
 	default:
+		if !hostedBlocks[string(kind)] {
+			d.asm.NoteUnknownBlock(string(kind))
+		}
 		return transcript.Block{Type: transcript.BlockOpaque, Kind: string(kind)}, false, nil
 	}
+}
+
+// hostedBlocks are the documented types of blocks that are kept whole: what the
+// provider's own tools and its compaction leave in a reply.
+var hostedBlocks = map[string]bool{
+	"server_tool_use": true, "web_search_tool_result": true, "web_fetch_tool_result": true,
+	"code_execution_tool_result": true, "bash_code_execution_tool_result": true,
+	"text_editor_code_execution_tool_result": true, "tool_search_tool_result": true,
+	"mcp_tool_use": true, "mcp_tool_result": true, "container_upload": true, "compaction": true,
 }
 
 // signatureMeta returns the meta of a thinking block, nil when it has no signature.
@@ -223,7 +235,7 @@ func (d *dialect) blockDelta(e *wireEvent) error {
 // that does not know the type.
 func (d *dialect) keepUnknownDelta(index int, kind, delta []byte) {
 	if _, open := d.asm.Block(index); !open {
-		d.asm.Note(stream.RuleUnknownDelta, "delta %q of block %d, which is not open", kind, index)
+		d.asm.Note(stream.RuleUnknownDelta, "delta %q belongs to no open block and is lost", kind)
 		return
 	}
 	x := d.extraOf(index)
@@ -235,7 +247,7 @@ func (d *dialect) keepUnknownDelta(index int, kind, delta []byte) {
 		x.reported = map[string]bool{}
 	}
 	x.reported[string(kind)] = true
-	d.asm.Note(stream.RuleUnknownDelta, "delta %q of block %d is kept, but not understood", kind, index)
+	d.asm.Note(stream.RuleUnknownDelta, "delta %q is kept, but not understood", kind)
 }
 
 func (d *dialect) appendDelta(index int, kind stream.EventKind, value []byte) error {

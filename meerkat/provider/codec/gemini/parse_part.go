@@ -69,16 +69,20 @@ func (d *dialect) addPart(m *members, raw []byte) error {
 	case m.data == nil || isText:
 		return d.addWholeBlock(transcript.Block{Type: m.blockType(), Text: d.asm.String(m.text), Meta: meta}, raw)
 	}
-	return d.addWholeBlock(transcript.Block{Type: transcript.BlockOpaque, Kind: kindOf(m.data), Meta: meta}, raw)
+	return d.addWholeBlock(transcript.Block{Type: transcript.BlockOpaque, Kind: d.kindOf(m.data), Meta: meta}, raw)
 }
 
+// hostedParts are the documented data members of parts that are kept whole.
+var hostedParts = []string{"executableCode", "codeExecutionResult", "inlineData", "fileData", "toolCall", "toolResponse"}
+
 // kindOf returns the name of a data member, without a copy where it is known.
-func kindOf(name []byte) string {
-	for _, known := range []string{"executableCode", "codeExecutionResult", "inlineData", "toolCall", "toolResponse"} {
+func (d *dialect) kindOf(name []byte) string {
+	for _, known := range hostedParts {
 		if string(name) == known {
 			return known
 		}
 	}
+	d.asm.NoteUnknownBlock(string(name))
 	return string(name)
 }
 

@@ -130,9 +130,25 @@ func (d *dialect) readBlock(m *members, raw []byte) (b transcript.Block, err err
 		err = d.functionCall(m, &b)
 	case transcript.BlockOpaque:
 		d.called = d.called || b.Kind == "custom_tool_call"
+		if !hostedItems[b.Kind] {
+			d.asm.NoteUnknownBlock(b.Kind)
+		}
 	}
 	b.Raw = bytes.Clone(raw)
 	return b, err
+}
+
+// hostedItems are the documented types of items that are kept whole: what the
+// provider's own tools and its compaction leave in a reply, and messages of others in
+// a compacted conversation.
+var hostedItems = map[string]bool{
+	"compaction": true, "message": true, "web_search_call": true, "file_search_call": true, "code_interpreter_call": true,
+	"image_generation_call": true, "computer_call": true, "computer_call_output": true, "local_shell_call": true,
+	"local_shell_call_output": true, "shell_call": true, "shell_call_output": true, "apply_patch_call": true,
+	"apply_patch_call_output": true, "tool_search_call": true, "tool_search_output": true, "custom_tool_call": true,
+	"custom_tool_call_output": true, "function_call_output": true, "mcp_call": true, "mcp_list_tools": true,
+	"mcp_approval_request": true, "mcp_approval_response": true, "item_reference": true,
+	"program": true, "program_output": true,
 }
 
 // readMessage joins the text of all parts; a refusal is text too, and ends the turn

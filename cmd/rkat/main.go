@@ -2,15 +2,13 @@
 package main
 
 import (
-	"time"
-
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat"
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 )
 
 func main() {
-	cli.MainWithin(2*time.Second, rkat.Backends{
+	cli.MainWithin(rkat.InterruptPatience, rkat.Backends{
 		Stores:    map[string]rkat.OpenStore{"sqlite": backends.SQLite},
 		Metrics:   backends.Metrics,
 		Spans:     backends.Spans,

@@ -96,8 +96,8 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 		l.process.stop(context.Background(), 0) //nolint:contextcheck // without grace there is nothing to hurry
 	}
 	switch {
-	case errors.Is(context.Cause(ctx), errStart):
-		err = fmt.Errorf("it did not answer the handshake in time (%w); raise its start timeout, or look into its log", errStart)
+	case errors.As(context.Cause(ctx), new(startTimeoutError)):
+		err = fmt.Errorf("it did not answer the handshake %w; look into its log", context.Cause(ctx))
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case fault != nil:
@@ -111,7 +111,18 @@ func (l *connection) handshakeError(ctx context.Context, err error) error {
 	return err
 }
 
-var errStart = errors.New("start timeout")
+// startTimeoutError is the time that a server had to start, and has used up.
+type startTimeoutError time.Duration
+
+// Error names the time and the setting.
+func (e startTimeoutError) Error() string {
+	return fmt.Sprintf("within %s, which startTimeout of the server sets", time.Duration(e))
+}
+
+// messageSizeError says that a message is larger than limit.
+func messageSizeError(limit int) error {
+	return fmt.Errorf("it sent a message of more than %d bytes; the setting limits.mcp_message_bytes holds this limit", limit)
+}
 
 // hasEnded reports whether the connection has ended or ends within delay: a call may
 // fail before the end of its connection is noticed.

@@ -62,7 +62,7 @@ func TestHTTPHangs(t *testing.T) {
 	url, _ := web(t, hang)
 	begin := time.Now()
 	_, err := overHTTP(t, url, quick, func(s *mcp.Server) { s.StartTimeout = 200 * time.Millisecond })
-	if err == nil || !strings.Contains(err.Error(), "did not answer the handshake in time") {
+	if err == nil || !strings.Contains(err.Error(), "did not answer the handshake within ") {
 		t.Error(err)
 	}
 	url, become := web(t, streamable(t))

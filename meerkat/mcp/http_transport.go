@@ -98,7 +98,7 @@ func (d serverTransport) readWhole(res *http.Response) error {
 		err = closeErr
 	}
 	if err == nil && len(text) > d.limit {
-		err = fmt.Errorf("it sent a message of more than %d bytes", d.limit)
+		err = messageSizeError(d.limit)
 	}
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 		line = append(line, piece...)
 		switch {
 		case len(line) > limit:
-			return nil, fmt.Errorf("it sent a message of more than %d bytes", limit)
+			return nil, messageSizeError(limit)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil && (len(line) == 0 || !errors.Is(err, io.EOF)):

@@ -78,7 +78,7 @@ func Open(ctx context.Context, servers []Server, options Options) (*Router, erro
 		r.addServer(s, lists[i])
 	}
 	if err := errors.Join(errs...); err != nil {
-		r.Close()
+		r.CloseContext(ctx)
 		return nil, err
 	}
 	return r, nil
@@ -168,7 +168,7 @@ func (s *server) takeChange(ctx context.Context) (Change, bool) {
 	s.stale = false
 	s.mu.Unlock()
 	if stale && l != nil {
-		ctx, cancel := context.WithTimeoutCause(ctx, defaultStart, errStart)
+		ctx, cancel := context.WithTimeout(ctx, defaultStart)
 		defer cancel()
 		list, err := listTools(ctx, s.config, l.session)
 		s.mu.Lock()

@@ -111,7 +111,7 @@ func TestOpenFails(t *testing.T) {
 	slow := hostile("s", "hang")
 	slow.StartTimeout = 300 * time.Millisecond
 	for want, servers := range map[string][]mcp.Server{
-		"mcp server s: it did not answer the handshake in time":       {hostile("ok", "plain"), slow},
+		"mcp server s: it did not answer the handshake within ":       {hostile("ok", "plain"), slow},
 		"it said: waiting for a database":                             {slow},
 		"mcp server d: it ended during the handshake (exit status 3)": {hostile("d", "die")},
 		"no token [TOKEN]": {hostile("d", "die", "TOKEN", "sk-canary-0123")},
@@ -187,7 +187,7 @@ func TestNoiseAndFloods(t *testing.T) {
 	o.MaxMessage = 1 << 20
 	r := open(t, o, hostile("n", "noise"), hostile("h", "huge"), hostile("f", "flood"), hostile("t", "types"), hostile("k", "kinds"), hostile("e", "isError"))
 	wantText(t, call(r, "n__run", `{}`), false, "done")
-	wantText(t, call(r, "h__run", `{}`), true, "the server h ended", "it sent a message of more than 1048576 bytes", "may have run")
+	wantText(t, call(r, "h__run", `{}`), true, "the server h ended", "it sent a message of more than 1048576 bytes; the setting limits.mcp_message_bytes holds this limit", "may have run")
 	wantText(t, call(r, "f__run", `{}`), true, "the server f ended", "bytes that are not messages")
 	for range 2 { // the link lives on
 		wantText(t, call(r, "t__run", `{}`), true, "the answer of the server t cannot be read")

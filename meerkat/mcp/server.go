@@ -101,7 +101,7 @@ func (s *server) connectAndList(ctx context.Context) (toolList, error) {
 	if limit <= 0 {
 		limit = defaultStart
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errStart)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, startTimeoutError(limit))
 	defer cancel()
 	s.mu.Lock()
 	s.starts++

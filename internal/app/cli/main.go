@@ -29,13 +29,17 @@ func Main(run RunFunc) { MainWithin(0, run) }
 // signal, for instance because nobody reads its output. 0: it waits.
 func MainWithin(patience time.Duration, run RunFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, func() {
-		stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-first
+		signal.Stop(first) // before anything can be seen of the first signal: the second one kills
 		if patience > 0 {
 			time.AfterFunc(patience, func() { os.Exit(exitInterrupted) })
 		}
-	})
+		cancel()
+	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 

@@ -3,6 +3,7 @@ package rkat
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -101,7 +102,7 @@ func classifyBuildError(err error) error {
 		return fmt.Errorf("%w; without a key, try: rkat run --demo \"hi\"", err)
 	}
 	_, _, denied := modelCode(err)
-	if _, _, unavailable := toolServerCode(err); denied || unavailable {
+	if _, _, unavailable := toolServerCode(err); denied || unavailable || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return &cli.UsageError{Err: err}

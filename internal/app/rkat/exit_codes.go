@@ -86,9 +86,10 @@ func modelCode(err error) (int, string, bool) {
 	return 0, "", false
 }
 
-// toolServerCode classifies errors of MCP servers as not available.
+// toolServerCode classifies errors of MCP servers as not available, but for those that
+// were not waited for.
 func toolServerCode(err error) (int, string, bool) {
-	if isError[*mcp.ServerError](err) {
+	if !errors.Is(err, context.Canceled) && isError[*mcp.ServerError](err) {
 		return exitUnavailable, "tool_server", true
 	}
 	return 0, "", false

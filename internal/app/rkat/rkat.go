@@ -19,6 +19,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,6 +29,10 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/config"
 	"github.com/meerkat-go/conformance/meerkat/session"
 )
+
+// InterruptPatience is how long the process goes on after the first SIGINT: with what
+// the machine needs to end it, less than a second. Sessions are legal at any moment.
+const InterruptPatience = 800 * time.Millisecond
 
 // Run is Backends.Run without backends: sessions are kept in files of lines or in
 // memory.
@@ -71,12 +76,13 @@ type app struct {
 	trust      bool   // --trust-project
 	format     format // --output of the command that runs
 
-	streaming        bool        // --stream in text
-	firstLineWritten bool        // the first line of a json-stream is out
-	lostParts        int         // parts of the conversation that the model did not get
-	compaction       agent.Event // the last one that was completed
-	answerShown      bool        // a part of the answer is on the terminal
-	session          session.ID  // the stored one that a command is about
+	streaming        bool            // --stream in text
+	firstLineWritten bool            // the first line of a json-stream is out
+	lostParts        int             // parts of the conversation that the model did not get
+	compaction       agent.Event     // the last one that was completed
+	unknown          map[string]bool // what of replies was said to be unknown
+	answerShown      bool            // a part of the answer is on the terminal
+	session          session.ID      // the stored one that a command is about
 }
 
 const long = `Run an agent: a model, tools, and a session that can be resumed.

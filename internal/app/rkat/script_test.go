@@ -1,14 +1,12 @@
 package rkat
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/rkat/backends"
 	"github.com/meerkat-go/conformance/schemas"
 	"github.com/meerkat-go/conformance/simulator"
@@ -26,13 +25,9 @@ import (
 // TestMain runs rkat when a script calls it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"rkat": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-			code := allBackends.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ())
-			stop()
-			os.Exit(code)
-		},
-		"toolserver": toolServer,
+		"rkat":         func() { cli.MainWithin(InterruptPatience, allBackends.Run) },
+		"patient-rkat": func() { cli.MainWithin(time.Hour, allBackends.Run) },
+		"toolserver":   toolServer,
 	})
 }
 

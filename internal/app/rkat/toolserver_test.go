@@ -5,18 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // toolServer is an MCP server on stdin and stdout whose tools are named after
 // what they do: answer, wait, crash, flood, bytes. Its argument says how it
-// behaves at the start: well, late, garbage, lies or ends.
+// behaves at the start: well, late, garbage, lies or ends; a stubborn one does not end
+// when it is asked to.
 func toolServer() {
 	mode := os.Args[1]
 	switch mode {
 	case "late":
+		announce()
 		time.Sleep(time.Hour) // until it is killed
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		defer time.Sleep(time.Hour)
 	case "garbage":
 		fmt.Println("Welcome to the tool server!")
 	case "ends":
@@ -51,6 +58,17 @@ func toolServer() {
 	}
 }
 
+// announce makes the file that CALLED names. A pipe that has this name stays open, so
+// that its reader sees the end of this process.
+func announce() {
+	if path := os.Getenv("CALLED"); path != "" {
+		called, _ = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+		_, _ = called.WriteString("!")
+	}
+}
+
+var called *os.File
+
 func reply(id json.RawMessage, result string) {
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
 }
@@ -72,9 +90,7 @@ func offered(mode string) string {
 func perform(id json.RawMessage, name, text string) {
 	switch name {
 	case "wait":
-		if path := os.Getenv("CALLED"); path != "" {
-			_ = os.WriteFile(path, nil, 0o600)
-		}
+		announce()
 		return // never answers; the next request is read
 	case "crash":
 		os.Exit(4)

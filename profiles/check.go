@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 var (
@@ -112,7 +112,7 @@ func (d *decoder) checkSession(p *Profile) {
 		return
 	}
 	if s.From != "" && !slices.Contains(sessionSources, s.From) {
-		d.faultAt("session.from", "%q unknown; did you mean %s? there are %s", s.From, specs.Nearest(s.From, 1, sessionSources)[0], strings.Join(sessionSources, ", "))
+		d.faultAt("session.from", "%q unknown; %s", s.From, spelling.Advice(s.From, sessionSources))
 	}
 	d.checkPattern("session.pattern", s.Pattern)
 	switch given := s.From == "given"; {
@@ -169,7 +169,7 @@ func (d *decoder) checkProviders(p *Profile) {
 	for name, provider := range p.Providers {
 		at := joinPath("providers", name)
 		if !slices.Contains(providerNames, name) {
-			d.faultAt(at, "provider %q unknown; did you mean %s? there are %s", name, specs.Nearest(name, 1, providerNames)[0], strings.Join(providerNames, ", "))
+			d.faultAt(at, "provider %q unknown; %s", name, spelling.Advice(name, providerNames))
 		}
 		d.checkIngress(joinPath(at, "ingress"), provider.Ingress)
 		d.checkAddition(at, &provider.Always)

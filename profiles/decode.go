@@ -11,7 +11,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Fault is one thing that is wrong with a profile.
@@ -123,7 +123,7 @@ func (d *decoder) decodeStruct(n *yaml.Node, v reflect.Value, path string) {
 		field, ok := known[key.Value]
 		if !ok {
 			names := slices.Sorted(maps.Keys(known))
-			d.addFault(key.Line, "key %q unknown; did you mean %s?", joinPath(path, key.Value), specs.Nearest(key.Value, 1, names)[0])
+			d.addFault(key.Line, "key %q unknown; %s", joinPath(path, key.Value), spelling.Advice(key.Value, names))
 			continue
 		}
 		delete(required, key.Value)

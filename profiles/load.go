@@ -16,7 +16,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 //go:embed *.yaml
@@ -53,7 +53,7 @@ func Embedded(name string) (*Profile, error) {
 	data, err := embedded.ReadFile(name + ".yaml")
 	if err != nil {
 		known := Names()
-		return nil, fmt.Errorf("profile %s: no such profile; did you mean %s? there are %s, and files that end in .yaml", name, specs.Nearest(name, 1, known)[0], strings.Join(known, ", "))
+		return nil, fmt.Errorf("profile %s: no such profile, and profiles of your own are files that end in .yaml; %s", name, spelling.Advice(name, known))
 	}
 	return Parse("profiles/"+name+".yaml", data)
 }

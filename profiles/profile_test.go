@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 		{"about: an agent of ours", "name: twice", `x.yaml:2: key "name" stands twice; it stands in line 1 already`, true},
 		{"name: my-agent\n", "", `x.yaml:1: key "name" is missing`, false},
 		{"name: my-agent", "name: ../evil", `name: "../evil" is not a name`, false},
-		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume", `x.yaml:4: run[3]: placeholder {promt} unknown; did you mean {prompt}? write {{promt}} for the text itself`, true},
+		{`"{prompt}"]` + "\nresume", `"{promt}"]` + "\nresume", `x.yaml:4: run[3]: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?`, true},
 		{"{key:json}", "{key:yaml}", `placeholder {key:yaml} unknown; use {key} or {key:json}`, true},
 		{"args: [--quiet]", `args: ["{mcp_url}"]`, `args[0]: placeholder {mcp_url} has no value here; it has one below mcp`, true},
 		{"files: {x.txt: \"{profile_dir}\"}", `files: {mcp.json: "{mcp_url}"}`, `has no value here`, true},
@@ -165,7 +165,7 @@ func TestFind(t *testing.T) {
 		t.Error(p, err)
 	}
 	for name, want := range map[string]string{
-		"rkta":             "profile rkta: no such profile; did you mean rkat? there are ",
+		"rkta":             "profile rkta: no such profile, and profiles of your own are files that end in .yaml; did you mean rkat?",
 		dir + "/none.yaml": "none.yaml: does not exist; write one with: conform init -- CMD {prompt}",
 		dir + "/":          "not a file; name a profile in YAML",
 	} {

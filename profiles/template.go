@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Template is a text with placeholders: {name}, or {name:json} for the value as a
@@ -80,7 +80,7 @@ func (t Template) Check() error {
 		switch {
 		case !ok:
 		case !isPlaceholder(name):
-			return fmt.Errorf("placeholder {%s} unknown; did you mean {%s}? write {{%s}} for the text itself", name, specs.Nearest(name, 1, placeholderNames())[0], name)
+			return fmt.Errorf("placeholder {%s} unknown, write {{%s}} for the text itself; %s", name, name, spelling.Advice("{"+name+"}", bracedPlaceholders()))
 		case form != "" && form != "json":
 			return fmt.Errorf("placeholder {%s:%s} unknown; use {%s} or {%s:json}", name, form, name, name)
 		}
@@ -149,10 +149,10 @@ func isPlaceholder(name string) bool {
 	return false
 }
 
-func placeholderNames() []string {
+func bracedPlaceholders() []string {
 	names := make([]string, len(Placeholders))
 	for i, p := range Placeholders {
-		names[i] = p.Name
+		names[i] = "{" + p.Name + "}"
 	}
 	return names
 }

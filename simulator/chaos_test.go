@@ -181,9 +181,7 @@ func TestSlow(t *testing.T) {
 		if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Write(sent); err != nil {
-			t.Error(err)
-		}
+		_, _ = conn.Write(sent) // fails when this machine is so slow that the client is given up already
 		h.quiet(n + 1)
 		if h.aborted != n+1 {
 			t.Errorf("a client that sent %d bytes and read none got a whole answer", len(sent))

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 //go:embed requirements/*.yaml
@@ -44,7 +46,7 @@ func FindRequirement(id string) (Requirement, error) {
 			return r, nil
 		}
 	}
-	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement, strings.Join(Nearest(id, 1, requirementIDs(all)), ""))
+	return Requirement{}, fmt.Errorf("%s: %w; did you mean %s?", id, errUnknownRequirement, spelling.Rank(id, requirementIDs(all))[0])
 }
 
 func requirementIDs(all []Requirement) []string {

@@ -157,18 +157,6 @@ func TestFindRequirement(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"ORD-001", "SIG-001", "SIG-010"}
-	for in, want := range map[string]string{"sig-011": "SIG-001 SIG-010", "SIG010": "SIG-010 SIG-001", "ORD": "ORD-001 SIG-001", "": "ORD-001 SIG-001"} {
-		if got := strings.Join(Nearest(in, 2, names), " "); got != want {
-			t.Errorf("Nearest(%q) = %q, want %q", in, got, want)
-		}
-	}
-	if Nearest("x", 3, nil) != nil {
-		t.Error("no candidate, no answer")
-	}
-}
-
 func FuzzParseRequirements(f *testing.F) {
 	f.Add([]byte(entry))
 	f.Add([]byte("- id: ORD-001\n  consequenze: x\n"))

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 var yamlLine = regexp.MustCompile(`line (\d+): `)
@@ -73,5 +75,5 @@ func nearestKey(text string) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	return "; did you mean " + Nearest(m[1], 1, keys)[0] + "?"
+	return "; " + spelling.Advice(m[1], keys)
 }

@@ -14,7 +14,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/meerkat-go/conformance/specs"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Limits of a baseline: a longer list is no list of exceptions.
@@ -108,7 +108,7 @@ func parseExcuse(item *yaml.Node) (e Excuse, line int, err error) {
 		key, value := item.Content[i], item.Content[i+1]
 		switch {
 		case !slices.Contains(excuseKeys, key.Value):
-			return e, key.Line, fmt.Errorf("unknown key %q; did you mean %s?", key.Value, strings.Join(specs.Nearest(key.Value, 1, excuseKeys), ""))
+			return e, key.Line, fmt.Errorf("unknown key %q; %s", key.Value, spelling.Advice(key.Value, excuseKeys))
 		case lines[key.Value] > 0:
 			return e, key.Line, fmt.Errorf("%s stands twice", key.Value)
 		case value.Kind != yaml.ScalarNode:

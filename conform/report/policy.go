@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -41,7 +42,7 @@ func nearestName(name string, catalogue []specs.Requirement) string {
 	for _, r := range catalogue {
 		known = append(known, r.ID, r.Area())
 	}
-	return strings.Join(specs.Nearest(name, 1, known), "")
+	return spelling.Rank(name, known)[0]
 }
 
 // apply raises warnings to failures where the policy is strict.

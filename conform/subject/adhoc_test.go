@@ -105,7 +105,7 @@ func TestAdHocFaults(t *testing.T) {
 		{CommandLine{}, "names no program"},
 		{CommandLine{Run: []string{"a"}}, "write {prompt} where its prompt goes, or use --stdin"},
 		{CommandLine{Run: run, Stdin: true}, "leave out --stdin"},
-		{CommandLine{Run: []string{"a", "{promt}", "{prompt}"}}, "argument {promt}: placeholder {promt} unknown; did you mean {prompt}?"},
+		{CommandLine{Run: []string{"a", "{promt}", "{prompt}"}}, "argument {promt}: placeholder {promt} unknown, write {{promt}} for the text itself; did you mean {prompt}?"},
 		{CommandLine{Run: []string{"a", "{mcp_url}", "{prompt}"}}, "{mcp_url} has no value here"},
 		{CommandLine{Run: run, Resume: "a 'b"}, "a quotation mark is not closed"},
 		{CommandLine{Run: run, Resume: " "}, `--resume-cmd " ": names no command`},

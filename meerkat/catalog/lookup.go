@@ -1,10 +1,11 @@
 package catalog
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // UnsupportedModel says why a model is not allowed. It is returned before any
@@ -164,29 +165,5 @@ func (t *table) nearestNames(base string) []string {
 			names = append(names, e.Name)
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		return cmp.Compare(editDistance(a, base), editDistance(b, base))
-	})
-	return names[:3]
-}
-
-// editDistance is the Levenshtein distance of two short names.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diag
-			if a[i] != b[j] {
-				cost++
-			}
-			diag = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return spelling.Rank(base, names)[:3]
 }

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // checkVariables refuses variables that look like settings and are none.
@@ -33,42 +35,10 @@ func toAny(env map[string]string) map[string]any {
 
 // adviceFor names the known name that a misspelt one probably means.
 func adviceFor(name string, known []string, otherwise string) string {
-	if meant := nearestName(name, known); meant != "" {
+	if meant := spelling.Nearest(name, known); meant != "" {
 		return "did you mean " + meant + "?"
 	}
 	return otherwise
-}
-
-// nearestName returns the known name that differs least, "" if all differ much.
-func nearestName(name string, known []string) (best string) {
-	least := max(2, len(name)/3) + 1
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := countEdits(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// countEdits is the Levenshtein distance of two names.
-func countEdits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // serverMembers are the members of an MCP server that have a meaning here.

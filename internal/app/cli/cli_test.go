@@ -166,26 +166,6 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"MAX_AGE", "MODE", "SEED", "ALLOW_UNUSED", "CREDENTIAL", "JSON"}
-	for name, want := range map[string]string{
-		"MAXAGE": "MAX_AGE", "MAX_AGES": "MAX_AGE", "MXA_AGE": "MAX_AGE", "ALLOW_UNSUED": "ALLOW_UNUSED",
-		"CREDENTIALS": "CREDENTIAL", "MODES": "MODE", "HOME": "", "LOG": "", "MAX": "", "": "", "CODE_DIR": "",
-	} {
-		if got := nearest(name, known); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-	for _, tt := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "abd", 1}, {"abcd", "acbd", 1}, {"kitten", "sitting", 3}} {
-		if got := editDistance(tt.a, tt.b); got != tt.want || got != editDistance(tt.b, tt.a) {
-			t.Errorf("%s, %s: %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-}
-
 // A reader that has seen enough changes neither the output of the program nor its
 // exit code.
 func TestClosedPipe(t *testing.T) {

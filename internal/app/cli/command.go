@@ -2,11 +2,12 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Root returns the root command of the program: version, help with the exit
@@ -82,7 +83,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 			names = append(names, c.Name())
 		}
 	}
-	if meant := nearest(name, names); meant != "" {
+	if meant := spelling.Nearest(name, names); meant != "" {
 		return Usage("%s: unknown command; did you mean %s? run: %s --help", name, meant, cmd.CommandPath())
 	}
 	return Usage("%s: unknown command; one of %s", name, strings.Join(names, ", "))
@@ -98,7 +99,7 @@ func flagError(cmd *cobra.Command, err error) error {
 				names = append(names, flag.Name)
 			}
 		})
-		if meant := nearest(unknown.GetSpecifiedName(), names); meant != "" {
+		if meant := spelling.Nearest(unknown.GetSpecifiedName(), names); meant != "" {
 			return Usage("%s: %w; did you mean --%s? run: %s --help", cmd.Name(), err, meant, cmd.CommandPath())
 		}
 	}
@@ -129,43 +130,4 @@ func Args(least, most int, want string) cobra.PositionalArgs {
 func AddJSONFlag(cmd *cobra.Command, asJSON *bool) {
 	cmd.Flags().BoolVar(asJSON, "json", false, "print the result as JSON")
 	CommandLineOnly(cmd.Flags(), "json")
-}
-
-// nearest returns the name that a misspelt one probably means, "" when it is far
-// from all. Two letters may be wrong, one in a name of fewer than six.
-func nearest(name string, known []string) (best string) {
-	least := 3
-	if len(name) < 6 {
-		least = 2
-	}
-	for _, k := range slices.Sorted(slices.Values(known)) {
-		if d := editDistance(name, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// editDistance is the number of letters that have to be inserted, deleted,
-// replaced or swapped with their neighbour to turn a into b (optimal string
-// alignment).
-func editDistance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/spelling"
 )
 
 // Settings fills the flags that the command line left alone: from the environment
@@ -125,7 +126,7 @@ func (f *Frame) checkVariables(flags []string) error {
 		if value == "" || !ours || slices.Contains(bare, rest) {
 			continue
 		}
-		if meant := nearest(rest, bare); meant != "" {
+		if meant := spelling.Nearest(rest, bare); meant != "" {
 			return Usage("%s: unknown; %s is meant, or rename it", name, prefix+meant)
 		}
 	}
@@ -184,7 +185,7 @@ func readSettings(path string, known []string) (*viper.Viper, error) {
 
 // settingAdvice names the setting that was meant, or all of them.
 func settingAdvice(name string, known []string) string {
-	if meant := nearest(name, known); meant != "" {
+	if meant := spelling.Nearest(name, known); meant != "" {
 		return meant + " is meant"
 	}
 	return "the settings are the flags: " + strings.Join(known, ", ")

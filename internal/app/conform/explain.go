@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/spelling"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -205,6 +206,6 @@ func (g *glossary) find(name string) ([]*entry, error) {
 	for _, e := range g.entries {
 		names = append(append(names, e.ID), e.Aliases...)
 	}
-	near := specs.Nearest(wanted, 3, names)
+	near := spelling.Rank(wanted, names)
 	return nil, cli.Usage("%s: no such id; did you mean %s or %s?", name, strings.Join(near[:2], ", "), near[2])
 }

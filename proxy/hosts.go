@@ -3,6 +3,7 @@ package proxy
 import (
 	"fmt"
 	"net"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,12 @@ func (s hostSet) hostNames() []string {
 func Hosts(extra []string) ([]string, error) {
 	set, err := newHostSet(extra)
 	return set.hostNames(), err
+}
+
+// Intercepts reports whether requests to u that come through the proxy are
+// handled: others are refused, and plain HTTP does not come through it.
+func (p *Proxy) Intercepts(u *url.URL) bool {
+	return u.Scheme == "https" && p.allowed.allows(u.Host)
 }
 
 // splitHost separates a host, in lower case, from its port; 443 when it has

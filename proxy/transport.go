@@ -25,6 +25,12 @@ import (
 // scheme, host and a path to put before the request's. roots are the trusted
 // certificates; nil means the system's.
 func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundTripper, error) {
+	return NewTransportVia(upstream, roots, nil)
+}
+
+// NewTransportVia is NewTransport through another proxy; nil means directly. When
+// that proxy refuses, the error says so and what it asks for.
+func NewTransportVia(upstream map[string]string, roots *x509.CertPool, via *Via) (http.RoundTripper, error) {
 	bases := make(map[string]*url.URL, len(upstream))
 	for _, provider := range slices.Sorted(maps.Keys(upstream)) {
 		base, err := parseUpstream(provider, upstream[provider])
@@ -33,7 +39,7 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 		}
 		bases[provider] = base
 	}
-	return &transport{bases: bases, next: &http.Transport{
+	next := &http.Transport{
 		DialContext:           dialOthers(&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}),
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   10 * time.Second,
@@ -44,7 +50,11 @@ func NewTransport(upstream map[string]string, roots *x509.CertPool) (http.RoundT
 		IdleConnTimeout:       90 * time.Second,
 		ReadBufferSize:        32 << 10,
 		WriteBufferSize:       32 << 10,
-	}}, nil
+	}
+	if via != nil {
+		via.installIn(next)
+	}
+	return &transport{bases: bases, next: next, via: via}, nil
 }
 
 // errLoop is the error of a request that would come back to the proxy it came in
@@ -83,6 +93,7 @@ func parseUpstream(provider, base string) (*url.URL, error) {
 type transport struct {
 	bases map[string]*url.URL
 	next  *http.Transport
+	via   *Via // nil: directly
 }
 
 // RoundTrip sends r to the provider it is addressed to, or to the upstream that
@@ -90,7 +101,7 @@ type transport struct {
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	base := t.bases[llm.Provider(r.URL.Host, r.URL.Path)]
 	if base == nil {
-		return t.next.RoundTrip(r)
+		return t.send(r)
 	}
 	out, u := r.WithContext(r.Context()), *r.URL
 	out.URL, out.Host = &u, ""
@@ -101,7 +112,19 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			u.RawPath = prefix + u.RawPath
 		}
 	}
-	return t.next.RoundTrip(out)
+	return t.send(out)
+}
+
+// send sends r where its URL says.
+func (t *transport) send(r *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.via.checkReply(r, resp); err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // CloseIdleConnections closes connections that wait for another request.

@@ -14,9 +14,16 @@ import (
 // takes its time from the agent that is being recorded.
 const gcPercent = 400
 
+// memoryLimit is the memory from which that is too generous: while a huge body is
+// saved, garbage is collected before more is taken from the system.
+const memoryLimit = 192 << 20
+
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(memoryLimit)
 	}
 	cli.Main(recorder.Run)
 }

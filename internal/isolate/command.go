@@ -18,11 +18,15 @@ type Command struct {
 	// Dir is the folder that the process works in; "" means that of the sandbox.
 	Dir string
 	// Stdin is what the process reads; nil means nothing. Start ignores it.
-	Stdin  io.Reader
-	Limits Limits
+	Stdin io.Reader
+	// Stdout and Stderr, if not nil, get all that the process writes there, and
+	// Result nothing of it. The process gets a file itself. Start ignores them.
+	Stdout, Stderr io.Writer
+	Limits         Limits
 }
 
-// Limits bound a process and all that it starts.
+// Limits bound a process and all that it starts. A negative limit of time, processes
+// or memory is none.
 type Limits struct {
 	// Time is how long the process may run; 0 means 10 minutes.
 	Time time.Duration
@@ -80,16 +84,22 @@ func (r Result) Remark() string {
 // error says that it could not be started, or that ctx ended before it; a process
 // that fails returns its exit code.
 func (s *Sandbox) Run(ctx context.Context, command Command) (Result, error) {
-	p, err := s.startProcess(ctx, command, false)
+	p, err := s.StartAttached(ctx, command)
 	if err != nil {
 		return Result{ExitCode: -1}, err
 	}
 	return p.Wait()
 }
 
+// StartAttached starts a process with the streams of its command. The caller calls
+// Wait.
+func (s *Sandbox) StartAttached(ctx context.Context, command Command) (*Process, error) {
+	return s.startProcess(ctx, command, false)
+}
+
 // Start starts a process to talk to. The caller calls Wait.
 func (s *Sandbox) Start(ctx context.Context, command Command) (*Process, error) {
-	command.Stdin = nil
+	command.Stdin, command.Stdout, command.Stderr = nil, nil, nil
 	return s.startProcess(ctx, command, true)
 }
 

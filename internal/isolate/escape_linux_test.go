@@ -31,8 +31,7 @@ func escape(t *testing.T, sandbox *Sandbox, limits Limits, script string) Result
 	return got
 }
 
-// processesWith lists the processes of this machine that have a variable, zombies
-// by the parent they have.
+// processesWith lists the processes of this machine that have a variable.
 func processesWith(t *testing.T, variable string) (found []string) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -43,15 +42,6 @@ func processesWith(t *testing.T, variable string) (found []string) {
 		if env, err := os.ReadFile(path); err == nil && bytes.Contains(env, []byte(variable+"\x00")) {
 			name, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
 			found = append(found, filepath.Dir(path)+" "+strings.ReplaceAll(string(name), "\x00", " "))
-		}
-	}
-	for _, p := range allProcesses() {
-		if p.parent == os.Getpid() && p.zombie {
-			// Other tests may have ended a process and not yet waited for it.
-			time.Sleep(10 * time.Millisecond)
-			if again, ok := readProcess(p.pid); ok && again.zombie {
-				t.Logf("zombie %d", p.pid)
-			}
 		}
 	}
 	return found

@@ -63,6 +63,12 @@ func (s *Sandbox) startProcess(ctx context.Context, command Command, talk bool) 
 		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = command.Stdin, p.stdout, p.stderr
+	if command.Stdout != nil {
+		p.cmd.Stdout = command.Stdout
+	}
+	if command.Stderr != nil {
+		p.cmd.Stderr = command.Stderr
+	}
 	p.cmd.WaitDelay = 2 * gracePeriod
 	p.cmd.Cancel = p.endAtLimit
 	if talk {
@@ -78,8 +84,10 @@ func (s *Sandbox) startProcess(ctx context.Context, command Command, talk bool) 
 		return nil, fmt.Errorf("%s: cannot be started: %w", command.Args[0], fileutil.Reason(err))
 	}
 	p.ended = make(chan struct{})
-	timer := time.AfterFunc(limits.Time, release)
-	p.release = func() { timer.Stop(); release() }
+	if limits.Time > 0 {
+		timer := time.AfterFunc(limits.Time, release)
+		p.release = func() { timer.Stop(); release() }
+	}
 	go p.awaitEnd()
 	return p, nil
 }
@@ -134,6 +142,10 @@ func (p *Process) terminateAll() error {
 // Interrupt does what Ctrl-C at a terminal does: the process and what it started
 // are told to stop what they are doing.
 func (p *Process) Interrupt() error { return p.container.interruptGroup() }
+
+// Terminate asks the process and what it started to end (SIGTERM), and leaves it to
+// them when.
+func (p *Process) Terminate() error { return p.container.terminateAll() }
 
 // Stop ends the process: SIGTERM, and SIGKILL when it does not end.
 func (p *Process) Stop() { _ = p.terminateAll() }

@@ -36,9 +36,9 @@ func (h *helper) watchLimits() {
 			memory += anonymousMemory(p.pid)
 		}
 		switch {
-		case len(processes) > h.Limits.Processes:
+		case h.Limits.Processes > 0 && len(processes) > h.Limits.Processes:
 			h.stopProgram(fmt.Sprintf("it had more than %d processes", h.Limits.Processes))
-		case memory > h.Limits.Memory:
+		case h.Limits.Memory > 0 && memory > h.Limits.Memory:
 			h.stopProgram(fmt.Sprintf("it used more than %d MiB of memory", h.Limits.Memory>>20))
 		}
 	}

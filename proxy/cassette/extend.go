@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"slices"
 
@@ -102,16 +103,36 @@ func (w *Writer) adoptItems(old *Cassette) error {
 // extendsFinished reports whether the unfinished recording of path begins with
 // all interactions of the finished one, so that finishing it loses nothing.
 func extendsFinished(path string) bool {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return false
-	}
-	_, end, ok := readClose(old)
+	_, end, ok := closingOf(path)
 	if !ok {
 		return false
 	}
-	more, err := os.ReadFile(partialPath(path))
-	return err == nil && bytes.HasPrefix(more, old[:end])
+	old, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = old.Close() }()
+	more, err := os.Open(partialPath(path))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = more.Close() }()
+	return haveSameBeginning(old, more, end)
+}
+
+// haveSameBeginning reports whether a and b have the same first n bytes.
+func haveSameBeginning(a, b io.Reader, n int64) bool {
+	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
+	for n > 0 {
+		size := min(n, int64(len(bufA)))
+		_, errA := io.ReadFull(a, bufA[:size])
+		_, errB := io.ReadFull(b, bufB[:size])
+		if errA != nil || errB != nil || !bytes.Equal(bufA[:size], bufB[:size]) {
+			return false
+		}
+		n -= size
+	}
+	return true
 }
 
 // Replaceable returns an error when Rename would not replace path: it is a

@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		_, _, _ = wholePart("x.yaml", data, 0)
+		_, _, _ = wholeBytes(data)
 	})
 }
 

@@ -21,24 +21,24 @@ func create(t *testing.T) *Writer {
 	return w
 }
 
-// syncs counts them.
-type syncs struct {
+// writes counts them.
+type writes struct {
 	journal
 	n int
 }
 
-func (s *syncs) Sync() error {
+func (s *writes) WriteAt(p []byte, at int64) (int, error) {
 	s.n++
-	return s.journal.Sync()
+	return s.journal.WriteAt(p, at)
 }
 
 // Appends that wait for each other share one write, and each of them returns
 // with its own interaction safe.
-func TestAppendsShareASync(t *testing.T) {
+func TestAppendsShareAWrite(t *testing.T) {
 	w := create(t)
-	counted := &syncs{journal: w.file}
+	counted := &writes{journal: w.file}
 	w.file = counted
-	w.mu.Lock() // as if another append were syncing
+	w.mu.Lock() // as if another append were writing
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -61,7 +61,7 @@ func TestAppendsShareASync(t *testing.T) {
 	w.mu.Unlock()
 	wg.Wait()
 	if counted.n != 1 {
-		t.Errorf("%d syncs, want one for all", counted.n)
+		t.Errorf("%d writes, want one for all", counted.n)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestAppendsShareASync(t *testing.T) {
 // nothing.
 func TestAppendAll(t *testing.T) {
 	w := create(t)
-	counted := &syncs{journal: w.file}
+	counted := &writes{journal: w.file}
 	w.file = counted
 	all := samples()
 	bad := all[0]
@@ -81,7 +81,7 @@ func TestAppendAll(t *testing.T) {
 		}
 	}
 	if len(w.AppendAll(nil)) != 0 || counted.n != 1 {
-		t.Errorf("%d syncs, want one for all", counted.n)
+		t.Errorf("%d writes, want one for all", counted.n)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -91,6 +91,43 @@ func TestAppendAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSame(t, readAll(t, c), []Interaction{all[0], all[1], all[2]})
+}
+
+// badSync is a disk that takes what is written and cannot keep it.
+type badSync struct {
+	journal
+	synced chan struct{} // closed by the first sync
+	once   sync.Once
+}
+
+func (s *badSync) Sync() error {
+	s.once.Do(func() { close(s.synced) })
+	return errFull
+}
+
+// What was written is synced without anybody waiting for it. When that fails,
+// nothing more is taken, Close says so, and what is in the file stays.
+func TestSyncThatFails(t *testing.T) {
+	w := create(t)
+	bad := &badSync{journal: w.file, synced: make(chan struct{})}
+	w.file = bad
+	if err := w.Append(samples()[0]); err != nil {
+		t.Fatal(err)
+	}
+	<-bad.synced
+	for err := error(nil); err == nil; {
+		err = w.Append(samples()[1]) // until the error is noted
+	}
+	want := w.path + ": cannot be written any more (no space left on device); run: recorder recover " + w.path
+	if err := w.Close(); err == nil || err.Error() != want {
+		t.Errorf("Close = %v, want %s", err, want)
+	}
+	if _, err := os.Stat(partialPath(w.path)); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(w.path); err == nil {
+		t.Error("it has its name")
+	}
 }
 
 // Large items are written without being joined to the others, in the same order.

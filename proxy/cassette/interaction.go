@@ -32,6 +32,14 @@ type Interaction struct {
 	// Process is the ordinal, from 1, of the client process that sent the request.
 	// It counts over all runs that recorded into the cassette. 0 means unknown.
 	Process int
+	// Redacted names the bodies in which redaction replaced something: RedactedRequest,
+	// RedactedResponse or both, separated by a space. "" means none, or unknown: builds
+	// before this field did not say.
+	Redacted string
+	// Place is where the client ran, by the names of the matching rules that leave such
+	// things out: folder, home, user, host. It is nil unless the recording has such
+	// rules.
+	Place map[string]string
 	// Started is when the request began, where another tool's format says so. It
 	// is the zero time otherwise, and is not stored in a cassette.
 	Started time.Time
@@ -43,6 +51,12 @@ type Interaction struct {
 // the client used as the provider's base URL. The recorder put the provider's host
 // into the URL.
 const IngressBaseURL = "base-url"
+
+// The bodies that Interaction.Redacted names.
+const (
+	RedactedRequest  = "request"
+	RedactedResponse = "response"
+)
 
 // Request is what the client sent. URL is absolute; Body is never nil after a
 // load. Credential headers, cookies and key parameters are absent or redacted.

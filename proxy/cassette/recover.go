@@ -2,8 +2,8 @@ package cassette
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,20 +31,24 @@ func Recover(path string) (kept int, err error) {
 	if err := unlessBusy(path); err != nil {
 		return 0, err
 	}
-	data, err := os.ReadFile(source)
+	f, err := os.Open(source)
 	if err != nil {
 		_, err = parseRead(path, nil, err)
 		return 0, err
+	}
+	whole, err := wholePart(source, f)
+	_ = f.Close()
+	switch {
+	case whole.isForeign:
+		return countForeign(source)
+	case err != nil || whole.closed && source == path:
+		return whole.count, err
 	}
 	lost := 0
 	if source != path {
 		lost = lostBefore(path) // the recording extends it
 	}
-	whole, kept, err := wholePart(source, data, lost)
-	if err != nil || len(whole) == len(data) && source == path {
-		return kept, err
-	}
-	return kept, replace(path, source, whole)
+	return whole.count, replace(path, source, whole, Loss{lost, true})
 }
 
 func vacantForRecover(path string) error {
@@ -57,89 +61,91 @@ func vacantForRecover(path string) error {
 // lostBefore returns how many interactions the finished cassette path had lost;
 // 0 when there is none.
 func lostBefore(path string) int {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	c, _, _ := readClose(old)
+	c, _, _ := closingOf(path)
 	return c.Lost
 }
 
-// wholePart returns the complete file that data is the beginning of. lost is
-// what is known to be missing in addition.
-func wholePart(name string, data []byte, lost int) (whole []byte, kept int, err error) {
-	if c, err := Parse(name, data); err == nil {
-		return data, c.Len(), unlessUnsealed(c.Verify())
-	}
-	if len(data) == 0 {
-		return nil, 0, nothingWhole(name)
-	}
-	if !isOurs(data) {
-		return nil, 0, notCassette(name, "its head is not ours")
-	}
-	_, head, err := parseHead(name, data)
-	if errors.Is(err, ErrTorn) || len(data) < len(headStart) {
-		return nil, 0, nothingWhole(name)
-	}
+// closingOf reads the closing line of a file and where it starts.
+func closingOf(path string) (c closing, start int64, ok bool) {
+	f, err := os.Open(path)
 	if err != nil {
-		return nil, 0, err
+		return c, 0, false
 	}
-	end, kept, last := scanItems(data, head)
-	if sealAhead(data[end:]) {
-		return nil, kept, damagedError(name, "an interaction before the end")
+	defer func() { _ = f.Close() }()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return c, 0, false
 	}
-	if kept == 0 {
-		return nil, 0, nothingWhole(name)
+	tail := make([]byte, min(size, 4096)) // the line is short
+	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return c, 0, false
 	}
-	return append(bytes.Clone(data[:end]), closing{kept, Loss{lost, true}}.lineAfter(last)...), kept, nil
+	c, at, ok := readClose(tail)
+	return c, size - int64(len(tail)-at), ok
 }
 
-// sealAhead reports whether a complete seal line follows: then what precedes it
-// is damaged and not torn off.
-func sealAhead(rest []byte) bool {
-	at := bytes.Index(rest, []byte("\n"+sealPrefix)) + 1
-	return at > 0 && bytes.IndexByte(rest[at:], '\n') >= 0
+// LossIn returns what the closing line of the cassette at path says, without reading
+// the rest. A file of another tool says nothing.
+func LossIn(path string) (Loss, error) {
+	if _, err := os.Stat(path); err != nil {
+		return Loss{}, readError(path, err)
+	}
+	c, _, _ := closingOf(path)
+	return c.Loss, nil
+}
+
+// recoverable is the part of a file that is whole.
+type recoverable struct {
+	scanned
+	isForeign bool // another tool's, in which there is nothing to recover
+}
+
+// wholePart finds out what of a file is whole.
+func wholePart(name string, r io.Reader) (whole recoverable, err error) {
+	begin := make([]byte, len(headStart))
+	n, err := io.ReadFull(r, begin)
+	switch begin = begin[:n]; {
+	case n > 0 && !isOurs(begin):
+		return recoverable{isForeign: true}, nil
+	case err != nil:
+		return whole, nothingWhole(name) // not even the beginning
+	}
+	whole.scanned, err = scan(name, io.MultiReader(bytes.NewReader(begin), r), nil)
+	switch {
+	case errors.Is(err, ErrTorn):
+		return whole, nothingWhole(name)
+	case err != nil:
+		return whole, err
+	case whole.isDamaged:
+		return whole, damagedError(name, "an interaction before the end")
+	case whole.count == 0:
+		return whole, nothingWhole(name)
+	}
+	return whole, nil
+}
+
+// countForeign returns how many interactions a file of another tool has.
+func countForeign(name string) (int, error) {
+	c, err := Open(name)
+	if err != nil {
+		return 0, notCassette(name, "its head is not ours")
+	}
+	return c.Len(), nil
 }
 
 func nothingWhole(name string) error {
 	return newError(name, ErrEmpty, "holds no whole interaction; delete it and record again")
 }
 
-// unlessUnsealed ignores ErrUnsealed: in a file of another tool there is nothing
-// to recover.
-func unlessUnsealed(err error) error {
-	if errors.Is(err, ErrUnsealed) {
-		return nil
-	}
-	return err
-}
-
-// scanItems walks forward over complete items and returns where they end.
-func scanItems(data []byte, head int) (end, count int, last seal) {
-	end, last = head, sha256.Sum256(data[:head])
-	for {
-		at := bytes.Index(data[end:], []byte("\n"+sealPrefix)) + 1
-		if at == 0 || !bytes.HasPrefix(data[end:], []byte(itemStart)) {
-			return end, count, last
-		}
-		s := last.nextSeal(data[end : end+at])
-		line := sealLine(count, at, s)
-		if !bytes.HasPrefix(data[end+at:], []byte(line)) {
-			return end, count, last
-		}
-		end, count, last = end+at+len(line), count+1, s
-	}
-}
-
-// replace writes whole beside path, gives it that name and removes the source.
-func replace(path, source string, whole []byte) error {
+// replace writes the whole part of source beside path, gives it that name and removes
+// source.
+func replace(path, source string, whole recoverable, loss Loss) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".recovered-*")
 	if err != nil {
 		return newError(path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
-	_, err = f.Write(whole)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = Verify(f.Name())
+	if err = errors.Join(whole.copyTo(f, source, loss), f.Sync(), f.Close()); err == nil {
+		err = verifyFile(f.Name())
 	}
 	if err != nil {
 		return errors.Join(newError(path, err, "cannot be written (%s)", firstLine(err)), os.Remove(f.Name()))
@@ -151,4 +157,21 @@ func replace(path, source string, whole []byte) error {
 		return newError(source, err, "is recovered and can be deleted (%s)", firstLine(fileutil.Reason(err)))
 	}
 	return nil
+}
+
+// copyTo writes the whole part with its closing line.
+func (whole recoverable) copyTo(w io.Writer, source string, loss Loss) error {
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }()
+	if whole.closed {
+		_, err = io.Copy(w, from)
+		return err
+	}
+	if _, err = io.CopyN(w, from, whole.end); err == nil {
+		_, err = io.WriteString(w, closing{whole.count, loss}.lineAfter(whole.last))
+	}
+	return err
 }

@@ -29,6 +29,8 @@ const (
 	hdrProvenance  = reservedPrefix + "Provenance"
 	hdrIngress     = reservedPrefix + "Ingress"
 	hdrProcess     = reservedPrefix + "Process"
+	hdrPlace       = reservedPrefix + "Place"
+	hdrRedacted    = reservedPrefix + "Redacted"
 )
 
 // timelineV1 begins a timeline: base64 of pairs of uvarints, microseconds since
@@ -64,6 +66,8 @@ func withReserved(in Interaction) http.Header {
 	set(hdrIncomplete, in.Incomplete)
 	set(hdrProvenance, in.Provenance)
 	set(hdrIngress, in.Ingress)
+	set(hdrRedacted, in.Redacted)
+	set(hdrPlace, encodePlace(in.Place))
 	if in.Drained != 0 {
 		set(hdrDrained, strconv.Itoa(in.Drained))
 	}
@@ -90,6 +94,10 @@ func takeReserved(in *Interaction) (err error) {
 	in.Request.Encoding, in.Response.Encoding = take(hdrReqEncoded), take(hdrRespEncoded)
 	in.Incomplete = take(hdrIncomplete)
 	in.Provenance, in.Ingress = take(hdrProvenance), take(hdrIngress)
+	in.Redacted = take(hdrRedacted)
+	if in.Place, err = readPlace(take(hdrPlace)); err != nil {
+		return err
+	}
 	if in.Process, err = readProcess(take(hdrProcess)); err != nil {
 		return err
 	}
@@ -131,6 +139,29 @@ func readProcess(s string) (n int, err error) {
 		return 0, fmt.Errorf("%s is unreadable", hdrProcess)
 	}
 	return n, nil
+}
+
+func encodePlace(place map[string]string) string {
+	form := url.Values{}
+	for name, value := range place {
+		form.Set(name, value)
+	}
+	return form.Encode()
+}
+
+func readPlace(s string) (map[string]string, error) {
+	if s == "" {
+		return nil, nil
+	}
+	form, err := url.ParseQuery(s)
+	if err != nil {
+		return nil, fmt.Errorf("%s is unreadable", hdrPlace)
+	}
+	place := map[string]string{}
+	for name := range form {
+		place[name] = form.Get(name)
+	}
+	return place, nil
 }
 
 func encodeTimeline(chunks []Chunk) string {

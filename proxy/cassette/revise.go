@@ -90,6 +90,9 @@ func (w *Writer) rewriteFile(head []byte, items [][]byte) error {
 		err = next.sealEntries(batch)
 	}
 	if err == nil {
+		err = next.syncNow()
+	}
+	if err == nil {
 		err = rename(f.Name(), partialPath(w.path))
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -33,6 +34,8 @@ func firstDifference(given, read Interaction) string {
 		{"mark as incomplete", a.Incomplete == b.Incomplete && a.Drained == b.Drained},
 		{"note of who answered", a.Provenance == b.Provenance && a.Ingress == b.Ingress},
 		{"process", a.Process == b.Process},
+		{"place", maps.Equal(a.Place, b.Place)},
+		{"mark as redacted", a.Redacted == b.Redacted},
 		{"duration", a.Duration == b.Duration},
 	} {
 		if !part.same {

@@ -1,11 +1,15 @@
 package cassette
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -23,7 +27,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		if _, err := Parse("x.yaml", good[:cut]); !errors.Is(err, ErrTorn) && (cut > 0 || !errors.Is(err, ErrEmpty)) {
 			t.Fatalf("cut at %d of %d: %v, want ErrTorn", cut, len(good), err)
 		}
-		whole, kept, err := wholePart("x.yaml", good[:cut], 0)
+		whole, kept, err := wholeBytes(good[:cut])
 		if kept == 0 {
 			if err == nil {
 				t.Fatalf("cut at %d: nothing kept and no error", cut)
@@ -39,7 +43,7 @@ func TestTornAtEveryByte(t *testing.T) {
 		}
 		wantSame(t, readAll(t, c), want[:kept])
 	}
-	if _, kept, err := wholePart("x.yaml", good[:len(good)-1], 0); err != nil || kept != len(want) {
+	if _, kept, err := wholeBytes(good[:len(good)-1]); err != nil || kept != len(want) {
 		t.Errorf("without the last byte: kept %d, %v", kept, err)
 	}
 }
@@ -200,4 +204,64 @@ func TestRecoverRefuses(t *testing.T) {
 			t.Errorf("%v, want ErrNotExist", err)
 		}
 	})
+}
+
+// wholeBytes returns the whole file that data is the beginning of.
+func wholeBytes(data []byte) (whole []byte, kept int, err error) {
+	found, err := wholePart("x.yaml", bytes.NewReader(data))
+	if err != nil || found.closed {
+		return data, found.count, err
+	}
+	return append(bytes.Clone(data[:found.end]), closing{found.count, Loss{Recovered: true}}.lineAfter(found.last)...), found.count, nil
+}
+
+// reading counts bytes and shows how much memory the one who reads has.
+type reading struct {
+	pattern []byte
+	left, n int
+	peak    uint64
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.pattern)
+	r.pattern = r.pattern[n:]
+	if len(r.pattern) == 0 {
+		r.left = 0
+	}
+	if r.n++; r.n%32 != 0 {
+		return n, nil
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	r.peak = max(r.peak, m.HeapAlloc)
+	return n, nil
+}
+
+// A long file is read in the memory of one item.
+func TestScanNeedsLittleMemory(t *testing.T) {
+	var all []Interaction
+	for range 50 {
+		in := samples()[0]
+		in.Response.Body, in.Timeline = []byte(strings.Repeat("data: {}\n\n", 20<<10)), nil // 200 KiB
+		all = append(all, in)
+	}
+	data, err := os.ReadFile(write(t, all...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = nil
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r := &reading{pattern: data, left: 1}
+	s, err := scan("x.yaml", r, nil)
+	if err != nil || !s.closed || s.count != 50 {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if more := int64(r.peak) - int64(before.HeapAlloc); more > int64(len(data))/2 {
+		t.Errorf("%d MiB of memory for a file of %d MiB", more>>20, len(data)>>20)
+	}
 }

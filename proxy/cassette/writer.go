@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/meerkat-go/conformance/internal/fileutil"
 )
@@ -33,7 +34,9 @@ type Writer struct {
 
 	mu         sync.Mutex
 	file       journal
-	size       int64 // bytes of whole, sealed items and the head
+	size       int64       // bytes of whole, sealed items and the head
+	syncTimer  *time.Timer // runs while something written is not synced
+	syncErr    error       // why the disk may lack something that was written
 	last       seal
 	count      int
 	joinBuffer []byte // scratch of put
@@ -123,14 +126,16 @@ func linkError(path string) error {
 	return newError(path, fs.ErrExist, "is a link that leads nowhere; delete it")
 }
 
-// Append writes in, sealed and synced to disk, in time that does not depend on
-// how many were written before. Concurrent calls share one sync; each returns
-// when its own bytes are safe. Chunk times are kept in whole microseconds;
-// request headers for which Reserved is true are left out. An interaction that
-// cannot be stored truthfully is ErrInteraction and does not change the file.
+// Append writes in, sealed, in time that does not depend on how many were written
+// before. When it returns, the end of this process does not lose in; the disk is
+// synced within syncDelay, so a power failure may. A sync that fails is the error
+// of the calls after it and of Close. Concurrent calls share one write. Chunk
+// times are kept in whole microseconds; request headers for which Reserved is true
+// are left out. An interaction that cannot be stored truthfully is ErrInteraction
+// and does not change the file.
 func (w *Writer) Append(in Interaction) error { return w.AppendAll([]Interaction{in})[0] }
 
-// AppendAll is Append for several interactions, in their order, with one sync
+// AppendAll is Append for several interactions, in their order, with one write
 // for all. It returns one error, or nil, for each. An interaction that cannot be
 // stored does not affect the others.
 func (w *Writer) AppendAll(ins []Interaction) []error {
@@ -208,7 +213,7 @@ func (w *Writer) writeEntries(batch []*entry) {
 	}
 }
 
-// sealEntries writes the entries with their seals and syncs once.
+// sealEntries writes the entries with their seals.
 func (w *Writer) sealEntries(batch []*entry) error {
 	pieces, last, n := make([][]byte, 0, 2*len(batch)), w.last, w.count
 	for _, e := range batch {
@@ -239,26 +244,74 @@ func encodeItem(in Interaction) ([]byte, error) {
 	return item, nil
 }
 
-// appendPieces appends pieces and syncs. On failure it truncates the file to
-// what was complete before; when that fails too, nothing more is written.
+// appendPieces appends pieces, to be synced soon. On failure it truncates the file
+// to what was complete before; when that fails too, nothing more is written.
 func (w *Writer) appendPieces(pieces ...[]byte) error {
 	if w.file == nil {
 		return w.closedError()
 	}
+	if w.syncErr != nil {
+		return w.brokenError(w.syncErr)
+	}
 	end, err := w.writePieces(pieces)
 	if err == nil {
-		err = w.file.Sync()
-	}
-	if err == nil {
 		w.size = end
+		w.syncSoon()
 		return nil
 	}
 	if w.file.Truncate(w.size) != nil {
 		_ = w.file.Close()
 		w.file = nil
-		return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
+		return w.brokenError(err)
 	}
 	return newError(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
+}
+
+func (w *Writer) brokenError(err error) error {
+	return newError(w.path, err, "cannot be written any more (%s); run: recorder recover %s", firstLine(fileutil.Reason(err)), w.path)
+}
+
+// syncDelay is the longest time for which what was written may be missing on the
+// disk. Syncing less often leaves more of the disk to others.
+const syncDelay = 100 * time.Millisecond
+
+// syncSoon has what was written synced.
+func (w *Writer) syncSoon() {
+	if w.syncTimer == nil {
+		w.syncTimer = time.AfterFunc(syncDelay, w.syncWritten)
+	}
+}
+
+// syncWritten syncs without keeping others from writing.
+func (w *Writer) syncWritten() {
+	w.mu.Lock()
+	w.syncTimer = nil // what is written from now on needs another sync
+	file := w.file
+	w.mu.Unlock()
+	if file == nil {
+		return
+	}
+	err := file.Sync()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && file == w.file {
+		w.syncErr = err
+	}
+}
+
+// syncNow syncs and ends the waiting for a sync.
+func (w *Writer) syncNow() error {
+	if w.syncTimer != nil {
+		w.syncTimer.Stop()
+		w.syncTimer = nil
+	}
+	if w.syncErr == nil {
+		w.syncErr = w.file.Sync()
+	}
+	if w.syncErr != nil {
+		return w.brokenError(w.syncErr)
+	}
+	return nil
 }
 
 // writePieces writes pieces after the complete part and returns where they end.
@@ -327,12 +380,15 @@ func (w *Writer) finishFile() error {
 	if err := w.appendPieces([]byte(closing{w.count, w.loss}.lineAfter(w.last))); err != nil {
 		return err
 	}
+	if err := w.syncNow(); err != nil {
+		return err
+	}
 	err := w.file.Close()
 	w.file = nil
 	if err != nil {
 		return newError(w.path, err, "cannot be written (%s)", firstLine(fileutil.Reason(err)))
 	}
-	if err := Verify(partialPath(w.path)); err != nil {
+	if err := verifyFile(partialPath(w.path)); err != nil {
 		return err
 	}
 	if err := checkVacant(w.path, w.force); err != nil {

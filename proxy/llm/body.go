@@ -53,3 +53,16 @@ func IsID(member string) bool {
 func IsCacheMark(member string) bool {
 	return member == "cache_control" || member == "prompt_cache_breakpoint"
 }
+
+// IsResult reports whether a block of a user's turn is the result of a tool, and
+// nothing that the user said.
+func IsResult(block map[string]any) bool {
+	kind, _ := block["type"].(string)
+	return kind == "tool_result" || block["functionResponse"] != nil || block["function_response"] != nil
+}
+
+// IsToken reports whether a member holds a token that only its provider understands:
+// a signature, or encrypted or encoded content.
+func IsToken(member string) bool {
+	return slices.Contains([]string{"signature", "thoughtSignature", "thought_signature", "encrypted_content", "data"}, member)
+}

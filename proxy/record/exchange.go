@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -24,7 +25,8 @@ import (
 type exchange struct {
 	in       cassette.Interaction // without its bodies
 	provider string
-	request  *spool
+	upload   *upload
+	request  *spool // the upload's
 	response *spool // nil when nothing is kept
 	chunks   *spool // the times and lengths of the response's chunks, as uvarints
 	limit    int64  // of what is kept of the response
@@ -34,20 +36,24 @@ type exchange struct {
 	sent     time.Time // when the request was complete
 	answered time.Time // when the reply's header was
 	ended    time.Time
-	failure  error       // why there is no reply
+	failure  error  // why there is no reply
+	unsent   error  // why the request is not complete, though there is a reply
+	final    []byte // the last bytes of a reply of known length, which wait for saved
+	saved    chan struct{}
 	isLive   bool        // as the head of the cassette says
 	local    atomic.Bool // the reply came from this machine
 }
 
-func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
+// beginExchange returns when the request is complete, or after a moment.
+func (rec *Recorder) beginExchange(r *http.Request) *exchange {
 	clock := rec.exchangeClock()
 	x := &exchange{
 		in:       cassette.Interaction{Request: RequestOf(r, nil)},
 		provider: llm.Provider(r.URL.Host, r.URL.Path),
-		request:  body,
+		request:  rec.spools.newSpool(),
 		clock:    clock,
-		sent:     clock(),
 		isLive:   rec.cfg.Provenance == cassette.ProvenanceLive,
+		saved:    make(chan struct{}),
 	}
 	if rec.cfg.Note != nil {
 		rec.cfg.Note(r, &x.in)
@@ -56,7 +62,26 @@ func (rec *Recorder) beginExchange(r *http.Request, body *spool) *exchange {
 		x.response, x.chunks = rec.spools.newSpool(), rec.spools.newSpool()
 		x.limit, x.drain = rec.cfg.MaxBody, rec.cfg.OnAbort.Bytes
 	}
+	if rec.cfg.Nominal != 0 {
+		first := clock() // nominal times go by the steps, whenever the upload ends
+		clock = func() time.Time { return first }
+	}
+	x.upload = startUpload(r, x.request, clock)
 	return x
+}
+
+// endUpload waits for the rest of the request, which a reply may have preceded.
+func (x *exchange) endUpload(w http.ResponseWriter) {
+	x.unsent = x.upload.finish(w)
+	if x.sent = x.upload.completed; !x.answered.IsZero() && x.sent.After(x.answered) {
+		x.sent = x.answered
+	}
+}
+
+// isUploadBroken reports whether the client left before its request was complete.
+func (x *exchange) isUploadBroken() bool {
+	_, err := x.upload.state()
+	return err != nil
 }
 
 // watchConnection returns a context that notes whether the connection to the
@@ -122,16 +147,22 @@ func (x *exchange) forwardBody(ctx context.Context, w io.Writer, r *http.Request
 		x.ended = x.clock()
 		over := ctx.Err() != nil // a server whose client has left may end its reply cleanly
 		if n > 0 {
-			if left = left || r.Context().Err() != nil; left {
+			switch left = left || r.Context().Err() != nil; {
+			case left:
 				x.in.Drained += n
-			} else if _, werr := w.Write(buf[:n]); werr != nil {
-				left = true
-			} else {
-				given += int64(n)
+			case x.response != nil && given+int64(n) == resp.ContentLength && len(resp.Trailer) == 0:
+				x.final = bytes.Clone(buf[:n])
+			default:
+				_, werr := w.Write(buf[:n])
+				if left = werr != nil; !left {
+					given += int64(n)
+				}
 			}
 			x.keepChunk(buf[:n])
 		}
 		switch {
+		case len(x.final) > 0:
+			return cassette.EndEOF // HTTP/2 may say so later
 		case err != nil && given == resp.ContentLength:
 			return cassette.EndEOF // the client has everything announced: leaving now is not an abort
 		case left && (err != nil || int64(x.in.Drained) >= x.drain):
@@ -197,10 +228,13 @@ func (x *exchange) memoryHeld() int {
 // longer than limit is an error.
 func (x *exchange) buildInteraction(most int64) (in cassette.Interaction, err error) {
 	in = x.in
-	if x.local.Load() {
-		in.Provenance = cassette.ProvenanceSynthetic
+	if x.isLive && (x.local.Load() || x.in.Response.Status == 0) {
+		in.Provenance = cassette.ProvenanceSynthetic // live is what the provider itself answered
 	}
-	in.Duration = x.ended.Sub(x.sent)
+	in.Duration = max(x.ended.Sub(x.sent), 0)
+	if x.unsent != nil {
+		return in, fmt.Errorf("the reply came before the request was complete, and %w", errUnsent)
+	}
 	if longest := max(x.request.size, x.length); longest > most {
 		return in, tooLong(longest, most)
 	}
@@ -231,6 +265,9 @@ func tooLong(size, most int64) error {
 }
 
 func (x *exchange) close() {
+	if x.upload != nil {
+		x.upload.release()
+	}
 	x.request.close()
 	if x.response != nil {
 		x.response.close()

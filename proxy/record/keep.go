@@ -16,32 +16,36 @@ import (
 type Report struct {
 	// Saved counts the interactions in the cassette, including those in Cut.
 	Saved int
-	// Answered counts the Saved interactions to which a server replied at all.
+	// Answered counts the interactions, saved or not, to which a server replied at
+	// all.
 	Answered int
 	// Cut names replies that are incomplete ([cassette.Judge]): ended early by
 	// the server or the client, or without the event that ends a stream of that
-	// provider. They are saved and marked, unless WholeOnly is set.
+	// provider. They are saved and marked, but for requests without any
+	// reply and for what WholeOnly keeps out.
 	Cut []string
-	// Withheld counts the replies in Cut that WholeOnly kept from being saved.
+	// Withheld counts the replies in Cut that were not saved.
 	Withheld int
 	// Declared counts the replies that would be in Cut without
 	// Config.AllowIncomplete.
 	Declared int
 	// Refused names interactions that the gate kept from being saved.
 	Refused []string
+	// Masked names what the gate found and Config.Mask had taken out; the interactions
+	// are saved.
+	Masked []string
 	// Lost names interactions that could not be saved for another reason.
 	Lost []string
 }
 
 // keepAll saves ended interactions in the order in which they ended. Those that
-// wait are saved together, with one sync.
+// wait are saved together, with one write.
 func (rec *Recorder) keepAll() {
 	defer close(rec.done)
 	for batch := rec.ended.take(); len(batch) > 0; batch = rec.ended.take() {
-		if rec.isKeeping() {
-			rec.keepBatch(batch)
-		}
+		rec.keepBatch(batch)
 		for _, x := range batch {
+			close(x.saved)
 			x.close()
 		}
 	}
@@ -51,17 +55,25 @@ func (rec *Recorder) isKeeping() bool { return rec.cfg.Writer != nil || rec.cfg.
 
 // pendingSave is an exchange on its way into the cassette.
 type pendingSave struct {
-	x    *exchange
-	in   cassette.Interaction
-	gate error // why the gate refused it
-	lost error // what else went wrong
+	x      *exchange
+	in     cassette.Interaction
+	gate   error    // why the gate refused it
+	masked []string // what the gate found before it was taken out
+	lost   error    // what else went wrong
 }
 
 func (k *pendingSave) isSavable() bool { return k.gate == nil && k.lost == nil }
 
-// isWithheld reports whether k could be saved but is too incomplete.
+// isWithheld reports whether k could be saved but is too incomplete. A request
+// without any reply records nothing that a provider did.
 func (rec *Recorder) isWithheld(k *pendingSave) bool {
-	return rec.cfg.WholeOnly && !rec.cfg.AllowIncomplete && k.in.Incomplete != ""
+	switch {
+	case rec.cfg.AllowIncomplete:
+		return false
+	case k.in.Incomplete == cassette.IncompleteNoReply:
+		return true
+	}
+	return rec.cfg.WholeOnly && k.in.Incomplete != ""
 }
 
 // keepBatch redacts and checks a batch in parallel, then observes and saves it
@@ -140,10 +152,28 @@ func (rec *Recorder) prepareSave(k *pendingSave) (err error) {
 		k.in = rec.cfg.Redactor.Interaction(in)
 		k.gate = rec.cfg.Gate(k.in)
 	}
+	rec.maskSecrets(k, in)
 	return nil
 }
 
-// appendBatch appends every savable interaction with one sync.
+// maxMasked is how many secrets of one interaction are masked at most.
+const maxMasked = 64
+
+// maskSecrets has taken out what the gate finds, one after the other, until it finds
+// nothing or the same again.
+func (rec *Recorder) maskSecrets(k *pendingSave, in cassette.Interaction) {
+	for n := 0; k.gate != nil && rec.cfg.Mask != nil && n < maxMasked; n++ {
+		found := k.gate.Error()
+		if n > 0 && found == k.masked[n-1] || !rec.cfg.Mask(k.gate) {
+			return
+		}
+		k.masked = append(k.masked, found)
+		k.in = rec.cfg.Redactor.Interaction(in)
+		k.gate = rec.cfg.Gate(k.in)
+	}
+}
+
+// appendBatch appends every savable interaction with one write.
 func (rec *Recorder) appendBatch(all []pendingSave) {
 	if rec.cfg.Writer == nil {
 		return
@@ -172,6 +202,14 @@ func (rec *Recorder) appendBatch(all []pendingSave) {
 func (rec *Recorder) addToReport(all []pendingSave) {
 	r := &rec.report
 	for _, k := range all {
+		if k.in.Response.Status != 0 {
+			r.Answered++
+		}
+		if k.gate == nil {
+			for _, found := range k.masked {
+				r.Masked = append(r.Masked, k.x.outcomeSentence(found))
+			}
+		}
 		switch {
 		case k.gate != nil:
 			r.Refused = append(r.Refused, k.x.outcomeSentence(k.gate.Error()))
@@ -182,9 +220,6 @@ func (rec *Recorder) addToReport(all []pendingSave) {
 				r.Withheld++
 			} else {
 				r.Saved++
-				if k.in.Response.Status != 0 {
-					r.Answered++
-				}
 			}
 			switch why := k.in.Incomplete; {
 			case why != "" && rec.cfg.AllowIncomplete:

@@ -2,6 +2,7 @@ package record
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -9,12 +10,15 @@ const (
 	// waiting is how many bytes of ended interactions may wait in memory to be
 	// saved. Beyond it a reply's end, never its bytes, waits for the disk.
 	waiting = 64 << 20
-	// batchBytes and batchCount bound what is saved with one sync: everything in it is in memory
-	// several times over.
-	batchBytes, batchCount = 8 << 20, 512
-	// pause is the least time from one sync to the next: a disk that is asked
-	// less often has more done each time, and leaves more to the clients.
-	pause = 5 * time.Millisecond
+	// batchBytes and batchCount bound what is saved with one write: everything in it
+	// is in memory several times over, and the ends of its replies wait for it.
+	batchBytes, batchCount = 8 << 20, 128
+	// holdBytes is the length up to which an interaction is saved before its client
+	// sees the end of the reply, and holdTime the longest that this may take.
+	holdBytes, holdTime = 1 << 20, time.Second
+	// gatherTime is how long the first of a batch waits for others, where requests are
+	// under way that may join it: one write for many leaves more to the clients.
+	gatherTime = time.Millisecond
 )
 
 // queue passes ended interactions from the handlers to the goroutine that saves
@@ -25,12 +29,12 @@ type queue struct {
 	change sync.Cond
 	items  []*exchange
 	held   int // bytes of memory that items hold
-	closed chan struct{}
-	next   <-chan time.Time // when the next batch may be taken
+	closed bool
+	active atomic.Int64 // exchanges under way, those that wait here included
 }
 
 func newQueue() *queue {
-	q := &queue{closed: make(chan struct{}), next: time.After(0)}
+	q := &queue{}
 	q.change.L = &q.mu
 	return q
 }
@@ -46,19 +50,19 @@ func (q *queue) put(x *exchange) {
 	q.change.Broadcast()
 }
 
-// take waits for interactions and returns the oldest ones, enough for one sync;
+// take waits for interactions and returns the oldest ones, enough for one write;
 // none when the queue is closed and empty. An interaction larger than a batch
 // comes alone.
 func (q *queue) take() (batch []*exchange) {
-	select {
-	case <-q.next:
-	case <-q.closed:
-	}
-	q.next = time.After(pause)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for len(q.items) == 0 && !q.isClosed() {
+	for len(q.items) == 0 && !q.closed {
 		q.change.Wait()
+	}
+	if n := int64(len(q.items)); n < q.active.Load() && n < batchCount && !q.closed {
+		q.mu.Unlock()
+		time.Sleep(gatherTime)
+		q.mu.Lock()
 	}
 	var total int64
 	for _, x := range q.items {
@@ -76,15 +80,6 @@ func (q *queue) take() (batch []*exchange) {
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	close(q.closed)
+	q.closed = true
 	q.change.Broadcast()
-}
-
-func (q *queue) isClosed() bool {
-	select {
-	case <-q.closed:
-		return true
-	default:
-		return false
-	}
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What ended first is taken first, and no more at once than one sync is for.
+// What ended first is taken first, and no more at once than one write is for.
 func TestQueueKeepsOrder(t *testing.T) {
 	const n = batchCount + 5
 	q, spools := newQueue(), newSpool(t).from

@@ -14,8 +14,12 @@
 //	// serve requests with rec, then close the proxy
 //	report := rec.Close()
 //
-// The client comes first: bytes reach it before they are kept, and a failure of
-// the recording never changes what the client sees. Failures are in the Report.
+// The client comes first: the bytes of a stream reach it before they are kept, and
+// a failure of the recording never changes what the client sees. Failures are in
+// the Report. The end of a reply (of one with a known length its last bytes) waits
+// until the reply is in the file, so that the end of this process loses no reply
+// that a client has seen to its end. It does not wait for bodies of more than 1 MiB,
+// and never longer than a second.
 // Nothing reaches the disk unredacted: a body that does not fit into memory goes
 // to an encrypted temporary file without a name.
 package record
@@ -23,7 +27,9 @@ package record
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
@@ -34,8 +40,8 @@ type Config struct {
 	// Transport reaches the providers.
 	Transport http.RoundTripper
 	// Writer keeps the interactions in the order in which they ended. Those that
-	// ended while it was busy are passed together. The recorder does not close
-	// it. nil keeps nothing.
+	// ended while it was busy are passed together. When it returns, the end of the
+	// process must not lose them. The recorder does not close it. nil keeps nothing.
 	Writer interface {
 		AppendAll([]cassette.Interaction) []error
 	}
@@ -48,15 +54,20 @@ type Config struct {
 	// Gate checks each redacted interaction last. An error keeps the interaction
 	// from being saved; it must not quote the secret. nil accepts all.
 	Gate func(cassette.Interaction) error
+	// Mask, if not nil, is asked when Gate refuses an interaction: it has the Redactor
+	// take out what was found, and reports whether it could. Then the interaction is
+	// redacted and checked again. nil refuses.
+	Mask func(refusal error) bool
 	// Observe receives each redacted interaction, saved or not, one at a time.
 	// nil observes nothing.
 	Observe func(cassette.Interaction)
 	// AllowIncomplete accepts replies without their end: they are reported as
-	// Declared, not as Cut. The cassette's meta should declare it.
+	// Declared, not as Cut. The cassette's meta should declare it. Without it, a
+	// request that got no reply at all is not kept.
 	AllowIncomplete bool
 	// Provenance is what the head of the cassette says. In a live cassette, a reply
 	// that came from this machine is marked as synthetic: a host name may lead to a
-	// test server.
+	// test server. So is a request that got no reply.
 	Provenance string
 	// Note, if not nil, adds what the caller knows of a request and its client: Ingress
 	// and Process. It is called once for each request, from several goroutines.
@@ -146,22 +157,30 @@ func (rec *Recorder) Close() Report {
 	return rec.report
 }
 
-// ServeHTTP forwards one request and streams the reply back as it arrives.
+// ServeHTTP forwards one request, while it arrives, and streams the reply back as
+// it arrives. The end of a reply reaches the client when the reply is saved.
 func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body := rec.spools.newSpool()
-	body.required = true // the provider must get exactly what the client sent
-	body.reserveMemory(r.ContentLength)
-	if _, err := body.ReadFrom(r.Body); err != nil {
-		body.close()
+	rec.ended.active.Add(1)
+	defer rec.ended.active.Add(-1)
+	x := rec.beginExchange(r)
+	if _, err := x.upload.state(); err != nil {
+		x.close()
 		panic(http.ErrAbortHandler) // the client left before its request was complete
 	}
-	x := rec.beginExchange(r, body)
-	defer func() { rec.ended.put(x) }()
 	ctx, cancel := rec.upstreamContext(r.Context())
 	defer cancel()
 	traced, answered := forwardEarlyHints(ctx, w, r)
-	resp, err := rec.cfg.Transport.RoundTrip(outgoingRequest(x.watchConnection(traced), r, body))
+	resp, err := rec.cfg.Transport.RoundTrip(x.outgoingRequest(x.watchConnection(traced), r))
 	answered()
+	if err != nil && x.isUploadBroken() {
+		x.close()
+		panic(http.ErrAbortHandler)
+	}
+	save := sync.OnceFunc(func() { rec.save(x, w) })
+	defer save()
+	if isOver, _ := x.upload.state(); !isOver {
+		_ = http.NewResponseController(w).EnableFullDuplex() // or else HTTP/1.1 reads all of the request first
+	}
 	if err != nil {
 		x.answerFailure(w, r, err)
 		return
@@ -172,6 +191,31 @@ func (rec *Recorder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // so that the client sees a cut reply, too
 	}
 	x.forwardTrailer(w, resp)
+	save()
+	if len(x.final) > 0 {
+		_, _ = w.Write(x.final)
+		_, _ = io.Copy(io.Discard, resp.Body) // to its end, so that the connection is used again
+	}
+}
+
+// save passes an exchange on to be saved, and waits for that.
+func (rec *Recorder) save(x *exchange, w http.ResponseWriter) {
+	x.endUpload(w)
+	if !rec.isKeeping() {
+		x.close()
+		return
+	}
+	isSmall := x.bodySize() <= holdBytes
+	rec.ended.put(x)
+	if !isSmall {
+		return
+	}
+	patience := time.NewTimer(holdTime)
+	defer patience.Stop()
+	select {
+	case <-x.saved:
+	case <-patience.C:
+	}
 }
 
 // upstreamContext returns the context of the request to the provider: the

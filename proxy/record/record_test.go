@@ -435,18 +435,31 @@ func TestMissingTerminalEventIsReported(t *testing.T) {
 func TestUnreachableUpstream(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	g := newRigTo(t, server.URL, nil, record.Config{})
+	g := newRigTo(t, server.URL, nil, record.Config{Provenance: cassette.ProvenanceLive})
 	resp := g.post()
 	text := read(t, resp)
 	if resp.StatusCode != http.StatusBadGateway || resp.Header.Get("X-Recorder-Error") == "" || !strings.Contains(text, `"type":"error"`) {
 		t.Errorf("%d %v %s", resp.StatusCode, resp.Header, text)
 	}
-	in := g.only()
-	if in.Response.Status != 0 || in.End != cassette.EndReset || len(g.report.Cut) != 1 {
-		t.Errorf("kept %+v, report %+v", in, *g.report)
+	g.close()
+	if got := *g.report; got.Saved != 0 || got.Answered != 0 || got.Withheld != 1 || len(got.Cut) != 1 {
+		t.Errorf("a request without a reply is reported as %+v", got)
 	}
 	if got := strings.Join(g.report.Cut, ""); !strings.Contains(got, "connection refused") {
 		t.Errorf("the cause is not named: %s", got)
+	}
+}
+
+// A request without any reply is kept where that is meant, and no provider's word
+// even in a live cassette.
+func TestUnansweredRequestIsKeptWhereMeant(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	g := newRigTo(t, server.URL, nil, record.Config{Provenance: cassette.ProvenanceLive, AllowIncomplete: true})
+	read(t, g.post())
+	in := g.only()
+	if in.Response.Status != 0 || in.End != cassette.EndReset || in.Provenance != cassette.ProvenanceSynthetic || g.report.Declared != 1 {
+		t.Errorf("kept %+v, report %+v", in, *g.report)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 )
 
 // hopByHop are the request headers meant for the proxy and not for the provider
-// (pitfall G19). Expect is one of them: the body is complete before it is sent
-// on.
+// (pitfall G19). Expect is one of them: the recorder reads the body at once.
 var hopByHop = []string{
 	"Connection", "Expect", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization",
 	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
@@ -39,7 +38,7 @@ func endToEnd(h http.Header) http.Header {
 // outgoingRequest returns r as it is sent on. It declines compression, because a
 // body that cannot be read cannot be redacted (pitfall G12). The recording keeps
 // the client's Accept-Encoding.
-func outgoingRequest(ctx context.Context, r *http.Request, body *spool) *http.Request {
+func (x *exchange) outgoingRequest(ctx context.Context, r *http.Request) *http.Request {
 	out := r.WithContext(ctx)
 	out.RequestURI = ""
 	out.Header = endToEnd(r.Header)
@@ -49,10 +48,7 @@ func outgoingRequest(ctx context.Context, r *http.Request, body *spool) *http.Re
 	if _, ok := out.Header["User-Agent"]; !ok {
 		out.Header["User-Agent"] = nil // net/http would add its own
 	}
-	out.Body, out.ContentLength, out.TransferEncoding = http.NoBody, body.size, nil
-	if body.size > 0 {
-		out.Body = body.newReader()
-		out.GetBody = body.getBody
-	}
+	out.TransferEncoding = nil
+	x.upload.attachTo(out)
 	return out
 }

@@ -1,13 +1,11 @@
 package record
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"sync"
@@ -163,23 +161,6 @@ func (s *spool) enforceQuota() {
 // chunks are the buffers that bodies pass through.
 var chunks = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// ReadFrom collects all of r.
-func (s *spool) ReadFrom(r io.Reader) (n int64, err error) {
-	buf := chunks.Get().(*[32 << 10]byte)
-	defer chunks.Put(buf)
-	for {
-		m, err := r.Read(buf[:])
-		n += int64(m)
-		_, _ = s.Write(buf[:m])
-		if err == io.EOF {
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-}
-
 var scratch = sync.Pool{New: func() any { return new([spoolBlock]byte) }}
 
 // spillBlocks moves whole blocks to the file. What cannot be moved stays in
@@ -209,25 +190,28 @@ func (s *spool) spillBlocks() (err error) {
 	return err
 }
 
-// keyStream returns the key stream from offset, a multiple of spoolBlock.
+// keyStream returns the key stream from offset.
 func (s *spool) keyStream(offset int64) cipher.Stream {
 	iv := append(s.nonce[:], 0, 0, 0, 0, 0, 0, 0, 0)
 	binary.BigEndian.PutUint64(iv[8:], uint64(offset/aes.BlockSize)) //nolint:gosec // never negative
-	return cipher.NewCTR(s.from.cipher, iv)
+	stream := cipher.NewCTR(s.from.cipher, iv)
+	var skipped [aes.BlockSize]byte
+	stream.XORKeyStream(skipped[:offset%aes.BlockSize], skipped[:offset%aes.BlockSize])
+	return stream
 }
 
-// newReader reads the body from its beginning. The spool must not grow
-// meanwhile.
-func (s *spool) newReader() io.ReadCloser {
-	if s.stored == 0 {
-		return io.NopCloser(bytes.NewReader(s.mem))
+// readAt reads what there is at an offset, at least a byte.
+func (s *spool) readAt(p []byte, at int64) (int, error) {
+	if at >= s.stored {
+		return copy(p, s.mem[at-s.stored:]), nil
 	}
-	file := cipher.StreamReader{S: s.keyStream(0), R: io.NewSectionReader(s.file, 0, s.stored)}
-	return io.NopCloser(io.MultiReader(file, bytes.NewReader(s.mem)))
+	p = p[:min(int64(len(p)), s.stored-at)]
+	if _, err := s.file.ReadAt(p, at); err != nil {
+		return 0, fmt.Errorf("the spooled body cannot be read back: %w", err)
+	}
+	s.keyStream(at).XORKeyStream(p, p)
+	return len(p), nil
 }
-
-// getBody is http.Request.GetBody.
-func (s *spool) getBody() (io.ReadCloser, error) { return s.newReader(), nil }
 
 // readAll returns the whole body.
 func (s *spool) readAll() ([]byte, error) {
@@ -238,8 +222,12 @@ func (s *spool) readAll() ([]byte, error) {
 		return s.mem, nil
 	}
 	body := make([]byte, s.size)
-	if _, err := io.ReadFull(s.newReader(), body); err != nil {
-		return nil, fmt.Errorf("the spooled body cannot be read back: %w", err)
+	for n := 0; n < len(body); {
+		m, err := s.readAt(body[n:], int64(n))
+		if err != nil {
+			return nil, err
+		}
+		n += m
 	}
 	return body, nil
 }

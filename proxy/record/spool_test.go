@@ -2,7 +2,6 @@ package record
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,11 +34,14 @@ func TestSpoolKeepsBytes(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want.Bytes()) || s.size != int64(want.Len()) {
 			t.Fatalf("read back %d of %d bytes, error %v", len(got), want.Len(), err)
 		}
-		for range 2 { // a request is sent again on another connection
-			r, _ := s.getBody()
-			if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, want.Bytes()) {
-				t.Fatalf("streamed %d of %d bytes, error %v", len(got), want.Len(), err)
-			}
+		if want.Len() == 0 {
+			return
+		}
+		at := rapid.IntRange(0, want.Len()-1).Draw(t, "offset") // of a block of the disk, of the cipher, or of none
+		piece := make([]byte, 100)
+		n, err := s.readAt(piece, int64(at))
+		if err != nil || n == 0 || !bytes.HasPrefix(want.Bytes()[at:], piece[:n]) {
+			t.Fatalf("read %d bytes at %d, error %v", n, at, err)
 		}
 	})
 }

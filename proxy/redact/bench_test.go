@@ -36,6 +36,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	out := r.Interaction(in)
 	runtime.ReadMemStats(&after)
+	t.Logf("%d bytes", after.TotalAlloc-before.TotalAlloc)
 	if got := after.TotalAlloc - before.TotalAlloc; got > 4<<20 {
 		t.Errorf("%d MiB were allocated for a body of %d MiB", got>>20, len(out.Response.Body)>>20)
 	}

@@ -65,7 +65,7 @@ func (r *Redactor) replaceFragments(d *draft, m *matcher) {
 			j.putBack(d, at, r.pseudonymFor(found))
 		}
 	}
-	for s := range jsonStrings(d.b) {
+	for s := range jsonStrings(d.b, false) {
 		if s.value.end == s.value.start {
 			continue
 		}

@@ -4,189 +4,197 @@ import (
 	"bytes"
 	"mime"
 	"net/url"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
 
-// requestParents are the top-level request fields that configure tools, MCP
-// servers and gateways. Values inside a conversation are data, whatever they are
-// called: a tool's arguments must come back as they were streamed.
-var requestParents = nameSet("tools", "mcp_servers", "mcpservers", "metadata", "extra_headers", "headers")
+// findings are what a body shows: where credentials stand in it, and the public words of
+// the exchange.
+type findings struct {
+	credentials []span
+	own         []span // of credentials, those that only the user's rules name
+	public      []string
+}
 
-// requestNames are the names of credentials in a request body.
-var requestNames = nameSet(
-	"authorization", "authorization_token", "api_key", "api-key", "apikey", "apikeystring", "api_key_string",
-	"x-api-key", "x-goog-api-key", "access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token",
-	"auth_token", "bearer_token", "session_token", "client_secret", "clientsecret", "client_assertion", "assertion",
-	"code_verifier", "secret", "secret_key", "private_key", "password", "cookie",
-)
-
-// requestCredentials finds the credential values of a request body. The format
-// is recognised by the body itself, because clients declare the wrong type, as
-// curl -d does for JSON.
-func requestCredentials(in cassette.Request) []span {
+// requestFindings looks through a request body. The format is recognised by the body
+// itself, because clients declare the wrong type, as curl -d does for JSON.
+func requestFindings(in cassette.Request) findings {
 	_, params, _ := mime.ParseMediaType(in.Header.Get("Content-Type"))
 	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
 	switch {
 	case len(text) == 0:
-		return nil
+		return findings{}
 	case params["boundary"] != "" && bytes.HasPrefix(text, []byte("--")):
-		return multipartCredentials(in.Body, params["boundary"])
+		return findings{credentials: multipartCredentials(in.Body, params["boundary"])}
 	case text[0] == '{' || text[0] == '[':
-		return jsonCredentials(in.Body)
+		return searchJSON(in.Body, false, false)
 	}
-	return append(pairSecrets(string(in.Body), 0, nil, credentialParams, requestNames), jsonCredentials(in.Body)...)
-}
-
-// jsonCredentials finds credentials in JSON: at the top level, and in what
-// configures tools also under their names, in headers of any name, in command
-// flags and in URLs.
-func jsonCredentials(b []byte) (out []span) {
-	var previous, arg []byte // elements of an args array
-	for s := range jsonStrings(b) {
-		previous, arg = arg, nil
-		key := lowerName(s.key.bytesIn(b))
-		if key == "args" {
-			arg = s.value.bytesIn(b)
-		}
-		if s.value.end == s.value.start {
-			continue
-		}
-		if !requestParents[lowerName(s.top.bytesIn(b))] {
-			if s.depth == 1 && requestNames[key] {
-				out = append(out, s.value)
-			}
-			continue
-		}
-		if arg != nil {
-			if found, isFlag := flagCredential(s.value, previous, arg); isFlag {
-				out = append(out, found...)
-				continue
-			}
-		}
-		out = append(out, toolCredentials(b, s, key)...)
-	}
-	return out
-}
-
-// flagCredential finds the credential in an argument of a tool's command, given
-// the argument before it. isFlag is false when neither is a flag for a credential.
-func flagCredential(value span, previous, arg []byte) (found []span, isFlag bool) {
-	switch {
-	case bytes.IndexByte(previous, '=') < 0 && isSecretFlag(previous): // --token=x has its value already
-		return []span{value}, true
-	case !isSecretFlag(arg):
-		return nil, false
-	}
-	if n := bytes.IndexByte(arg, '='); n > 0 {
-		found = []span{{value.start + n + 1, value.end}}
-	}
-	return found, true
-}
-
-// toolCredentials finds the credentials in a string that configures a tool. key
-// is the lower-case name it stands under.
-func toolCredentials(b []byte, s jsonString, key string) []span {
-	text := s.value.bytesIn(b)
-	switch {
-	case requestNames[key], requestHeaders[lowerName(s.parent.bytesIn(b))] && !isClear(key):
-		return []span{s.value}
-	case !bytes.Contains(text, []byte("://")):
-		return nil
-	}
-	found := urlSecrets(string(text))
-	for i := range found {
-		found[i].start += s.value.start
-		found[i].end += s.value.start
-	}
+	found := searchJSON(in.Body, false, false)
+	found.credentials = append(pairSecrets(string(in.Body), 0, nil), found.credentials...)
+	found.credentials = append(found.credentials, elementCredentials(in.Body)...)
 	return found
 }
 
-// requestHeaders are the objects that hold headers for a tool's server, or its
-// environment.
-var requestHeaders = nameSet("headers", "extra_headers", "http_headers", "env")
-
-// isSecretFlag reports whether an argument of a tool's command is a flag with
-// the name of a credential. Its value follows a "=", or is the next argument.
-func isSecretFlag(arg []byte) bool {
-	name, _, _ := bytes.Cut(arg, []byte("="))
-	return bytes.HasPrefix(name, []byte("-")) && isSecretName(lowerName(bytes.ReplaceAll(name, []byte("_"), []byte("-"))))
+// responseFindings looks through a reply for credentials that it issues. They have not
+// been used yet, so only their names show what they are. Streams of models issue none;
+// their beginnings name the ids.
+func responseFindings(in cassette.Response, issuesSecrets bool) findings {
+	text := bytes.TrimLeft(in.Body, " \t\r\n\ufeff")
+	kind := in.Header.Get("Content-Type")
+	switch {
+	case len(text) == 0:
+		return findings{}
+	case strings.HasPrefix(kind, "text/event-stream"):
+		return findings{public: searchJSON(in.Body[:min(len(in.Body), window)], true, false).public}
+	case text[0] == '{' || text[0] == '[':
+		return searchJSON(in.Body, true, issuesSecrets)
+	case strings.HasPrefix(kind, "application/x-www-form-urlencoded"), issuesSecrets && bytes.IndexByte(text, '=') > 0:
+		return findings{credentials: keepEntropy(in.Body, pairSecrets(string(in.Body), 0, nil))}
+	}
+	return findings{credentials: keepEntropy(in.Body, elementCredentials(in.Body))}
 }
 
-// lowerName returns a name in lower case, or "" for a name longer than any that
-// is looked for.
-func lowerName(name []byte) string {
-	if len(name) > 40 {
-		return ""
-	}
-	return strings.ToLower(string(name))
+// keepEntropy leaves out what is no secret: a reply has words under the names of
+// credentials, too.
+func keepEntropy(b []byte, spans []span) []span {
+	return slices.DeleteFunc(spans, func(s span) bool { return !isIssued(string(s.bytesIn(b))) })
 }
 
-// partName finds the name of a part in its header.
-var partName = regexp.MustCompile(`(?i)\r\ncontent-disposition:[^\r\n]*[; ]name="?([^";\r\n]+)`)
+// isIssued reports whether a value in a reply has what a credential has.
+func isIssued(v string) bool {
+	return len(v) >= minWord && !strings.ContainsAny(v, " \t") && (hasSecretForm(v) || hasEntropy(v) && (len(v) >= minSecret || hasLettersAndDigits(v)))
+}
 
-// multipartCredentials finds the values of the parts with names of credentials.
-func multipartCredentials(b []byte, boundary string) (out []span) {
-	line := []byte("\r\n--" + boundary)
-	for at := 0; ; {
-		n := bytes.Index(b[at:], []byte("\r\n\r\n"))
-		if n < 0 {
-			return out
+// jsonSearch looks through a JSON document.
+type jsonSearch struct {
+	b        []byte
+	isReply  bool
+	isIssuer bool // the reply is of an endpoint that issues credentials
+	names    names
+	seen     map[string]bool // the public words found
+	found    findings
+	previous []byte // the argument before, in an array of arguments
+}
+
+func searchJSON(b []byte, isReply, isIssuer bool) findings {
+	j := jsonSearch{b: b, isReply: isReply, isIssuer: isIssuer, names: names{}, seen: map[string]bool{}}
+	for s := range jsonStrings(b, true) {
+		j.lookAt(s)
+	}
+	return j.found
+}
+
+func (j *jsonSearch) lookAt(s jsonString) {
+	previous := j.previous
+	j.previous = nil
+	if s.value.end == s.value.start {
+		return
+	}
+	text := s.value.bytesIn(j.b)
+	if s.isPair {
+		j.lookAtPair(s)
+		return
+	}
+	class := j.names.class(s.key.bytesIn(j.b))
+	switch {
+	case class == publicName && s.region != headers:
+		if isPublicWord(text) && !j.seen[string(text)] {
+			j.seen[string(text)] = true
+			j.found.public = append(j.found.public, string(text))
 		}
-		header, start := b[at:at+n], at+n+len("\r\n\r\n")
-		end := start + bytes.Index(b[start:], line)
-		if end < start {
-			end = len(b)
+	case s.region == conversation:
+		if addressNames[string(s.key.bytesIn(j.b))] && bytes.Contains(text, []byte("://")) {
+			j.add(s.value.start, urlSecrets(string(text)))
 		}
-		if name := partName.FindSubmatch(header); name != nil && end > start {
-			if l := lowerName(name[1]); credentialParams[l] || requestNames[l] {
-				out = append(out, span{start, end})
-			}
-		}
-		at = end
+	case isArguments(s.key.bytesIn(j.b)):
+		j.previous = text
+		j.add(s.value.start, argumentSecrets(text, previous))
+	case j.isCredential(s, class):
+		j.found.credentials = append(j.found.credentials, s.value)
+	case !j.isReply:
+		j.add(s.value.start, settingSecrets(text))
+	case len(text) <= maxSetting:
+		j.add(s.value.start, addressSecrets(text))
 	}
 }
 
-// responseNames are the names under which an authority issues credentials.
-var responseNames = nameSet(
-	"access_token", "accesstoken", "refresh_token", "refreshtoken", "id_token", "idtoken", "session_token", "sessiontoken",
-	"auth_token", "client_secret", "clientsecret", "device_code", "registration_access_token",
-	"secret_access_key", "secretaccesskey", "api_key", "apikey", "private_key",
-)
-
-// responseParents are the top-level fields inside which credentials may also
-// stand. A field that is itself a credential may be an object with a value.
-var responseParents = nameSet("credentials", "token", "tokens", "session", "client_secret", "data", "result")
-
-// responseCredentials finds the credentials that a reply issues. They have not
-// been used yet, so only their names show what they are. Replies of models are
-// not searched: their texts lie deeper, or in strings, or are streamed.
-func responseCredentials(in cassette.Response) (out []span) {
-	b := in.Body
-	if strings.HasPrefix(in.Header.Get("Content-Type"), "text/event-stream") || !mayHandOut(b) {
-		return nil
+// add adds the parts of a value that begins at offset.
+func (j *jsonSearch) add(offset int, parts []span) {
+	for _, p := range parts {
+		j.found.credentials = append(j.found.credentials, span{offset + p.start, offset + p.end})
 	}
-	for s := range jsonStrings(b) {
-		if s.depth > 2 || s.value.end == s.value.start || s.depth == 2 && !responseParents[lowerName(s.top.bytesIn(b))] {
-			continue
-		}
-		if key := lowerName(s.key.bytesIn(b)); responseNames[key] || key == "value" && lowerName(s.top.bytesIn(b)) == "client_secret" {
-			out = append(out, s.value)
-		}
-	}
-	return out
 }
 
-// mayHandOut is a cheap test that is false for most bodies.
-func mayHandOut(b []byte) bool {
-	for _, hint := range []string{`oken"`, `ecret`, `key"`, `Key"`, `_code"`} {
-		if bytes.Contains(b, []byte(hint)) {
-			return true
-		}
+// lookAtPair looks at the value of {"name": NAME, "value": VALUE}.
+func (j *jsonSearch) lookAtPair(s jsonString) {
+	if s.region == conversation {
+		return
+	}
+	name := s.key
+	s.key = span{}
+	class := classifyName(string(name.bytesIn(j.b)))
+	if class == strongName || class == weakName {
+		s.key = name
+	}
+	found := j.found.credentials
+	if j.isCredential(s, class) && !slices.Contains(found[max(len(found)-8, 0):], s.value) {
+		j.found.credentials = append(j.found.credentials, s.value)
+	}
+}
+
+// isCredential reports whether a string is a credential, by its name, the name of its
+// object and, where these leave it open, its form.
+func (j *jsonSearch) isCredential(s jsonString, class nameClass) bool {
+	value := unquoteJSON(s.value.bytesIn(j.b))
+	if isReference(value) {
+		return false
+	}
+	key := s.key.bytesIn(j.b)
+	if parent := j.names.class(s.parent.bytesIn(j.b)); class != strongName && isValueName(key) && (parent == strongName || j.isIssuer) {
+		class = strongName // {"client_secret": {"value": …}}
+	}
+	switch {
+	case hasSecretForm(value):
+		return true
+	case class == strongName && j.isReply:
+		return isIssued(value)
+	case class == strongName:
+		return true
+	case class == weakName && j.isReply && !j.isIssuer && isValueName(key):
+		return false // of any list of names and values
+	case class == weakName:
+		return looksLikeKey(withoutScheme(value)) || len(withoutScheme(value)) < len(value)
+	case s.region == headers:
+		return !isClear(spelledAsHeader(key)) && (looksLikeKey(withoutScheme(value)) || hasEntropy(value) && len(value) >= minSecret || len(withoutScheme(value)) < len(value))
 	}
 	return false
+}
+
+func isValueName(key []byte) bool {
+	return len(key) < 8 && (bytes.EqualFold(key, []byte("value")) || bytes.EqualFold(key, []byte("data")) || bytes.EqualFold(key, []byte("key")))
+}
+
+func spelledAsHeader(key []byte) string {
+	return strings.ToLower(strings.ReplaceAll(string(key), "_", "-"))
+}
+
+// isReference reports whether a value only leads to a credential: a variable or a
+// template that somebody else fills in.
+func isReference(v string) bool {
+	v = withoutScheme(v)
+	return strings.HasPrefix(v, "${") && strings.HasSuffix(v, "}") || strings.HasPrefix(v, "{{") && strings.HasSuffix(v, "}}") ||
+		strings.HasPrefix(v, "$") && strings.Trim(v[1:], "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
+}
+
+// addressNames are the members of a conversation that lead to a file. Their URLs may be
+// signed.
+var addressNames = nameSet("url", "image_url", "file_url", "file_uri", "fileUri", "uri")
+
+// isPublicWord reports whether a value under a public name is worth remembering.
+func isPublicWord(text []byte) bool {
+	return len(text) >= minWord && len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
 }
 
 // secretsIn returns the secrets at the spans of a body, decoded.
@@ -194,6 +202,7 @@ func secretsIn(b []byte, spans []span) (out []string) {
 	for _, s := range spans {
 		text := unquoteJSON(s.bytesIn(b))
 		out = append(out, withoutScheme(text))
+		out = append(out, basicPassword(text)...)
 		if plain, err := url.QueryUnescape(text); err == nil {
 			out = append(out, withoutScheme(plain))
 		}

@@ -3,7 +3,6 @@ package redact
 import (
 	"encoding/base64"
 	"net/http"
-	"regexp"
 	"strings"
 )
 
@@ -31,13 +30,6 @@ var clearPrefixes = []string{"x-stainless-", "anthropic-ratelimit-", "x-ratelimi
 // information.
 var dropped = nameSet("cookie", "set-cookie", "set-cookie2", "proxy-authorization")
 
-// credentialHeaders hold secrets that may come back elsewhere.
-var credentialHeaders = nameSet(
-	"authorization", "proxy-authorization", "x-api-key", "api-key", "apikey", "x-goog-api-key", "x-auth-token",
-	"x-goog-iam-authorization-token", "x-amz-security-token", "x-access-token", "x-functions-key",
-	"ocp-apim-subscription-key", "x-portkey-api-key", "helicone-auth", "cf-aig-authorization",
-)
-
 // accountHeaders identify who pays. Their values come back in error messages.
 var accountHeaders = nameSet(
 	"openai-organization", "openai-project", "anthropic-organization-id", "anthropic-workspace-id",
@@ -52,13 +44,33 @@ func nameSet(names ...string) map[string]bool {
 	return m
 }
 
+// isClear reports whether a header's value is kept. A family may have a credential in it:
+// x-stainless-api-key.
 func isClear(name string) bool {
+	if inClear[name] {
+		return true
+	}
 	for _, p := range clearPrefixes {
 		if strings.HasPrefix(name, p) {
-			return true
+			return classifyName(name) != strongName
 		}
 	}
-	return inClear[name]
+	return false
+}
+
+// isCredentialHeader reports whether a header holds a secret that may come back
+// elsewhere. name is in lower case.
+func isCredentialHeader(name string) bool {
+	if isClear(name) {
+		return false
+	}
+	switch classifyName(name) {
+	case strongName:
+		return true
+	case weakName:
+		return strings.HasSuffix(name, "key") || strings.HasSuffix(name, "auth")
+	}
+	return strings.HasSuffix(name, "signature")
 }
 
 // redactHeader returns a redacted copy of h; nil stays nil.
@@ -75,6 +87,10 @@ func (r *Redactor) redactHeader(h http.Header, m *matcher) http.Header {
 		kept := make([]string, len(values))
 		for i, v := range values {
 			switch {
+			case r.own.Keeps(lower, v):
+				kept[i] = v
+			case r.own.isNamed(lower):
+				kept[i] = r.replaceSecret(v)
 			case isClear(lower):
 				kept[i] = r.redactText(v, m)
 			case lower == "location" || lower == "content-location":
@@ -95,11 +111,30 @@ func headerSecrets(h http.Header) (out []string) {
 		lower := strings.ToLower(name)
 		for _, v := range values {
 			switch {
-			case credentialHeaders[lower] || !isClear(lower) && isSecretName(lower):
-				out = append(append(out, withoutScheme(v)), basicPassword(v)...)
+			case isCredentialHeader(lower):
+				out = append(append(append(out, withoutScheme(v)), basicPassword(v)...), headerWordsOf(v)...)
 			case accountHeaders[lower] && isAccountID(v):
 				out = append(out, v)
 			}
+		}
+	}
+	return out
+}
+
+// headerWordsOf returns the words of a credential that has a scheme of its own:
+// "Signature=x", "Bot x", "token=x", "id:x".
+func headerWordsOf(credential string) (out []string) {
+	words := strings.FieldsFunc(credential, func(r rune) bool { return strings.ContainsRune(" ,;:", r) })
+	if len(words) == 1 && !strings.Contains(words[0], "=") {
+		return nil
+	}
+	for _, word := range words {
+		_, value, isPair := strings.Cut(word, "=")
+		if !isPair || strings.Trim(value, "=") == "" {
+			value = word // the end of a base64 text
+		}
+		if value = strings.Trim(value, `"`); len(value) >= minSecret {
+			out = append(out, value)
 		}
 	}
 	return out
@@ -111,7 +146,7 @@ func likelyKeys(h http.Header) map[string]string {
 	var out map[string]string
 	for name, values := range h {
 		lower := strings.ToLower(name)
-		if len(values) == 0 || isClear(lower) || dropped[lower] || credentialHeaders[lower] || !looksLikeKey(values[0]) {
+		if len(values) == 0 || isClear(lower) || dropped[lower] || isCredentialHeader(lower) || classifyName(lower) == publicName || !looksLikeKey(values[0]) {
 			continue
 		}
 		if out == nil {
@@ -124,14 +159,14 @@ func likelyKeys(h http.Header) map[string]string {
 
 // answerSecrets returns the secrets that a response's header or trailer issues.
 // Its other values are ids of the provider, which stay in bodies.
-func answerSecrets(h http.Header) (out []string) {
+func (o *Own) answerSecrets(h http.Header) (out []string) {
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		for _, v := range values {
 			switch {
 			case lower == "location":
-				out = append(out, querySecrets(v)...)
-			case credentialHeaders[lower] || !isClear(lower) && isSecretName(lower):
+				out = append(out, o.querySecrets(v)...)
+			case isCredentialHeader(lower) && isIssued(withoutScheme(v)):
 				out = append(out, withoutScheme(v))
 			}
 		}
@@ -139,37 +174,9 @@ func answerSecrets(h http.Header) (out []string) {
 	return out
 }
 
-// isSecretName reports whether an unlisted header has a name like one that holds
-// a credential.
-func isSecretName(lower string) bool {
-	for _, part := range []string{"auth", "token", "secret", "passw", "credential", "api-key", "apikey", "-key", "jwt"} {
-		if strings.Contains(lower, part) {
-			return true
-		}
-	}
-	return false
-}
-
 // isAccountID reports whether an account's name is an id. The name of a company
 // is not: replacing it in bodies would change ordinary words.
 func isAccountID(v string) bool { return len(v) >= minSecret && strings.ContainsAny(v, digits) }
-
-// looksLikeKey reports whether a value under a neutral name has the form of a
-// key: one long word of letters and digits that is not a UUID, which identifies
-// sessions and requests.
-func looksLikeKey(v string) bool {
-	return len(v) >= 20 && hasLettersAndDigits(v) && strings.Trim(v, alphabet+"-_.~+/=") == "" && !uuid.MatchString(v)
-}
-
-var uuid = regexp.MustCompile(`(?i)^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-
-const digits = "0123456789"
-
-// hasLettersAndDigits reports whether v has letters and digits, as keys do and
-// words do not.
-func hasLettersAndDigits(v string) bool {
-	return strings.ContainsAny(v, digits) && strings.Trim(v, digits+"-_.:+TZ") != ""
-}
 
 // basicPassword returns the decoded password of basic authentication, and the
 // user when it is a key.
@@ -182,7 +189,7 @@ func basicPassword(credential string) []string {
 		return nil
 	}
 	user, secret, _ := strings.Cut(string(pair), ":")
-	if looksLikeKey(user) {
+	if secret == "" || looksLikeKey(user) {
 		return []string{user, secret}
 	}
 	return []string{secret}

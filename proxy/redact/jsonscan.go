@@ -12,27 +12,34 @@ type span struct{ start, end int }
 func (s span) bytesIn(b []byte) []byte { return b[s.start:s.end] }
 
 // jsonString is a string value in a text that contains JSON: the name it stands
-// under, the name of its object, the outermost name, the number of enclosing
-// objects, the number of its stream, and where its raw text is.
+// under, the name of its object, the number of enclosing objects, the number of its
+// stream, what the part of the document is for, and where its raw text is.
 type jsonString struct {
-	key, parent, top span
-	depth            int
-	index            int
-	value            span
+	key, parent span
+	depth       int
+	index       int
+	region      region
+	value       span
+	// isPair says that the name and the value are two members of one object:
+	// {"name": "X-Key", "value": "…"}.
+	isPair bool
 }
 
 // jsonStrings yields the string values in b. It is not a parser: it accepts
 // JSON, SSE with JSON in it, and pieces of either, and never fails. Elements of
-// an array stand under the array's name.
-func jsonStrings(b []byte) iter.Seq[jsonString] {
+// an array stand under the array's name. With withRegions it also follows what each
+// object is for, and yields pairs.
+func jsonStrings(b []byte, withRegions bool) iter.Seq[jsonString] {
 	return func(yield func(jsonString) bool) {
-		s := scanner{b: b}
+		s := scanner{b: b, withRegions: withRegions}
 		for i := 0; i < len(b); i++ {
 			switch b[i] {
 			case '{':
 				s.openObject()
 			case '}':
-				s.closeObject()
+				if pair, ok := s.closeObject(); ok && !yield(pair) {
+					return
+				}
 			case '\n':
 				if bytes.HasPrefix(b[i+1:], []byte("data:")) {
 					s.reset() // an event before it may have been cut
@@ -42,6 +49,7 @@ func jsonStrings(b []byte) iter.Seq[jsonString] {
 				if !s.isKey(text) && !yield(s.stringValue(text)) {
 					return
 				}
+				s.notePair(text)
 				if i = text.end; i < len(b) && b[i] == '\n' {
 					i-- // a line's end is looked at on its own
 				}
@@ -59,11 +67,20 @@ const deepest = 1000
 
 // scanner tracks its position in a document.
 type scanner struct {
-	b     []byte
-	key   span
-	outer []span // the names of the open objects, outermost first
-	below int    // how many more are open, deeper than the scan looks
-	index int
+	b           []byte
+	withRegions bool
+	key         span
+	outer       []object // the open objects, outermost first
+	below       int      // how many more are open, deeper than the scan looks
+	index       int
+}
+
+// object is an open object: the name it stands under, what it is for, and the members
+// that make a pair.
+type object struct {
+	name              span
+	region            region
+	pairName, pairing span
 }
 
 func (s *scanner) openObject() {
@@ -74,29 +91,60 @@ func (s *scanner) openObject() {
 		s.below++
 		return
 	}
-	s.outer = append(s.outer, s.key)
+	next := object{name: s.key}
+	if s.withRegions {
+		next.region = s.region().inside(s.key.bytesIn(s.b))
+	}
+	s.outer = append(s.outer, next)
 	s.key = span{}
 }
 
-func (s *scanner) closeObject() {
+// region returns what the innermost open object is for.
+func (s *scanner) region() region {
+	if n := len(s.outer); n > 0 {
+		return s.outer[n-1].region
+	}
+	return settings
+}
+
+// closeObject returns the pair that the object's members make, if they do.
+func (s *scanner) closeObject() (pair jsonString, ok bool) {
 	if s.below > 0 {
 		s.below--
-		return
+		return pair, false
 	}
-	if n := len(s.outer) - 1; n >= 0 {
-		s.key, s.outer = s.outer[n], s.outer[:n]
+	n := len(s.outer) - 1
+	if n < 0 {
+		return pair, false
+	}
+	o := s.outer[n]
+	ok = o.pairName.end > 0 && o.pairing.end > 0
+	if ok {
+		pair = s.stringValue(o.pairing)
+		pair.key, pair.isPair = o.pairName, true
+	}
+	s.key, s.outer = o.name, s.outer[:n]
+	return pair, ok
+}
+
+// notePair remembers a value under "name" or "key", and one under "value".
+func (s *scanner) notePair(text span) {
+	if n := len(s.outer) - 1; s.withRegions && n >= 0 && s.key != text {
+		switch string(s.key.bytesIn(s.b)) {
+		case "name", "key", "Name", "Key":
+			s.outer[n].pairName = text
+		case "value", "Value":
+			s.outer[n].pairing = text
+		}
 	}
 }
 
 func (s *scanner) reset() { s.key, s.outer, s.below, s.index = span{}, s.outer[:0], 0, 0 }
 
 func (s *scanner) stringValue(text span) jsonString {
-	out := jsonString{key: s.key, top: s.key, depth: len(s.outer), index: s.index, value: text}
+	out := jsonString{key: s.key, depth: len(s.outer), index: s.index, region: s.region(), value: text}
 	if out.depth > 0 {
-		out.parent = s.outer[out.depth-1]
-	}
-	if out.depth > 1 {
-		out.top = s.outer[1]
+		out.parent = s.outer[out.depth-1].name
 	}
 	return out
 }

@@ -24,6 +24,11 @@ type form struct {
 	word bool
 }
 
+// maxForm is how much of a secret, in bytes, must stand in a text to be found there. Of
+// a longer one what follows is replaced as far as it is the same, unless it is cut into
+// deltas: then the rest of it stays.
+const maxForm = 16 << 10
+
 // head is how many leading bytes of a form are hashed. No form is shorter.
 const head = 8
 
@@ -64,7 +69,7 @@ func (m *matcher) addForm(f form) {
 	slices.SortStableFunc(list, func(a, b form) int { return len(b.text) - len(a.text) })
 	m.forms[k] = list
 	m.pairs.add(pairOf(k[0], k[1]))
-	m.longest = max(m.longest, len(f.text))
+	m.longest = max(m.longest, min(len(f.text), maxForm))
 }
 
 // nextMatch finds the first form of a secret in b from at, or "".
@@ -74,13 +79,26 @@ func (m *matcher) nextMatch(b []byte, at int) (int, string) {
 			continue
 		}
 		for _, f := range m.forms[[head]byte(b[i:i+head])] {
-			end := i + len(f.text)
-			if end <= len(b) && string(b[i:end]) == f.text && (!f.word || isWord(b, i, end)) {
-				return i, f.text
+			end := i + f.commonLength(b[i:])
+			if end > i && (!f.word || isWord(b, i, end)) {
+				return i, f.text[:end-i]
 			}
 		}
 	}
 	return len(b), ""
+}
+
+// commonLength returns how much of a form b begins with: all of it, or of a long one at
+// least maxForm bytes; 0 for less.
+func (f form) commonLength(b []byte) int {
+	n := min(len(f.text), maxForm)
+	if len(b) < n || string(b[:n]) != f.text[:n] {
+		return 0
+	}
+	for n < len(f.text) && n < len(b) && b[n] == f.text[n] {
+		n++
+	}
+	return n
 }
 
 // isWord reports whether b[start:end] is not part of a longer word.
@@ -89,8 +107,13 @@ func isWord(b []byte, start, end int) bool {
 		(end == len(b) || strings.IndexByte(alphabet, b[end]) < 0)
 }
 
-// secretForms returns the ways in which a secret may be written.
+// secretForms returns the ways in which a secret may be written. Of a long one, the
+// beginning is written in other ways.
 func secretForms(secret string) (out []form) {
+	if len(secret) > maxForm {
+		out = append(out, form{secret, false})
+		secret = secret[:maxForm]
+	}
 	for _, text := range writtenForms(secret) {
 		out = append(out, form{text, len(secret) < minSecret})
 	}

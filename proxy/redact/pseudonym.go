@@ -2,6 +2,8 @@ package redact
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -22,21 +24,29 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 // pseudonymFor returns a replacement of the same length for secret: always the
 // same one for one key, and useless for guessing the secret without it. Below
-// minSecret bytes it is longMark.
+// minSecret bytes it is longMark. It reads the secret twice, however long it is.
 func (r *Redactor) pseudonymFor(secret string) string {
 	if len(secret) < minSecret {
 		return longMark[:len(secret)]
 	}
-	out := append(make([]byte, 0, len(secret)+sha256.Size), mark...)
-	for block := uint64(0); len(out) < len(secret); block++ {
-		h := hmac.New(sha256.New, r.key)
-		h.Write(binary.BigEndian.AppendUint64(nil, block))
-		h.Write([]byte(secret))
-		for _, b := range h.Sum(nil) {
-			out = append(out, alphabet[int(b)%len(alphabet)])
-		}
+	letters := make([]byte, len(secret)-len(mark))
+	first := copy(letters, r.keyedHash(0, secret))
+	if first < len(letters) { // one stream, keyed by the secret, for the rest
+		block, _ := aes.NewCipher(r.keyedHash(1, secret)) // 32 bytes are a key
+		cipher.NewCTR(block, make([]byte, aes.BlockSize)).XORKeyStream(letters[first:], letters[first:])
 	}
-	return string(out[:len(secret)])
+	for i, b := range letters {
+		letters[i] = alphabet[int(b)%len(alphabet)]
+	}
+	return mark + string(letters)
+}
+
+// keyedHash returns one of several independent hashes of a secret under the key.
+func (r *Redactor) keyedHash(number uint64, secret string) []byte {
+	h := hmac.New(sha256.New, r.key)
+	h.Write(binary.BigEndian.AppendUint64(nil, number))
+	h.Write([]byte(secret))
+	return h.Sum(nil)
 }
 
 func isPseudonym(s string) bool {

@@ -20,6 +20,7 @@ package redact
 import (
 	"bytes"
 	"crypto/rand"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -35,14 +36,16 @@ type Redactor struct {
 	mu      sync.RWMutex
 	known   *matcher
 	guessed map[string]int // values of unlisted headers that were taken for keys
-	used    bool           // an interaction was redacted
-	late    bool           // … and after it a secret was learnt
+	public  publicWords
+	own     *Own // nil: the user has no rules
+	used    bool // an interaction was redacted
+	late    bool // … and after it a secret was learnt
 }
 
 // New returns a redactor whose pseudonyms depend on key. The key belongs to the
 // user and is in no cassette. Without a key, a random one serves this process.
 func New(key []byte) *Redactor {
-	r := &Redactor{key: bytes.Clone(key), known: newMatcher(), guessed: map[string]int{}}
+	r := &Redactor{key: bytes.Clone(key), known: newMatcher(), guessed: map[string]int{}, public: publicWords{}}
 	if len(key) == 0 {
 		r.key = make([]byte, 32)
 		_, _ = rand.Read(r.key) // never fails, by its own contract
@@ -132,23 +135,49 @@ func (r *Redactor) Text(s string) string {
 
 // Interaction returns a copy of in without secrets. Bodies keep their length; a
 // body without secrets is not copied, so treat bodies as shared. Everything else
-// shares no memory with in.
+// shares no memory with in. Redacted names the bodies that changed.
 func (r *Redactor) Interaction(in cassette.Interaction) cassette.Interaction {
-	asked, answered := requestCredentials(in.Request), responseCredentials(in.Response)
+	asked := r.requestFindings(in.Request)
+	answered := responseFindings(in.Response, issuesSecrets(in.Request))
+	answered = r.own.addTo(answered, in.Response.Body)
 	m := r.learnInteraction(in, asked, answered)
-	in.Request = r.redactRequest(in.Request, asked, m)
-	in.Response.Body = r.redactBody(in.Response.Body, answered, m)
-	in.Response.Header = r.redactHeader(in.Response.Header, m)
-	in.Response.Trailer = r.redactHeader(in.Response.Trailer, m)
-	in.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
-	return in
+	out := in
+	out.Request = r.redactRequest(in.Request, asked.credentials, m)
+	out.Response.Body = r.redactBody(in.Response.Body, answered.credentials, m)
+	out.Response.Header = r.redactHeader(in.Response.Header, m)
+	out.Response.Trailer = r.redactHeader(in.Response.Trailer, m)
+	out.Timeline = append([]cassette.Chunk(nil), in.Timeline...)
+	out.Redacted = changedBodies(in, out)
+	return out
 }
+
+// changedBodies names the bodies in which secrets were replaced, now or before.
+func changedBodies(in, out cassette.Interaction) string {
+	request := isChanged(in.Request.Body, out.Request.Body) || strings.Contains(in.Redacted, cassette.RedactedRequest)
+	response := isChanged(in.Response.Body, out.Response.Body) || strings.Contains(in.Redacted, cassette.RedactedResponse)
+	switch {
+	case request && response:
+		return cassette.RedactedRequest + " " + cassette.RedactedResponse
+	case request:
+		return cassette.RedactedRequest
+	case response:
+		return cassette.RedactedResponse
+	}
+	return ""
+}
+
+// isChanged reports whether a body was copied: redactBody does that only to change it.
+func isChanged(was, is []byte) bool { return len(was) > 0 && &was[0] != &is[0] }
 
 // Request is Interaction for a request alone: a replayer sees an incoming
 // request as the recorder would have stored it.
 func (r *Redactor) Request(in cassette.Request) cassette.Request {
-	asked := requestCredentials(in)
-	return r.redactRequest(in, asked, r.learnRequest(in, asked))
+	asked := r.requestFindings(in)
+	return r.redactRequest(in, asked.credentials, r.learnRequest(in, asked))
+}
+
+func (r *Redactor) requestFindings(in cassette.Request) findings {
+	return r.own.addTo(requestFindings(in), in.Body)
 }
 
 func (r *Redactor) redactRequest(in cassette.Request, credentials []span, m *matcher) cassette.Request {
@@ -161,10 +190,12 @@ func (r *Redactor) redactRequest(in cassette.Request, credentials []span, m *mat
 // learnInteraction finds the secrets of an interaction and returns the matcher
 // for them and all earlier ones. A server's cookies change with every reply and
 // come back only as cookies: they are replaced in their own interaction and then
-// forgotten, until a client sends them. The spans are of the bodies.
-func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered []span) *matcher {
+// forgotten, until a client sends them.
+func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered findings) *matcher {
+	r.notePublic(append(answered.public, headerWords(in.Response.Header)...))
 	r.learnRequest(in.Request, asked)
-	r.Learn(responseSecrets(in.Response, answered)...)
+	r.learnFound(r.responseSecrets(in.Response, answered.credentials))
+	r.Learn(append(r.own.secrets("", r.own.withoutKept(in.Response.Header)), secretsIn(in.Response.Body, answered.own)...)...)
 	r.mu.Lock()
 	m := r.known
 	r.used = true
@@ -179,14 +210,40 @@ func (r *Redactor) learnInteraction(in cassette.Interaction, asked, answered []s
 
 // learnRequest finds the secrets of a request and returns the matcher for them
 // and all earlier ones.
-func (r *Redactor) learnRequest(in cassette.Request, credentials []span) *matcher {
-	r.Learn(requestSecrets(in, credentials)...)
-	for name, value := range likelyKeys(in.Header) {
+func (r *Redactor) learnRequest(in cassette.Request, asked findings) *matcher {
+	r.notePublic(append(append(asked.public, headerWords(in.Header)...), urlWords(in.URL)...))
+	header := r.own.withoutKept(in.Header)
+	r.learnFound(r.requestSecrets(in, header, asked.credentials))
+	r.Learn(append(r.own.secrets(in.URL, header), secretsIn(in.Body, asked.own)...)...)
+	for name, value := range likelyKeys(header) {
 		r.learnGuess(name, value)
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.known
+}
+
+func (r *Redactor) notePublic(words []string) {
+	if len(words) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.public.add(words)
+}
+
+// learnFound learns what stood in credential positions, if finding it again could mean
+// the secret and nothing else.
+func (r *Redactor) learnFound(secrets []string) {
+	r.mu.RLock()
+	worth := secrets[:0]
+	for _, s := range secrets {
+		if hasEntropy(s) && !r.public.has(s, true) && !r.own.isKeptSecret(s) {
+			worth = append(worth, s)
+		}
+	}
+	r.mu.RUnlock()
+	r.Learn(worth...)
 }
 
 // maxGuesses is how many values of one unlisted header are treated as keys. A
@@ -195,7 +252,7 @@ const maxGuesses = 8
 
 func (r *Redactor) learnGuess(name, value string) {
 	r.mu.Lock()
-	known := r.known.knows(value) || r.guessed[name] >= maxGuesses
+	known := r.known.knows(value) || r.guessed[name] >= maxGuesses || r.public.has(value, false)
 	if !known {
 		r.guessed[name]++
 	}
@@ -205,8 +262,8 @@ func (r *Redactor) learnGuess(name, value string) {
 	}
 }
 
-func requestSecrets(in cassette.Request, credentials []span) []string {
-	out := append(headerSecrets(in.Header), querySecrets(in.URL)...)
+func (r *Redactor) requestSecrets(in cassette.Request, header http.Header, credentials []span) []string {
+	out := append(headerSecrets(header), r.own.querySecrets(in.URL)...)
 	for _, cookie := range cookieValues(in.Header) {
 		if len(cookie) >= minSecret {
 			out = append(out, cookie)
@@ -215,7 +272,8 @@ func requestSecrets(in cassette.Request, credentials []span) []string {
 	return append(out, secretsIn(in.Body, credentials)...)
 }
 
-func responseSecrets(in cassette.Response, credentials []span) []string {
-	out := append(answerSecrets(in.Header), answerSecrets(in.Trailer)...)
+func (r *Redactor) responseSecrets(in cassette.Response, credentials []span) []string {
+	header := r.own.withoutKept(in.Header)
+	out := append(r.own.answerSecrets(header), r.own.answerSecrets(in.Trailer)...)
 	return append(out, secretsIn(in.Body, credentials)...)
 }

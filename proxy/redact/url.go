@@ -5,28 +5,37 @@ import (
 	"strings"
 )
 
-// credentialParams are the parameters of a query or a form that hold secrets.
+// isParameterSecret reports whether a parameter of a query or a form, or a part of a
+// multipart body, has the name of a credential.
+func isParameterSecret(name string) bool {
+	if credentialParams[strings.ToLower(name)] {
+		return true
+	}
+	return classifyName(name) == strongName
+}
+
+// credentialParams are names that mean a credential only in a query or a form.
 var credentialParams = nameSet(
-	"key", "api_key", "api-key", "apikey", "x-api-key", "subscription-key", "access_token", "id_token", "refresh_token",
-	"session_token", "token", "jwt", "auth", "auth_token", "authorization", "client_secret", "client_assertion", "assertion",
-	"code", "code_verifier", "device_code", "password", "passwd", "pwd", "secret", "private_key", "sig", "signature",
-	"x-amz-signature", "x-amz-credential", "x-amz-security-token", "x-goog-signature", "x-goog-credential",
+	"key", "auth", "code", "sig", "signature", "x-amz-signature", "x-amz-credential", "x-goog-signature", "x-goog-credential",
+	"x-oss-signature", "x-cos-signature", "x-obs-signature", "hmac", "hdnts", "hdnea", "policy-signature", "skoid-sig",
+	"awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "key-pair-id", "q-signature", "x-tos-signature", "x-bce-signature", "ticket", "appid",
 )
 
 // redactURL replaces user info, credential parameters, and secrets anywhere
 // else. It works on the text, because parsing and printing a URL may change it.
 func (r *Redactor) redactURL(raw string, m *matcher) string {
-	for _, s := range urlSecrets(raw) {
+	for _, s := range r.own.urlSpans(raw) {
 		raw = raw[:s.start] + r.replaceSecret(raw[s.start:s.end]) + raw[s.end:]
 	}
 	return r.redactText(raw, m)
 }
 
 // querySecrets returns the secrets of a URL, unescaped.
-func querySecrets(raw string) (out []string) {
-	for _, s := range urlSecrets(raw) {
+func (o *Own) querySecrets(raw string) (out []string) {
+	for _, s := range o.urlSpans(raw) {
 		text := raw[s.start:s.end]
-		if plain, err := url.QueryUnescape(text); err == nil {
+		if plain, err := url.QueryUnescape(text); err == nil && plain != text {
+			out = append(out, text) // a "+" may be one
 			text = plain
 		}
 		out = append(out, text)
@@ -44,14 +53,19 @@ func urlSecrets(raw string) (out []span) {
 		out = append(out, s)
 	}
 	if at := strings.IndexAny(raw, "?#"); at >= 0 {
-		out = pairSecrets(raw, at+1, out, credentialParams)
+		out = pairSecrets(raw, at+1, out)
 	}
 	return out
 }
 
-// pairSecrets appends the values of the pairs in raw, from at, whose names are
-// in one of lists.
-func pairSecrets(raw string, at int, out []span, lists ...map[string]bool) []span {
+// pairSecrets appends the values of the pairs in raw, from at, that have the names of
+// credentials.
+func pairSecrets(raw string, at int, out []span) []span {
+	return pairsNamed(raw, at, out, isParameterSecret)
+}
+
+// pairsNamed appends the values of the pairs in raw, from at, whose names are wanted.
+func pairsNamed(raw string, at int, out []span, isWanted func(name string) bool) []span {
 	for at < len(raw) {
 		end := len(raw)
 		if n := strings.IndexAny(raw[at:], "&#?"); n >= 0 {
@@ -61,11 +75,8 @@ func pairSecrets(raw string, at int, out []span, lists ...map[string]bool) []spa
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		for _, list := range lists {
-			if value != "" && list[strings.ToLower(name)] {
-				out = append(out, span{end - len(value), end})
-				break
-			}
+		if value != "" && isWanted(name) {
+			out = append(out, span{end - len(value), end})
 		}
 		at = end + 1
 	}

@@ -80,12 +80,13 @@ func (ids idNumbers) numberMember(block map[string]any, name string) {
 	}
 }
 
-// shapeOf returns an anchored body without what was said. A body without a
-// conversation keeps its own outline.
+// shapeOf returns an anchored body without what was said, but for the last words
+// of the user. A body without a conversation is kept: nobody knows which of its
+// members are words.
 func shapeOf(body any) any {
 	object, ok := body.(map[string]any)
 	if !ok {
-		return valueOutline(body)
+		return body
 	}
 	out, talks := map[string]any{}, false
 	for name, v := range object {
@@ -99,19 +100,74 @@ func shapeOf(body any) any {
 		}
 	}
 	if !talks {
-		return valueOutline(body)
+		return body
 	}
 	return out
 }
 
-// conversationOutline returns the outline of a conversation: roles, types, names
-// and ids keep their values, everything else only its place.
+// conversationOutline returns the outline of each turn, and the user's last words
+// as they are. A conversation that is no list is one message of the user.
 func conversationOutline(v any) any {
+	turns, ok := v.([]any)
+	if !ok {
+		return v
+	}
+	out, last := make([]any, len(turns)), lastUserTurn(turns)
+	for i, turn := range turns {
+		out[i] = outlineOf(turn, i == last)
+	}
+	return out
+}
+
+// lastUserTurn returns the index of the last turn with words of the user, -1 for
+// none. A turn that only holds results of tools has none.
+func lastUserTurn(turns []any) int {
+	for i, turn := range slices.Backward(turns) {
+		if hasUserWords(turn) {
+			return i
+		}
+	}
+	return -1
+}
+
+func hasUserWords(v any) bool {
+	turn, ok := v.(map[string]any)
+	if !ok {
+		_, isText := v.(string)
+		return isText
+	}
+	if role, hasRole := turn["role"]; hasRole && role != "user" || !hasRole && turn["type"] != nil {
+		return false
+	}
+	for name, content := range turn {
+		blocks, isList := content.([]any)
+		if llm.IsBlocks(name) && (!isList || slices.ContainsFunc(blocks, isWords)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isWords reports whether a block of a user's turn is the user's own: anything
+// but the result of a tool.
+func isWords(v any) bool {
+	block, ok := v.(map[string]any)
+	return !ok || !llm.IsResult(block)
+}
+
+// outlineOf returns the outline of a turn or of a block: roles, types, names and
+// ids keep their values, everything else only its place. keep says that the user's
+// words in it are kept, too.
+func outlineOf(v any, keep bool) any {
 	switch x := v.(type) {
 	case []any:
 		out := make([]any, len(x))
 		for i := range x {
-			out[i] = conversationOutline(x[i])
+			if keep && isWords(x[i]) {
+				out[i] = x[i]
+			} else {
+				out[i] = outlineOf(x[i], false)
+			}
 		}
 		return out
 	case map[string]any:
@@ -121,31 +177,16 @@ func conversationOutline(v any) any {
 			case name == "role" || name == "type" || name == "name" || llm.IsID(name):
 				out[name] = v
 			case llm.IsBlocks(name):
-				out[name] = conversationOutline(v)
+				out[name] = outlineOf(v, keep)
 			default:
 				out[name] = emptyOfKind(v)
 			}
 		}
 		return out
-	}
-	return emptyOfKind(v)
-}
-
-// valueOutline returns a JSON value without its texts and numbers.
-func valueOutline(v any) any {
-	switch x := v.(type) {
-	case []any:
-		for i := range x {
-			x[i] = valueOutline(x[i])
+	case string:
+		if keep {
+			return x
 		}
-		return x
-	case map[string]any:
-		for name := range x {
-			if name != "model" && name != "stream" {
-				x[name] = valueOutline(x[name])
-			}
-		}
-		return x
 	}
 	return emptyOfKind(v)
 }

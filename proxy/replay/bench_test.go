@@ -236,7 +236,7 @@ func differing(body string, l Level) string {
 	case Anchored:
 		return strings.Replace(body, "{", `{"system":1,`, 1)
 	case Shape:
-		return strings.Replace(body, "pppp", "qqqq", 1)
+		return strings.Replace(body, "{", `{"top_p":1,`, 1)
 	default:
 		return `{"n":0}`
 	}

@@ -48,14 +48,6 @@ func formOf(r cassette.Request) form {
 	return f
 }
 
-// withoutVolatile returns f without the fields that the rules allow to differ.
-func (f form) withoutVolatile(rules []rule) form {
-	if f.json {
-		f.body = withoutVolatileFields(f.body, f.provider, rules)
-	}
-	return f
-}
-
 // computeDigest returns the digest of the whole form.
 func (f form) computeDigest() digest {
 	h := sha256.New()
@@ -95,12 +87,19 @@ func canonicalURL(u *url.URL) string {
 	return string(redact.MaskPseudonyms([]byte(out.String())))
 }
 
-// rulesUsed names the rules without which two requests with the same key would
-// differ.
-func rulesUsed(recorded, asked form, rules []rule) []string {
+// SameURL reports whether two URLs of requests differ in nothing but credentials and
+// the order of their parameters.
+func SameURL(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	return errX == nil && errY == nil && canonicalURL(x) == canonicalURL(y)
+}
+
+// fieldsUsed names the rules whose fields differ in two requests.
+func fieldsUsed(recorded, asked form, rules []rule) []string {
 	var names []string
 	for _, r := range rules {
-		if !asked.json || !recorded.json || r.provider != asked.provider {
+		if r.provider != asked.provider {
 			continue
 		}
 		_, was := r.cutPath(recorded.body, r.path)

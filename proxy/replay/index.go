@@ -16,7 +16,7 @@ import (
 // (pitfall V9).
 type index struct {
 	cassette *cassette.Cassette
-	rules    []rule
+	rules    ruleSet
 
 	mu      sync.Mutex
 	state   []state
@@ -27,7 +27,7 @@ type index struct {
 	tables  [1 + levels]table
 	places  []location     // as far as the exact table is read
 	urls    map[string]int // numbers of canonical URLs, methods included
-	damaged error          // of the first interaction that cannot be read
+	damage  func() error   // checks the whole cassette, once
 }
 
 // state is what became of an interaction.
@@ -78,9 +78,18 @@ const (
 	missDamaged   = "damaged"   // the answer may be in a part that cannot be read
 )
 
-func newIndex(recording *cassette.Cassette, rules []rule) *index {
+func newIndex(recording *cassette.Cassette, rules ruleSet) *index {
 	return &index{cassette: recording, rules: rules, state: make([]state, recording.Len()),
-		urls: map[string]int{}}
+		urls: map[string]int{}, damage: sync.OnceValue(func() error { return damageOf(recording) })}
+}
+
+// damageOf returns the error of the first interaction that is not what was
+// recorded, nil for none. A changed byte can make a request look like another.
+func damageOf(recording *cassette.Cassette) error {
+	if !recording.Sealed() {
+		return nil
+	}
+	return recording.Verify()
 }
 
 // acquireNext takes the first free interaction if its request has exactly these
@@ -127,8 +136,6 @@ func (x *index) acquire(l Level, key digest) match {
 		switch {
 		case t.read < len(x.state):
 			x.readOne(l)
-		case x.damaged != nil:
-			return match{reason: missDamaged, err: x.damaged}
 		case found != nil:
 			return match{reason: missExhausted}
 		default:
@@ -162,10 +169,7 @@ func (x *index) readOne(l Level) {
 		x.places = append(x.places, location{url: -1})
 	}
 	if err != nil {
-		if x.damaged == nil {
-			x.damaged = err
-		}
-		return
+		return // damage says so, if no other interaction answers
 	}
 	key := x.requestKey(l, at, r)
 	if t.lists[key] == nil {

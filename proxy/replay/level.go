@@ -30,11 +30,13 @@ const (
 	Anchored
 	// Shape: the conversation has the same turns: roles, kinds of blocks, names
 	// of the tools called, which result answers which call, and how many of
-	// each. Model and streaming are equal. Left out further are all other
-	// settings and what was said, arguments and results of tools included.
+	// each. Model, streaming and the last words of the user are equal: another
+	// question never gets this answer. Left out further are all other settings
+	// and what else was said, arguments and results of tools included. A body
+	// without a conversation is compared as for Anchored.
 	Shape
 	// Nth: only method, URL, model and streaming are equal. The n-th such
-	// request gets the n-th answer.
+	// request gets the n-th answer, whatever it asks.
 	Nth
 
 	levels = iota

@@ -24,7 +24,7 @@ const (
 func strictest(url, recorded, now string) Level {
 	a, b := asked(recorded), asked(now)
 	a.URL, b.URL = url, url
-	x, y := formOf(a).withoutVolatile(rules), formOf(b).withoutVolatile(rules)
+	x, y := formOf(a).withoutVolatile(ruleSet{fields: rules}), formOf(b).withoutVolatile(ruleSet{fields: rules})
 	for l := Exact; l < levels; l++ {
 		if x.reduceTo(l).computeDigest() == y.reduceTo(l).computeDigest() {
 			return l
@@ -56,7 +56,7 @@ func TestStrictestLevel(t *testing.T) {
 		"cache mark moved":              {endpoint, claude, []string{`,"cache_control":{"type":"ephemeral"}`, ``}, Anchored},
 		"ids of calls":                  {endpoint, claude, []string{`"a1"`, `"z9"`, `"a2"`, `"a1"`}, Anchored},
 		"results swapped":               {endpoint, claude, []string{`"tool_use_id":"a1"`, `"tool_use_id":"zz"`, `"tool_use_id":"a2"`, `"tool_use_id":"a1"`, `"zz"`, `"a2"`}, Nth},
-		"user's word":                   {endpoint, claude, []string{`"hi"`, `"ho"`}, Shape},
+		"user's word":                   {endpoint, claude, []string{`"hi"`, `"ho"`}, Nth},
 		"tool's argument":               {endpoint, claude, []string{`"x":1`, `"x":2`}, Shape},
 		"an id among the arguments":     {endpoint, claude, []string{`"id":"d"`, `"id":"e"`}, Shape},
 		"tool's result":                 {endpoint, claude, []string{`"two"`, `"three"`}, Shape},
@@ -73,17 +73,26 @@ func TestStrictestLevel(t *testing.T) {
 		"openai: ids":                   {responses, openai, []string{`"fc_1"`, `"fc_9"`, `"c1"`, `"c7"`}, Anchored},
 		"openai: no id":                 {responses, openai, []string{`"id":"fc_1",`, ``}, Nth},
 		"openai: output":                {responses, openai, []string{`"x"`, `"y"`}, Shape},
-		"openai: text":                  {responses, `{"model":"m","input":"a"}`, []string{`"a"`, `"b"`}, Shape},
+		"openai: text":                  {responses, `{"model":"m","input":"a"}`, []string{`"a"`, `"b"`}, Nth},
 		"openai: reminder within":       {responses, openai, []string{`,{"type":"function_call_output"`, `,{"role":"developer","content":"now"},{"type":"function_call_output"`}, Nth},
 		"openai: nothing but a prompt":  {responses, `{"model":"m","input":[{"role":"developer","content":"D"}]}`, []string{`"D"`, `"E"`}, Shape},
+		"openai: earlier word":          {responses, `{"model":"m","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":[{"type":"input_text","text":"c"}]}]}`, []string{`"a"`, `"A"`, `"b"`, `"B"`}, Shape},
+		"openai: last word":             {responses, `{"model":"m","input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"type":"message","role":"user","content":[{"type":"input_text","text":"c"}]},{"type":"reasoning","summary":[]}]}`, []string{`"c"`, `"C"`}, Nth},
+		"openai: one message":           {responses, `{"model":"m","input":{"role":"user","content":"a"}}`, []string{`"a"`, `"b"`}, Nth},
+		"openai: a bare text":           {responses, `{"model":"m","input":["a"]}`, []string{`"a"`, `"b"`}, Nth},
+		"words beside a result":         {endpoint, strings.Replace(claude, `{"type":"tool_result","tool_use_id":"a2"`, `{"type":"text","text":"now"},{"type":"tool_result","tool_use_id":"a2"`, 1), []string{`"now"`, `"not now"`}, Nth},
+		"a result beside words":         {endpoint, strings.Replace(claude, `{"type":"tool_result","tool_use_id":"a2"`, `{"type":"text","text":"now"},{"type":"tool_result","tool_use_id":"a2"`, 1), []string{`"one"`, `"two"`, `"hi"`, `"ho"`}, Shape},
+		"an image":                      {endpoint, `{"model":"m","messages":[{"role":"user","content":[{"type":"image","source":{"data":"AA"}}]}]}`, []string{`AA`, `BB`}, Nth},
+		"gemini: word":                  {generate, gemini, []string{`"hi"`, `"ho"`}, Nth},
+		"gemini: no role":               {generate, `{"contents":[{"parts":[{"text":"hi"}]}]}`, []string{`"hi"`, `"ho"`}, Nth},
 		"gemini: system":                {generate, gemini, []string{`"S"`, `"T"`}, Anchored},
 		"gemini: id":                    {generate, gemini, []string{`"id":"1"`, `"id":"2"`}, Anchored},
 		"gemini: an id in the response": {generate, gemini, []string{`"id":"7"`, `"id":"8"`}, Shape},
 		"code assist: session":          {assist, `{"model":"m","user_prompt_id":"a","request":{"session_id":"s","contents":[]}}`, []string{`"a"`, `"b"`, `"s"`, `"t"`}, Exact},
 		"code assist: system":           {assist, `{"model":"m","request":{"contents":[],"systemInstruction":1}}`, []string{`:1`, `:2`}, Anchored},
-		"code assist: text":             {assist, `{"model":"m","request":{"contents":[{"parts":[{"text":"a"}]}]}}`, []string{`"a"`, `"b"`}, Shape},
+		"code assist: text":             {assist, `{"model":"m","request":{"contents":[{"parts":[{"text":"a"}]}]}}`, []string{`"a"`, `"b"`}, Nth},
 		"code assist: model":            {assist, `{"model":"m","request":{"contents":[]}}`, []string{`"m"`, `"n"`}, levels},
-		"no conversation: values":       {endpoint, `{"model":"m","a":{"b":[1,"x"]}}`, []string{`1`, `2`, `"x"`, `"y"`}, Shape},
+		"no conversation: values":       {endpoint, `{"model":"m","a":{"b":[1,"x"]}}`, []string{`1`, `2`, `"x"`, `"y"`}, Nth},
 		"no conversation: outline":      {endpoint, `{"model":"m","a":1}`, []string{`"a"`, `"b"`}, Nth},
 		"not JSON":                      {endpoint, `model=m`, []string{`m`, `n`}, Nth},
 	} {
@@ -113,7 +122,7 @@ func TestLevelsAreOrdered(t *testing.T) {
 		return string(b)
 	})
 	rapid.Check(t, func(r *rapid.T) {
-		x, y := formOf(asked(body.Draw(r, "a"))).withoutVolatile(rules), formOf(asked(body.Draw(r, "b"))).withoutVolatile(rules)
+		x, y := formOf(asked(body.Draw(r, "a"))).withoutVolatile(ruleSet{fields: rules}), formOf(asked(body.Draw(r, "b"))).withoutVolatile(ruleSet{fields: rules})
 		equal := false
 		for l := Exact; l < levels; l++ {
 			now := x.reduceTo(l).computeDigest() == y.reduceTo(l).computeDigest()
@@ -131,9 +140,10 @@ func TestLevelsAreTriedInOrder(t *testing.T) {
 	say := func(system, word string) string {
 		return fmt.Sprintf(`{"model":"m","system":%q,"messages":[{"role":"user","content":%q}]}`, system, word)
 	}
-	p := newReplayer(t, Config{Match: Nth}, pair(say("S", "a"), "1"), pair(say("S", "b"), "2"), pair(say("S", "c"), "3"), pair(`{"model":"m","messages":[]}`, "4"))
+	heated := func(t int) string { return fmt.Sprintf(`{"temperature":%d,`, t) + say("S", "a")[1:] }
+	p := newReplayer(t, Config{Match: Nth}, pair(heated(0), "1"), pair(say("S", "b"), "2"), pair(say("S", "c"), "3"), pair(`{"model":"m","messages":[]}`, "4"))
 	for _, c := range []struct{ body, want string }{
-		{say("T", "c"), "3"}, {say("S", "b"), "2"}, {say("T", "x"), "1"}, {say("U", "y"), "4"},
+		{say("T", "c"), "3"}, {say("S", "b"), "2"}, {heated(1), "1"}, {say("U", "y"), "4"},
 	} {
 		if w, _ := ask(p, endpoint, c.body); w.Body.String() != c.want {
 			t.Errorf("%s: got %s, want %s", c.body, w.Body, c.want)
@@ -151,8 +161,8 @@ func TestLooserLevelsAreNotUsed(t *testing.T) {
 		p := newReplayer(t, Config{Match: limit}, pair(`{"model":"m","system":"S","messages":[{"role":"user","content":"a"}]}`, "ok"))
 		for l, body := range []string{
 			Anchored: `{"model":"m","system":"T","messages":[{"role":"user","content":"a"}]}`,
-			Shape:    `{"model":"m","system":"T","messages":[{"role":"user","content":"b"}]}`,
-			Nth:      `{"model":"m","messages":[]}`,
+			Shape:    `{"model":"m","system":"T","top_p":1,"messages":[{"role":"user","content":"a"}]}`,
+			Nth:      `{"model":"m","system":"S","messages":[{"role":"user","content":"b"}]}`,
 		} {
 			if Level(l) <= limit {
 				continue
@@ -188,8 +198,8 @@ func TestParseLevel(t *testing.T) {
 	}
 }
 
-// Real conversations: an edited system prompt leaves every one anchored, an
-// edited word every one in shape, and both nothing exact.
+// Real conversations: an edited system prompt leaves every one anchored, another
+// last word of the user only the n-th.
 func TestLevelsOnTraffic(t *testing.T) {
 	prompts := map[string]string{"anthropic": "system", "openai": "instructions", "gemini": "systemInstruction"}
 	seen := 0
@@ -201,7 +211,7 @@ func TestLevelsOnTraffic(t *testing.T) {
 		if body == nil {
 			continue
 		}
-		f := formOf(r).withoutVolatile(rules)
+		f := formOf(r).withoutVolatile(ruleSet{fields: rules})
 		if f.provider == "" || body["model"] == nil && f.provider != "gemini" {
 			continue
 		}
@@ -213,7 +223,7 @@ func TestLevelsOnTraffic(t *testing.T) {
 		if !reword(body) {
 			continue
 		}
-		if got := levelOf(t, f, r, body); got != Shape {
+		if got := levelOf(t, f, r, body); got != Nth {
 			t.Errorf("%s: with another word it is equal at %s", file, got)
 		}
 	}
@@ -226,7 +236,7 @@ func levelOf(t *testing.T, f form, r cassette.Request, body map[string]any) Leve
 	if r.Body, err = json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
-	edited := formOf(r).withoutVolatile(rules)
+	edited := formOf(r).withoutVolatile(ruleSet{fields: rules})
 	for l := Exact; l < levels; l++ {
 		if f.reduceTo(l).computeDigest() == edited.reduceTo(l).computeDigest() {
 			return l

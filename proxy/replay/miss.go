@@ -69,10 +69,17 @@ func (p *Replayer) explainMiss(asked form, found match, search bool) (sentence s
 		return none + "; all that was recorded went elsewhere: " + s.otherURLs(), advice
 	}
 	if l, ok := p.wouldTake(near, asked); ok {
-		advice = append([]string{fmt.Sprintf("--match %s would accept interaction %d for it", l, near.at)}, advice...)
+		advice = append([]string{levelAdvice(l, near.at)}, advice...)
 	}
 	return fmt.Sprintf("%s; interaction %d is nearest%s, it differs in %s", none, near.at, near.similarityText(), changedPaths(near.changes)),
 		append(changeLines(near.changes), advice...)
+}
+
+func levelAdvice(l Level, at int) string {
+	if l == Nth {
+		return fmt.Sprintf("only --match nth would accept interaction %d for it, which answers whatever is asked", at)
+	}
+	return fmt.Sprintf("--match %s would accept interaction %d for it", l, at)
 }
 
 func (p *Replayer) recordAdvice() []string {

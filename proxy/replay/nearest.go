@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
-// candidate is a recorded request, how it differs from the incoming one, and the
-// share of the two that is the same, from 0 to 1.
+// candidate is a recorded request, how it differs from the incoming one in what
+// the configured level counts, and the share of that which is the same, from 0
+// to 1.
 type candidate struct {
 	at      int
 	form    form // without volatile fields
+	counted form // what of it counts
 	changes []Change
 	same    float64
 	played  bool
@@ -30,7 +32,7 @@ const (
 // incoming one, among those with the same method and URL. It holds no lock
 // (pitfall V9).
 func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bool) {
-	compared := 0
+	compared, counted := 0, asked.reduceTo(p.cfg.Match)
 	for _, at := range s.candidateIndexes(asked.method+" "+asked.url, len(asked.body)) {
 		if compared += s.places[at].size + len(asked.body); compared > maxCompared && ok {
 			break
@@ -40,13 +42,14 @@ func (p *Replayer) nearestCandidate(asked form, s survey) (best candidate, ok bo
 			continue
 		}
 		c := candidate{at: at, form: formOf(r).withoutVolatile(p.rules), played: !s.state[at].isFree()}
-		c.same = similarity(c.form, asked)
+		c.counted = c.form.reduceTo(p.cfg.Match)
+		c.same = similarity(c.counted, counted)
 		if !ok || c.isNearer(best) {
 			best, ok = c, true
 		}
 	}
 	if ok {
-		best.changes = Diff(best.form.body, asked.body)
+		best.changes = Diff(best.counted.body, counted.body)
 	}
 	return best, ok
 }

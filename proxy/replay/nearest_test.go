@@ -74,9 +74,10 @@ func TestVolatileIsNoDifference(t *testing.T) {
 func TestAdvice(t *testing.T) {
 	in := pair(`{"system":"S","messages":[{"role":"user","content":"a"}]}`, "ok")
 	for body, want := range map[string]string{
-		`{"system":"T","messages":[{"role":"user","content":"a"}]}`: "--match anchored would accept interaction 0 for it",
-		`{"system":"T","messages":[{"role":"user","content":"b"}]}`: "--match shape would accept interaction 0 for it",
-		`{"messages":[]}`: "--match nth would accept interaction 0 for it",
+		`{"system":"T","messages":[{"role":"user","content":"a"}]}`:           "--match anchored would accept interaction 0 for it",
+		`{"system":"T","top_p":1,"messages":[{"role":"user","content":"a"}]}`: "--match shape would accept interaction 0 for it",
+		`{"messages":[]}`: "only --match nth would accept interaction 0 for it, which answers whatever is asked",
+		`{"system":"S","messages":[{"role":"user","content":"b"}]}`: "only --match nth would accept interaction 0",
 	} {
 		got := explained(t, Config{Record: "record it"}, body, in)
 		if !strings.Contains(got, want) || !strings.HasSuffix(got, "to record what is missing: record it") {
@@ -85,6 +86,35 @@ func TestAdvice(t *testing.T) {
 	}
 	if got := explained(t, Config{}, `{"model":"n"}`, in); strings.Contains(got, "--match") || strings.Contains(got, "to record") {
 		t.Errorf("log %q", got)
+	}
+}
+
+// A miss lists what its level counts: who allows another system prompt is not
+// told that it differs.
+func TestMissListsWhatItsLevelCounts(t *testing.T) {
+	recorded := pair(`{"model":"m","system":"S","top_p":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`, "ok")
+	now := `{"model":"m","system":"T","top_p":2,"messages":[{"role":"user","content":"A"},{"role":"assistant","content":"b"},{"role":"user","content":"C"}]}`
+	for l, want := range map[Level]string{
+		Exact:    "it differs in messages[0].content, messages[2].content, system, top_p\n",
+		Anchored: "it differs in messages[0].content, messages[2].content, top_p\n",
+		Shape:    "it differs in messages[2].content\n",
+	} {
+		if got := explained(t, Config{Match: l}, now, recorded); !strings.Contains(got, want) {
+			t.Errorf("%s: log %q, want %q", l, got, want)
+		}
+	}
+	if got := explained(t, Config{Match: Nth}, strings.Replace(now, `"m"`, `"n"`, 1), recorded); !strings.Contains(got, "it differs in model\n") {
+		t.Errorf("nth: log %q", got)
+	}
+}
+
+// A request that was recorded and answered is not called unknown, at whatever
+// level it is the same.
+func TestExhaustedAtItsLevel(t *testing.T) {
+	p := newReplayer(t, Config{Match: Anchored}, pair(`{"system":"S","messages":[]}`, "ok"))
+	ask(p, endpoint, `{"system":"T","messages":[]}`)
+	if w, _ := ask(p, endpoint, `{"system":"U","messages":[]}`); w.Header().Get("X-Cassette-Miss") != missExhausted {
+		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 }
 

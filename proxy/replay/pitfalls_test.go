@@ -84,6 +84,8 @@ func TestV9LookUpReadsOnce(t *testing.T) {
 			case Exact:
 			case Anchored:
 				body = strings.Replace(body, "{", `{"system":1,`, 1)
+			case Shape:
+				body = strings.Replace(body, "{", `{"top_p":1,`, 1)
 			default:
 				body = strings.Replace(body, `"content":"`, `"content":"x`, 1)
 			}

@@ -45,15 +45,22 @@ type Receipt struct {
 	Relaxed map[string]int `json:"relaxed"`
 	// RelaxedRequests are the served ones that needed a rule or a looser level.
 	RelaxedRequests int `json:"relaxed_requests"`
+	// RelaxedAnswers lists the first 100 of them.
+	RelaxedAnswers []RelaxedAnswer `json:"relaxed_answers,omitempty"`
 	// Unused interactions were never asked for; UnusedInteractions lists the
 	// first 100 of them.
 	Unused             int      `json:"unused"`
 	UnusedInteractions []Unused `json:"unused_interactions,omitempty"`
-	// Egress counts connections to the outside: none, because a replayer has no
-	// code that could make one. Refused counts what the program tried to reach
-	// beside its providers and was refused; the caller fills it in.
-	Egress  int `json:"egress"`
-	Refused int `json:"refused"`
+	// Egress counts connections of the recorder to the outside: none, because a
+	// replayer has no code that could make one. It says nothing of the program's own.
+	Egress int `json:"egress"`
+	// Isolated says that the program could reach the recorder and nothing else, so
+	// that nothing left the machine. Bypassed lists what is known to have gone past
+	// the recorder where it could. Refused counts what the program tried to reach by
+	// the recorder, beside its providers, and was refused. The caller fills them in.
+	Isolated bool     `json:"isolated"`
+	Bypassed []Bypass `json:"bypassed,omitempty"`
+	Refused  int      `json:"refused"`
 	// Rechunk is how replies were cut again, Faults what was done to them, Seed
 	// what decided both; all absent when nothing was. FaultsIdle names, one
 	// sentence each, the planned faults that were never applied.
@@ -92,8 +99,30 @@ type Unused struct {
 	URL         string `json:"url"`
 }
 
-// maxUnused bounds Receipt.UnusedInteractions.
-const maxUnused = 100
+// Bypass is a program that ignored the recorder.
+type Bypass struct {
+	// Program is the name of the program, as the system knows it.
+	Program string `json:"program"`
+	// Address is what it was connected to, "" where it made no request at all.
+	Address string `json:"address,omitempty"`
+}
+
+// RelaxedAnswer is an answer to a request that differed from the recorded one.
+type RelaxedAnswer struct {
+	Interaction int    `json:"interaction"`
+	Method      string `json:"method"`
+	URL         string `json:"url"` // without credentials
+	// Level is the one that the answer needed, Rules are the volatility rules,
+	// which are named for the levels exact and anchored.
+	Level string   `json:"level"`
+	Rules []string `json:"rules,omitempty"`
+	// Differences names the first places where the requests differ, one sentence
+	// each, with the beginning of both values.
+	Differences []string `json:"differences"`
+}
+
+// maxListed bounds the lists of a Receipt.
+const maxListed = 100
 
 // tally is what a replayer counts.
 type tally struct {
@@ -101,18 +130,23 @@ type tally struct {
 	missed  int
 	levels  [levels]int
 	rules   map[string]int
-	relaxed int
+	relaxed []RelaxedAnswer // the first of them
+	loose   int             // how many they are
 	faults  []fault.Fired
 	faulted int
 }
 
-func (a *tally) countServed(l Level, rules []string) {
-	a.levels[max(l, Exact)]++
-	for _, rule := range rules {
+func (a *tally) countRelaxed(l Level, relaxed RelaxedAnswer) {
+	a.levels[l]++
+	for _, rule := range relaxed.Rules {
 		a.rules[rule]++
 	}
-	if l > Exact || len(rules) > 0 {
-		a.relaxed++
+	if l == Exact && len(relaxed.Rules) == 0 {
+		return // only the order of members or the spelling of a credential differs
+	}
+	a.loose++
+	if len(a.relaxed) < maxListed {
+		a.relaxed = append(a.relaxed, relaxed)
 	}
 }
 
@@ -129,7 +163,7 @@ func (p *Replayer) Receipt() Receipt {
 		Ended:    p.cfg.Clock().UTC().Format(time.RFC3339Nano),
 		Cassette: Played{recording.Name(), recording.Digest(), recording.Len(), meta.Provenance, meta.Created, meta.Nominal(), recording.Loss().Lost, recording.Loss().Recovered},
 		Match:    p.cfg.Match.String(),
-		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.relaxed,
+		Missed:   a.missed, Levels: map[string]int{}, Relaxed: maps.Clone(a.rules), RelaxedRequests: a.loose, RelaxedAnswers: slices.Clone(a.relaxed),
 		Unused: len(unused),
 	}
 	for l, n := range a.levels {
@@ -138,7 +172,7 @@ func (p *Replayer) Receipt() Receipt {
 	}
 	p.addFaults(&r)
 	r.Strict = r.Served > 0 && r.Missed == 0 && r.RelaxedRequests == 0
-	for _, at := range unused[:min(len(unused), maxUnused)] {
+	for _, at := range unused[:min(len(unused), maxListed)] {
 		r.UnusedInteractions = append(r.UnusedInteractions, unusedAt(recording, at))
 	}
 	return r

@@ -29,7 +29,8 @@ func TestReceipt(t *testing.T) {
 		Schema: "recorder.receipt.v1", Started: "2026-11-21T12:00:01Z", Ended: "2026-11-21T12:00:02Z",
 		Cassette: Played{Interactions: 3, Provenance: "synthetic"}, Match: "anchored",
 		Served: 2, Missed: 1, Levels: map[string]int{"exact": 1, "anchored": 1, "shape": 0, "nth": 0},
-		Relaxed: map[string]int{}, RelaxedRequests: 1,
+		Relaxed: map[string]int{}, RelaxedRequests: 1, RelaxedAnswers: []RelaxedAnswer{{Interaction: 0, Method: "POST", URL: endpoint, Level: "anchored",
+			Differences: []string{`system: recorded "S", now "T"`}}},
 		Unused: 1, UnusedInteractions: []Unused{{2, "POST", endpoint}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -61,15 +62,34 @@ func TestStrict(t *testing.T) {
 	}
 }
 
+// Each relaxed answer is named with its difference, the first hundred of them.
+func TestRelaxedAnswersAreListed(t *testing.T) {
+	p := newReplayer(t, Config{Match: Nth}, many(maxListed+5)...)
+	for i := range maxListed + 5 {
+		ask(p, endpoint+"?key=s3cr3ts3cr3t", fmt.Sprintf(`{"n":%d,"metadata":1}`, i+1000*(i%2)))
+	}
+	got := p.Receipt()
+	if got.RelaxedRequests != maxListed+5 || len(got.RelaxedAnswers) != maxListed {
+		t.Fatalf("%d of %d listed", len(got.RelaxedAnswers), got.RelaxedRequests)
+	}
+	rule, level := got.RelaxedAnswers[0], got.RelaxedAnswers[1]
+	if want := (RelaxedAnswer{0, "POST", endpoint, "exact", []string{"anthropic.metadata"}, []string{"metadata: now 1, not recorded"}}); cmp.Diff(want, rule) != "" {
+		t.Error(cmp.Diff(want, rule))
+	}
+	if want := (RelaxedAnswer{1, "POST", endpoint, "nth", nil, []string{"metadata: now 1, not recorded", "n: recorded 1, now 1001"}}); cmp.Diff(want, level) != "" {
+		t.Error(cmp.Diff(want, level))
+	}
+}
+
 // The list of unused interactions is bounded, and no credentials.
 func TestUnusedAreListed(t *testing.T) {
-	const n = maxUnused + 20
+	const n = maxListed + 20
 	var all []string
 	p := newReplayer(t, Config{}, many(n)...)
 	for _, u := range p.Receipt().UnusedInteractions {
 		all = append(all, u.URL)
 	}
-	if len(all) != maxUnused || p.Receipt().Unused != n {
+	if len(all) != maxListed || p.Receipt().Unused != n {
 		t.Errorf("%d of %d listed", len(all), p.Receipt().Unused)
 	}
 	text, err := json.Marshal(p.Receipt())

@@ -25,6 +25,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // Timing is how fast replies are sent: None, Recorded, or a multiple of the
@@ -56,6 +57,10 @@ type Config struct {
 	// Match is the loosest level at which a recorded request may answer. Stricter
 	// levels are tried first.
 	Match Level
+	// Scrubs are rules beside those of the cassette. Here is where the program runs
+	// whose requests are answered, for the rules that name a place.
+	Scrubs scrub.Rules
+	Here   scrub.Place
 	// Rechunk cuts the replies into other chunks; "" keeps the recorded ones.
 	Rechunk fault.Mode
 	// Faults is applied to the replies; nil leaves them alone. Applied faults are
@@ -73,6 +78,9 @@ type Config struct {
 	// refusal: for example a recorder that adds them. Such requests do not count
 	// as missed. A damaged cassette is refused all the same. nil refuses.
 	Fallback http.Handler
+	// Repeat lets each interaction answer any number of requests. Of equal ones the
+	// first answers.
+	Repeat bool
 	// Record is the command that records what is missing; each miss mentions it.
 	// "" mentions none.
 	Record string
@@ -85,7 +93,7 @@ type Config struct {
 // concurrent use.
 type Replayer struct {
 	cfg   Config
-	rules []rule
+	rules ruleSet
 	index *index
 	// faults is nil without a plan
 	faults *fault.Injector
@@ -114,7 +122,7 @@ func New(cfg Config) (*Replayer, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
-	rules, err := rulesOf(cfg.Cassette)
+	rules, err := newRuleSet(cfg.Cassette, cfg.Scrubs, cfg.Here)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +160,9 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if consumed {
 		p.recordServed(q, found)
+		if p.cfg.Repeat {
+			p.index.release(found.at)
+		}
 	} else {
 		p.releaseFaulted(found.at)
 	}
@@ -159,11 +170,12 @@ func (p *Replayer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		in.Request = q.redactedRequest()
 		p.notifyObserver(in, false)
 	}
-	p.sendScript(w, r, script)
+	sendScript(w, r, script, p.cfg.Timing)
 }
 
 // findAnswer looks for a request's answer, level by level. A damaged cassette
-// ends the search: the strictest answer may be in the part that cannot be read.
+// ends the search before a looser level is tried: the strictest answer may be in
+// the damaged part.
 func (p *Replayer) findAnswer(q *lookup) (found match) {
 	if at, ok := p.index.acquireNext(q.r.Method, q.url, q.body); ok {
 		return p.index.fetchInteraction(match{at: at, level: identical})
@@ -173,11 +185,14 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 		if next.reason == "" {
 			return p.index.fetchInteraction(next)
 		}
-		if l <= Exact || next.reason == missDamaged {
+		if found.reason != missExhausted {
 			found = next
 		}
-		if l >= Exact && next.reason == missDamaged {
-			break
+		if l < Exact {
+			continue
+		}
+		if err := p.index.damage(); err != nil {
+			return match{reason: missDamaged, err: err}
 		}
 	}
 	return found
@@ -185,13 +200,26 @@ func (p *Replayer) findAnswer(q *lookup) (found match) {
 
 // recordServed counts an answer by what it took to find it.
 func (p *Replayer) recordServed(q *lookup, found match) {
-	var used []string
-	if found.level != identical && found.level <= Anchored && q.requestForm().computeDigest() != found.form {
-		used = rulesUsed(formOf(found.interaction.Request), q.requestForm(), p.rules)
+	if found.level == identical || found.level == Exact && q.requestForm().computeDigest() == found.form {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tally.levels[Exact]++
+		return
+	}
+	recorded, asked := formOf(found.interaction.Request), q.requestForm()
+	relaxed := RelaxedAnswer{Interaction: found.at, Method: asked.method, URL: asked.url, Level: found.level.String()}
+	if found.level <= Anchored {
+		relaxed.Rules = p.rules.rulesUsed(recorded, asked)
 	}
 	p.mu.Lock()
-	p.tally.countServed(found.level, used)
+	describe := len(p.tally.relaxed) < maxListed
 	p.mu.Unlock()
+	if describe {
+		relaxed.Differences = changeLines(Diff(recorded.body, asked.body))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tally.countRelaxed(found.level, relaxed)
 }
 
 func (p *Replayer) notifyObserver(in cassette.Interaction, missed bool) {

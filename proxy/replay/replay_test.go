@@ -330,6 +330,26 @@ func TestDamagedRequest(t *testing.T) {
 	}
 }
 
+// A request whose bytes changed reads like another request. The damage is named,
+// before a looser level answers and instead of a difference that never was.
+func TestChangedByteIsDamage(t *testing.T) {
+	data := readFile(t, newCassette(t, pair(`{"model":"m","a":1}`, "one"), pair(`{"model":"m","a":2}`, "two")).Name())
+	c, err := cassette.Parse("y.yaml", bytes.Replace(data, []byte(`"a":2`), []byte(`"a":7`), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := New(Config{Cassette: c, Redactor: masked{}, Match: Nth})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, _ := ask(p, endpoint, `{"model":"m","a":1}`); w.Body.String() != "one" {
+		t.Errorf("the whole one: %d %s", w.Code, w.Body)
+	}
+	if w, _ := ask(p, endpoint, `{"model":"m","a":2}`); w.Header().Get("X-Cassette-Miss") != missDamaged || !strings.Contains(w.Body.String(), "interaction 1 is damaged") {
+		t.Errorf("%v %s", w.Header(), w.Body)
+	}
+}
+
 // Of equal requests the one that is identical is meant; then the next.
 func TestIdenticalRequestIsMeant(t *testing.T) {
 	p := newReplayer(t, Config{}, pair(`{"a":1,"metadata":1}`, "1"), pair(`{"a":1,"metadata":2}`, "2"), pair(`{ "a":1, "metadata":2}`, "3"))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // rule names a field in which a request may differ from the recorded one,
@@ -41,30 +42,43 @@ var rules = []rule{
 }
 
 // Rules names the volatility rules of format 1: what a recorder writes into
-// Meta.Matching, and what applies to a cassette that names none.
-func Rules() []string {
+// Meta.Matching, behind them the given ones, and without those what applies to a
+// cassette that names none.
+func Rules(given ...scrub.Rule) []string {
 	var names []string
 	for _, r := range rules {
 		names = append(names, r.name)
 	}
+	for _, r := range given {
+		names = append(names, r.Word())
+	}
 	return names
 }
 
+// ScrubsOf returns the rules of a cassette that are not fields of a provider.
+func ScrubsOf(recording *cassette.Cassette) (scrub.Rules, error) {
+	rs, err := rulesOf(recording)
+	return rs.scrubs, err
+}
+
 // rulesOf returns the rules a cassette was recorded with.
-func rulesOf(recording *cassette.Cassette) ([]rule, error) {
-	names := recording.Meta().Matching
-	if names == nil {
-		return rules, nil
+func rulesOf(recording *cassette.Cassette) (rs ruleSet, err error) {
+	words := recording.Meta().Matching
+	if words == nil {
+		return ruleSet{fields: rules}, nil
 	}
-	var out []rule
-	for _, name := range names {
-		i := slices.IndexFunc(rules, func(r rule) bool { return r.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), name)
+	for _, word := range words {
+		if i := slices.IndexFunc(rules, func(r rule) bool { return r.name == word }); i >= 0 {
+			rs.fields = append(rs.fields, rules[i])
+			continue
 		}
-		out = append(out, rules[i])
+		r, err := scrub.FromWord(word)
+		if err != nil {
+			return rs, fmt.Errorf("%s: matching rule %s is unknown to this build; use a newer one, or record the cassette again", recording.Name(), word)
+		}
+		rs.scrubs = append(rs.scrubs, r)
 	}
-	return out, nil
+	return rs, nil
 }
 
 // withoutVolatileFields removes from a canonical JSON body what the provider's

@@ -7,13 +7,20 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/fault"
 )
 
+// Send sends the reply of one interaction as it was recorded, for a caller that has
+// found the interaction itself.
+func Send(w http.ResponseWriter, r *http.Request, in cassette.Interaction, timing Timing) {
+	sendScript(w, r, scriptOf(in), timing)
+}
+
 // sendScript sends a script: each step is one Write, which the proxy sends at
 // once, so that in HTTP/1.1 it is one chunk (pitfall V7).
-func (p *Replayer) sendScript(w http.ResponseWriter, r *http.Request, s fault.Script) {
-	pace := pace{ctx: r.Context(), begin: time.Now(), speed: p.cfg.Timing}
+func sendScript(w http.ResponseWriter, r *http.Request, s fault.Script, timing Timing) {
+	pace := pace{ctx: r.Context(), begin: time.Now(), speed: timing}
 	defer pace.close()
 	pace.waitUntil(s.Wait, s.Hold)
 	if s.Status == 0 {
@@ -21,7 +28,7 @@ func (p *Replayer) sendScript(w http.ResponseWriter, r *http.Request, s fault.Sc
 	}
 	pace.header = s.Wait
 	sendHeader(w, s)
-	if sendsHeaderFirst(s, p.cfg.Timing) {
+	if sendsHeaderFirst(s, timing) {
 		_ = http.NewResponseController(w).Flush()
 	}
 	for _, step := range s.Steps {

@@ -26,7 +26,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 var program = cli.Program{
 	Name: "recorder", Short: "Record and replay what an agent and its provider say to each other", Long: long,
 	UsageCode: recorderenv.ExitUsage, InternalCode: recorderenv.ExitInternal,
-	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{serve.CredentialVariable}, Refuse: recorderenv.RefuseSecret},
+	Settings: &cli.Settings{Files: []string{"recorder.yaml", ".recorder.yaml"}, Variables: []string{serve.CredentialVariable, recorderenv.ViaLoginVariable}, Refuse: recorderenv.RefuseSecret},
 }
 
 const long = `Record and replay what an agent and its provider say to each other.

@@ -1,7 +1,6 @@
 package recorder_test
 
 import (
-	"context"
 	"encoding/pem"
 	"fmt"
 	"io"
@@ -18,19 +17,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder"
+	"github.com/meerkat-go/conformance/internal/isolate"
+	"github.com/meerkat-go/conformance/internal/standin"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"recorder": func() {
-			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-			defer stop()
-			os.Exit(recorder.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
-		},
-		"ask":   ask,
-		"await": await,
-		"fail":  func() { os.Exit(7) },
+		"recorder": func() { cli.Main(recorder.Run) },
+		"ask":      ask,
+		"await":    await,
+		"fail":     func() { os.Exit(7) },
 	})
 }
 
@@ -74,6 +72,8 @@ func await() {
 func TestScripts(t *testing.T) {
 	upstream := httptest.NewTLSServer(http.HandlerFunc(provider))
 	t.Cleanup(upstream.Close)
+	company := httptest.NewServer(&standin.Proxy{To: upstream.Listener.Addr().String(), Login: "clerk:tr0ub4dor-and-three"})
+	t.Cleanup(company.Close)
 	authority := filepath.Join(t.TempDir(), "upstream.pem")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: upstream.Certificate().Raw})
 	if err := os.WriteFile(authority, block, 0o600); err != nil {
@@ -82,6 +82,16 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"valid": valid},
+		Condition: func(name string) (bool, error) {
+			switch name {
+			case "hangup":
+				return !signal.Ignored(syscall.SIGHUP), nil // under nohup it is to be ignored
+			case "isolation":
+				level, err := isolate.Detect(t.Context(), isolate.Auto)
+				return level.Enforced, err
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
 		Setup: func(e *testscript.Env) error {
 			free, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -95,6 +105,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PORT", fmt.Sprint(free.Addr().(*net.TCPAddr).Port))
 			e.Setenv("TAKEN", taken.Addr().String())
 			e.Setenv("UPSTREAM", upstream.URL)
+			e.Setenv("COMPANY", company.URL)
 			e.Setenv("UPSTREAM_CA", authority)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, "config"))
 			e.Setenv("API", "https://api.anthropic.com/v1/messages")

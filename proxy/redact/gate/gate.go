@@ -39,6 +39,7 @@ type Redactor interface {
 // Gate remembers the secrets it has seen. It is safe for concurrent use.
 type Gate struct {
 	exempt map[string]bool
+	keeps  func(name, value string) bool // nil: the user keeps nothing
 
 	mu      sync.RWMutex
 	secrets *secretSet
@@ -56,6 +57,10 @@ func New(exempt ...string) *Gate {
 	return g
 }
 
+// Keep sets what tells that a value under a name is no credential, by the user's rules.
+// Such a value is not remembered. Call it before the first interaction.
+func (g *Gate) Keep(isKept func(name, value string) bool) { g.keeps = isKept }
+
 // Hit says where a secret was found, and never what it is.
 type Hit struct {
 	// Where is a part of the interaction: "URL", "request body" and so on.
@@ -65,6 +70,23 @@ type Hit struct {
 	// Digest identifies the text that was found: what New accepts as exempt. It
 	// is empty for an exact secret.
 	Digest string
+	// secret returns the text that was found. It is a function so that nothing prints it.
+	secret func() string
+}
+
+func newHit(what string, secret []byte) *Hit {
+	text := string(secret)
+	return &Hit{What: what, Digest: textDigest(secret), secret: func() string { return text }}
+}
+
+// Teach passes the text that was found to learn, the method of a redactor: redacting
+// again takes it out. It reports whether there was one; an exact secret is known already.
+func (h *Hit) Teach(learn func(...string)) bool {
+	if h.secret == nil {
+		return false
+	}
+	learn(h.secret())
+	return true
 }
 
 // Error names the place, the kind and, if there is one, the digest.

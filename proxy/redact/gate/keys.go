@@ -16,8 +16,8 @@ type family struct {
 }
 
 // families are checked in order, so the specific ones come before "sk-". A
-// prefix counts only when no letter, digit, dash or underscore stands before it;
-// otherwise random base64url would match.
+// prefix counts at the start of a word, or after a few letters of one; otherwise
+// random base64url would match.
 var families = []family{
 	{"sk-ant-", "an Anthropic key", "-_", 16, nil},
 	{"sk-proj-", "an OpenAI key", "-_", 16, nil},
@@ -83,11 +83,12 @@ var familiesBy = func() map[uint16][]family {
 
 // knownKey returns the kind and the text of a key that starts at text[i].
 func knownKey(text []byte, i int) (kind string, key []byte) {
-	if i+2 > len(text) || i > 0 && (isAlphanumeric(text[i-1]) || text[i-1] == '-' || text[i-1] == '_') {
+	if i+2 > len(text) {
 		return "", nil
 	}
+	isGlued := i > 0 && isWordByte(text[i-1])
 	for _, f := range familiesBy[firstTwo(text[i:])] {
-		if bytes.HasPrefix(text[i:], []byte(f.prefix)) {
+		if bytes.HasPrefix(text[i:], []byte(f.prefix)) && (!isGlued || f.isGluable() && canBegin(text, i)) {
 			if key := f.keyAt(text, i); key != nil {
 				return f.kind, key
 			}
@@ -129,6 +130,12 @@ func Blank(body []byte) []byte {
 		i += len(key) - 1
 	}
 	return out
+}
+
+// isGluable reports whether a prefix is odd enough to be one in the middle of a word:
+// "task-" ends with "sk-".
+func (f family) isGluable() bool {
+	return len(f.prefix) >= 4 && f.prefix != "sess-" && f.prefix != "xai-"
 }
 
 // keyAt returns the key of the family whose prefix is at text[i], or nil.

@@ -137,7 +137,10 @@ func (t *textJoiner) searchJoined(s *namedText, of *joinedText) {
 	if of.n < 2 || t.hit != nil {
 		return
 	}
-	if t.hit = t.search.searchPlain(of.text, s.keys, false); t.hit == nil {
+	if t.hit = t.search.searchPlain(of.text, s.keys, false); t.hit == nil && s.keys {
+		t.hit = t.search.searchPatterns(of.text, false)
+	}
+	if t.hit == nil {
 		t.hit = t.search.searchUnescaped(of.text, s.keys, false)
 	}
 }

@@ -33,6 +33,9 @@ func (s *search) searchDecoded(text []byte) *Hit {
 	if hit := s.searchPlain(text, true, false); hit != nil {
 		return hit
 	}
+	if hit := s.searchPatterns(text, false); hit != nil {
+		return hit
+	}
 	for start := 0; ; start += window - overlap {
 		end := min(start+window, len(text))
 		if hit := s.searchUnescaped(text[start:end], true, start > 0); hit != nil || end == len(text) {
@@ -67,7 +70,7 @@ func (s *search) searchPlain(text []byte, keys, torn bool) *Hit {
 			continue
 		}
 		if kind, key := knownKey(text, i); kind != "" && !s.exempt[textDigest(key)] && !isOpaque(text, i, torn) {
-			return &Hit{What: kind, Digest: textDigest(key)}
+			return newHit(kind, key)
 		}
 	}
 	return nil
@@ -91,6 +94,11 @@ func (s *search) searchUnescaped(w []byte, keys, torn bool) *Hit {
 		}
 		if hit := s.searchPlain(out, keys, torn); hit != nil {
 			return hit
+		}
+		if keys {
+			if hit := s.searchPatterns(out, torn); hit != nil {
+				return hit
+			}
 		}
 		w = out
 	}

@@ -30,7 +30,7 @@ func isWorthSearching(secret string) bool {
 // innocent are the names they would take by mistake.
 var (
 	suspicious = []string{"auth", "api-key", "apikey", "api_key", "-key", "secret", "passw", "credential", "security-token", "access_token", "access-token", "refresh_token", "id_token", "session_token"}
-	innocent   = []string{"idempotency-key", "sec-websocket-key", "www-authenticate"}
+	innocent   = []string{"idempotency-key", "websocket-key", "www-authenticate", "cache-key", "public-key", "partition-key", "sort-key"}
 )
 
 // written removes "author" from names: it is not an authorization.
@@ -39,22 +39,53 @@ var written = strings.NewReplacer("authoriz", "auth", "author", "")
 func isSecretName(name string) bool {
 	name = strings.ToLower(name)
 	name = written.Replace(name)
-	if slices.Contains(innocent, name) {
+	if slices.ContainsFunc(innocent, func(part string) bool { return strings.Contains(name, part) }) {
 		return false
 	}
 	return name == "key" || name == "sig" || name == "signature" ||
 		slices.ContainsFunc(suspicious, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// learnFrom remembers the credentials of an interaction before it is redacted.
+// learnFrom remembers the credentials of an interaction before it is redacted. A value
+// that somebody can guess stands elsewhere by chance, as the name of a model does.
 func (g *Gate) learnFrom(in cassette.Interaction) {
-	g.Learn(secretsOf(in.Request)...)
-	g.Learn(topLevel(in.Response.Body)...)
+	found := append(g.secretsOf(in.Request), g.topLevel(in.Response.Body)...)
+	g.Learn(slices.DeleteFunc(found, isPredictable)...)
+}
+
+// isPredictable reports whether a value is made of words and numbers: letters, cases and
+// digits seldom change inside a word.
+func isPredictable(v string) bool {
+	changes := 0
+	for i := 1; i < len(v); i++ {
+		if isAlphanumeric(v[i-1]) && isAlphanumeric(v[i]) && kindOfCharacter(v[i]) != kindOfCharacter(v[i-1]) {
+			changes++
+		}
+	}
+	return len(v) < shortest || changes < 4
+}
+
+// kindOfCharacter tells digits, small and capital letters apart. A capital letter before
+// small ones begins a word.
+func kindOfCharacter(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return 0
+	case 'a' <= c && c <= 'z':
+		return 1
+	}
+	return 2
+}
+
+// holdsSecret reports whether a value stands under the name of a credential, unless the
+// user says that it is none.
+func (g *Gate) holdsSecret(name, value string) bool {
+	return isSecretName(name) && (g.keeps == nil || !g.keeps(name, value))
 }
 
 // secretsOf returns the last word of each credential, which leaves the scheme
 // out.
-func secretsOf(r cassette.Request) (out []string) {
+func (g *Gate) secretsOf(r cassette.Request) (out []string) {
 	take := func(v string) {
 		if words := strings.Fields(v); len(words) > 0 {
 			out = append(out, words[len(words)-1])
@@ -62,14 +93,14 @@ func secretsOf(r cassette.Request) (out []string) {
 	}
 	for name, values := range r.Header {
 		for _, v := range values {
-			if isSecretName(name) {
+			if g.holdsSecret(name, v) {
 				take(v)
 			}
 		}
 	}
 	takeAll := func(values url.Values) {
 		for name, v := range values {
-			if isSecretName(name) {
+			if g.holdsSecret(name, v[0]) {
 				take(v[0])
 			}
 		}
@@ -84,7 +115,7 @@ func secretsOf(r cassette.Request) (out []string) {
 		form, _ := url.ParseQuery(string(r.Body))
 		takeAll(form)
 	}
-	return append(out, topLevel(r.Body)...) // at any content type: curl -d declares JSON as a form
+	return append(out, g.topLevel(r.Body)...) // at any content type: curl -d declares JSON as a form
 }
 
 // mayBeForm reports whether a body may be a form: clients omit the type, or
@@ -97,7 +128,7 @@ func mayBeForm(r cassette.Request) bool {
 
 // topLevel returns the strings under names of secrets at the top level of a JSON
 // object.
-func topLevel(body []byte) (out []string) {
+func (g *Gate) topLevel(body []byte) (out []string) {
 	if len(body) == 0 || body[0] != '{' {
 		return nil
 	}
@@ -116,8 +147,9 @@ func topLevel(body []byte) (out []string) {
 			return out
 		}
 		if v.Kind() == '"' && isSecretName(name) {
-			text, _ := jsontext.AppendUnquote(nil, v)
-			out = append(out, string(text))
+			if text, _ := jsontext.AppendUnquote(nil, v); g.holdsSecret(name, string(text)) {
+				out = append(out, string(text))
+			}
 		}
 	}
 	return out

@@ -24,6 +24,8 @@ const anyFormat = "auto"
 type importFlags struct {
 	cassette, from    string
 	force, incomplete bool
+	own               recorderenv.Own
+	onSecret          recorderenv.OnSecret
 }
 
 func (a *app) importCommand() *cobra.Command {
@@ -46,6 +48,8 @@ F is the export of a cassette that a simulator or another stand-in answered.`,
 	set.StringVar(&f.cassette, "cassette", "", "the cassette `file` to write")
 	set.StringVar(&f.from, "from", anyFormat, "the `format` of F: "+strings.Join(formatNames(), ", "))
 	set.BoolVar(&f.force, "force", false, "replace a cassette that exists")
+	f.own.AddTo(set)
+	f.onSecret.AddTo(set)
 	set.BoolVar(&f.incomplete, "allow-incomplete", false, "replies without their end are meant so: the cassette declares it")
 	return cmd
 }
@@ -96,7 +100,7 @@ func readRecording(path string) (interchange.Recording, error) {
 }
 
 func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
-	redacts, err := a.Redaction(nil)
+	redacts, err := a.Redaction(f.own, nil)
 	if err != nil {
 		return err
 	}
@@ -104,13 +108,14 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
-	report := takeAll(redacts, writer, rec)
+	report := takeAll(redacts, writer, rec, f.onSecret.IsMasked)
 	writer.Lose(recorderenv.LossOf(report))
 	writer.Lose(rec.Loss)
 	if f.incomplete {
 		report.Cut = nil
 	}
 	a.SayReport(report)
+	a.SayUnused(redacts.Own())
 	err = writer.Close()
 	if err != nil {
 		a.Say("%v", err)
@@ -122,8 +127,8 @@ func (a *app) importRecording(rec interchange.Recording, f *importFlags) error {
 
 // takeAll redacts, screens and saves interactions, and says what became of
 // them. All are looked at before the first is saved: a key that one sends may
-// stand in the reply to an earlier one.
-func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording) (report record.Report) {
+// stand in the reply to an earlier one. What the gate finds is masked where isMasked.
+func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recording, isMasked bool) (report record.Report) {
 	var list []cassette.Interaction
 	for _, in := range rec.Interactions {
 		ready, err := prepareImport(rec.Format, in)
@@ -140,8 +145,11 @@ func takeAll(r *recorderenv.Redaction, w *cassette.Writer, rec interchange.Recor
 	var fit []cassette.Interaction
 	for _, in := range list {
 		what := requestName(in)
-		in = r.Redacted(in)
-		if err := r.Guard.Check(in); err != nil {
+		in, masked, err := r.Screened(in, isMasked)
+		for _, found := range masked {
+			report.Masked = append(report.Masked, what+": "+found)
+		}
+		if err != nil {
 			report.Refused = append(report.Refused, what+": "+err.Error())
 			continue
 		}

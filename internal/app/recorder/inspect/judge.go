@@ -10,6 +10,7 @@ import (
 
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
@@ -43,7 +44,8 @@ const (
 	kindSecret     = "secret"
 	kindIncomplete = "incomplete" // a reply that is not all of it, undeclared
 	kindStale      = "stale"
-	kindUnsealed   = "unsealed" // another tool wrote it
+	kindUnsealed   = "unsealed"   // another tool wrote it
+	kindCredential = "credential" // it stands where a credential does; a warning
 )
 
 // kindOf tells what an error of package cassette is about.
@@ -134,8 +136,12 @@ func (j verifier) verifyInteractions(v *verdict, recording *cassette.Cassette) {
 		if errors.Is(err, cassette.ErrDamaged) {
 			continue // there is nothing to look at
 		}
-		if err := guard.Check(in); err != nil {
-			v.addProblem(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %v", v.Path, i, err))
+		for _, found := range findSecrets(guard, in) {
+			v.addProblem(kindSecret, &i, fmt.Sprintf("%s: interaction %d: %s", v.Path, i, found))
+		}
+		for _, place := range changedPlaces(in, redact.New(nil).Interaction(in)) {
+			text := fmt.Sprintf("%s: interaction %d: %s holds what recording it now would redact", v.Path, i, place)
+			v.Warnings = append(v.Warnings, problem{kindCredential, &i, text})
 		}
 		if why := cmp.Or(in.Incomplete, cassette.Judge(in)); why != "" && !declared {
 			v.addProblem(kindIncomplete, &i, fmt.Sprintf("%s: interaction %d: the reply is incomplete (%s); record it again, with --allow-incomplete if that is meant", v.Path, i, why))

@@ -15,6 +15,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
 // verified is what verify says of all files together.
@@ -44,7 +46,7 @@ is listed; exit 1 when something is.
 A file of another tool has no seals and fails; with --allow-unsealed that is a
 warning, and the file is checked for keys and endings only.`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			j.now, j.secrets = time.Now(), recorderenv.EnvironmentSecrets(a.Environ)
+			j.now, j.secrets = time.Now(), redact.EnvironmentSecrets(a.Environ)
 			return a.verifyPaths(args, j, asJSON)
 		},
 	}
@@ -65,7 +67,7 @@ func (a *app) verifyPaths(paths []string, j verifier, asJSON bool) error {
 		return cli.Usage("verify: no cassettes; name files, or folders that hold .yaml files")
 	}
 	start := time.Now()
-	out := summarise(verifyAll(files, j.verifyFile), time.Since(start))
+	out := summarise(a.verifyAll(files, j.verifyFile), time.Since(start))
 	if asJSON {
 		if err := a.WriteJSON(out); err != nil {
 			return err
@@ -97,13 +99,13 @@ func (a *app) printVerified(out verified) {
 	w := a.Stdout
 	for _, v := range out.Cassettes {
 		for _, p := range v.Warnings {
-			fmt.Fprintf(w, "warning %s\n", p.Text)
+			fmt.Fprintf(w, "warning %s\n", terminal.Line(p.Text))
 		}
 		for _, p := range v.Problems {
-			fmt.Fprintf(w, "failed  %s\n", p.Text)
+			fmt.Fprintf(w, "failed  %s\n", terminal.Line(p.Text))
 		}
 		if v.OK {
-			fmt.Fprintf(w, "ok      %s: %s\n", v.Path, recorderenv.Interactions(v.Interactions))
+			fmt.Fprintf(w, "ok      %s: %s\n", terminal.Line(v.Path), recorderenv.Interactions(v.Interactions))
 		}
 	}
 	s := out.Summary
@@ -112,14 +114,17 @@ func (a *app) printVerified(out verified) {
 }
 
 // verifyAll judges files on all processors and keeps their order.
-func verifyAll(files []string, judge func(string) verdict) []verdict {
+func (a *app) verifyAll(files []string, judge func(string) verdict) []verdict {
 	out := make([]verdict, len(files))
 	next := make(chan int)
+	bar := a.StartProgress("verified")
+	defer bar.Done()
 	var wait sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wait.Go(func() {
 			for i := range next {
 				out[i] = judge(files[i])
+				bar.Step(len(files))
 			}
 		})
 	}

@@ -39,13 +39,13 @@ func (g *Age) Set(text string) error {
 	case len(text) > 1 && text[len(text)-1] == 'w':
 		unit, number = 7*day, text[:len(text)-1]
 	}
-	if n, err := strconv.ParseUint(number, 10, 16); unit > 0 && err == nil {
+	if n, err := strconv.ParseUint(number, 10, 16); unit > 0 && err == nil && n > 0 {
 		*g = Age(time.Duration(n) * unit)
 		return nil
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return errors.New("use a span such as 30d, 2w or 36h")
+		return errors.New("use a span above 0, such as 30d, 2w or 36h")
 	}
 	*g = Age(d)
 	return nil

@@ -19,7 +19,7 @@ func TestAge(t *testing.T) {
 			t.Errorf("%s is written %s, which reads as %v, %v", text, g.String(), again, err)
 		}
 	}
-	for _, text := range []string{"", "soon", "30", "-1d", "0h", "d", "99999999d", "1.5d"} {
+	for _, text := range []string{"", "soon", "30", "-1d", "0d", "0w", "0h", "d", "99999999d", "1.5d"} {
 		var g Age
 		if err := g.Set(text); err == nil {
 			t.Errorf("%q is %v", text, time.Duration(g))

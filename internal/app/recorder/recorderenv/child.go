@@ -20,10 +20,10 @@ const patience = 10 * time.Second
 // and to what it started; it decides when to end, unless there is a second one.
 // terminal says that the keyboard's interrupt reaches the program by itself: then
 // it stays in our group, for the shell's job control, and gets signals alone. When ctx ends without a
-// signal the program is asked to stop and, after patience, made to. The error
-// says why it could not be started; what else there is to know is in
+// signal the program is asked to stop and, after patience, made to. started, which
+// may be nil, is told the number of its process. The error says why it could not be started; what else there is to know is in
 // child.ProcessState.
-func RunChild(ctx context.Context, child *exec.Cmd, terminal bool) error {
+func RunChild(ctx context.Context, child *exec.Cmd, terminal bool, started func(pid int)) error {
 	signals := make(chan os.Signal, 4)
 	subscribeSignals(signals)
 	defer signal.Stop(signals)
@@ -33,6 +33,9 @@ func RunChild(ctx context.Context, child *exec.Cmd, terminal bool) error {
 	}
 	if err := errors.Join(ctx.Err(), child.Start()); err != nil {
 		return err
+	}
+	if started != nil {
+		started(child.Process.Pid)
 	}
 	ended := make(chan struct{})
 	watched := make(chan struct{})

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 )
 
@@ -100,31 +100,10 @@ func createKey(dir, path string) error {
 	return nil
 }
 
-// A variable holds a credential when its name has one of secretNames and none
-// of the harmless endings, which say that the value only leads to one.
-var (
-	secretNames = []string{"API_KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD"}
-	harmless    = []string{"_FILE", "_PATH", "_DIR", "_URL"}
-)
-
-// EnvironmentSecrets returns the credentials in the environment: an agent that is given
-// one may send it anywhere in a message.
-func EnvironmentSecrets(env []string) (values []string) {
-	for _, kv := range env {
-		name, value, _ := strings.Cut(kv, "=")
-		has := func(part string) bool { return strings.Contains(strings.ToUpper(name), part) }
-		ends := func(end string) bool { return strings.HasSuffix(strings.ToUpper(name), end) }
-		if value != "" && slices.ContainsFunc(secretNames, has) && !slices.ContainsFunc(harmless, ends) {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
 // RefuseSecret says why a value must not stand in a file or a variable of settings.
 func RefuseSecret(f *cli.Frame, value string) string {
 	guard := gate.New()
-	for _, secret := range EnvironmentSecrets(f.Environ) {
+	for _, secret := range redact.EnvironmentSecrets(f.Environ) {
 		guard.Learn(secret)
 	}
 	if guard.Check(cassette.Interaction{Request: cassette.Request{URL: value}}) != nil {

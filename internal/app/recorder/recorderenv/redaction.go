@@ -1,13 +1,16 @@
 package recorderenv
 
 import (
+	"errors"
 	"time"
 
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/proxy/redact/gate"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // Redaction is what the cassettes of one run have in common. Sessions share the
@@ -15,33 +18,50 @@ import (
 type Redaction struct {
 	Redactor *redact.Redactor
 	Guard    *gate.Gate
+	own      *redact.Own
 }
 
 // Redaction prepares to redact with the user's key. It learns the credentials in
 // the environment and the given ones, and takes them out of all that people are
-// told from now on.
-func (a *Env) Redaction(exempt []string, given ...string) (*Redaction, error) {
+// told from now on. own are the user's rules.
+func (a *Env) Redaction(own Own, exempt []string, given ...string) (*Redaction, error) {
+	rules, err := redact.ParseOwn(own.Redact, own.Keep)
+	if err != nil {
+		return nil, cli.Usage("%w", err)
+	}
 	key, err := a.pseudonymKey()
 	if err != nil {
 		return nil, err
 	}
-	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...)}
+	r := &Redaction{Redactor: redact.New(key), Guard: gate.New(exempt...), own: rules}
+	r.Redactor.Use(rules)
+	r.Guard.Keep(rules.Keeps)
 	a.Program.Scrub = func(line string) string { return gate.Mask(r.Redactor.Text(line)) }
-	for _, secret := range append(EnvironmentSecrets(a.Environ), given...) {
+	for _, secret := range append(redact.EnvironmentSecrets(a.Environ), given...) {
 		r.Redactor.Learn(secret)
 		r.Guard.Learn(secret)
 	}
 	return r, nil
 }
 
-// Meta is what a cassette recorded now says of itself.
-func (r *Redaction) Meta(provenance string, incomplete bool) cassette.Meta {
+// Mask teaches the redactor what the gate found, and reports whether it could.
+func (r *Redaction) Mask(refusal error) bool {
+	var hit *gate.Hit
+	return errors.As(refusal, &hit) && hit.Teach(r.Redactor.Learn)
+}
+
+// Own returns the user's rules.
+func (r *Redaction) Own() *redact.Own { return r.own }
+
+// Meta is what a cassette recorded now says of itself. scrubs are the rules that it is
+// to be replayed by.
+func (r *Redaction) Meta(provenance string, incomplete bool, scrubs ...scrub.Rule) cassette.Meta {
 	var declared []string
 	if incomplete {
 		declared = []string{cassette.DeclaredIncomplete}
 	}
 	return cassette.Meta{Declared: declared, Provenance: provenance, Tool: "recorder " + cli.Version(),
-		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(), Matching: replay.Rules()}
+		Created: time.Now().UTC().Format(time.RFC3339), Redaction: r.Redactor.Rules(), Matching: replay.Rules(scrubs...)}
 }
 
 // Redacted redacts in, with the gate listening. What a recorder of ours redacted
@@ -54,14 +74,24 @@ func (r *Redaction) Redacted(in cassette.Interaction) cassette.Interaction {
 	return r.Guard.Watch(r.Redactor).Interaction(in)
 }
 
-// LastLook redacts a recording once more and asks the gate again, when a secret
-// became known, to either, after something was written that may hold it.
+// mostMasked is how many secrets of one interaction are masked at most.
+const mostMasked = 64
+
+// Screened redacts in and asks the gate. With isMasked it takes out what the gate finds,
+// and says what that was.
+func (r *Redaction) Screened(in cassette.Interaction, isMasked bool) (out cassette.Interaction, masked []string, err error) {
+	out = r.Redacted(in)
+	for err = r.Guard.Check(out); err != nil && isMasked && len(masked) < mostMasked; err = r.Guard.Check(out) {
+		found := err.Error()
+		if n := len(masked); n > 0 && masked[n-1] == found || !r.Mask(err) {
+			return out, masked, err
+		}
+		masked, out = append(masked, found), r.Redacted(in)
+	}
+	return out, masked, err
+}
+
+// LastLook is what [cassette.Writer.Revise] takes, see [record.LastLook].
 func (r *Redaction) LastLook() func(cassette.Interaction) (cassette.Interaction, error) {
-	if !r.Redactor.Late() && !r.Guard.Late() {
-		return nil
-	}
-	return func(in cassette.Interaction) (cassette.Interaction, error) {
-		in = r.Redactor.Interaction(in)
-		return in, r.Guard.Check(in)
-	}
+	return record.LastLook(r.Redactor, r.Guard)
 }

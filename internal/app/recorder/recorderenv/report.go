@@ -20,6 +20,7 @@ func LossOf(report record.Report) cassette.Loss {
 
 // SayReport says what did not go well.
 func (a *Env) SayReport(report record.Report) {
+	a.SayList("masked", report.Masked)
 	a.SayList("not saved", report.Refused)
 	a.SayList("lost", report.Lost)
 	a.SayList("cut short", report.Cut)

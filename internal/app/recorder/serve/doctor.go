@@ -23,7 +23,7 @@ they cannot.
 Without a program, each of curl, Go, Node and Python that is installed posts a
 request through either door. With one, the program is run as recorder run would
 run it, and doctor says whether any request of its came through. The proxy answers
-everything itself: nothing leaves the machine.
+everything itself and connects to nothing.
 
 Exit code 1: something that is installed, or the program, did not come through.`
 
@@ -88,7 +88,7 @@ func (a *app) examineProgram(ctx context.Context, ingresses, allow, args []strin
 	}
 	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, ingresses))
 	child.Stdout = child.Stderr // stdout is for what doctor finds
-	if err := recorderenv.RunChild(ctx, child, a.OnTerminal()); err != nil {
+	if err := recorderenv.RunChild(ctx, child, a.OnTerminal(), nil); err != nil {
 		s.closeAndReport(ctx)
 		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}

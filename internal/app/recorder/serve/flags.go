@@ -14,9 +14,11 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/internal/fileutil"
+	"github.com/meerkat-go/conformance/internal/isolate"
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/ca"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // modeFlags are what run and the commands that serve have in common.
@@ -27,6 +29,7 @@ type modeFlags struct {
 	ingress     []string
 	upstream    []string
 	upstreamCA  string
+	via         string
 	allow       []string
 	force       bool
 	missing     bool
@@ -34,13 +37,21 @@ type modeFlags struct {
 	speed       float64
 	receipt     string
 	allowUnused bool
+	strict      bool
 	maxAge      recorderenv.Age
 	match       match
 	envFile     string
 	faults      faultFlags
 	callers     callerFlags
 	exempt      []string
+	own         recorderenv.Own
+	onSecret    recorderenv.OnSecret
+	scrub       []string
+	learn       bool
 	isRun       bool // of one program, which run starts
+	isolate     bool
+	sandbox     *isolate.Sandbox // with isolate, and the proxy's listener in it
+	listener    net.Listener
 
 	onAbort         abort
 	allowIncomplete bool
@@ -62,13 +73,21 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 	set.StringSliceVar(&f.allow, "allow-host", nil, "a `host` to intercept beside the providers'; may be repeated")
 	if in(modeRecord, modeRefresh) {
 		recorderenv.AddExempt(set, &f.exempt)
+		f.onSecret.AddTo(set)
+	}
+	if in(modeRecord, modeRefresh, modeReplay) {
+		f.own.AddTo(set)
 	}
 	if in(modeRecord, modeRefresh, modePass) {
 		set.StringSliceVar(&f.upstream, "upstream", nil, "`provider=URL` that answers in a provider's place; may be repeated")
 		set.StringVar(&f.upstreamCA, "upstream-ca", "", "PEM `file` with the authority of a local upstream")
+		set.StringVar(&f.via, "upstream-proxy", "", "`URL` of a proxy that leads to the providers, except to the hosts of NO_PROXY; its login is "+recorderenv.ViaLoginVariable+"=USER:PASSWORD")
 	}
 	if in(modeRecord, modeRefresh) {
 		f.addFidelity(set)
+	}
+	if in(modeRecord, modeRefresh, modeReplay) {
+		set.StringArrayVar(&f.scrub, "scrub", nil, "`rule` for what may differ in a request: "+strings.Join(scrub.Names(), ", ")+", $JSON.PATH, /PATTERN/ or both; may be repeated")
 	}
 	if in(modeRecord) {
 		set.BoolVar(&f.force, "force", false, "record: replace a cassette that exists")
@@ -90,6 +109,7 @@ func (f *modeFlags) addTo(cmd *cobra.Command) {
 		set.StringVar(&f.envFile, "env-file", "", "`file` for the clients' variables, written when the proxy is ready")
 	default:
 		set.StringVar(&f.mode, "mode", "", strings.Join(modes, ", ")+" (default replay in CI, else record)")
+		set.BoolVar(&f.learn, "learn", false, "record: run the program twice and propose rules for --scrub from what differs")
 	}
 }
 
@@ -103,6 +123,7 @@ func (f *modeFlags) addReplaying(set *pflag.FlagSet) {
 	set.Float64Var(&f.speed, "speed", 0, "replay, record-missing: 1 plays at the recorded pace, `N` N times faster, 0 without waiting")
 	set.StringVar(&f.receipt, "receipt", "", "replay: `file` for the receipt, as JSON")
 	set.BoolVar(&f.allowUnused, "allow-unused", false, "replay: pass though interactions were never asked for")
+	set.BoolVar(&f.strict, "strict", false, "replay: fail when an answer needed a looser level than exact or a volatility rule")
 	set.Var(&f.match, "match", "replay, record-missing: the loosest `level` at which a request is answered: exact, anchored, shape, nth")
 	set.Var(&f.maxAge, "max-age", "replay: fail when the cassette is older, for example 30d")
 }

@@ -21,9 +21,12 @@ func (a *app) nothingAskedReason() string {
 	return nothingAsked
 }
 
+// gates are what a replay has to hold beside an answer to every request.
+type gates struct{ allowUnused, strict bool }
+
 // failedGates are the sentences by which a replay fails, none when it passed. unasked
 // is the one for a replay of which nothing was asked.
-func failedGates(got replay.Receipt, allowUnused bool, unasked string) (failed []string) {
+func (g gates) failedGates(got replay.Receipt, unasked string) (failed []string) {
 	if got.Served+got.Missed+got.Struck == 0 {
 		return []string{unasked}
 	}
@@ -31,9 +34,32 @@ func failedGates(got replay.Receipt, allowUnused bool, unasked string) (failed [
 		failed = append(failed, fmt.Sprintf("%s no recorded answer; if that is meant, record what is missing with --mode record-missing, "+
 			"or everything afresh with --mode refresh", cli.Count(got.Missed, "request has", "requests have")))
 	}
-	if got.Unused > 0 && !allowUnused {
+	if got.Unused > 0 && !g.allowUnused {
 		failed = append(failed, fmt.Sprintf("%s never asked for; if that is meant, record afresh with --mode refresh, or say --allow-unused",
 			cli.Count(got.Unused, "interaction was", "interactions were")))
 	}
+	if got.RelaxedRequests > 0 && g.strict {
+		failed = append(failed, fmt.Sprintf("%s not to the recorded request, and --strict allows none of that; "+
+			"record afresh with --mode refresh, or leave --strict out", cli.Count(got.RelaxedRequests, "answer was", "answers were")))
+	}
 	return append(failed, got.FaultsIdle...)
+}
+
+// relaxedAnswers describes the answers that needed a looser level, and with all those
+// that needed a rule only, too.
+func relaxedAnswers(got replay.Receipt, all bool) (lines []string) {
+	for _, r := range got.RelaxedAnswers {
+		if r.Level == replay.Exact.String() && !all {
+			continue
+		}
+		line := fmt.Sprintf("interaction %d answered %s %s at %s", r.Interaction, r.Method, r.URL, r.Level)
+		if len(r.Differences) > 0 {
+			line += "; " + r.Differences[0]
+		}
+		if more := len(r.Differences) - 1; more > 0 {
+			line += fmt.Sprintf("; and %d more", more)
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
 )
 
 // modeEnv is what the cassettes of one proxy have in common. Sessions share the
@@ -20,18 +21,28 @@ type modeEnv struct {
 	transport  http.RoundTripper // nil in replay: there is no way outside
 	provenance string            // the provenance of what is recorded
 	faults     faultSettings     // in replay
+	scrubs     scrub.Rules
+	here       scrub.Place // where the program runs
 }
 
 func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {
-	redacts, err := a.Redaction(f.exempt, f.callers.secretValues()...)
+	via, err := a.upstreamProxy(f)
 	if err != nil {
 		return nil, err
 	}
-	k := &modeEnv{app: a, Redaction: redacts, flags: f}
+	redacts, err := a.Redaction(f.own, f.exempt, append(f.callers.secretValues(), passwordOf(via)...)...)
+	if err != nil {
+		return nil, err
+	}
+	k := &modeEnv{app: a, Redaction: redacts, flags: f, here: a.Here()}
+	if k.scrubs, err = f.scrubRules(); err != nil {
+		return nil, err
+	}
 	if f.mode == modeReplay {
 		k.faults, err = a.readFaults(&f.faults)
 		return k, err
 	}
+	a.own = redacts.Own()
 	bases, err := f.upstreamBases()
 	if err != nil {
 		return nil, err
@@ -41,7 +52,7 @@ func (a *app) newModeEnv(f *modeFlags) (*modeEnv, error) {
 		return nil, err
 	}
 	k.provenance = recordingProvenance(len(bases) > 0 || f.upstreamCA != "")
-	if k.transport, err = proxy.NewTransport(bases, roots); err != nil {
+	if k.transport, err = proxy.NewTransportVia(bases, roots, via); err != nil {
 		return nil, cli.Usage("%w", err)
 	}
 	return k, nil
@@ -87,11 +98,19 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 	if err != nil {
 		return nil, err
 	}
-	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: clients.note, OnAbort: record.Drain(k.flags.onAbort),
+	here := k.placeToNote(old)
+	note := func(r *http.Request, in *cassette.Interaction) {
+		clients.note(r, in)
+		in.Place = here
+	}
+	cfg := record.Config{Transport: k.transport, Provenance: k.provenance, Note: note, OnAbort: record.Drain(k.flags.onAbort),
 		MaxBody: int64(k.flags.maxBody), AllowIncomplete: k.flags.allowIncomplete,
 		WholeOnly: k.flags.mode == modeMissing}
 	if w != nil {
 		cfg.Writer, cfg.Redactor, cfg.Gate = w, k.Guard.Watch(k.Redactor), k.Guard.Check
+		if k.flags.onSecret.IsMasked {
+			cfg.Mask = k.Mask
+		}
 		w.Revise(k.LastLook)
 	}
 	return record.New(cfg)
@@ -101,7 +120,7 @@ func (k *modeEnv) newRecorder(w *cassette.Writer, old *cassette.Cassette) (*reco
 // refused where that is nil.
 func (k *modeEnv) newReplayer(recording *cassette.Cassette, fallback http.Handler) (*replay.Replayer, error) {
 	replayer, err := replay.New(replay.Config{Cassette: recording, Redactor: k.Redactor, Timing: replay.Timing(k.flags.speed),
-		Match: replay.Level(k.flags.match), Record: "recorder run --mode record-missing --cassette " + recording.Name() + " -- CMD…",
+		Match: replay.Level(k.flags.match), Scrubs: k.scrubs, Here: k.here, Record: "recorder run --mode record-missing --cassette " + recording.Name() + " -- CMD…",
 		Rechunk: k.faults.rechunk, Faults: k.faults.faults, Seed: k.faults.seed,
 		Fallback: fallback, Log: func(line string) { k.Say("%s", line) }})
 	if err != nil {

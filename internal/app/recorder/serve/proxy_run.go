@@ -9,6 +9,8 @@ import (
 	"github.com/meerkat-go/conformance/internal/app/cli"
 	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/replay"
 )
 
 // grace is how long open replies may go on once a session is to end.
@@ -16,7 +18,11 @@ const grace = 10 * time.Second
 
 type app struct {
 	*recorderenv.Env
+	program    string // that run started
+	isolated   bool   // it could reach the proxy only
+	bypassed   []replay.Bypass
 	refused    int          // how often a session's proxy refused a host or a caller
+	own        *redact.Own  // the user's rules for what is recorded, nil for none
 	turnedAway atomic.Int64 // how often it said why somebody did not get through
 }
 
@@ -97,7 +103,9 @@ func (s *proxyRun) closeProxy(ctx context.Context, failed bool) int {
 	}
 	s.app.refused = s.proxy.Refused()
 	s.app.sayUpgrades(s.proxy.Upgrades())
-	return s.handler.finishRecording(s.app, failed).exit
+	exit := s.handler.finishRecording(s.app, failed).exit
+	s.app.SayUnused(s.app.own)
+	return exit
 }
 
 // undoStart undoes what open did so far.

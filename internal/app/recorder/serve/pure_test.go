@@ -69,6 +69,7 @@ func TestGates(t *testing.T) {
 		allow  bool
 		failed []string
 	}{
+		"relaxed":                {replay.Receipt{Served: 2, RelaxedRequests: 1}, false, nil},
 		"all":                    {replay.Receipt{Served: 3}, false, nil},
 		"nothing":                {replay.Receipt{Unused: 3}, false, []string{"nothing was asked for"}},
 		"nothing, allowed":       {replay.Receipt{Unused: 3}, true, []string{"nothing was asked for"}},
@@ -79,9 +80,18 @@ func TestGates(t *testing.T) {
 		"missed and unused":      {replay.Receipt{Missed: 1, Unused: 2}, false, []string{"1 request has", "2 interactions were"}},
 		"missed, unused allowed": {replay.Receipt{Missed: 1, Unused: 2}, true, []string{"1 request has"}},
 	} {
-		got := failedGates(c.got, c.allow, nothingAsked)
+		got := gates{allowUnused: c.allow}.failedGates(c.got, nothingAsked)
 		if !slices.EqualFunc(got, c.failed, strings.HasPrefix) {
 			t.Errorf("%s: %q, want %q", name, got, c.failed)
+		}
+	}
+}
+
+func TestStrictGate(t *testing.T) {
+	for relaxed, want := range map[int][]string{0: nil, 1: {"1 answer was not to the recorded request"}, 3: {"3 answers were"}} {
+		got := gates{strict: true}.failedGates(replay.Receipt{Served: 3, RelaxedRequests: relaxed}, nothingAsked)
+		if !slices.EqualFunc(got, want, strings.HasPrefix) {
+			t.Errorf("%d relaxed: %q, want %q", relaxed, got, want)
 		}
 	}
 }

@@ -21,7 +21,7 @@ type recordHandler struct {
 }
 
 func (k *modeEnv) openRecording(path string, force bool) (*recordHandler, error) {
-	writer, err := cassette.Create(path, k.Meta(k.provenance, k.flags.allowIncomplete), cassette.CreateOptions{Force: force})
+	writer, err := cassette.Create(path, k.Meta(k.provenance, k.flags.allowIncomplete, k.scrubs...), cassette.CreateOptions{Force: force})
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
@@ -40,13 +40,17 @@ func (k *modeEnv) openRecordingTo(path string, writer *cassette.Writer) (*record
 func (r *recordHandler) drainRecording() { r.closeRecorder() }
 
 func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
+	done := a.ShowElapsed("saving " + r.path)
 	report := r.closeRecorder()
+	done()
 	a.SayReport(report)
-	if report.Saved > 0 && report.Answered == 0 && isThere(r.path) {
-		return r.keepOld(a)
+	if report.Answered == 0 && report.Saved+report.Withheld > 0 {
+		return r.discardUnanswered(a)
 	}
 	r.writer.Lose(recorderenv.LossOf(report))
+	done = a.ShowElapsed("checking " + r.path)
 	err := r.writer.Close()
+	done()
 	switch {
 	case err == nil:
 		a.Note("%s: %s saved%s", r.path, recorderenv.Interactions(report.Saved), asMarked(recorderenv.LossOf(report)))
@@ -58,13 +62,17 @@ func (r *recordHandler) finishRecording(a *app, _ bool) outcome {
 	return outcome{recorded: report.Saved, exit: recorderenv.ExitOfRecording(report, err)}
 }
 
-// keepOld leaves the cassette that was to be replaced alone: a provider that was
-// down is no reason to lose what it said before.
-func (r *recordHandler) keepOld(a *app) outcome {
+// discardUnanswered saves nothing: a provider that was down is no reason to lose
+// what it said before, or to be in the way of the next try.
+func (r *recordHandler) discardUnanswered(a *app) outcome {
 	if err := r.writer.Discard(); err != nil {
 		a.Say("%v", err)
 	}
-	a.Say("%s: nothing was answered, so it stays as it was", r.path)
+	if isThere(r.path) {
+		a.Say("%s: nothing was answered, so it stays as it was", r.path)
+	} else {
+		a.Say("%s: nothing was answered, so nothing is saved", r.path)
+	}
 	return outcome{exit: recorderenv.ExitIncomplete}
 }
 

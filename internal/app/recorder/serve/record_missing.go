@@ -30,7 +30,7 @@ func (k *modeEnv) openRecordMissing(path string) (modeHandler, error) {
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}
-	writer, err := cassette.Extend(path, k.Meta(k.provenance, k.flags.allowIncomplete))
+	writer, err := cassette.Extend(path, k.Meta(k.provenance, k.flags.allowIncomplete, k.scrubs...))
 	if err != nil {
 		return nil, cli.Usage("%w", err)
 	}

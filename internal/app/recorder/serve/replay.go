@@ -17,9 +17,9 @@ import (
 // replayHandler is a session's work in replay mode.
 type replayHandler struct {
 	*replay.Replayer
-	path        string
-	receipt     string
-	allowUnused bool
+	path    string
+	receipt string
+	gates   gates
 }
 
 func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
@@ -42,7 +42,7 @@ func (k *modeEnv) openReplay(path, receipt string) (*replayHandler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &replayHandler{replayer, path, receipt, k.flags.allowUnused}, nil
+	return &replayHandler{replayer, path, receipt, gates{k.flags.allowUnused, k.flags.strict}}, nil
 }
 
 // sayTimes notes that the requested pace was never measured, because the times of
@@ -57,7 +57,11 @@ func (r *replayHandler) finishRecording(a *app, _ bool) outcome {
 	got := r.Receipt()
 	a.Note("%s: %s", r.path, got.Summary())
 	out := outcome{served: got.Served, missed: got.Missed, unused: got.Unused}
-	for _, sentence := range failedGates(got, r.allowUnused, a.nothingAskedReason()) {
+	if a.isolated {
+		a.Note("%s: nothing left the machine: the program could reach the recorder only", r.path)
+	}
+	a.SayList("relaxed", relaxedAnswers(got, r.gates.strict || a.Verbose))
+	for _, sentence := range r.gates.failedGates(got, a.nothingAskedReason()) {
 		a.Say("%s: %s", r.path, sentence)
 		out.exit = recorderenv.ExitGate
 	}
@@ -73,6 +77,7 @@ func (r *replayHandler) discardStart() {}
 // signReceipt adds to a receipt what only the program knows.
 func (a *app) signReceipt(got replay.Receipt) replay.Receipt {
 	got.Tool, got.Refused = "recorder "+cli.Version(), a.refused
+	got.Isolated, got.Bypassed = a.isolated, a.bypasses(got)
 	got.Libraries = cli.ModuleVersions("github.com/elazarl/goproxy", "github.com/dnaeon/go-vcr/v2")
 	return got
 }

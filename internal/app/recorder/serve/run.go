@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,7 @@ func (a *app) runCommand() *cobra.Command {
 		},
 	}
 	f.addTo(cmd)
+	cmd.Flags().BoolVar(&f.isolate, "isolate", false, "let the program reach the recorder and nothing else (Linux)")
 	cmd.Flags().SetInterspersed(false) // what follows CMD is CMD's
 	return cmd
 }
@@ -67,13 +69,16 @@ const runLong = `Run a program with its provider traffic recorded or replayed.
 The modes:
   record          record into a new cassette; one that exists is replaced only with --force
   record-missing  answer what the cassette knows from it, record the rest into it
-  replay          answer from the cassette only; nothing goes out
+  replay          answer from the cassette only; the recorder connects to nothing
   refresh         record afresh, show what changed, then replace the cassette
   pass            pass everything on and keep nothing
 
 The program's environment makes it use the proxy and trust it. Signals are passed
 on to it, a second one kills it; the recording is finished either way. Its exit
-code is ours, unless ours says that something is wrong.`
+code is ours, unless ours says that something is wrong.
+
+With --isolate the program is in a network of its own (Linux), in which there is
+the recorder and nothing else. In replay nothing leaves the machine then.`
 
 func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string) error {
 	if len(args) == 0 {
@@ -90,18 +95,38 @@ func (a *app) runProgram(ctx context.Context, f *modeFlags, given, args []string
 		return err
 	}
 	f.isRun = true
+	if f.learn {
+		return a.learnRules(ctx, f, path, given, args)
+	}
+	exit, err := a.runOnce(ctx, f, path, given, args)
+	return exitOr(err, exit)
+}
+
+// runOnce runs a program and returns the exit code to end with: ours where something
+// is wrong, else its own.
+func (a *app) runOnce(ctx context.Context, f *modeFlags, path string, given, args []string) (exit int, err error) {
+	if f.isolate {
+		if err := f.enterSandbox(ctx, given); err != nil {
+			return 0, err
+		}
+		defer f.sandbox.Close()
+	}
 	s, err := a.openProxy(ctx, f)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	child := a.ChildCommand(path, args, recorderenv.ClientVariables(s.proxy, s.trust, f.ingress))
-	if err := recorderenv.RunChild(ctx, child, a.OnTerminal()); err != nil {
+	for _, sentence := range recorderenv.WaysPast(s.proxy, child.Env) {
+		a.Say("%s", sentence)
+	}
+	theirs, err := a.runChild(ctx, f, child)
+	if err != nil {
 		s.undoStart(ctx)
-		return cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
+		return 0, cli.Usage("%s: cannot be started: %w", args[0], fileutil.Reason(err))
 	}
-	theirs := recorderenv.ExitOf(child)
+	a.program = filepath.Base(args[0])
 	if exit := s.closeProxy(ctx, theirs != 0); exit != recorderenv.ExitOK {
-		return cli.Exit(exit)
+		return exit, nil
 	}
-	return cli.Exit(theirs)
+	return theirs, nil
 }

@@ -1,0 +1,44 @@
+package recorderenv
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/meerkat-go/conformance/proxy"
+)
+
+// A variable names the address of a provider when it begins with one of
+// addressOwners and ends with one of addressEndings.
+var (
+	addressOwners  = []string{"ANTHROPIC_", "CLAUDE_", "OPENAI_", "AZURE_OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_", "CODE_ASSIST_"}
+	addressEndings = []string{"BASE_URL", "API_BASE", "API_URL", "ENDPOINT"}
+)
+
+// WaysPast describes the variables of a program's environment that lead its requests
+// past the proxy, or to a host that the proxy refuses. It shows no path, query or
+// user of their values: a key may stand there.
+func WaysPast(p *proxy.Proxy, env []string) (sentences []string) {
+	ours, err := url.Parse(p.URL())
+	if err != nil {
+		return nil
+	}
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		begins := func(owner string) bool { return strings.HasPrefix(name, owner) }
+		ends := func(ending string) bool { return strings.HasSuffix(name, ending) }
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" || !slices.ContainsFunc(addressOwners, begins) || !slices.ContainsFunc(addressEndings, ends) {
+			continue
+		}
+		switch {
+		case u.Host == ours.Host || p.Intercepts(u):
+		case u.Scheme == "https":
+			sentences = append(sentences, fmt.Sprintf("%s: leads to https://%s, which is refused; unset it, or intercept it with --allow-host %s", name, u.Host, u.Host))
+		default:
+			sentences = append(sentences, fmt.Sprintf("%s: leads to %s://%s, past the recorder; unset it, or name that address with --upstream and use --ingress base-url", name, u.Scheme, u.Host))
+		}
+	}
+	return sentences
+}

@@ -1,0 +1,71 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
+	"github.com/meerkat-go/conformance/internal/terminal"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// learnRules records a program twice and proposes rules from what differs. The first
+// recording is the cassette; the second is deleted.
+func (a *app) learnRules(ctx context.Context, f *modeFlags, path string, given, args []string) error {
+	rules, err := f.scrubRules()
+	if err != nil {
+		return err
+	}
+	if exit, err := a.runOnce(ctx, f, path, given, args); err != nil || exit != recorderenv.ExitOK {
+		return exitOr(err, exit)
+	}
+	second := *f
+	ext := filepath.Ext(f.cassette)
+	second.cassette, second.force = strings.TrimSuffix(f.cassette, ext)+"~second"+ext, true
+	a.Note("now the same once more, to see what differs")
+	if exit, err := a.runOnce(ctx, &second, path, given, args); err != nil || exit != recorderenv.ExitOK {
+		return exitOr(err, exit)
+	}
+	defer func() { _ = os.Remove(second.cassette) }()
+	one, err := cassette.Open(f.cassette)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	two, err := cassette.Open(second.cassette)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	learned, err := replay.Learn(one, two, rules, time.Now())
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	a.printLearned(learned)
+	return nil
+}
+
+func exitOr(err error, exit int) error {
+	if err != nil {
+		return err
+	}
+	return cli.Exit(exit)
+}
+
+// printLearned prints the proposals as they stand in recorder.yaml.
+func (a *app) printLearned(l replay.Learned) {
+	if len(l.Proposals) > 0 {
+		fmt.Fprintln(a.Stdout, "scrub:")
+	}
+	for _, p := range l.Proposals {
+		fmt.Fprintf(a.Stdout, "  - '%s' # %s\n", strings.ReplaceAll(p.Rule, "'", "''"), terminal.Line(p.Reason))
+	}
+	a.Note("%d of %s the same in both recordings under these rules; %d in one recording only", l.Equal, cli.Count(l.Pairs, "request is", "requests are"), l.Single)
+	if l.Equal < l.Pairs || l.Single > 0 {
+		a.Say("the program did not do the same twice: what is not the same needs rules of your own, or cannot be replayed")
+	}
+}

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"github.com/meerkat-go/conformance/internal/app/cli"
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/replay"
+	"github.com/meerkat-go/conformance/proxy/scrub"
+)
+
+// scrubRules reads --scrub.
+func (f *modeFlags) scrubRules() (rules scrub.Rules, err error) {
+	for _, text := range f.scrub {
+		r, err := scrub.Parse(text)
+		if err != nil {
+			return nil, cli.Usage("--scrub %s: %w", text, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// placeToNote is what each interaction says about where the program ran: what the
+// rules ask for, those of the cassette old, too, which may be nil. While rules are
+// learnt it is everything, because any of it may become one.
+func (k *modeEnv) placeToNote(old *cassette.Cassette) scrub.Place {
+	if k.flags.learn {
+		return k.here
+	}
+	rules := k.scrubs
+	if old != nil {
+		more, err := replay.ScrubsOf(old)
+		if err == nil { // the replayer refuses it otherwise
+			rules = append(rules, more...)
+		}
+	}
+	return k.here.Only(rules)
+}

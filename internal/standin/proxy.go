@@ -1,0 +1,49 @@
+package standin
+
+import (
+	"encoding/base64"
+	"io"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// Proxy is a proxy as a company has one, which leads every tunnel to one server. It
+// is an http.Handler.
+type Proxy struct {
+	To     string   // the server's address
+	Login  string   // USER:PASSWORD, "" admits everybody
+	Offers []string // how to log in, as Proxy-Authenticate says it; nil means Basic
+
+	tunnels atomic.Int64
+}
+
+// Tunnels returns how many tunnels were opened.
+func (p *Proxy) Tunnels() int { return int(p.tunnels.Load()) }
+
+// ServeHTTP opens a tunnel for who logs in.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if want := "Basic " + base64.StdEncoding.EncodeToString([]byte(p.Login)); p.Login != "" && r.Header.Get("Proxy-Authorization") != want {
+		w.Header()["Proxy-Authenticate"] = p.Offers
+		if p.Offers == nil {
+			w.Header().Set("Proxy-Authenticate", `Basic realm="standin"`)
+		}
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	server, err := net.Dial("tcp", p.To) //nolint:noctx // a server of the same test
+	if r.Method != http.MethodConnect || err != nil {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	defer func() { _ = server.Close() }()
+	w.WriteHeader(http.StatusOK)
+	client, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	p.tunnels.Add(1)
+	defer func() { _ = client.Close() }()
+	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+	_, _ = io.Copy(client, server)
+}

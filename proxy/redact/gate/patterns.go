@@ -1,0 +1,298 @@
+package gate
+
+import (
+	"bytes"
+	_ "embed"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// gitleaksRules are the rules of gitleaks v8.30.0, config/gitleaks.toml, unchanged.
+// Copyright (c) 2019 Zachary Rice, MIT License: gitleaks.LICENSE.
+//
+//go:embed gitleaks.toml
+var gitleaksRules []byte
+
+// withoutContext are the rules that are left out. The first ones take any value after
+// a word like "key" for a secret; whoever talks about keys would lose recordings. The
+// others are covered by a family that looks closer.
+var withoutContext = []string{"generic-api-key", "kubernetes-secret-yaml", "curl-auth-header", "curl-auth-user", "jwt", "jwt-base64", "private-key"}
+
+// tooShort are words that are in most texts: their rules are looked for by their other
+// anchors.
+var tooShort = []string{"s.", "ey", "api", "key", "ext_", "sc_"}
+
+// pattern is a rule for a kind of secret that has a form but no fixed beginning.
+type pattern struct {
+	id        string
+	compiled  func() *regexp.Regexp
+	isGluable bool // the secret begins with the anchor, so it may follow a letter
+	isContext bool // the secret follows the anchor and a sign, as in "acme_key = …"
+	group     int
+	entropy   float64
+	allowed   []*regexp.Regexp
+	stopwords []string
+}
+
+// patterns finds rules by their anchors: words, in lower case, one of which stands in or
+// beside every secret of the rule.
+type patterns struct {
+	anchors map[uint16][]anchor // by their first three bytes
+	first   pairs
+}
+
+type anchor struct {
+	word string
+	rule *pattern
+}
+
+// loadPatterns reads the rules once, when the first text is searched.
+var loadPatterns = sync.OnceValue(func() *patterns {
+	var file struct {
+		Rules []struct {
+			ID          string
+			Regex       string
+			Keywords    []string
+			Entropy     float64
+			SecretGroup int
+			Allowlists  []struct {
+				Regexes     []string
+				RegexTarget string
+				StopWords   []string
+			}
+		}
+	}
+	if err := toml.Unmarshal(gitleaksRules, &file); err != nil {
+		panic(err) // it is part of the program
+	}
+	out := &patterns{anchors: map[uint16][]anchor{}}
+	for _, r := range file.Rules {
+		if r.Regex == "" || slices.Contains(withoutContext, r.ID) {
+			continue
+		}
+		p := &pattern{id: r.ID, group: r.SecretGroup, entropy: r.Entropy}
+		for _, list := range r.Allowlists {
+			p.stopwords = append(p.stopwords, list.StopWords...)
+			for _, text := range list.Regexes {
+				p.allowed = append(p.allowed, regexp.MustCompile(text))
+			}
+		}
+		expression := r.Regex
+		if rest := strings.TrimPrefix(expression, `\b`); beginsWith(rest, r.Keywords) {
+			expression, p.isGluable = rest, true
+		}
+		if p.isGluable {
+			expression = `\A(?:` + expression + `)`
+		}
+		p.isContext = strings.HasPrefix(strings.TrimPrefix(expression, "(?i)"), `[\w.-]{0,50}?`)
+		p.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+		for _, word := range r.Keywords {
+			for _, word := range anchorsOf(strings.ToLower(word)) {
+				k := firstThree([]byte(word))
+				out.anchors[k] = append(out.anchors[k], anchor{word, p})
+				out.first.add(k)
+			}
+		}
+	}
+	return out
+})
+
+// anchorsOf returns what is looked for instead of a word, which has at least three bytes.
+func anchorsOf(word string) (out []string) {
+	switch {
+	case slices.Contains(tooShort, word):
+		return nil
+	case word == "sk": // and hexadecimal digits
+		for _, digit := range "0123456789abcdef" {
+			out = append(out, word+string(digit))
+		}
+		return out
+	case word == "q~": // after a digit
+		for _, digit := range "0123456789" {
+			out = append(out, string(digit)+word)
+		}
+		return out
+	}
+	return []string{word}
+}
+
+// firstThree mixes the first three bytes of a text, small and capital letters alike.
+func firstThree(text []byte) uint16 {
+	return uint16(lower(text[0]))<<10 ^ uint16(lower(text[1]))<<5 ^ uint16(lower(text[2]))
+}
+
+// beginsWith reports whether what an expression matches begins with one of the words,
+// each long enough to be there on purpose.
+func beginsWith(expression string, words []string) bool {
+	plain := strings.ToLower(strings.NewReplacer("(", "", "?:", "", `\.`, ".").Replace(expression))
+	return slices.ContainsFunc(words, func(w string) bool { return len(w) >= 4 && strings.HasPrefix(plain, strings.ToLower(w)) })
+}
+
+// How far from its anchor a secret and what belongs to it reach, in bytes.
+const (
+	before       = 128
+	after        = 1200
+	afterContext = 400
+	beforeSign   = 32
+)
+
+// areaOf returns where to look for a rule's secret, given that its anchor ends at end; ok
+// is false when there can be none.
+func (p *pattern) areaOf(text []byte, at, end int) (near area, ok bool) {
+	switch {
+	case p.isGluable:
+		return area{at, min(at+after, len(text))}, canBegin(text, at)
+	case p.isContext:
+		sign := bytes.ContainsAny(text[end:min(end+beforeSign, len(text))], "=>:|,?")
+		return area{max(at-before, 0), min(at+afterContext, len(text))}, sign
+	}
+	return area{max(at-before, 0), min(at+after, len(text))}, true
+}
+
+// searchPatterns looks for the secrets that rules describe. A rule's expression is run
+// only around its anchors, over each byte once, so the time is in proportion to the text.
+func (s *search) searchPatterns(text []byte, torn bool) *Hit {
+	p := loadPatterns()
+	areas := map[*pattern]area{}
+	for i := 0; i+3 <= len(text); i++ {
+		k := firstThree(text[i:])
+		if !p.first.has(k) {
+			continue
+		}
+		for _, a := range p.anchors[k] {
+			if !hasWordAt(text, i, a.word) {
+				continue
+			}
+			near, ok := a.rule.areaOf(text, i, i+len(a.word))
+			if !ok {
+				continue
+			}
+			if a.rule.isGluable { // it begins here or nowhere
+				if hit := s.matchPattern(a.rule, text, near, torn); hit != nil {
+					return hit
+				}
+				continue
+			}
+			was, open := areas[a.rule]
+			if open && near.start <= was.end {
+				areas[a.rule] = area{was.start, near.end}
+				continue
+			}
+			if open {
+				if hit := s.matchPattern(a.rule, text, was, torn); hit != nil {
+					return hit
+				}
+			}
+			areas[a.rule] = near
+		}
+	}
+	for rule, last := range areas {
+		if hit := s.matchPattern(rule, text, last, torn); hit != nil {
+			return hit
+		}
+	}
+	return nil
+}
+
+// area is a range of a text.
+type area struct{ start, end int }
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func hasWordAt(text []byte, at int, word string) bool {
+	if len(text)-at < len(word) {
+		return false
+	}
+	for i := range len(word) {
+		if lower(text[at+i]) != word[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// matchPattern runs a rule's expression over an area, up to the end of the word there.
+func (s *search) matchPattern(p *pattern, text []byte, near area, torn bool) *Hit {
+	for near.end < len(text) && near.end-near.start < window && isWordByte(text[near.end]) {
+		near.end++
+	}
+	for _, m := range p.compiled().FindAllSubmatchIndex(text[near.start:near.end], -1) {
+		start, end := near.start+m[0], near.start+m[1]
+		if n := p.secretGroup(m); n > 0 {
+			start, end = near.start+m[2*n], near.start+m[2*n+1]
+		}
+		for end < len(text) && isWordByte(text[end]) {
+			end++ // so that the digest is that of the word, whichever rule finds it
+		}
+		secret := text[start:end]
+		if p.isAllowed(secret) || isOpaque(text, start, torn) || s.exempt[textDigest(secret)] {
+			continue
+		}
+		return newHit("a secret of the kind "+p.id, secret)
+	}
+	return nil
+}
+
+// secretGroup returns the group that holds the secret: the rule's, or the first that
+// matched; 0 for all.
+func (p *pattern) secretGroup(m []int) int {
+	if p.group > 0 && 2*p.group+1 < len(m) && m[2*p.group] >= 0 {
+		return p.group
+	}
+	for n := 1; 2*n+1 < len(m); n++ {
+		if m[2*n] >= 0 && m[2*n+1] > m[2*n] {
+			return n
+		}
+	}
+	return 0
+}
+
+// isAllowed reports whether a text is an example, a word, or a pseudonym.
+func (p *pattern) isAllowed(secret []byte) bool {
+	if bytes.Contains(secret, []byte("REDACTED")) || shannon(secret) <= p.entropy {
+		return true
+	}
+	low := strings.ToLower(string(secret))
+	return slices.ContainsFunc(p.allowed, func(r *regexp.Regexp) bool { return r.Match(secret) }) ||
+		slices.ContainsFunc(p.stopwords, func(w string) bool { return strings.Contains(low, strings.ToLower(w)) })
+}
+
+// shannon returns the entropy of a text in bits a byte, as gitleaks counts it.
+func shannon(text []byte) (bits float64) {
+	var count [256]int
+	for _, c := range text {
+		count[c]++
+	}
+	for _, n := range count {
+		if n > 0 {
+			share := float64(n) / float64(len(text))
+			bits -= share * math.Log2(share)
+		}
+	}
+	return bits
+}
+
+// canBegin reports whether a key can begin at text[i]: at the start of a word, or glued to
+// a few letters. Inside a long run of such letters it is there by chance.
+func canBegin(text []byte, i int) bool {
+	start := i
+	for start > 0 && i-start <= maxGlued && isWordByte(text[start-1]) {
+		start--
+	}
+	return i-start <= maxGlued
+}
+
+func isWordByte(c byte) bool { return isAlphanumeric(c) || c == '-' || c == '_' }
+
+// maxGlued is how many letters may stand before a key in the same word.
+const maxGlued = 12

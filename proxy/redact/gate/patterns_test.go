@@ -1,0 +1,112 @@
+package gate
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// isGluedFound says which keys are found after a few letters of the same word.
+func isGluedFound(prefix string) bool {
+	for _, f := range families {
+		if f.prefix == prefix {
+			return f.isGluable()
+		}
+	}
+	return false
+}
+
+// madeUp are texts that rules of gitleaks describe, put together so that no scanner takes
+// this file for a leak.
+func madeUp() map[string]string {
+	pick := rand.New(rand.NewPCG(1, 2))
+	of := func(letters string, n int) string {
+		out := make([]byte, n)
+		for i := range out {
+			out[i] = letters[pick.IntN(len(letters))]
+		}
+		return string(out)
+	}
+	const hex, small, all = "0123456789abcdef", "abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return map[string]string{
+		"databricks-api-token":          "dapi" + of(hex, 32),
+		"shopify-access-token":          "shp" + "at_" + of(hex, 32),
+		"linear-api-key":                "lin_" + "api_" + of(small, 40),
+		"postman-api-token":             "PM" + "AK-" + of(hex, 24) + "-" + of(hex, 34),
+		"pulumi-api-token":              "pul-" + of(hex, 40),
+		"sentry-user-token":             "sntryu_" + of(hex, 64),
+		"planetscale-api-token":         "pscale_" + "tkn_" + of(all, 40),
+		"grafana-service-account-token": "glsa_" + of(all, 32) + "_" + of(hex, 8),
+		"vault-service-token":           "hvs." + of(all, 95),
+		"slack-webhook-url":             "https://hooks." + "slack.com/services/" + of(all, 44),
+		"adafruit-api-key":              "adafruit_key = '" + of(small, 32) + "'",
+	}
+}
+
+// What gitleaks knows is found: in a body, escaped, glued to a word, exempt by its digest.
+func TestGitleaksRules(t *testing.T) {
+	if n := len(loadPatterns().anchors); n < 100 {
+		t.Fatalf("%d anchors", n)
+	}
+	for id, secret := range madeUp() {
+		for place, body := range map[string]string{
+			"plain": "the value is " + secret + " today", "line": secret + "\n", "JSON": `{"text":` + quoted("use "+secret+"\nnow") + `}`,
+			"far": strings.Repeat("some words and ", 20_000) + secret + strings.Repeat(" and more", 20_000),
+		} {
+			in := simple()
+			in.Response.Body = []byte(body)
+			err := New().Check(in)
+			wantHit(t, id+" "+place, err, secret[max(len(secret)-12, 0):])
+			var hit *Hit
+			if errors.As(err, &hit) {
+				if hit.What != "a secret of the kind "+id {
+					t.Errorf("%s %s: is %s", id, place, hit.What)
+				}
+				if err := New(hit.Digest).Check(in); err != nil {
+					t.Errorf("%s %s: exempt, and still %v", id, place, err)
+				}
+			}
+		}
+	}
+	glued := madeUp()["databricks-api-token"]
+	for body, found := range map[string]bool{"key" + glued: true, "x=" + glued + ";": true, strings.Repeat("Ab3dEf9h", 4) + glued: false, "dapi and databricks": false, "dapi" + strings.Repeat("0", 32): false} {
+		in := simple()
+		in.Response.Body = []byte(body)
+		if err := New().Check(in); (err != nil) != found {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+// Text that is full of anchors takes time in proportion to its length.
+func TestPatternsAreLinear(t *testing.T) {
+	for _, word := range []string{"sk-ant-api03-", "adafruit ", "dapi", "https://hooks.slack.com/", "sumo sentry jira "} {
+		in := simple()
+		in.Response.Body = []byte(strings.Repeat(word, (1<<20)/len(word)))
+		began := time.Now()
+		_ = New().Check(in)
+		if took := time.Since(began); took > 60*time.Second {
+			t.Errorf("%q again and again: %v", word, took)
+		}
+	}
+}
+
+// A redactor that is taught what was found takes it out, and a hit never shows it.
+func TestTeach(t *testing.T) {
+	in := simple()
+	secret := madeUp()["linear-api-key"]
+	in.Response.Body = []byte(secret)
+	var hit *Hit
+	if err := New().Check(in); !errors.As(err, &hit) {
+		t.Fatal(err)
+	}
+	var learnt []string
+	if !hit.Teach(func(secrets ...string) { learnt = secrets }) || len(learnt) != 1 || learnt[0] != secret {
+		t.Errorf("taught %q", learnt)
+	}
+	if new(Hit).Teach(func(...string) { t.Error("taught nothing") }) {
+		t.Error("an exact secret has nothing to teach")
+	}
+}

@@ -1,0 +1,176 @@
+package redact
+
+import (
+	"slices"
+	"strings"
+)
+
+// nameClass says what stands under a name.
+type nameClass uint8
+
+const (
+	plainName  nameClass = iota
+	publicName           // a public word of the exchange: an id, a model, a version
+	weakName             // a credential when its value looks like one: key, auth, value
+	strongName           // a credential, whatever its value
+)
+
+// maxName is the length of the longest name that is classified, in bytes.
+const maxName = 80
+
+// classifyName says what stands under the name of a header, a parameter, a member, a flag
+// or a variable, however it is spelt: x-api-key, apiKey, API_KEY and ApiKey are one name.
+func classifyName(name string) nameClass {
+	if len(name) > maxName {
+		return plainName
+	}
+	words := nameWords(name)
+	if len(words) == 0 {
+		return plainName
+	}
+	joined := strings.Join(words, "")
+	if class, ok := wholeNames[joined]; ok {
+		return class
+	}
+	last := words[len(words)-1]
+	switch {
+	case publicLast[last]:
+		return publicName
+	case aboutCredential[last]:
+		return plainName
+	case last == "key":
+		return keyClass(words[:len(words)-1])
+	case weakLast[last]:
+		return weakName
+	}
+	for _, end := range strongEndings {
+		if before, ok := strings.CutSuffix(joined, end); ok {
+			return strongUnlessPosition(before, end)
+		}
+	}
+	return plainName
+}
+
+// strongUnlessPosition returns strongName, but not for the tokens that mark a position in
+// a list or in a text: nextPageToken, eos_token.
+func strongUnlessPosition(before, end string) nameClass {
+	if end == "token" && slices.ContainsFunc(positionTokens, func(kind string) bool { return strings.HasSuffix(before, kind) }) {
+		return plainName
+	}
+	return strongName
+}
+
+// keyClass says what a key is, given the words before "key".
+func keyClass(before []string) nameClass {
+	if len(before) == 0 {
+		return weakName
+	}
+	switch kind := before[len(before)-1]; {
+	case harmlessKeys[kind]:
+		return plainName
+	case secretKeys[kind]:
+		return strongName
+	}
+	return weakName
+}
+
+// wholeNames are names that the words in them do not explain, all in lower case and
+// without separators.
+var wholeNames = map[string]nameClass{
+	"code": plainName, "signature": plainName, "sig": plainName, "thoughtsignature": plainName,
+	"authorization": strongName, "cookie": strongName, "setcookie": strongName, "cookies": strongName,
+	"assertion": strongName, "clientassertion": strongName, "codeverifier": strongName, "devicecode": strongName,
+	"samlresponse": strongName, "secretid": strongName, "honeycombteam": strongName, "xhoneycombteam": strongName,
+	"accesskeyid": weakName, "awsaccesskeyid": weakName, "privatekeydata": strongName, "clientsecretvalue": strongName,
+	"secretvalue": strongName, "secretstring": strongName, "secretdata": strongName, "keyvalue": weakName,
+	"wwwauthenticate": plainName, "proxyauthenticate": plainName, "signingsecrets": weakName,
+	"githubpat": strongName, "pat": weakName, "sas": weakName, "otp": weakName, "totp": weakName, "passcode": strongName,
+	"access": weakName, "refresh": weakName, "sessioncookie": strongName, "csrf": weakName, "xsrf": weakName,
+}
+
+// publicLast are the last words of names whose values everybody in the exchange may know.
+var publicLast = nameSet("id", "ids", "uuid", "model", "models", "name", "version", "type", "role", "status", "object",
+	"deployment", "region", "language", "method", "event", "kind")
+
+// aboutCredential are the last words of names that say something about a credential
+// and do not hold it: token_type, key_count, secret_url.
+var aboutCredential = nameSet("count", "limit", "usage", "budget", "url", "uri", "endpoint", "expires", "expiry",
+	"expiration", "ttl", "lifetime", "issuer", "mode", "scheme", "scope", "scopes", "policy", "format", "length", "size",
+	"provider", "style", "hint", "required", "enabled", "description", "algorithm", "alg", "param", "prefix", "file",
+	"path", "dir", "source", "index", "at", "in", "remaining", "reset", "details", "valid", "supported", "user", "email",
+	"author", "created", "updated", "rotation", "strategy", "flow", "realm", "field", "placeholder", "schema", "example")
+
+// strongEndings end the names of credentials.
+var strongEndings = []string{
+	"token", "secret", "password", "passwd", "passphrase", "pwd", "pswd", "jwt", "bearer", "credential", "authorization",
+	"apikey", "accesskey", "secretkey", "privatekey", "authkey", "accountkey", "masterkey", "signingkey", "encryptionkey",
+	"subscriptionkey", "licensekey", "servicekey", "sharedkey", "storagekey", "appkey",
+}
+
+// weakLast are last words under which a credential or something else may stand.
+var weakLast = nameSet("auth", "authentication", "credentials", "secrets", "tokens", "passwords", "value", "session", "sid", "pat", "bearertoken")
+
+// positionTokens are the tokens of lists and of texts.
+var positionTokens = []string{
+	"page", "continuation", "sync", "eos", "bos", "pad", "unk", "mask", "sep", "cls", "stop", "next", "previous", "prev",
+	"last", "first", "pagination", "paging", "marker", "special", "change", "delta", "max", "min", "per", "image", "audio",
+	"conversation", "thread", "trace", "request", "correlation", "response", "message", "chat", "turn", "resume", "cursor",
+}
+
+// secretKeys and harmlessKeys are the words before "key" that settle what it is.
+var (
+	secretKeys = nameSet("api", "access", "secret", "private", "subscription", "functions", "function", "auth", "signing",
+		"signature", "encryption", "account", "shared", "master", "storage", "service", "app", "application", "admin", "ingest",
+		"license", "server", "webhook", "sas", "consumer", "integration", "personal", "team", "hmac", "decryption", "rapidapi",
+		"bot", "client", "deploy", "host", "routing", "write", "read", "anon", "user", "api2")
+	harmlessKeys = nameSet("idempotency", "cache", "websocket", "public", "partition", "sort", "foreign", "row",
+		"object", "surrogate", "range", "hash", "message", "prompt", "map", "group", "dedupe", "deduplication", "dedup", "issue", "by")
+)
+
+// nameWords splits a name at separators and at changes of case, in lower case, without
+// digits: "x-goog-APIKey2" is x, goog, api, key.
+func nameWords(name string) (words []string) {
+	start := -1
+	end := func(i int) {
+		if start >= 0 {
+			words = append(words, strings.ToLower(name[start:i]))
+		}
+		start = -1
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case !isLetter(c):
+			end(i)
+		case start < 0:
+			start = i
+		case isUpper(c) && (!isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1])):
+			end(i)
+			start = i
+		}
+	}
+	end(len(name))
+	return words
+}
+
+func isUpper(c byte) bool  { return 'A' <= c && c <= 'Z' }
+func isLetter(c byte) bool { return isUpper(c) || 'a' <= c && c <= 'z' }
+func isDigit(c byte) bool  { return '0' <= c && c <= '9' }
+
+// names classifies names and remembers how: a body repeats a few names many times.
+type names map[string]nameClass
+
+// maxNames bounds what is remembered: a body may be made of names.
+const maxNames = 4096
+
+func (n names) class(name []byte) nameClass {
+	if class, ok := n[string(name)]; ok {
+		return class
+	}
+	if len(n) >= maxNames {
+		clear(n)
+	}
+	class := classifyName(string(name))
+	n[string(name)] = class
+	return class
+}

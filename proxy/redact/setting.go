@@ -1,0 +1,187 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// isArguments reports whether a member holds the command line of another program.
+func isArguments(key []byte) bool {
+	return len(key) >= 3 && len(key) < 16 && argumentNames[strings.ToLower(string(key))]
+}
+
+var argumentNames = nameSet("args", "argv", "command", "cmd", "command_line", "commandline", "extra_args", "extraargs", "entrypoint", "run")
+
+// argumentSecrets finds the credentials in an argument of a command, or in a whole command
+// line, given the argument before it.
+func argumentSecrets(arg, previous []byte) []span {
+	whole := []span{{0, len(arg)}}
+	switch {
+	case isReference(string(arg)):
+		return nil
+	case bytes.IndexByte(previous, '=') < 0 && isSecretFlag(previous):
+		return whole // --token=x has its value already
+	case isUserFlag(previous):
+		return afterByte(arg, ':')
+	case isSecretFlag(arg):
+		return afterByte(arg, '=')
+	case bytes.HasPrefix(arg, []byte("-")) || bytes.IndexByte(arg, ' ') < 0:
+		return settingSecrets(arg)
+	}
+	return append(lineSecrets(arg), settingSecrets(arg)...)
+}
+
+// lineSecrets finds the values of flags in a whole command line.
+func lineSecrets(line []byte) (out []span) {
+	var previous []byte
+	at := 0
+	for word := range bytes.FieldsSeq(line) {
+		at += bytes.Index(line[at:], word)
+		if isSecretFlag(previous) && bytes.IndexByte(previous, '=') < 0 || isUserFlag(previous) || isSecretFlag(word) {
+			for _, s := range argumentSecrets(word, previous) {
+				out = append(out, span{at + s.start, at + s.end})
+			}
+		}
+		at += len(word)
+		previous = word
+	}
+	return out
+}
+
+// afterByte returns the rest of arg after the first c, nothing without one.
+func afterByte(arg []byte, c byte) []span {
+	if n := bytes.IndexByte(arg, c); n >= 0 && n+1 < len(arg) {
+		return []span{{n + 1, len(arg)}}
+	}
+	return nil
+}
+
+// isSecretFlag reports whether an argument is a flag with the name of a credential. Its
+// value follows a "=", or is the next argument.
+func isSecretFlag(arg []byte) bool {
+	name, _, _ := bytes.Cut(arg, []byte("="))
+	if !bytes.HasPrefix(name, []byte("-")) || bytes.ContainsAny(name, " \t") {
+		return false
+	}
+	if string(name) == "--key" || string(name) == "--auth" || string(name) == "--oauth2-bearer" {
+		return true
+	}
+	return classifyName(string(name)) == strongName
+}
+
+// isUserFlag reports whether an argument is one before user:password.
+func isUserFlag(arg []byte) bool { return string(arg) == "-u" || string(arg) == "--user" }
+
+// settingSecrets finds the credentials inside a longer setting: URLs, headers, flags,
+// NAME=VALUE and connection strings.
+func settingSecrets(text []byte) (out []span) {
+	if len(text) > maxSetting {
+		return nil
+	}
+	out = addressSecrets(text)
+	if bytes.IndexByte(text, '=') < 0 && bytes.IndexByte(text, ':') < 0 && bytes.IndexByte(text, ' ') < 0 || bytes.IndexByte(text, ';') >= 0 {
+		return out
+	}
+	for _, m := range namedValue.FindAllSubmatchIndex(text, -1) {
+		name, value := text[m[2]:m[3]], span{m[4], m[5]}
+		if classifyName(string(name)) == strongName && !isReference(string(value.bytesIn(text))) && !bytes.HasPrefix(text[m[5]:], []byte("://")) {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+// addressSecrets finds the credentials in what leads to a server: URLs and connection
+// strings of NAME=VALUE with semicolons.
+func addressSecrets(text []byte) (out []span) {
+	if bytes.Contains(text, []byte("://")) {
+		out = urlsIn(text)
+	}
+	if bytes.IndexByte(text, ';') < 0 {
+		return out
+	}
+	at := 0
+	for part := range bytes.SplitSeq(text, []byte(";")) {
+		name, value, _ := bytes.Cut(part, []byte("="))
+		if end := at + len(part); len(value) > 0 && classifyName(string(name)) == strongName {
+			out = append(out, span{end - len(value), end})
+		}
+		at += len(part) + 1
+	}
+	return out
+}
+
+// maxSetting is the length of the longest setting that is taken apart, in bytes.
+const maxSetting = 16 << 10
+
+// namedValue matches NAME=VALUE, Name: scheme VALUE and --name VALUE.
+var namedValue = regexp.MustCompile(`([A-Za-z][A-Za-z0-9_.-]{1,60})(?:\s?[=:]\s?(?:(?i:bearer|basic|token) )?|(?i: bearer ))['"]?([^\s'";,&\\]+)`)
+
+// urlsIn finds the secrets of the URLs in a text.
+func urlsIn(text []byte) (out []span) {
+	for at := 0; ; {
+		n := bytes.Index(text[at:], []byte("://"))
+		if n < 0 {
+			return out
+		}
+		start, end := at+n, at+n+len("://")
+		for start > at && (isLetter(text[start-1]) || isDigit(text[start-1]) || text[start-1] == '+') {
+			start--
+		}
+		for end < len(text) && strings.IndexByte(" \t\r\n\"'<>\\", text[end]) < 0 {
+			end++
+		}
+		for _, s := range urlSecrets(string(text[start:end])) {
+			out = append(out, span{start + s.start, start + s.end})
+		}
+		at = end
+	}
+}
+
+// element matches an XML element of text: the credentials that AWS and SAML hand out.
+var element = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9_.:-]{1,60})>([^<>\s]+)</`)
+
+// elementCredentials finds the credentials in XML.
+func elementCredentials(b []byte) (out []span) {
+	if !bytes.Contains(b, []byte("</")) {
+		return nil
+	}
+	for _, m := range element.FindAllSubmatchIndex(b, -1) {
+		if classifyName(string(b[m[2]:m[3]])) == strongName {
+			out = append(out, span{m[4], m[5]})
+		}
+	}
+	return out
+}
+
+// partName finds the name of a part in its header.
+var partName = regexp.MustCompile(`(?i)\r\ncontent-disposition:[^\r\n]*[; ]name="?([^";\r\n]+)`)
+
+// multipartCredentials finds the values of the parts with names of credentials, and the
+// credentials in parts of JSON.
+func multipartCredentials(b []byte, boundary string) (out []span) {
+	line := []byte("\r\n--" + boundary)
+	for at := 0; ; {
+		n := bytes.Index(b[at:], []byte("\r\n\r\n"))
+		if n < 0 {
+			return out
+		}
+		header, start := b[at:at+n], at+n+len("\r\n\r\n")
+		end := start + bytes.Index(b[start:], line)
+		if end < start {
+			end = len(b)
+		}
+		name := partName.FindSubmatch(header)
+		switch {
+		case end == start:
+		case name != nil && isParameterSecret(string(name[1])):
+			out = append(out, span{start, end})
+		case b[start] == '{' || b[start] == '[':
+			for _, s := range searchJSON(b[start:end], false, false).credentials {
+				out = append(out, span{start + s.start, start + s.end})
+			}
+		}
+		at = end
+	}
+}

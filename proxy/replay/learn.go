@@ -1,0 +1,217 @@
+package replay
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/scrub"
+)
+
+// Proposal is a rule that two recordings of one program ask for, and why.
+type Proposal struct{ Rule, Reason string }
+
+// Learned is what two recordings of one program show.
+type Learned struct {
+	Proposals []Proposal
+	// Pairs counts the requests that both recordings have, Equal those that are the
+	// same under the rules given and proposed, Single those of one recording only.
+	Pairs, Equal, Single int
+}
+
+// learner collects proposals. Its pairs are two requests each, in JSON, without
+// volatile fields.
+type learner struct {
+	pairs   [][2][]byte
+	replies [2]strings.Builder // what the provider said in either recording
+	places  []scrub.Place
+	rules   scrub.Rules
+	out     Learned
+}
+
+// Learn compares two recordings of the same program, request by request, and proposes
+// the rules by which a replay would hold: for what differs between them, and for what
+// is another in another place or on another day. given are the rules that hold
+// already; now is when the recordings were made.
+func Learn(first, second *cassette.Cassette, given scrub.Rules, now time.Time) (Learned, error) {
+	l := learner{rules: slices.Clone(given)}
+	if err := l.pairRequests(first, second); err != nil {
+		return Learned{}, err
+	}
+	for _, name := range []string{scrub.UUID, scrub.ID, scrub.Time, scrub.Date} {
+		l.proposeVarying(name)
+	}
+	for _, name := range []string{scrub.Folder, scrub.Home, scrub.User, scrub.Host} {
+		l.proposeOccurring(name, func(string) bool { return true })
+	}
+	l.proposeOccurring(scrub.Date, func(text string) bool { return isDay(text, now) })
+	for _, pair := range l.pairs {
+		l.proposeOwn(l.ownChanges(pair))
+	}
+	for _, pair := range l.pairs {
+		if len(l.ownChanges(pair)) == 0 {
+			l.out.Equal++
+		}
+	}
+	l.out.Pairs = len(l.pairs)
+	return l.out, nil
+}
+
+// pairRequests pairs the requests of both recordings that went to the same URL, in
+// their order.
+func (l *learner) pairRequests(first, second *cassette.Cassette) error {
+	waiting := map[string][]form{}
+	for i, c := range []*cassette.Cassette{first, second} {
+		for in, err := range c.All() {
+			if err != nil {
+				return err
+			}
+			l.replies[i].Write(in.Response.Body)
+			f := formOf(in.Request).withoutVolatile(ruleSet{fields: rules})
+			if !f.json {
+				continue
+			}
+			if len(in.Place) > 0 {
+				l.places = append(l.places, in.Place)
+			}
+			where := f.method + " " + f.url
+			if c == first {
+				waiting[where] = append(waiting[where], f)
+			} else if queue := waiting[where]; len(queue) > 0 {
+				l.pairs = append(l.pairs, [2][]byte{queue[0].body, f.body})
+				waiting[where] = queue[1:]
+			} else {
+				l.out.Single++
+			}
+		}
+	}
+	for _, left := range waiting {
+		l.out.Single += len(left)
+	}
+	return nil
+}
+
+// applyRules returns both bodies of a pair under the rules so far, and what these took.
+func (l *learner) applyRules(pair [2][]byte, more ...scrub.Rule) (a, b []byte, takenA, takenB scrub.Taken) {
+	rules := append(slices.Clone(l.rules), more...)
+	a, takenA = applyScrubs(pair[0], rules, l.places)
+	b, takenB = applyScrubs(pair[1], rules, l.places)
+	return a, b, takenA, takenB
+}
+
+// isReplied reports whether the provider said a text in the first recording and
+// another in the second. A replay says the first again, so the program repeats it.
+func (l *learner) isReplied(old, now string) bool {
+	return old != "" && now != "" && strings.Contains(l.replies[0].String(), old) && strings.Contains(l.replies[1].String(), now)
+}
+
+// ownChanges returns how a pair still differs by the program's own doing.
+func (l *learner) ownChanges(pair [2][]byte) []Change {
+	a, b, _, _ := l.applyRules(pair)
+	return slices.DeleteFunc(Diff(a, b), func(c Change) bool {
+		return l.isReplied(strings.Trim(c.Old, `"`), strings.Trim(c.New, `"`))
+	})
+}
+
+func (l *learner) addProposal(rule, reason string) {
+	r, err := scrub.Parse(rule)
+	if err != nil || slices.ContainsFunc(l.rules, func(old scrub.Rule) bool { return old.String() == r.String() }) {
+		return
+	}
+	l.rules = append(l.rules, r)
+	l.out.Proposals = append(l.out.Proposals, Proposal{rule, reason})
+}
+
+// proposeVarying proposes a named rule when what it takes out differs.
+func (l *learner) proposeVarying(name string) {
+	r, _ := scrub.Parse(name)
+	for _, pair := range l.pairs {
+		_, _, a, b := l.applyRules(pair, r)
+		for i := range min(len(a[name]), len(b[name])) {
+			if a[name][i] != b[name][i] && !l.isReplied(a[name][i], b[name][i]) {
+				if name == scrub.ID {
+					l.retractProposal(scrub.UUID) // ids include them
+				}
+				l.addProposal(name, fmt.Sprintf("%s, then %s", truncateText(a[name][i]), truncateText(b[name][i])))
+				return
+			}
+		}
+	}
+}
+
+func (l *learner) retractProposal(rule string) {
+	l.rules = slices.DeleteFunc(l.rules, func(r scrub.Rule) bool { return r.String() == rule })
+	l.out.Proposals = slices.DeleteFunc(l.out.Proposals, func(p Proposal) bool { return p.Rule == rule })
+}
+
+// proposeOccurring proposes a named rule when it takes out a text that is another
+// elsewhere.
+func (l *learner) proposeOccurring(name string, matters func(string) bool) {
+	r, _ := scrub.Parse(name)
+	for _, pair := range l.pairs {
+		_, _, a, _ := l.applyRules(pair, r)
+		if i := slices.IndexFunc(a[name], matters); i >= 0 {
+			l.addProposal(name, truncateText(a[name][i])+" is another elsewhere")
+			return
+		}
+	}
+}
+
+// isDay reports whether a date is that of a time.
+func isDay(text string, day time.Time) bool {
+	for _, layout := range []string{"2006-01-02", "2006/01/02", "1/2/2006", "01/02/2006", "2.1.2006", "02.01.2006", "Jan 2", "January 2", "Jan _2", "2 Jan", "2 January"} {
+		if strings.Contains(text, day.Format(layout)) {
+			return true
+		}
+	}
+	return false
+}
+
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// proposeOwn proposes patterns for the words that still differ, and the whole member
+// where a text has not the same number of words. An element that one side lacks is
+// nothing that a rule could make equal.
+func (l *learner) proposeOwn(changes []Change) {
+	for _, c := range changes {
+		path := "$." + indexes.ReplaceAllString(c.Path, "[*]")
+		if c.Path == "" || strings.HasSuffix(c.Path, "]") && (c.Old == "" || c.New == "") {
+			continue
+		}
+		reason := truncateText(c.Old) + ", then " + truncateText(c.New)
+		if patterns := wordPatterns(c); len(patterns) > 0 {
+			for _, p := range patterns {
+				l.addProposal(path+" /"+p+"/", reason)
+			}
+			continue
+		}
+		l.addProposal(path, reason)
+	}
+}
+
+// wordPatterns returns a pattern for each word in which two texts differ, together
+// with the word before it; none when that is not how they differ.
+func wordPatterns(c Change) (patterns []string) {
+	var old, now string
+	if json.Unmarshal([]byte(c.Old), &old) != nil || json.Unmarshal([]byte(c.New), &now) != nil {
+		return nil
+	}
+	a, b := strings.Fields(old), strings.Fields(now)
+	if len(a) != len(b) {
+		return nil
+	}
+	for i := range a {
+		switch {
+		case a[i] == b[i]:
+		case i == 0 || a[i-1] != b[i-1]:
+			return nil
+		default:
+			patterns = append(patterns, regexp.QuoteMeta(a[i-1])+`\s+\S+`)
+		}
+	}
+	return patterns
+}

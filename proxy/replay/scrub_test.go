@@ -1,0 +1,138 @@
+package replay
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/scrub"
+)
+
+func scrubs(t *testing.T, texts ...string) (rules scrub.Rules) {
+	t.Helper()
+	for _, text := range texts {
+		r, err := scrub.Parse(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// recordedIn makes a cassette with rules.
+func recordedIn(t *testing.T, rules scrub.Rules, ins ...cassette.Interaction) *cassette.Cassette {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	w, err := cassette.Create(path, cassette.Meta{Provenance: cassette.ProvenanceSynthetic, Matching: Rules(rules...)}, cassette.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range w.AppendAll(ins) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := cassette.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// words is a request with one text.
+func words(format string, args ...any) string {
+	return fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":%q}]}`, fmt.Sprintf(format, args...))
+}
+
+// Rules stand in the cassette or are given; either way a request of another place
+// and day is answered at exact, the receipt names the rules, and another question is
+// not answered.
+func TestReplayElsewhere(t *testing.T) {
+	here := scrub.Place{scrub.Folder: "/home/alice/heron", scrub.User: "alice"}
+	there := scrub.Place{scrub.Folder: "/work/b/crane", scrub.User: "node"}
+	rules := scrubs(t, "date", "folder", "user", "/build [0-9]+ %/")
+	in := pair(words("alice runs node in /home/alice/heron on 2026-11-23, build 17 %%: list files"), "ok")
+	in.Place = here
+	now := words("node runs node in /work/b/crane on 2027-01-02, build 18 %%: list files")
+	for name, cfg := range map[string]Config{
+		"in the cassette": {Cassette: recordedIn(t, rules, in), Here: there},
+		"given":           {Cassette: recordedIn(t, nil, in), Here: there, Scrubs: rules},
+	} {
+		cfg.Redactor = masked{}
+		p, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, _ := ask(p, endpoint, strings.Replace(now, "list", "delete", 1)); w.Code != 400 {
+			t.Errorf("%s: another question is answered with %s", name, w.Body)
+		}
+		if w, _ := ask(p, endpoint, now); w.Body.String() != "ok" {
+			t.Errorf("%s: %s", name, w.Body)
+		}
+		got := p.Receipt()
+		want := []string{"/build [0-9]+ %/", "date", "folder", "user"}
+		if len(got.RelaxedAnswers) != 1 || !slices.Equal(got.RelaxedAnswers[0].Rules, want) || got.Levels["exact"] != 1 || got.Strict {
+			t.Errorf("%s: receipt %+v", name, got)
+		}
+	}
+}
+
+// Without the rule nothing is scrubbed, whatever place the cassette notes.
+func TestNoRuleNoScrub(t *testing.T) {
+	in := pair(words("in /home/alice"), "ok")
+	in.Place = scrub.Place{scrub.Folder: "/home/alice"}
+	p, err := New(Config{Cassette: recordedIn(t, nil, in), Redactor: masked{}, Here: scrub.Place{scrub.Folder: "/home/bob"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w, _ := ask(p, endpoint, words("in /home/bob")); w.Code != 400 {
+		t.Errorf("%s", w.Body)
+	}
+}
+
+// Two recordings of one program show what differs from run to run, what is another
+// elsewhere, and not what the provider itself said.
+func TestLearn(t *testing.T) {
+	place := scrub.Place{scrub.Folder: "/home/alice/heron", scrub.User: "alice"}
+	record := func(run, call, second string) *cassette.Cassette {
+		first := pair(words("On 2026-11-23 in /home/alice/heron, at 10:00:%s, pid %s", second, run), `{"content":[{"type":"tool_use","id":"`+call+`"}]}`)
+		next := pair(fmt.Sprintf(`{"model":"m","nonce":"n%s","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"x"}]}]}`, run, call), "done")
+		first.Place, next.Place = place, place
+		return recordedIn(t, nil, first, next)
+	}
+	now := time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+	got, err := Learn(record("17", "toolu_01GoG8TtwDVmLVx9fcN9kWte", "01"), record("18", "toolu_01LY5MRrQTb9eJ1NPpi4FDyI", "02"), nil, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Learned{Pairs: 2, Equal: 2, Proposals: []Proposal{
+		{"time", "10:00:01, then 10:00:02"},
+		{"folder", "/home/alice/heron is another elsewhere"},
+		{"date", "2026-11-23 is another elsewhere"},
+		{`$.messages[*].content /pid\s+\S+/`, `"On <date> in <folder>, at <time>, pid 17", then "On <date> in <folder>, at <time>, pid 18"`},
+		{"$.nonce", `"n17", then "n18"`},
+	}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	// What holds already is not proposed again.
+	again, err := Learn(record("17", "a", "01"), record("18", "a", "02"), scrubs(t, "time", "folder", "date", "$.nonce", `/pid \d+/`), now)
+	if err != nil || len(again.Proposals) != 0 || again.Equal != 2 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	// A request that only one run made is counted.
+	one, err := Learn(recordedIn(t, nil, pair(`{"a":1}`, "1"), pair(`{"a":2}`, "2")), recordedIn(t, nil, pair(`{"a":1}`, "1")), nil, now)
+	if err != nil || one.Single != 1 || one.Equal != 1 {
+		t.Errorf("%+v, %v", one, err)
+	}
+}

@@ -1,0 +1,93 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// Via is a proxy between this machine and the providers, such as a company has.
+type Via struct {
+	address *url.URL // with the login
+	noProxy string
+}
+
+// ParseVia reads the address of a proxy, http://HOST:PORT or https://HOST:PORT.
+// login is USER:PASSWORD, "" for the one in the address, if any. noProxy lists hosts
+// that are reached directly, as the variable NO_PROXY does; this machine always is.
+// Errors quote no login.
+func ParseVia(address, login, noProxy string) (*Via, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || strings.Trim(u.Path, "/") != "" {
+		return nil, errors.New("use http://HOST:PORT or https://HOST:PORT")
+	}
+	u = &url.URL{Scheme: u.Scheme, Host: u.Host, User: u.User}
+	if login != "" {
+		user, password, ok := strings.Cut(login, ":")
+		if !ok || user == "" {
+			return nil, errors.New("the login is USER:PASSWORD")
+		}
+		u.User = url.UserPassword(user, password)
+	}
+	return &Via{address: u, noProxy: noProxy}, nil
+}
+
+// Password returns the password of the login, "" for none.
+func (v *Via) Password() string {
+	password, _ := v.address.User.Password()
+	return password
+}
+
+// installIn has next use the proxy.
+func (v *Via) installIn(next *http.Transport) {
+	address := v.address.String()
+	find := (&httpproxy.Config{HTTPProxy: address, HTTPSProxy: address, NoProxy: v.noProxy}).ProxyFunc()
+	next.Proxy = func(r *http.Request) (*url.URL, error) { return find(r.URL) }
+	next.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, asked *http.Request, got *http.Response) error {
+		if got.StatusCode == http.StatusOK {
+			return nil
+		}
+		return v.refusalError(asked.Host, got)
+	}
+}
+
+// checkReply returns an error when the reply is the proxy's refusal. Only a request
+// in plain HTTP gets one: it has no tunnel.
+func (v *Via) checkReply(r *http.Request, got *http.Response) error {
+	if v == nil || r.URL.Scheme != "http" || got.StatusCode != http.StatusProxyAuthRequired {
+		return nil
+	}
+	_ = got.Body.Close()
+	return v.refusalError(r.URL.Host, got)
+}
+
+// schemeForm is the name of a way to log in.
+var schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,30}`)
+
+// refusalError says why the proxy leads nowhere, and what to do.
+func (v *Via) refusalError(host string, got *http.Response) error {
+	if got.StatusCode != http.StatusProxyAuthRequired {
+		return fmt.Errorf("upstream proxy %s: does not lead to %s (status %d)", v.address.Host, host, got.StatusCode)
+	}
+	var schemes []string
+	for _, line := range got.Header["Proxy-Authenticate"] {
+		if name := schemeForm.FindString(line); name != "" && len(schemes) < 5 {
+			schemes = append(schemes, name)
+		}
+	}
+	isBasic := func(scheme string) bool { return strings.EqualFold(scheme, "Basic") }
+	switch {
+	case len(schemes) > 0 && !slices.ContainsFunc(schemes, isBasic):
+		return fmt.Errorf("upstream proxy %s: asks for a login by %s, and only Basic is supported; name a proxy on this machine that logs in so, such as cntlm", v.address.Host, strings.Join(schemes, ", "))
+	case v.address.User == nil:
+		return fmt.Errorf("upstream proxy %s: asks for a login; give it as USER:PASSWORD in RECORDER_UPSTREAM_PROXY_LOGIN", v.address.Host)
+	}
+	return fmt.Errorf("upstream proxy %s: does not accept the login; check RECORDER_UPSTREAM_PROXY_LOGIN", v.address.Host)
+}

@@ -28,7 +28,7 @@ func newClaude(t *testing.T, w *link, streams bool) *claude {
 	echo := anthropic.ToolInputSchemaParam{Properties: map[string]any{"text": text}, Required: []string{"text"}}
 	return &claude{
 		t: t, streams: streams,
-		client: anthropic.NewClient(option.WithBaseURL(w.url+"/anthropic"), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
+		client: anthropic.NewClient(option.WithBaseURL(w.address("anthropic")), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
 		params: anthropic.MessageNewParams{
 			Model: "claude-opus-4-5", MaxTokens: 4096, Thinking: anthropic.ThinkingConfigParamOfEnabled(2048),
 			System: []anthropic.TextBlockParam{{Text: "Use the tools."}},

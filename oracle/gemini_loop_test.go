@@ -46,7 +46,7 @@ func newFlash(t *testing.T, w *link, streams bool) *flash {
 	once := 0.01
 	client, err := genai.NewClient(t.Context(), &genai.ClientConfig{
 		APIKey: "made-up", Backend: genai.BackendGeminiAPI, HTTPClient: w.client(),
-		HTTPOptions: genai.HTTPOptions{BaseURL: w.url + "/gemini", RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &once}},
+		HTTPOptions: genai.HTTPOptions{BaseURL: w.address("gemini"), RetryOptions: &genai.HTTPRetryOptions{InitialDelay: &once}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -161,11 +161,27 @@ func (w *link) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (w *link) client() *http.Client { return &http.Client{Transport: w} }
 
+// ownAddresses are where SDKs send what no simulator's address is set for.
+var ownAddresses = map[string]string{
+	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "gemini": "https://generativelanguage.googleapis.com",
+}
+
+// address is where a provider answers.
+func (w *link) address(provider string) string {
+	if w.url == "" {
+		return ownAddresses[provider]
+	}
+	return w.url + "/" + provider
+}
+
+// scenarioWith is the scenario with what a test adds to its first turn.
+func scenarioWith(addition string) string { return strings.Replace(play, "WITH\n", addition, 1) }
+
 // simulate starts a simulator that plays the scenario with what is added to its
 // first turn. without leaves providers out that do not have that.
 func simulate(t *testing.T, door simulator.ListenConfig, with string, without ...string) *link {
 	t.Helper()
-	text := strings.Replace(play, "WITH\n", with, 1)
+	text := scenarioWith(with)
 	for _, provider := range without {
 		before, line, _ := strings.Cut(text, "  "+provider+": ")
 		_, after, _ := strings.Cut(line, "\n")

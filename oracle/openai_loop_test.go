@@ -38,7 +38,7 @@ func newGPT(t *testing.T, w *link, streams, stored bool) *gpt {
 	text := map[string]any{"text": map[string]any{"type": "string"}}
 	g := &gpt{
 		t: t, streams: streams, stored: stored,
-		client: openai.NewClient(option.WithBaseURL(w.url+"/openai/v1"), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
+		client: openai.NewClient(option.WithBaseURL(w.address("openai")+"/v1"), option.WithAPIKey("made-up"), option.WithHTTPClient(w.client())),
 		params: responses.ResponseNewParams{
 			Model: "gpt-5.5", Instructions: openai.String("Use the tools."), Store: openai.Bool(stored),
 			Reasoning: shared.ReasoningParam{Effort: shared.ReasoningEffortHigh, Summary: shared.ReasoningSummaryAuto},

@@ -1,0 +1,241 @@
+package vcr
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/meerkat-go/conformance/proxy/cassette"
+	"github.com/meerkat-go/conformance/proxy/record"
+	"github.com/meerkat-go/conformance/proxy/redact"
+	"github.com/meerkat-go/conformance/proxy/redact/gate"
+	"github.com/meerkat-go/conformance/proxy/replay"
+)
+
+// redaction takes secrets out, and refuses to save what still looks like one.
+type redaction struct {
+	redactor *redact.Redactor
+	gate     *gate.Gate
+}
+
+// newRedaction knows the secrets in the environment.
+func newRedaction() redaction {
+	r := redaction{redact.New(nil), gate.New()}
+	secrets := redact.EnvironmentSecrets(os.Environ())
+	r.redactor.Learn(secrets...)
+	r.gate.Learn(secrets...)
+	return r
+}
+
+// lastLook is what [cassette.Writer.Revise] takes.
+func (r redaction) lastLook() func(cassette.Interaction) (cassette.Interaction, error) {
+	return record.LastLook(r.redactor, r.gate)
+}
+
+// drain is how long a reply is still read whose client left: it is kept whole.
+var drain = record.Drain{Bytes: 64 << 20, Time: 10 * time.Second}
+
+// recording is what is recorded. The file is opened at the first request.
+type recording struct {
+	mu       sync.Mutex
+	stopped  bool
+	requests sync.WaitGroup // that are on their way to the service
+	recorder *record.Recorder
+	writer   *cassette.Writer
+	err      error // why there is no recorder
+	saved    int   // guarded by mu
+	open     openBodies
+
+	settleOnce, saveOnce sync.Once
+	report               record.Report // once settled
+	saveErr              error
+}
+
+// record asks the service and keeps the reply.
+func (r *Recorder) record(w http.ResponseWriter, req *http.Request) {
+	recorder, err := r.recording.begin(r)
+	if err != nil {
+		if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok {
+			x.failure = err
+		}
+		w.Header().Set("X-Recorder-Error", "not recorded")
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer r.recording.requests.Done()
+	recorder.ServeHTTP(w, req)
+}
+
+// begin returns the recorder for one more request.
+func (k *recording) begin(r *Recorder) (*record.Recorder, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case k.stopped:
+		return nil, fmt.Errorf("%s: the recording has ended; send requests before Stop, and before the end of the test", r.file())
+	case k.recorder == nil && k.err == nil:
+		k.err = k.openFile(r)
+	}
+	if k.err != nil {
+		return nil, k.err
+	}
+	k.requests.Add(1)
+	return k.recorder, nil
+}
+
+// openFile starts the cassette and its recorder; mu is held.
+func (k *recording) openFile(r *Recorder) (err error) {
+	meta := cassette.Meta{Provenance: r.provenance(), Tool: "vcr", Created: time.Now().UTC().Format(time.RFC3339),
+		Redaction: r.redaction.redactor.Rules(), Matching: replay.Rules()}
+	if k.writer, err = r.openWriter(meta); err != nil {
+		return err
+	}
+	k.writer.Revise(r.redaction.lastLook)
+	k.recorder, err = record.New(record.Config{
+		Transport: realTransport{func() http.RoundTripper { return r.transport }}, Writer: filteringWriter{r}, Observe: r.observeRecorded,
+		Redactor: r.redaction.gate.Watch(r.redaction.redactor), Gate: r.redaction.gate.Check, Provenance: meta.Provenance,
+		Note:    func(_ *http.Request, in *cassette.Interaction) { in.Started = time.Now() },
+		OnAbort: drain, WholeOnly: r.wholeOnly,
+	})
+	if err != nil {
+		return errors.Join(err, k.writer.Discard())
+	}
+	return nil
+}
+
+// provenance is what may be claimed of the replies: a transport of the caller's own
+// may lead anywhere.
+func (r *Recorder) provenance() string {
+	if _, ok := r.transport.(*http.Transport); ok {
+		return cassette.ProvenanceLive
+	}
+	return cassette.ProvenanceSynthetic
+}
+
+// openWriter opens the cassette for what is recorded now: a new file, or the old one
+// with everything in it.
+func (r *Recorder) openWriter(meta cassette.Meta) (*cassette.Writer, error) {
+	path := r.file()
+	if r.replace {
+		return cassette.Create(path, meta, cassette.CreateOptions{Force: true})
+	}
+	writer, err := cassette.Extend(path, meta)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return cassette.Create(path, meta, cassette.CreateOptions{})
+	case errors.Is(err, cassette.ErrUnsealed):
+		return r.adoptCassette(meta)
+	}
+	return writer, err
+}
+
+// adoptCassette starts the successor of a cassette that go-vcr wrote, with all that is
+// in it. Nobody knows who answered there, so its provenance is an import.
+func (r *Recorder) adoptCassette(meta cassette.Meta) (*cassette.Writer, error) {
+	old, err := cassette.Open(r.file())
+	if err != nil {
+		return nil, err
+	}
+	meta.Provenance = cassette.ProvenanceImport
+	writer, err := cassette.Create(r.file(), meta, cassette.CreateOptions{Force: true})
+	if err != nil {
+		return nil, err
+	}
+	watched := r.redaction.gate.Watch(r.redaction.redactor)
+	for in, err := range old.All() {
+		if err == nil {
+			in = watched.Interaction(in)
+			err = r.redaction.gate.Check(in)
+		}
+		if err == nil {
+			err = writer.Append(in)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: cannot be continued: %w", r.file(), err), writer.Discard())
+		}
+	}
+	return writer, nil
+}
+
+// filteringWriter applies the filters to what is saved.
+type filteringWriter struct{ r *Recorder }
+
+// AppendAll saves what the filters let through.
+func (f filteringWriter) AppendAll(ins []cassette.Interaction) []error {
+	errs := make([]error, len(ins))
+	var places []int
+	var kept []cassette.Interaction
+	for i, in := range ins {
+		if in, errs[i] = f.filter(in); errs[i] == nil {
+			places, kept = append(places, i), append(kept, in)
+		}
+	}
+	k := &f.r.recording
+	for i, err := range k.writer.AppendAll(kept) {
+		if errs[places[i]] = err; err == nil {
+			k.mu.Lock()
+			k.saved++
+			k.mu.Unlock()
+		}
+	}
+	return errs
+}
+
+func (f filteringWriter) filter(in cassette.Interaction) (cassette.Interaction, error) {
+	if len(f.r.filters) == 0 {
+		return in, nil
+	}
+	out, err := applyFilters(f.r.filters, in)
+	if err != nil {
+		return in, fmt.Errorf("a filter refused it: %w", err)
+	}
+	return out, f.r.redaction.gate.Check(out) // a filter may have put a secret back
+}
+
+// settle ends the requests that are still open, and waits until all that ended is in
+// the file.
+func (k *recording) settle() {
+	k.settleOnce.Do(func() {
+		k.mu.Lock()
+		k.stopped = true
+		k.mu.Unlock()
+		k.open.closeAll()
+		k.requests.Wait()
+		if k.recorder != nil {
+			k.report = k.recorder.Close()
+		}
+	})
+}
+
+// save gives the file its name. The error says what was not saved.
+func (k *recording) save(r *Recorder) error {
+	if k.recorder == nil {
+		return nil
+	}
+	var problems []error
+	for _, sentence := range k.report.Refused {
+		problems = append(problems, fmt.Errorf("%s: not saved: %s", r.file(), sentence))
+	}
+	for _, sentence := range k.report.Lost {
+		problems = append(problems, fmt.Errorf("%s: lost: %s", r.file(), sentence))
+	}
+	if k.saved == 0 || r.keepsOld() {
+		return errors.Join(append(problems, k.writer.Discard())...)
+	}
+	k.writer.Lose(cassette.Loss{Lost: len(k.report.Lost) + len(k.report.Refused)})
+	return errors.Join(append(problems, k.writer.Close())...)
+}
+
+// keepsOld reports whether the recording does not take the old one's place: a failed
+// test is no reason to lose what there was.
+func (r *Recorder) keepsOld() bool {
+	if !r.replace || r.test == nil || !r.test.Failed() {
+		return false
+	}
+	_, err := os.Stat(r.file())
+	return err == nil
+}

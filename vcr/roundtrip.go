@@ -1,0 +1,118 @@
+package vcr
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/meerkat-go/conformance/internal/inprocess"
+)
+
+// exchange is what the two ends of one request tell each other: the handler, where the
+// recorder's transport is, and the client.
+type exchange struct {
+	failure error // why the service gave no reply
+}
+
+type exchangeKey struct{}
+
+// askHandler answers req by h, in this process. A failure of the transport is the
+// caller's error, as without a recorder.
+func (r *Recorder) askHandler(h http.Handler, req *http.Request) (*http.Response, error) {
+	x := &exchange{}
+	asked := req.WithContext(context.WithValue(req.Context(), exchangeKey{}, x))
+	resp, err := inprocess.Transport(flushEveryWrite(h)).RoundTrip(asked)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Header.Get("X-Recorder-Error") != "" && x.failure != nil {
+		_ = resp.Body.Close()
+		return nil, x.failure
+	}
+	resp.Request = req
+	resp.Body = r.recording.open.add(resp.Body)
+	return resp, nil
+}
+
+// realTransport is the transport of the recorder: it notes failures, and lets
+// net/http send its own User-Agent where the client set none.
+type realTransport struct{ next func() http.RoundTripper }
+
+// RoundTrip asks the service.
+func (t realTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if values, ok := req.Header["User-Agent"]; ok && values == nil {
+		delete(req.Header, "User-Agent") // the recorder's own copy
+	}
+	resp, err := t.next().RoundTrip(req)
+	if x, ok := req.Context().Value(exchangeKey{}).(*exchange); ok && err != nil {
+		x.failure = err
+	}
+	return resp, err
+}
+
+// flushEveryWrite makes each Write of h a piece of the reply.
+func flushEveryWrite(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { h.ServeHTTP(flushingWriter{w}, req) })
+}
+
+type flushingWriter struct{ http.ResponseWriter }
+
+// Unwrap is for [http.ResponseController].
+func (w flushingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Write sends p. The error says that the client left.
+func (w flushingWriter) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p)
+	if err == nil {
+		err = http.NewResponseController(w.ResponseWriter).Flush()
+	}
+	return n, err
+}
+
+// openBodies are the replies that clients may still be reading.
+type openBodies struct {
+	mu  sync.Mutex
+	all map[*openBody]bool
+}
+
+type openBody struct {
+	io.ReadCloser
+	from *openBodies
+}
+
+func (o *openBodies) add(body io.ReadCloser) io.ReadCloser {
+	b := &openBody{body, o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.all == nil {
+		o.all = map[*openBody]bool{}
+	}
+	o.all[b] = true
+	return b
+}
+
+// Close ends the reading.
+func (b *openBody) Close() error {
+	b.from.mu.Lock()
+	delete(b.from.all, b)
+	b.from.mu.Unlock()
+	return b.ReadCloser.Close()
+}
+
+// closeAll closes what the clients left open, so that nobody waits for them.
+func (o *openBodies) closeAll() {
+	o.mu.Lock()
+	left := o.all
+	o.all = nil
+	o.mu.Unlock()
+	for b := range left {
+		_ = b.ReadCloser.Close()
+	}
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+}

@@ -12,16 +12,16 @@ import (
 	"github.com/meerkat-go/conformance/meerkat/transcript"
 )
 
-// Compaction says when and how a conversation is summarised. The session's own
-// model writes the summary. The messages that it replaces in requests stay in
-// the store. The compaction that providers offer is not used, because its
-// requests are not documented well enough to rely on.
+// Compaction says when and how a conversation is compacted. Where the catalogue says
+// that the provider can, it is asked to with the next call: its compaction is a block of
+// the reply that goes back as it came. Otherwise the session's own model writes a
+// summary. In both cases the messages that are replaced stay in the store.
 type Compaction struct {
 	// Threshold is the share of the context window, from 0 to 1. When it is used
-	// up, the run summarises the conversation before its next call. A run with a
-	// threshold also summarises when the provider says that the conversation is
-	// too long. 0: never. 0.8 leaves room for a reply and the results of its
-	// tools.
+	// up, the conversation is compacted with the next call, or summarised before
+	// it. A run with a threshold also summarises when the provider says that the
+	// conversation is too long. 0: never. 0.8 leaves room for a reply and the
+	// results of its tools.
 	Threshold float64
 	// Window is the context window in tokens. 0: the catalogue's; without one
 	// the run never summarises by itself.
@@ -49,22 +49,29 @@ Write nothing else.`
 // bytesPerToken estimates tokens from sizes where no provider has counted them.
 const bytesPerToken = 4
 
-// needsCompaction reports whether the conversation must be summarised before it
-// is sent again. Right after a summary its length is unknown, until the next
-// call returns.
-func (s *state) needsCompaction() bool {
+// needsSummary reports whether the conversation must be summarised before it is sent
+// again.
+func (s *state) needsSummary() bool {
+	return !s.compactionFailed && s.fillsItsShare() && s.providerThreshold() == 0
+}
+
+// fillsItsShare reports whether the conversation uses up its share of the window. Right
+// after a summary its length is unknown, until the next call returns; right after a
+// compaction of the provider's it is estimated.
+func (s *state) fillsItsShare() bool {
 	c := s.settings.compaction
 	window := s.contextWindow()
 	calls := s.session.Calls
-	if c.Threshold <= 0 || window == 0 || s.compactionFailed || len(calls) == 0 {
+	if c.Threshold <= 0 || window == 0 || len(calls) == 0 {
 		return false
 	}
 	last := calls[len(calls)-1]
 	if last.Sent < s.compactedThrough() {
 		return false
 	}
-	used, from := uint64(0), s.compactedThrough()
-	if last.Usage != nil {
+	compacted := s.providerCompactedAt()
+	used, from := uint64(0), max(s.compactedThrough(), compacted)
+	if last.Usage != nil && last.Sent > compacted {
 		used, from = totalTokens(last.Provider, *last.Usage), last.Sent
 		if !last.Discarded {
 			from = min(from+1, len(s.session.Messages))

@@ -178,11 +178,12 @@ func (d *driver) callModel(ctx context.Context, c callEffect) input {
 // onStreamEvent reports what streams in, and keeps what an interruption would
 // leave of the reply.
 func (d *driver) onStreamEvent(h *partialReply, e stream.Event) {
-	h.addEvent(e)
+	out, ok := fromStream(e)
+	h.addEvent(e, out.Delta)
 	if d.state.compactReason != "" {
 		return // a summary is no part of the conversation
 	}
-	if out, ok := fromStream(e); ok {
+	if ok {
 		h.shown = h.shown || out.Type != AssemblyAnomaly
 		d.emitEvent(out)
 	}

@@ -14,11 +14,12 @@ import (
 type partialReply struct {
 	shown bool // something of it was reported
 	whole map[int]transcript.Block
-	texts map[int][]byte // of text blocks that have not ended
+	texts map[int][]string // of text blocks that have not ended, as it came
 	usage *transcript.Usage
 }
 
-func (a *partialReply) addEvent(e stream.Event) {
+// addEvent notes an event and its delta, whose memory it shares with the listener.
+func (a *partialReply) addEvent(e stream.Event, delta string) {
 	switch e.Kind {
 	case stream.EventBlockStart:
 		if e.Block != nil && e.Block.Type == transcript.BlockText {
@@ -26,7 +27,7 @@ func (a *partialReply) addEvent(e stream.Event) {
 		}
 	case stream.EventTextDelta:
 		if text, ok := a.texts[e.Index]; ok {
-			a.texts[e.Index] = append(text, e.Delta...)
+			a.texts[e.Index] = append(text, delta)
 		}
 	case stream.EventBlockComplete:
 		a.addBlock(e.Index, *e.Block)
@@ -38,9 +39,9 @@ func (a *partialReply) addEvent(e stream.Event) {
 
 func (a *partialReply) beginText(index int, text string) {
 	if a.texts == nil {
-		a.texts = map[int][]byte{}
+		a.texts = map[int][]string{}
 	}
-	a.texts[index] = []byte(text)
+	a.texts[index] = []string{text}
 }
 
 func (a *partialReply) addBlock(index int, b transcript.Block) {
@@ -57,8 +58,8 @@ func (a *partialReply) addBlock(index int, b transcript.Block) {
 // that are not (interrupted-reply).
 func (a *partialReply) keepableBlocks() []transcript.Block {
 	all := maps.Clone(a.whole)
-	for index, text := range a.texts {
-		if s := strings.ToValidUTF8(string(text), ""); strings.TrimSpace(s) != "" {
+	for index, pieces := range a.texts {
+		if s := strings.ToValidUTF8(strings.Join(pieces, ""), ""); strings.TrimSpace(s) != "" {
 			if all == nil {
 				all = map[int]transcript.Block{}
 			}

@@ -45,12 +45,15 @@ type state struct {
 	// compactReason says why a compaction is under way, "" when none is.
 	// truncatedHistory is set when its request carries a part of the conversation.
 	// overflowErr is the provider's error that caused it, if one did.
-	// compactionFailed keeps this run from trying another one.
+	// compactionFailed keeps this run from trying another one. compactionIgnored is set
+	// when the provider was asked to compact and did not.
 	compactReason    string
 	truncatedHistory bool
 	overflowErr      error
 	compactionFailed bool
-	phase            phase
+
+	compactionIgnored bool
+	phase             phase
 }
 
 // phase is what the run waits for; it decides which inputs make sense.

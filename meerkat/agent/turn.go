@@ -18,8 +18,8 @@ import (
 // conversation again.
 const maxPauses = 5
 
-// callModel sends the conversation if the limits leave room for it. A
-// conversation that has become too long is summarised first.
+// callModel sends the conversation if the limits leave room for it. A conversation
+// that has become too long is summarised first, unless the provider compacts it.
 func (p *transition) callModel(at time.Time) {
 	s := &p.state
 	if s.turns >= s.settings.maxTurns {
@@ -30,7 +30,7 @@ func (p *transition) callModel(at time.Time) {
 	if p.checkBudgetAndWarn(at); p.hasEnded() {
 		return
 	}
-	if s.needsCompaction() {
+	if s.needsSummary() {
 		p.startCompaction(at, "the conversation fills its share of the context window")
 		return
 	}
@@ -101,6 +101,7 @@ func (s *state) buildRequest(h handoff.History) (provider.Request, []handoff.Deg
 		Unary:           s.settings.unary,
 		OutputSchema:    s.settings.outputSchema,
 		CacheTTL:        s.settings.cacheTTL,
+		CompactAt:       s.compactAt(),
 		Account:         s.settings.account,
 	}
 	lost = append(lost, repair.Apply(&req, h.Repairs, s.target)...)
@@ -138,6 +139,7 @@ func (p *transition) handleReply(in replyInput) {
 	v := judgeReply(m)
 	p.reportReply(in, v.keep)
 	if v.keep {
+		p.noteProviderCompaction(m, usageOf(&in.reply))
 		p.addMessage(in.at, *m)
 		s.text = visibleText(s.session.Messages)
 	}

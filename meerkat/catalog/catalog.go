@@ -7,7 +7,7 @@
 //	entry.Thinks("high")                             // does this effort make it think?
 //	entry.Traits.RefusesBlankText                    // a rule of its provider
 //
-// [Lookup] takes the names in the catalogue, their dated snapshots and later
+// [Lookup] takes the names in the catalogue, their dated snapshots and the next
 // versions of a line. [Unlisted] takes any model of a known provider. [Providers]
 // lists the providers; a new one is an entry of providers.yaml and a codec.
 //
@@ -63,6 +63,8 @@ type Entry struct {
 	Unlisted bool `yaml:"-"`
 	// Retires is the announced end as YYYY-MM-DD; empty when none is known.
 	Retires string `yaml:"retires"`
+	// Snapshots are the dates of the model's dated names, as its provider writes them.
+	Snapshots []string `yaml:"snapshots"`
 
 	Thinking Thinking `yaml:"thinking"`
 	// Efforts lists what Request.Effort may be. DefaultEffort stands for "";
@@ -85,6 +87,9 @@ type Entry struct {
 	// ContextWindow is how many tokens a request may hold for sure; 0 when
 	// unknown (A-45, O-27, G-29).
 	ContextWindow int `yaml:"context_window"`
+	// CompactFrom is the smallest number of tokens from which the provider can be asked
+	// to compact a conversation; 0 when it does not compact (A-7, O-6).
+	CompactFrom int `yaml:"compact_from"`
 	// Traits are those of the provider.
 	Traits Traits `yaml:"-"`
 	// ReadsFrom lists other models, by Base, whose thinking this one can read.

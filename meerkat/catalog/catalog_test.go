@@ -41,7 +41,7 @@ var allowed = map[string]string{
 	"gemini-3.8-flash": "gemini-3.8-flash", "gemini-4-argon": "gemini-4-argon",
 
 	// Later versions of a line have the flags of the nearest lower entry.
-	"claude-opus-4-10": "claude-opus-4-8", "claude-opus-4-9-20260101": "claude-opus-4-8",
+	"claude-opus-4-10": "claude-opus-4-8", "claude-opus-4-13": "claude-opus-4-8",
 	"claude-opus-6": "claude-opus-5-5", "claude-sonnet-4-7": "claude-sonnet-4-6",
 	"claude-fable-5-2": "claude-fable-5-1", "gpt-5.10": "gpt-5.6", "gpt-5.3": "gpt-5.2",
 	"gemini-3.10-flash": "gemini-3.8-flash",
@@ -77,6 +77,8 @@ var rejected = map[string]string{
 	"claude-opus-4-5-20259999": "variant", "gemini-3-pro": "variant", "gemini-3.6-flahs": "variant",
 	"claude-sonnet-4-5@20250929": "platform", "models/gemini-3-flash-preview": "platform",
 	"us.anthropic.claude-sonnet-4-5-20250929-v1:0": "platform", "llama-3": "not a model line",
+	"claude-opus-4-5-20990101": "no snapshot", "claude-opus-4-9-20260101": "no snapshot", "gpt-5.2-2099-12-11": "no snapshot", "gemini-3-flash-preview-09-2099": "no snapshot",
+	"claude-opus-4-5-20991399": "variant", "claude-opus-4-14": "far above", "claude-opus-7": "far above", "gpt-5.12": "far above", "gpt-99": "far above", "gemini-5.6-flash": "far above",
 	"CLAUDE-OPUS-4-5": "exact", "claude-fable": "no version", "claude-fable-4": "below", "gpt-99999": "no version",
 }
 
@@ -119,6 +121,7 @@ func TestLookupRejects(t *testing.T) {
 var misspelt = map[string]string{
 	"claude-opus-4.5": "claude-opus-4-5", "claude-opus-4.10": "claude-opus-4-10", "claude-sonnet-4.5-20250929": "claude-sonnet-4-5-20250929",
 	"gemini-3.0-flash-preview": "gemini-3-flash-preview", "gemini-3-1-pro-preview": "gemini-3.1-pro-preview",
+	"gpt-5.20": "gpt-5.2", "gpt-5.20-codex": "gpt-5.2-codex", "gpt-52": "gpt-5.2", "claude-opus-45": "claude-opus-4-5", "claude-opus-4-50": "claude-opus-4-5", "gemini-31-pro-preview": "gemini-3.1-pro-preview",
 	"gemini-3.00-flash-preview": "", "gpt-5.2.0": "", "claude-opus-04-5": "", "claude-opus-4-5-20250230": "",
 	"gpt-5-2": "gpt-5.2", "gpt-5-2-codex": "gpt-5.2-codex", "gpt-5.20.1": "", "gpt-6.0-sol": "gpt-6-sol",
 	"Claude-Opus-4-5": "claude-opus-4-5", "GPT-5.2": "gpt-5.2", "Gemini-3-Flash-Preview": "gemini-3-flash-preview",
@@ -250,6 +253,14 @@ func TestFlags(t *testing.T) {
 	} {
 		if d := cmp.Diff(want, get(model).Efforts); d != "" {
 			t.Errorf("%s: %s", model, d)
+		}
+	}
+	for model, want := range map[string]int{
+		"claude-opus-4-5": 0, "claude-opus-4-6": 50_000, "claude-sonnet-5": 50_000, "claude-fable-5": 50_000,
+		"gpt-5.2": 1000, "gpt-5.2-pro": 1000, "gpt-5.6": 1000, "gpt-6-sol": 1000, "gemini-3-flash-preview": 0,
+	} {
+		if got := get(model).CompactFrom; got != want {
+			t.Errorf("%s compacts from %d, want %d", model, got, want)
 		}
 	}
 	if e := get("claude-fable-5-1"); !e.PrefixBinding || e.ForcedToolChoice || e.Prefill || e.Sampling {

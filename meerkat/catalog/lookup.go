@@ -42,6 +42,10 @@ func Lookup(model string) (Entry, error) {
 		}
 		return Entry{}, refused
 	}
+	if known := catalogue().knownSnapshots(withoutDate(model)); len(known) > 0 {
+		refused.Known = known
+		return Entry{}, refused
+	}
 	refused.Known = catalogue().nearestNames(withoutDate(model))
 	return Entry{}, refused
 }
@@ -50,14 +54,24 @@ func Lookup(model string) (Entry, error) {
 func lookupExact(model string) (Entry, string) {
 	base := withoutDate(model)
 	t := catalogue()
+	date := strings.TrimPrefix(strings.TrimPrefix(model, base), "-")
 	if i := slices.IndexFunc(t.Models, func(e Entry) bool { return e.Name == base }); i >= 0 {
-		return t.Models[i].forModel(model, base), ""
+		if e := t.Models[i]; date == "" || slices.Contains(e.Snapshots, date) {
+			return e.forModel(model, base), ""
+		}
+		return Entry{}, fmt.Sprintf("the catalogue has no snapshot of %s of %s", base, date)
 	}
 	if reason := t.rejectionReason(base); reason != "" {
 		return Entry{}, reason
 	}
 	n := parseName(base)
 	if e, ok := t.nearestLower(n); ok && n.String() == base {
+		if date != "" {
+			return Entry{}, fmt.Sprintf("the catalogue has no snapshot of %s of %s", base, date)
+		}
+		if !t.followsKnown(n) {
+			return Entry{}, fmt.Sprintf("%s %s is far above every version that is known", n.line, n.version)
+		}
 		e = e.forModel(model, base)
 		e.Inferred = true
 		return e, ""
@@ -130,6 +144,41 @@ func (t *table) nearestLower(n parsedName) (Entry, bool) {
 		best, top, found = e, m.version, true
 	}
 	return best, found
+}
+
+// mostAhead is how many minor versions, or the first of them in the next major one, a
+// name may be ahead of the catalogue; one further ahead is a slip of the pen: 5.20, 45.
+const mostAhead = 5
+
+// followsKnown reports whether n is at most a few versions above one of its line.
+func (t *table) followsKnown(n parsedName) bool {
+	return slices.ContainsFunc(t.Models, func(e Entry) bool {
+		m := parseName(e.Name)
+		known := m.version
+		if n.version.major == known.major+1 {
+			known.minor = 0
+		} else if n.version.major != known.major {
+			return false
+		}
+		return m.line == n.line && n.version.minor <= known.minor+mostAhead
+	})
+}
+
+// knownSnapshots returns the names of the model called base, without and with the dates
+// that are known; nothing if base is not allowed either.
+func (t *table) knownSnapshots(base string) (names []string) {
+	if _, reason := lookupExact(base); reason != "" {
+		return nil
+	}
+	names = []string{base}
+	for _, e := range t.Models {
+		if e.Name == base {
+			for _, date := range e.Snapshots {
+				names = append(names, base+"-"+date)
+			}
+		}
+	}
+	return names
 }
 
 // unsupportedReason says why a name that no rejection covers is not allowed.

@@ -15,7 +15,10 @@ func isPlatformName(model string) bool {
 // dots, dashes, cases, spaces or letters that look alike; "" if it means none.
 func correctSpelling(model string) string {
 	plain := plainSpelling(model)
-	for _, name := range []string{plain, strings.ReplaceAll(plain, ".", "-"), betweenDigits.ReplaceAllString(plain, "$1.$2")} {
+	for _, name := range []string{
+		plain, strings.ReplaceAll(plain, ".", "-"), betweenDigits.ReplaceAllString(plain, "$1.$2"),
+		trailingZero.ReplaceAllString(plain, "$1"), twoDigits.ReplaceAllString(plain, "-$1.$2"), twoDigits.ReplaceAllString(plain, "-$1-$2"),
+	} {
 		canonical := name
 		if base := withoutDate(name); parseName(base).versioned {
 			canonical = parseName(base).String() + strings.TrimPrefix(name, base)
@@ -33,6 +36,8 @@ var (
 	platformPrefix = regexp.MustCompile(`^.*/|^.*anthropic\.`)
 	platformSuffix = regexp.MustCompile(`[@:].*$|-v\d+(:\d+)?$`)
 	betweenDigits  = regexp.MustCompile(`(\d)-(\d)`)
+	trailingZero   = regexp.MustCompile(`([.-][1-9])0\b`)    // 5.20 for 5.2
+	twoDigits      = regexp.MustCompile(`-([1-9])([1-9])\b`) // 45 for 4-5
 	manyDashes     = regexp.MustCompile(`[-\s_\x{2010}-\x{2015}\x{2212}\x{fe58}\x{fe63}]+`)
 )
 

@@ -232,7 +232,7 @@ func limitSettings() []Setting {
 			Help: "`factor` by which each delay is longer than the one before", field: func(c *Config) any { return &c.Agent.Retry.Multiplier },
 		}, {
 			Key: "compaction.threshold", read: between(0, 1), Default: 0.8,
-			Help: "`share` of the context window from which a session is summarised; 0 never does", field: func(c *Config) any { return &c.Agent.Compaction.Threshold },
+			Help: "`share` of the context window from which a session is compacted; 0 never does", field: func(c *Config) any { return &c.Agent.Compaction.Threshold },
 		},
 	}
 }

@@ -55,12 +55,15 @@ type placed struct {
 
 // builder collects what is lost.
 type builder struct {
-	target        Target
-	history       History
-	unboundBefore int // thinking before this index is bound to a prefix that is not sent
-	degraded      []Degradation
-	decisions     []decision      // of the reply that is being decided; reused
-	sent          map[string]bool // identities of what was sent back to its origin
+	target  Target
+	history History
+	// unboundBefore ends the messages whose thinking is bound to a prefix that is not
+	// sent, summarisedBefore those that the last summary stands for.
+	unboundBefore    int
+	summarisedBefore int
+	degraded         []Degradation
+	decisions        []decision      // of the reply that is being decided; reused
+	sent             map[string]bool // identities of what was sent back to its origin
 }
 
 // degrade reports one loss.

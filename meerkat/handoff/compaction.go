@@ -18,6 +18,7 @@ func (b *builder) viewCompacted() []placed {
 	c := b.history.Compactions[n-1]
 	through := min(max(c.Through, 0), len(all))
 	b.unbindThinking(c)
+	b.summarisedBefore = through
 	var out []placed
 	head := 0
 	for head < through && all[head].Role == transcript.RoleSystem {
@@ -40,6 +41,16 @@ func (b *builder) viewCompacted() []placed {
 func (b *builder) unbindThinking(c Compaction) {
 	if b.target.Model.PrefixBinding {
 		b.unboundBefore = max(c.Made, c.Through)
+	}
+}
+
+// omitReplacedCompactions leaves out the compactions of a provider that do not hold for
+// the target: what they stood for is sent to it, or a summary of all that was said.
+func (r *reply) omitReplacedCompactions() {
+	for i := range r.Blocks {
+		if r.Blocks[i].IsCompaction() && (r.decisions[i].isForeign || r.at < r.summarisedBefore) {
+			r.decisions[i].disposition = omit
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ type Rule struct {
 // The names of the rules.
 const (
 	ruleOmittedThinking    = "omitted-thinking"
+	ruleReplacedCompaction = "replaced-compaction"
 	ruleInterruptedReply   = "interrupted-reply"
 	ruleDuplicateIDs       = "duplicate-call-id"
 	ruleForeignBlock       = "foreign-block"
@@ -60,6 +61,7 @@ var replyRules = []struct {
 	apply func(*reply)
 }{
 	{Rule{ruleOmittedThinking, "Thinking without a token is left out where the provider never wants it back; nothing is lost.", nil}, (*reply).omitThinking},
+	{Rule{ruleReplacedCompaction, "A provider's compaction is sent only to its origin, and only until a later summary replaces it; others get the messages that it stood for, and nothing is lost.", nil}, (*reply).omitReplacedCompactions},
 	{Rule{ruleInterruptedReply, "Of a reply that was interrupted, text and whole calls stay, without tokens; an incomplete call does not.", nil}, (*reply).stripInterrupted},
 	{Rule{ruleDuplicateIDs, "Of calls with the same id in one reply the first stays, because their results could not be told apart.", []string{"A-19"}}, (*reply).dropDuplicateIDs},
 	{Rule{ruleUnsignedThinking, "Thinking without a token, or of unknown origin, stays in the store and is not sent.", []string{"A-34"}}, (*reply).dropAnonymousThinking},

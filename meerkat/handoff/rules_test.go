@@ -287,6 +287,24 @@ func TestCalls(t *testing.T) {
 	})
 }
 
+// TestProviderCompactions: replaced-compaction. Leaving one out tears nothing.
+func TestProviderCompactions(t *testing.T) {
+	compacted := func(model string) transcript.Message {
+		return says(by(model, opaque("compaction", `{"type":"compaction"}`), raw(transcript.Text("t"), `{"text":"t"}`))...)
+	}
+	run(t, map[string]ruleCase{
+		"replaced-compaction: at home":             {opus, conversation(compacted(opus), user), "u a[OT] u", nil, false},
+		"replaced-compaction: of OpenAI":           {gpt, conversation(compacted(gpt), user), "u a[OT] u", nil, false},
+		"replaced-compaction: of another provider": {gpt, conversation(compacted(opus), user), "u a[t] u", nil, false},
+		"replaced-compaction: of another model":    {fable, conversation(compacted(opus), user), "u a[t] u", nil, false},
+	})
+	all := conversation(compacted(opus), user, compacted(opus), user)
+	out, err := Build(History{Messages: all, Compactions: []Compaction{{Through: 3, Summary: "s", Kept: []int{1, 2}, Made: 3}}}, target(t, opus))
+	if got := sketch(out.Messages); err != nil || got != "u a[T] u a[OT] u" || len(out.Degraded) > 0 {
+		t.Errorf("after a summary: %s, %v, %v", got, out.Degraded, err)
+	}
+}
+
 // TestServerTools: foreign-block.
 func TestServerTools(t *testing.T) {
 	use := opaque("server_tool_use", `{"type":"server_tool_use","id":"s1"}`)

@@ -39,6 +39,16 @@ func Prepare(req *Request, model catalog.Entry) (Outline, error) {
 // Thinks reports whether the model thinks at the effort of the request.
 func (o *Outline) Thinks() bool { return o.Target.Model.Thinks(o.Effort) }
 
+// CompactTokens returns the threshold from which the provider is asked to compact the
+// conversation, at least the smallest that it takes; 0 when it is not asked.
+func (o *Outline) CompactTokens() int {
+	least := o.Target.Model.CompactFrom
+	if least == 0 || o.CompactAt <= 0 {
+		return 0
+	}
+	return max(o.CompactAt, least)
+}
+
 func targetOf(req *Request, model catalog.Entry) handoff.Target {
 	return handoff.Target{Provider: model.Provider, API: model.Traits.API, Account: req.Account, Model: model}
 }

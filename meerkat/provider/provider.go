@@ -81,6 +81,10 @@ type Request struct {
 	// CacheTTL asks the provider to keep the prompt in its cache for "5m" or
 	// "1h"; "" leaves it to the provider. Only Anthropic wants to be asked.
 	CacheTTL string
+	// CompactAt asks the provider to compact a conversation of that many tokens or
+	// more while it answers, and to put the compaction into its reply. Zero, or a
+	// model whose provider does not compact: it is not asked.
+	CompactAt int
 	// Unary asks for one JSON reply instead of a stream.
 	Unary bool
 	// Account names the customer for Origin, see package handoff's MakeAccount; never the

@@ -16,6 +16,9 @@ type parameter struct {
 	clear func(*provider.Request)
 }
 
+// CompactAt names the parameter that asks the provider to compact the conversation.
+const CompactAt = "compact_at"
+
 // parameters are in the order in which they are tried.
 var parameters = []parameter{
 	{"temperature", regexp.MustCompile(`(?i)temperature`),
@@ -30,6 +33,8 @@ var parameters = []parameter{
 		func(r *provider.Request) bool { return len(r.OutputSchema) > 0 }, func(r *provider.Request) { r.OutputSchema = nil }},
 	{"cache_ttl", regexp.MustCompile(`(?i)cache_control`),
 		func(r *provider.Request) bool { return r.CacheTTL != "" }, func(r *provider.Request) { r.CacheTTL = "" }},
+	{CompactAt, regexp.MustCompile(`(?i)context_management|compact_?threshold|compact[-_]2026`),
+		func(r *provider.Request) bool { return r.CompactAt != 0 }, func(r *provider.Request) { r.CompactAt = 0 }},
 	{"effort", regexp.MustCompile(`(?i)effort|thinking|budget`),
 		func(r *provider.Request) bool { return r.Effort != "" }, func(r *provider.Request) { r.Effort = "" }},
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
@@ -40,6 +41,7 @@ type Assembler struct {
 // slot is one block under way or complete.
 type slot struct {
 	block   transcript.Block
+	full    [][]byte  // what deltas brought before buf, of large blocks
 	buf     []byte    // the text or the arguments that deltas brought
 	accepts EventKind // the only kind of delta that belongs here
 	open    bool
@@ -95,6 +97,9 @@ func (a *Assembler) addSlot(s slot) {
 	a.slots = append(a.slots, s)
 }
 
+// maxBuffer is about how much of a block stands in one piece of memory while it arrives.
+const maxBuffer = 1 << 20
+
 // takeBuffer returns an empty buffer, one that a completed block has left if there
 // is one: blocks get copies of their exact size.
 func (a *Assembler) takeBuffer() []byte {
@@ -142,15 +147,44 @@ func (a *Assembler) Append(key int, kind EventKind, lit []byte) error {
 	if s == nil || s.accepts != kind {
 		return a.handleMisplaced(s, key, kind, lit)
 	}
+	s.makeRoom(len(lit))
 	n := len(s.buf)
-	if cap(s.buf)-n < len(lit) {
-		s.buf = slices.Grow(s.buf, n+len(lit)) // doubling: append alone grows by a quarter
-	}
 	s.buf = jsontok.AppendUnescaped(s.buf, lit)
 	if a.opts.OnEvent != nil && s.block.Type != transcript.BlockOpaque {
 		a.emitEvent(Event{Kind: kind, Index: a.last, Delta: s.buf[deltaStart(s.buf, n):]})
 	}
 	return nil
+}
+
+// makeRoom makes room for n bytes in buf. A small buffer doubles: append alone grows by
+// a quarter. A large one is set aside, but for the bytes that [deltaStart] may need, so
+// that a large block is never copied to make room for more of it.
+func (s *slot) makeRoom(n int) {
+	used := len(s.buf)
+	switch {
+	case cap(s.buf)-used >= n:
+	case used < maxBuffer/2:
+		s.buf = slices.Grow(s.buf, used+n)
+	default:
+		end := used - 3
+		s.full = append(s.full, s.buf[:end:end])
+		s.buf = append(make([]byte, 0, max(maxBuffer, n+3)), s.buf[end:]...)
+	}
+}
+
+// joinText returns the text of a large block.
+func (s *slot) joinText() string {
+	pieces := append(s.full, s.buf)
+	size := 0
+	for _, p := range pieces {
+		size += len(p)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	for _, p := range pieces {
+		b.Write(p)
+	}
+	return b.String()
 }
 
 // deltaStart returns where the delta that was appended at n begins. It is
@@ -215,7 +249,7 @@ func (a *Assembler) Complete(key int, edit func(*transcript.Block)) error {
 		edit(&s.block)
 	}
 	a.spare = append(a.spare, s.buf[:0])
-	s.open, s.buf = false, nil
+	s.open, s.full, s.buf = false, nil, nil
 	a.open--
 	a.checkArgs(&s.block)
 	a.emitEvent(Event{Kind: EventBlockComplete, Index: i, Block: &s.block})
@@ -236,10 +270,17 @@ func (a *Assembler) Whole(b transcript.Block) {
 // an empty object; an opaque block may have none.
 func (a *Assembler) fillBlock(s *slot) {
 	if s.accepts != EventToolCallDelta {
-		s.block.Text = a.texts.copyString(s.buf)
+		if len(s.full) > 0 {
+			s.block.Text = s.joinText()
+		} else {
+			s.block.Text = a.texts.copyString(s.buf)
+		}
 		return
 	}
-	if len(s.buf) > 0 {
+	switch {
+	case len(s.full) > 0:
+		s.block.Args = bytes.Join(append(s.full, s.buf), nil)
+	case len(s.buf) > 0:
 		s.block.Args = bytes.Clone(s.buf)
 	}
 	if len(s.block.Args) == 0 && s.block.Type == transcript.BlockToolUse {

@@ -112,6 +112,10 @@ type ToolCall struct {
 // error of the tool, not of the protocol: answer them with an error result.
 func (c ToolCall) Unmarshal(v any) error { return json.Unmarshal(c.Args, v) }
 
+// IsCompaction reports whether b is a compaction of the provider's own: it stands for all
+// that was said before it, and means nothing to anybody else.
+func (b *Block) IsCompaction() bool { return b.Type == BlockOpaque && b.Kind == "compaction" }
+
 func (b *Block) toolCall() ToolCall { return ToolCall{ID: b.ID, Name: b.Name, Args: b.Args} }
 
 // Text returns a text block.

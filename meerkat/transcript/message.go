@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -103,11 +104,7 @@ func (m *Message) String() string {
 	if m.Role != RoleAssistant {
 		return m.Content
 	}
-	var s strings.Builder
-	for t := range m.Texts() {
-		s.WriteString(t)
-	}
-	return s.String()
+	return strings.Join(slices.Collect(m.Texts()), "") // no copy of a single text
 }
 
 // ToolResult answers one tool call. It has no place for a continuity token:

@@ -236,8 +236,8 @@ func (a *app) noteToolProblems(made *meerkat.Agent) {
 // ownTools returns the tools that are part of this program.
 func (o *options) ownTools() []tool.Tool {
 	switch {
-	case o.conformTools:
-		return conformTools()
+	case o.conformTools || o.conformImage:
+		return conformTools(o.conformImage)
 	case o.demo:
 		return demoTools()
 	}

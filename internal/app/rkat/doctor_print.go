@@ -83,7 +83,7 @@ func (a *app) printDiagnosis(d *diagnosis) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, d.Store.Folder)
+	fmt.Fprintf(a.Stdout, "\nsessions: %d, %s %s\n", d.Store.Sessions, d.Store.Backend, terminal.Line(d.Store.Folder))
 	for _, f := range d.Store.Findings {
 		fmt.Fprintf(a.Stdout, "  %s: %s: %s\n", f.Session, f.Kind, terminal.Line(f.Detail))
 	}

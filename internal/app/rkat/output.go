@@ -132,15 +132,23 @@ func (a *app) reportToPeople(r meerkat.RunResult, isJSON bool, err error) error 
 	if a.answerShown {
 		fmt.Fprintln(a.Stdout)
 	} else if r.Text != "" {
-		if _, werr := fmt.Fprintln(a.answerWriter(isJSON), r.Text); werr != nil && err == nil {
+		w := a.answerWriter(isJSON)
+		_, werr := io.WriteString(w, r.Text)
+		if werr == nil {
+			_, werr = fmt.Fprintln(w)
+		}
+		if werr != nil && err == nil {
 			err = fmt.Errorf("stdout: %w", werr)
 		}
 	}
 	if a.lostParts > 0 {
 		a.noteLine("%s of the conversation cannot be given to this model as it is; rkat render shows what", countOf(a.lostParts, "part"))
 	}
-	if c := a.compaction; c.BytesAfter > 0 {
+	switch c := a.compaction; {
+	case c.BytesAfter > 0:
 		a.noteLine("compacted: the next request has %d bytes instead of %d", c.BytesAfter, c.BytesBefore)
+	case c.Reason != "":
+		a.noteLine("%s", c.Reason)
 	}
 	if err == nil { // an error names the session itself
 		a.noteLine("session %s: %s, %s, %s", r.SessionID, countOf(r.Turns, "turn"), countOf(r.ToolCalls, "tool call"), countOf(r.Usage.Total(), "token"))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -117,10 +118,15 @@ func play(t *testing.T, s *specs.Scenario, target specs.Target, unary bool) {
 			t.Fatalf("step %d exits %d after %d requests; want %s\n%s%s", i, got.code, u.requests()-before, step.Exit, got.stdout, got.stderr)
 		}
 	}
-	if target.Provider == "anthropic" && u.requests() > 1 {
+	if target.Provider == "anthropic" && u.requests() > 1 && !refusesContent(s) {
 		onlyGrows(t, u.bodies)
 	}
 	legalSession(t, u.env(dir))
+}
+
+// refusesContent reports whether something must be taken out of a request.
+func refusesContent(s *specs.Scenario) bool {
+	return slices.ContainsFunc(s.Turns, func(t specs.Turn) bool { return t.Refuse != nil && t.Refuse.IsAboutContent() })
 }
 
 func command(s *specs.Scenario, target specs.Target, step specs.Step, unary bool) []string {
@@ -128,6 +134,9 @@ func command(s *specs.Scenario, target specs.Target, step specs.Step, unary bool
 	if step.Resume {
 		args[0] = "resume"
 		args = append(args, "--last")
+	}
+	if s.CallsRole("image") {
+		args = append(args, "--conform-image")
 	}
 	if unary {
 		args = append(args, "--unary")

@@ -5,6 +5,7 @@ package rkat
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -75,10 +76,10 @@ func (p *interrupted) openPipe() *os.File {
 	return f
 }
 
-// interrupt sends SIGINT.
+// interrupt sends SIGINT, if the process goes on for so long.
 func (p *interrupted) interrupt() {
 	p.t.Helper()
-	if err := p.Process.Signal(os.Interrupt); err != nil {
+	if err := p.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Fatal(err)
 	}
 }

@@ -18,6 +18,7 @@ type Codec struct{ provider.SharedErrors }
 const (
 	apiVersion      = "2023-06-01"
 	interleavedBeta = "interleaved-thinking-2025-05-14"
+	compactBeta     = "compact-2026-01-12"
 	betaHeader      = "Anthropic-Beta"
 )
 
@@ -35,13 +36,14 @@ func (Codec) SetHeaders(header http.Header, key string) {
 }
 
 // splitBetas returns the values of anthropic-beta, which may be repeated or
-// joined by commas. The beta that a request adds itself appears once.
+// joined by commas. A beta that a request adds itself appears once.
 func splitBetas(h http.Header) []string {
 	var betas []string
 	for _, line := range h.Values(betaHeader) {
 		for beta := range strings.SplitSeq(line, ",") {
 			beta = strings.TrimSpace(beta)
-			if beta == "" || beta == interleavedBeta && slices.Contains(betas, beta) {
+			isOwn := beta == interleavedBeta || beta == compactBeta
+			if beta == "" || isOwn && slices.Contains(betas, beta) {
 				continue
 			}
 			betas = append(betas, beta)
@@ -64,12 +66,20 @@ func (Codec) Render(req *provider.Request, m catalog.Entry) (*provider.Rendered,
 	return &provider.Rendered{Path: "messages", Header: w.betaHeaders(), Body: w.writeBody()}, nil
 }
 
-// betaHeaders asks for interleaved thinking while thinking is on.
+// betaHeaders asks for interleaved thinking while thinking is on, and for compaction
+// while the request asks for one or carries an earlier one.
 func (w *requestWriter) betaHeaders() http.Header {
-	if !w.thinking || !w.Target.Model.InterleavedHeader {
+	var betas []string
+	if w.thinking && w.Target.Model.InterleavedHeader {
+		betas = append(betas, interleavedBeta)
+	}
+	if w.CompactTokens() > 0 || w.sendsCompaction() {
+		betas = append(betas, compactBeta)
+	}
+	if betas == nil {
 		return nil
 	}
-	return http.Header{betaHeader: {interleavedBeta}}
+	return http.Header{betaHeader: betas}
 }
 
 // NewParser returns a parser of one streamed Messages reply.

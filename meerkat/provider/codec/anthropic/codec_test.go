@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/provider"
 	"github.com/meerkat-go/conformance/meerkat/provider/providertest"
 	"github.com/meerkat-go/conformance/meerkat/transcript"
@@ -60,6 +61,9 @@ var parameterCases = map[string]providertest.ParameterCase{
 	"choice":               {Request: provider.Request{Model: "claude-opus-4-6", ToolChoice: "list_dir", Tools: providertest.Tools()}, Want: `"tool_choice":{"type":"tool","name":"list_dir"}`},
 	"choice none":          {Request: provider.Request{Model: "claude-opus-4-6", ToolChoice: "none", Tools: providertest.Tools()}, Want: `"tool_choice":{"type":"none"}`},
 	"choice without tools": {Request: provider.Request{Model: "claude-opus-4-6", ToolChoice: "auto"}, Want: `"messages"`, Not: "tool_choice"},
+	"compaction":           {Request: provider.Request{Model: "claude-opus-4-6", CompactAt: 160000}, Want: `"context_management":{"edits":[{"type":"compact_20260112","trigger":{"type":"input_tokens","value":160000}}]},"messages"`},
+	"smallest compaction":  {Request: provider.Request{Model: "claude-fable-5", CompactAt: 1}, Want: `"trigger":{"type":"input_tokens","value":50000}`},
+	"no compaction":        {Request: provider.Request{Model: "claude-opus-4-5", CompactAt: 160000}, Want: `"messages"`, Not: "context_management"},
 	"output schema":        {Request: provider.Request{Effort: "none", OutputSchema: transcript.RawJSON(looseSchema)}, Want: `"output_config":{"format":{"type":"json_schema","schema":` + looseSchema + `}}`},
 }
 
@@ -97,6 +101,41 @@ func TestInterleavedHeader(t *testing.T) {
 	}
 }
 
+// TestCompactionBeta: the beta of compaction goes along with a request that asks for one
+// or that carries one, and with no other (A-5).
+func TestCompactionBeta(t *testing.T) {
+	compacted := transcript.Block{Type: transcript.BlockOpaque, Kind: "compaction", Raw: []byte(`{"type":"compaction","content":"sum"}`)}
+	reply := transcript.Assistant("", native("claude-opus-4-6", compacted, transcript.Text("a"))...)
+	said := []transcript.Message{transcript.User("x"), reply, transcript.User("y")}
+	for name, c := range map[string]struct {
+		model    string
+		at       int
+		messages []transcript.Message
+		want     string
+	}{
+		"neither":        {"claude-opus-4-6", 0, said[:1], ""},
+		"asks":           {"claude-opus-4-6", 160000, said[:1], compactBeta},
+		"carries":        {"claude-opus-4-6", 0, said, compactBeta},
+		"another's":      {"claude-opus-4-7", 0, said, ""},
+		"does not offer": {"claude-opus-4-5", 160000, said[:1], ""},
+	} {
+		entry, err := catalog.Lookup(c.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Codec{}.Render(&provider.Request{Model: c.model, Effort: "none", CompactAt: c.at, Messages: c.messages}, entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if beta := strings.Join(got.Header.Values(betaHeader), ","); beta != c.want {
+			t.Errorf("%s: betas %q, want %q", name, beta, c.want)
+		}
+		if sent := strings.Contains(string(got.Body), `[{"type":"compaction","content":"sum"},{"type":"text"`); sent != (name == "carries") {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+}
+
 // TestTooLarge: what Anthropic refuses for its size is not sent (A-49).
 func TestTooLarge(t *testing.T) {
 	client := suite.NewClient(t, func(http.ResponseWriter, *http.Request) { t.Error("a call was sent") })
@@ -111,9 +150,9 @@ func TestTooLarge(t *testing.T) {
 
 // TestBetasAreJoined: configured betas and our own go out in one header.
 func TestBetasAreJoined(t *testing.T) {
-	header := http.Header{"Anthropic-Beta": {"extra-2026-01-01 , interleaved-thinking-2025-05-14", interleavedBeta}}
+	header := http.Header{"Anthropic-Beta": {"extra-2026-01-01 , interleaved-thinking-2025-05-14,compact-2026-01-12", interleavedBeta, compactBeta}}
 	Codec{}.SetHeaders(header, "made-up")
-	if got := header.Values("Anthropic-Beta"); len(got) != 1 || got[0] != "extra-2026-01-01,interleaved-thinking-2025-05-14" {
+	if got := header.Values("Anthropic-Beta"); len(got) != 1 || got[0] != "extra-2026-01-01,interleaved-thinking-2025-05-14,compact-2026-01-12" {
 		t.Errorf("%q", got)
 	}
 }

@@ -16,6 +16,8 @@ type dialect struct {
 	stopped bool                // message_stop was seen
 	opaque  int                 // open blocks of types without a shape of their own
 	general bool                // never take the fast path; both are held equal by tests
+
+	said, compacting transcript.Usage // of the reply without compactions, and of these
 }
 
 func newDialect(opts stream.Options) *dialect {
@@ -228,30 +230,64 @@ func (d *dialect) readUsage(value []byte) {
 	if jsontok.IsNull(value) {
 		return
 	}
-	u, found := d.asm.Usage(), false
+	said, compacting, found := d.said, d.compacting, false
 	err := jsontok.Fields(value, func(field, value []byte) error {
-		n, ok := jsontok.Uint(value)
-		if !ok {
+		if string(field) == "iterations" {
+			compacting = compactionUsage(value)
 			return nil
 		}
-		switch string(field) {
-		case "input_tokens":
-			u.InputTokens = n
-		case "output_tokens":
-			u.OutputTokens = n
-		case "cache_creation_input_tokens":
-			u.CacheCreationTokens = &n
-		case "cache_read_input_tokens":
-			u.CacheReadTokens = &n
-		default:
-			return nil
-		}
-		found = true
+		found = setUsage(&said, field, value) || found
 		return nil
 	})
-	if err == nil && found {
-		d.asm.SetUsage(u)
+	if err != nil || !found {
+		return
 	}
+	d.said, d.compacting = said, compacting
+	said.Add(compacting)
+	d.asm.SetUsage(said)
+}
+
+// setUsage sets the member of u that a field of the usage object names.
+func setUsage(u *transcript.Usage, field, value []byte) bool {
+	n, ok := jsontok.Uint(value)
+	if !ok {
+		return false
+	}
+	switch string(field) {
+	case "input_tokens":
+		u.InputTokens = n
+	case "output_tokens":
+		u.OutputTokens = n
+	case "cache_creation_input_tokens":
+		u.CacheCreationTokens = &n
+	case "cache_read_input_tokens":
+		u.CacheReadTokens = &n
+	default:
+		return false
+	}
+	return true
+}
+
+// compactionUsage adds up what compactions used: the totals of the reply leave them out.
+func compactionUsage(iterations []byte) (all transcript.Usage) {
+	if jsontok.IsNull(iterations) {
+		return all
+	}
+	_ = jsontok.Elements(iterations, func(iteration []byte) error { // an unreadable list adds what was read of it
+		if jsontok.String(jsontok.MemberOf(iteration, "type")) != "compaction" {
+			return nil
+		}
+		var u transcript.Usage
+		if err := jsontok.Fields(iteration, func(field, value []byte) error {
+			setUsage(&u, field, value)
+			return nil
+		}); err != nil {
+			return err
+		}
+		all.Add(u)
+		return nil
+	})
+	return all
 }
 
 // noteFailure notes the error object of an error event or error reply.

@@ -190,6 +190,33 @@ func TestStreamHeadAndEnd(t *testing.T) {
 	}
 }
 
+// TestCompactionUsage: what a compaction took is not in the totals of its reply, and
+// counts; later totals overwrite earlier ones.
+func TestCompactionUsage(t *testing.T) {
+	const (
+		messagePass    = `{"type":"message","input_tokens":20,"output_tokens":9}`
+		compactionPass = `{"type":"compaction","input_tokens":180000,"output_tokens":3500,"cache_read_input_tokens":7}`
+	)
+	last := func(usage string) string {
+		return `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{` + usage + `}}`
+	}
+	three, seven, zero := uint64(3), uint64(7), uint64(0)
+	for name, c := range map[string]struct {
+		deltas []string
+		want   transcript.Usage
+	}{
+		"none":       {[]string{last(`"output_tokens":9,"iterations":[` + messagePass + `]`)}, transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero}},
+		"one":        {[]string{last(`"input_tokens":20,"output_tokens":9,"iterations":[` + compactionPass + `,` + messagePass + `]`)}, transcript.Usage{InputTokens: 180020, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven}},
+		"repeated":   {[]string{last(`"output_tokens":2,"iterations":[` + compactionPass + `]`), last(`"output_tokens":9,"iterations":[` + compactionPass + `]`)}, transcript.Usage{InputTokens: 180012, OutputTokens: 3509, CacheCreationTokens: &three, CacheReadTokens: &seven}},
+		"not a list": {[]string{last(`"output_tokens":9,"iterations":{"type":"compaction","input_tokens":5}`)}, transcript.Usage{InputTokens: 12, OutputTokens: 9, CacheCreationTokens: &three, CacheReadTokens: &zero}},
+	} {
+		r, err := parse(stream.Options{}, providertest.Events(append(append([]string{head}, c.deltas...), finish)...))
+		if d := cmp.Diff(c.want, r.Usage); err != nil || d != "" {
+			t.Errorf("%s: %v %s", name, err, d)
+		}
+	}
+}
+
 func TestStopReasons(t *testing.T) {
 	for name, want := range map[string]transcript.StopReason{
 		"end_turn": transcript.StopEndTurn, "tool_use": transcript.StopToolUse, "max_tokens": transcript.StopMaxTokens,

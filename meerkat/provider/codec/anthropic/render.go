@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/meerkat-go/conformance/meerkat/catalog"
 	"github.com/meerkat-go/conformance/meerkat/internal/jsontok"
@@ -96,6 +97,13 @@ func (w *requestWriter) blocksToSend(m *transcript.Message, final bool) []int {
 		}
 	}
 	return visible
+}
+
+// sendsCompaction reports whether one of the blocks to send is a compaction.
+func (w *requestWriter) sendsCompaction() bool {
+	return slices.ContainsFunc(w.turns, func(t turn) bool {
+		return slices.ContainsFunc(t.keep, func(i int) bool { return t.Message.Blocks[i].IsCompaction() })
+	})
 }
 
 // sendsText reports whether a text block goes back. White space that the API issued

@@ -49,6 +49,7 @@ func (w *requestWriter) writeParameters() {
 		effort = m.Effort(w.Effort)
 	}
 	w.writeOutputConfig(effort)
+	w.writeCompaction()
 	if w.Temperature != nil && m.Sampling && !w.thinking {
 		w.Key("temperature").Float(*w.Temperature)
 	}
@@ -76,6 +77,26 @@ func (w *requestWriter) writeOutputConfig(effort string) {
 				w.Key("schema").Raw(w.OutputSchema)
 			})
 		}
+	})
+}
+
+// writeCompaction asks for a compaction of a conversation that is longer than the
+// threshold.
+func (w *requestWriter) writeCompaction() {
+	threshold := w.CompactTokens()
+	if threshold == 0 {
+		return
+	}
+	w.Key("context_management").Object(func() {
+		w.Key("edits").Array(func() {
+			w.Object(func() {
+				w.Key("type").Str("compact_20260112")
+				w.Key("trigger").Object(func() {
+					w.Key("type").Str("input_tokens")
+					w.Key("value").Int(threshold)
+				})
+			})
+		})
 	})
 }
 

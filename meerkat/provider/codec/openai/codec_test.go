@@ -53,6 +53,9 @@ var parameterCases = map[string]providertest.ParameterCase{
 	"output":                          {Request: provider.Request{Model: "gpt-5.2", MaxOutputTokens: 16, Unary: true}, Want: `"stream":false,` + stateless + `,"reasoning":{"effort":"medium","summary":"auto"},"max_output_tokens":16`},
 	"any":                             {Request: provider.Request{Model: "gpt-5.2", ToolChoice: "any", Tools: providertest.Tools()}, Want: `"tool_choice":"required"`},
 	"by name":                         {Request: provider.Request{Model: "gpt-5.2", ToolChoice: "list_dir", Tools: providertest.Tools()}, Want: `"tool_choice":{"type":"function","name":"list_dir"}`},
+	"compaction":                      {Request: provider.Request{Model: "gpt-5.2", CompactAt: 200000}, Want: `"context_management":[{"type":"compaction","compact_threshold":200000}],"input"`},
+	"smallest compaction (O-6)":       {Request: provider.Request{Model: "gpt-5.2", CompactAt: 1}, Want: `"compact_threshold":1000}`},
+	"no compaction":                   {Request: provider.Request{Model: "gpt-4.1", CompactAt: 200000}, Want: `"input"`, Not: "context_management"},
 	"loose output schema":             {Request: provider.Request{OutputSchema: transcript.RawJSON(looseSchema)}, Want: `"text":{"format":{"type":"json_schema","name":"answer","schema":` + looseSchema + `,"strict":false}}`},
 	"strict output schema":            {Request: provider.Request{OutputSchema: transcript.RawJSON(`{"type":"object","properties":{},"additionalProperties":false}`)}, Want: `"strict":true}}`},
 }

@@ -93,6 +93,14 @@ func (w *requestWriter) writeParameters() {
 			})
 		})
 	}
+	if threshold := w.CompactTokens(); threshold > 0 { // O-6
+		w.Key("context_management").Array(func() {
+			w.Object(func() {
+				w.Key("type").Str("compaction")
+				w.Key("compact_threshold").Int(threshold)
+			})
+		})
+	}
 	if w.MaxOutputTokens > 0 {
 		w.Key("max_output_tokens").Int(w.MaxOutputTokens)
 	}

@@ -60,10 +60,12 @@ func TestRenderReply(t *testing.T) {
 		rawMsg  = `{"id":"msg_1","type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"text":"hi"}],"role":"assistant"}`
 		rawCall = `{"id":"fc_1","type":"function_call","status":"completed","arguments":"{}","call_id":"a","name":"f"}`
 		call    = `{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}`
+		item2   = `{"id":"cmp_1", "type":"compaction","encrypted_content":"gA2"}`
 		search  = `{"id":"ws_1","type":"web_search_call","status":"completed"}`
 	)
 	text, fcall := transcript.Text("hi"), transcript.ToolUse("a", "f", []byte("{}"))
 	opaque := withRaw(transcript.Block{Type: transcript.BlockOpaque, Kind: "web_search_call"}, search)
+	compacted := withRaw(transcript.Block{Type: transcript.BlockOpaque, Kind: "compaction"}, item2)
 	for name, c := range map[string]struct {
 		blocks []transcript.Block
 		want   string
@@ -76,6 +78,7 @@ func TestRenderReply(t *testing.T) {
 		"bare id (O-14), ids go too (O-13)": {native("gpt-5.2", withRaw(sealed("rs_1", ""), rawItem), withRaw(text, rawMsg), withRaw(fcall, rawCall)), message + "," + call},
 		"another model's":                   {native("gpt-5.4", withRaw(sealed("rs_1", "gA1"), rawItem), withRaw(text, rawMsg), withRaw(fcall, rawCall), opaque), message + "," + call},
 		"opaque without its reasoning":      {native("gpt-5.2", sealed("rs_1", ""), sealed("rs_2", "gA2"), opaque), ""},
+		"compaction in place (O-15)":        {native("gpt-5.2", withRaw(text, rawMsg), compacted), rawMsg + "," + item2},
 		"cut call (D-16)":                   {native("gpt-5.2", withRaw(transcript.ToolUse("a", "f", []byte(`{"x`)), `{"type":"function_call","id":"fc_1","status":"incomplete","call_id":"a","name":"f","arguments":"{\"x"}`)), `{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x"}`},
 		"no arguments":                      {native("gpt-5.2", transcript.ToolUse("a", "f", nil)), call},
 		"mapped id (O-7)":                   {native("gpt-5.2", withRaw(transcript.ToolUse("a.b", "f", nil), `{"call_id":"a.b"}`)), `{"type":"function_call","call_id":"mk_e74uovg64hafgcdmzvsnvitv","name":"f","arguments":"{}"}`},

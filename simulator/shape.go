@@ -13,11 +13,15 @@ import (
 type words struct {
 	notFound, notAllowed func(method, path string) rule.Refusal
 	tooLarge, upgrade    rule.Refusal
+	coding               rule.Refusal // of a body that cannot be unpacked
 }
 
 // noWebSocket refuses a WebSocket: the simulator speaks HTTP only. Clients that
 // offer both go on by HTTP at once after status 426.
 const noWebSocket = "WebSocket connections are not supported here. Use HTTP."
+
+// unknownCoding refuses a body that cannot be unpacked.
+const unknownCoding = "The Content-Encoding of the request is not supported. Use gzip, deflate, br or zstd, or none."
 
 func sameRefusal(r rule.Refusal) func(string, string) rule.Refusal {
 	return func(string, string) rule.Refusal { return r }
@@ -29,6 +33,7 @@ var routeErrors = map[string]words{
 		notAllowed: sameRefusal(rule.Refusal{Status: 405, Type: "invalid_request_error", Message: "Method Not Allowed"}),
 		tooLarge:   rule.Refusal{Status: 413, Type: "request_too_large", Message: "Request exceeds the maximum size"},
 		upgrade:    rule.Refusal{Status: 426, Type: "invalid_request_error", Message: noWebSocket},
+		coding:     rule.Refusal{Status: 415, Type: "invalid_request_error", Message: unknownCoding},
 	},
 	"openai": {
 		notFound: func(method, path string) rule.Refusal {
@@ -40,6 +45,7 @@ var routeErrors = map[string]words{
 		},
 		tooLarge: rule.Refusal{Status: 413, Type: "invalid_request_error", Code: "request_too_large", Message: "Request body is too large."},
 		upgrade:  rule.Refusal{Status: 426, Type: "invalid_request_error", Code: "websocket_not_supported", Message: noWebSocket},
+		coding:   rule.Refusal{Status: 415, Type: "invalid_request_error", Code: "unsupported_content_encoding", Message: unknownCoding},
 	},
 	"gemini": {
 		notFound:   sameRefusal(rule.Refusal{Status: 404, Type: "NOT_FOUND", Message: "Requested entity was not found."}),
@@ -47,6 +53,7 @@ var routeErrors = map[string]words{
 		tooLarge: rule.Refusal{Status: 413, Type: "INVALID_ARGUMENT",
 			Message: fmt.Sprintf("Request payload size exceeds the limit: %d bytes.", maxRequest)},
 		upgrade: rule.Refusal{Status: 426, Type: "FAILED_PRECONDITION", Message: noWebSocket},
+		coding:  rule.Refusal{Status: 415, Type: "INVALID_ARGUMENT", Message: unknownCoding},
 	},
 }
 

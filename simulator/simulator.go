@@ -149,6 +149,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &tooLarge):
 		refusal := routeErrors[to.provider].tooLarge
 		h.writePlan(w, r, rejectionPlan(p, &refusal))
+	case errors.Is(err, errUnknownCoding):
+		refusal := routeErrors[to.provider].coding
+		h.writePlan(w, r, rejectionPlan(p, &refusal))
 	case err != nil:
 		panic(http.ErrAbortHandler) // the client is gone
 	default:
@@ -160,7 +163,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // alone, in bytes.
 const maxTrusted = 64 << 10
 
-// bodyOf reads the body. One that says that it is too large is not read.
+// bodyOf reads the body and unpacks it. One that says that it is too large is not read.
 func (h *handler) bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxRequest {
 		w.Header().Set("Connection", "close")
@@ -170,8 +173,10 @@ func (h *handler) bodyOf(w http.ResponseWriter, r *http.Request) ([]byte, error)
 	_ = in.SetReadDeadline(time.Now().Add(h.clientTimeout)) // a recorder has none
 	defer func() { _ = in.SetReadDeadline(time.Time{}) }()
 	body := bytes.NewBuffer(make([]byte, 0, min(max(r.ContentLength, 0), maxTrusted)+bytes.MinRead))
-	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest))
-	return body.Bytes(), err
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxRequest)); err != nil {
+		return nil, err
+	}
+	return decodeBody(r.Header, body.Bytes())
 }
 
 // refusalPlan plans a refusal with the headers of a reply.

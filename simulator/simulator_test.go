@@ -305,6 +305,17 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestOthersAreRefusedForSources holds that an agent of which nothing is known is refused only
+// for what a source shows; openai's TestLevels holds which rules that leaves out.
+func TestOthersAreRefusedForSources(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		h := New(Config{Scenario: &specs.Scenario{IsLenient: lenient}}).(*handler)
+		if got := h.ruleEnv().SkipsLow; got != lenient {
+			t.Errorf("a lenient scenario %t: skips rules of low confidence %t", lenient, got)
+		}
+	}
+}
+
 func TestBodyLimit(t *testing.T) {
 	server, client := serve(t, New(Config{Scenario: everyScenario(t)}))
 	for _, path := range []string{"/v1/messages", "/v1/responses", "/v1beta/models/gemini-3.5-flash:generateContent"} {

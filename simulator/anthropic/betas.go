@@ -32,7 +32,7 @@ func betaOf(name string, members ...string) Beta { return Beta{Name: name, Membe
 // part of the API proper is not listed.
 var betas = slices.Concat([]Beta{
 	betaOf(betaBinding, "thinking.*.block_binding"),
-	betaOf("compact-2026-01-12", "context_management", "compaction"),
+	betaOf(betaCompact, "context_management", "compaction"),
 	betaOf("compact-2026-09-04", "context_management", "compaction"),
 	betaOf("context-hint-2026-04-09", "context_hint"),
 	betaOf("context-management-2025-06-27", "context_management"),

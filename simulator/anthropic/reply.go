@@ -79,6 +79,7 @@ func (v Provider) Frames(r script.Reply) [][]byte {
 	tokens, notes := signReply(r)
 	s := &stream{Reply: r, bill: billOf(r), tokens: tokens}
 	s.addEvent("message_start", script.Object{"type", "message_start", "message", append(envelope(r, script.Array{}, nil, s.startUsage()), notes...)})
+	s.addCompaction()
 	for n, b := range r.Blocks {
 		s.addBlock(n, b)
 	}
@@ -216,6 +217,10 @@ func envelope(r script.Reply, content script.Array, stop any, used script.Object
 func unaryDocument(r script.Reply) []byte {
 	content := script.Array{}
 	tokens, notes := signReply(r)
+	b := billOf(r)
+	if b.compaction != nil {
+		content = append(content, b.compaction.block())
+	}
 	for n, b := range r.Blocks {
 		switch {
 		case b.Kind == specs.KindThinking:
@@ -239,6 +244,5 @@ func unaryDocument(r script.Reply) []byte {
 	if script.Greased(r, specs.GreaseBlock) {
 		content = append(content, futureBlock())
 	}
-	b := billOf(r)
 	return script.JSON(append(append(envelope(r, content, r.Stop, countSearches(r, b.wholeUsage())), b.contextEdits()...), notes...))
 }

@@ -150,7 +150,7 @@ var common = []field{
 	need("model", upTo("A-6", 256)), need("messages", list(messageShape)),
 	optional("system", either(list(textBlock))), optional("tools", list(toolShape)), optional("tool_choice", toolChoice),
 	optional("thinking", thinking), optional("output_config", outputConfig), optional("output_format", format),
-	optional("cache_control", cache), optional("context_management", dict), optional("mcp_servers", list(dict)),
+	optional("cache_control", cache), optional("context_management", contextManagement), optional("mcp_servers", list(dict)),
 	optional("speed", oneOf("A-7", "standard", "fast")),
 }
 

@@ -54,6 +54,9 @@ func (v *verifier) signBlocks(r script.Reply) []string {
 	tokens := make([]string, len(r.Blocks))
 	all := claimsOf(r)
 	turns := v.nextTurn()
+	if made := compactionOf(r); made != nil && v.model.binds {
+		v.prefix.addBlock("assistant", made.node())
+	}
 	for n, b := range r.Blocks {
 		s, ok := all[n]
 		if !ok && !v.model.binds {

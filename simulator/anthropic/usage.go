@@ -20,17 +20,21 @@ type spent struct {
 
 // meter counts a prompt in its order: tools, system, messages.
 type meter struct {
+	base   int // tools and system
 	total  int
 	marked int // up to the last cache mark
 	before int // up to the model's last message
 	long   bool
 }
 
+// measurePrompt counts messages from the last compaction on: it stands for what was said
+// before.
 func measurePrompt(root *jsontree.Node) meter {
 	m := meter{}
 	for _, name := range []string{"tools", "system"} {
 		m.countContent(root.Get(name))
 	}
+	m.base = m.total
 	said := root.Get("messages").List()
 	for i := range said {
 		if said[i].Get("role").Text() == "assistant" {
@@ -50,6 +54,9 @@ func (m *meter) countContent(v *jsontree.Node) {
 		return
 	}
 	for i := range v.Items() {
+		if v.Items()[i].Get("type").Text() == "compaction" {
+			m.total, m.before, m.marked = m.base, min(m.before, m.base), min(m.marked, m.base)
+		}
 		m.total += tokensOf(&v.Items()[i])
 		m.noteMark(v.Items()[i].Given("cache_control"))
 	}
@@ -78,6 +85,7 @@ func (m meter) splitByCache() spent {
 // bill is the usage of one reply.
 type bill struct {
 	spent
+	compaction      *compaction // nil when none is made
 	output, thought int
 	// reports says that thoughts are counted apart, edits that the request may
 	// have its context edited, counts that thoughts are counted as they come.
@@ -95,8 +103,12 @@ func billOf(r script.Reply) bill {
 		b.input = r.InputTokens()
 		return b
 	}
-	b.spent = measurePrompt(c.root).splitByCache()
-	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta("compact-2026-01-12"), c.hasBeta("thinking-token-count-2026-05-13")
+	prompt := measurePrompt(c.root)
+	if b.compaction = compactionOf(r); b.compaction != nil {
+		prompt = meter{total: prompt.base + script.Tokens(b.compaction.summary)}
+	}
+	b.spent = prompt.splitByCache()
+	b.edits, b.counts = c.hasBeta("context-management-2025-06-27") || c.hasBeta(betaCompact), c.hasBeta("thinking-token-count-2026-05-13")
 	if c.model != nil {
 		b.reports = b.reports || c.model.hides && c.model.on
 		if c.model.alias == "" {
@@ -110,11 +122,11 @@ func (b bill) promptUsage() script.Object {
 	return script.Object{"input_tokens", b.input, "cache_creation_input_tokens", b.written, "cache_read_input_tokens", b.read}
 }
 
-func (b bill) creationUsage() script.Object {
-	if b.long {
-		return script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", b.written}
+func (s spent) creationUsage() script.Object {
+	if s.long {
+		return script.Object{"ephemeral_5m_input_tokens", 0, "ephemeral_1h_input_tokens", s.written}
 	}
-	return script.Object{"ephemeral_5m_input_tokens", b.written, "ephemeral_1h_input_tokens", 0}
+	return script.Object{"ephemeral_5m_input_tokens", s.written, "ephemeral_1h_input_tokens", 0}
 }
 
 // outputDetails are what is said of the output behind its number.
@@ -125,16 +137,24 @@ func (b bill) outputDetails() script.Object {
 	return script.Object{"output_tokens_details", script.Object{"thinking_tokens", b.thought}}
 }
 
-// contextPasses are the passes over the context that the reply took: one, for nothing
-// is edited here.
+// contextPasses are the passes over the context that the reply took: that of a compaction,
+// which the totals leave out, and its own.
 func (b bill) contextPasses() script.Object {
 	if !b.edits {
 		return nil
 	}
-	return script.Object{"iterations", script.Array{script.Object{
-		"input_tokens", b.input, "output_tokens", b.output, "cache_read_input_tokens", b.read, "cache_creation_input_tokens", b.written,
-		"cache_creation", b.creationUsage(), "type", "message",
-	}}}
+	passes := script.Array{}
+	if b.compaction != nil {
+		passes = append(passes, b.compaction.pass())
+	}
+	return script.Object{"iterations", append(passes, passUsage("message", b.spent, b.output))}
+}
+
+func passUsage(kind string, s spent, output int) script.Object {
+	return script.Object{
+		"input_tokens", s.input, "output_tokens", output, "cache_read_input_tokens", s.read, "cache_creation_input_tokens", s.written,
+		"cache_creation", s.creationUsage(), "type", kind,
+	}
 }
 
 // contextEdits is what was done to the context.

@@ -181,6 +181,10 @@ func TestValueRules(t *testing.T) {
 		{name: "a JSON Schema", body: tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"$ref":"#/$defs/c"}},"$defs":{"c":{"const":1}}}}`)},
 		{name: "no items", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"array"}}}}`), rule: "G-12", message: "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].items: missing field.\n"},
 		{name: "properties of a text", body: tools(`{"name":"f","parameters":{"type":6,"properties":{"a":{"type":"string","properties":{"b":{"type":"string"}}}}}}`), rule: "G-12", message: "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].properties: only allowed for OBJECT type\n"},
+		{name: "an enum of numbers", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"integer","enum":["1"]}}}}`), rule: "G-12", message: "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].enum: only allowed for STRING type\n"},
+		{name: "an enum with an empty text", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"string","enum":["x",""]}}}}`), rule: "G-12", message: "* GenerateContentRequest.tools[0].function_declarations[0].parameters.properties[a].enum[1]: cannot be empty\n"},
+		{name: "an enum of texts", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"STRING","format":"enum","enum":["1"]}}}}`)},
+		{name: "a reference to nothing", body: tools(`{"name":"f","parametersJsonSchema":{"type":"object","properties":{"a":{"anyOf":[{},{"$ref":"#/$defs/A"}]}}}}`), rule: "G-12", message: "reference to undefined schema at properties.a.anyOf.1"},
 		{name: "an object of nothing", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{}}}`)},
 		{name: "an array of texts", body: tools(`{"name":"f","parameters":{"type":"OBJECT","properties":{"a":{"type":"ARRAY","items":{"type":"STRING"}}}}}`)},
 	})

@@ -1,9 +1,11 @@
 package gemini
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/meerkat-go/conformance/simulator/jsontree"
 	"github.com/meerkat-go/conformance/simulator/rule"
@@ -18,7 +20,8 @@ var valueRules = []rule.Rule[*request]{
 	{Info: rule.Info{ID: "G-11", Demand: "names of functions begin with a letter or _, and go on with these, digits, '.', ':' and '-', 128 at most", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionNames},
 	{Info: rule.Info{ID: "G-11", Demand: "no two functions have the same name", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: functionsTwice},
 	{Info: rule.Info{ID: "G-12", Demand: "parameters or parametersJsonSchema, not both", Source: "documented", Confidence: rule.Medium, Least: rule.Strict}, Broken: parametersTwice},
-	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
+	{Info: rule.Info{ID: "G-12", Demand: "in parameters, properties belong to an OBJECT, items to an ARRAY, an enum of texts to a STRING, an ARRAY has items, and what is required is a property", Source: "reported", Confidence: rule.High, Least: rule.Live}, Broken: schemaForm},
+	{Info: rule.Info{ID: "G-12", Demand: "references in parametersJsonSchema lead somewhere", Source: "reported", Confidence: rule.Medium, Least: rule.Live}, Broken: referencesUndefined},
 	{Info: rule.Info{ID: "G-12", Demand: "parametersJsonSchema is a JSON Schema; the words are inferred", Source: "inferred", Confidence: rule.Low, Least: rule.Strict}, Broken: jsonSchemaForm},
 }
 
@@ -122,6 +125,25 @@ func jsonSchemaForm(q *request, _ rule.Env) *rule.Refusal {
 	return invalidList(faults)
 }
 
+func referencesUndefined(q *request, _ rule.Env) *rule.Refusal {
+	for _, d := range q.functionDeclarations() {
+		root, undefined := d.Given("parametersJsonSchema", "parameters_json_schema"), ""
+		if root == nil {
+			continue
+		}
+		jsontree.EachSchema(root, func(path []string, s *jsontree.Node) bool {
+			if ref := s.Get("$ref").Text(); strings.HasPrefix(ref, "#") && jsontree.ResolvePointer(root, ref) == nil {
+				undefined = cmp.Or(strings.Join(path, "."), "top-level")
+			}
+			return undefined == ""
+		})
+		if undefined != "" {
+			return invalid("reference to undefined schema at %s", undefined)
+		}
+	}
+	return nil
+}
+
 // schemaFaults appends what is wrong with a schema and those in it.
 func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 	kind := schemaKind(s)
@@ -133,6 +155,15 @@ func schemaFaults(faults []string, s *jsontree.Node, at string) []string {
 		faults = append(faults, at+".items: only allowed for ARRAY type")
 	case kind != "" && kind != "OBJECT" && properties != nil:
 		faults = append(faults, at+".properties: only allowed for OBJECT type")
+	}
+	enum := elementsOf(s.Given("enum"))
+	if kind != "" && kind != "STRING" && len(enum) > 0 {
+		faults = append(faults, at+".enum: only allowed for STRING type")
+	}
+	for i := range enum {
+		if enum[i].Text() == "" {
+			faults = append(faults, fmt.Sprintf("%s.enum[%d]: cannot be empty", at, i))
+		}
 	}
 	required := elementsOf(s.Given("required"))
 	for i := range required {

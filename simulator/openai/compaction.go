@@ -30,7 +30,7 @@ func (v *signedReply) compactionItem(stage seal.Stage) script.Object {
 
 // addCompaction ends the output with a compaction, when it is due.
 func (s *stream) addCompaction() {
-	if !s.q.wantsCompaction(s.InputTokens()) {
+	if total, _ := s.q.measurePrompt(); !s.q.wantsCompaction(total) {
 		return
 	}
 	if s.Request.Form != script.FormUnary {

@@ -10,9 +10,10 @@ import (
 
 var toolRules = []rule.Rule[*request]{
 	liveRule("O-20", "the root of a function's schema is an object", reported, rule.Medium, rootObjects),
+	liveRule("O-20", "the root of a function's schema makes no choice", reported, rule.High, rootsWithoutChoice),
 	liveRule("O-20", "a function's schema has known types, an array's items, and what it refers to", reported, rule.High, soundSchemas),
 	strictRule(liveRule("O-18", "each function has a name of its own; the words are inferred", inferred, rule.Low, namesUnique)),
-	liveRule("O-19", "strict schemas are closed and require every key", recorded, rule.High, strictSchemas),
+	liveRule("O-19", "strict schemas are closed, require every key and have only keywords that can be enforced", recorded, rule.High, strictSchemas),
 	liveRule("O-29", "tool_choice names a tool of the request", inferred, rule.Medium, choiceExists),
 }
 
@@ -51,6 +52,18 @@ func rootObjects(q *request, _ rule.Env) *rule.Refusal {
 		}
 		return invalid("invalid_function_parameters", at+".parameters",
 			`Invalid schema for function '%s': schema must be a JSON Schema of 'type: "object"', got 'type: "%s"'.`, tool.Get("name").Text(), got)
+	})
+}
+
+func rootsWithoutChoice(q *request, _ rule.Env) *rule.Refusal {
+	return q.eachTool(func(at string, tool *jsontree.Node) *rule.Refusal {
+		for _, word := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
+			if tool.Get("parameters").Given(word) != nil {
+				return invalid("invalid_function_parameters", at+".parameters",
+					"Invalid schema for function '%s': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.", tool.Get("name").Text())
+			}
+		}
+		return nil
 	})
 }
 
@@ -133,6 +146,9 @@ func strictSchemas(q *request, _ rule.Env) *rule.Refusal {
 	})
 }
 
+// unenforceable are the keywords that a strict schema may not have.
+var unenforceable = []string{"allOf", "oneOf", "not", "dependentRequired", "dependentSchemas", "if", "then", "else"}
+
 // schemaLooseness says what is not strict in a schema, "" when all is.
 func schemaLooseness(context []string, schema *jsontree.Node) string {
 	if !schema.Is(jsontree.Object) {
@@ -140,6 +156,11 @@ func schemaLooseness(context []string, schema *jsontree.Node) string {
 	}
 	if fault := looseObject(context, schema); fault != "" {
 		return fault
+	}
+	for _, keyword := range unenforceable {
+		if schema.Given(keyword) != nil {
+			return fmt.Sprintf("In context=%s, '%s' is not permitted.", pythonTuple(context), keyword)
+		}
 	}
 	for _, keyword := range []string{"properties", "$defs", "definitions"} {
 		group := schema.Get(keyword)

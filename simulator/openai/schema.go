@@ -45,7 +45,7 @@ var requestShape = obj(
 	opt("prompt_cache_options", obj(append(plainFields("prewarm"), opt("comparison_response_id", str), opt("mode", str), opt("ttl", str))...)),
 	opt("safety_identifier", atMost(64, str)),
 	opt("user", str),
-	opt("context_management", list(obj(must("type", str), opt("compact_threshold", whole)))),
+	opt("context_management", list(obj(must("type", str), opt("compact_threshold", between(1000, math.MaxInt32, whole))))),
 	opt("moderation", obj(plainFields("model", "policy")...)),
 	opt("access_programs", obj(plainFields("cyber")...)),
 )

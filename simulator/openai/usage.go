@@ -18,14 +18,19 @@ const mediaTokens = 765
 
 // measurePrompt counts what the model reads of a request in its order: instructions,
 // tools, input. before is the part that an earlier request of the conversation
-// had: up to where the model spoke last.
+// had: up to where the model spoke last. Of the input the last compaction counts and
+// what follows it: it stands for what was said before.
 func (q *request) measurePrompt() (total, before int) {
 	for _, name := range []string{"instructions", "tools"} {
 		total += tokensOf(q.body.Get(name))
 	}
 	total += tokensOf(q.body.Get("text").Get("format"))
+	base := total
 	for i := range q.items {
 		it := &q.items[i]
+		if it.typ == "compaction" {
+			total, before = base, min(before, base)
+		}
 		if it.isModels() && (i == 0 || !q.items[i-1].isModels()) {
 			before = total
 		}

@@ -77,10 +77,16 @@ var rejections = map[string]map[string]rule.Refusal{
 func rejectionPlan(v Provider, r Reply) (Plan, bool) {
 	to := r.Turn.Refuse
 	provider, ok := v.(rejecter)
-	if to == nil || r.Attempt >= to.Times || !ok {
+	if to == nil || !ok {
 		return Plan{}, false
 	}
-	refusal := rejections[r.Request.Provider][to.Kind]
+	refusal, refuses := rejections[r.Request.Provider][to.Kind], r.Attempt < to.Times
+	if to.IsAboutContent() {
+		refusal, refuses = contentRefusal(r.Request, to.Kind)
+	}
+	if !refuses {
+		return Plan{}, false
+	}
 	if r.Request.Provider == "gemini" {
 		refusal.Details, refusal.Message = geminiRetry(to.Retry, refusal)
 		refusal.Listed = r.Request.Form == FormArray

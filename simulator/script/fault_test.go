@@ -99,6 +99,39 @@ func TestEveryRejectionHasWords(t *testing.T) {
 	}
 }
 
+// TestContentRefusals holds, for each provider and kind, that a request is refused as
+// long as it holds what the kind names, and no longer.
+func TestContentRefusals(t *testing.T) {
+	for _, c := range []struct{ provider, kind, held, left, words string }{
+		{"anthropic", "image", `{"messages":[{"content":[{"type":"image"}]}]}`, `{"messages":[{"content":[{"type":"text","text":"\"type\":\"image\""}]}]}`, "process image"},
+		{"openai", "image", `{"input":[{"output":[{"type":"input_image"}]}]}`, `{"input":[]}`, "image_parse_error"},
+		{"gemini", "image", `{"contents":[{"parts":[{"functionResponse":{"parts":[{"inlineData":{}}]}}]}]}`, `{"contents":[]}`, "process input image"},
+		{"anthropic", "token", `{"messages":[{"content":[{"type":"thinking","signature":"EjQ"}]}]}`, `{"messages":[{"content":[{"type":"thinking","signature":""}]}]}`, "Invalid `signature`"},
+		{"openai", "token", `{"input":[{"encrypted_content":"gAAA"}]}`, `{"input":[{"encrypted_content":null}]}`, "invalid_encrypted_content"},
+		{"gemini", "token", `{"contents":[{"parts":[{"thoughtSignature":"EjQ"}]}]}`, `{"contents":[{"parts":[{"thoughtSignature":"skip_thought_signature_validator"}]}]}`, "Corrupted thought signature."},
+		{"anthropic", "effort", `{"output_config":{"effort":"max"}}`, `{"output_config":{"effort":"high"}}`, "effort level 'max'"},
+		{"openai", "effort", `{"reasoning":{"effort":"xhigh"}}`, `{"reasoning":{"effort":"medium"}}`, "reasoning.effort"},
+		{"gemini", "effort", `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"high"}}}`, `{}`, "Thinking level HIGH"},
+		{"anthropic", "tool", `srv__conform_noargs`, "conform_echo", "tools.1.custom.input_schema"},
+		{"openai", "tool", `conform_noargs`, "conform_echo", "'conform_noargs'"},
+		{"gemini", "tool", `conform_noargs`, "conform_echo", "function_declarations[1]"},
+	} {
+		ask := func(holds string) (rule.Refusal, bool) {
+			if c.kind == "tool" {
+				return contentRefusal(Request{Provider: c.provider, Tools: []string{"other", holds}, Body: []byte("{}")}, c.kind)
+			}
+			return contentRefusal(Request{Provider: c.provider, Body: []byte(holds)}, c.kind)
+		}
+		r, refused := ask(c.held)
+		if said := r.Message + r.Code + r.Param; !refused || r.Status != 400 || r.Type == "" || !strings.Contains(said, c.words) {
+			t.Errorf("%s %s: %v %+v", c.provider, c.kind, refused, r)
+		}
+		if _, refused := ask(c.left); refused {
+			t.Errorf("%s %s: what does not hold it is refused", c.provider, c.kind)
+		}
+	}
+}
+
 func TestStall(t *testing.T) {
 	turn := specs.Turn{Stall: &specs.After{"openai": 2}}
 	for form, want := range map[Form]int{FormSSE: 2, FormUnary: 0} {

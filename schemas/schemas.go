@@ -37,6 +37,7 @@ const (
 	Explain          Name = "conform.explain.v1"
 	Matrix           Name = "conform.matrix.v1"
 	Observe          Name = "conform.observe.v1"
+	Lint             Name = "conform.lint.v1"
 	Inspector        Name = "conform.inspector.v1" // the document inside an HTML report
 	Profile          Name = "profile.v1"           // an agent, YAML read as JSON
 

@@ -70,6 +70,13 @@ func (s *Scenario) Needs() []Ability {
 	return slices.DeleteFunc(Abilities(), func(a Ability) bool { return !slices.Contains(needed, a) })
 }
 
+// CallsRole reports whether the script calls the tool of a role.
+func (s *Scenario) CallsRole(role string) bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool {
+		return slices.ContainsFunc(t.Emit, func(b Block) bool { return b.Role == role })
+	})
+}
+
 // CallsTools reports whether the client has to run a tool, be it ours or its own. A
 // client that has none cannot play the scenario.
 func (s *Scenario) CallsTools() bool {

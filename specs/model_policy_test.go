@@ -14,10 +14,12 @@ func TestModelPolicy(t *testing.T) {
 		"claude-sonnet-4-5": "", "claude-sonnet-4-5-20250929": "", "claude-opus-4-5": "", "claude-opus-4-5-20251101": "",
 		"claude-opus-4-6": "", "claude-opus-4-10": "", "claude-sonnet-5": "", "claude-opus-5-5": "", "claude-fable-5-1": "", "claude-mythos-5": "",
 		"gpt-5.2": "", "gpt-5.2-2025-12-11": "", "gpt-5.2-pro": "", "gpt-5.2-codex": "", "gpt-5.4-mini": "", "gpt-5.10": "", "gpt-6-astra": "", "gpt-6.1-sol": "",
-		"gemini-3-pro-preview": "", "gemini-3-flash-preview": "", "gemini-3.1-pro-preview": "", "gemini-3.5-flash": "", "gemini-4-argon": "",
+		"gemini-3-pro-preview": "", "gemini-3-flash-preview": "", "gemini-3.1-pro-preview": "", "gemini-3.5-flash": "", "gemini-4-argon": "", "gemini-3.5-flash-001": "", "gemini-3.5-flash-preview-09-2026": "", "gpt-5.4-mini-2026-03-17": "",
 
 		"claude-opus-4-20250514": "version 4.0 is below", "claude-sonnet-4-0": "version 4.0 is below", "claude-opus-4-1": "version 4.1 is below",
 		"claude-3-7-sonnet-20250219": "no family", "claude-haiku-4-5": "no family", "claude-sonet-4-5": "no family", "claude-mythos-preview": "no family",
+		"claude-opus-4-5-20991399": "no family", "claude-opus-4-5-20251301": "no family", "claude-opus-4-5-20990101": "no family", "claude-opus-45": "no family", "claude-opus-4-20": "no family",
+		"gpt-5.20": "no family", "gpt-52": "no family", "gpt-5.2-2099-12-11": "no family", "gpt-5.2-20251211": "no family", "gemini-3.20-flash": "no family", "gemini-3-flash-preview-13-2025": "no family",
 		"gpt-5": "version 5.0 is below", "gpt-5.1": "version 5.1 is below", "gpt-4o": "no family", "gpt-4.1": "version 4.1 is below", "o3": "no family",
 		"gpt-5.2-chat-latest": `leaves out "chat"`, "gpt-5.2-search-preview": `leaves out "search"`,
 		"gemini-2.5-pro": "version 2.5 is below", "gemini-3-pro-image": `leaves out "image"`, "gemini-flash-latest": "no family", "gemini-3": "no family",

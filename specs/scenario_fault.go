@@ -31,7 +31,8 @@ var stops = map[string][]Stop{
 // Rejection refuses a request with a status before the turn is sent.
 type Rejection struct {
 	// Kind is "rate_limit", "quota", "overloaded", "server", "timeout" or
-	// "context", a prompt that is too long.
+	// "context", a prompt that is too long; or what a request must not hold: "image",
+	// "tool", "effort" or "token".
 	Kind string
 	// Retry is the form in which the provider says when to come back:
 	// "seconds", "date", "milliseconds", or "" when it does not say. Gemini has
@@ -40,6 +41,10 @@ type Rejection struct {
 	// Times is how often the same request is turned down, at least 1.
 	Times int
 }
+
+// IsAboutContent reports whether requests are turned down for what they hold, each as
+// long as it holds that, and not so many times.
+func (r *Rejection) IsAboutContent() bool { return slices.Contains(contentRejections, r.Kind) }
 
 // HasGrease reports whether a reply holds what no client knows.
 func (s *Scenario) HasGrease() bool {
@@ -68,8 +73,10 @@ const (
 
 var (
 	rejections = []string{"rate_limit", "quota", "overloaded", "server", "timeout", "context"}
-	retryForms = []string{"seconds", "date", "milliseconds"}
-	greases    = []string{string(GreaseEvent), string(GreaseField), string(GreaseBlock), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
+	// contentRejections are about what a request holds.
+	contentRejections = []string{"image", "tool", "effort", "token"}
+	retryForms        = []string{"seconds", "date", "milliseconds"}
+	greases           = []string{string(GreaseEvent), string(GreaseField), string(GreaseBlock), string(GreaseStart), string(GreaseStop), string(GreaseUsage)}
 	// greaseOf restricts a kind to one provider.
 	greaseOf = map[Grease]string{GreaseStart: "anthropic", GreaseStop: "gemini", GreaseUsage: "gemini"}
 )
@@ -89,10 +96,13 @@ func (p *scenarioParser) parseStop(n *yaml.Node) Stop {
 func (p *scenarioParser) parseRejection(n *yaml.Node) *Rejection {
 	r := Rejection{Times: 1}
 	p.parseFields(n, fields{
-		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, rejections...) },
+		"kind":  func(n *yaml.Node) { r.Kind = p.oneOf(n, slices.Concat(rejections, contentRejections)...) },
 		"retry": func(n *yaml.Node) { r.Retry = p.oneOf(n, retryForms...) },
 		"times": func(n *yaml.Node) { r.Times = p.parseCount(n) },
 	}, "kind")
+	if r.IsAboutContent() && len(n.Content) > 2 {
+		p.failAt(n.Line, "refuse: kind %s stands alone; each request is refused that has it", r.Kind)
+	}
 	return &r
 }
 

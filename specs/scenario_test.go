@@ -236,6 +236,7 @@ func TestParseScenarioFaults(t *testing.T) {
 		{"stop: max_tokens", "stop: pause_turn", "x.txtar:15: gemini has no stop pause_turn; known there: end_turn, tool_use, max_tokens, refusal"},
 		{"chunks: whole", "refuse: {kind: tired}", `x.txtar:29: "tired" is not one of rate_limit, quota`},
 		{"chunks: whole", "refuse: {retry: date}", `x.txtar:29: key "kind" is missing`},
+		{"chunks: whole", "refuse: {kind: image, times: 2}", `x.txtar:29: refuse: kind image stands alone`},
 		{"chunks: whole", "refuse: {kind: server, retry: soon}", `x.txtar:29: "soon" is not one of seconds, date, milliseconds`},
 		{"chunks: whole", "grease: [oil]", `x.txtar:29: "oil" is not one of unknown_event`},
 		{"chunks: whole", "grease: [duplicate_start]", "x.txtar:26: grease duplicate_start is for anthropic only"},

@@ -9,7 +9,8 @@ import (
 )
 
 // Areas are the first parts of requirement ids, in the order reports show them.
-var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "BUD", "OPS", "MCP", "CAS", "RED", "HYG"}
+var Areas = []string{"ORD", "SIG", "MOD", "RES", "STR", "TOOL", "ERR", "PAR", "TSC", "MED", "REC", "CMP", "NSP", "SRV", "BET", "CAC", "WSK",
+	"BUD", "OPS", "MCP", "CAS", "RED", "HYG"}
 
 var (
 	providers = []string{"anthropic", "openai", "gemini"}

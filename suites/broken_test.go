@@ -66,6 +66,7 @@ var _ = Describe("The referee notices an agent that", Label("suites"), func() {
 		Entry("loses a result", "parallel-calls && anthropic", "ORD-001", replaceAll(`,\{"type":"tool_result"[^{}]*\}\]`, "]"), keepExit),
 		Entry("asks another model", "thinking-tool-loop && openai", "MOD-001", replaceAll(`"model":"gpt-5.2"`, `"model":"gpt-4o"`), keepExit),
 		Entry("changes the system prompt on resume", "resume-tool-loop && anthropic", "RES-002", onResume(replaceAll("careful test subject", "careful subject")), keepExit),
+		Entry("sends a refused effort again", "refused-effort && openai", "ERR-002", replaceAll(`"effort":"medium"`, `"effort":"xhigh"`), keepExit),
 		Entry("calls a cut stream a success", "cut-stream && gemini", "STR-008", noEdit, func(int) int { return 0 }),
 	)
 })

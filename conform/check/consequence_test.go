@@ -43,6 +43,8 @@ func TestConsequences(t *testing.T) {
 		{"a hole elsewhere", "SIG-006", "SIG-006", []string{"claude-fable-5-1", "claude-opus-4-7"}, specs.Degraded},
 		{"reasoning left out", "SIG-008", "SIG-008", nil, specs.Degraded},
 		{"reasoning left out of what is stored", "SIG-008", "SIG-008", []string{`"store": false, `, ""}, specs.Refused},
+		{"reasoning alone", "SIG-009", "SIG-009", nil, specs.Refused},
+		{"reasoning alone, which is not stored", "SIG-009", "SIG-009", []string{`"model": "gpt-5.4"`, `"model": "gpt-5.4", "store": false`}, specs.Degraded},
 		{"no summary", "SIG-010", "SIG-010", nil, specs.Refused},
 		{"another summary", "SIG-010", "SIG-010", []string{`"id": "rs_01", "encrypted_content"`, `"id": "rs_01", "summary": [{"type": "summary_text", "text": "x"}], "encrypted_content"`}, specs.Degraded},
 		{"a bare id", "SIG-013", "SIG-013", nil, specs.Refused},

@@ -72,6 +72,10 @@ var defects = []struct {
 	{"the provider refused it with these words: no such effort", []string{"PAR-004/effort"}, []string{
 		"pydantic-ai__test_anthropic.test_anthropic_explicit_effort_xhigh_unsupported_model_errors",
 	}},
+	{"the provider refused it with these words: the bound of a number is not supported", []string{"TSC-007/output-keywords"}, []string{
+		"req_llm__anthropic.claude_3_5_haiku_20241022.object_basic",
+		"req_llm__anthropic.claude_haiku_4_5_20251001.object_basic",
+	}},
 	{"the provider refused it with these words: the number is out of range", []string{"PAR-007/range"}, []string{
 		"opentelemetry-python-contrib__vertexai.test_generate_content_invalid_temperature",
 		"pydantic-ai__test_openai_responses.test_openai_responses_model_http_error",

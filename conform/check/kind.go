@@ -98,6 +98,7 @@ func (c *classifier) kindOf(x *exchange) Kind {
 	if before := c.conversationBeside(x); before != nil && c.holds(sideIsBeside) && isBeside(x, before) {
 		return sideKind(x)
 	}
+	c.unlinkSide(x)
 	switch p := x.previous; {
 	case p == nil && c.holds(taskStartsAgent) && c.tasks[openingWords(x)] != nil:
 		return SubAgent
@@ -115,6 +116,24 @@ func (c *classifier) kindOf(x *exchange) Kind {
 		return Retry
 	}
 	return c.siblingKind(x)
+}
+
+// unlinkSide takes back that x, which is in a conversation, asks again what a request beside
+// it asked. It may still ask again what the conversation asked before.
+func (c *classifier) unlinkSide(x *exchange) {
+	p := x.previous
+	if p == nil || !p.kind.isSide() || !p.sameRequest(x) {
+		return
+	}
+	p.followers = slices.DeleteFunc(p.followers, func(f *exchange) bool { return f == x })
+	x.previous = nil
+	for _, asked := range slices.Backward(c.asked) {
+		if asked.Provider == x.Provider && !asked.kind.isSide() && asked.sameRequest(x) {
+			x.previous = asked
+			asked.followers = append(asked.followers, x)
+			return
+		}
+	}
 }
 
 // isDeclaredSide reports whether the evidence says of x that it is beside the conversation.

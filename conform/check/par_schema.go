@@ -242,16 +242,20 @@ func namesOf(n *wire.Node) []string {
 
 // nestedSchemas lists the schemas directly inside one, with their paths below it.
 func nestedSchemas(n *wire.Node) (list []schemaFault) {
-	for _, word := range []string{"properties", "$defs", "definitions"} {
+	for _, word := range []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"} {
 		for i, name := range namesOf(n.Get(word)) {
 			list = append(list, schemaFault{node: n.Get(word).Items[i], path: "." + word + "." + name})
 		}
 	}
-	if items := n.Get("items"); items != nil {
-		list = append(list, schemaFault{node: items, path: ".items"})
+	for _, word := range []string{"items", "additionalProperties", "not", "contains"} {
+		if inner := n.Get(word); inner != nil {
+			list = append(list, schemaFault{node: inner, path: "." + word})
+		}
 	}
-	for i, e := range n.Get("anyOf").Elems() {
-		list = append(list, schemaFault{node: e, path: ".anyOf[" + strconv.Itoa(i) + "]"})
+	for _, word := range []string{"anyOf", "oneOf", "allOf", "prefixItems"} {
+		for i, e := range n.Get(word).Elems() {
+			list = append(list, schemaFault{node: e, path: "." + word + "[" + strconv.Itoa(i) + "]"})
+		}
 	}
 	return list
 }

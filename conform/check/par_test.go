@@ -9,9 +9,11 @@ import (
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
-// parameters are requests that break one rule and, with an empty rule, their nearest
-// legal neighbours. MODEL: names a Gemini model, HEADERS: adds headers.
-var parameters = []struct{ check, rule, path, request string }{
+// singleRequest is a request that breaks one rule or, with an empty rule, the nearest
+// legal neighbour of one. MODEL: names a Gemini model, HEADERS: adds headers.
+type singleRequest struct{ check, rule, path, request string }
+
+var parameters = []singleRequest{
 	{"PAR-001/below-max", "A-25", "thinking.budget_tokens", `{"model":"claude-opus-4-5","max_tokens":1024,"thinking":{"type":"enabled","budget_tokens":1024},MSG}`},
 	{"PAR-001/below-max", "", "", `{"model":"claude-opus-4-5","max_tokens":1025,"thinking":{"type":"enabled","budget_tokens":1024},MSG}`},
 	{"PAR-001/minimum", "A-7", "thinking.budget_tokens", `{"model":"claude-opus-4-5","max_tokens":4096,"thinking":{"type":"enabled","budget_tokens":512},MSG}`},
@@ -168,8 +170,15 @@ func parameterExchange(request string) (x evidence.Exchange, bad bool) {
 // TestParameters: each check sees its breach, names the rule and the place, and leaves
 // the nearest legal request alone.
 func TestParameters(t *testing.T) {
+	testRequests(t, "PAR-", parameters)
+}
+
+// testRequests holds the checks of an area against requests that break one rule each,
+// and their legal neighbours; each check needs both.
+func testRequests(t *testing.T, area string, requests []singleRequest) {
+	t.Helper()
 	broken, legal := map[string]bool{}, map[string]bool{}
-	for _, p := range parameters {
+	for _, p := range requests {
 		x, bad := parameterExchange(p.request)
 		res := find(t, p.check).Run(recording(x))
 		if p.rule == "" && !bad {
@@ -185,7 +194,7 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for _, c := range check.All() {
-		if elsewhere := c.ID == "PAR-012/stored"; strings.HasPrefix(c.ID, "PAR-") && !elsewhere && (!broken[c.ID] || !legal[c.ID]) {
+		if elsewhere := c.ID == "PAR-012/stored"; strings.HasPrefix(c.ID, area) && !elsewhere && (!broken[c.ID] || !legal[c.ID]) {
 			t.Errorf("%s: no breach or no legal neighbour in the table", c.ID)
 		}
 	}

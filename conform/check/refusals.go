@@ -54,7 +54,7 @@ var refusals = map[string]string{
 	"O-17":   "Invalid 'input[N].content': array too long.",
 	"O-18":   "Invalid 'tools[0].name': string does not match pattern.",
 	"O-19":   "Invalid schema for function",
-	"O-20":   "schema must be a JSON Schema of 'type: \"object\"'",
+	"O-20":   "Invalid schema for function",
 	"O-21":   "Encrypted content is not supported with this model.",
 	"O-22":   "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
 	"O-23":   "Unsupported value: 'minimal' is not supported with the model. Supported values are",

@@ -2,26 +2,28 @@ package check_test
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 )
 
+// askOf is an exchange with Anthropic that was answered.
+func askOf(index int, body string) evidence.Exchange {
+	return evidence.Exchange{Index: index, Provider: "anthropic",
+		Request:  evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(body)},
+		Response: evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)}}
+}
+
 // A request that the profile says to be beside the conversation is named as such and is in
 // no conversation.
 func TestDeclaredSide(t *testing.T) {
-	ask := func(body string) evidence.Exchange {
-		return evidence.Exchange{Provider: "anthropic",
-			Request:  evidence.Request{Method: "POST", URL: "https://api.anthropic.com/v1/messages", Body: []byte(body)},
-			Response: evidence.Response{Status: 200, Body: []byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`)}}
-	}
 	ev := evidence.Evidence{Exchanges: []evidence.Exchange{
-		ask(`{"model":"m","max_tokens":9,"system":[{"type":"text","text":"billing"},{"type":"text","text":"You are a title generator."}],"messages":[{"role":"user","content":"A title for: birds"}]}`),
-		ask(`{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`),
-		ask(`{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Is this a new topic?"}]}`),
+		askOf(0, `{"model":"m","max_tokens":9,"system":[{"type":"text","text":"billing"},{"type":"text","text":"You are a title generator."}],"messages":[{"role":"user","content":"A title for: birds"}]}`),
+		askOf(1, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Name one bird."}]}`),
+		askOf(2, `{"model":"m","max_tokens":9,"system":"You are careful.","messages":[{"role":"user","content":"Is this a new topic?"}]}`),
 	}}
-	ev.Exchanges[1].Index, ev.Exchanges[2].Index = 1, 2
 	kinds := func() (list [3]check.Kind) {
 		for i, p := range check.Decode(&ev).Placements() {
 			list[i] = p.Kind
@@ -34,5 +36,22 @@ func TestDeclaredSide(t *testing.T) {
 	ev.Side = []*regexp.Regexp{regexp.MustCompile("^You are a title generator"), regexp.MustCompile("new topic")}
 	if got := kinds(); got != [3]check.Kind{check.Title, check.Main, check.Side} {
 		t.Errorf("declared: %q", got)
+	}
+}
+
+// A request beside the conversation that asks what the conversation asks is not its first
+// attempt.
+func TestMainAsksWhatASideRequestAsked(t *testing.T) {
+	prompt := `"messages":[{"role":"user","content":"Name one bird that cannot fly."}]}`
+	ev := evidence.Evidence{Side: []*regexp.Regexp{regexp.MustCompile("^You are a topic detector")}, Exchanges: []evidence.Exchange{
+		askOf(0, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
+		askOf(1, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
+		askOf(2, `{"model":"m","max_tokens":9,"system":"You are a topic detector.",`+prompt),
+		askOf(3, `{"model":"m","max_tokens":9,"system":"You are careful.",`+prompt),
+	}}
+	want := []check.Placement{{Exchange: 0, Previous: -1, Conversation: -1, Kind: check.Side}, {Exchange: 1, Previous: -1, Kind: check.Main},
+		{Exchange: 2, Previous: 1, Conversation: -1, Kind: check.Side}, {Exchange: 3, Previous: 1, Kind: check.Retry}}
+	if got := check.Decode(&ev).Placements(); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 
 	"github.com/meerkat-go/conformance/conform/evidence"
@@ -190,7 +191,7 @@ func besideCall(s *Trace, r *report) {
 // content, even when that content is empty (D-21, R23).
 func signedParts(s *Trace, r *report) {
 	for _, l := range s.links {
-		if l.to.Provider != evidence.Gemini {
+		if l.to.Provider != evidence.Gemini || s.hasRefusedSignatures(l.to) {
 			continue
 		}
 		for i, sent := range l.sentBackItems() {
@@ -203,6 +204,14 @@ func signedParts(s *Trace, r *report) {
 			l.signedPair(r, p)
 		}
 	}
+}
+
+// hasRefusedSignatures reports whether the provider refused a signature of the
+// conversation before: it goes on without them.
+func (s *Trace) hasRefusedSignatures(later *exchange) bool {
+	return slices.ContainsFunc(s.x[:later.n], func(x *exchange) bool {
+		return x.Provider == later.Provider && x.refusal.Rule == "G-18" && startsWithMessages(later, x, 1)
+	})
 }
 
 // reportUnsent reports a signed part that was not sent back, or whose signature was

@@ -44,6 +44,13 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
+// NewRecording returns the recording of exchanges that this process has seen, in the
+// order of their requests. provenance says who answered, as the head of a cassette
+// does.
+func NewRecording(name, provenance string, seen []cassette.Interaction) Recording {
+	return newRecording(name, interchange.Recording{Format: FormatCassette, Interactions: seen, Provenance: provenance})
+}
+
 // newRecording turns what a file holds into evidence: the provider's exchanges
 // with decoded bodies, and a list of the others.
 func newRecording(name string, in interchange.Recording) Recording {

@@ -63,6 +63,7 @@ func (c Case) covers(requirement string) bool {
 // suiteFolders names the folder of each requirement area that has cassettes.
 var suiteFolders = map[string]string{
 	"ORD": "ordering", "SIG": "signature", "MOD": "allowlist", "RES": "resume", "STR": "streaming",
+	"ERR": "recovery",
 }
 
 // CassettePath is the path of the recording of the case below the cassettes:
@@ -91,6 +92,9 @@ type Step struct {
 	// Interrupt is closed when the prompt is to be called off. It is nil for a prompt
 	// that runs to its end, and in steps that no [Runner] runs.
 	Interrupt <-chan struct{}
+	// NeedsImage says that the scenario calls the tool that returns an image. rkat offers
+	// it in such scenarios only.
+	NeedsImage bool
 	// Calls are the roles of the tools that a real model must call in the step.
 	Calls []string
 }
@@ -106,7 +110,7 @@ func (c Case) Steps(seed string) []Step {
 	for i, s := range c.Scenario.Steps {
 		steps[i] = Step{
 			Resume: s.Resume, Turn: s.Turn, Prompt: specs.Fresh(s.Prompt, seed), Exit: s.Exit, Says: specs.Fresh(s.Says, seed),
-			Calls:  s.Calls,
+			Calls: s.Calls, NeedsImage: c.Scenario.CallsRole("image"),
 			NewKey: s.NewKey,
 			System: specs.Fresh(c.Scenario.System, seed), Model: c.Target.Model, Effort: c.Target.Effort,
 		}

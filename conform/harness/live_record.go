@@ -55,7 +55,9 @@ func (s *liveSource) openRecording(p Permutation, step func() int) (*liveRecordi
 	if err != nil {
 		return nil, err
 	}
-	r.writer.Revise(s.lastLook)
+	r.writer.Revise(func() func(cassette.Interaction) (cassette.Interaction, error) {
+		return record.LastLook(s.redactor, s.gate)
+	})
 	r.config.Writer = r.writer
 	return r, nil
 }
@@ -67,18 +69,6 @@ func (s *liveSource) cassettePath(p Permutation) string {
 		name += "@" + p.wayIn()
 	}
 	return filepath.Join(s.Record, p.Case.Target.Provider, name+".yaml")
-}
-
-// lastLook redacts a recording once more when a secret became known after something was
-// written that may hold it.
-func (s *liveSource) lastLook() func(cassette.Interaction) (cassette.Interaction, error) {
-	if !s.redactor.Late() && !s.gate.Late() {
-		return nil
-	}
-	return func(in cassette.Interaction) (cassette.Interaction, error) {
-		in = s.redactor.Interaction(in)
-		return in, s.gate.Check(in)
-	}
 }
 
 // observe notes whether anything was answered.

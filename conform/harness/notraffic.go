@@ -7,6 +7,7 @@ import (
 
 	"github.com/meerkat-go/conformance/proxy/cassette"
 	"github.com/meerkat-go/conformance/proxy/llm"
+	"github.com/meerkat-go/conformance/proxy/record"
 	"github.com/meerkat-go/conformance/proxy/redact"
 )
 
@@ -26,8 +27,10 @@ func (n noTraffic) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	contentType, refusal := llm.ErrorBody(n.capture.Case.Target.Provider, http.StatusBadRequest, errNoTraffic.Error())
+	header := r.Header.Clone()
+	body = record.DecompressRequest(header, body)
 	n.capture.observe(n.redactor.Interaction(cassette.Interaction{
-		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: r.Header.Clone(), Body: body},
+		Request: cassette.Request{Method: r.Method, URL: r.URL.String(), Proto: r.Proto, Header: header, Body: body},
 		Response: cassette.Response{Status: http.StatusBadRequest, Proto: r.Proto, Body: refusal,
 			Header: http.Header{"Content-Type": {contentType}}},
 		End: cassette.EndEOF,

@@ -79,13 +79,14 @@ func (r *Runner) recordTo(ctx context.Context, c Case, path string) error {
 }
 
 // unmarked takes the simulator's mark off replies: the head of the cassette already
-// says who answered.
+// says who answered. It stays on refusals that the scenario asked for, which the request
+// did not earn.
 type unmarked struct{ next http.RoundTripper }
 
 // RoundTrip asks the simulator.
 func (u unmarked) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := u.next.RoundTrip(r)
-	if err == nil {
+	if err == nil && resp.StatusCode == http.StatusOK {
 		resp.Header.Del(simulator.Mark)
 	}
 	return resp, err

@@ -107,6 +107,9 @@ func rkatArguments(step Step, session, dir string) []string {
 		}
 	}
 	args = append(args, "--model", step.Model, "--output", "json", "--session-dir", dir, "--conform-tools")
+	if step.NeedsImage {
+		args = append(args, "--conform-image")
+	}
 	if step.System != "" && !step.Resume {
 		args = append(args, "--system", step.System)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/meerkat-go/conformance/conform/check"
 	"github.com/meerkat-go/conformance/conform/evidence"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/proxy"
@@ -17,25 +16,7 @@ import (
 func Rules() ([]report.Rule, error) { return RulesOf(specs.CurrentSet) }
 
 // RulesOf returns the requirements of a set with their checks, see [specs.Set].
-func RulesOf(set string) ([]report.Rule, error) {
-	catalogue, err := specs.Requirements()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := report.Rules(catalogue, check.All()); err != nil {
-		return nil, err
-	}
-	if catalogue, err = specs.Set(set); err != nil {
-		return nil, err
-	}
-	named := map[string]bool{}
-	for _, r := range catalogue {
-		for _, id := range r.Checks {
-			named[id] = true
-		}
-	}
-	return report.Rules(catalogue, slices.DeleteFunc(check.All(), func(c check.Check) bool { return !named[c.ID] }))
-}
+func RulesOf(set string) ([]report.Rule, error) { return report.RulesOf(set) }
 
 // Labels are what a filter selects by: the area, id and consequence of the requirement,
 // the provider and the scenario.

@@ -87,12 +87,12 @@ var resumeMutants = []Mutant{
 // isInPrompt: a deferred tool is not part of the prompt, wherever it stands.
 func isInPrompt(tool *wire.Node) bool { return !tool.Get("defer_loading").True() }
 
-// changeResumed changes the first request of a resumed process; before is the last
-// request of the processes before it.
+// changeResumed changes the first request of a resumed process that was answered;
+// before is the request in front of it.
 func changeResumed(change func(e *editor, before *wire.Request) bool) func(evidence.Evidence) (evidence.Evidence, bool) {
 	return func(ev evidence.Evidence) (evidence.Evidence, bool) {
 		first := slices.IndexFunc(ev.Exchanges, func(x evidence.Exchange) bool {
-			return x.Process > 0 && x.Process < len(ev.Process) && ev.Process[x.Process].Resumed
+			return x.Process > 0 && x.Process < len(ev.Process) && ev.Process[x.Process].Resumed && x.Response.Status < 400
 		})
 		if first < 1 || ev.Exchanges[first-1].Provider != ev.Exchanges[first].Provider {
 			return ev, false

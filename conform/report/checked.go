@@ -37,6 +37,9 @@ type Recording struct {
 	Observed int             `json:"observed"`
 	Findings []Finding       `json:"findings"`
 	Skipped  []evidence.Skip `json:"skipped,omitempty"`
+	// Redacted lists the bodies that were judged although a recorder had replaced values
+	// in them.
+	Redacted []evidence.Redaction `json:"redacted,omitempty"`
 	// Reason says why, for a verdict that is not about findings.
 	Reason string `json:"reason,omitempty"`
 
@@ -60,6 +63,7 @@ func JudgeRecording(rules []Rule, rec evidence.Recording) Recording {
 	out := Recording{
 		Path: rec.Path, Format: rec.Format, Provider: strings.Join(rec.Evidence.Providers(), ","), Client: clientName(rec.Evidence.Exchanges),
 		Exchanges: len(rec.Evidence.Exchanges), Findings: []Finding{}, Skipped: rec.Skipped,
+		Redacted: rec.Evidence.Redactions(),
 	}
 	if out.Exchanges == 0 {
 		out.Verdict, out.notJudged = NotTestable, true

@@ -13,24 +13,16 @@ import (
 // was not testable only what a known failure kept from being seen; nothing that the
 // harness did.
 func (r *Run) applyBaseline() {
-	anyInScope := false
 	for i := range r.Baseline {
 		used := &r.Baseline[i]
 		*used = UsedExcuse{Excuse: used.Excuse}
 		if used.Expires <= r.Started.UTC().Format(time.DateOnly) {
 			used.Verdict, used.Problem = Stale, "expired on "+used.Expires+"; look at the breach again, then renew or remove the entry"
-			anyInScope = true
 			continue
 		}
 		used.Results = r.excuseResults(used.Excuse)
 		inScope := used.Results > 0 || r.playsPattern(used.Pattern)
-		anyInScope = anyInScope || inScope
 		used.Verdict, used.Problem = r.judgeExcuse(*used, inScope)
-	}
-	if !anyInScope && !r.isPartial() {
-		for i := range r.Baseline {
-			r.Baseline[i].Verdict, r.Baseline[i].Problem = Stale, "the baseline matches nothing of this run"
-		}
 	}
 }
 

@@ -2,8 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
 	"io"
 	"regexp"
 	"strings"
@@ -68,47 +66,6 @@ func TestMarkdownIsBounded(t *testing.T) {
 	if err := hostileRun(3000).WriteAnnotations(&b); err != nil || bytes.Count(b.Bytes(), []byte("\n")) != maxAnnotations+2 {
 		t.Errorf("%d annotations, %v", bytes.Count(b.Bytes(), []byte("\n")), err)
 	}
-}
-
-// JUnit is well-formed, and its counts are those of its cases.
-func TestJUnitCounts(t *testing.T) {
-	checked := NewChecked(Tool{}, Policy{}, append(judged(recording("b", 2), recording("a", 3)), Unreadable(hostile, errors.New(hostile))))
-	for name, write := range map[string]func(io.Writer) error{"run": hostileRun(2).WriteJUnit, "check": checked.WriteJUnit, "sample": sample().WriteJUnit} {
-		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		var doc junitSuites
-		dec := xml.NewDecoder(&b)
-		if err := dec.Decode(&doc); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if _, err := dec.Token(); err != nil && !errors.Is(err, io.EOF) {
-			t.Errorf("%s: %v", name, err)
-		}
-		var tests, failures, errs, skipped int
-		for _, s := range doc.Suites {
-			for _, c := range s.Cases {
-				tests++
-				failures += count(c.Failure)
-				errs += count(c.Error)
-				skipped += count(c.Skipped)
-			}
-		}
-		if doc.Tests != tests || doc.Failures != failures || doc.Errors != errs || doc.Skipped != skipped || tests == 0 {
-			t.Errorf("%s: says %d %d %d %d, holds %d %d %d %d", name, doc.Tests, doc.Failures, doc.Errors, doc.Skipped, tests, failures, errs, skipped)
-		}
-		if name != "run" && failures == 0 {
-			t.Errorf("%s: nothing failed", name)
-		}
-	}
-}
-
-func count(p *junitProblem) int {
-	if p == nil {
-		return 0
-	}
-	return 1
 }
 
 // A known failure is one line with its reason, a flake says how often it failed.

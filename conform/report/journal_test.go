@@ -224,3 +224,18 @@ func TestRerun(t *testing.T) {
 		t.Error("another source")
 	}
 }
+
+// A case without a result says nothing of what was selected. It is run again where it went
+// wrong or never ran.
+func TestCasesWithoutResults(t *testing.T) {
+	r := NewRun(Run{Cases: []CaseSummary{{Name: "a/quiet"}, {Name: "b/wrong", Deviations: []string{"it was ended at its time limit"}}, {Name: "c/missing", Reason: neverRun}, {Name: "d/unfit", Reason: "needs tools"}}}, nil)
+	settled := r.Settled()
+	for i, want := range []struct {
+		verdict Verdict
+		settled bool
+	}{{NotApplicable, true}, {NotTestable, false}, {NotTestable, false}, {NotApplicable, true}} {
+		if c := r.Cases[i]; c.Verdict != want.verdict || settled[c.Name] != want.settled {
+			t.Errorf("%s: %s, settled %t", c.Name, c.Verdict, settled[c.Name])
+		}
+	}
+}

@@ -18,6 +18,28 @@ type Rule struct {
 	Check       check.Check
 }
 
+// RulesOf returns the requirements of a set with their checks, see [specs.Set]:
+// [specs.CurrentSet] is the whole catalogue.
+func RulesOf(set string) ([]Rule, error) {
+	catalogue, err := specs.Requirements()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := Rules(catalogue, check.All()); err != nil {
+		return nil, err
+	}
+	if catalogue, err = specs.Set(set); err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, r := range catalogue {
+		for _, id := range r.Checks {
+			named[id] = true
+		}
+	}
+	return Rules(catalogue, slices.DeleteFunc(check.All(), func(c check.Check) bool { return !named[c.ID] }))
+}
+
 // Rules pairs a catalogue with its checks, in the catalogue's order. Both must
 // know the same ids: a requirement whose check does not exist would vanish from
 // every report. Withdrawn requirements are left out.

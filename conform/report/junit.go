@@ -10,7 +10,9 @@ import (
 	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
-// The shapes of JUnit XML that continuous integration systems agree on.
+// The shapes of JUnit XML that continuous integration systems agree on. They are those of
+// junit-10.xsd, by which the xUnit plugin of Jenkins refuses files: it knows no properties
+// of a test case and no count of what was skipped in all suites.
 type (
 	junitSuites struct {
 		XMLName  xml.Name      `xml:"testsuites"`
@@ -18,7 +20,6 @@ type (
 		Tests    int           `xml:"tests,attr"`
 		Failures int           `xml:"failures,attr"`
 		Errors   int           `xml:"errors,attr"`
-		Skipped  int           `xml:"skipped,attr"`
 		Time     string        `xml:"time,attr"`
 		Suites   []*junitSuite `xml:"testsuite"`
 	}
@@ -31,18 +32,13 @@ type (
 		Cases    []junitCase `xml:"testcase"`
 	}
 	junitCase struct {
-		Class      string          `xml:"classname,attr"`
-		Name       string          `xml:"name,attr"`
-		Time       string          `xml:"time,attr"`
-		Properties []junitProperty `xml:"properties>property"`
-		Failure    *junitProblem   `xml:"failure,omitempty"`
-		Error      *junitProblem   `xml:"error,omitempty"`
-		Skipped    *junitProblem   `xml:"skipped,omitempty"`
-		SystemOut  string          `xml:"system-out,omitempty"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
+		Class     string        `xml:"classname,attr"`
+		Name      string        `xml:"name,attr"`
+		Time      string        `xml:"time,attr"`
+		Failure   *junitProblem `xml:"failure,omitempty"`
+		Error     *junitProblem `xml:"error,omitempty"`
+		Skipped   *junitProblem `xml:"skipped,omitempty"`
+		SystemOut string        `xml:"system-out,omitempty"`
 	}
 	junitProblem struct {
 		Type    string `xml:"type,attr,omitempty"`
@@ -52,7 +48,7 @@ type (
 )
 
 // WriteJUnit writes r as JUnit XML: a suite per area, a test case per result,
-// with the requirement and its consequence as properties. What was not testable is a
+// with the requirement and its consequence as properties, in lines of its output. What was not testable is a
 // failure, and so is a requirement that had to be seen and was not: a skip would
 // read as green. Cases that were not run are skipped, stale excuses are failures.
 func (r *Run) WriteJUnit(w io.Writer) error {
@@ -126,7 +122,7 @@ func (all *junitSuites) addMissing(c Coverage) {
 
 func (all *junitSuites) writeXML(w io.Writer) error {
 	for _, s := range all.Suites {
-		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors, all.Skipped+s.Skipped
+		all.Tests, all.Failures, all.Errors = all.Tests+s.Tests, all.Failures+s.Failures, all.Errors+s.Errors
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -143,14 +139,14 @@ func (all *junitSuites) writeXML(w io.Writer) error {
 func (s *junitSuite) addCase(res Result) {
 	c := junitCase{
 		Class: "conform." + s.Name, Name: terminal.Line(strings.TrimSpace(cmp.Or(res.Check, res.Requirement) + " " + res.Case)), Time: secondsText(res.DurationMS),
-		Properties: res.junitProperties(),
+		SystemOut: res.junitProperties(),
 	}
 	problem := &junitProblem{Type: string(res.Verdict), Message: terminal.Line(firstMessage(res)), Text: findingTexts(res)}
 	s.Tests++
 	switch res.Verdict {
 	case Pass:
 	case Warn, Contradicted:
-		c.SystemOut = problem.Text
+		c.SystemOut += problem.Text
 	case NotApplicable, KnownFail:
 		s.Skipped++
 		c.Skipped = &junitProblem{Message: problem.Message}
@@ -164,14 +160,18 @@ func (s *junitSuite) addCase(res Result) {
 	s.Cases = append(s.Cases, c)
 }
 
-func (r Result) junitProperties() []junitProperty {
-	list := []junitProperty{{"verdict", string(r.Verdict)}}
-	for _, p := range []junitProperty{{"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", terminal.Line(r.Evidence)}} {
-		if p.Value != "" {
-			list = append(list, p)
+// junitProperties are lines in the form in which tools read properties out of the output
+// of a test case.
+func (r Result) junitProperties() string {
+	var b strings.Builder
+	for _, p := range []struct{ name, value string }{
+		{"verdict", string(r.Verdict)}, {"requirement", r.Requirement}, {"consequence", string(r.Consequence)}, {"provider", r.Provider}, {"evidence", terminal.Line(r.Evidence)},
+	} {
+		if p.value != "" {
+			fmt.Fprintf(&b, "[[PROPERTY|%s=%s]]\n", p.name, p.value)
 		}
 	}
-	return list
+	return b.String()
 }
 
 func firstMessage(res Result) string {

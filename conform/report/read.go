@@ -92,12 +92,12 @@ func (r *Run) DiffersFrom(h JournalHeader) string {
 	})
 }
 
-// Settled are the names of the cases that need not be run again: those that have
-// results, none of which failed, was flaky, not testable or a fault of the harness.
+// Settled are the names of the cases that need not be run again: those that were run, where
+// nothing failed, was flaky, not testable or a fault of the harness.
 func (r *Run) Settled() map[string]bool {
 	settled := map[string]bool{}
 	for _, c := range r.Cases {
-		settled[c.Name] = c.Reason != neverRun
+		settled[c.Name] = c.Verdict != NotTestable // where there is no result, for example
 	}
 	for _, res := range r.Results {
 		switch res.Verdict {

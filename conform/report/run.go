@@ -148,7 +148,8 @@ func NewRun(r Run, results []Result) *Run {
 	return &r
 }
 
-// judgeCases gives each case the worst verdict of its results.
+// judgeCases gives each case the worst verdict of its results. What was selected may not
+// apply to a case; without a result it says nothing, unless it went wrong.
 func (r *Run) judgeCases() {
 	verdicts := map[string][]Verdict{}
 	for _, res := range r.Results {
@@ -157,7 +158,8 @@ func (r *Run) judgeCases() {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		c.Verdict = Worst(verdicts[c.Name]...)
-		if c.Reason != "" && c.Reason != neverRun {
+		saysNothing := len(verdicts[c.Name]) == 0 && len(c.Deviations) == 0
+		if c.Reason != neverRun && (c.Reason != "" || saysNothing) {
 			c.Verdict = NotApplicable
 		}
 	}

@@ -158,6 +158,9 @@ func (t *Terminal) Checked(c *Checked) {
 		for _, s := range r.Skipped {
 			t.writePlain("%-14s %s  exchange %d, %s: %s", "skipped", r.Path, s.Exchange, s.What, s.Reason)
 		}
+		for _, d := range r.Redacted {
+			t.writePlain("%-14s %s  exchange %d, %s body: judged with %s%s", "redacted", r.Path, d.Exchange, d.Body, countOf(d.Values, "redacted value"), atPlaces(d.Places))
+		}
 	}
 	t.writeSilent(c)
 	if n := len(c.PassedOver); n > 0 {
@@ -166,6 +169,14 @@ func (t *Terminal) Checked(c *Checked) {
 	t.writeMissing(c.Summary.Coverage)
 	t.writeAreas(c.Summary.Areas)
 	t.writeSummary(c.Summary, countOf(len(c.Recordings), "recording"))
+}
+
+// atPlaces is the end of a sentence that says where.
+func atPlaces(places []string) string {
+	if len(places) == 0 {
+		return ""
+	}
+	return " at " + strings.Join(places, "; ")
 }
 
 // heading names the clients that sent the traffic, the most frequent first.

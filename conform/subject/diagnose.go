@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"bytes"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -73,13 +74,27 @@ func (s sighting) hostsOf(kinds ...proxy.Kind) (hosts []string) {
 	return hosts
 }
 
+// maxSearched bounds what is searched at each end of a stream, in bytes.
+const maxSearched = 64 << 10
+
+// bothEnds is a stream without its middle: an agent that floods its output says what is
+// the matter at the beginning or at the end.
+func bothEnds(stream []byte) []byte {
+	if len(stream) <= 2*maxSearched {
+		return stream
+	}
+	end := stream[len(stream)-maxSearched:]
+	// What stands before the first space may be half of a key.
+	return slices.Concat(stream[:maxSearched], []byte("\n"), end[max(0, bytes.IndexAny(end, " \n")):])
+}
+
 // printedText is what the agent wrote, errors last.
 func (s sighting) printedText() string {
 	var all strings.Builder
 	for _, p := range s.probed.Processes {
-		all.Write(p.Stdout)
+		all.Write(bothEnds(p.Stdout))
 		all.WriteByte('\n')
-		all.Write(p.Stderr)
+		all.Write(bothEnds(p.Stderr))
 	}
 	return all.String()
 }
@@ -101,7 +116,7 @@ func (s sighting) lastWords() string {
 		how = "it " + p.Remark
 	}
 	for _, stream := range [][]byte{p.Stderr, p.Stdout} {
-		if line := tellingLine(string(stream)); line != "" {
+		if line := tellingLine(string(bothEnds(stream))); line != "" {
 			return how + " and said: " + line
 		}
 	}

@@ -1,6 +1,7 @@
 package subject
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,9 @@ import (
 	"github.com/meerkat-go/conformance/proxy"
 	"github.com/meerkat-go/conformance/proxy/cassette"
 )
+
+// madeUpKey is put together here so that no scanner takes this file for a leak.
+const madeUpKey = "sk-ant-" + "api03-" + "Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Zx9Q"
 
 // TestExplain holds what people are told when no call of a model was seen.
 func TestExplain(t *testing.T) {
@@ -44,6 +48,8 @@ func TestExplain(t *testing.T) {
 		{"no terminal", process(1, "Error: stdin is not a terminal"), "mitm", []string{"needs a terminal"}},
 		{"crash", process(3, "\x1b[31mpanic: \x07boom\x1b[0m\n"), "mitm", []string{"failed before it sent anything: it exited 3 and said: panic:  boom"}},
 		{"crash of Python", process(1, "ModuleNotFoundError: No module named 'x'"), "mitm", []string{"failed before it sent anything: it exited 1 and said: ModuleNotFoundError"}},
+		{"prints a key", process(1, "Error: request with "+madeUpKey+" failed"), "mitm", []string{"said: Error: request with "}},
+		{"floods", process(3, "Error: not this\n"+strings.Repeat("noise \x1b[2J\xff\u202e\n", 1<<19)+"Error: disk is full"), "mitm", []string{"it exited 3 and said: Error: disk is full"}},
 		{"waits", slow, "mitm", []string{"sent nothing in time", "said: waiting"}},
 		{"calls no model", models, "mitm", []string{"called no model", "GET api.openai.com/v1/models;"}},
 	} {
@@ -53,9 +59,19 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s: %q lacks %q", c.name, got, want)
 			}
 		}
-		if strings.ContainsAny(got, "\x1b\x07\n") || strings.Contains(got, "secret") {
+		if strings.ContainsAny(got, "\x1b\x07\n") || strings.Contains(got, "secret") || strings.Contains(got, "Zx9") {
 			t.Errorf("%s: %q", c.name, got)
 		}
+	}
+}
+
+// TestFloodIsSearchedAtItsEnds holds that how much an agent prints does not decide how long
+// conform thinks about it.
+func TestFloodIsSearchedAtItsEnds(t *testing.T) {
+	flood := bytes.Repeat([]byte("x y\n"), 4<<20)
+	s := newSighting(harness.Probed{Processes: []evidence.Process{{Stdout: flood, Stderr: flood}}})
+	if n := len(s.printedText()); n > 5*maxSearched {
+		t.Errorf("%d bytes are searched", n)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/meerkat-go/conformance/conform/harness"
@@ -200,7 +199,11 @@ func ComesInBy(agent harness.Subject, way string) bool {
 func Problems(agent harness.Subject) (lines []string) {
 	if l, ok := agent.(*limited); ok {
 		for _, way := range slices.Sorted(maps.Keys(l.problems)) {
-			lines = append(lines, strings.TrimPrefix(way+": "+l.problems[way], ": "))
+			line := l.problems[way]
+			if way != "" {
+				line = way + " does not work: " + line
+			}
+			lines = append(lines, line)
 		}
 	}
 	return lines

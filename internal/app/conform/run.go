@@ -15,8 +15,8 @@ import (
 	"github.com/meerkat-go/conformance/conform/inspector"
 	"github.com/meerkat-go/conformance/conform/report"
 	"github.com/meerkat-go/conformance/internal/app/cli"
-	"github.com/meerkat-go/conformance/internal/app/recorder/recorderenv"
 	"github.com/meerkat-go/conformance/proxy"
+	"github.com/meerkat-go/conformance/proxy/redact"
 	"github.com/meerkat-go/conformance/specs"
 )
 
@@ -155,7 +155,7 @@ func (a *app) runCases(ctx context.Context, f runFlags, policy report.Policy, pa
 		page.observeCase(run, results)
 	}
 	page.beginLive(inspector.Head{Kind: "run", Tool: tool(), Subject: about.Subject, Sources: f.sources, Ingress: f.ingress, Started: began.UTC(), Policy: policy})
-	options.Live, options.Secrets = live, recorderenv.EnvironmentSecrets(a.Environ)
+	options.Live, options.Secrets = live, redact.EnvironmentSecrets(a.Environ)
 	if options.Isolation, err = f.isolationFlags.detectLevel(context.WithoutCancel(ctx), about.Subject); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,8 @@ func TestScripts(t *testing.T) {
 			"nokey":   searchForKeys,
 			"valid":   valid,
 			"gen":     gen,
+
+			"printable": printable,
 		},
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/meerkat-go/conformance/internal/terminal"
 	"github.com/meerkat-go/conformance/schemas"
 )
 
@@ -33,6 +34,14 @@ func valid(ts *testscript.TestScript, neg bool, args []string) {
 	err := schemas.Validate(schemas.Name(args[0]), []byte(ts.ReadFile(args[1])))
 	if (err != nil) != neg {
 		ts.Fatalf("%s: %v", args[1], err)
+	}
+}
+
+// printable holds that a file is text that controls no terminal: printable report.xml.
+func printable(ts *testscript.TestScript, neg bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if (text != terminal.Text(text)) != neg {
+		ts.Fatalf("%s: holds what is not printed", args[0])
 	}
 }
 

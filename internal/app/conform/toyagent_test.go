@@ -35,11 +35,22 @@ func toyAgent() {
 		select {}
 	case "crash":
 		panic("boom")
+	case "tellskey":
+		fmt.Fprintln(os.Stderr, "Error: cannot use the key sk-ant-"+"api03-"+strings.Repeat("Zx9", 31)+"Q")
+		os.Exit(1)
+	case "flood":
+		flood := bytes.Repeat([]byte("\x1b]0;owned\x07\x1b[2J\u202e\u200b\x00\xff\xfe</script><img src=x onerror=alert(1)>]]>\n::error::owned\n"), 130_000)
+		_, _ = os.Stdout.Write(flood)
+		_, _ = os.Stderr.Write(flood)
 	}
 	if base := os.Getenv("ANTHROPIC_BASE_URL"); base != "" {
 		host = base
 	}
-	body, _ := json.Marshal(map[string]any{"model": "claude-opus-4-6", "max_tokens": 2000, "messages": []any{map[string]any{"role": "user", "content": prompt}}})
+	question := map[string]any{"model": "claude-opus-4-6", "max_tokens": 2000, "messages": []any{map[string]any{"role": "user", "content": prompt}}}
+	if fault == "flood" { // with a tool it plays cases, and never answers a call
+		question["tools"] = []any{map[string]any{"name": "echo", "input_schema": map[string]any{"type": "object"}}}
+	}
+	body, _ := json.Marshal(question)
 	request, _ := http.NewRequest(http.MethodPost, host+"/v1/messages", bytes.NewReader(body))
 	request.Header = http.Header{"Content-Type": {"application/json"}, "X-Api-Key": {key}, "Anthropic-Version": {"2023-06-01"}}
 	response, err := http.DefaultClient.Do(request)

@@ -1,0 +1,143 @@
+// Package lint says what a provider would refuse in a request or in a list of tools,
+// before anything is sent. An agent can ask it when it loads tools, and a test when it
+// builds a request:
+//
+//	found, err := lint.Tools(list, "anthropic", "gemini")
+//	for _, f := range found.Findings {
+//		fmt.Println(f.Provider, f.Tool, f.Path, f.Message, f.Fix)
+//	}
+//
+// The rules are those of the referee that one request can break: the checks of package
+// check run on a conversation of this one request. What depends on earlier replies is not
+// judged. Functions are pure and may be called concurrently.
+package lint
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/meerkat-go/conformance/conform/check"
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/wire"
+	"github.com/meerkat-go/conformance/specs"
+)
+
+// Finding is one thing that a provider would refuse, or take and treat otherwise.
+type Finding struct {
+	Provider string `json:"provider"`
+	// Verdict is Fail for what is refused, Warn for what is not.
+	Verdict report.Verdict `json:"verdict"`
+	Check   string         `json:"check"`
+	// Rule is the provider's rule, such as A-7; "" where none is written down.
+	Rule string `json:"rule,omitempty"`
+	// Tool is the name of the tool that the finding is about, "" for other findings.
+	Tool string `json:"tool,omitempty"`
+	// Path leads to the place in what was given.
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
+}
+
+// Result is what one call found, in the order of providers, paths and checks.
+type Result struct {
+	Findings []Finding `json:"findings"`
+	// Providers are those that were judged for, and Tools counts what was read of a list.
+	Providers []string `json:"providers"`
+	Tools     int      `json:"tools,omitempty"`
+	// Notes say what was not judged, and what else a reader should know.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Verdict is the worst of the findings, Pass without any.
+func (r Result) Verdict() report.Verdict {
+	worst := report.Pass
+	for _, f := range r.Findings {
+		if f.Verdict == report.Fail || worst == report.Pass {
+			worst = f.Verdict
+		}
+	}
+	return worst
+}
+
+// Request judges the body of one request. provider is anthropic, openai or gemini, "" to
+// tell it from the members; model is needed for Gemini only, which has it in the URL.
+// Errors say that the body cannot be judged at all.
+func Request(provider, model string, body []byte) (Result, error) {
+	doc, err := wire.Parse(body)
+	if err != nil || !doc.Is('{') {
+		return Result{}, errors.New("is not a JSON object")
+	}
+	if provider == "" {
+		if provider, err = providerOf(doc); err != nil {
+			return Result{}, err
+		}
+	}
+	url, err := urlOf(provider, model)
+	if err != nil {
+		return Result{}, err
+	}
+	found, err := judge(provider, url, body)
+	return Result{Findings: found, Providers: []string{provider}}, err
+}
+
+// providerOf tells whose request a document is.
+func providerOf(doc *wire.Node) (string, error) {
+	messages := doc.Get("messages")
+	isChat := slices.ContainsFunc(messages.Elems(), func(m *wire.Node) bool {
+		return m.Get("role").Str() == "system" || m.Get("role").Str() == "tool" || m.Get("tool_calls") != nil
+	}) || doc.Any("max_completion_tokens", "n", "logprobs", "response_format") != nil
+	switch {
+	case doc.Get("contents") != nil:
+		return evidence.Gemini, nil
+	case doc.Any("input", "previous_response_id", "prompt") != nil:
+		return evidence.OpenAI, nil
+	case messages != nil && isChat:
+		return "", errors.New("is a request of Chat Completions, which is not judged; give one of Anthropic Messages, OpenAI Responses or Gemini")
+	case messages != nil:
+		return evidence.Anthropic, nil
+	}
+	return "", errors.New("has neither messages, input nor contents; name the provider")
+}
+
+// defaultGeminiModel stands for a model that was not named.
+const defaultGeminiModel = "gemini-3-flash-preview"
+
+func urlOf(provider, model string) (string, error) {
+	switch provider {
+	case evidence.Anthropic:
+		return "https://api.anthropic.com/v1/messages", nil
+	case evidence.OpenAI:
+		return "https://api.openai.com/v1/responses", nil
+	case evidence.Gemini:
+		return "https://generativelanguage.googleapis.com/v1beta/models/" + cmp.Or(model, defaultGeminiModel) + ":generateContent", nil
+	}
+	return "", fmt.Errorf("provider %q is unknown; use anthropic, openai or gemini", provider)
+}
+
+// judge runs every rule about the subject on a conversation of one request.
+func judge(provider, url string, body []byte) ([]Finding, error) {
+	rules, err := report.RulesOf(specs.CurrentSet)
+	if err != nil {
+		return nil, err
+	}
+	ev := evidence.Evidence{Source: evidence.SourceRecording, Exchanges: []evidence.Exchange{{
+		Provider: provider, Process: -1, Request: evidence.Request{Method: http.MethodPost, URL: url, Body: body},
+	}}}
+	trace := check.Decode(&ev)
+	found := []Finding{}
+	for _, rule := range rules {
+		if rule.Check.Source || !rule.Requirement.AppliesTo(provider, string(evidence.SourceRecording)) {
+			continue
+		}
+		for _, f := range rule.Check.Run(trace).Findings {
+			if judged := rule.NewFinding(f, trace.PlaceOf(f.Exchange)); judged.Consequence != specs.None {
+				found = append(found, Finding{Provider: provider, Verdict: judged.Verdict, Check: f.Check, Rule: f.Rule, Path: f.Path, Message: f.Message, Fix: f.Fix})
+			}
+		}
+	}
+	return found, nil
+}

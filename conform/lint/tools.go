@@ -1,0 +1,282 @@
+package lint
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/meerkat-go/conformance/conform/evidence"
+	"github.com/meerkat-go/conformance/conform/report"
+	"github.com/meerkat-go/conformance/conform/wire"
+)
+
+// Providers are those that tools are judged for, in the order of results.
+var Providers = []string{evidence.Anthropic, evidence.OpenAI, evidence.Gemini}
+
+// tool is one tool that a client runs, as it was given.
+type tool struct {
+	name, path string
+	// node holds name and description; schema describes the arguments and may be nil.
+	node, schema *wire.Node
+	schemaPath   string
+	// isOpenAPI is set for Gemini's parameters, which are no JSON Schema.
+	isOpenAPI bool
+}
+
+// Tools judges a list of tools for the providers named, all without a name. The list is
+// what an MCP server answers to tools/list, the tools of a request to any of the three
+// providers or to Chat Completions, or such a request; it is judged as if each tool were
+// sent as it is, in the members of the provider. Tools that a provider runs itself are
+// left out with a note. Errors say that no tool can be read.
+func Tools(list []byte, providers ...string) (Result, error) {
+	doc, err := wire.Parse(list)
+	if err != nil {
+		return Result{}, errors.New("is not JSON")
+	}
+	tools, notes, err := readTools(doc)
+	if err != nil {
+		return Result{}, err
+	}
+	if len(tools) == 0 {
+		return Result{}, errors.New(strings.Join(append([]string{"holds no tool that a client runs"}, notes...), "; "))
+	}
+	if len(providers) == 0 {
+		providers = Providers
+	}
+	result := Result{Findings: []Finding{}, Providers: providers, Tools: len(tools), Notes: notes}
+	for _, provider := range providers {
+		url, err := urlOf(provider, "")
+		if err != nil {
+			return Result{}, err
+		}
+		found, err := judge(provider, url, requestWith(provider, tools, false))
+		if err != nil {
+			return Result{}, err
+		}
+		if provider == evidence.Gemini {
+			note, err := noteOnParameters(url, tools, found)
+			if err != nil {
+				return Result{}, err
+			}
+			result.Notes = append(result.Notes, note...)
+		}
+		result.Findings = append(result.Findings, placeInTools(found, tools)...)
+	}
+	return result, nil
+}
+
+// noteOnParameters says which tools Gemini takes as parametersJsonSchema only.
+func noteOnParameters(url string, tools []tool, known []Finding) ([]string, error) {
+	found, err := judge(evidence.Gemini, url, requestWith(evidence.Gemini, tools, true))
+	if err != nil {
+		return nil, err
+	}
+	refused := func(findings []Finding) (indices []int) {
+		for _, f := range findings {
+			if i, _, ok := splitPath(f); ok && f.Verdict == report.Fail && !slices.Contains(indices, i) {
+				indices = append(indices, i)
+			}
+		}
+		return indices
+	}
+	already, asParameters := refused(known), refused(found)
+	slices.Sort(asParameters)
+	var names []string
+	for _, i := range asParameters {
+		if !slices.Contains(already, i) {
+			names = append(names, tools[i].name)
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil
+	}
+	shown := strings.Join(names[:min(len(names), 5)], ", ")
+	if more := len(names) - 5; more > 0 {
+		shown += fmt.Sprintf(" and %d more", more)
+	}
+	return []string{"gemini takes these as parametersJsonSchema only, not as parameters: " + shown}, nil
+}
+
+var errNoList = errors.New("holds no list of tools; give the answer to tools/list, a list of tools or a request")
+
+// readTools finds the tools in a document. Paths lead into the document.
+func readTools(doc *wire.Node) (tools []tool, notes []string, err error) {
+	list, path := doc, ""
+	for _, member := range []string{"result", "tools"} {
+		if list.Is('{') && list.Get(member) != nil {
+			list, path = list.Get(member), strings.TrimPrefix(path+"."+member, ".")
+		}
+	}
+	elems := list.Elems()
+	switch {
+	case list.Is('{'):
+		elems = []*wire.Node{list}
+	case !list.Is('['):
+		return nil, nil, errNoList
+	}
+	for i, n := range elems {
+		at := path
+		if list.Is('[') {
+			at = path + "[" + strconv.Itoa(i) + "]"
+		}
+		found, note, err := readTool(n, at)
+		if err != nil && list.Is('{') {
+			err = errNoList
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		tools = append(tools, found...)
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return tools, notes, nil
+}
+
+// readTool reads one element of a list, which may hold several tools.
+func readTool(n *wire.Node, path string) (tools []tool, note string, err error) {
+	declarations, function := n.Any("functionDeclarations", "function_declarations"), n.Get("function")
+	named := func(schema string) tool {
+		return tool{name: n.Get("name").Str(), path: path, node: n, schema: n.Get(schema), schemaPath: path + "." + schema}
+	}
+	switch kind := n.Get("type").Str(); {
+	case !n.Is('{'):
+		return nil, "", fmt.Errorf("%s: is not an object", orList(path))
+	case declarations != nil:
+		for j, d := range declarations.Elems() {
+			tools = append(tools, readDeclaration(d, path+".functionDeclarations["+strconv.Itoa(j)+"]"))
+		}
+	case function.Is('{'):
+		return readTool(function, path+".function")
+	case n.Get("inputSchema") != nil:
+		tools = append(tools, named("inputSchema"))
+	case n.Get("input_schema") != nil:
+		tools = append(tools, named("input_schema"))
+	case kind == "function" || kind == "" && n.Get("parameters") != nil:
+		tools = append(tools, named("parameters"))
+	case kind == "namespace":
+		for j, inner := range n.Get("tools").Elems() {
+			more, _, err := readTool(inner, path+".tools["+strconv.Itoa(j)+"]")
+			if err != nil {
+				return nil, "", err
+			}
+			tools = append(tools, more...)
+		}
+	case kind != "" || isProviderTool(n):
+		return nil, fmt.Sprintf("%s is not judged: %s is run by its provider, or has no schema", orList(path), strconv.Quote(cmp.Or(kind, n.Names[0]))), nil
+	case n.Get("name") != nil:
+		tools = append(tools, named("inputSchema"))
+	default:
+		return nil, "", fmt.Errorf("%s: is no tool; it has neither name, inputSchema, input_schema, parameters nor functionDeclarations", orList(path))
+	}
+	return tools, "", nil
+}
+
+func readDeclaration(d *wire.Node, path string) tool {
+	t := tool{name: d.Get("name").Str(), path: path, node: d}
+	if t.schema, t.schemaPath = d.Get("parameters"), path+".parameters"; t.schema != nil {
+		t.isOpenAPI = true
+		return t
+	}
+	t.schema, t.schemaPath = d.Any("parametersJsonSchema", "parameters_json_schema"), path+".parametersJsonSchema"
+	return t
+}
+
+func orList(path string) string {
+	if path == "" {
+		return "the list"
+	}
+	return path
+}
+
+// isProviderTool reports whether n switches a tool of Gemini's on, such as googleSearch.
+func isProviderTool(n *wire.Node) bool {
+	return len(n.Names) == 1 && n.Items[0].Is('{') && n.Get("name") == nil
+}
+
+// requestWith is a request to a provider that offers the tools, each in the provider's
+// members with its schema as it is. asParameters asks Gemini with parameters.
+func requestWith(provider string, tools []tool, asParameters bool) []byte {
+	list := make([]map[string]json.RawMessage, len(tools))
+	for i, t := range tools {
+		entry := map[string]json.RawMessage{}
+		for _, member := range []string{"name", "description", "strict"} {
+			if v := t.node.Get(member); v != nil && (member != "strict" || provider != evidence.Gemini) {
+				entry[member] = v.Raw
+			}
+		}
+		if provider == evidence.OpenAI {
+			entry["type"] = json.RawMessage(`"function"`)
+		}
+		if t.schema != nil {
+			entry[schemaMember(provider, t.isOpenAPI || asParameters)] = t.schema.Raw
+		}
+		list[i] = entry
+	}
+	declared, _ := json.Marshal(list) // raw members that were parsed
+	switch provider {
+	case evidence.Anthropic:
+		return fmt.Appendf(nil, `{"model":"claude-opus-4-6","max_tokens":1024,"messages":[{"role":"user","content":"Hello."}],"tools":%s}`, declared)
+	case evidence.OpenAI:
+		return fmt.Appendf(nil, `{"model":"gpt-5.2","input":"Hello.","tools":%s}`, declared)
+	}
+	return fmt.Appendf(nil, `{"contents":[{"role":"user","parts":[{"text":"Hello."}]}],"tools":[{"functionDeclarations":%s}]}`, declared)
+}
+
+func schemaMember(provider string, isOpenAPI bool) string {
+	switch {
+	case provider == evidence.Anthropic:
+		return "input_schema"
+	case provider == evidence.OpenAI || isOpenAPI:
+		return "parameters"
+	}
+	return "parametersJsonSchema"
+}
+
+// placeInTools orders findings by tool and turns paths of the request into paths of what
+// was given.
+func placeInTools(found []Finding, tools []tool) []Finding {
+	order := func(f Finding) int {
+		index, _, ok := splitPath(f)
+		if !ok {
+			return -1
+		}
+		return index
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return order(a) - order(b) })
+	for i := range found {
+		f := &found[i]
+		at, rest, ok := splitPath(*f)
+		if !ok || at >= len(tools) {
+			continue
+		}
+		t, sent := tools[at], f.Path
+		f.Tool, f.Path = t.name, t.path+rest
+		for _, member := range []string{".input_schema", ".parametersJsonSchema", ".parameters"} {
+			if inner, isSchema := strings.CutPrefix(rest, member); isSchema {
+				f.Path = t.schemaPath + inner
+				break
+			}
+		}
+		f.Message = strings.ReplaceAll(f.Message, sent, f.Path)
+	}
+	return found
+}
+
+// splitPath returns the ordinal of the tool that the path of a finding leads to in the
+// request, and what follows it.
+func splitPath(f Finding) (index int, rest string, ok bool) {
+	list := "tools["
+	if f.Provider == evidence.Gemini {
+		list = "tools[0].functionDeclarations["
+	}
+	inside, ok := strings.CutPrefix(f.Path, list)
+	number, rest, closed := strings.Cut(inside, "]")
+	index, err := strconv.Atoi(number)
+	return index, rest, ok && closed && err == nil
+}

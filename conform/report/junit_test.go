@@ -1,0 +1,106 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// junitElements are the elements of JUnit XML as Jenkins' junit-10.xsd has them, as far as
+// we write them: their attributes, of which those before a bar must be there, and their
+// children. Text stands in those without children only.
+var junitElements = map[string]struct{ attributes, children string }{
+	"":           {"|", "testsuites"},
+	"testsuites": {"|name time tests failures errors", "testsuite"},
+	"testsuite":  {"name tests failures errors|skipped time timestamp hostname id package file log url group", "testcase system-out system-err properties testsuite"},
+	"testcase":   {"name|time classname group", "skipped error failure system-out system-err"},
+	"failure":    {"|type message", ""},
+	"error":      {"|type message", ""},
+	"skipped":    {"|type message", ""},
+	"system-out": {"|", ""},
+}
+
+// checkJUnit says where a document is not JUnit XML, and how many elements it has by name.
+func checkJUnit(t *testing.T, document []byte) map[string]int {
+	t.Helper()
+	count, stack := map[string]int{}, []string{""}
+	for dec := xml.NewDecoder(bytes.NewReader(document)); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return count
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent := stack[len(stack)-1]
+		switch token := token.(type) {
+		case xml.StartElement:
+			name := token.Name.Local
+			if !slices.Contains(strings.Fields(junitElements[parent].children), name) {
+				t.Fatalf("<%s> must not stand in <%s>", name, parent)
+			}
+			checkJUnitAttributes(t, token)
+			count[name]++
+			stack = append(stack, name)
+		case xml.EndElement:
+			stack = stack[:len(stack)-1]
+		case xml.CharData:
+			if junitElements[parent].children != "" && len(bytes.TrimSpace(token)) > 0 {
+				t.Fatalf("<%s> holds text %q", parent, token)
+			}
+			if bytes.ContainsRune(token, '\ufffd') {
+				t.Errorf("<%s> holds a character that XML cannot: %q", parent, token)
+			}
+		}
+	}
+}
+
+func checkJUnitAttributes(t *testing.T, element xml.StartElement) {
+	t.Helper()
+	required, optional, _ := strings.Cut(junitElements[element.Name.Local].attributes, "|")
+	missing := strings.Fields(required)
+	for _, a := range element.Attr {
+		if !slices.Contains(strings.Fields(required+" "+optional), a.Name.Local) {
+			t.Errorf("<%s> must not have the attribute %s", element.Name.Local, a.Name.Local)
+		}
+		missing = slices.DeleteFunc(missing, func(name string) bool { return name == a.Name.Local })
+		if strings.Contains(a.Value, "\ufffd") {
+			t.Errorf("%s holds a character that XML cannot: %q", a.Name.Local, a.Value)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("<%s> has no attribute %s", element.Name.Local, missing)
+	}
+}
+
+// JUnit is as its schema says, whatever an agent wrote, and its counts are those of its cases.
+func TestJUnit(t *testing.T) {
+	checked := NewChecked(Tool{}, Policy{}, append(judged(recording("b", 2), recording("a", 3)), Unreadable(hostile, errors.New(hostile))))
+	for name, write := range map[string]func(io.Writer) error{"run": hostileRun(2).WriteJUnit, "check": checked.WriteJUnit, "sample": sample().WriteJUnit} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			count := checkJUnit(t, b.Bytes())
+			var doc junitSuites
+			if err := xml.Unmarshal(b.Bytes(), &doc); err != nil {
+				t.Fatal(err)
+			}
+			skipped := 0
+			for _, s := range doc.Suites {
+				skipped += s.Skipped
+			}
+			if doc.Tests != count["testcase"] || doc.Failures != count["failure"] || doc.Errors != count["error"] || skipped != count["skipped"] || doc.Tests == 0 {
+				t.Errorf("says %d %d %d %d, holds %v", doc.Tests, doc.Failures, doc.Errors, skipped, count)
+			}
+			if doc.Failures == 0 {
+				t.Error("nothing failed")
+			}
+		})
+	}
+}

@@ -98,6 +98,7 @@ bench-peers: ## benchmarks beside the official SDKs and other recorders, in one 
 	cd oracle && $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 	$(GO) build -o .tmp/peers/recorder ./cmd/recorder
 	@npm install --silent --no-audit --no-fund --prefix .tmp/peers $(NPM_PEERS) || echo 'npm: not reachable; its peers are left out'
+	cd peers && $(GO) test -run '^$$' -bench Libraries -benchtime 5x .
 	cd peers && $(GO) run . -recorder ../.tmp/peers/recorder -tools ../.tmp/peers -rounds $(ROUNDS)
 
 .PHONY: bench-agents

@@ -85,16 +85,17 @@ type wall struct {
 
 // shared lists the packages that every wall lets in: each uses the standard
 // library only and knows nothing of the parts.
-var shared = []string{"internal/corpus", "internal/fileutil", "internal/spelling", "internal/terminal"}
+var shared = []string{"internal/corpus", "internal/fileutil", "internal/inprocess", "internal/spelling", "internal/terminal"}
 
 var walls = []wall{
-	{from: "meerkat", into: []string{"proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
-	{from: "proxy", into: []string{"meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
-	{from: "simulator", into: []string{"meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
-	{from: "conform", without: []string{"conform/harness", "conform/subject"}, into: []string{"meerkat", "simulator", "suites", "internal", "proxy"},
+	{from: "meerkat", into: []string{"vcr", "proxy", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "proxy", into: []string{"vcr", "meerkat", "simulator", "conform", "suites", "specs", "schemas", "cassettes", "internal"}},
+	{from: "simulator", into: []string{"vcr", "meerkat", "proxy", "conform", "suites", "cassettes", "internal"}},
+	{from: "conform", without: []string{"conform/harness", "conform/subject"}, into: []string{"vcr", "meerkat", "simulator", "suites", "internal", "proxy"},
 		except: []string{"proxy/cassette", "proxy/llm", "internal/isolate"}},
 	{from: "conform/harness", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
 	{from: "conform/subject", into: []string{"meerkat", "suites", "internal"}, except: []string{"internal/isolate"}},
+	{from: "vcr", into: []string{"meerkat", "simulator", "suites", "internal", "conform/harness", "conform/subject", "conform/toolserver", "conform/inspector", "proxy/ca"}},
 	{from: "specs", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "schemas", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
 	{from: "profiles", into: []string{"meerkat", "proxy", "simulator", "conform", "suites", "internal"}},
@@ -149,8 +150,8 @@ func TestNoArrowUp(t *testing.T) {
 var libraries = map[string][]string{
 	"github.com/spf13/viper":          {"meerkat/config", "internal/app"},
 	"github.com/elazarl/goproxy":      {"proxy"},
-	"github.com/dnaeon/go-vcr":        {"proxy/cassette"},
-	"github.com/onsi":                 {},
+	"github.com/dnaeon/go-vcr":        {"proxy/cassette", "vcr"},
+	"github.com/onsi":                 {"vcr/vcrgomega"},
 	"github.com/xeipuuv":              {"schemas", "meerkat/tool"},
 	"github.com/modelcontextprotocol": {"meerkat/mcp", "conform/toolserver"},
 	"modernc.org/sqlite":              {"meerkat/session/sqlite"},
@@ -164,7 +165,7 @@ var libraries = map[string][]string{
 	"github.com/coder":                {"conform/subject/acp"},
 	"github.com/charmbracelet":        {"internal/app", "conform/report"},
 	"github.com/chromedp":             {},
-	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest"},
+	"testing":                         {"internal/corpus", "meerkat/session/storetest", "meerkat/provider/providertest", "vcr"},
 	"github.com/rogpeppe/go-internal": {},
 	module + "internal/corpus":        {"meerkat/provider/providertest"}, // for tests only
 }

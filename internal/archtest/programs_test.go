@@ -23,6 +23,7 @@ var unlinked = map[string][]string{
 	"internal/app/rkat":    slices.Concat(testFrameworks, heavy), // cmd/rkat gives them in rkat.Backends
 	"meerkat":              slices.Concat(testFrameworks, heavy),
 	"conform/harness":      slices.Concat(testFrameworks, heavy),
+	"vcr":                  slices.Concat(testFrameworks[1:], heavy, []string{"github.com/elazarl/goproxy"}),
 }
 
 // TestPrograms holds that no program links a test framework, and that conform and

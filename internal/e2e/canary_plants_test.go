@@ -286,9 +286,9 @@ var plants = []plant{
 		w.Header().Set(http.TrailerPrefix+"Server-Timing", s)
 	}, place: "the trailer Server-Timing holds what looks like a Hugging Face token"},
 	{name: "unknown token in the query", want: refused, prefix: "ya29.", ask: query("q=%s"), place: "the URL holds what looks like a Google access token"},
-	{name: "unknown signed token", want: refused, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", answer: says(js, `{"next":"%s"}`), place: "the response body holds what looks like a signed token (JWT)"},
+	{name: "unknown signed token", want: redacted, prefix: "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0In0.", answer: says(js, `{"next":"%s"}`)},
 	{name: "unknown key in base64", want: refused, prefix: "sk-ant-api03-", answer: func(w http.ResponseWriter, s string) { says(js, `{"b":"%s"}`)(w, coded(s)) }, place: "the response body holds what looks like an Anthropic key"},
-	{name: "unknown private key", want: refused, prefix: "-----BEGIN RSA " + "PRIVATE KEY-----\\n", answer: says(js, `{"pem":"%s"}`), place: "the response body holds what looks like a private key"},
+	{name: "unknown private key", want: redacted, prefix: "-----BEGIN RSA " + "PRIVATE KEY-----\\n", answer: says(js, `{"pem":"%s"}`)},
 	{name: "known in a header's name", want: refused, ask: func(r *http.Request, s string) { key(r, s); r.Header["X-"+s] = []string{"1"} }, place: "the name of a header holds a credential this process has used"},
 	{name: "known, packed in base64", want: refused, ask: func(r *http.Request, s string) {
 		key(r, s)

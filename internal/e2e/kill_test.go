@@ -42,9 +42,23 @@ func (l *listening) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// agentOver is an agent with two tools over the sessions in dir.
+// agentOver is an agent with a tool over the sessions in dir.
 func agentOver(t *testing.T, dir, model string, transport http.RoundTripper, runs *int) *meerkat.Agent {
 	t.Helper()
+	return build(t, builderOver(dir, model, transport, runs))
+}
+
+func build(t *testing.T, b *meerkat.AgentBuilder) *meerkat.Agent {
+	t.Helper()
+	a, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// builderOver has what agentOver is made of.
+func builderOver(dir, model string, transport http.RoundTripper, runs *int) *meerkat.AgentBuilder {
 	echo := tool.Tool{
 		Def: transcript.ToolDef{Name: "echo", Description: "Returns the text.", InputSchema: transcript.RawJSON(`{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)},
 		Func: func(_ context.Context, args []byte) (transcript.ToolResult, error) {
@@ -56,11 +70,7 @@ func agentOver(t *testing.T, dir, model string, transport http.RoundTripper, run
 	// test needs no fsync.
 	b := meerkat.NewAgent().WithModel(model).WithTool(echo).WithStore(jsonl.New(dir, nil).SyncEvery(-1)).
 		WithHTTPClient(&http.Client{Transport: transport}).WithClock(func() time.Time { return time.Unix(1_800_000_000, 0) }).WithSystemPrompt("Be exact.")
-	a, err := b.WithAnthropic("test-key").WithOpenAI("test-key").WithGemini("test-key").Build()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
+	return b.WithAnthropic("test-key").WithOpenAI("test-key").WithGemini("test-key")
 }
 
 // TestKilledAtEveryByte writes a session of two prompts with tools, cuts its

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/meerkat-go/conformance/internal/app/conform"
 	"github.com/meerkat-go/conformance/simulator"
 )
@@ -20,6 +22,7 @@ type login struct {
 	url      string
 	header   map[string]string
 	body     string
+	packed   bool // with zstd, as codex does when it is logged in
 	// secrets may stand nowhere in a recording.
 	secrets []string
 }
@@ -33,14 +36,18 @@ func webToken(account string) string {
 func logins() map[string]login {
 	const account, oauth = "acct-canary-of-a-heron", "oauth-canary-of-a-heron"
 	jwt := webToken(account)
+	codex := login{
+		provider: "openai", flags: []string{"--allow-host", "chatgpt.com"}, url: "https://chatgpt.com/backend-api/codex/responses",
+		header: map[string]string{"Authorization": "Bearer " + jwt, "ChatGPT-Account-ID": account},
+		body: `{"model":"gpt-5.5","stream":true,"store":false,"include":["reasoning.encrypted_content"],"instructions":"You are codex.",` +
+			`"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Name one bird."}]}]}`,
+		secrets: []string{jwt, strings.Split(jwt, ".")[1], account},
+	}
+	packed := codex
+	packed.packed = true
 	return map[string]login{
-		"codex by ChatGPT": {
-			provider: "openai", flags: []string{"--allow-host", "chatgpt.com"}, url: "https://chatgpt.com/backend-api/codex/responses",
-			header: map[string]string{"Authorization": "Bearer " + jwt, "ChatGPT-Account-ID": account},
-			body: `{"model":"gpt-5.5","stream":true,"store":false,"include":["reasoning.encrypted_content"],"instructions":"You are codex.",` +
-				`"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Name one bird."}]}]}`,
-			secrets: []string{jwt, strings.Split(jwt, ".")[1], account},
-		},
+		"codex by ChatGPT":             codex,
+		"codex by ChatGPT, compressed": packed,
 		"Claude Code by OAuth": {
 			provider: "anthropic", url: "https://api.anthropic.com/v1/messages?beta=true",
 			header:  map[string]string{"Authorization": "Bearer " + oauth, "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "oauth-2025-04-20"},
@@ -69,7 +76,7 @@ func TestLoginsAreRecordedAndJudged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			cassette := filepath.Join(t.TempDir(), "login.yaml")
 			flags := append([]string{"--cassette", cassette, "--upstream-ca", authority, "--upstream", l.provider + "=" + server.URL}, l.flags...)
-			if said := recordClient(t, l.curl(), flags...); !bytes.Contains(said, []byte("event: ")) {
+			if said := recordClient(t, l.curl(t), flags...); !bytes.Contains(said, []byte("event: ")) {
 				t.Fatalf("no stream arrived: %s", said)
 			}
 			l.holdsNoSecret(t, cassette)
@@ -83,12 +90,26 @@ func TestLoginsAreRecordedAndJudged(t *testing.T) {
 }
 
 // curl is the request as a command of a shell.
-func (l login) curl() string {
+func (l login) curl(t *testing.T) string {
+	t.Helper()
 	command := "curl -sSN -H content-type:application/json"
 	for name, value := range l.header {
 		command += " -H '" + name + ": " + value + "'"
 	}
-	return command + " -d '" + l.body + "' '" + l.url + "'"
+	body := []byte(l.body)
+	if l.packed {
+		w, err := zstd.NewWriter(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = w.EncodeAll(body, nil)
+		command += " -H content-encoding:zstd"
+	}
+	file := filepath.Join(t.TempDir(), "body")
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return command + " --data-binary '@" + file + "' '" + l.url + "'"
 }
 
 func (l login) holdsNoSecret(t *testing.T, cassette string) {

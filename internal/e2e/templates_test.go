@@ -78,6 +78,21 @@ func TestActionJudges(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, out)
 	}
 	r.exists("reports/conform.json", "reports/conform.xml", "reports/conform.html", "summary.md")
+	// Without a binary it builds one from its own sources, and leaves nothing in the repository.
+	env[3] = "RUNNER_TEMP=" + t.TempDir()
+	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
+		path, err := exec.CommandContext(t.Context(), "go", "env", name).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		env = append(env, name+"="+strings.TrimSpace(string(path)))
+	}
+	if out, code := r.run("", env, script); code != 0 || !strings.Contains(out, "PASS") {
+		t.Errorf("without a binary: exit %d\n%s", code, out)
+	}
+	if status, _ := r.run("", nil, "git", "status", "--porcelain"); strings.Contains(status, "conform\n") {
+		t.Errorf("the repository holds\n%s", status)
+	}
 	env[2] = "REQUIRE=RES-001" // no case of these shows a resume
 	if out, code := r.run("", env, script); code != 1 || !strings.Contains(out, "::error") {
 		t.Errorf("exit %d\n%s", code, out)

@@ -36,23 +36,17 @@ func writeScoreboard(reports, docs string) error {
 	if len(files) == 0 {
 		return fmt.Errorf("%s: holds no report; make them with: make subjects", reports)
 	}
+	runs, err := readReports(files)
+	if err != nil {
+		return err
+	}
 	pages := filepath.Join(docs, "scoreboard")
 	if err := os.RemoveAll(pages); err != nil {
 		return err
 	}
-	var runs []*report.Run
 	links := map[*report.Run]string{}
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		run, err := report.ReadRun(file, data)
-		if err != nil {
-			return err
-		}
-		runs = append(runs, run)
-		if links[run], err = keepPage(file, pages); err != nil {
+	for i, file := range files {
+		if links[runs[i]], err = keepPage(file, pages); err != nil {
 			return err
 		}
 	}

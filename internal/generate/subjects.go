@@ -22,19 +22,31 @@ type subjectRow struct {
 // writeSubjects writes a table in Markdown: a line for each agent, provider and way in of
 // the JSON reports.
 func writeSubjects(w io.Writer, files []string) error {
+	runs, err := readReports(files)
+	if err != nil {
+		return err
+	}
 	var rows []*subjectRow
-	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		run, err := report.ReadRun(file, data)
-		if err != nil {
-			return err
-		}
+	for _, run := range runs {
 		rows = append(rows, subjectRows(run)...)
 	}
 	return writeAligned(w, subjectCells(rows))
+}
+
+// readReports reads JSON reports, in the order of their files.
+func readReports(files []string) (runs []*report.Run, err error) {
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		run, err := report.ReadRun(file, data)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	return runs, nil
 }
 
 // subjectRows counts what a run shows. Cases that were not run count nowhere.

@@ -36,11 +36,28 @@ func newWriter(w io.Writer, escape func(b *strings.Builder, r rune, raw string))
 // Write implements io.Writer. Errors are those of the writer below; the count is of
 // bytes of p.
 func (v *Writer) Write(p []byte) (int, error) {
-	v.held = v.printer.printText(v.held+string(p), true)
-	if err := v.writeOut(); err != nil {
-		return 0, err
+	for from := 0; from < len(p); from += pieceSize {
+		if _, err := v.WriteString(string(p[from:min(from+pieceSize, len(p))])); err != nil {
+			return from, err
+		}
 	}
 	return len(p), nil
+}
+
+// pieceSize bounds the memory that a large write takes.
+const pieceSize = 32 << 10
+
+// WriteString is Write for text, which it does not copy.
+func (v *Writer) WriteString(text string) (int, error) {
+	for from := 0; from < len(text); from += pieceSize {
+		piece := v.held + text[from:min(from+pieceSize, len(text))]
+		v.text.Grow(len(piece))
+		v.held = v.printer.printText(piece, true)
+		if err := v.writeOut(); err != nil {
+			return from, err
+		}
+	}
+	return len(text), nil
 }
 
 // Flush writes the beginning of a character that never got its end.

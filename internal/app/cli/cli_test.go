@@ -262,3 +262,19 @@ func TestGetenv(t *testing.T) {
 		t.Errorf("%q, %q", f.Getenv("A"), f.Getenv("C"))
 	}
 }
+
+// A step of which nothing can be counted shows for how long it goes on.
+func TestElapsedSeconds(t *testing.T) {
+	var shown bytes.Buffer
+	p := &Progress{w: &shown, what: "saving \x1b[2Jx"}
+	tick, stop := make(chan time.Time), make(chan struct{})
+	go func() {
+		tick <- time.Time{}
+		tick <- time.Time{}
+		close(stop)
+	}()
+	p.countTicks(tick, stop)
+	if got := shown.String(); !strings.Contains(got, "x: 1 s") || !strings.HasSuffix(got, "x: 2 s\x1b[K") || strings.Contains(got, "\x1b[2J") {
+		t.Errorf("shown: %q", got)
+	}
+}

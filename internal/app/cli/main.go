@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -18,8 +19,10 @@ type RunFunc func(ctx context.Context, args []string, stdin io.Reader, stdout, s
 // exitInterrupted is the exit code of programs that SIGINT ended (128 + 2).
 const exitInterrupted = 130
 
-// Main runs a program in this process and ends the process. SIGINT and SIGTERM end
-// the context; a second one ends the process at once. A closed stdout is an error
+// Main runs a program in this process and ends the process. SIGINT, SIGTERM and,
+// unless it was to be ignored (nohup), SIGHUP end the context, whose cause then is
+// not the plain context.Canceled; a second one ends the process at once. A closed
+// stdout is an error
 // of the write, which [Frame] handles, and not the signal that would kill the
 // process in the middle of its work.
 func Main(run RunFunc) { MainWithin(0, run) }
@@ -29,16 +32,19 @@ func Main(run RunFunc) { MainWithin(0, run) }
 // signal, for instance because nobody reads its output. 0: it waits.
 func MainWithin(patience time.Duration, run RunFunc) {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // not Ignore: children would inherit it
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	first := make(chan os.Signal, 1)
 	signal.Notify(first, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(first, syscall.SIGHUP)
+	}
 	go func() {
-		<-first
+		got := <-first
 		signal.Stop(first) // before anything can be seen of the first signal: the second one kills
 		if patience > 0 {
 			time.AfterFunc(patience, func() { os.Exit(exitInterrupted) })
 		}
-		cancel()
+		cancel(fmt.Errorf("%w by %s", context.Canceled, got))
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/meerkat-go/conformance/internal/terminal"
 )
 
 // WriteJSON writes v to Stdout, indented and without escaped HTML.
@@ -64,6 +66,39 @@ func (p *Progress) Step(total int) {
 	}
 	p.shown = now
 	fmt.Fprintf(p.w, "\r%s %d of %d\x1b[K", p.what, p.done, total)
+}
+
+// ShowElapsed shows a person at a terminal that a step goes on, and for how many
+// seconds, where nothing can be counted. The caller calls done at its end.
+func (f *Frame) ShowElapsed(what string) (done func()) {
+	p := f.StartProgress(what)
+	if p.w == nil {
+		return func() {}
+	}
+	tick := time.NewTicker(progressDelay)
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.countTicks(tick.C, stop)
+	}()
+	return func() {
+		tick.Stop()
+		close(stop)
+		<-ended
+		p.Done()
+	}
+}
+
+// countTicks shows the number of ticks until stop.
+func (p *Progress) countTicks(tick <-chan time.Time, stop <-chan struct{}) {
+	for n := 1; ; n++ {
+		select {
+		case <-stop:
+			return
+		case <-tick:
+			fmt.Fprintf(p.w, "\r%s: %d s\x1b[K", terminal.Line(p.what), n)
+		}
+	}
 }
 
 // Done clears the line.

@@ -30,6 +30,16 @@ func (t *textWriter) Write(p []byte) (int, error) {
 	return t.visible.Write(p)
 }
 
+// WriteString is Write for text, which may be large and is not copied.
+func (t *textWriter) WriteString(text string) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if *t.raw {
+		return io.WriteString(t.w, text)
+	}
+	return t.visible.WriteString(text)
+}
+
 // flush writes the beginning of a character that never got its end.
 func (t *textWriter) flush() error {
 	t.mu.Lock()

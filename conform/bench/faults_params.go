@@ -164,7 +164,7 @@ var geminiParams = []Kind{
 // asManualKnown is asManual for recordings that show whether a beta header was
 // sent, where tools make it count.
 func asManualKnown(d *draft, r *rand.Rand) bool {
-	for _, k := range d.modelCalls() {
+	for _, k := range d.asked {
 		if d.requests[k].at("tools") != nil && !keepsHeaders(&d.ev.Exchanges[k]) {
 			return false
 		}

@@ -159,7 +159,7 @@ func onEveryPage(edit func(d *draft, k int, p *page, r *rand.Rand) string) func(
 	return func(d *draft, r *rand.Rand) (Place, bool) {
 		seed := r.Uint64()
 		place, done := Place{}, false
-		for _, k := range d.modelCalls() {
+		for _, k := range d.asked {
 			p := d.editableRequest(k)
 			path := edit(d, k, p, newRand(seed))
 			if path == "" || !d.commitPage(k, p) || done {

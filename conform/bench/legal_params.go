@@ -100,12 +100,12 @@ var legalGeminiParams = []Kind{
 
 // interleavedBudget lets the budget exceed max_tokens, as the beta allows with tools.
 func interleavedBudget(d *draft, r *rand.Rand) (Place, bool) {
-	for _, k := range d.modelCalls() {
+	for _, k := range d.asked {
 		if !keepsHeaders(&d.ev.Exchanges[k]) || d.requests[k].at("tools").countMembers() == 0 {
 			return Place{}, false
 		}
 	}
-	for _, k := range d.modelCalls() {
+	for _, k := range d.asked {
 		d.addBeta(k, "interleaved-thinking-2025-05-14")
 	}
 	return withTools(`{"max_tokens":2048,"thinking":{"type":"enabled","budget_tokens":8192}}`)(d, r)
@@ -114,12 +114,12 @@ func interleavedBudget(d *draft, r *rand.Rand) (Place, bool) {
 // withBeta sets members together with the header that allows them.
 func withBeta(beta, members string) func(*draft, *rand.Rand) (Place, bool) {
 	return func(d *draft, r *rand.Rand) (Place, bool) {
-		for _, k := range d.modelCalls() {
+		for _, k := range d.asked {
 			if !keepsHeaders(&d.ev.Exchanges[k]) {
 				return Place{}, false
 			}
 		}
-		for _, k := range d.modelCalls() {
+		for _, k := range d.asked {
 			d.addBeta(k, beta)
 		}
 		return setParameters(members)(d, r)

@@ -18,7 +18,8 @@ type scene struct {
 	requests []*node // nil where the body is absent or not JSON
 	blocks   [][]*block
 	replies  [][]issued
-	accepted []int // the accepted calls of the model, in order
+	asked    []int // the calls of the model, in order
+	accepted []int // those of them that were accepted
 }
 
 // ownHosts are the hosts of the providers themselves. Others speak the format
@@ -50,6 +51,7 @@ func newScene(ev *evidence.Evidence) *scene {
 			continue
 		}
 		s.blocks = append(s.blocks, readBlocks(s.provider, root))
+		s.asked = append(s.asked, i)
 		if ex.Response.Status/100 == 2 {
 			s.accepted = append(s.accepted, i)
 		}

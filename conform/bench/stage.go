@@ -15,7 +15,7 @@ func asModel(model string) func(*draft, *rand.Rand) bool {
 		if d.hasTokens() {
 			return false
 		}
-		for _, k := range d.modelCalls() {
+		for _, k := range d.asked {
 			if d.replyHasTokens(k) {
 				return false
 			}
@@ -84,7 +84,7 @@ func renameModel(body []byte, model string) []byte {
 // withoutMembers removes parameters that would be a fault of their own on another model.
 func withoutMembers(next func(*draft, *rand.Rand) bool, keys ...string) func(*draft, *rand.Rand) bool {
 	return func(d *draft, r *rand.Rand) bool {
-		for _, k := range d.modelCalls() {
+		for _, k := range d.asked {
 			for _, key := range keys {
 				if d.requests[k].at(key) != nil {
 					return false
